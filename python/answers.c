@@ -277,6 +277,20 @@ static void put_reason(PyObject **dict, const struct lull_reason *reason)
     put(dict, "timed_out", PyBool_FromLong(reason->timed_out));
 }
 
+static PyObject *tcp_wait_to_dict(const struct lull_tcp_wait *wait)
+{
+    if (!wait->kind) {
+        Py_RETURN_NONE;
+    }
+    PyObject *dict = PyDict_New();
+    put(&dict, "kind", text_or_none(wait->kind));
+    put(&dict, "first_ns", number(wait->first_ns, true));
+    put(&dict, "last_ns", number(wait->last_ns, true));
+    put(&dict, "times", number(wait->times, true));
+    put(&dict, "nagle", PyBool_FromLong(wait->is_nagle));
+    return dict;
+}
+
 static PyObject *segment_to_dict(struct lull_session *session, const struct lull_segment *segment)
 {
     const bool has_other = segment->other_task != LULL_NONE;
@@ -303,6 +317,7 @@ static PyObject *segment_to_dict(struct lull_session *session, const struct lull
     put(&dict, "stack", frames_to_list(segment));
     put(&dict, "wait", number(segment->wait, segment->wait != LULL_NONE));
     put_reason(&dict, &segment->reason);
+    put(&dict, "tcp", tcp_wait_to_dict(&segment->tcp));
     return dict;
 }
 
@@ -326,6 +341,20 @@ static PyObject *wait_to_dict(struct lull_session *session, const struct lull_wa
 static PyObject *shares_to_list(struct lull_session *session, const struct lull_path *path)
 {
     PyObject *states = PyList_New(0), *tasks = PyList_New(0), *hosts = PyList_New(0);
+    PyObject *causes = PyList_New(0);
+    for (uint32_t i = 0; i < lull_path_cause_count(path); i++) {
+        const struct lull_cause_share *share = lull_path_cause(path, i);
+        PyObject *dict = PyDict_New();
+        put(&dict, "host", host_name(session, share->host));
+        put(&dict, "program", text_or_none(share->program));
+        put(&dict, "state", text_or_none(lull_state_name(share->state)));
+        put(&dict, "cause", text_or_none(lull_cause_name(share->cause)));
+        put(&dict, "detail", text_or_none(share->detail));
+        put(&dict, "duration_ns", number(share->duration_ns, true));
+        put(&dict, "longest_ns", number(share->longest_ns, true));
+        put(&dict, "count", number(share->count, true));
+        list_add(&causes, dict);
+    }
     for (uint32_t i = 0; i < lull_path_state_count(path); i++) {
         const struct lull_state_share *share = lull_path_state(path, i);
         PyObject *dict = PyDict_New();
@@ -350,10 +379,11 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "duration_ns", number(share->duration_ns, true));
         list_add(&hosts, dict);
     }
-    return states && tasks && hosts ? Py_BuildValue("NNN", states, tasks, hosts) : NULL;
+    return states && tasks && hosts && causes ? Py_BuildValue("NNNN", states, tasks, hosts, causes)
+                                              : NULL;
 }
 
-/* (segments, waits, (by state, by task, by host), begin, end, lost events, lost packets) */
+/* (segments, waits, (by state, by task, by host, by cause), begin, end, lost events, lost packets) */
 static PyObject *path_to_tuple(struct lull_session *session, const struct lull_path *path)
 {
     int64_t start_ns, end_ns;

@@ -60,6 +60,7 @@ find_missing() {
     needs_library smartcols libsmartcols-dev
     needs_library libarchive libarchive-dev
     needs_library libtraceevent libtraceevent-dev
+    needs_library libmicrohttpd libmicrohttpd-dev
     needs_library libtracefs libtracefs-dev
     needs_library lttng-ctl liblttng-ctl-dev
     needs_library zlib zlib1g-dev

@@ -48,7 +48,8 @@ enum lull_bind_kind {
     LULL_BIND_TEXT, /**< struct lull_text: a string or character array, up to the first NUL; UTF-16
                          and UTF-32 are converted to UTF-8 */
     LULL_BIND_RAW, /**< struct lull_text: the bytes of an array or sequence as they are in the trace
-                        (blobs, arrays of byte-aligned integers of 8, 16, 32 or 64 bits) */
+                        (blobs, arrays of byte-aligned integers of 8, 16, 32 or 64 bits,
+                        texts) */
     LULL_BIND_REAL, /**< double: a floating-point number */
 };
 

@@ -38,6 +38,7 @@ enum lull_cause {
     LULL_CAUSE_IPI,        /**< an interrupt from another CPU */
     LULL_CAUSE_IRQ,        /**< another hardware interrupt */
     LULL_CAUSE_UNKNOWN,    /**< the trace does not show it */
+    LULL_CAUSE_THROTTLED,  /**< PREEMPTED, but its CPU idled: a quota kept the task off it */
 };
 
 /** "running", "preempted", "interrupted", "blocked"; NONE is "none". */
@@ -55,13 +56,26 @@ struct lull_frame {
 /** What a wait was for, as far as the trace shows it. */
 struct lull_reason {
     const char *kind; /**< "lock", "futex", "child", "signal", "sleep", "ready" (poll and the like),
-                              "pipe", "socket", "file", "event"; NULL: not known */
+                              "pipe", "socket", "file", "event", "fault"; NULL: not known */
     const char *call; /**< the system call in which the task waited; or NULL */
     const char *object;  /**< what that call is about: a path, an address, "a pipe"; or NULL */
     int32_t fd;          /**< the descriptor it was given; or -1 */
     uint64_t address;    /**< of the futex; or 0 */
     const char *release; /**< the system call by which another task ended the wait; or NULL */
     bool timed_out;      /**< the call's own time-out ended it */
+};
+
+/** What TCP itself waited for, as the headers of packets show it. */
+struct lull_tcp_wait {
+    const char
+        *kind; /**< "sent-again": the packet had been lost; "syn-again": the first packet of its
+                              connection had; "delayed-ack": an acknowledgement that a timer sent;
+                              "zero-window": the receiver had no room; NULL: none of these */
+    int64_t first_ns; /**< when it was sent first; DELAYED-ACK: when what it acknowledges came;
+                              ZERO-WINDOW: since when there was no room */
+    int64_t last_ns;  /**< when it was sent again; when it was sent; when there was room */
+    uint32_t times;   /**< sent again; or 0 */
+    bool is_nagle;    /**< delayed-ack: the other end held data back until it came */
 };
 
 /** A piece of a path: a task in one state, for one reason. The members from `detail` on are the
@@ -95,6 +109,10 @@ struct lull_segment {
     uint32_t n_frames;         /**< calls by which it was blocked; 0: they were not recorded */
     struct lull_reason reason; /**< BLOCKED: what the task waited for */
     uint32_t wait;             /**< for lull_path_wait(): the wait that it explains, or LULL_NONE */
+    const char *program;       /**< its name without what only tells siblings apart: "kworker" */
+    const char *subject; /**< of the evidence what is the same each time the same thing happens:
+                              "vda write, in fsync"; or NULL */
+    struct lull_tcp_wait tcp; /**< BLOCKED on NETWORK or TIMER */
 };
 
 /** A wait that a path goes into: what other tasks did meanwhile explains it. Its segments follow each
@@ -165,6 +183,18 @@ struct lull_task_share {
     int64_t duration_ns;
 };
 
+/** How long it is in one state for one reason in the tasks of one program on one host. */
+struct lull_cause_share {
+    uint32_t host;
+    const char *program; /**< as in struct lull_segment */
+    enum lull_state state;
+    enum lull_cause cause;
+    const char *detail; /**< the segments' subject; or NULL */
+    int64_t duration_ns, longest_ns;
+    uint32_t count; /**< segments */
+    uint32_t first; /**< number of the first of them */
+};
+
 /** How long it is on one host. */
 struct lull_host_share {
     uint32_t host;
@@ -176,6 +206,8 @@ uint32_t lull_path_state_count(const struct lull_path *path);
 const struct lull_state_share *lull_path_state(const struct lull_path *path, uint32_t index);
 uint32_t lull_path_task_count(const struct lull_path *path);
 const struct lull_task_share *lull_path_task_share(const struct lull_path *path, uint32_t index);
+uint32_t lull_path_cause_count(const struct lull_path *path);
+const struct lull_cause_share *lull_path_cause(const struct lull_path *path, uint32_t index);
 uint32_t lull_path_host_count(const struct lull_path *path);
 const struct lull_host_share *lull_path_host(const struct lull_path *path, uint32_t index);
 

@@ -56,7 +56,8 @@ struct lull_session *lull_session_new(void);
 void lull_session_free(struct lull_session *session);
 
 /** Adds a trace directory, or each trace in the directories below `path`, in order of their names;
- * or the same packed in an archive (.tar, also compressed with gzip, bzip2, xz or zstd).
+ * or the same packed in an archive (.zip, or .tar, also compressed with gzip, bzip2, xz or zstd); a
+ * trace.dat or perf.data, also compressed so; or /dev/stdin, if one of these comes through a pipe.
  * Directories that hold parts of one trace (rotation chunks, snapshots) are one trace. False and an
  * error if there is no trace there or it cannot be read at all; damage that leaves something to
  * read goes to lull_session_problem() instead. A trace that is there already is not added again.
@@ -223,9 +224,10 @@ const struct lull_loss *lull_session_loss(const struct lull_session *session, ui
 /** Begin and end of everything in the session, on the joined clock (before limits). False if empty.
  */
 bool lull_session_range(const struct lull_session *session, int64_t *start_ns, int64_t *end_ns);
-/** What times like "+1s" count from: the start of everything, or, if only live sessions are there,
- * the time when the first of them was added. 0 if there is neither. */
-int64_t lull_session_origin(const struct lull_session *session);
+/** What times like "+1s" count from: the first event of all, whatever is selected; without events
+ * the start of the packets; with live sessions the time when the first of them was added. 0 if there
+ * is nothing. Packets may start long before their first event, so this may read, and rewind. */
+int64_t lull_session_origin(struct lull_session *session);
 
 /** Share read so far, 0..1, for a progress bar. */
 double lull_session_progress(const struct lull_session *session);

@@ -52,6 +52,8 @@ struct lull_task {
     int64_t exec_ns;   /**< its first exec that was seen; INT64_MIN: none */
     int64_t exit_ns;   /**< when it began to end; INT64_MAX: not seen */
     bool is_dead;
+    uint32_t parent;  /**< the task that forked it; LULL_NONE: not seen */
+    int64_t birth_ns; /**< when it was forked; INT64_MIN: not seen */
 };
 
 struct lull_waits;

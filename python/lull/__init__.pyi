@@ -96,6 +96,7 @@ class Path(NamedTuple):
     lost_events: int
     lost_packets: int
     waits: Table
+    by_cause: Table
     @property
     def duration_ns(self) -> int: ...
 

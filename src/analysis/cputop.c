@@ -3,12 +3,14 @@
  * window: what ran into it or out of it counts with its part inside. The time of tasks sums to the
  * busy time of the CPUs. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "analysis/priorities.h"
 #include "base/slots.h"
 #include "base/sums.h"
 #include "kernel/vocabulary.h"
+#include "source/session/streams.h"
 
 /* A CPU. What of the window is in none of these times is not known. */
 struct cpu_use {
@@ -154,6 +156,38 @@ static int compare_tasks(const void *a, const void *b)
     return left->order < right->order ? -1 : 1;
 }
 
+/* CPUs that were recorded, but had no event yet: all their time is unknown. */
+static void add_recorded(struct cputop *top, int64_t end_ns)
+{
+    const struct lull_session *session = top->head.session;
+    const int32_t host = top->head.params->host;
+    for (uint32_t i = 0; i < lull_session_stream_count(session); i++) {
+        const struct lull_stream_info stream = lull_session_stream(session, i);
+        const bool is_kernel =
+            strcmp(lull_session_trace(session, stream.trace)->domain, "ust") != 0;
+        if (is_kernel && stream.cpu >= 0 && stream.start_ns != INT64_MAX &&
+            top->head.coverage[stream.host].first_ns <= end_ns &&
+            (host < 0 || stream.host == (uint32_t)host) &&
+            lull_params_want_cpu(top->head.params, stream.host, stream.cpu)) {
+            use_of_cpu(top, stream.host, stream.cpu);
+        }
+    }
+}
+
+/* Tasks that were not on the requested CPUs are none of their users. */
+static void drop_absent(struct cputop *top)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < top->tasks.count; i++) {
+        if (top->tasks.items[i].ran_ns > 0) {
+            top->tasks.items[n++] = top->tasks.items[i];
+        } else {
+            lull_priorities_clear(&top->tasks.items[i].priorities);
+        }
+    }
+    top->tasks.count = n;
+}
+
 /* Adds what is on the CPUs now. */
 static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
 {
@@ -168,14 +202,23 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
         while ((cpu = lull_model_next_cpu(analysis->model, host, cpu)) >= 0) {
             uint32_t task;
             int64_t since_ns;
-            if (lull_params_want_cpu(analysis->params, host, cpu) &&
-                lull_model_running(analysis->model, host, cpu, &task, &since_ns)) {
+            if (!lull_params_want_cpu(analysis->params, host, cpu)) {
+                continue;
+            }
+            use_of_cpu(top, host, cpu); /* though nothing may have said yet who is on it */
+            if (lull_model_running(analysis->model, host, cpu, &task, &since_ns)) {
                 account(top, host, cpu, task, since_ns, until_ns);
             }
         }
     }
+    if (analysis->session) {
+        add_recorded(top, end_ns);
+    }
     if (top->cpus.count) {
         qsort(top->cpus.items, top->cpus.count, sizeof *top->cpus.items, compare_cpus);
+    }
+    if (analysis->params->cpus.count) {
+        drop_absent(top);
     }
     if (top->tasks.count) {
         qsort(top->tasks.items, top->tasks.count, sizeof *top->tasks.items, compare_tasks);

@@ -213,15 +213,27 @@ static uint64_t sum_of(const struct memtop *top, size_t first, size_t n, bool is
     return sum;
 }
 
+/* What was not recorded is not 0; lttng-analyses says so nevertheless. */
+static bool is_recorded(const struct memtop *top, uint32_t host, enum lull_event_id id)
+{
+    return !top->head.session || top->head.params->is_lami ||
+           lull_session_declares(top->head.session, host, lull_vocabulary_names(id));
+}
+
 static void total_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct memtop *top = user;
     const uint64_t allocated = sum_of(top, row * ORDERS, ORDERS, false);
     const uint64_t freed = sum_of(top, row * ORDERS, ORDERS, true);
+    const bool has_allocated = is_recorded(top, (uint32_t)row, LULL_EVENT_page_alloc);
+    const bool has_freed = is_recorded(top, (uint32_t)row, LULL_EVENT_page_free);
+    const struct lull_cell unknown = lull_cell_integer(LULL_CELL_UNKNOWN, 0);
     *cells++ = lull_cell_host_of(&top->head, (uint32_t)row);
-    *cells++ = pages_cell(allocated);
-    *cells++ = pages_cell(freed);
-    *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)(allocated - freed));
+    *cells++ = has_allocated ? pages_cell(allocated) : unknown;
+    *cells++ = has_freed ? pages_cell(freed) : unknown;
+    *cells = has_allocated && has_freed
+                 ? lull_cell_integer(LULL_CELL_NUMBER, (int64_t)(allocated - freed))
+                 : unknown;
 }
 
 static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)

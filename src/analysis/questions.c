@@ -32,10 +32,19 @@
 #define RECEIVED_WITH_HEADERS                                                                      \
     NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS)
 
+/* Without headers, sockets know their connections. */
+#define SENT_ON_CONNECTION                                                                         \
+    NAMES("net_dev_queue" WITH_HEADERS, "sock_send_length", "sock:sock_send_length")
+#define RECEIVED_ON_CONNECTION                                                                     \
+    NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS, "tcp_probe",        \
+          "tcp:tcp_probe")
 /* TCP's numbers are enough to tell one packet from another. */
-#define SENT_WITH_NUMBERS NAMES("net_dev_queue" WITH_HEADERS, "inet_sock_local_out")
+#define SENT_WITH_NUMBERS                                                                          \
+    NAMES("net_dev_queue" WITH_HEADERS, "inet_sock_local_out", "sock_send_length",                 \
+          "sock:sock_send_length")
 #define RECEIVED_WITH_NUMBERS                                                                      \
-    NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS, "inet_sock_local_in")
+    NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS,                     \
+          "inet_sock_local_in", "tcp_probe", "tcp:tcp_probe")
 
 const struct lull_question lull_questions[] = {
     {
@@ -80,7 +89,7 @@ const struct lull_question lull_questions[] = {
     {
         .id = "requests",
         .text = "requests between programs over TCP",
-        .needs = NEEDS({SENT_WITH_HEADERS}, {RECEIVED_WITH_HEADERS}),
+        .needs = NEEDS({SENT_ON_CONNECTION}, {RECEIVED_ON_CONNECTION}),
         .improves = NEEDS({SWITCH, .without = "connections have no tasks"},
                           {WAKING, .without = "how long the client was blocked is not known"}),
     },
@@ -294,4 +303,28 @@ enum lull_answer lull_question_judge(const struct lull_declared *declared,
         return LULL_ANSWER_NO;
     }
     return all_met(declared, question->improves) ? LULL_ANSWER_YES : LULL_ANSWER_PARTLY;
+}
+
+const struct lull_question *lull_question_find(const char *id)
+{
+    for (const struct lull_question *q = lull_questions; id && q->id; q++) {
+        if (strcmp(q->id, id) == 0) {
+            return q;
+        }
+    }
+    return NULL;
+}
+
+bool lull_question_can_answer(const struct lull_session *session,
+                              const struct lull_question *question)
+{
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        struct lull_declared *declared = lull_declared_new(session, host);
+        const enum lull_answer answer = lull_question_judge(declared, question);
+        lull_declared_free(declared);
+        if (answer != LULL_ANSWER_NO) {
+            return true;
+        }
+    }
+    return false;
 }

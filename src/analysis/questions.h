@@ -51,5 +51,10 @@ void lull_declared_free(struct lull_declared *declared);
 bool lull_need_is_met(const struct lull_declared *declared, const struct lull_need *need);
 enum lull_answer lull_question_judge(const struct lull_declared *declared,
                                      const struct lull_question *question);
+/* The question with this id, or NULL. */
+const struct lull_question *lull_question_find(const char *id);
+/* True if the traces of some host can answer it, at least in part. */
+bool lull_question_can_answer(const struct lull_session *session,
+                              const struct lull_question *question);
 
 #endif

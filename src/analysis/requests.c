@@ -281,7 +281,8 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
 
 struct lull_requests *lull_requests_new(struct lull_model *model)
 {
-    static const struct lull_facts facts = {.state = on_state, .packet = on_packet};
+    static const struct lull_facts facts = {
+        .state = on_state, .packet = on_packet, .segment = on_packet};
     struct lull_requests *requests = g_new0(struct lull_requests, 1);
     requests->model = model;
     requests->texts = g_string_chunk_new(1024);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/time.h"
 #include "kernel/vocabulary.h"
 #include "source/session/clocks.h"
 
@@ -166,17 +167,35 @@ static struct lull_path *find_path(const struct lull_waits *waits, uint32_t task
                                kind);
 }
 
-/* A life, cut to the requested range; that range is cut to what was recorded. */
+/* A life, cut to the requested range; that range is cut to what was recorded, and to the time in
+ * which the task is known to have been alive: before its first event it may have waited, unless its
+ * birth was seen. */
 static struct lull_path *life_path(const struct lull_waits *waits, uint32_t task, int64_t birth_ns,
                                    int64_t death_ns, int64_t start_ns, int64_t end_ns,
                                    enum lull_path_kind kind, GError **error)
 {
+    const struct lull_task *known = lull_model_task(waits->model, task);
     int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
     lull_session_range(waits->session, &first_ns, &last_ns);
-    start_ns = start_ns == INT64_MIN ? birth_ns : MAX(start_ns, first_ns);
-    end_ns = end_ns == INT64_MAX ? death_ns : MIN(end_ns, last_ns);
+    const int64_t asked_start_ns = start_ns == INT64_MIN ? birth_ns : MAX(start_ns, first_ns);
+    const int64_t asked_end_ns = end_ns == INT64_MAX ? death_ns : MIN(end_ns, last_ns);
+    start_ns = MAX(asked_start_ns, known->birth_ns);
+    end_ns = known->is_dead ? MIN(asked_end_ns, known->last_ns) : asked_end_ns;
     if (start_ns < end_ns) {
-        return find_path(waits, task, start_ns, end_ns, kind);
+        struct lull_path *path = find_path(waits, task, start_ns, end_ns, kind);
+        path->asked_start_ns = asked_start_ns;
+        path->asked_end_ns = asked_end_ns;
+        return path;
+    }
+    if (asked_start_ns < asked_end_ns) {
+        const bool is_over = known->is_dead && asked_start_ns >= known->last_ns;
+        char when[LULL_TIME_TEXT_SIZE];
+        lull_time_format_iso(is_over ? known->last_ns : known->birth_ns, false, when);
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "%s/%d was not alive in that time range: it %s at %s",
+                    lull_model_comm(waits->model, task, INT64_MAX), known->tid,
+                    is_over ? "ended" : "was started", when);
+        return NULL;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                 "%s/%d did nothing in that time range that was recorded",

@@ -258,7 +258,7 @@ static bool read_epoch(const char *text, int64_t *time_ns, const char **reason)
         return false;
     }
     if (*text != '\0') {
-        *reason = "there is something after the number; durations after the start of the trace "
+        *reason = "there is something after the number; durations after the first event "
                   "start with a plus sign";
         return false;
     }

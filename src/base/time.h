@@ -43,7 +43,7 @@ static inline int64_t lull_time_add(int64_t time_ns, int64_t delta_ns)
  *                                    without zone: UTC, or local if `local`
  *   01:36:19.4                       on the day of `base_ns`
  *   +1.5s  +200ms  +3us  +7ns  +2min  +1h   after base_ns
- * base_ns is the start of the trace. LULL_ERROR_USAGE that says what is wrong with `text`. */
+ * base_ns is the time of the first event. LULL_ERROR_USAGE that says what is wrong with `text`. */
 bool lull_time_parse(const char *text, int64_t base_ns, bool local, int64_t *time_ns,
                      GError **error);
 

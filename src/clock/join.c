@@ -10,11 +10,19 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     lull_sync_add(user, fact->packet);
 }
 
+/* Their numbers mean the same on both hosts only if both saw the connection start. */
+static void on_segment(void *user, const struct lull_packet_fact *fact)
+{
+    if (fact->is_whole && fact->packet->payload) {
+        lull_sync_add(user, fact->packet);
+    }
+}
+
 /* Has `sync` see all packets, in the hosts' own times. */
 static void read_packets(struct lull_session *session, struct lull_sync *sync,
                          void (*progress)(void *user), void *user)
 {
-    static const struct lull_facts facts = {.packet = on_packet};
+    static const struct lull_facts facts = {.packet = on_packet, .segment = on_segment};
     static const struct lull_clock_transform identity = {0};
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
         lull_session_set_clock(session, host, &identity);

@@ -100,13 +100,14 @@ uint32_t lull_critpath_files_on_stdout(const struct lull_args *args)
 
 /* Of more steps than a person reads at once, the longest are shown; --limit 0
  * shows all. */
-#define DEFAULT_LIMIT 100
+#define DEFAULT_LIMIT 40
 
 void lull_critpath_style(const struct lull_args *args, uint32_t most, struct lull_view_style *style)
 {
     lull_view_style_init(style, stdout, lull_args_text(args, "color"));
     style->local_time = lull_args_flag(args, "local");
     style->full = lull_args_flag(args, "full");
+    style->by_tid = lull_args_flag(args, "by-tid");
     style->stacks = lull_args_flag(args, "stacks");
     int64_t limit = lull_args_number(args, "limit");
     style->limit = limit >= 0 ? MIN(limit, UINT32_MAX) : style->full ? 0 : most;
@@ -236,7 +237,10 @@ static const struct lull_option options[] = {
              "determined when a task such as a batch job finished"},
     {.name = "full",
      .kind = LULL_OPTION_FLAG,
-     .help = "one line for every segment, nothing grouped"},
+     .help = "one line for every segment, nothing grouped, and all of the summary"},
+    {.name = "by-tid",
+     .kind = LULL_OPTION_FLAG,
+     .help = "in the summary a line for every task, not for every program"},
     {.name = "stacks",
      .kind = LULL_OPTION_FLAG,
      .help = "below each wait the calls that started it, if they were recorded; for several "
@@ -290,7 +294,8 @@ const struct lull_verb lull_verb_critpath = {
         "handler ran there. preempted: ready to run, while another task (it is named) had the "
         "CPU. blocked: waiting, with a cause: task (woken by another task that acted before "
         "this wait started), timer, disk (with device and request), network (a packet on its "
-        "way, or from a machine that was not traced), user-input, ipi, irq, unknown. Where the "
+        "way, or from a machine that was not traced), user-input, ipi, irq, unknown. throttled: "
+        "ready to run on a CPU that became idle instead, as with the CPU quota of a cgroup. Where the "
         "path goes into a wait, a line before says what was waited for and who ended it: the "
         "system call with its file, futex or child.\n"
         "\n"
@@ -299,8 +304,11 @@ const struct lull_verb lull_verb_critpath = {
         "and --end, it covers the task's whole life in the trace. --pid takes the "
         "thread that the process started with, --comm the "
         "longest-lived task that ever had that name, and says how many others there are. The "
-        "summary comes first, then the path: its 100 longest steps, or the N longest with "
-        "--limit N, or all with --limit 0. What is left out is counted in its place. --full "
+        "summary comes first: by state, by program, and by cause, that is which program was in "
+        "which state for which reason, how often, and how long at most. Then the path. If it has "
+        "more than 40 steps (or N with --limit N), steps that repeat at least three times "
+        "become one line with their number, and the longest are shown; what is left out is "
+        "counted in its place, with what it was. --limit 0 shows all steps. --full "
         "shows each segment.\n"
         "\n"
         "With --period there is a path for each instance of a period ('lull help periods'): "
@@ -319,15 +327,19 @@ const struct lull_verb lull_verb_critpath = {
         "With --json:\n"
         "\n"
         " {\"version\":1,\n"
-        "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\"},\n"
+        "  \"query\":{\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
+        "           \"asked_begin_ns\",\"asked_end_ns\",\"started_by\"},\n"
         "  \"segments\":[{\"host\",\"tid\",\"pid\",\"comm\",\"begin_ns\",\"end_ns\",\n"
         "               \"state\",\"cause\",\"cpu\",\"detail\",\"object\",\"operation\",\n"
         "               \"by\":{\"tid\",\"comm\",\"call\"},\n"
         "               \"reason\":{\"kind\",\"call\",\"object\",\"fd\",\"address\",\"timed_out\"},\n"
-        "               \"wait\"}],\n"
+        "               \"wait\",\"tcp\":{\"kind\",\"first_ns\",\"last_ns\",\"times\",\n"
+        "               \"nagle\"}}],\n"
         "  \"waits\":[{\"within\",\"host\",\"tid\",\"comm\",\"begin_ns\",\"end_ns\",\"detail\",\n"
         "            \"by\":{as above},\"reason\":{as above}}],\n"
         "  \"summary\":{\"by_state\":[{\"state\",\"cause\",\"duration_ns\",\"share\"}],\n"
+        "             \"by_cause\":[{\"host\",\"program\",\"state\",\"cause\",\"detail\",\n"
+        "                          \"duration_ns\",\"share\",\"count\",\"longest_ns\"}],\n"
         "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"duration_ns\",\"share\"}],\n"
         "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
         "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
@@ -352,7 +364,8 @@ const struct lull_verb lull_verb_critpath = {
         "sent "
         "the packet, or that had the CPU longest; \"reason\" is the system call in which the task "
         "waited "
-        "and what that call is about. A negative tid is the interrupt context of CPU -1-tid. Where call "
+        "and what that call is about. \"tcp\" is there only if the headers of packets show that TCP "
+        "itself waited: \"kind\" is sent-again, syn-again, delayed-ack or zero-window. A negative tid is the interrupt context of CPU -1-tid. Where call "
         "chains were "
         "recorded ('perf record -g'), a blocked segment also has "
         "\"stack\":[{\"object\",\"offset\"}], the "

@@ -4,36 +4,11 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <lull/error.h>
 
-#include "cmd/join_args.h"
-#include "store/build.h"
-#include "store/place.h"
-#include "store/store.h"
-
-static bool build(const struct lull_args *args, const struct lull_store_place *place, int *status,
-                  GError **error)
-{
-    struct lull_progress progress;
-    struct lull_session *session = lull_args_open_traces(args, error);
-    if (!session) {
-        return false;
-    }
-    if (lull_session_host_count(session) > 1) {
-        lull_args_join(args, session);
-    }
-    lull_progress_start(&progress, args, session, "indexing", false);
-    const bool is_done =
-        lull_store_place_make(place, error) &&
-        lull_store_build(session, place->path, place->key, lull_args_progress, &progress, error);
-    lull_progress_end(&progress);
-    *status = lull_args_report_problems(session);
-    lull_session_free(session);
-    return is_done;
-}
+#include "cmd/store_args.h"
 
 static void print(const struct lull_args *args, const struct lull_store_place *place,
                   const struct lull_store *store, bool is_new)
@@ -60,10 +35,9 @@ static void print(const struct lull_args *args, const struct lull_store_place *p
 static int make(const struct lull_args *args, const struct lull_store_place *place, GError **error)
 {
     int status = 0;
-    struct lull_store *store = lull_store_open(place->path, place->key, NULL);
-    const bool is_new = !store;
-    if (!store && (!build(args, place, &status, error) ||
-                   !(store = lull_store_open(place->path, place->key, error)))) {
+    bool is_new;
+    struct lull_store *store = lull_args_store(args, place, &is_new, &status, error);
+    if (!store) {
         return 1;
     }
     print(args, place, store, is_new);
@@ -73,15 +47,8 @@ static int make(const struct lull_args *args, const struct lull_store_place *pla
 
 static int run(const struct lull_args *args, GError **error)
 {
-    uint32_t count;
     struct lull_store_place place;
-    const char *const *traces = lull_args_rest(args, &count);
-    if (count == 0) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "no trace given; name the directory that holds it");
-        return 2;
-    }
-    if (!lull_store_place_find(traces, count, !lull_args_flag(args, "no-sync"), &place, error)) {
+    if (!lull_args_store_place(args, &place, error)) {
         return 1;
     }
     int status = 0;

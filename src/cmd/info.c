@@ -5,6 +5,7 @@
 #include "analysis/event_counts.h"
 #include "cmd/live_list.h"
 #include "cmd/verb.h"
+#include "source/session/streams.h"
 
 static void collect(struct lull_info *info, bool with_events)
 {
@@ -15,6 +16,12 @@ static void collect(struct lull_info *info, bool with_events)
     info->declared = g_new0(struct lull_declared *, n_hosts);
     for (uint32_t i = 0; i < n_hosts; i++) {
         info->declared[i] = lull_declared_new(info->session, i);
+    }
+    info->first_ns = g_new(int64_t, MAX(n_hosts, 1));
+    info->zero_ns = INT64_MAX;
+    lull_session_first_events(info->session, info->first_ns);
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        info->zero_ns = MIN(info->zero_ns, info->first_ns[i]);
     }
     /* After counting: it may have found more damage. */
     for (uint32_t i = 0; i < lull_session_loss_count(info->session); i++) {
@@ -32,6 +39,7 @@ static void clear(struct lull_info *info)
         lull_declared_free(info->declared[i]);
     }
     g_free(info->declared);
+    g_free(info->first_ns);
     if (info->events) {
         g_array_unref(info->events);
     }

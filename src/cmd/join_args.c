@@ -2,6 +2,11 @@
 /* The join of clocks, and the reading for waits, that verbs share. */
 #include "cmd/join_args.h"
 
+#include <stdio.h>
+
+#include "analysis/questions.h"
+#include "cmd/options.h"
+
 void lull_args_progress(void *progress)
 {
     lull_progress_update(progress);
@@ -25,4 +30,15 @@ void lull_args_read(const struct lull_args *args, struct lull_session *session,
     lull_progress_start(&progress, args, session, "reading", false);
     lull_waits_read(waits, lull_args_progress, &progress);
     lull_progress_end(&progress);
+}
+
+void lull_args_warn_requests(const struct lull_args *args, const struct lull_session *session)
+{
+    if (!lull_question_can_answer(session, lull_question_find("requests"))) {
+        fprintf(stderr,
+                "lull %s: these traces cannot show requests: neither the headers of packets nor "
+                "what sockets sent and received (sock_send_length, tcp_probe) were recorded; 'lull "
+                "record' records them\n",
+                lull_args_verb(args)->name);
+    }
 }

@@ -73,27 +73,12 @@ bool lull_lami_wants_test(const struct lull_args *args)
     return has_flag(args, "test-compatibility");
 }
 
-static const struct lull_question *find_question(const char *id)
-{
-    for (const struct lull_question *q = lull_questions; id && q->id; q++) {
-        if (strcmp(q->id, id) == 0) {
-            return q;
-        }
-    }
-    return NULL;
-}
-
 bool lull_lami_test(const struct lull_analysis_class *analysis, const struct lull_session *session,
                     GError **error)
 {
-    const struct lull_question *question = find_question(analysis->question);
-    for (uint32_t host = 0; question && host < lull_session_host_count(session); host++) {
-        struct lull_declared *declared = lull_declared_new(session, host);
-        const enum lull_answer answer = lull_question_judge(declared, question);
-        lull_declared_free(declared);
-        if (answer != LULL_ANSWER_NO) {
-            return true;
-        }
+    const struct lull_question *question = lull_question_find(analysis->question);
+    if (question && lull_question_can_answer(session, question)) {
+        return true;
     }
     if (question) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,

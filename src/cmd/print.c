@@ -142,10 +142,13 @@ static void shift_clocks(struct lull_session *session, int64_t offset_ns)
 static void printer_init(struct printer *printer, const struct lull_args *args,
                          struct lull_session *session, struct lull_follow *follow)
 {
-    int64_t start_ns = 0, end_ns;
+    int64_t start_ns, end_ns;
     const bool has_range = lull_session_range(session, &start_ns, &end_ns);
     const bool is_gmt = lull_args_flag(args, "clock-gmt");
-    const struct lull_event_clock clock = {.style = time_style(args), .origin_ns = start_ns};
+    const enum lull_time_style style = time_style(args);
+    const bool is_elapsed = style == LULL_TIME_ELAPSED;
+    const struct lull_event_clock clock = {
+        .style = style, .origin_ns = is_elapsed && has_range ? lull_session_origin(session) : 0};
     *printer = (struct printer){
         .session = session,
         .follow = follow,

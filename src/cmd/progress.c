@@ -3,6 +3,7 @@
  */
 #include "cmd/progress.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -47,18 +48,36 @@ static void draw(const struct lull_progress *progress, double share)
     fflush(progress->file);
 }
 
-void lull_progress_update(struct lull_progress *progress)
+static bool is_time(struct lull_progress *progress)
 {
     progress->countdown = TICKS;
     if (!progress->is_wanted) {
-        return;
+        return false;
     }
     int64_t now = g_get_monotonic_time();
     if (now < progress->next_us) {
-        return;
+        return false;
     }
     progress->next_us = now + NEXT_AFTER_US;
     progress->is_shown = true;
+    return true;
+}
+
+void lull_progress_bytes(struct lull_progress *progress, uint64_t done, uint64_t size)
+{
+    if (is_time(progress) && size > 0) {
+        draw(progress, CLAMP((double)done / (double)size, 0.0, 1.0));
+    } else if (progress->is_shown && size == 0) {
+        fprintf(stderr, "\r%s %" PRIu64 " MiB", progress->what, done >> 20);
+        fflush(stderr);
+    }
+}
+
+void lull_progress_update(struct lull_progress *progress)
+{
+    if (!is_time(progress)) {
+        return;
+    }
     draw(progress, CLAMP(lull_session_progress(progress->session), 0.0, 1.0));
 }
 

@@ -8,8 +8,8 @@
 #include "cmd/verb.h"
 
 struct lull_progress {
-    const struct lull_session *session;
-    const char *what; /* "reading" */
+    const struct lull_session *session; /* or NULL, for bytes only */
+    const char *what;                   /* "reading" */
     int64_t start_us, next_us;
     uint32_t countdown;
     bool is_wanted, is_shown;
@@ -22,6 +22,8 @@ void lull_progress_start(struct lull_progress *progress, const struct lull_args 
                          const struct lull_session *session, const char *what, bool prints_lines);
 /* Looks at the clock and draws if it is time. */
 void lull_progress_update(struct lull_progress *progress);
+/* The same for bytes of a file; `size` is 0 if it is not known. */
+void lull_progress_bytes(struct lull_progress *progress, uint64_t done, uint64_t size);
 /* Takes the bar away. */
 void lull_progress_end(struct lull_progress *progress);
 

@@ -62,8 +62,7 @@ static bool print_table(const struct lull_args *args, const struct lull_table *t
     if (lull_table_row_count(table) == 0 && total) {
         printf("None of the %u requests matches.\n", total);
     } else if (lull_table_row_count(table) == 0) {
-        printf("No request is in these traces: there is no TCP connection on which a traced client "
-               "sent and received payload.\n");
+        printf("No request was found.\n");
     }
     return lull_table_print(table, stdout, &style, error);
 }
@@ -98,6 +97,9 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
         g_ptr_array_set_size(rows, (gint)MIN(rows->len, limit));
     }
     struct lull_table *table = make_table(session, rows);
+    if (lull_waits_request_count(waits) == 0) {
+        lull_args_warn_requests(args, session);
+    }
     bool done = print_table(args, table, lull_waits_request_count(waits), error);
     int status = lull_args_report_problems(session) | !done;
     lull_table_free(table);
@@ -145,14 +147,16 @@ const struct lull_verb lull_verb_requests = {
     .summary = "list the requests seen on TCP connections",
     .usage = "TRACE…",
     .description =
-        "A request is found from packets alone: on a TCP connection the client sends payload, "
-        "waits, and has received the last payload of the answer before it sends again. It "
+        "A request is found from packets alone, or from what sockets report: on a TCP connection "
+        "the client sends payload, waits, and has received the last payload of the answer before it sends again. It "
         "starts when the first payload is sent and ends when the client, woken by the last "
         "payload, runs again (or when that payload arrives, if the client was running). The "
         "list has the requests whose client is on a traced host.\n"
         "\n"
         "BLOCKED is the time for which the client's task was blocked meanwhile. Bytes are "
-        "payload; what was sent again counts once. The same traces give the same ids each time, "
+        "payload; what was sent again counts once. LTTng records packets with their headers. ftrace "
+        "and perf do not; there, requests need the kernel's events sock_send_length and tcp_probe "
+        "(Linux 6.3), and inet_sock_set_state; 'lull record' records them. The same traces give the same ids each time, "
         "whatever the other options; 'lull critpath --request' takes them. With --filter, the "
         "requests are those that the remaining events show.",
     .output = "With --json:\n"

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/progress.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
 #include "source/live/url.h"
+#include "source/session/unpacking.h"
 
 /* What --filter says, or NULL. */
 static bool parse_filter(const struct lull_args *args, struct lull_filter **filter, GError **error)
@@ -52,6 +54,11 @@ struct lull_session *lull_args_new_session(const struct lull_args *args, GError 
     return session;
 }
 
+static void on_unpacking(void *user, const char *path, uint64_t done, uint64_t size)
+{
+    lull_progress_bytes(user, done, size);
+}
+
 /* What --filter names must be there; it is parsed once more, as the session owns the first. */
 static bool check_filter(const struct lull_args *args, const struct lull_session *session,
                          GError **error)
@@ -75,8 +82,13 @@ bool lull_args_add_traces(const struct lull_args *args, struct lull_session *ses
 {
     uint32_t count;
     const char *const *paths = lull_args_rest(args, &count);
-    return lull_session_add_all(session, paths, count, error) &&
-           check_filter(args, session, error) &&
+    struct lull_progress progress;
+    lull_progress_start(&progress, args, NULL, "unpacking", false);
+    lull_session_watch_unpacking(session, on_unpacking, &progress);
+    bool added = lull_session_add_all(session, paths, count, error);
+    lull_session_watch_unpacking(session, NULL, NULL);
+    lull_progress_end(&progress);
+    return added && check_filter(args, session, error) &&
            (!lull_args_flag(args, "intersection") || lull_session_intersect(session, error));
 }
 

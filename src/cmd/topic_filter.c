@@ -39,7 +39,7 @@ const struct lull_topic lull_topic_filter = {
         "\n"
         " bytes >= 64KiB || expires < 3ms\n"
         "\n"
-        "time is compared with +1.5s (after the start of the traces), nanoseconds or seconds "
+        "time is compared with +1.5s (after the first event), nanoseconds or seconds "
         "since 1970, or in quotes a date and time or a time of day; without a zone it is UTC, "
         "or local with --local.\n"
         "\n"

@@ -35,6 +35,7 @@ extern const struct lull_verb lull_verb_schedfreq;
 extern const struct lull_verb lull_verb_schedlog;
 extern const struct lull_verb lull_verb_schedstats;
 extern const struct lull_verb lull_verb_schedtop;
+extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
@@ -55,6 +56,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_sync,
     &lull_verb_export,
     &lull_verb_index,
+    &lull_verb_serve,
     &lull_verb_cputop,
     &lull_verb_schedtop,
     &lull_verb_schedlog,
@@ -121,9 +123,11 @@ const char lull_program_description[] =
     "              rotation chunks, snapshots, what lttng-crash saved\n"
     " ftrace       a trace.dat of trace-cmd, if lull --version lists ftrace\n"
     " perf         a perf.data, also as a pipe wrote it\n"
+    " /dev/stdin   such a file, or an archive, through a pipe: perf record -o - … | lull …\n"
     " lull record  the directory that it made\n"
-    " archives     a directory packed as .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst,\n"
-    "              if lull --version lists packed traces\n"
+    " archives     a directory packed as .tar, .tar.gz, .tar.bz2, .tar.xz, .tar.zst or .zip,\n"
+    "              or a file as perf.data.zst or trace.dat.xz, if lull --version lists packed\n"
+    "              traces\n"
     " live         net://HOST[:PORT]/host/TARGET/SESSION, a session of an LTTng relay, for\n"
     "              'lull print'; 'lull info net://HOST' lists the sessions\n"
     "\n"
@@ -143,9 +147,8 @@ const struct lull_option lull_common_options[] = {
      .letter = 'b',
      .kind = LULL_OPTION_TEXT,
      .argument = "T",
-     .help =
-         "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
-         "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the start of the trace"},
+     .help = "nothing before time T: nanoseconds or seconds since 1970, an ISO date-time, "
+             "HH:MM:SS[.n] of the trace's first day, or +1.5s, +200ms, … after the first event"},
     {.name = "end",
      .letter = 'e',
      .kind = LULL_OPTION_TEXT,

@@ -152,6 +152,9 @@ static int run(const struct lull_args *args, GError **error)
     }
     if (lull_instance_query_read(&query, args, &status, error)) {
         struct lull_why *why = lull_why_compare(query.instances, &query.selection, &rule);
+        if (lull_instances_count(query.instances) == 0 && !lull_args_texts(args, "period")) {
+            lull_args_warn_requests(args, query.session);
+        }
         status = show(&query, why, error) ? 0 : 1;
         status |= lull_args_report_damage(query.session);
         lull_why_free(why);

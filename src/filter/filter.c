@@ -75,10 +75,9 @@ static bool parse_point(struct lull_parser *p, struct lull_operand *operand)
     }
     bool is_text = p->token.kind == LULL_TOKEN_STRING && !has_plus;
     if (!is_text && p->token.kind != LULL_TOKEN_NUMBER) {
-        return lull_parser_fail(
-            p, p->token.start,
-            "expected a time: +1.5s after the start of the traces, or in quotes a "
-            "date or time of day");
+        return lull_parser_fail(p, p->token.start,
+                                "expected a time: +1.5s after the first event, or in quotes a "
+                                "date or time of day");
     }
     const char *written = is_text ? p->token.text : lull_parser_text(p, &p->token);
     g_autofree char *joined = g_strconcat(has_plus ? "+" : "", written, NULL);
@@ -310,6 +309,7 @@ struct lull_filter *lull_filter_parse(const char *text, bool local, GError **err
                                  .user = filter,
                                  .error = &why};
     if (parse_filter(&parser)) {
+        filter->base.has_times = filter->terms.points->len > 0;
         return filter;
     }
     g_propagate_error(error, why);

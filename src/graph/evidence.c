@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "base/sums.h"
 
-enum { SECTOR_BYTES = 512 };
+enum { SECTOR_BYTES = 512, LONG_HOLD_NS = 1000000 };
 
 static const char *device_name(const struct lull_execgraph *eg, uint32_t index, char *out,
                                size_t size)
@@ -80,6 +80,27 @@ static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringC
     }
 }
 
+/* Of a wait for a packet, or for the timer that sent one; NULL if TCP did not wait. */
+static const struct lull_tcp_wait_note *tcp_wait_of(const struct lull_execgraph *eg,
+                                                    const struct lull_hop *hop,
+                                                    const struct evidence *evidence)
+{
+    return hop->cause == LULL_CAUSE_NETWORK || hop->cause == LULL_CAUSE_TIMER
+               ? lull_tcp_waits_find(eg->tcp_waits, evidence->index)
+               : NULL;
+}
+
+static void set_tcp_wait(const struct lull_tcp_wait_note *found, struct lull_segment *segment)
+{
+    if (found) {
+        segment->tcp = (struct lull_tcp_wait){.kind = lull_tcp_wait_kind_name(found->kind),
+                                              .first_ns = found->first_ns,
+                                              .last_ns = found->last_ns,
+                                              .times = found->times,
+                                              .is_nagle = found->is_nagle};
+    }
+}
+
 static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
                       const struct evidence *evidence, GStringChunk *strings,
                       struct lull_segment *segment)
@@ -95,7 +116,30 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
     }
 }
 
-static void report_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
+/* How long the task had waited before its request went to the device, or was put into its queue. */
+static int64_t held_ns(const struct lull_block_request *request, const struct lull_hop *hop)
+{
+    const int64_t start_ns = request->insert_ns == INT64_MIN
+                                 ? request->issue_ns
+                                 : MIN(request->insert_ns, request->issue_ns);
+    return MIN(start_ns, hop->end_ns) - hop->start_ns;
+}
+
+/* A request that is made long after the wait for it has started was held back: by a limit on I/O (of
+ * a cgroup), or because requests were all in use. */
+static void report_held(const struct lull_block_request *request, const struct lull_hop *hop,
+                        GString *out)
+{
+    char held[LULL_TIME_TEXT_SIZE];
+    if (request->issue_ns == INT64_MIN || held_ns(request, hop) < LONG_HOLD_NS) {
+        return;
+    }
+    lull_duration_format(held_ns(request, hop), held);
+    g_string_append_printf(out, ", held back %s before (an I/O limit, or a full queue)", held);
+}
+
+static void report_request(const struct lull_execgraph *eg, uint32_t index,
+                           const struct lull_hop *hop, GString *out)
 {
     const struct lull_block_request *request = lull_model_request(eg->model, index);
     char device[40], took[LULL_TIME_TEXT_SIZE];
@@ -115,6 +159,7 @@ static void report_request(const struct lull_execgraph *eg, uint32_t index, GStr
             g_string_append_printf(out, " after %s in the queue", took);
         }
     }
+    report_held(request, hop, out);
     if (request->submitter != LULL_NONE) {
         const struct lull_task *task = lull_model_task(eg->model, request->submitter);
         g_string_append_printf(out, ", submitted by %s/%d",
@@ -146,15 +191,27 @@ static void report_packet(const struct lull_execgraph *eg, uint32_t index, GStri
     }
 }
 
+static void append_tcp_wait(const struct lull_tcp_wait_note *found, GString *out)
+{
+    if (found) {
+        g_string_append(out, ", ");
+        lull_tcp_wait_append(found, out);
+    }
+}
+
 /* hop->cause determines what evidence->index is; a DISK wait's request is known by index even when
  * the completion came in an interrupt of another kind. */
 static void report_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
                          const struct evidence *evidence, GString *out)
 {
     if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
-        report_request(eg, evidence->index, out);
+        report_request(eg, evidence->index, hop, out);
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
         report_packet(eg, evidence->index, out);
+        append_tcp_wait(tcp_wait_of(eg, hop, evidence), out);
+    } else if (tcp_wait_of(eg, hop, evidence)) {
+        report_packet(eg, evidence->index, out);
+        append_tcp_wait(tcp_wait_of(eg, hop, evidence), out);
     } else if (evidence->waker == LULL_NONE && evidence->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, evidence->label));
     }
@@ -247,9 +304,14 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
     const struct timeout_note *timeout = timeout_of(eg, hop->detail);
     g_autoptr(GString) out = g_string_new(NULL);
     set_cause(eg, hop, evidence, strings, segment);
+    set_tcp_wait(tcp_wait_of(eg, hop, evidence), segment);
     segment->is_open = evidence->is_open;
     segment->call = segment->reason.call;
     if (timeout) {
+        /* The interrupt that nobody recorded was the timer's. */
+        if (segment->cause == LULL_CAUSE_IRQ || segment->cause == LULL_CAUSE_UNKNOWN) {
+            segment->cause = LULL_CAUSE_TIMER;
+        }
         report_timeout(eg, lull_evidence_reason(eg, hop->detail), timeout, out);
     } else {
         report_cause(eg, hop, evidence, out);
@@ -281,6 +343,7 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
         set_other(eg, evidence->waker, wait->end_ns, strings, &other);
     } else if (evidence->index < eg->packets.count) {
         set_packet(eg, evidence->index, strings, &other);
+        g_string_append(out, "for ");
         report_packet(eg, evidence->index, out);
         g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
     }
@@ -334,8 +397,9 @@ static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
     return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
 }
 
-GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop)
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_piece *piece)
 {
+    const struct lull_hop *hop = piece->hop;
     const uint32_t host = lull_model_task(eg->model, hop->line)->host;
     GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct cpu_share));
     if (hop->cpu < 0 || host >= eg->hosts.count ||
@@ -343,15 +407,15 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
         return shares;
     }
     const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
-    size_t i = switch_after(notes, hop->start_ns);
+    size_t i = switch_after(notes, piece->start_ns);
     for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
-        if (note->time_ns >= hop->end_ns) {
+        if (note->time_ns >= piece->end_ns) {
             break;
         }
         int64_t until =
-            i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : hop->end_ns;
-        int64_t ns = MIN(until, hop->end_ns) - MAX(note->time_ns, hop->start_ns);
+            i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : piece->end_ns;
+        int64_t ns = MIN(until, piece->end_ns) - MAX(note->time_ns, piece->start_ns);
         if (ns > 0 && note->task != hop->line && !note->is_unknown) {
             g_array_append_val(shares, ((struct cpu_share){note->task, ns}));
         }
@@ -361,16 +425,30 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_
 }
 
 /* Who had the CPU meanwhile: the three that had it longest. */
-void lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                              GStringChunk *strings, struct lull_segment *segment)
 {
     enum { NAMED = 3 };
-    g_autoptr(GArray) shares = lull_evidence_shares(eg, hop);
+    const struct lull_hop *hop = piece->hop;
+    if (piece->cause == LULL_CAUSE_THROTTLED) {
+        g_autofree char *text = g_strdup_printf("kept off CPU %d, which was idle", hop->cpu);
+        segment->detail = g_string_chunk_insert_const(strings, text);
+        return;
+    }
+    g_autoptr(GArray) shares = lull_evidence_shares(eg, piece);
     if (shares->len == 0) {
         return;
     }
-    set_other(eg, g_array_index(shares, struct cpu_share, 0).task, hop->end_ns, strings, segment);
+    const struct cpu_share *most = &g_array_index(shares, struct cpu_share, 0);
     g_autoptr(GString) out = g_string_new(NULL);
+    set_other(eg, most->task, hop->end_ns, strings, segment);
+    if (2 * most->ns >= piece->end_ns - piece->start_ns) {
+        lull_evidence_append_preemptor(eg, most->task, hop->end_ns, out);
+    } else {
+        g_string_append(out, "by several tasks");
+    }
+    segment->subject = g_string_chunk_insert_const(strings, out->str);
+    g_string_truncate(out, 0);
     bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
     g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
     for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {
@@ -460,6 +538,12 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         g_string_append_printf(
             out, "%s %s", device_name(eg, evidence->index, device, sizeof device),
             operation_name(lull_model_request(eg->model, evidence->index)->rwbs));
+        const struct lull_block_request *request = lull_model_request(eg->model, evidence->index);
+        if (request->issue_ns != INT64_MIN &&
+            2 * held_ns(request, hop) > hop->end_ns - hop->start_ns &&
+            held_ns(request, hop) >= LONG_HOLD_NS) {
+            g_string_append(out, " held back before the device");
+        }
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count &&
                eg->packets.items[evidence->index].flow != LULL_NONE) {
         append_peer(
@@ -476,9 +560,10 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     }
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, hop->detail);
     if (reason) {
+        const char *call = lull_model_label(eg->model, reason->call);
         g_string_append_printf(out, "%s%s %s", out->len ? ", " : "",
                                timeout_of(eg, hop->detail) ? "timed out in" : "in",
-                               lull_model_label(eg->model, reason->call));
+                               call ? call : "a page fault");
     }
 }
 

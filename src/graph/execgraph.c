@@ -54,6 +54,16 @@ static struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t task)
     return &eg->last_waits.items[task];
 }
 
+/* A task that makes calls, and is in none, reads from a disk because memory that it used is there:
+ * of a file that it has mapped, or in swap. */
+static bool is_fault(const struct lull_execgraph *eg, const struct lull_state_fact *fact)
+{
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    return wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE &&
+           lull_model_request(eg->model, wakeup->request)->rwbs & LULL_RWBS_READ &&
+           fact->task < eg->last_waits.count && eg->last_waits.items[fact->task].has_calls;
+}
+
 static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                               uint32_t packet)
 {
@@ -66,7 +76,17 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
     if (fact->syscall != LULL_NONE) {
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
-        *last_wait(eg, fact->task) = (struct wait_note){(uint32_t)eg->evidence.count, fact->end_ns};
+        struct wait_note *wait = last_wait(eg, fact->task);
+        wait->evidence = (uint32_t)eg->evidence.count;
+        wait->end_ns = fact->end_ns;
+    } else if (is_fault(eg, fact)) {
+        const struct lull_wait_reason reason = {.call = LULL_NONE,
+                                                .file = LULL_NONE,
+                                                .fd = -1,
+                                                .release = LULL_NONE,
+                                                .release_file = LULL_NONE,
+                                                .is_fault = true};
+        evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
     }
     if (wakeup) {
         evidence.label = wakeup->label;
@@ -141,9 +161,7 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct lull_execgraph *eg = user;
     note_sent(eg, fact);
-    if (fact->task >= eg->last_waits.count) {
-        return;
-    }
+    last_wait(eg, fact->task)->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
     const struct wait_note wait = eg->last_waits.items[fact->task];
     eg->last_waits.items[fact->task].evidence = LULL_NONE;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
@@ -187,6 +205,18 @@ static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
                   (struct interrupt_note){fact->start_ns, fact->end_ns, fact->label});
 }
 
+/* Why a timer sent the packet, if TCP's own timers explain it; or LULL_NONE. */
+static uint32_t timer_evidence(struct lull_execgraph *eg, const struct lull_packet_fact *fact)
+{
+    if (fact->context_cause != LULL_CAUSE_TIMER ||
+        !lull_tcp_waits_find(eg->tcp_waits, fact->number)) {
+        return LULL_NONE;
+    }
+    lull_vec_push(&eg->evidence,
+                  (struct evidence){LULL_NONE, LULL_NONE, fact->number, LULL_NONE, false});
+    return eg->evidence.count - 1;
+}
+
 /* The line of the interrupt context a packet was seen in. What made the context start explains the
  * time before: a matched packet does so by its link; otherwise the kind of the handler has to
  * do. */
@@ -205,7 +235,7 @@ static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packe
             lull_graph_add(eg->graph, line, fact->context_start_ns);
         } else {
             lull_graph_append(eg->graph, line, fact->context_start_ns, LULL_STATE_BLOCKED,
-                              fact->context_cause, -1, LULL_NONE);
+                              fact->context_cause, -1, timer_evidence(eg, fact));
         }
     }
     lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
@@ -224,6 +254,8 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
         (!eg->sync || lull_sync_are_joined(eg->sync, match.send_host, match.receive_host));
     const struct packet_note *sent = is_matched ? &eg->packets.items[match.send] : NULL;
     bool is_linked = sent && sent->line != LULL_NONE;
+    lull_tcp_waits_feed(eg->tcp_waits, fact, is_matched ? match.send : LULL_NONE,
+                        is_matched ? match.send_host : LULL_NONE);
 
     uint32_t line = packet->task;
     if (fact->in_interrupt) {
@@ -250,18 +282,40 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                                        packet->has_numbers});
 }
 
+/* What a socket knows of a packet that was recorded without its headers: the connection, and on
+ * another host who sent it. */
+static void on_segment(void *user, const struct lull_packet_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    struct lull_match match;
+    if (fact->number >= eg->packets.count) {
+        return;
+    }
+    struct packet_note *note = &eg->packets.items[fact->number];
+    note->flow = fact->packet->flow;
+    note->payload = fact->packet->payload;
+    if (fact->is_whole && fact->packet->payload &&
+        lull_matcher_feed(eg->matcher, fact->packet, fact->number, &match) &&
+        match.receive == fact->number && note->peer == LULL_NONE &&
+        (!eg->sync || lull_sync_are_joined(eg->sync, match.send_host, match.receive_host))) {
+        note->peer = match.send;
+    }
+}
+
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
 {
     static const struct lull_facts facts = {.state = on_state,
                                             .switched = on_switched,
                                             .interrupt = on_interrupt,
                                             .packet = on_packet,
+                                            .segment = on_segment,
                                             .syscall = on_syscall};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;
     eg->sync = sync;
     eg->graph = lull_graph_new();
     eg->matcher = lull_matcher_new(true);
+    eg->tcp_waits = lull_tcp_waits_new(lull_model_flows(model));
     lull_model_subscribe(model, &facts, eg);
     return eg;
 }
@@ -289,6 +343,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_map_free(&eg->timeout_of);
     lull_wait_reasons_clear(&eg->reasons);
     lull_matcher_free(eg->matcher);
+    lull_tcp_waits_free(eg->tcp_waits);
     lull_graph_free(eg->graph);
     g_free(eg);
 }

@@ -10,6 +10,7 @@ struct telling {
     const struct lull_execgraph *eg;
     struct lull_path *path;
     LULL_VEC(struct lull_segment) segments;
+    GString *text;
 };
 
 static bool same_text(const char *a, const char *b)
@@ -41,17 +42,67 @@ static void each_running(const struct lull_execgraph *eg, const struct lull_hop 
             const int64_t start_ns = MAX(note->start_ns, t);
             const int64_t end_ns = MIN(note->end_ns, hop->end_ns);
             if (t < start_ns) {
-                take(user, &(struct path_piece){hop, t, start_ns, LULL_STATE_RUNNING, LULL_NONE});
+                take(user, &(struct path_piece){hop, t, start_ns, LULL_STATE_RUNNING, LULL_NONE,
+                                                LULL_CAUSE_NONE});
             }
             if (start_ns < end_ns) {
                 take(user, &(struct path_piece){hop, start_ns, end_ns, LULL_STATE_INTERRUPTED,
-                                                note->label});
+                                                note->label, LULL_CAUSE_NONE});
             }
             t = end_ns;
         }
     }
     if (t < hop->end_ns) {
-        take(user, &(struct path_piece){hop, t, hop->end_ns, LULL_STATE_RUNNING, LULL_NONE});
+        take(user, &(struct path_piece){hop, t, hop->end_ns, LULL_STATE_RUNNING, LULL_NONE,
+                                        LULL_CAUSE_NONE});
+    }
+}
+
+/* Since when the state of a hop has lasted, of which it may be a part. */
+static int64_t since_ns_of(const struct lull_execgraph *eg, const struct lull_hop *hop)
+{
+    uint32_t n;
+    const struct lull_graph_point *points = lull_graph_points(eg->graph, hop->line, &n);
+    const size_t after = LULL_LOWER_BOUND(i, n, points[i].time_ns <= hop->start_ns);
+    return after > 0 ? points[after - 1].time_ns : hop->start_ns;
+}
+
+/* A scheduler does not let a CPU become idle while a task waits for it. If it does so for long, a
+ * quota (the CPU bandwidth of its cgroup, or of real-time tasks) keeps the task off the CPU. A CPU
+ * that was idle before says nothing: it has to wake up. */
+static void each_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                           take_path_piece *take, void *user)
+{
+    enum { LONG_NS = 1000000 };
+    const struct lull_task *task = lull_model_task(eg->model, hop->line);
+    int64_t t = hop->start_ns;
+    if (hop->cpu >= 0 && task->host < eg->hosts.count &&
+        (size_t)hop->cpu < eg->hosts.items[task->host].cpus.count) {
+        const struct cpu_notes *notes = &eg->hosts.items[task->host].cpus.items[hop->cpu];
+        const int64_t since_ns = since_ns_of(eg, hop);
+        size_t i =
+            LULL_LOWER_BOUND(k, notes->switches.count, notes->switches.items[k].time_ns < since_ns);
+        for (; i < notes->switches.count && notes->switches.items[i].time_ns < hop->end_ns; i++) {
+            const struct switch_note *note = &notes->switches.items[i];
+            const int64_t end_ns =
+                i + 1 < notes->switches.count ? MIN(note[1].time_ns, hop->end_ns) : hop->end_ns;
+            if (note->task != LULL_NONE || note->is_unknown || end_ns - note->time_ns < LONG_NS ||
+                end_ns <= t) {
+                continue;
+            }
+            const int64_t idle_ns = MAX(note->time_ns, t);
+            if (t < idle_ns) {
+                take(user, &(struct path_piece){hop, t, idle_ns, LULL_STATE_PREEMPTED, LULL_NONE,
+                                                LULL_CAUSE_NONE});
+            }
+            take(user, &(struct path_piece){hop, idle_ns, end_ns, LULL_STATE_PREEMPTED, LULL_NONE,
+                                            LULL_CAUSE_THROTTLED});
+            t = end_ns;
+        }
+    }
+    if (t < hop->end_ns) {
+        take(user, &(struct path_piece){hop, t, hop->end_ns, LULL_STATE_PREEMPTED, LULL_NONE,
+                                        LULL_CAUSE_NONE});
     }
 }
 
@@ -60,11 +111,11 @@ void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop
 {
     if (hop->state == LULL_STATE_RUNNING) {
         each_running(eg, hop, take, user);
+    } else if (hop->state == LULL_STATE_PREEMPTED) {
+        each_preempted(eg, hop, take, user);
     } else {
-        take(user, &(struct path_piece){hop, hop->start_ns, hop->end_ns,
-                                        hop->state == LULL_STATE_PREEMPTED ? LULL_STATE_PREEMPTED
-                                                                           : LULL_STATE_BLOCKED,
-                                        LULL_NONE});
+        take(user, &(struct path_piece){hop, hop->start_ns, hop->end_ns, LULL_STATE_BLOCKED,
+                                        LULL_NONE, hop->cause});
     }
 }
 
@@ -80,12 +131,30 @@ static void add_evidence(const struct telling *telling, const struct path_piece 
         segment->detail = segment->object = lull_model_label(eg->model, piece->label);
         return;
     case LULL_STATE_PREEMPTED:
-        lull_evidence_preempted(eg, piece->hop, telling->path->strings, segment);
+        lull_evidence_preempted(eg, piece, telling->path->strings, segment);
         return;
     default:
         lull_evidence_wait(eg, piece->hop, telling->path->strings, segment);
         segment->frames =
             lull_model_frames(eg->model, lull_evidence_chain(eg, piece->hop), &segment->n_frames);
+    }
+}
+
+/* What is the same each time, for sums, after the evidence. */
+static void add_subject(struct telling *telling, const struct path_piece *piece,
+                        struct lull_segment *segment)
+{
+    GString *text = telling->text;
+    g_string_truncate(text, 0);
+    lull_evidence_append_kind(text, segment->comm);
+    segment->program = g_string_chunk_insert_const(telling->path->strings, text->str);
+    g_string_truncate(text, 0);
+    if (piece->state == LULL_STATE_PREEMPTED) {
+        return; /* its evidence has said so */
+    }
+    lull_evidence_subject(telling->eg, piece, text);
+    if (text->len) {
+        segment->subject = g_string_chunk_insert_const(telling->path->strings, text->str);
     }
 }
 
@@ -106,7 +175,7 @@ static void report(void *user, const struct path_piece *piece)
         .start_ns = piece->start_ns,
         .end_ns = piece->end_ns,
         .state = piece->state,
-        .cause = piece->state == LULL_STATE_BLOCKED ? hop->cause : LULL_CAUSE_NONE,
+        .cause = piece->cause,
         .cpu = hop->cpu,
         .other_task = LULL_NONE,
         .other_tid = -1,
@@ -116,6 +185,7 @@ static void report(void *user, const struct path_piece *piece)
         .wait = hop->wait,
     };
     add_evidence(telling, piece, &segment);
+    add_subject(telling, piece, &segment);
     if (telling->segments.count) {
         struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
         if (last->task == segment.task && last->state == segment.state &&
@@ -191,6 +261,40 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
     path->host_names = names;
 }
 
+/* Who made the task, as far as the trace shows it. */
+static uint32_t parent_of(const struct lull_model *model, uint32_t number)
+{
+    const struct lull_task *task = lull_model_task(model, number);
+    if (task->parent == LULL_NONE && task->ppid > 0) {
+        return lull_model_find_tid(model, task->host, task->ppid);
+    }
+    return task->parent;
+}
+
+/* Who started the program of the path, oldest first: cron/1 → sh/2. Threads of the program itself
+ * are left out. */
+static void find_ancestors(struct lull_path *path, const struct lull_execgraph *eg)
+{
+    enum { MOST = 8 };
+    const struct lull_model *model = eg->model;
+    g_autoptr(GString) text = g_string_new(NULL);
+    const struct lull_task *child = lull_model_task(model, path->task);
+    uint32_t number = parent_of(model, path->task);
+    for (int i = 0; i < MOST && number != LULL_NONE; i++) {
+        const struct lull_task *task = lull_model_task(model, number);
+        if (task->pid < 0 || task->pid != child->pid) {
+            const int64_t time_ns = child->birth_ns == INT64_MIN ? INT64_MAX : child->birth_ns;
+            g_autofree char *name =
+                g_strdup_printf("%s/%d%s", lull_model_comm(model, number, time_ns), task->tid,
+                                text->len ? " → " : "");
+            g_string_prepend(text, name);
+        }
+        child = task;
+        number = parent_of(model, number);
+    }
+    path->started_by = text->len ? g_string_chunk_insert_const(path->strings, text->str) : NULL;
+}
+
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t start_ns,
@@ -205,9 +309,13 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
         g_string_chunk_insert_const(path->strings, lull_model_comm(eg->model, task, end_ns));
     path->start_ns = start_ns;
     path->end_ns = end_ns;
+    path->asked_start_ns = start_ns;
+    path->asked_end_ns = end_ns;
+    find_ancestors(path, eg);
     take_hosts(path, session, sync);
 
-    struct telling telling = {.eg = eg, .path = path};
+    g_autoptr(GString) text = g_string_new(NULL);
+    struct telling telling = {.eg = eg, .path = path, .text = text};
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     g_autoptr(GArray) hops =
         lull_critpath_find_waits(eg->graph, task, start_ns, end_ns, kind, waits);

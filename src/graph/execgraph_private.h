@@ -7,13 +7,15 @@
 #include "base/vec.h"
 #include "graph/execgraph.h"
 #include "clock/match.h"
+#include "clock/tcp_waits.h"
 #include "kernel/wait_reason.h"
 
 /* What is known about a wait or a transit; the `detail` of points and links. */
 struct evidence {
     uint32_t label;  /* interrupt, or LULL_NONE */
     uint32_t reason; /* of a wait; number in execgraph.reasons, or LULL_NONE */
-    uint32_t index;  /* block request (cause DISK) or packet (cause NETWORK), or LULL_NONE */
+    uint32_t index;  /* block request (cause DISK), packet (cause NETWORK, or cause TIMER: what
+                        the timer sent), or LULL_NONE */
     uint32_t waker;  /* task (cause TASK), or LULL_NONE */
     bool is_open;    /* the wait lasted until the end of the trace */
 };
@@ -29,6 +31,7 @@ struct sent_note {
 struct wait_note {
     uint32_t evidence; /* LULL_NONE: it has not waited there */
     int64_t end_ns;
+    bool has_calls; /* calls of the task are recorded */
 };
 
 /* A wait that ended by the time-out of its call. */
@@ -73,6 +76,7 @@ struct lull_execgraph {
     const struct lull_sync *sync; /* or NULL */
     struct lull_graph *graph;
     struct lull_matcher *matcher;
+    struct lull_tcp_waits *tcp_waits;
     LULL_VEC(struct evidence) evidence;
     LULL_VEC(uint32_t) chains; /* of calls, by evidence; what is after the end has none */
     LULL_VEC(struct packet_note) packets;
@@ -92,6 +96,7 @@ struct path_piece {
     int64_t start_ns, end_ns;
     enum lull_state state;
     uint32_t label; /* INTERRUPTED: of the interrupt; else LULL_NONE */
+    enum lull_cause cause;
 };
 
 /* execgraph_path.c: the pieces of a hop in time order. None is empty; they cover it. */
@@ -109,17 +114,17 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
 /* Why a task waited, or NULL: it was in no call. */
 const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
                                                     uint32_t detail);
-void lull_evidence_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                              GStringChunk *strings, struct lull_segment *segment);
 /* The calls by which the task of a hop fell asleep, or LULL_NONE. */
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop);
-/* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted hop, longest first;
- * an empty array if that is not known. Free with g_array_unref(). */
+/* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted piece, longest
+ * first; an empty array if that is not known. Free with g_array_unref(). */
 struct cpu_share {
     uint32_t task;
     int64_t ns;
 };
-GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct lull_hop *hop);
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_piece *piece);
 /* In words that are the same each time the same thing happens, appended to `out`: who had the CPU.
  */
 void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,

@@ -126,6 +126,7 @@ static void free_shares(struct lull_path *path)
 {
     g_clear_pointer(&path->by_state, g_free);
     g_clear_pointer(&path->by_task, g_free);
+    g_clear_pointer(&path->by_cause, g_free);
     g_clear_pointer(&path->by_host, g_free);
 }
 
@@ -143,6 +144,7 @@ void lull_path_summarise(struct lull_path *path)
     sum_states(path);
     sum_tasks(path);
     sum_hosts(path);
+    lull_path_sum_causes(path);
     sort(path->by_state, path->n_by_state, sizeof *path->by_state, compare_states);
     sort(path->by_task, path->n_by_task, sizeof *path->by_task, compare_tasks);
     sort(path->by_host, path->n_by_host, sizeof *path->by_host, compare_hosts);

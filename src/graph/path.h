@@ -20,6 +20,8 @@ struct lull_path {
     int32_t tid;
     const char *comm;
     int64_t start_ns, end_ns;
+    int64_t asked_start_ns, asked_end_ns; /* the task was not alive in what is missing of that */
+    const char *started_by; /* its ancestors, oldest first: "cron/1 → sh/2"; or NULL */
 
     struct lull_segment *segments;
     uint32_t n_segments;
@@ -29,6 +31,8 @@ struct lull_path {
     uint32_t n_by_state;
     struct lull_task_share *by_task; /* longest first, ties by host, tid */
     uint32_t n_by_task;
+    struct lull_cause_share *by_cause; /* longest first, ties by first */
+    uint32_t n_by_cause;
     struct lull_host_share *by_host; /* longest first, ties by host */
     uint32_t n_by_host;
     struct lull_host_clock *sync;       /* one per host */
@@ -38,8 +42,10 @@ struct lull_path {
 
 /* lull_path_free() frees its arrays (each from g_malloc(), or NULL; also that of host_names) and its
  * strings. */
-/* Computes by_state, by_task, by_host from the segments, replacing what was there. A task that
+/* Computes by_state, by_task, by_cause, by_host from the segments, replacing what was there. A task that
  * changed its name goes by the last one. */
 void lull_path_summarise(struct lull_path *path);
+/* path_causes.c: the part of it that is by_cause. */
+void lull_path_sum_causes(struct lull_path *path);
 
 #endif

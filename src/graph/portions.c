@@ -137,7 +137,7 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
 {
     const struct lull_execgraph *eg = portions->eg;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
-    if (!reason) {
+    if (!reason || reason->call == LULL_NONE) {
         return LULL_NONE;
     }
     const struct evidence *evidence = &eg->evidence.items[detail];
@@ -232,7 +232,7 @@ static uint32_t portion_of(struct lull_portions *portions, const struct path_pie
         .host = lull_model_task(portions->eg->model, hop->line)->host,
         .comm = kind_of(portions, hop->line, piece->end_ns),
         .state = piece->state,
-        .cause = piece->state == LULL_STATE_BLOCKED ? hop->cause : LULL_CAUSE_NONE,
+        .cause = piece->cause,
         .detail = kept,
     };
     return number_of(portions->portion_numbers, portions->portions, &portion, sizeof portion);
@@ -276,7 +276,7 @@ static void add_part(struct adding *adding, const struct path_piece *piece, cons
 static void take_preemption(struct adding *adding, const struct path_piece *piece)
 {
     const struct lull_execgraph *eg = adding->portions->eg;
-    g_autoptr(GArray) shares = lull_evidence_shares(eg, piece->hop);
+    g_autoptr(GArray) shares = lull_evidence_shares(eg, piece);
     g_autoptr(GString) detail = g_string_new(NULL);
     int64_t left_ns = piece->end_ns - piece->start_ns;
     for (guint i = 0; i < shares->len && left_ns > 0; i++) {
@@ -296,7 +296,7 @@ static void take_preemption(struct adding *adding, const struct path_piece *piec
 static void take_piece(void *user, const struct path_piece *piece)
 {
     struct adding *adding = user;
-    if (piece->state == LULL_STATE_PREEMPTED) {
+    if (piece->state == LULL_STATE_PREEMPTED && piece->cause != LULL_CAUSE_THROTTLED) {
         take_preemption(adding, piece);
         return;
     }

@@ -28,6 +28,7 @@ enum call_effect {
     CALL_MOVE_MESSAGES, /* returns something else */
     CALL_UNSHARE,
     CALL_FORK,
+    CALL_EXEC,
     CALL_FUTEX,
     CALL_NO_RETURN,
     CALL_EFFECT_COUNT

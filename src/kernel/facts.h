@@ -183,6 +183,7 @@ struct lull_packet_fact {
     bool in_interrupt;        /* seen in interrupt context, which started at: */
     int64_t context_start_ns; /* the innermost handler */
     uint8_t context_cause;    /* what that handler represents: TIMER, NETWORK, IRQ, … */
+    bool is_whole; /* of a segment: its bytes are counted from the start of the connection */
 };
 
 struct lull_block_request {
@@ -231,6 +232,7 @@ struct lull_file {
     uint32_t path; /* label: "/etc/passwd", "10.9.0.2:80", "pipe", "eventfd"; LULL_NONE: unknown */
     uint8_t type;  /* enum lull_file_type */
     bool is_cloexec;
+    bool is_datagram; /* NET: its socket is one of datagrams, UDP */
     int64_t open_ns;  /* when it came to be; INT64_MIN: was there before it was first seen */
     int64_t close_ns; /* INT64_MAX: open as far as is known */
 };
@@ -301,6 +303,11 @@ struct lull_facts {
     void (*switched)(void *user, const struct lull_switch_fact *fact);
     void (*interrupt)(void *user, const struct lull_interrupt_fact *fact);
     void (*packet)(void *user, const struct lull_packet_fact *fact);
+    /* Bytes passed on a TCP connection of a host whose packets have no headers. The packet has what
+     * sockets know: no acknowledgement, and numbers that count from 0. `number` is of the packet
+     * that brought them, or LULL_NONE. Sends may be reported after their time. A connection of a
+     * client starts with a SYN. */
+    void (*segment)(void *user, const struct lull_packet_fact *fact);
     void (*migration)(void *user, const struct lull_migration_fact *fact);
     void (*prio)(void *user, const struct lull_prio_fact *fact);
     void (*handler)(void *user, const struct lull_handler_fact *fact);

@@ -108,7 +108,7 @@ void lull_flow_format_end(const struct lull_flow *flow, bool is_source, char *ou
     inet_ntop(flow->ip_version == 6 ? AF_INET6 : AF_INET,
               is_source ? flow->source : flow->destination, address, sizeof address);
     int used = g_snprintf(out, size, "%s%s%s", brackets ? "[" : "", address, brackets ? "]" : "");
-    if (has_port && used > 0 && (size_t)used < size) {
+    if (has_port && (size_t)used < size) {
         g_snprintf(out + used, size - used, ":%u",
                    is_source ? flow->source_port : flow->destination_port);
     }

@@ -13,23 +13,23 @@
                            offsetof(struct lull_ev_io_exit, field) &&                              \
                        LULL_FIELD_##event##_##field == (int)LULL_FIELD_io_exit_##field,            \
                    "events of calls begin with the same fields")
-#define SAME_COMMON(event)                                                                         \
+#define SAME_NAMED(event)                                                                          \
     SAME(event, number);                                                                           \
     SAME(event, context_tid);                                                                      \
+    SAME(event, context_vtid);                                                                     \
+    SAME(event, context_pid);                                                                      \
+    SAME(event, context_comm)
+#define SAME_COMMON(event)                                                                         \
+    SAME_NAMED(event);                                                                             \
     SAME(event, ret)
-SAME(bare_entry, number);
-SAME(bare_entry, context_tid);
-SAME(bare_exit, number);
-SAME(bare_exit, context_tid);
+SAME_NAMED(bare_entry);
+SAME_NAMED(bare_exit);
 SAME_COMMON(syscall_entry);
 SAME_COMMON(syscall_exit);
 SAME_COMMON(raw_entry);
 SAME_COMMON(raw_exit);
 SAME_COMMON(futex_entry);
 SAME_COMMON(io_entry);
-SAME(raw_entry, context_pid);
-SAME(raw_exit, context_pid);
-SAME(io_entry, context_pid);
 
 #define HAS(field) LULL_HAS(ev, syscall_exit, field)
 
@@ -218,8 +218,9 @@ static struct call *start_call(struct lull_model *model, uint32_t task)
     }
     model->tasks.items[task].call = number;
     struct call *call = &model->calls.items[number];
-    *call =
-        (struct call){.task = task, .path = g_string_truncate(call->path, 0), .file = LULL_NONE};
+    call->task = task;
+    call->file = LULL_NONE;
+    g_string_truncate(call->path, 0);
     return call;
 }
 
@@ -290,7 +291,6 @@ static bool start_again(struct lull_model *model, struct call *call, struct call
     call->name = name;
     model->tasks.items[call->task].syscall = name.label;
     if (id == LULL_EVENT_io_entry || id == LULL_EVENT_futex_entry) {
-        call->args.have = 0;
         call_take(model, call_class, call, id, event);
     }
     return true;
@@ -307,6 +307,7 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
         return;
     }
     model->tasks.items[task].syscall = name.label;
+    model->tasks.items[task].sent_ns = INT64_MIN;
     model->tasks.items[task].ended.reported = 0;
     give_up(model, task, INT64_MIN);
     struct call *call = start_call(model, task);
@@ -348,13 +349,18 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         give_up(model, task, INT64_MIN);
         number = LULL_NONE;
     }
-    struct call unseen = {.task = task,
-                          .name = name,
-                          .number = -1,
-                          .is_compat = call_class->is_compat || known->is_compat,
-                          .start_ns = INT64_MIN,
-                          .file = LULL_NONE};
-    const struct call *call = number == LULL_NONE ? &unseen : &model->calls.items[number];
+    struct call unseen;
+    const struct call *call = &unseen;
+    if (number != LULL_NONE) {
+        call = &model->calls.items[number];
+    } else {
+        unseen = (struct call){.task = task,
+                               .name = name,
+                               .number = -1,
+                               .is_compat = call_class->is_compat || known->is_compat,
+                               .start_ns = INT64_MIN,
+                               .file = LULL_NONE};
+    }
     if (call->name.label == LULL_NONE) {
         return; /* started before the trace, and nothing says what it was */
     }
@@ -378,6 +384,10 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         fact.io = &io;
     }
     REPORT(model, syscall, &fact);
+    if (call->name.kind->effect == CALL_EXEC && HAS(ret) && ev->ret == 0) {
+        const char *path = number != LULL_NONE ? call->path->str : "";
+        sched_exec_returned(model, task, t, HAS(context_comm) ? NULL : path);
+    }
     if (number != LULL_NONE) {
         free_call(model, task);
     }
@@ -385,19 +395,12 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 
 /* ---- events ---- */
 
-/* Whose call it is: the CPU's task; if no switch has shown it yet, the one that the event names. */
+/* Whose call it is. */
 static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         const struct lull_ev_syscall_exit *ev)
 {
-    if (machine->reports_current && HAS(context_tid)) {
-        sched_current(model, machine, c, t, (int32_t)ev->context_tid);
-    }
-    uint32_t task = model_cpu_at(machine, c)->task;
-    if (task == LULL_NONE && HAS(context_tid) && ev->context_tid > 0 &&
-        ev->context_tid <= INT32_MAX) {
-        return model_task(model, machine, ev->context_tid, c);
-    }
-    return task;
+    sched_current(model, machine, c, t, CURRENT_OF(ev, syscall_exit));
+    return model_cpu_at(machine, c)->task;
 }
 
 static bool is_exit(enum lull_event_id id)
@@ -412,8 +415,8 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
                       const struct lull_event_class *event_class)
 {
     const struct lull_ev_syscall_exit *ev = event;
-    if (machine->reports_current && HAS(context_tid)) {
-        sched_current(model, machine, c, t, (int32_t)ev->context_tid);
+    if (id != LULL_EVENT_named_entry && id != LULL_EVENT_named_exit) { /* which have no fields */
+        sched_current(model, machine, c, t, CURRENT_OF(ev, syscall_exit));
     }
     uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE) {
@@ -427,18 +430,15 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
     if (id == LULL_EVENT_raw_exit && is_end) {
         learn_bits(model, machine, task, ev);
     }
+    uint32_t ended = model->tasks.items[task].syscall;
+    if (is_end && ended != LULL_NONE && (ended == model->execve || ended == model->execveat)) {
+        sched_exec_ended(&model->tasks.items[task], t);
+    }
     if (!is_end) {
         name = name_of_start(model, machine, task, class_of(model, event_class), event).label;
     }
     model->tasks.items[task].syscall = name;
-}
-
-static void learn_pid(struct task *task, const struct lull_ev_io_exit *ev)
-{
-    if (LULL_HAS(ev, io_exit, context_pid) && task->public.pid < 0 && ev->context_pid > 0 &&
-        ev->context_pid <= INT32_MAX) {
-        task->public.pid = ev->context_pid;
-    }
+    model->tasks.items[task].sent_ns = INT64_MIN;
 }
 
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -454,10 +454,6 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
         return;
     }
     const struct call_class *call_class = class_of(model, event_class);
-    if (id == LULL_EVENT_io_entry || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_entry ||
-        id == LULL_EVENT_raw_exit) {
-        learn_pid(&model->tasks.items[task], event);
-    }
     if (is_exit(id) && !call_class->is_entry) {
         end(model, machine, task, c, t, call_class, id, event);
     } else {

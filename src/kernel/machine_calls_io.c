@@ -127,6 +127,11 @@ static void take_futex_operation(struct lull_futex *futex, uint32_t operation)
 void call_take(struct lull_model *model, const struct call_class *call_class, struct call *call,
                enum lull_event_id id, const void *event)
 {
+    if (id == LULL_EVENT_syscall_entry) { /* most, where arguments are not wanted */
+        call->args.have = 0;
+        return;
+    }
+    call->args = (struct call_args){.have = 0};
     if (id == LULL_EVENT_io_entry) {
         take_fields(call, event);
     } else if (id == LULL_EVENT_raw_entry) {
@@ -306,7 +311,11 @@ static void make_socket(struct ended *e)
 {
     make(e);
     if (e->io->file != LULL_NONE && has(e, CALL_ARG_FAMILY)) {
-        e->model->files.items[e->io->file].type = type_of_family(e->call->args.family);
+        enum { KIND_MASK = 0xf, DATAGRAM = 2 }; /* SOCK_DGRAM; MIPS alone has other numbers */
+        struct lull_file *file = &e->model->files.items[e->io->file];
+        file->type = type_of_family(e->call->args.family);
+        file->is_datagram = file->type == LULL_FILE_NET && has(e, CALL_ARG_FLAGS) &&
+                            (e->call->args.flags & KIND_MASK) == DATAGRAM;
     }
 }
 

@@ -42,6 +42,8 @@ static void take_addresses(struct lull_net_packet *packet, struct lull_text sour
             packet->ack = ev->ip##_tcp_ack_seq;                                                    \
             packet->tcp_flags = ev->ip##_tcp_flags & 0x1ff;                                        \
             packet->payload = rest > tcp_header ? rest - tcp_header : 0;                           \
+            packet->window = ev->ip##_tcp_window_size;                                             \
+            packet->has_window = HAS(ip##_tcp_window_size);                                        \
         } else if (HAS(ip##_udp_source_port)) {                                                    \
             packet->protocol = PROTOCOL_UDP;                                                       \
             packet->source_port = ev->ip##_udp_source_port;                                        \
@@ -123,6 +125,9 @@ static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull
     if (!fact.in_interrupt && cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle) {
         packet->task = cpu->task;
     }
+    if (model->wanted.segment) {
+        sockets_packet(model, packet, fact.number);
+    }
     REPORT(model, packet, &fact);
 }
 
@@ -130,9 +135,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
                bool is_send, const void *event)
 {
     const struct lull_ev_packet_sent *ev = event;
-    if (HAS(context_tid)) {
-        sched_current(model, machine, c, t, ev->context_tid);
-    }
+    sched_current(model, machine, c, t, CURRENT_OF(ev, packet_sent));
     if (!is_send) {
         use_received(model, machine, c, t, ev->len, ev->device);
     }
@@ -179,9 +182,7 @@ void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t
                       bool is_send, const void *event)
 {
     const struct lull_ev_socket_sent *ev = event;
-    if (LULL_HAS(ev, socket_sent, context_tid)) {
-        sched_current(model, machine, c, t, ev->context_tid);
-    }
+    sched_current(model, machine, c, t, CURRENT_OF(ev, socket_sent));
     /* The same packet with its headers is worth more. */
     if (machine->has_headers || (!model->wanted.packet && !model->wanted.state)) {
         return;
@@ -197,6 +198,9 @@ void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t
         .seq = ev->seq,
         .ack = ev->ack_seq,
         .tcp_flags = flags_of_addon(ev->flags),
+        .window = ev->window,
+        .has_window = LULL_HAS(ev, socket_sent, window),
+        .socket = ev->sk,
     };
     report_packet(model, model_cpu_at(machine, c), &packet);
 }
@@ -453,9 +457,7 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
                 enum lull_event_id id, const void *event)
 {
     const struct lull_ev_block_rq_issue *ev = event; /* the three have the same fields */
-    if (LULL_HAS(ev, block_rq_issue, context_tid)) {
-        sched_current(model, machine, c, t, ev->context_tid);
-    }
+    sched_current(model, machine, c, t, CURRENT_OF(ev, block_rq_issue));
     struct cpu *cpu = model_cpu_at(machine, c);
     if (id != LULL_EVENT_block_rq_complete) {
         bool is_issue = id == LULL_EVENT_block_rq_issue;

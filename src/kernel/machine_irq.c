@@ -215,9 +215,7 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     struct cpu *cpu = model_cpu_at(machine, c);
     if (id == LULL_EVENT_irq_handler_entry) {
         const struct lull_ev_irq_handler_entry *ev = event;
-        if (LULL_HAS(ev, irq_handler_entry, context_tid)) {
-            sched_current(model, machine, c, t, ev->context_tid);
-        }
+        sched_current(model, machine, c, t, CURRENT_OF(ev, irq_handler_entry));
         push(cpu, t, FRAME_IRQ, ev->irq, irq_label(model, machine, ev->irq, ev->name));
         return true;
     }
@@ -227,9 +225,7 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     if (id == LULL_EVENT_softirq_entry) {
         const struct lull_ev_softirq_entry *ev = event;
-        if (LULL_HAS(ev, softirq_entry, context_tid)) {
-            sched_current(model, machine, c, t, ev->context_tid);
-        }
+        sched_current(model, machine, c, t, CURRENT_OF(ev, softirq_entry));
         if (ev->vec >= 0 && ev->vec < LULL_SOFTIRQS) {
             push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec])->raise_ns =
                 cpu->raised_ns[ev->vec];

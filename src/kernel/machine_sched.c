@@ -220,7 +220,7 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
         task->state = LULL_STATE_PREEMPTED;
         return number;
     }
-    if (LULL_HAS(ev, sched_switch, context_pid) && task->public.pid < 0) {
+    if (LULL_HAS(ev, sched_switch, context_pid) && ev->context_pid > 0) {
         task->public.pid = ev->context_pid;
     }
     model_rename(model, number, ev->prev_comm, t);
@@ -351,23 +351,41 @@ static void moved_unseen(struct lull_model *model, struct machine *machine, uint
     leave(model, machine, c, MAX(cpu->seen_ns, cpu->reported_ns), INT64_MAX);
 }
 
+void sched_named(struct lull_model *model, uint32_t number, int64_t t,
+                 const struct current *current)
+{
+    struct task *task = &model->tasks.items[number];
+    if (task->is_idle) {
+        return;
+    }
+    if (current->pid > 0) {
+        task->public.pid = current->pid;
+    }
+    struct lull_text comm = current->comm;
+    comm.length = strnlen(comm.data, comm.length);
+    model_rename(model, number, comm, t);
+    if (current->comm.length == sizeof task->said) {
+        memcpy(model->tasks.items[number].said, current->comm.data, sizeof task->said);
+    }
+}
+
 /* If no switch was seen, the task has been there all the time. */
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                 int32_t tid)
+                 int32_t tid, bool is_sure)
 {
     struct cpu *cpu = model_cpu_at(machine, c);
-    if (tid < 0 || (cpu->task != LULL_NONE && !machine->reports_current)) {
+    if (tid < 0 || (cpu->task != LULL_NONE && !is_sure)) {
         return;
     }
     uint32_t number = model_task(model, machine, tid, c);
     bool is_taken_up = cpu->task != LULL_NONE && left_unseen(model, machine, c, t, number);
-    if (machine->reports_current) {
+    if (is_sure) {
         moved_unseen(model, machine, number);
     }
     cpu->task = number;
     cpu->seen_ns = t;
     const struct task *task = &model->tasks.items[number];
-    if (machine->reports_current && !task->is_idle) {
+    if (is_sure && !task->is_idle) {
         /* It was somewhere else before, unless this is the first that is heard of it. */
         if (task->public.first_ns <= task->public.last_ns && !is_taken_up) {
             cpu->since_ns = t;
@@ -392,7 +410,7 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
     cpu->switch_stream = model->stream;
     if (machine->reports_current) {
         if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
-            sched_found(model, machine, c, t, ev->prev_tid);
+            sched_found(model, machine, c, t, ev->prev_tid, true);
         }
     } else if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
         /* Another task should have been here: switches of this CPU were lost, and since when this
@@ -479,12 +497,6 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
                  &wakeup);
 }
 
-static int32_t tid_on(const struct lull_model *model, const struct machine *machine, int32_t c)
-{
-    uint32_t task = model_cpu_at(machine, c)->task;
-    return task == LULL_NONE ? -1 : model->tasks.items[task].public.tid;
-}
-
 void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_event_id id, const void *event)
 {
@@ -494,12 +506,7 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
         return;
     }
     /* Of a task that is not recorded, its wakings of others may still be. */
-    if (LULL_HAS(ev, sched_waking, context_tid)) {
-        if (ev->context_tid != tid_on(model, machine, c)) {
-            sched_found(model, machine, c, t, ev->context_tid);
-        }
-        model_cpu_at(machine, c)->seen_ns = t;
-    }
+    sched_current(model, machine, c, t, CURRENT_OF(ev, sched_waking));
     if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0) {
         sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,
                    machine->wakeup_prio_offset);

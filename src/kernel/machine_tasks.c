@@ -56,6 +56,7 @@ static uint32_t bear(struct lull_model *model, struct machine *machine, int64_t 
     uint32_t number = model_task(model, machine, tid, 0);
     model->tasks.items[number].is_new = true;
     model->tasks.items[number].since_ns = t;
+    model->tasks.items[number].public.birth_ns = t;
     return number;
 }
 
@@ -98,7 +99,7 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
     }
     task->public.ppid = LULL_HAS(ev, sched_process_fork, parent_tid) ? ev->parent_tid : -1;
     if (parent != LULL_NONE && task->parent == LULL_NONE) {
-        task->parent = parent;
+        task->parent = task->public.parent = parent;
         task->is_compat = model->tasks.items[parent].is_compat;
         calls_forked(model, parent, number, t, flags);
     }
@@ -106,6 +107,58 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
         stacks_forked(model, parent, number);
     }
     model_rename(model, number, child_name(model, parent, ev), t);
+}
+
+/* The name that a program gets from the path by which it is run (__set_task_comm() of Linux). */
+static void rename_by_path(struct lull_model *model, uint32_t number, struct lull_text path,
+                           int64_t t)
+{
+    enum { MAX_COMM = 15 }; /* TASK_COMM_LEN - 1 */
+    const char *slash = memrchr(path.data, '/', path.length);
+    if (slash) {
+        path.length -= slash + 1 - path.data;
+        path.data = slash + 1;
+    }
+    path.length = MIN(path.length, MAX_COMM);
+    model_rename(model, number, path, t);
+}
+
+/* What another program changes besides the name. */
+static void run_program(struct lull_model *model, uint32_t number, int64_t t)
+{
+    struct task *task = &model->tasks.items[number];
+    if (task->public.exec_ns == INT64_MIN) {
+        task->public.exec_ns = t;
+    }
+    if (model->follows_files) {
+        files_executed(model, number, t);
+    }
+}
+
+/* The name of another program may show only in a later event; the task had it from now on. */
+void sched_exec_ended(struct task *task, int64_t t)
+{
+    if (!task->has_executed) {
+        task->renamed_ns = t;
+    }
+    task->has_executed = false;
+}
+
+/* Without sched_process_exec this is when it is seen. */
+void sched_exec_returned(struct lull_model *model, uint32_t number, int64_t t, const char *path)
+{
+    struct task *task = &model->tasks.items[number];
+    bool is_known = task->has_executed;
+    task->has_executed = false;
+    if (is_known) {
+        return;
+    }
+    run_program(model, number, t);
+    if (path && *path) {
+        rename_by_path(model, number, (struct lull_text){path, (uint32_t)strlen(path)}, t);
+    } else if (path) {
+        sched_exec_ended(task, t);
+    }
 }
 
 /* exec keeps the tid, unless a thread other than the leader does it: then it takes over the
@@ -133,23 +186,14 @@ void sched_executed(struct lull_model *model, struct machine *machine, int32_t c
             model->tasks.items[number].public.pid = ev->tid; /* it leads its process now */
         }
     }
-    if (number != LULL_NONE && model->tasks.items[number].public.exec_ns == INT64_MIN) {
-        model->tasks.items[number].public.exec_ns = t;
-    }
-    if (number != LULL_NONE && model->follows_files) {
-        files_executed(model, number, t);
-    }
-    if (number == LULL_NONE || !LULL_HAS(ev, sched_process_exec, filename)) {
+    if (number == LULL_NONE) {
         return;
     }
-    struct lull_text name = ev->filename;
-    const char *slash = memrchr(name.data, '/', name.length);
-    if (slash) {
-        name.length -= slash + 1 - name.data;
-        name.data = slash + 1;
+    run_program(model, number, t);
+    model->tasks.items[number].has_executed = true;
+    if (LULL_HAS(ev, sched_process_exec, filename)) {
+        rename_by_path(model, number, ev->filename, t);
     }
-    name.length = MIN(name.length, 15); /* TASK_COMM_LEN - 1 */
-    model_rename(model, number, name, t);
 }
 
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,

@@ -87,9 +87,7 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     switch (id) {
     case LULL_EVENT_page_alloc: {
         const struct lull_ev_page_alloc *ev = event;
-        if (LULL_HAS(ev, page_alloc, context_tid)) {
-            sched_current(model, machine, c, t, ev->context_tid);
-        }
+        sched_current(model, machine, c, t, CURRENT_OF(ev, page_alloc));
         if (!is_failed(ev)) {
             use_pages(model, machine, c, t, false, LULL_HAS(ev, page_alloc, order), ev->order);
         }
@@ -97,17 +95,13 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     case LULL_EVENT_page_free: {
         const struct lull_ev_page_free *ev = event;
-        if (LULL_HAS(ev, page_free, context_tid)) {
-            sched_current(model, machine, c, t, ev->context_tid);
-        }
+        sched_current(model, machine, c, t, CURRENT_OF(ev, page_free));
         use_pages(model, machine, c, t, true, LULL_HAS(ev, page_free, order), ev->order);
         break;
     }
     case LULL_EVENT_netif_sent: {
         const struct lull_ev_netif_sent *ev = event;
-        if (LULL_HAS(ev, netif_sent, context_tid)) {
-            sched_current(model, machine, c, t, ev->context_tid);
-        }
+        sched_current(model, machine, c, t, CURRENT_OF(ev, netif_sent));
         if (!LULL_HAS(ev, netif_sent, rc) || ev->rc != BUSY) {
             use_device(model, machine, c, t, true, ev->len, ev->device);
         }
@@ -115,9 +109,7 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     case LULL_EVENT_netif_received: {
         const struct lull_ev_netif_received *ev = event;
-        if (LULL_HAS(ev, netif_received, context_tid)) {
-            sched_current(model, machine, c, t, ev->context_tid);
-        }
+        sched_current(model, machine, c, t, CURRENT_OF(ev, netif_received));
         use_device(model, machine, c, t, false, ev->len, ev->device);
         break;
     }

@@ -28,9 +28,12 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->strings = g_string_chunk_new(4096);
     model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
     model->flows = lull_flows_new();
+    model->sockets = sockets_new();
     model->start_ns = model->alarm_ns = model->loss_ns = INT64_MAX;
     model->end_ns = INT64_MIN;
     irq_init_labels(model);
+    model->execve = model_label(model, "execve");
+    model->execveat = model_label(model, "execveat");
     model->losses = lost_new();
     if (groups & LULL_GROUP_STACKS) {
         model->stacks = lull_stacks_new();
@@ -81,6 +84,7 @@ void lull_model_free(struct lull_model *model)
     g_string_chunk_free(model->strings);
     g_string_free(model->scratch, TRUE);
     lull_flows_free(model->flows);
+    sockets_free(model->sockets);
     lull_stacks_free(model->stacks);
     lost_free(model->losses);
     g_free(model->is_user);
@@ -98,6 +102,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(switched);
     ADD(interrupt);
     ADD(packet);
+    ADD(segment);
     ADD(migration);
     ADD(prio);
     ADD(handler);
@@ -150,6 +155,9 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
             !model->session ||
             lull_session_declares(model->session, machine->host,
                                   lull_vocabulary_names(LULL_EVENT_softirq_entry));
+        machine->has_sockets =
+            !model->session || lull_session_declares(model->session, machine->host,
+                                                     lull_vocabulary_names(LULL_EVENT_tcp_probe));
     }
     return &model->machines.items[host];
 }
@@ -182,8 +190,11 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                                 .first_ns = INT64_MAX,
                                                 .last_ns = INT64_MIN,
                                                 .exec_ns = INT64_MIN,
-                                                .exit_ns = INT64_MAX},
+                                                .exit_ns = INT64_MAX,
+                                                .parent = LULL_NONE,
+                                                .birth_ns = INT64_MIN},
                                      .name = LULL_NONE,
+                                     .renamed_ns = INT64_MIN,
                                      .syscall = LULL_NONE,
                                      .call = LULL_NONE,
                                      .table = LULL_NONE,
@@ -196,6 +207,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .cpu = -1,
                                      .state = LULL_STATE_NONE,
                                      .early.time_ns = INT64_MIN,
+                                     .sent_ns = INT64_MIN,
                                  });
     return number;
 }
@@ -250,12 +262,17 @@ void model_rename(struct lull_model *model, uint32_t number, struct lull_text co
     if (comm.length == 0) {
         return;
     }
+    if (G_UNLIKELY(task->renamed_ns != INT64_MIN)) { /* this is the name that it took then */
+        time_ns = MIN(time_ns, task->renamed_ns);
+        task->renamed_ns = INT64_MIN;
+    }
     if (task->name != LULL_NONE) {
         const char *now = model->names.items[task->name].comm;
         if (strncmp(now, comm.data, comm.length) == 0 && now[comm.length] == '\0') {
             return;
         }
     }
+    memset(task->said, 0, sizeof task->said);
     char text[64];
     g_strlcpy(text, "", sizeof text);
     size_t length = MIN(comm.length, sizeof text - 1);
@@ -433,6 +450,12 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     case LULL_EVENT_socket_sent:
     case LULL_EVENT_socket_received:
         io_socket_packet(model, machine, c, t, id == LULL_EVENT_socket_sent, event);
+        break;
+    case LULL_EVENT_sock_send_length:
+    case LULL_EVENT_sock_recv_length:
+    case LULL_EVENT_tcp_probe:
+    case LULL_EVENT_inet_sock_set_state:
+        sockets_event(model, machine, c, t, id, event);
         break;
     case LULL_EVENT_block_bio_merge:
         io_merged(machine, model_cpu_at(machine, c), event);

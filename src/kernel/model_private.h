@@ -7,6 +7,8 @@
 #ifndef LULL_KERNEL_MODEL_PRIVATE_H
 #define LULL_KERNEL_MODEL_PRIVATE_H
 
+#include <string.h>
+
 #include "base/map.h"
 #include "base/slots.h"
 #include "base/vec.h"
@@ -158,6 +160,7 @@ struct machine {
     uint32_t host;
     const struct call_arch *arch;
     bool has_headers;     /* packets with their headers were seen */
+    bool has_sockets;     /* tcp_probe is recorded */
     bool has_softirqs;    /* the host's traces record when softirqs run */
     bool reports_current; /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
@@ -203,11 +206,14 @@ struct task {
     struct lull_task public;
     int64_t since_ns;
     uint32_t name;
+    char said[16];      /* the name as a context said it last: those after it are mostly the same */
+    int64_t renamed_ns; /* it took a name then that no event has reported yet; INT64_MIN: no */
     uint32_t syscall;
     int32_t cpu;
     uint8_t state, before; /* enum lull_state: now, and until since_ns */
     bool is_new;           /* forked, not yet woken */
     bool is_exiting;
+    bool has_executed; /* another program, by a system call that has not returned yet */
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
     char letter;             /* of struct lull_state_fact */
@@ -218,13 +224,15 @@ struct task {
         uint32_t label;   /* its name, or LULL_NONE */
         int32_t number;   /* -1: not reported */
     } ended;
-    uint32_t call;    /* the system call it is in, LULL_NONE: none */
-    uint32_t table;   /* its descriptors, LULL_NONE: not looked for yet */
-    uint32_t parent;  /* who forked it */
-    uint32_t older;   /* that had the tid it was born with before, or LULL_NONE */
-    int32_t prio;     /* or LULL_NO_PRIO */
-    uint32_t chain;   /* of calls by which it became blocked, or LULL_NONE */
-    uint32_t request; /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
+    uint32_t call;        /* the system call it is in, LULL_NONE: none */
+    uint32_t table;       /* its descriptors, LULL_NONE: not looked for yet */
+    uint32_t parent;      /* who forked it */
+    uint32_t older;       /* that had the tid it was born with before, or LULL_NONE */
+    int32_t prio;         /* or LULL_NO_PRIO */
+    uint32_t chain;       /* of calls by which it became blocked, or LULL_NONE */
+    int64_t sent_ns;      /* first packet it sent in the call it is in; INT64_MIN: none */
+    uint32_t sent_number; /* of the same */
+    uint32_t request;     /* to a disk, the last it made since it is on the CPU, or LULL_NONE */
     struct waking waking;
     struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
 };
@@ -258,8 +266,10 @@ struct lull_model {
     GStringChunk *strings;
     GString *scratch;
     struct lull_flows *flows;
+    struct sockets *sockets;
     struct lull_stacks *stacks; /* NULL: not wanted */
     uint32_t n_packets;
+    uint32_t execve, execveat;         /* labels */
     struct irq_label fixed_labels[24]; /* see machine_irq.c */
     int64_t start_ns, end_ns;
     int64_t alarm_ns; /* INT64_MAX: none */
@@ -316,6 +326,36 @@ static inline struct cpu *model_cpu_at(const struct machine *machine, int32_t cp
     return &machine->cpus.items[lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu) - 1];
 }
 
+/* Who is on the CPU, as the contexts of an event say. */
+struct current {
+    int32_t tid, pid;      /* -1: not reported */
+    bool is_sure;          /* tid is the kernel's number, not one of a namespace */
+    struct lull_text comm; /* with what follows its end in an array of the kernel's size */
+};
+
+static inline int32_t current_number(bool is_reported, int64_t number)
+{
+    return is_reported && number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
+}
+
+/* A name that an event does not have is empty. */
+static inline struct lull_text current_text(bool is_reported, const struct lull_text *text)
+{
+    return is_reported ? *text : (struct lull_text){"", 0};
+}
+
+/* The contexts of a typed event; 0 is nobody in a namespace. */
+#define CURRENT_OF(ev, event)                                                                      \
+    ((struct current){                                                                             \
+        .tid = LULL_HAS(ev, event, context_tid)                                                    \
+                   ? current_number(true, (ev)->context_tid)                                       \
+                   : current_number(LULL_HAS(ev, event, context_vtid) && (ev)->context_vtid > 0,   \
+                                    (ev)->context_vtid),                                           \
+        .pid = current_number(LULL_HAS(ev, event, context_pid), (ev)->context_pid),                \
+        .is_sure = LULL_HAS(ev, event, context_tid),                                               \
+        .comm = current_text(LULL_HAS(ev, event, context_comm), &(ev)->context_comm),              \
+    })
+
 /* machine_sched.c; t: time, c: CPU number */
 /* Ends the task's state at t and starts another. */
 void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
@@ -324,23 +364,42 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
 void sched_lose(struct lull_model *model, uint32_t number);
 /* The task is dead: its number may be another's. */
 void sched_bury(struct lull_model *model, struct machine *machine, uint32_t number);
-/* An event says that `tid` is on the CPU, and that was not known. */
+/* An event says that `tid` is on the CPU, and that was not known. is_sure: it is the kernel's
+ * number, which may be believed although another task was known to be there. */
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                 int32_t tid);
+                 int32_t tid, bool is_sure);
+/* An event names the task that is on the CPU. */
+void sched_named(struct lull_model *model, uint32_t task, int64_t t, const struct current *current);
 
-/* A context says that `tid` is on the CPU. */
+/* The contexts of an event say who is on the CPU: the tracer asked the kernel at that moment, so
+ * they are believed over what was concluded from earlier events. */
 static inline void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
-                                 int64_t t, int32_t tid)
+                                 int64_t t, struct current current)
 {
     uint32_t known = model_cpu_at(machine, c)->task;
-    if (known == LULL_NONE || model->tasks.items[known].public.tid != tid) {
-        sched_found(model, machine, c, t, tid);
+    if (current.tid >= 0) {
+        if (known == LULL_NONE || model->tasks.items[known].public.tid != current.tid) {
+            sched_found(model, machine, c, t, current.tid, current.is_sure);
+            known = model_cpu_at(machine, c)->task;
+        }
+        model_cpu_at(machine, c)->seen_ns = t;
     }
-    known = model_cpu_at(machine, c)->task;
-    if (known != LULL_NONE) {
-        model->tasks.items[known].is_partial = false;
+    if (known == LULL_NONE) {
+        return;
     }
-    model_cpu_at(machine, c)->seen_ns = t;
+    struct task *task = &model->tasks.items[known];
+    if (current.tid >= 0) {
+        task->is_partial = false;
+        if (task->public.tid != current.tid) {
+            return; /* a number of a namespace: whom it means is not known */
+        }
+    }
+    bool is_named =
+        current.comm.length == 0 || (current.comm.length == sizeof task->said &&
+                                     memcmp(current.comm.data, task->said, sizeof task->said) == 0);
+    if (!is_named || (current.pid > 0 && task->public.pid != current.pid)) {
+        sched_named(model, known, t, &current);
+    }
 }
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -359,6 +418,10 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_sched_process_fork *ev);
 void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_process_exec *ev);
+/* A system call that runs another program has ended; whether it did is not known. */
+void sched_exec_ended(struct task *task, int64_t t);
+/* It has succeeded. path: of the program; "": not reported; NULL: the name is known already. */
+void sched_exec_returned(struct lull_model *model, uint32_t task, int64_t t, const char *path);
 void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev);
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
@@ -425,6 +488,14 @@ void lost_find(struct lull_model *model);
 void lost_report(struct lull_model *model);
 /* Sets since when the host and a CPU of which nothing was heard yet are recorded. */
 void lost_find_recorded(const struct lull_model *model, struct machine *machine, int32_t c);
+
+/* machine_sockets.c: connections, where packets have no headers */
+struct sockets *sockets_new(void);
+void sockets_free(struct sockets *sockets);
+void sockets_packet(struct lull_model *model, const struct lull_net_packet *packet,
+                    uint32_t number);
+void sockets_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                   enum lull_event_id id, const void *event);
 
 /* machine_use.c: memory, network devices, power */
 void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -28,7 +28,10 @@ struct lull_net_packet {
     uint32_t payload;   /* bytes of transport payload; for GSO packets of the whole */
     uint32_t length;    /* skb length */
     uint64_t skb;       /* address of the sk_buff */
-    uint32_t flow;      /* number of its directed connection (flow.h), or LULL_NONE */
+    uint64_t socket;    /* address of the struct sock, where only has_numbers is known; or 0 */
+    uint32_t window;    /* TCP, not scaled */
+    bool has_window;
+    uint32_t flow; /* number of its directed connection (flow.h), or LULL_NONE */
 };
 
 #endif

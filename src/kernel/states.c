@@ -23,6 +23,7 @@ const char *lull_cause_name(enum lull_cause cause)
         [LULL_CAUSE_IPI] = "ipi",
         [LULL_CAUSE_IRQ] = "irq",
         [LULL_CAUSE_UNKNOWN] = "unknown",
+        [LULL_CAUSE_THROTTLED] = "throttled",
     };
     return names[cause];
 }

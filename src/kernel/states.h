@@ -6,6 +6,6 @@
 #include <lull/path.h>
 
 #define LULL_STATE_COUNT (LULL_STATE_BLOCKED + 1)
-#define LULL_CAUSE_COUNT (LULL_CAUSE_UNKNOWN + 1)
+#define LULL_CAUSE_COUNT (LULL_CAUSE_THROTTLED + 1)
 
 #endif

@@ -107,7 +107,7 @@ const char *lull_wait_kind_name(enum lull_wait_kind kind)
         [LULL_WAIT_LOCK] = "lock",     [LULL_WAIT_FUTEX] = "futex",   [LULL_WAIT_CHILD] = "child",
         [LULL_WAIT_SIGNAL] = "signal", [LULL_WAIT_SLEEP] = "sleep",   [LULL_WAIT_READY] = "ready",
         [LULL_WAIT_PIPE] = "pipe",     [LULL_WAIT_SOCKET] = "socket", [LULL_WAIT_FILE] = "file",
-        [LULL_WAIT_EVENT] = "event",
+        [LULL_WAIT_EVENT] = "event",   [LULL_WAIT_FAULT] = "fault",
     };
     return names[kind];
 }
@@ -163,6 +163,9 @@ static enum lull_wait_kind kind_of_file(const struct lull_model *model, uint32_t
 enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
                                           const struct lull_wait_reason *reason)
 {
+    if (reason->is_fault) {
+        return LULL_WAIT_FAULT;
+    }
     const struct waiting_call *call = waiting_call(model, reason->call);
     return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
 }
@@ -170,11 +173,14 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
 static void append_file(const struct lull_model *model, uint32_t file, int32_t fd, GString *out)
 {
     const char *path = path_of(model, file);
+    const bool is_datagram = file != LULL_NONE && lull_model_file(model, file)->is_datagram;
     int thing = thing_of(path);
-    if (thing >= 0) {
+    if (thing >= 0 && is_datagram) {
+        g_string_append(out, "a UDP socket");
+    } else if (thing >= 0) {
         g_string_append(out, things[thing].words);
     } else if (path) {
-        g_string_append(out, path);
+        g_string_append_printf(out, "%s%s", is_datagram ? "udp " : "", path);
     } else if (kind_of_file(model, file) == LULL_WAIT_SOCKET) {
         g_string_append(out, "a socket");
     } else if (kind_of_file(model, file) == LULL_WAIT_PIPE) {
@@ -268,6 +274,10 @@ static void append_release(const struct lull_model *model, const struct lull_wai
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out)
 {
+    if (reason->is_fault) {
+        g_string_append(out, "in a page fault");
+        return;
+    }
     if (reason->call == LULL_NONE) {
         return;
     }

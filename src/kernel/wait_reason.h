@@ -22,6 +22,7 @@ enum lull_wait_kind {
     LULL_WAIT_SOCKET,
     LULL_WAIT_FILE,  /* a file, a directory, a device */
     LULL_WAIT_EVENT, /* an eventfd, a timerfd, … */
+    LULL_WAIT_FAULT, /* memory that has to be read from a disk: a file that is mapped, swap */
     LULL_WAIT_KINDS
 };
 
@@ -34,7 +35,7 @@ struct lull_wait_reason {
     int32_t fd;            /* that descriptor, or -1 */
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
-    uint32_t unused;       /* 0 */
+    uint32_t is_fault;     /* 1: in a page fault, in no call; 0: not */
 };
 
 /* How the call ended in which a task had waited. */

@@ -47,7 +47,8 @@ struct lull_source_window {
     int64_t delta_ns;         /* from the trace's clock to that of the host's first trace */
     int32_t only_cpu;         /* or -1; for streams that cannot say theirs before they are read */
     struct lull_clock_transform transform;
-    bool in_doubles; /* times are computed as babeltrace2 does, see lull_clock_map */
+    bool in_doubles;       /* times are computed as babeltrace2 does, see lull_clock_map */
+    uint64_t memory_bytes; /* that the stream should take at most while others are read with it */
 };
 
 #define LULL_CPU_LATER (-2)

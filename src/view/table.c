@@ -154,10 +154,12 @@ static char *format_cell(const struct lull_column *column, const struct cell *ce
     }
 }
 
-static char *heading(const struct lull_column *column)
+/* The layout library never ends on a heading that the locale cannot write. */
+static char *heading(const struct lull_column *column, const struct lull_view_style *style)
 {
-    return column->unit ? g_strdup_printf("%s (%s)", column->title, column->unit)
-                        : g_strdup(column->title);
+    g_auto(GStrv) parts = g_strsplit(column->title, "→", -1);
+    g_autofree char *title = g_strjoinv(style->unicode ? "→" : "->", parts);
+    return column->unit ? g_strdup_printf("%s (%s)", title, column->unit) : g_steal_pointer(&title);
 }
 
 /* Puts line ends into clean text so that no line is wider than `width`: between words where that
@@ -226,7 +228,7 @@ static int width_left(const struct lull_table *table, uint32_t wrapped,
         if (i == wrapped || (table->columns[i].flags & LULL_COLUMN_JSON_ONLY)) {
             continue;
         }
-        g_autofree char *title = heading(&table->columns[i]);
+        g_autofree char *title = heading(&table->columns[i], style);
         int width = table->no_headings ? 0 : lull_text_width(title);
         for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
             g_autofree char *text =
@@ -258,7 +260,7 @@ static void add_columns(const struct lull_table *table, struct libscols_table *t
         }
         positions[i].index = n++;
         /* A heading that is not printed would still take its width. */
-        g_autofree char *title = table->no_headings ? NULL : heading(column);
+        g_autofree char *title = table->no_headings ? NULL : heading(column, style);
         struct libscols_column *added =
             scols_table_new_column(to, title ? title : "", 0, smartcols_flags(column));
         if (style->width <= 0 || !(column->flags & LULL_COLUMN_WRAP)) {

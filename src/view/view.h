@@ -21,7 +21,8 @@ struct lull_view_style {
     bool unicode;    /* the locale's character set is UTF-8; else only ASCII is written */
     int width;       /* columns of the terminal; 0: no terminal, nothing is cut or wrapped */
     bool local_time; /* absolute times in the local time zone, else UTC */
-    bool full;       /* text: one row a segment, nothing grouped; all tasks in the summary */
+    bool full;       /* text: one row a segment, nothing grouped; all in the summary */
+    bool by_tid;     /* text: the summary has a row for each task, not for each program */
     bool stacks;     /* text: the calls by which each wait started */
     uint32_t limit;  /* text: how many rows of the path to show, the longest; 0: all */
 };
@@ -34,7 +35,7 @@ bool lull_view_is_terminal(int descriptor);
 
 /* Fills *style for what `file` is: a terminal, a pipe, a file. `color` is the --color option:
  * "always", "never", or "auto" or NULL, which reads the terminal, TERM and NO_COLOR. The character
- * set is that of LC_CTYPE, so the program has called setlocale(LC_CTYPE, ""). full and limit become
+ * set is that of LC_CTYPE, so the program has called setlocale(LC_CTYPE, ""). All else becomes
  * false and 0. */
 void lull_view_style_init(struct lull_view_style *style, FILE *file, const char *color);
 

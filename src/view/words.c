@@ -11,6 +11,7 @@
 static const struct lull_look looks[LULL_LOOK_COUNT] = {
     {"running", "running", "run", "#339900", false, "\033[32m"},
     {"preempted", "preempted", "pre", "#d2691e", false, "\033[38;5;208m"},
+    {"throttled by a CPU quota", "throttled", "thr", "#8b4513", false, "\033[38;5;130m"},
     {"interrupted", "irq", "int", "#ffd42a", true, "\033[33m"},
     {"blocked on a task", "task", "tsk", "#dc143c", false, "\033[31m"},
     {"blocked on a timer", "timer", "tmr", "#336699", false, "\033[94m"},
@@ -28,16 +29,16 @@ uint32_t lull_look_index(enum lull_state state, enum lull_cause cause)
     case LULL_STATE_RUNNING:
         return 0;
     case LULL_STATE_PREEMPTED:
-        return 1;
+        return cause == LULL_CAUSE_THROTTLED ? 2 : 1;
     case LULL_STATE_INTERRUPTED:
-        return 2;
+        return 3;
     default:
         break;
     }
-    if (state != LULL_STATE_BLOCKED || cause <= LULL_CAUSE_NONE || cause >= LULL_CAUSE_COUNT) {
+    if (state != LULL_STATE_BLOCKED || cause <= LULL_CAUSE_NONE || cause > LULL_CAUSE_UNKNOWN) {
         cause = LULL_CAUSE_UNKNOWN;
     }
-    return 3 + (uint32_t)(cause - LULL_CAUSE_TASK);
+    return 4 + (uint32_t)(cause - LULL_CAUSE_TASK);
 }
 
 const struct lull_look *lull_look_at(uint32_t index)
@@ -139,14 +140,34 @@ static bool continues_sentence(const char *detail)
     return false;
 }
 
-void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii)
+static void append_state(GString *out, enum lull_state state, enum lull_cause cause,
+                         const char *detail, bool ascii)
 {
-    g_string_append(out, lull_look_of(segment->state, segment->cause)->phrase);
-    if (!segment->detail || !*segment->detail) {
+    g_string_append(out, lull_look_of(state, cause)->phrase);
+    if (!detail || !*detail) {
         return;
     }
-    g_string_append(out, continues_sentence(segment->detail) ? " " : ": ");
-    lull_clean_append(out, segment->detail, ascii);
+    g_string_append(out, continues_sentence(detail) ? " " : ": ");
+    lull_clean_append(out, detail, ascii);
+}
+
+void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii)
+{
+    append_state(out, segment->state, segment->cause, segment->detail, ascii);
+}
+
+void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii)
+{
+    lull_task_append(out, wait->comm, wait->tid, ascii);
+    g_string_append(out, g_str_has_prefix(wait->detail, "woken ") ? " waits until " : " waits ");
+    lull_clean_append(out, wait->detail, ascii);
+}
+
+void lull_cause_append(GString *out, const struct lull_cause_share *share, bool ascii)
+{
+    lull_clean_append(out, share->program, ascii);
+    g_string_append(out, ": ");
+    append_state(out, share->state, share->cause, share->detail, ascii);
 }
 
 void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii)

@@ -20,9 +20,9 @@ struct lull_look {
     const char *ansi;   /* escape sequence */
 };
 
-/* Looks are numbered 0 .. LULL_LOOK_COUNT - 1: running, preempted, interrupted, then the causes of
- * a wait. */
-#define LULL_LOOK_COUNT 11
+/* Looks are numbered 0 .. LULL_LOOK_COUNT - 1: running, preempted, throttled, interrupted, then the
+ * causes of a wait, unknown last. */
+#define LULL_LOOK_COUNT 12
 
 uint32_t lull_look_index(enum lull_state state, enum lull_cause cause);
 const struct lull_look *lull_look_at(uint32_t index);
@@ -53,6 +53,11 @@ const char *lull_path_host_name(const struct lull_path *path, uint32_t host);
 /* Appends what a segment says: the phrase of its state, and its detail: "blocked on disk: …",
  * "preempted by …". */
 void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii);
+
+/* Appends "t-waiter/12 waits in flock of /var/lock/x, released by make/13". */
+void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii);
+/* Appends what a share is about: "postgres: blocked on disk: vda write, in fsync". */
+void lull_cause_append(GString *out, const struct lull_cause_share *share, bool ascii);
 
 /* Appends "12 events and 1 packet"; nothing if nothing was lost. */
 void lull_losses_append(GString *out, const struct lull_path *path);

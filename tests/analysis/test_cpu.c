@@ -233,6 +233,14 @@ static void test_waits(void)
     run_end(&run);
 }
 
+/* Tables without rows count too. */
+static void note_table(struct lull_sink *sink, const struct lull_result_table *table)
+{
+    g_string_append_printf(((struct table_sink *)sink)->text, "%s has a table\n",
+                           table->class->name);
+    table_sink_table(sink, table);
+}
+
 /* Only what was asked for by group is shown by group. No priority is known here. */
 static void test_groupings(void)
 {
@@ -247,12 +255,15 @@ static void test_groupings(void)
         struct run run;
         params.groupings = groupings[i].grouping;
         run_start(&run, &lull_analysis_sched, &params);
+        run.sink.sink.table = note_table;
         lull_runner_range(run.runner, INT64_MIN, INT64_MAX, 0);
         feed_waits(run.model);
         const char *text = run.sink.text->str;
-        g_assert_cmpint(strstr(text, "total_stats\n") != NULL, ==, groupings[i].has_total);
+        g_assert_cmpint(strstr(text, "total_stats has a table\n") != NULL, ==,
+                        groupings[i].has_total);
         g_assert_cmpint(strstr(text, "freq\n") != NULL, ==, groupings[i].has_total);
-        g_assert_cmpint(strstr(text, "per_tid_stats\n") != NULL, ==, groupings[i].has_tids);
+        g_assert_cmpint(strstr(text, "per_tid_stats has a table\n") != NULL, ==,
+                        groupings[i].has_tids);
         g_assert_cmpint(strstr(text, "freq [TID: 11]\n") != NULL, ==, groupings[i].has_tids);
         run_end(&run);
     }

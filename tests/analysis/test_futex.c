@@ -87,6 +87,34 @@ static void test_pairs(void)
     facts_end(&facts);
 }
 
+/* Of pairs that took as long, by who waited, then by the futex that was seen first, then by who woke. */
+static void test_order_of_pairs(void)
+{
+    struct facts facts = facts_start(&lull_analysis_futex, facts_params());
+    uint32_t a = facts_task(&facts, 10, 10), b = facts_task(&facts, 11, 10),
+             c = facts_task(&facts, 12, 10);
+    const struct {
+        uint32_t waiter, waker;
+        uint64_t address;
+        int64_t ns;
+    } waits[] = {
+        {c, a, 0x20, 50}, {b, c, 0x20, 50}, {b, a, 0x20, 50}, {b, a, 0x10, 50}, {a, b, 0x10, 60}};
+    facts_open(&facts, 0);
+    for (int i = 0; i < (int)G_N_ELEMENTS(waits); i++) {
+        say_wait(&facts, waits[i].waiter, "futex", i * 100 + 5, i * 100 + 40, waits[i].waker);
+        say_call(&facts, waits[i].waiter, WAIT, waits[i].address, true, i * 100,
+                 i * 100 + waits[i].ns, 0);
+    }
+    facts_close(&facts, 1000);
+    facts_expect(&facts, "wakers",
+                 "t10/10/10 t11/10/11 0x10 1 60 60.000 60\n"
+                 "t11/10/11 t10/10/10 0x20 1 50 50.000 50\n"
+                 "t11/10/11 t12/10/12 0x20 1 50 50.000 50\n"
+                 "t11/10/11 t10/10/10 0x10 1 50 50.000 50\n"
+                 "t12/10/12 t10/10/10 0x20 1 50 50.000 50\n");
+    facts_end(&facts);
+}
+
 /* The same address in two processes is two private futexes, but one shared one. Only waits make a
  * futex contended. */
 static void test_processes(void)
@@ -183,6 +211,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/analysis/futex/one-lock", test_one_lock);
     g_test_add_func("/analysis/futex/pairs", test_pairs);
+    g_test_add_func("/analysis/futex/order-of-pairs", test_order_of_pairs);
     g_test_add_func("/analysis/futex/processes", test_processes);
     g_test_add_func("/analysis/futex/still-waiting", test_still_waiting);
     g_test_add_func("/analysis/futex/unseen-begin", test_unseen_begin);

@@ -17,10 +17,11 @@ struct set {
     int64_t values[3]; /* < 0: none */
 };
 
+/* Between params->min_ns and max_ns, where they are given. */
 static char *emit(const struct set *sets, uint32_t n, const struct lull_question_params *params)
 {
     struct table_sink sink = table_sink_new();
-    struct lull_histograms list = {0};
+    struct lull_histograms list = {.is_bounded = true};
     struct lull_distribution distributions[4];
     for (uint32_t i = 0; i < n; i++) {
         distributions[i] = (struct lull_distribution){.keep_values = true};
@@ -94,6 +95,19 @@ static void test_no_width(void)
     EXPECT(same, &params, "");
 }
 
+/* Bounds that leave some values out, or all. */
+static void test_bounded(void)
+{
+    struct lull_question_params params = bins(2);
+    params.min_ns = 10;
+    params.max_ns = 30;
+    EXPECT(two, &params,
+           "freq [a]\n10.000 20.000 1\n20.000 30.000 1\n"
+           "freq [b]\n10.000 20.000 0\n20.000 30.000 1\n");
+    params.max_ns = 10;
+    EXPECT(two, &params, "");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -101,5 +115,6 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/histogram/linear-series", test_linear_series);
     g_test_add_func("/analysis/histogram/logarithmic-series", test_logarithmic_series);
     g_test_add_func("/analysis/histogram/no-width", test_no_width);
+    g_test_add_func("/analysis/histogram/bounded", test_bounded);
     return g_test_run();
 }

@@ -189,6 +189,28 @@ static void test_stats(void)
     facts_end(&facts);
 }
 
+/* Of more calls than are kept at a time: the two longest are 100 and 60, though the second came after
+ * the others had been put in order. */
+static void test_longest_of_many(void)
+{
+    struct lull_question_params params = facts_params();
+    params.sections = LULL_SECTION_TOP;
+    params.limit = 2;
+    struct facts facts = facts_start(&lull_analysis_io, params);
+    uint32_t task = facts_task(&facts, 10, 10);
+    uint32_t file = facts_file(&facts, task, 3, "/a", LULL_FILE_DISK);
+    facts_open(&facts, 0);
+    for (int i = 0; i < 200; i++) {
+        const int64_t ns = i == 0 ? 100 : i == 1 ? 50 : i == 199 ? 60 : 10 + i % 7;
+        facts_io(&facts, task, "read", i * 1000, i * 1000 + ns, 1, io_of(LULL_IO_READ, 3, file, 1));
+    }
+    facts_close(&facts, 300000);
+    facts_expect(&facts, "top-syscall [read]",
+                 "0..100 0 100 read read 1 - t10/-1/10 10 /a 3 -\n"
+                 "199000..199060 0 60 read read 1 - t10/-1/10 10 /a 3 -\n");
+    facts_end(&facts);
+}
+
 /* time, out of range, duration, call, category, size, error, task, pid, path, fd, copied to */
 static void test_log(void)
 {
@@ -197,10 +219,13 @@ static void test_log(void)
     params.limit = 2;
     struct facts facts = facts_start(&lull_analysis_io, params);
     struct scene s = make_scene(&facts);
+    uint32_t unknown = facts_task(&facts, 30, -1); /* of which process is not known */
     facts_open(&facts, 32);
+    facts_io(&facts, unknown, "sync", 1, 3, 0, io_of(LULL_IO_SYNC, -1, NONE, -1));
     say_calls(&facts, &s);
     facts_close(&facts, 200);
     facts_expect(&facts, "log",
+                 "1..3 1 2 sync sync - - t30/-1/30 ? - - -\n"
                  "10..11 1 1 openat open - - t10/-1/10 10 /tmp/a 3 -\n"
                  "12..14 1 2 openat open - ENOENT t10/-1/10 10 - - -\n"
                  "20..30 1 10 read read 100 - t10/-1/10 10 /tmp/a 3 -\n"
@@ -352,6 +377,8 @@ static void test_disks(void)
     add_request(&facts, s.other, LULL_RWBS_DISCARD | LULL_RWBS_WRITE, 1000,
                 (int64_t[]){INT64_MIN, 50, 60});
     add_request(&facts, s.other, LULL_RWBS_FLUSH, 0, (int64_t[]){70, 71, 171});
+    /* A poll for new media: neither data nor a flush. */
+    add_request(&facts, s.other, LULL_RWBS_READ, 0, (int64_t[]){72, 73, 80});
     add_request(&facts, s.other, LULL_RWBS_READ, 8, (int64_t[]){80, 90, INT64_MIN});
     facts_close(&facts, 200);
     facts_expect(&facts, "per-process-top-block [read]", "t10/10/10 4096\n? 2048\n");
@@ -364,7 +391,8 @@ static void test_disks(void)
     facts_expect(&facts, "per-disk-top-rps", "(8,1) 23.333 3.000\n");
     facts_expect(&facts, "disk-latency-stats",
                  "(8,1) data 3 10 23.333 40 15.275 20 40 40 40 3.000 5\n"
-                 "(8,1) flush 1 100 100.000 100 ? 100 100 100 100 - -\n");
+                 "(8,1) flush 1 100 100.000 100 ? 100 100 100 100 - -\n"
+                 "(8,1) command 1 7 7.000 7 ? 7 7 7 7 - -\n");
     facts_expect(&facts, "freq [disk: (8,1)]",
                  "10.000 17.500 1\n17.500 25.000 1\n25.000 32.500 0\n32.500 40.000 1\n");
     facts_expect(&facts,
@@ -403,6 +431,7 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/io/usage-lami", test_usage_lami);
     g_test_add_func("/analysis/io/sums", test_sums);
     g_test_add_func("/analysis/io/stats", test_stats);
+    g_test_add_func("/analysis/io/longest-of-many", test_longest_of_many);
     g_test_add_func("/analysis/io/log", test_log);
     g_test_add_func("/analysis/io/top-of-many", test_top_of_many);
     g_test_add_func("/analysis/io/filters", test_filters);

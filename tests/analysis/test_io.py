@@ -6,8 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
-from tap import Tap
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import jsonl_to_ctf  # noqa: E402
+from tap import Tap  # noqa: E402
 
 lull = os.environ['LULL']
 samples = os.environ['LULL_SAMPLES']
@@ -44,7 +47,7 @@ def check_sums(trace):
     stats = window('iolatencystats', path)
     counts = {row['category'].lower(): row['count'] for row in stats['syscall-latency-stats']}
     for row in stats.get('disk-latency-stats', []):
-        counts['disk: ' + row['disk'] + ('' if row['requests'] == 'data' else ' (flush)')] = row['count']
+        counts['disk: ' + row['disk'] + ('' if row['requests'] == 'data' else f' ({row["requests"]})')] = row['count']
     for kind in ([], ['--freq-log'], ['--freq-uniform']):
         bins = window('iolatencyfreq', *kind, path).get('freq', [])
         sums = {name: 0 for name in counts}
@@ -66,7 +69,29 @@ def check_futexes(trace):
     return sum(row['waits'] for row in found.get('futex', []))
 
 
+def check_kinds():
+    """What the kernel itself answers is not on a disk; a disk by its name in /dev is."""
+    sizes = {'/home/x': 1, '/dev/sda': 2, '/devel/y': 4, '/prof': 8, '/dev/zero': 16, '/proc/stat': 32, '/dev/pts/0': 64,
+             '/sys/kernel/notes': 128}
+    events, context = [], {'tid': 7, 'pid': 7, 'procname': 'reader'}
+    for i, (path, size) in enumerate(sizes.items()):
+        for name, fields in (('entry_openat', {'dfd': -100, 'filename': path, 'flags': 0}), ('exit_openat', {'ret': 3}),
+                             ('entry_read', {'fd': 3, 'count': 999}), ('exit_read', {'ret': size}),
+                             ('entry_close', {'fd': 3}), ('exit_close', {'ret': 0})):
+            events.append({'t': 1000 * i + len(events), 'n': f'syscall_{name}', 'p': fields, 'sec': context, 'pc': {'cpu_id': 0}})
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'trace')
+        jsonl_to_ctf.write_trace(events, path)
+        usage = window('iousagetop', '--limit', '0', path)
+    row = next(row for row in usage['per-process-top'] if row['of'] == 'read')
+    tap.ok((row['disk_bytes'], row['other_bytes']) == (15, 240), 'bytes of disks and of the kernel', row)
+    kinds = {row['path']: row['kind'] for row in usage['per-file-top'] if row['of'] == 'read'}
+    expected = {path: 'disk' if size < 16 else 'other' for path, size in sizes.items()}
+    tap.ok(kinds == expected, 'kinds of files', kinds)
+
+
 for one in TRACES:
     tap.run(one, check_sums, one)
+tap.run('kinds', check_kinds)
 tap.ok(sum(map(check_futexes, TRACES)) > 0, 'there were waits on futexes')
 sys.exit(tap.done())

@@ -103,6 +103,21 @@ static void test_irq_stats(struct fixture *f, gconstpointer data)
               "local timer 1 5 5.000 5 ? 5 5 5 5 5 4\n");
 }
 
+/* Numbers of interrupts and of soft interrupts are different numbers. */
+static void test_irq_numbers(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = LULL_SECTION_STATS;
+    start(f, &lull_analysis_irq);
+    struct lull_model *model = f->model;
+    feed_softirq(model, 0, 0, 10, 3, true);
+    feed_softirq(model, 0, 0, 14, 3, false);
+    feed_irq(model, 0, 0, 20, 3, "serial", true);
+    feed_irq(model, 0, 0, 21, 3, "serial", false);
+    end(f, 100);
+    expect_table(f, "hard-stats", "serial 1 1 1.000 1 ? ");
+    expect_table(f, "soft-stats", "NET_RX 1 4 4.000 4 ? ");
+}
+
 static void test_irq_log(struct fixture *f, gconstpointer data)
 {
     f->params.sections = LULL_SECTION_LOG;
@@ -367,6 +382,24 @@ static void test_rounded_cycles(struct fixture *f, gconstpointer data)
     expect_table(f, "per-task", "t7/-1/7 500000 0 1 1\nt8/-1/8 499999 0 0 1\n");
 }
 
+/* Each CPU has its own frequency: CPU 1 1 GHz from 10 to 40, then 2 GHz; task 8 runs there from 20 on. */
+static void test_second_cpu(struct fixture *f, gconstpointer data)
+{
+    f->params.sections = 0;
+    start(f, &lull_analysis_freq);
+    struct lull_model *model = f->model;
+    POWER(frequency, 0, 0, 500000);
+    POWER(frequency, 10, 1, 1000000);
+    feed_switch(model, 0, 1, 20, 0, 8, 0);
+    POWER(frequency, 40, 1, 2000000);
+    feed_switch(model, 0, 1, 50, 8, 9, 0);
+    end(f, 100);
+    expect_table(f, "per-task", "t9/-1/9 50 0 100 2000000\nt8/-1/8 30 0 40 1333333\n");
+    expect_table(f, "per-cpu-frequency",
+                 "0 500000 100 1.000 0 0\n1 2000000 60 0.600 60 120\n1 1000000 30 0.300 20 20\n"
+                 "1 ? 10 0.100 0 ?\n");
+}
+
 /* Without frequencies, whoever ran longest is first; of two who ran as long, who came first. */
 static void test_order_of_tasks(struct fixture *f, gconstpointer data)
 {
@@ -409,6 +442,7 @@ int main(int argc, char **argv)
 #define CASE(name, function)                                                                       \
     g_test_add("/analysis/machine/" name, struct fixture, NULL, set_up, function, tear_down)
     CASE("irq-stats", test_irq_stats);
+    CASE("irq-numbers", test_irq_numbers);
     CASE("irq-log", test_irq_log);
     CASE("irq-freq", test_irq_freq);
     CASE("irq-choice", test_irq_choice);
@@ -423,6 +457,7 @@ int main(int argc, char **argv)
     CASE("loopback", test_loopback);
     CASE("cycles", test_cycles);
     CASE("rounded-cycles", test_rounded_cycles);
+    CASE("second-cpu", test_second_cpu);
     CASE("order-of-tasks", test_order_of_tasks);
     CASE("idle-states", test_idle_states);
     return g_test_run();

@@ -353,6 +353,30 @@ static void test_top(void)
           "top/: 25000 | 32000 | 7000.000 | req | who = w0, $evt.id = 2 | st = 4, nope = ?\n");
 }
 
+/* LAMI's table of pairs: the longest b is of request 4. Others do not get it. */
+static void test_top_pairs(void)
+{
+    struct requested requested = {.sections = LULL_SECTION_TOP,
+                                  .limit = 1,
+                                  .select = "b",
+                                  .aggregate_by = "req",
+                                  .is_lami = true};
+    check(&requested, LIST("aggregated"),
+          "aggregated_top/: 49000 | 58000 | req | 51000 | 52400 | req/a/b | 1400.000 | 9000.000 | "
+          "{\"begin\": {}, \"end\": {}}\n");
+    requested.is_lami = false;
+    check(&requested, LIST("aggregated"), "");
+}
+
+/* Request 1 has two of a, with fd 1 and 9, and is in the group of each. */
+static void test_group_in_request(void)
+{
+    check(&(struct requested){.sections = LULL_SECTION_STATS, .group_by = "a.fd"},
+          LIST("per_period_stats/a.fd = 9"),
+          "per_period_stats/a.fd = 9: req | 1 | 6000.000 | 6000.000 | 6000.000 | ? | 6000.000\n"
+          "per_period_stats/a.fd = 9: req/a | 1 | 250.000 | 250.000 | 250.000 | ? | 250.000\n");
+}
+
 /* Two bins: bounds and counts by hand from the durations in the log. Q-M6: bounds of counts and
  * ratios are numbers. */
 static void test_freq(void)
@@ -483,8 +507,7 @@ static const struct lull_analysis_class counter_class = {.name = "counter",
                                                          .facts = {.switched = on_switched},
                                                          .emit = counter_emit};
 
-/* The event that opens is in the window, the one that closes is not: also if it is a switch. */
-static void test_windows(void)
+static void check_windows(int64_t end_ns, const char *expected)
 {
     static const struct stream_event events[] = {
         {1, 0, "sched_switch", "prev_tid=1 next_tid=2"},
@@ -511,15 +534,11 @@ static void test_windows(void)
     const struct lull_analysis_class *const class = &counter_class;
     struct lull_runner *runner = lull_runner_new(session, &class, &params, 1, &lines.sink);
     struct lull_period_windows *windows =
-        lull_period_windows_new(runner, session, periods, INT64_MIN, INT64_MAX);
+        lull_period_windows_new(runner, session, periods, INT64_MIN, end_ns);
     lull_runner_run(runner, NULL, NULL);
     g_ptr_array_add(lines.lines, NULL);
     g_autofree char *got = g_strjoinv("; ", (char **)lines.lines->pdata);
-    /* s: 3 to 5, in it the switch at 3; p: 2 to 6, in it 3 and 5; then without end: p from 4, in it
-     * 5 and 7, and s from 7. */
-    g_assert_cmpstr(got, ==,
-                    "window: s 3 5 -; switches/: 1; window: p 2 6 p.id = 1; switches/: 2; "
-                    "window: p! 4 8 p.id = 2; switches/: 2; window: s! 7 8 -; switches/: 1");
+    g_assert_cmpstr(got, ==, expected);
     g_ptr_array_unref(lines.lines);
     lull_period_windows_free(windows);
     lull_runner_free(runner);
@@ -528,11 +547,25 @@ static void test_windows(void)
     scratch_remove(dir);
 }
 
+/* The event that opens is in the window, the one that closes is not: also if it is a switch. s: 3 to 5,
+ * in it the switch at 3; p: 2 to 6, in it 3 and 5; then without end: p from 4, in it 5 and 7, and s
+ * from 7. Before 7 there is one switch in the open p, and no open s. */
+static void test_windows(void)
+{
+    check_windows(INT64_MAX,
+                  "window: s 3 5 -; switches/: 1; window: p 2 6 p.id = 1; switches/: 2; "
+                  "window: p! 4 8 p.id = 2; switches/: 2; window: s! 7 8 -; switches/: 1");
+    check_windows(6500000, "window: s 3 5 -; switches/: 1; window: p 2 6 p.id = 1; switches/: 2; "
+                           "window: p! 4 6.5 p.id = 2; switches/: 1");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/analysis/periods/stats", test_stats);
     g_test_add_func("/analysis/periods/pairs", test_pairs);
+    g_test_add_func("/analysis/periods/top-pairs", test_top_pairs);
+    g_test_add_func("/analysis/periods/group-in-request", test_group_in_request);
     g_test_add_func("/analysis/periods/select", test_select);
     g_test_add_func("/analysis/periods/groups", test_groups);
     g_test_add_func("/analysis/periods/aggregated", test_aggregated);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Analyses of traces in files, where what was recorded of each host matters: the time that its events
- * cover, and what it does not tell. */
+ * cover, and which events there are. */
 #include "analysis/analysis.h"
 #include "analysis/event_counts.h"
-#include "analysis/instances.h"
+#include "analysis/questions.h"
+#include "analysis/report.h"
 #include "lib/ctf_writer.h"
-#include "lib/feed.h"
 #include "lib/scratch.h"
 #include "lib/table_sink.h"
 
@@ -154,7 +154,7 @@ static void test_lacks(void)
     }
 }
 
-/* Names that stand for all that start so. */
+/* A star means all names that start so. */
 static void test_lacks_any(void)
 {
     static const char *const without_calls[] = {"syscall_*", NULL};
@@ -171,7 +171,59 @@ static void test_lacks_any(void)
     }
 }
 
+/* A report says of a part of what it lacks, if no host has it. */
+static void test_missing(void)
+{
+    static const char *const without_io[] = {"block_rq_*", "syscall_*", NULL};
+    struct traces traces = {.dir = scratch_dir()};
+    struct ctf_writer *a = add_host(&traces, "a", without_io);
+    struct ctf_writer *b = add_host(&traces, "b", (const char *const[]){"sched_*", NULL});
+    write_switch(a, 1000, 0, 7);
+    ctf_event(b, 0, 1000, "irq_softirq_entry", "vec=3");
+    ctf_writer_close(a);
+    ctf_writer_close(b);
+    open_traces(&traces);
+    const struct lull_report_part *cpu = lull_report_find("cputop");
+    g_assert_null(lull_report_missing(traces.session, -1, cpu));
+    g_assert_null(lull_report_missing(traces.session, 0, cpu));
+    g_autofree char *of_b = lull_report_missing(traces.session, 1, cpu);
+    g_assert_cmpstr(of_b, ==, "sched_switch");
+    remove_traces(&traces);
+}
+
+/* All that it needs and all that improves it is there, or not all of either. */
+static void test_judged(void)
+{
+    static const enum lull_answer answers[] = {LULL_ANSWER_YES, LULL_ANSWER_PARTLY, LULL_ANSWER_NO};
+    const struct lull_question *question = lull_questions;
+    while (strcmp(question->id, "disk-waits") != 0) {
+        question++;
+    }
+    static const char *const omitted[][2] = {
+        {NULL}, {"lttng_statedump_block_device", NULL}, {"block_rq_complete", NULL}};
+    for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
+        struct traces traces = {.dir = scratch_dir()};
+        struct ctf_writer *a = add_host(&traces, "a", omitted[i]);
+        write_switch(a, 1000, 0, 7);
+        ctf_writer_close(a);
+        open_traces(&traces);
+        struct lull_declared *declared = lull_declared_new(traces.session, 0);
+        g_assert_cmpint(lull_question_judge(declared, question), ==, answers[i]);
+        lull_declared_free(declared);
+        remove_traces(&traces);
+    }
+}
+
 /* ---- what there is ---- */
+
+static const struct ctf_class *class_of(const char *name)
+{
+    const struct ctf_class *class = ctf_kernel_classes;
+    while (strcmp(class->name, name) != 0) {
+        class ++;
+    }
+    return class;
+}
 
 /* Most first, then by name, then by host. */
 static void test_counts(void)
@@ -179,7 +231,7 @@ static void test_counts(void)
     static const struct lull_event_count expected[] = {{1, "sched_wakeup", 3},
                                                        {0, "sched_switch", 2},
                                                        {0, "sched_wakeup", 2},
-                                                       {0, "sched_waking", 1},
+                                                       {0, "sched_waking", 2},
                                                        {1, "sched_waking", 1}};
     static const char *const hosts[] = {"a", "b"};
     struct traces traces = {.dir = scratch_dir()};
@@ -191,6 +243,11 @@ static void test_counts(void)
             if (host == 0) {
                 write_switch(writer, 20 + i, 0, 7);
             }
+        }
+        if (host == 0) { /* another stream declares the same event once more */
+            ctf_writer_channel(writer, false, 0);
+            ctf_writer_class(writer, class_of("sched_waking"));
+            ctf_event(writer, 0, 30, "sched_waking", "tid=7");
         }
         ctf_writer_close(writer);
     }
@@ -206,38 +263,6 @@ static void test_counts(void)
     remove_traces(&traces);
 }
 
-/* One request of a client on host a, as instance. */
-static void test_request(void)
-{
-    struct traces traces = {.dir = scratch_dir()};
-    struct ctf_writer *a = add_host(&traces, "a", NULL);
-    write_switch(a, 1000, 0, 7);
-    ctf_writer_close(a);
-    open_traces(&traces);
-    struct lull_model *model = lull_model_new(NULL, LULL_GROUP_GRAPH);
-    struct lull_requests *requests = lull_requests_new(model);
-    feed_switch(model, 0, 0, 5, 0, 7, 0);
-    feed_tcp(model, 0, 0, 10, true, &(struct feed_segment){1, 2, 40000, 80, 100, 0, 0, 50, NULL});
-    feed_tcp(model, 0, 0, 30, false, &(struct feed_segment){2, 1, 80, 40000, 500, 0, 0, 10, NULL});
-    lull_model_finish(model);
-    lull_requests_finish(requests);
-    struct lull_instances *instances = lull_instances_of_requests(requests, traces.session, model);
-    g_assert_cmpuint(instances->list->len, ==, 1);
-    const struct lull_instance *one = &g_array_index(instances->list, struct lull_instance, 0);
-    g_assert_cmpuint(one->number, ==, 1);
-    g_assert_cmpint(one->start_ns, ==, 10);
-    g_assert_cmpint(one->end_ns, ==, 30);
-    g_assert_true(one->is_complete);
-    g_assert_cmpint(lull_model_task(model, one->task)->tid, ==, 7);
-    g_assert_cmpuint(one->kind, ==, 0);
-    g_assert_cmpstr(g_array_index(instances->kinds, struct lull_instance_kind, 0).name, ==,
-                    "t7 on a to 10.0.0.2:80");
-    lull_instances_free(instances);
-    lull_requests_free(requests);
-    lull_model_free(model);
-    remove_traces(&traces);
-}
-
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -246,7 +271,8 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/session/hosts-differ", test_hosts_differ);
     g_test_add_func("/analysis/session/lacks", test_lacks);
     g_test_add_func("/analysis/session/lacks-any", test_lacks_any);
+    g_test_add_func("/analysis/session/missing", test_missing);
+    g_test_add_func("/analysis/session/judged", test_judged);
     g_test_add_func("/analysis/session/counts", test_counts);
-    g_test_add_func("/analysis/session/request", test_request);
     return g_test_run();
 }

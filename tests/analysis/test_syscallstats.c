@@ -124,7 +124,7 @@ static void test_left_out(void)
 static void test_one_name(void)
 {
     struct lull_question_params params = facts_params();
-    params.comms = (const char *const[]){"t11", NULL};
+    params.comms = "t11";
     struct facts facts = facts_start(&lull_analysis_syscallstats, params);
     uint32_t task = facts_task(&facts, 10, 10), other = facts_task(&facts, 11, 11);
     facts_open(&facts, 0);

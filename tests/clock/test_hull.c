@@ -3,6 +3,8 @@
  * exactly. */
 #include "clock/hull.h"
 
+#include <time.h>
+
 struct step {
     char direction; /* '>' from the reference t1 to t2, '<' back */
     int64_t sent, received;
@@ -95,6 +97,35 @@ static void test_disjoint(void)
     run(steps, G_N_ELEMENTS(steps), 0, 0);
 }
 
+/* Messages on two curves that bend away from each other: each of them is a corner of its hull. The
+ * line y = x lies between all of them, so no estimate may exclude its slope; and the CPU time of a
+ * message does not grow with how many were before it. */
+static double run_curves(int64_t n)
+{
+    const int64_t step = 1000, apart = INT64_C(1) << 50;
+    struct lull_hull *hull = lull_hull_new();
+    const clock_t start = clock();
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t x = i * step, bend = i * i;
+        lull_hull_add(hull, true, (struct lull_hull_point){x, x - apart - bend});
+        lull_hull_add(hull, false, (struct lull_hull_point){x, x + apart + bend});
+    }
+    const clock_t end = clock();
+    const struct lull_hull_estimate *estimate = lull_hull_estimate(hull);
+    g_assert_cmpint(estimate->quality, ==, LULL_SYNC_ACCURATE);
+    g_assert_cmpint(estimate->steepest.dy, >=, estimate->steepest.dx);
+    g_assert_cmpint(estimate->flattest.dy, <=, estimate->flattest.dx);
+    lull_hull_free(hull);
+    return (double)(end - start);
+}
+
+static void test_curves(void)
+{
+    const double few = run_curves(10000), many = run_curves(80000);
+    g_test_message("10000 messages: %.0f us, 80000: %.0f us", few, many);
+    g_assert_cmpfloat(many, <, 24 * few); /* 8 times as many; 64 if each looks at all before it */
+}
+
 /* The third message lifts the hull over the second: the steepest line to (6, 5) leaves the hull at
  * (4, 4) with slope 1/2; past the dent it would be thought to leave it at (0, 0). The flattest has
  * slope 1 through the newest message, (5, 4). */
@@ -116,6 +147,7 @@ int main(int argc, char **argv)
     g_test_add_func("/graph/hull/far", test_far);
     g_test_add_func("/graph/hull/one-direction", test_one_direction);
     g_test_add_func("/graph/hull/disjoint", test_disjoint);
+    g_test_add_func("/graph/hull/curves", test_curves);
     g_test_add_func("/graph/hull/dent", test_dent);
     return g_test_run();
 }

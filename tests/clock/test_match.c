@@ -491,6 +491,31 @@ static void test_forwarding_unordered(void)
         }
     }
     end(&f);
+    /* And not swapped: what waits to be sent to the first is not from the second. */
+    f = start(false);
+    for (uint32_t host = ROUTER; host <= ROUTER2; host++) {
+        struct lull_net_packet p = segment(host, false, host, 0, 10);
+
+        feed(&f, p);
+        p.is_send = true;
+        if (feed(&f, p)) {
+            g_assert_cmpuint(f.match.receive_host, !=, ROUTER);
+        }
+    }
+    end(&f);
+}
+
+/* Bytes that two hosts have received were sent to one of them. */
+static void test_received_by_two(void)
+{
+    struct feeder f = start(false);
+    struct lull_match more;
+
+    waits(&f, segment(SERVER, false, 2, 0, 100));
+    waits(&f, segment(ROUTER, false, 3, 0, 100));
+    meets(&f, segment(CLIENT, true, 1000, 0, 100), 0);
+    g_assert_false(lull_matcher_more(f.matcher, &more));
+    end(&f);
 }
 
 /* Old sends are forgotten: an hour of one-sided capture does not make later receives slow or wrong.
@@ -601,6 +626,7 @@ int main(int argc, char **argv)
     add("virtual-devices", test_virtual_devices);
     g_test_add_func("/clock/match/forwarding/ordered", test_forwarding);
     g_test_add_func("/clock/match/forwarding/unordered", test_forwarding_unordered);
+    g_test_add_func("/clock/match/received-by-two/unordered", test_received_by_two);
     add("one-sided", test_one_sided);
     add("numbers", test_numbers);
     g_test_add_func("/clock/match/numbers-twice/unordered", test_numbers_twice);

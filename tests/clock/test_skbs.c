@@ -58,21 +58,25 @@ static void test_few_wait(void)
     }
 }
 
-/* Half full of what is too old, the table is built anew and holds none of it, wherever it lay. */
+/* Half full of what is too old, but for the first, the table is built anew and holds nothing of it,
+ * wherever it lay. */
 static void test_all_too_old(void)
 {
     for (uint32_t round = 0; round < 16; round++) {
         struct lull_skbs skbs = {0};
-        uint32_t id = round * MANY, n_slots;
+        const uint32_t first = round * MANY;
+        uint32_t id = first, n_slots;
         do {
-            const struct lull_skb entry = waiting(id++);
+            struct lull_skb entry = waiting(id++);
+            entry.time_ns = entry.id == first ? INT64_MAX : 0;
             lull_skbs_put(&skbs, &entry, 0);
             n_slots = skbs.n_slots;
         } while (skbs.used * 2 < n_slots);
         struct lull_skb late = waiting(id);
         late.time_ns = INT64_MAX;
         lull_skbs_put(&skbs, &late, INT64_MAX);
-        g_assert_cmpuint(skbs.used, ==, 1);
+        g_assert_cmpuint(skbs.used, ==, 2);
+        g_assert_nonnull(find(&skbs, first));
         g_assert_nonnull(find(&skbs, id));
         g_assert_null(find(&skbs, id - 1));
         lull_skbs_clear(&skbs);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Two machines whose clocks are known, traced with LTTng's add-on (inet_sock_local_in, inet_sock_local_out): their clocks are joined by
-# TCP's numbers alone, and a path goes from one to the other.
+# Two machines whose clocks are known, traced without the headers of packets: with LTTng's add-on (inet_sock_local_in and
+# inet_sock_local_out, TCP's numbers alone), and as ftrace and perf can (what sockets sent and received). Their clocks are joined, and a
+# path goes from one to the other.
 import json
 import os
 import subprocess
@@ -23,6 +24,7 @@ AHEAD, DRIFT_PPM = 3 * 10**9 + 12345, 40  # the server's clock
 CLIENT, SERVER = 100, 200
 ACK, PSH = 8, 16  # in the add-on's order, above the header's length
 LENGTH = 8
+ASKED, ANSWERED = 300, 900
 
 
 class Host:
@@ -38,6 +40,7 @@ class Host:
                                        'next_comm': names[following], 'next_tid': following, 'next_prio': 20}, prev)
 
     def packet(self, t, sends, seq, ack, tid):
+        """With the add-on."""
         self.event(t, 'inet_sock_local_out' if sends else 'inet_sock_local_in',
                    {'sk': 1, 'seq': seq, 'ack_seq': ack, 'check': 0, 'window': 1, 'flags': (ACK | PSH) << 8 | LENGTH}, tid)
 
@@ -51,15 +54,49 @@ class Host:
         self.switch(t + 12 * US, 0, task)
 
 
-def make(folder):
-    client = Host('client', lambda t: t - START)
-    server = Host('server', lambda t: t - START + AHEAD + (t - START) * DRIFT_PPM // 10**6)
+class SocketHost(Host):
+    """As ftrace and perf record it; the numbers of packets are not used."""
+    def __init__(self, name, clock):
+        super().__init__(name, clock)
+        self.is_client = name == 'client'
+        self.buffer = 0x1000
+
+    @staticmethod
+    def end(is_client):
+        address, port = ([10, 0, 0, 1], 40000) if is_client else ([10, 0, 0, 2], 80)
+        return address, port, [2, 0, port >> 8, port & 255] + address + [0] * 20
+
+    def state(self, t, old, new, tid=0):
+        (source, source_port, _), (destination, port, _) = self.end(self.is_client), self.end(not self.is_client)
+        self.event(t, 'inet_sock_set_state', {
+            'skaddr': 7, 'oldstate': old, 'newstate': new, 'sport': source_port, 'dport': port, 'family': 2, 'protocol': 6,
+            'saddr': source, 'daddr': destination, 'saddr_v6': [0] * 16, 'daddr_v6': [0] * 16}, tid)
+
+    def packet(self, t, sends, seq, ack, tid):
+        self.buffer += 0x100
+        self.event(t, 'net_dev_queue' if sends else 'netif_receive_skb', {'skbaddr': self.buffer, 'len': 500, 'name': 'eth0'}, tid)
+        length = ASKED if self.is_client == sends else ANSWERED
+        if sends:
+            self.event(t + 20 * US, 'sock_send_length', {'sk': 7, 'family': 2, 'protocol': 6, 'ret': length, 'flags': 0}, tid)
+        else:
+            self.event(t + 1 * US, 'tcp_probe', {
+                'saddr': self.end(self.is_client)[2], 'daddr': self.end(not self.is_client)[2], 'data_len': length,
+                'skbaddr': self.buffer, 'skaddr': 7}, tid)
+
+
+def make(folder, kind):
+    client = kind('client', lambda t: t - START)
+    server = kind('server', lambda t: t - START + AHEAD + (t - START) * DRIFT_PPM // 10**6)
     for number in range(ROUNDS):
         t = START + number * ROUND
         seq, ack = 4294967000 + number * 100 & 0xffffffff, 77 + number * 50
         if number == 0:
             client.switch(t, 0, CLIENT)
             server.switch(t, SERVER, 0, 1)
+            if kind is SocketHost:
+                client.state(t + 10 * US, 7, 2, CLIENT)
+                server.state(t + 30 * US, 3, 1)
+                client.state(t + 50 * US, 2, 1)
         client.packet(t + 100 * US, True, seq, ack, CLIENT)
         client.switch(t + 150 * US, CLIENT, 0, 1)
         server.arrives(t + 100 * US + TRANSIT, seq, ack, SERVER)
@@ -78,27 +115,49 @@ def run(*arguments):
     return json.loads(done.stdout)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    make(folder)
-    pair = run('sync', '--json', folder)['pairs'][0]
-    tap.ok(pair['matched'] == 2 * ROUNDS and pair['matched_ab'] == ROUNDS, 'every packet is matched, each way', str(pair))
-    sign = 1 if pair['a'] == 'client' else -1
-    wrong = abs(sign * pair['offset_ns'] - AHEAD)
-    # The offset drifts by 8 us over the trace; it cannot be known better than the packets took.
-    tap.ok(wrong <= TRANSIT + 8 * US + pair['bound_ns'] and pair['bound_ns'] <= 2 * TRANSIT,
-           'the offset of the clocks is found, within its bound', str(pair))
+def check_requests(name, folder):
+    """What the client did in each round is a request."""
+    requests = run('requests', '--json', '--port', '80', folder)['requests']
+    exact = [(START + n * ROUND + 100 * US, ASKED, ANSWERED) for n in range(ROUNDS)]
+    # The last softirq wakes the client, which runs 12 us after its start.
+    took = {r['duration_ns'] for r in requests}
+    tap.ok([(r['begin_ns'], r['bytes_sent'], r['bytes_received']) for r in requests] == exact,
+           f'{name}: each request starts with its first packet', str(requests[:2]))
+    tap.ok(took == {2 * TRANSIT + WORK + 12 * US}, f'{name}: and ends when the client runs again', str(took))
 
-    path = run('critpath', '--json', '--host', 'client', '--tid', str(CLIENT), folder)
-    segments = path['segments']
-    work = sum(s['end_ns'] - s['begin_ns'] for s in segments
-               if s['host'] == 'server' and s['state'] == 'running')
-    tap.ok(abs(work - ROUNDS * WORK) < ROUNDS * 30 * US, "the client's path goes through the server's work", str(work))
-    transit = [s for s in segments if s['state'] == 'blocked' and s['cause'] == 'network']
-    tap.ok(len(transit) == 2 * ROUNDS, 'each transit is a wait for the network', str(len(transit)))
-    tap.ok(any('TCP packet without addresses' in (s.get('detail') or '') for s in transit), 'what is known of it is said',
-           str(transit[:1]))
 
-    questions = {q['id']: q['hosts'][0]['answer'] for q in run('info', '--json', folder)['questions']}
-    tap.ok(questions['clock-sync'] == 'yes' and questions['network-waits'] != 'no' and questions['requests'] == 'no',
-           'info says what such a trace can answer', str(questions))
+def check(name, kind):
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, kind)
+        pair = run('sync', '--json', folder)['pairs'][0]
+        tap.ok(pair['matched'] == 2 * ROUNDS and pair['matched_ab'] == ROUNDS, f'{name}: every packet is matched, each way',
+               str(pair))
+        sign = 1 if pair['a'] == 'client' else -1
+        wrong = abs(sign * pair['offset_ns'] - AHEAD)
+        # The offset drifts by 8 us over the trace; it cannot be known better than the packets took.
+        tap.ok(wrong <= TRANSIT + 8 * US + pair['bound_ns'] and pair['bound_ns'] <= 2 * TRANSIT,
+               f'{name}: the offset of the clocks is found, within its bound', str(pair))
+
+        segments = run('critpath', '--json', '--host', 'client', '--tid', str(CLIENT), folder)['segments']
+        work = sum(s['end_ns'] - s['begin_ns'] for s in segments
+                   if s['host'] == 'server' and s['state'] == 'running')
+        tap.ok(abs(work - ROUNDS * WORK) < ROUNDS * 30 * US, f"{name}: the client's path goes through the server's work", str(work))
+        transit = [s for s in segments if s['state'] == 'blocked' and s['cause'] == 'network']
+        tap.ok(len(transit) == 2 * ROUNDS, f'{name}: each transit is a wait for the network', str(len(transit)))
+        known = '10.0.0.2:80 → 10.0.0.1:40000, 900 bytes' if kind is SocketHost else 'TCP packet without addresses'
+        tap.ok(any(known in (s.get('detail') or '') for s in transit), f'{name}: what is known of it is said', str(transit[:2]))
+
+        answers = {q['id']: q['hosts'][0]['answer'] for q in run('info', '--json', folder)['questions']}
+        tap.ok(answers['clock-sync'] == 'yes' and answers['network-waits'] != 'no' and
+               (answers['requests'] == 'no') == (kind is Host), f'{name}: info says what such a trace can answer', str(answers))
+        if kind is SocketHost:
+            check_requests(name, folder)
+            return
+        done = subprocess.run([lull, 'requests', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+        tap.ok(done.returncode == 0 and 'cannot show requests' in done.stderr,
+               f'{name}: requests says that they were not recorded', done.stderr)
+
+
+check('add-on', Host)
+check('sockets', SocketHost)
 tap.done()

@@ -259,9 +259,9 @@ def test_options():
     def between(first, last):
         return [event for event in everything if first <= event["time_ns"] < last]
 
-    # The trace begins with its first packet, which may be before its first event.
-    base = json.loads(run("info", "--json", client).stdout)["traces"][0]["begin_ns"]
-    tap.ok(base <= begin, "the trace begins before its first event", base, begin)
+    # The trace's first packet starts before its first event, from which times count.
+    base, packet = begin, json.loads(run("info", "--json", client).stdout)["traces"][0]["begin_ns"]
+    tap.ok(packet < begin, "the first packet starts before its first event", packet, begin)
     same("--begin, --end", between(base + 6 * 10**9, base + 7 * 10**9), "--begin", "+6s", "--end", "+7s", client)
     same("--timerange", between(base + 6 * 10**9, base + 7 * 10**9), "--timerange=+6s,+7s", client)
     same("-b and -e, attached", between(base + 6 * 10**9, base + 7 * 10**9), "-b+6s", client, "-e", "+7s")
@@ -399,7 +399,7 @@ def test_info():
         tap.ok(expected in done.stdout, f"info says {expected}", done.stdout)
     check("info of one host", run("info", "--host=db", client, httpd, db), 0, r"Host db\n(?!(.*\n)*.*Host)", "")
     info = json.loads(run("info", "--json", client, httpd, db).stdout)
-    tap.ok(list(info) == ["version", "hosts", "recordings", "traces", "events", "lost", "questions", "problems"], "keys", list(info))
+    tap.ok(list(info) == ["version", "zero_ns", "hosts", "recordings", "traces", "events", "lost", "questions", "problems"], "keys", list(info))
     tap.ok(info["version"] == 1 and info["events"] is None and info["problems"] == [], "without --events", info["version"])
     tap.ok([host["name"] for host in info["hosts"]] == ["client", "httpd", "db"], "hosts", info["hosts"])
     for trace in info["traces"]:

@@ -194,7 +194,11 @@ event { name = e; typealias integer { size = 8; align = 8; } := wide;
         {"w": 5, "l": 0x102, "p": [6, 7], "at": {"x": 8, "y": 9}, "hue": {"value": 2, "label": "blue"}, "s": {"w": 0x10001},
          "after": 11}, context={"at": {"x": 0x201}, "w": 1})])
     refused("types", plain("struct { typedef u8 inner; inner a; } s; inner b;"), [bytes(4)], "inner")
+    two = TYPES + "struct s { u8 a; }\nstruct t { u8 b; struct s s; };\nstream { };\nevent { name = e; fields := struct { struct t t; }; };\n"
+    case("types-two", HEAD % "" + two, [b"\1\2"], [event({"t": {"b": 1, "s": {"a": 2}}})])
+    refused("types-two", plain("struct s { u8 a; } struct t { u8 b; }; struct s c;"), [bytes(4)], "struct")
     refused("types-keyword", plain("u8 a;") + "typealias integer { size = 8; } := trace;\n", [bytes(4)], "trace")
+    refused("types-class", plain("u8 a;") + "typealias string := integer;\n", [bytes(4)], "integer")
 
 
 HEADER = "packet.header := struct { u32 magic; u8 uuid[16]; u32 stream_id; };"

@@ -197,6 +197,19 @@ def expect_exchange(run, script, words, _):
     raise Wrong(f"not among the requests: {found}")
 
 
+def expect_tcp(run, script, words, _):
+    """The path of the task's life names this wait of TCP's own, and no other; it took so long."""
+    host, task, kind, *rest = words
+    segments = run.life(script, host, task)["segments"]
+    found = [s["tcp"] for s in segments if "tcp" in s]
+    kinds = {tcp["kind"] for tcp in found}
+    if kinds != (set() if kind == "none" else {kind}):
+        raise Wrong(f"{kind} wanted, found {found}")
+    if rest and not any(abs(tcp["last_ns"] - tcp["first_ns"] - time_ns(rest[0])) <= TOLERANCE_NS
+                        and tcp["nagle"] == ("nagle" in rest) for tcp in found):
+        raise Wrong(f"{' '.join(rest)} wanted, found {found}")
+
+
 def expect_lost(run, script, _words, _legs):
     lost = any_path(run, script)["lost"]
     if not lost["events"] and not lost["packets"]:
@@ -205,7 +218,7 @@ def expect_lost(run, script, _words, _legs):
 
 CHECKS = {"path": expect_path, "request": expect_request, "same": expect_same, "synced": expect_synced,
           "unsynced": expect_unsynced, "drift": expect_drift, "exchange": expect_exchange,
-          "lost": expect_lost}
+          "lost": expect_lost, "tcp": expect_tcp}
 
 
 def check(run, script):

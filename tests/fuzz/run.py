@@ -158,7 +158,7 @@ def meaning_event(chance, what, wild):
     given = chance.randrange(1, 6) if chance.random() < 2 * wild else 0
     event.append(given << 4 | chance.randrange(4))
     for _ in range(given):
-        event += [chance.randrange(256), chance.randrange(128, 255) if chance.random() < 0.7 else chance.randrange(16)]
+        event += [chance.randrange(255), chance.randrange(128, 255) if chance.random() < 0.7 else chance.randrange(16)]
     return bytes(event)
 
 
@@ -172,7 +172,7 @@ def meanings():
         clocks = chance.randrange(1 << 12) if number % 5 == 4 else 0
         head = [number & 255, number // 7 & 255, number // 3 & 3, number % 3 | 4, chance.choice([0, 0, 1, 5, 32, 64, 255]),
                 clocks & 255, clocks >> 8]
-        events = [meaning_event(chance, chance.randrange(160, 256) if chance.random() < 0.3 else chance.choice(numbers), wild)
+        events = [meaning_event(chance, chance.choice((*range(160, 254), 255)) if chance.random() < 0.3 else chance.choice(numbers), wild)
                   for _ in range(chance.randrange(40, 300))]
         inputs.append(bytes(head) + b"".join(events))
     return inputs

@@ -95,6 +95,56 @@ static void test_shares(void)
     lull_path_free(path);
 }
 
+/* By program, state, cause and subject, each host by itself. */
+static void test_causes(void)
+{
+    static const struct lull_segment segments[] = {
+        {.host = 0, .program = "sh", .end_ns = 10, .state = LULL_STATE_RUNNING},
+        {.host = 0,
+         .program = "sh",
+         .start_ns = 10,
+         .end_ns = 40,
+         .state = LULL_STATE_BLOCKED,
+         .cause = LULL_CAUSE_DISK,
+         .subject = "vda read"},
+        {.host = 1,
+         .program = "sh",
+         .start_ns = 40,
+         .end_ns = 47,
+         .state = LULL_STATE_BLOCKED,
+         .cause = LULL_CAUSE_DISK,
+         .subject = "vda read"},
+        {.host = 0,
+         .program = "sh",
+         .start_ns = 47,
+         .end_ns = 52,
+         .state = LULL_STATE_BLOCKED,
+         .cause = LULL_CAUSE_DISK,
+         .subject = "vda read"},
+        {.host = 0, .program = "sh", .start_ns = 52, .end_ns = 72, .state = LULL_STATE_RUNNING},
+    };
+    static const struct lull_cause_share expected[] = {
+        {0, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 35, 30, 2, 1},
+        {0, "sh", LULL_STATE_RUNNING, LULL_CAUSE_NONE, NULL, 30, 20, 2, 0},
+        {1, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 7, 7, 1, 2},
+    };
+    struct lull_path *path = new_path(segments, G_N_ELEMENTS(segments));
+    lull_path_summarise(path);
+    g_assert_cmpuint(lull_path_cause_count(path), ==, G_N_ELEMENTS(expected));
+    for (uint32_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+        const struct lull_cause_share *share = lull_path_cause(path, i);
+        g_assert_cmpuint(share->host, ==, expected[i].host);
+        g_assert_cmpint(share->state, ==, expected[i].state);
+        g_assert_cmpint(share->cause, ==, expected[i].cause);
+        g_assert_cmpstr(share->detail, ==, expected[i].detail);
+        g_assert_cmpint(share->duration_ns, ==, expected[i].duration_ns);
+        g_assert_cmpint(share->longest_ns, ==, expected[i].longest_ns);
+        g_assert_cmpuint(share->count, ==, expected[i].count);
+        g_assert_cmpuint(share->first, ==, expected[i].first);
+    }
+    lull_path_free(path);
+}
+
 /* Equal shares go by host, then by tid, whatever came first on the path. */
 static void test_equal_shares(void)
 {
@@ -131,6 +181,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/path/shares", test_shares);
     g_test_add_func("/path/equal-shares", test_equal_shares);
+    g_test_add_func("/path/causes", test_causes);
     g_test_add_func("/path/empty", test_empty);
     return g_test_run();
 }

@@ -82,6 +82,38 @@ static void test_lock(void)
     world_close(&world);
 }
 
+/* 40 wakes 30, which wakes 7: what 40 did meanwhile, 30 waited for, and 7 for that. */
+static void test_through(void)
+{
+    struct world world;
+    world_open(&world);
+    struct lull_model *model = world.model;
+    const int64_t start_ns = world.now_ns;
+    feed_switch(model, 0, 2, start_ns, 0, 40, 0);
+    feed_switch(model, 0, 0, start_ns + 10, 7, 0, 1);
+    feed_switch(model, 0, 1, start_ns + 15, 30, 0, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 2, start_ns + 35, 30, 1);
+    feed_switch(model, 0, 1, start_ns + 35, 0, 30, 0);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 1, start_ns + 50, 7, 0);
+    feed_switch(model, 0, 0, start_ns + 50, 0, 7, 0);
+    world.now_ns = start_ns + 60;
+    world_finish(&world);
+    lull_portions_add(world.portions, world_task(&world, 7), start_ns, world.now_ns);
+    static const struct {
+        int tid;
+        int64_t duration_ns;
+        const char *through;
+    } expected[] = {{7, 20, NULL}, {30, 20, "t7"}, {40, 20, "t30, waited for by t7"}};
+    g_assert_cmpuint(lull_sample_at(world.portions, 0)->n_parts, ==, G_N_ELEMENTS(expected));
+    for (uint32_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+        const struct lull_part *part = lull_part_at(world.portions, i);
+        g_assert_cmpint(part->tid, ==, expected[i].tid);
+        g_assert_cmpint(part->duration_ns, ==, expected[i].duration_ns);
+        g_assert_cmpstr(part->through, ==, expected[i].through);
+    }
+    world_close(&world);
+}
+
 /* Ports as IANA registers them, those without a registration as their programs document them. */
 static void test_services(void)
 {
@@ -130,6 +162,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/graph/portions/sums", test_sums);
     g_test_add_func("/graph/portions/lock", test_lock);
+    g_test_add_func("/graph/portions/through", test_through);
     g_test_add_func("/graph/portions/services", test_services);
     return g_test_run();
 }

@@ -106,6 +106,76 @@ static void test_first_task(struct fixture *f, gconstpointer data)
     expect(f, "10: getpid 100..130 = 10\n");
 }
 
+static void leave_and_return(struct lull_model *model, int64_t t, const char *comm)
+{
+    FEED(sched_switch, 0, 0, t,
+         .have = WITHOUT(sched_switch, context_pid) & WITHOUT(sched_switch, prev_prio) &
+                 WITHOUT(sched_switch, next_prio),
+         .prev_tid = 10, .next_tid = 0, .prev_state = 1, .prev_comm = feed_text(comm),
+         .next_comm = feed_text("swapper/0"));
+    FEED(sched_switch, 0, 0, t + 1,
+         .have = WITHOUT(sched_switch, context_pid) & WITHOUT(sched_switch, prev_prio) &
+                 WITHOUT(sched_switch, next_prio),
+         .prev_tid = 0, .next_tid = 10, .prev_comm = feed_text("swapper/0"),
+         .next_comm = feed_text(comm));
+}
+
+/* Without sched_process_exec a program has its new name from the end of execve(): by the path, or
+ * by what is reported of it later. A call that fails changes nothing. */
+static void test_exec(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 100, 0, 10, 0);
+    FEED_CALL(model, 0, 110, execve, -2, ARG(path), .path = "/usr/local/bin/first");
+    FEED_CALL(model, 0, 130, execve, 0, ARG(path), .path = "/bin/a-name-of-more-than-15-bytes");
+    FEED_CALL(model, 0, 150, execve, 0, 0);
+    leave_and_return(model, 180, "last");
+    const uint32_t task = lull_model_find_tid(model, 0, 10);
+    g_assert_cmpstr(lull_model_comm(model, task, 139), ==, "t10");
+    g_assert_cmpstr(lull_model_comm(model, task, 140), ==, "a-name-of-more-");
+    g_assert_cmpstr(lull_model_comm(model, task, 159), ==, "a-name-of-more-");
+    g_assert_cmpstr(lull_model_comm(model, task, 160), ==, "last");
+    g_assert_cmpint(lull_model_task(model, task)->exec_ns, ==, 140);
+    leave_and_return(model, 190, "other"); /* renamed by itself */
+    g_assert_cmpstr(lull_model_comm(model, task, 189), ==, "last");
+}
+
+/* sched_process_exec has said it all before the call returns. */
+static void test_exec_seen(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 100, 0, 10, 0);
+    FEED_ENTER(model, 0, 110, execve, ARG(path), .path = "/proc/self/exe");
+    feed_exec(model, 0, 115, 10);
+    feed_leave(model, 0, 120, NR_execve, 0);
+    leave_and_return(model, 180, "other");
+    const uint32_t task = lull_model_find_tid(model, 0, 10);
+    g_assert_cmpstr(lull_model_comm(model, task, 179), ==, "x");
+    g_assert_cmpstr(lull_model_comm(model, task, 180), ==, "other");
+    g_assert_cmpint(lull_model_task(model, task)->exec_ns, ==, 115);
+}
+
+/* The kernel's number in a context is believed over a switch that was not seen, as are the name and
+ * the process; that of a namespace only while nothing is known. */
+static void test_contexts(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    const uint64_t have = ARG(number) | ARG(context_tid) | ARG(context_pid) | ARG(context_comm);
+    feed_switch(model, 0, 0, 100, 0, 10, 0);
+    FEED(io_entry, 0, 0, 110, .have = have, .number = NR_getpid, .context_tid = 20,
+         .context_pid = 7, .context_comm = feed_text("other"));
+    feed_leave(model, 0, 120, NR_getpid, 7);
+    FEED(io_entry, 0, 0, 130, .have = ARG(number) | ARG(context_vtid) | ARG(context_comm),
+         .number = NR_getpid, .context_vtid = 3, .context_comm = feed_text("in a box"));
+    feed_leave(model, 0, 140, NR_getpid, 7);
+    expect(f, "20: getpid 110..120 = 7\n"
+              "20: getpid 130..140 = 7\n");
+    const uint32_t task = lull_model_find_tid(model, 0, 20);
+    g_assert_cmpstr(lull_model_comm(model, task, 110), ==, "other");
+    g_assert_cmpstr(lull_model_comm(model, task, 140), ==, "other");
+    g_assert_cmpint(lull_model_task(model, task)->pid, ==, 7);
+}
+
 static void test_futex(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
@@ -367,6 +437,24 @@ static void test_numbers(void)
     g_assert_cmpint(call_arch_find("x86_64", "6.6.8-arm64-like")->numbers, ==, CALL_NUMBERS_X86_64);
     g_assert_cmpint(call_arch_find("sh4", "6.6.8")->numbers, ==, CALL_NUMBERS);
     g_assert_cmpint(call_arch_find("", "6.1.0-sparc64-smp")->o_cloexec, ==, 0x400000);
+    /* uapi/asm/fcntl.h and errno.h of each; where there is none, of asm-generic. */
+    static const struct {
+        const char *machine;
+        uint32_t o_cloexec;
+        int32_t einprogress;
+    } archs[] = {
+        {"x86_64", 02000000, 115},     {"i386", 02000000, 115},    {"i686", 02000000, 115},
+        {"i586", 02000000, 115},       {"arm64", 02000000, 115},   {"aarch64", 02000000, 115},
+        {"armv7l", 02000000, 115},     {"ppc64le", 02000000, 115}, {"powerpc64le", 02000000, 115},
+        {"s390x", 02000000, 115},      {"riscv64", 02000000, 115}, {"loongarch64", 02000000, 115},
+        {"loong64", 02000000, 115},    {"sh4", 02000000, 115},     {"mips64", 02000000, 150},
+        {"loongson-3", 02000000, 150}, {"octeon", 02000000, 150},  {"alpha", 010000000, 36},
+        {"parisc64", 010000000, 245},  {"sparc64", 0x400000, 36}};
+    for (size_t i = 0; i < G_N_ELEMENTS(archs); i++) {
+        g_assert_cmpuint(call_arch_find(archs[i].machine, "")->o_cloexec, ==, archs[i].o_cloexec);
+        g_assert_cmpint(call_arch_find(archs[i].machine, "")->einprogress, ==,
+                        archs[i].einprogress);
+    }
 }
 
 int main(int argc, char **argv)
@@ -377,6 +465,9 @@ int main(int argc, char **argv)
     TEST("across-switches", test_across_switches);
     TEST("ends", test_ends);
     TEST("first-task", test_first_task);
+    TEST("exec", test_exec);
+    TEST("exec-seen", test_exec_seen);
+    TEST("contexts", test_contexts);
     TEST("futex", test_futex);
     TEST("each", test_each);
     g_test_add_data_func("/kernel/calls/lttng", &lttng, test_recording);

@@ -47,11 +47,12 @@ static void test_kernel(void)
         [528] = "EJUKEBOX",
         [529] = "EIOCBQUEUED",
         [530] = "ERECALLCONFLICT",
+        [531] = "ENOGRACE",
     };
     for (int i = 512; i < (int)G_N_ELEMENTS(names); i++) {
         g_assert_cmpstr(lull_errno_name(i), ==, names[i]);
     }
-    static const int64_t none[] = {0, -1, INT64_MIN, 41, 200, 511, 520, 600, INT64_MAX};
+    static const int64_t none[] = {0, -1, INT64_MIN, 41, 200, 511, 520, 532, 600, INT64_MAX};
     for (size_t i = 0; i < G_N_ELEMENTS(none); i++) {
         g_assert_null(lull_errno_name(none[i]));
     }

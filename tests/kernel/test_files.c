@@ -164,6 +164,19 @@ static void test_sockets(struct fixture *f, gconstpointer data)
            "10: recvmmsg 240..250 = 3 read fd 8=socket,?,before\n");
 }
 
+/* The family says what a socket is whose making was not seen, but nothing of a file that is known. */
+static void test_family(struct fixture *f, gconstpointer data)
+{
+    open_file(f, 100, 4, "/a", 0);
+    CALL(120, connect, -111, ARG(fd) | ARG(family), .fd = 9, .family = 2); /* ECONNREFUSED */
+    CALL(140, connect, -111, ARG(fd) | ARG(family), .fd = 8, .family = 1);
+    CALL(160, connect, -88, ARG(fd) | ARG(family), .fd = 4, .family = 2); /* ENOTSOCK */
+    expect(f, "10: openat 100..110 = 4 open fd 4=disk,/a,110\n"
+              "10: connect 120..130 = -111 other fd 9=net,?,before\n"
+              "10: connect 140..150 = -111 other fd 8=socket,?,before\n"
+              "10: connect 160..170 = -88 other fd 4=disk,/a,110\n");
+}
+
 static void test_accept(struct fixture *f, gconstpointer data)
 {
     accept_from(f, 100, 6, 2, ip4, 1234);
@@ -304,7 +317,7 @@ static void test_fork(struct fixture *f, gconstpointer data)
          .argument = 0);
     feed_exec(f->model, 0, 250, 20);
     read_file(f, 260, 4, 1);
-    read_file(f, 280, 5, -9); /* closed by exec */
+    read_file(f, 280, 5, 1); /* closed by exec: it is something else that was not seen */
     read_file(f, 300, 6, 1);
     open_file(f, 320, 5, "/child", 0);
     feed_switch(f->model, 0, 0, 340, 20, 10, 0);
@@ -314,7 +327,7 @@ static void test_fork(struct fixture *f, gconstpointer data)
     expect(f, "20: read 210..220 = 1 read fd 4=disk,/a,150 wants 100 moved 1\n"
               "20: fcntl 230..240 = 0 other fd 6=disk,/c,150\n"
               "20: read 260..270 = 1 read fd 4=disk,/a,150 wants 100 moved 1\n"
-              "20: read 280..290 = -9 read fd 5 wants 100 moved 0\n"
+              "20: read 280..290 = 1 read fd 5=unknown,?,before wants 100 moved 1\n"
               "20: read 300..310 = 1 read fd 6=disk,/c,150 wants 100 moved 1\n"
               "20: openat 320..330 = 5 open fd 5=disk,/child,330\n"
               "10: read 350..360 = 1 read fd 4=disk,/parent,190 wants 100 moved 1\n"
@@ -351,6 +364,19 @@ static void test_threads(struct fixture *f, gconstpointer data)
               "12: close 300..310 = 0 close fd 4=disk,/a,270\n"
               "11: read 330..340 = 1 read fd 4=disk,/a,110 wants 100 moved 1\n"
               "11: read 350..360 = -9 read fd 6 wants 100 moved 0\n");
+}
+
+/* That a thread is born while its parent seems to be in another call says nothing of how: it shares. */
+static void test_birth_in_call(struct fixture *f, gconstpointer data)
+{
+    FEED_ENTER(f->model, 0, 100, read, ARG(fd), .fd = 0);
+    feed_fork(f->model, 0, 110, 10, 11, 10);
+    feed_leave(f->model, 0, 120, NR_read, 0);
+    open_file(f, 130, 4, "/a", 0);
+    feed_switch(f->model, 0, 0, 150, 10, 11, 0);
+    g_string_truncate(f->seen, 0);
+    read_file(f, 160, 4, 1);
+    expect(f, "11: read 160..170 = 1 read fd 4=disk,/a,140 wants 100 moved 1\n");
 }
 
 /* Files are closed when the last thread of their process is dead. */
@@ -573,6 +599,7 @@ int main(int argc, char **argv)
     TEST("make", test_make);
     TEST("pairs", test_pairs);
     TEST("sockets", test_sockets);
+    TEST("family", test_family);
     TEST("accept", test_accept);
     TEST("dup", test_dup);
     TEST("close", test_close);
@@ -581,6 +608,7 @@ int main(int argc, char **argv)
     TEST("fork", test_fork);
     TEST("threads", test_threads);
     TEST("thread-apart", test_thread_apart);
+    TEST("birth-in-call", test_birth_in_call);
     TEST("death", test_death);
     TEST("bytes", test_bytes);
     TEST("dump-by-table", test_dump_by_table);

@@ -117,6 +117,28 @@ static void test_once(void)
     lull_stacks_free(stacks);
 }
 
+/* A process has 16384 mappings at most; what comes then finds no place, but may replace others. */
+static void test_most(void)
+{
+    enum { MOST = 16384 };
+    struct lull_stacks *stacks = lull_stacks_new();
+    for (uint64_t i = 0; i < MOST; i++) {
+        map(stacks, 7, (i + 1) * 0x2000, 0x1000, 0, "kept");
+    }
+    check(stacks, 7, MOST * 0x2000, "kept", 0);
+    map(stacks, 7, 0x1000, 0x1000, 0, "too many");
+    check(stacks, 7, 0x1000, NULL, 0x1000);
+    map(stacks, 7, 0x2400, 0x100, 0, "makes three of one");
+    check(stacks, 7, 0x2400, "kept", 0x400);
+    map(stacks, 7, 0x2000, 0x3000, 0, "for two");
+    check(stacks, 7, 0x4800, "for two", 0x2800);
+    map(stacks, 7, 0x1000, 0x1000, 0, "fits now");
+    check(stacks, 7, 0x1000, "fits now", 0);
+    map(stacks, 8, 0x1000, 0x1000, 0, "another's");
+    check(stacks, 8, 0x1000, "another's", 0);
+    lull_stacks_free(stacks);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -124,5 +146,6 @@ int main(int argc, char **argv)
     g_test_add_func("/kernel/stacks/overlap", test_overlap);
     g_test_add_func("/kernel/stacks/processes", test_processes);
     g_test_add_func("/kernel/stacks/once", test_once);
+    g_test_add_func("/kernel/stacks/most", test_most);
     return g_test_run();
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Births and deaths of tasks: whose child a task is, who it is that wakes it for the first time, and
- * when its number may be another's. */
+ * when its number may be another's. Their names; and what they waited for if nobody was seen to wake
+ * them. */
 #include "lib/feed.h"
 
 struct fixture {
     struct lull_model *model;
-    GString *wakes; /* "20 by 10 at 100\n" */
+    GString *wakes; /* "20 by 10 at 100\n"; "20 disk\n" if not by a task */
 };
 
 static int tid_of(const struct lull_model *model, uint32_t task)
@@ -16,7 +17,10 @@ static int tid_of(const struct lull_model *model, uint32_t task)
 static void on_state(void *user, const struct lull_state_fact *fact)
 {
     struct fixture *f = user;
-    if (fact->wakeup) {
+    if (fact->wakeup && fact->wakeup->cause != LULL_CAUSE_TASK) {
+        g_string_append_printf(f->wakes, "%d %s\n", tid_of(f->model, fact->task),
+                               lull_cause_name(fact->wakeup->cause));
+    } else if (fact->wakeup) {
         g_string_append_printf(f->wakes, "%d by %d at %d\n", tid_of(f->model, fact->task),
                                tid_of(f->model, fact->wakeup->task), (int)fact->wakeup->time_ns);
     }
@@ -109,6 +113,57 @@ static void test_freed(struct fixture *f, gconstpointer data)
     g_assert_cmpuint(lull_model_find_tid(model, 0, 10), !=, first);
 }
 
+/* Nobody is seen to wake 10: not from sleep; nor when it waited uninterruptibly with its request in
+ * the disk; nor when the request was done before, so that it waited for something else. */
+static void test_unseen_wakings(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    const uint64_t have = WITHOUT(block_rq_issue, context_tid) & WITHOUT(block_rq_issue, rwbs_text);
+    feed_switch(model, 0, 0, 60, 10, 0, 1);
+    feed_switch(model, 0, 0, 70, 0, 10, 0);
+    for (int64_t t = 100; t <= 300; t += 100) {
+        FEED(block_rq_issue, 0, 0, t, .have = have, .dev = 8, .sector = t, .sectors = 8, .rwbs = 1);
+        if (t == 200) {
+            FEED(block_rq_complete, 0, 0, t + 5, .have = have, .dev = 8, .sector = t, .sectors = 8,
+                 .rwbs = 1);
+        }
+        feed_switch(model, 0, 0, t + 10, 10, 0, t == 300 ? 1 : 2);
+        feed_switch(model, 0, 0, t + 50, 0, 10, 0);
+    }
+    g_assert_cmpstr(f->wakes->str, ==, "10 unknown\n10 disk\n10 unknown\n10 unknown\n");
+}
+
+/* Names hold from when they were given; before the first, a task had that one. Of several that once had
+ * a name, the one that was seen longest is meant. */
+static void test_names(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    uint32_t others;
+    for (int tid = 20; tid < 23; tid++) {
+        feed_switch(model, 0, 1, 100 + tid * 20, 0, tid, 0);
+        feed_switch(model, 0, 1, 110 + tid * 20, tid, 0, 1);
+        FEED(task_rename, 0, 1, 115 + tid * 20, .have = ALL, .tid = tid,
+             .newcomm = feed_text("same"));
+    }
+    feed_switch(model, 0, 1, 700, 0, 21, 0);
+    feed_switch(model, 0, 1, 800, 21, 0, 1);
+    const uint32_t task = lull_model_find_tid(model, 0, 20);
+    g_assert_cmpstr(lull_model_comm(model, task, 0), ==, "t20");
+    g_assert_cmpstr(lull_model_comm(model, task, 514), ==, "t20");
+    g_assert_cmpstr(lull_model_comm(model, task, 515), ==, "same");
+    g_assert_true(lull_model_had_comm(model, task, "t20"));
+    g_assert_true(lull_model_had_comm(model, task, "same"));
+    g_assert_false(lull_model_had_comm(model, task, "t21"));
+    g_assert_cmpuint(lull_model_find_comm(model, -1, "same", &others), ==,
+                     lull_model_find_tid(model, 0, 21));
+    g_assert_cmpuint(others, ==, 2);
+    g_assert_cmpuint(lull_model_find_comm(model, 0, "t20", &others), ==, task);
+    g_assert_cmpuint(others, ==, 0);
+    g_assert_cmpuint(lull_model_find_comm(model, 1, "same", &others), ==, LULL_NONE);
+    g_assert_cmpuint(lull_model_find_comm(model, -1, "none", &others), ==, LULL_NONE);
+    g_assert_cmpuint(others, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -120,6 +175,8 @@ int main(int argc, char **argv)
         {"/kernel/tasks/reported-twice", test_reported_twice},
         {"/kernel/tasks/born-again", test_born_again},
         {"/kernel/tasks/freed", test_freed},
+        {"/kernel/tasks/unseen-wakings", test_unseen_wakings},
+        {"/kernel/tasks/names", test_names},
     };
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {

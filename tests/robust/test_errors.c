@@ -174,6 +174,36 @@ static void test_metadata_cut(void)
     scratch_remove(dir);
 }
 
+/* Metadata may have 64 MiB. Behind what they say come blanks, which say nothing, up to the limit; one
+ * more is refused by the size alone. */
+static void check_limit(const char *dir, const char *path, const char *text, gsize limit)
+{
+    g_autofree char *all = g_malloc(limit + 1);
+    memset(all, ' ', limit + 1);
+    memcpy(all, text, strlen(text));
+    g_assert_true(g_file_set_contents(path, all, (gssize)limit, NULL));
+    struct walk walk = walk_dir(dir);
+    g_assert_null(walk.error);
+    g_assert_cmpuint(walk.events, ==, N_EVENTS);
+    walk_clear(&walk);
+    g_assert_true(g_file_set_contents(path, all, (gssize)limit + 1, NULL));
+    walk = walk_dir(dir);
+    expect_words(walk.error, WORDS(path));
+    has_number(walk.error, limit + 1);
+    has_number(walk.error, limit);
+    walk_clear(&walk);
+}
+
+static void test_metadata_limit(void)
+{
+    g_autofree char *dir = scratch_dir();
+    g_autofree char *path = g_build_filename(dir, "metadata", NULL), *text = NULL;
+    write_trace(dir, 1, true);
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    check_limit(dir, path, text, 64 << 20);
+    scratch_remove(dir);
+}
+
 /* The packetised form: cut in a packet's header, text or padding. */
 static void test_packets_cut(void)
 {
@@ -270,6 +300,7 @@ int main(int argc, char **argv)
     g_test_add_func("/errors/unreadable", test_unreadable);
     g_test_add_func("/errors/later-ctf", test_later_ctf);
     g_test_add_func("/errors/metadata-cut", test_metadata_cut);
+    g_test_add_func("/robust/errors/metadata-limit", test_metadata_limit);
     g_test_add_func("/errors/metadata-packets-cut", test_packets_cut);
     g_test_add_func("/errors/foreign-stream", test_foreign_stream);
     g_test_add_func("/errors/empty-stream", test_empty_stream);

@@ -324,7 +324,7 @@ def test_empty_interface():
                 tap.ok("lo" in names[0] and None in names[1] and "lo" not in names[1], "nettop: its name is unknown", names)
 
 
-for test in (test_deep, test_pipes, test_archives, test_sizes, test_empty_elements, test_large_context, test_forks, test_recordings, test_cut,
-             test_empty_interface):
+for test in (test_deep, test_pipes, test_archives, test_sizes, test_empty_elements, test_large_context, test_forks, test_recordings,
+             test_cut, test_empty_interface):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -491,6 +491,34 @@ def test_damage(folder):
            problems)
 
 
+def test_sections(folder):
+    """A genuine file of version 7 that ends with one of its sections, each in turn, before the last."""
+    sample = os.path.join(os.environ["LULL_SAMPLES"], "ftrace", "ring.dat")
+    path = os.path.join(folder, "whole.dat")
+    convert = ["trace-cmd", "convert", "-i", sample, "-o", path, "--file-version", "7", "--compression", "none"]
+    if not shutil.which("trace-cmd") or subprocess.run(convert, capture_output=True, check=False, timeout=60).returncode != 0:
+        tap.skip("cut between two sections", "trace-cmd cannot write version 7")
+        return
+    with open(path, "rb") as file:
+        whole = file.read()
+    at = whole.index(b"\0", 10) + 1 + 6                         # version; byte order, size of longs, of pages
+    for _ in range(2):
+        at = whole.index(b"\0", at) + 1                         # compression, and its version
+    at += 8
+    starts = []
+    while at < len(whole):
+        starts.append(at)
+        at += 16 + struct.unpack_from("<Q", whole, at + 8)[0]
+    _, problems = lull("print", "--no-progress", path)
+    told = []
+    for start in starts[1:]:
+        with open(os.path.join(folder, "cut.dat"), "wb") as file:
+            file.write(whole[:start])
+        _, said = lull("print", "--no-progress", file.name)
+        told.append("cut" in said or "a section is not where" in said)
+    tap.ok(len(starts) > 8 and all(told) and "cut" not in problems, "cut between two sections: that is reported", starts, problems, told)
+
+
 def main():
     tap.run("samples", test_samples)
     for clock in "local", "mono":
@@ -501,7 +529,7 @@ def main():
                           {"version": 7, "page": 65536}, {"version": 6, "long_bytes": 4},
                           {"version": 7, "big_endian": True, "long_bytes": 4, "page": 65536}):
             tap.run("made", lambda given: test_made(folder, **given), arguments)
-    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_undecoded, test_task_names, test_instances, test_places, test_damage:
+    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_undecoded, test_task_names, test_instances, test_places, test_damage, test_sections:
         with tempfile.TemporaryDirectory() as folder:
             tap.run(function.__name__, function, folder)
     return tap.done()

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-from replay import Replay
-from store_file import NONE, Store
+from store.replay import Replay
+from store.store_file import NONE, Store
 from tap import Tap
 
 lull = os.environ["LULL"]
@@ -152,7 +152,7 @@ def exact_shares(row, start, end):
 
 
 def check_bins(name, store):
-    from store_file import STATES
+    from store.store_file import STATES
     faults, count = [], 0
     dice = random.Random(name)
     for row in store.rows:

@@ -318,6 +318,59 @@ def one_request(trace, request):
            and pairs <= known, f"{name}: goes client → httpd → db → httpd → client", hosts)
 
 
+# What the hand-overs of a path are: who waited, in which call for what, and who ended it by which call. From the programs
+# (tests/programs): pthread_join() is a futex; t-worker reads a pipe that t-writer writes; a flock of the file that the program was
+# given; waitpid() for t-child.
+WAITS = {
+    "truth-chain": ("t-asker", [
+        ("t-asker", "futex", "futex", None, "t-worker", "futex"),
+        ("t-worker", "pipe", "read", "a pipe", "t-writer", "write"),
+        ("t-writer", "file", "fsync", "/root/truth.dat", "kworker/u4:1", None),
+    ]),
+    "truth-locks": ("t-waiter", [
+        ("t-waiter", "lock", "flock", "/root/truth.lock", "t-holder", "flock"),
+        ("t-waiter", "child", "wait4", None, "t-child", "exit_group"),
+    ]),
+    "truth-chain-nosys": ("t-asker", [("t-asker", None, None, None, "t-worker", None)]),
+}
+
+
+def waits(trace_name, comm, expected):
+    answer = ask("critpath", f"{samples}/truth/{trace_name}", "--comm", comm)
+    found = [(wait["comm"], wait["reason"], wait["by"]) for wait in answer["waits"]]
+    for waiter, kind, call, thing, waker, release in expected:
+        fitting = [1 for comm, reason, by in found if comm == waiter and by and by["comm"] == waker
+                   and (reason["kind"] == kind and reason["call"] == call if reason else call is None)
+                   and (thing is None or reason["object"] == thing) and (release is None or by["call"] == release)]
+        tap.ok(fitting, f"{trace_name}: {waiter} waits in {call} of {thing} for {waker}", found)
+    for segment in answer["segments"]:
+        if segment["wait"] is not None:
+            wait = answer["waits"][segment["wait"]]
+            if not wait["begin_ns"] <= segment["begin_ns"] <= segment["end_ns"] <= wait["end_ns"]:
+                tap.ok(False, f"{trace_name}: a step lies within its wait", segment, wait)
+
+
+def lifetime():
+    """t-child is started and ends within the recording: the times of its sched_process_fork and _exit, by lull print."""
+    trace = f"{samples}/truth/truth-locks"
+    events = [json.loads(line) for line in subprocess.run(
+        [lull, "print", trace, "--json"], capture_output=True, text=True, timeout=250).stdout.splitlines()]
+    birth = next(e["time_ns"] for e in events if e["name"] == "sched_process_fork" and e["fields"]["child_tid"] == 682)
+    end = next(e["time_ns"] for e in events if e["name"] == "sched_process_exit" and e["fields"]["tid"] == 682)
+
+    def asked(begin, until):
+        return subprocess.run([lull, "critpath", trace, "--tid", "682", "--begin", f"{begin / 1e9:.9f}", "--end", f"{until / 1e9:.9f}",
+                               "--json"], capture_output=True, text=True, timeout=250)
+    for begin, until, word in ((birth - 20 * MS, birth - 10 * MS, "was started at"), (end + 10 * MS, end + 20 * MS, "ended at")):
+        result = asked(begin, until)
+        tap.ok(result.returncode == 1 and "was not alive" in result.stderr and word in result.stderr and not result.stdout,
+               f"a time in which a task did not live is refused: it {word}", result.stderr)
+    query = json.loads(asked(birth - 10 * MS, end + 10 * MS).stdout)["query"]
+    tap.ok(birth <= query["begin_ns"] < birth + MS and end <= query["end_ns"] < end + MS
+           and query["asked_begin_ns"] < birth and query["asked_end_ns"] > query["end_ns"],
+           "a path is cut to the life of its task, and says so", query, birth, end)
+
+
 for trace_name, known_things in TRUTH.items():
     tap.run(trace_name, truth, trace_name, *known_things)
 tap.ok(truth_order.get("truth-chain") is not None
@@ -325,5 +378,8 @@ tap.ok(truth_order.get("truth-chain") is not None
        "truth-chain-nosys goes the same way as truth-chain", truth_order)
 for trace_name, known_things in WORKLOADS.items():
     tap.run(trace_name, workload, trace_name, *known_things)
+for trace_name, known_things in WAITS.items():
+    tap.run(f"{trace_name}: waits", waits, trace_name, *known_things)
+tap.run("lifetime", lifetime)
 tap.run("django", django)
 sys.exit(tap.done())

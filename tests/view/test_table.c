@@ -197,6 +197,27 @@ static void test_bytes(void)
     }
 }
 
+/* In a locale that has no arrow. */
+static void test_ascii(void)
+{
+    static const struct lull_column arrows[] = {
+        {.title = "A→B", .key = "ab", .type = LULL_COLUMN_COUNT, .unit = "packets"},
+        {.title = "B→A", .key = "ba", .type = LULL_COLUMN_COUNT},
+        {0},
+    };
+    struct lull_table *table = lull_table_new(arrows);
+    lull_table_add_row(table);
+    lull_table_set_number(table, 0, 1);
+    lull_table_set_number(table, 1, 2);
+    setlocale(LC_ALL, "C");
+    g_autofree char *plain = print(table, &(struct lull_view_style){.unicode = false});
+    setlocale(LC_ALL, "C.UTF-8");
+    g_autofree char *wide = print(table, &(struct lull_view_style){.unicode = true});
+    g_assert_cmpstr(plain, ==, "A->B (packets)  B->A\n             1     2\n");
+    g_assert_cmpstr(wide, ==, "A→B (packets)  B→A\n            1    2\n");
+    lull_table_free(table);
+}
+
 int main(int argc, char **argv)
 {
     setlocale(LC_ALL, "C.UTF-8");
@@ -208,5 +229,6 @@ int main(int argc, char **argv)
     g_test_add_func("/table/terminal", test_terminal);
     g_test_add_func("/table/color", test_color);
     g_test_add_func("/table/bytes", test_bytes);
+    g_test_add_func("/view/table/ascii", test_ascii);
     return g_test_run();
 }

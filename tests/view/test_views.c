@@ -122,6 +122,7 @@ static struct lull_path make_path(void)
             .cpu = steps[i].state == LULL_STATE_BLOCKED ? -1 : 3,
             .detail = steps[i].detail,
             .other_task = LULL_NONE,
+            .program = steps[i].comm ? steps[i].comm : "kernel",
             .wait = i == 7 || i == 8  ? 1
                     : i > 5 && i < 15 ? 0
                                       : LULL_NONE,
@@ -137,6 +138,8 @@ static struct lull_path make_path(void)
         .comm = EVIL_COMM,
         .start_ns = BASE,
         .end_ns = now,
+        .asked_start_ns = BASE,
+        .asked_end_ns = now,
         .segments = segments,
         .n_segments = N_SEGMENTS,
         .waits = waits,
@@ -311,13 +314,13 @@ static void test_json(void)
     assert_harmless(text);
     assert_keys(root, "version,query,segments,waits,summary,sync,lost");
     g_assert_cmpint(get_int(root, "version"), ==, 1);
-    assert_keys(query, "host,tid,comm,begin_ns,end_ns");
+    assert_keys(query, "host,tid,comm,begin_ns,end_ns,asked_begin_ns,asked_end_ns,started_by");
     g_assert_cmpint(get_int(query, "begin_ns"), ==, BASE);
     g_assert_cmpint(get_int(query, "end_ns"), ==, BASE + TOTAL);
     g_assert_cmpstr(get_text(query, "host"), ==, "we<b>&");
     check_json_segments(get(root, "segments"));
     check_json_waits(get(root, "waits"));
-    assert_keys(summary, "by_state,by_task,by_host");
+    assert_keys(summary, "by_state,by_cause,by_task,by_host");
     check_json_summary(get(summary, "by_state"), G_N_ELEMENTS(by_state),
                        "state,cause,duration_ns,share");
     check_json_summary(get(summary, "by_task"), 3, "host,tid,comm,duration_ns,share");
@@ -443,14 +446,58 @@ static void test_text_limit(void)
     /* Kept: 2 ms of running and 4 ms of disk. Left out between them 100000 + 200000, behind them
      * 700000 + 300000 + 10000 + 20000 + 5000 + 600000 + 65000 + 1000001. */
     g_assert_cmpuint(path_rows(text), ==, 4 + 1);
-    assert_contains(text, "… 2 shorter steps, 300.0 us in total\n");
-    assert_contains(text, "… 8 shorter steps, 2.700 ms in total\n");
+    assert_contains(text, "… 2 shorter steps, 300.0 us in total: blocked on a timer 200.0 us, "
+                          "blocked on a task 100.0 us\n");
+    assert_contains(text,
+                    "… 8 shorter steps, 2.700 ms in total: running 1.000 ms, blocked on network "
+                    "700.0 us, preempted 600.0 us\n");
+    path.started_by = "cron/1 → sh/2";
     style.unicode = false;
     g_autofree char *ascii = render(lull_view_path_text, &path, &style);
     for (const char *c = ascii; *c; c++) {
         g_assert_true((*c >= ' ' && *c <= '~') || *c == '\n');
     }
     assert_contains(ascii, "... 2 shorter steps");
+    assert_contains(ascii, "It was started by cron/1 -> sh/2.\n");
+}
+
+/* Twenty times the same two steps of 1 ms and 2 ms, then a sleep of 10 ms. */
+static void test_text_loop(void)
+{
+    enum { TIMES = 20, ALL_STEPS = 2 * TIMES + 1 };
+    struct lull_path path = make_path();
+    struct lull_segment steps_of_loop[ALL_STEPS];
+    struct lull_view_style style = {.unicode = true, .limit = 2};
+    int64_t now = BASE;
+
+    for (uint32_t i = 0; i < ALL_STEPS; i++) {
+        const int64_t took_ns = i == ALL_STEPS - 1 ? 10000000 : i % 2 ? 2000000 : 1000000;
+        const bool runs = i % 2 == 0 && i < ALL_STEPS - 1;
+        steps_of_loop[i] = (struct lull_segment){
+            .tid = 10,
+            .comm = "dd",
+            .program = "dd",
+            .start_ns = now,
+            .end_ns = now + took_ns,
+            .state = runs ? LULL_STATE_RUNNING : LULL_STATE_BLOCKED,
+            .cause = runs    ? LULL_CAUSE_NONE
+                     : i % 2 ? LULL_CAUSE_DISK
+                             : LULL_CAUSE_TIMER,
+            .subject = i % 2 ? "vda read" : NULL,
+            .wait = LULL_NONE,
+        };
+        now += took_ns;
+    }
+    path.segments = steps_of_loop;
+    path.n_segments = ALL_STEPS;
+    path.end_ns = path.asked_end_ns = now;
+    g_autofree char *text = render(lull_view_path_text, &path, &style);
+    g_assert_cmpuint(path_rows(text), ==, 2);
+    assert_contains(text, "60.000");
+    assert_contains(text, "loop of 20 × running → blocked on disk (vda read)\n");
+    style.limit = 0;
+    g_autofree char *all = render(lull_view_path_text, &path, &style);
+    g_assert_cmpuint(path_rows(all), ==, ALL_STEPS);
 }
 
 static void test_text_terminal(void)
@@ -632,7 +679,7 @@ static void test_perfetto(void)
     g_autofree char *text = render(lull_view_path_perfetto, &path, &plain);
     struct json_object *root = parse_json(text), *events = get(root, "traceEvents");
     int64_t now = 0, started = -1;
-    guint slices = 0, starts = 0, ends = 0, threads = 0;
+    guint slices = 0, starts = 0, ends = 0, threads = 0, n_waits = 0;
     GHashTable *tids = g_hash_table_new(NULL, NULL);
 
     assert_harmless(text);
@@ -651,7 +698,14 @@ static void test_perfetto(void)
         }
         int64_t ts = exact_ns(get(event, "ts"));
         g_assert_true(g_hash_table_contains(tids, GINT_TO_POINTER(get_int(event, "tid"))));
-        if (strcmp(phase, "X") == 0) {
+        if (strcmp(phase, "X") == 0 && strcmp(get_text(event, "cat"), "wait") == 0) {
+            g_assert_cmpstr(get_text(event, "name"), ==,
+                            "waits in flock of /tmp/\xef\xbf\xbd, released by x/10");
+            g_assert_cmpint(ts, ==, 2100000);
+            g_assert_cmpint(exact_ns(get(event, "dur")), ==, 5834999);
+            g_assert_cmpstr(get_text(get(event, "args"), "call"), ==, "flock");
+            n_waits++;
+        } else if (strcmp(phase, "X") == 0) {
             g_assert_cmpint(ts, ==, now);
             g_assert_cmpint(get_int(event, "pid"), ==, steps[slices].host + 1);
             g_assert_cmpint(exact_ns(get(event, "dur")), ==, steps[slices].length_ns);
@@ -665,6 +719,7 @@ static void test_perfetto(void)
             g_assert_cmpint(ts, ==, segments[slices - 1].start_ns - BASE);
         }
     }
+    g_assert_cmpuint(n_waits, ==, 1);
     g_assert_cmpuint(slices, ==, N_SEGMENTS);
     g_assert_cmpint(now, ==, TOTAL);
     g_assert_cmpuint(starts, ==, 3);
@@ -776,6 +831,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/text", test_text);
     g_test_add_func("/view/text-full", test_text_full);
     g_test_add_func("/view/text-limit", test_text_limit);
+    g_test_add_func("/view/text-loop", test_text_loop);
     g_test_add_func("/view/text-terminal", test_text_terminal);
     g_test_add_func("/view/svg", test_svg);
     g_test_add_func("/view/svg-large", test_svg_large);

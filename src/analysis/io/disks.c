@@ -35,6 +35,14 @@ static enum io_direction direction_of(const struct lull_block_request *request)
     return request->rwbs & (LULL_RWBS_READ | LULL_RWBS_READ_AHEAD) ? IO_READS : IO_UNTOLD_DIRECTION;
 }
 
+/* Commands to the device, as a poll for new media, have no data either. Kernels before 4.8 record a
+ * flush as a write without sectors. */
+static bool is_flush(const struct lull_block_request *request)
+{
+    return request->sectors == 0 &&
+           (request->rwbs & (LULL_RWBS_WRITE | LULL_RWBS_FLUSH | LULL_RWBS_PREFLUSH));
+}
+
 static struct io_disk *add_disk(struct io_analysis *io, uint32_t host, const char *name)
 {
     struct io_disks *disks = &io->disks;
@@ -46,7 +54,8 @@ static struct io_disk *add_disk(struct io_analysis *io, uint32_t host, const cha
                                                   .name = g_strdup(name),
                                                   .device = empty,
                                                   .queue = {.has_buckets = true},
-                                                  .flush = empty});
+                                                  .flush = empty,
+                                                  .command = empty});
     return &disks->disks.items[disks->disks.count - 1];
 }
 
@@ -82,7 +91,10 @@ static void measure(struct io_analysis *io, struct io_disk *disk,
         !io_wants_bytes(io, (int64_t)request->sectors * SECTOR_BYTES)) {
         return;
     }
-    lull_distribution_add(request->sectors ? &disk->device : &disk->flush, device_ns);
+    lull_distribution_add(request->sectors    ? &disk->device
+                          : is_flush(request) ? &disk->flush
+                                              : &disk->command,
+                          device_ns);
     if (request->sectors && request->insert_ns != INT64_MIN) {
         lull_distribution_add(&disk->queue, request->issue_ns - request->insert_ns);
     }
@@ -110,7 +122,8 @@ void io_disks_close(struct io_analysis *io)
             lull_model_request(io->head.model, completed->request);
         struct io_disk *disk = disk_of_request(io, completed->request);
         enum io_direction direction = direction_of(request);
-        *(request->sectors ? &disk->requests : &disk->flushes) += 1;
+        disk->requests += request->sectors > 0;
+        disk->flushes += is_flush(request);
         disk->sectors[direction] += request->sectors;
         if (direction == IO_READS || direction == IO_WRITES) {
             count_submitter(disks, &by_task, request->submitter, direction,
@@ -130,6 +143,7 @@ void io_disks_free(struct io_disks *disks)
         lull_distribution_clear(&disk->device);
         lull_distribution_clear(&disk->queue);
         lull_distribution_clear(&disk->flush);
+        lull_distribution_clear(&disk->command);
     }
     lull_vec_free(&disks->disks);
     lull_map_free(&disks->by_label);

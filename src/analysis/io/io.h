@@ -72,9 +72,10 @@ struct io_disk {
     char *name;
     uint64_t requests, flushes;
     uint64_t sectors[IO_DIRECTIONS];
-    struct lull_distribution device; /* issue → complete */
-    struct lull_distribution queue;  /* insert → issue */
-    struct lull_distribution flush;  /* issue → complete of requests without data */
+    struct lull_distribution device;  /* issue → complete */
+    struct lull_distribution queue;   /* insert → issue */
+    struct lull_distribution flush;   /* issue → complete of requests without data: flushes, */
+    struct lull_distribution command; /* and all others, which query or configure the device */
 };
 
 struct io_submitter {

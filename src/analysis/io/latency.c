@@ -56,10 +56,11 @@ const struct lull_result_class io_disk_stats_class = {.name = "disk-latency-stat
                                                       .title = "Partition latency statistics",
                                                       .columns = disk_stats_columns};
 
-/* A row of a disk: its requests with data, or its flushes. */
+/* A row of a disk: its requests with data, its flushes, or other commands without data. */
 struct disk_row {
     const struct io_disk *disk;
-    bool is_flush;
+    const char *requests;
+    const struct lull_distribution *times;
 };
 
 struct disk_stats {
@@ -72,14 +73,14 @@ static void disk_stats_row(const void *user, uint64_t index, struct lull_cell *c
     const struct disk_stats *stats = user;
     const struct disk_row *row = &stats->rows.items[index];
     const struct io_disk *disk = row->disk;
-    const struct lull_distribution *times = row->is_flush ? &disk->flush : &disk->device;
+    const struct lull_distribution *times = row->times;
     *cells++ = lull_cell_host_of(&stats->io->head, disk->host);
     *cells++ = lull_cell_text(LULL_CELL_DISK, disk->name);
-    *cells++ = lull_cell_text(LULL_CELL_STRING, row->is_flush ? "flush" : "data");
+    *cells++ = lull_cell_text(LULL_CELL_STRING, row->requests);
     *cells++ = io_count_cell(times->count);
     cells = lull_spread_cells(times, cells);
     cells = lull_spread_percentiles(times, cells);
-    if (row->is_flush) {
+    if (times != &disk->device) {
         return; /* what waits with a flush is the data after it */
     }
     if (disk->queue.count == 0) {
@@ -102,10 +103,13 @@ void io_latency_emit_stats(struct io_analysis *io, struct lull_sink *sink)
     for (size_t i = 0; i < io->disks.disks.count; i++) {
         const struct io_disk *disk = &io->disks.disks.items[i];
         if (disk->device.count) {
-            lull_vec_push(&stats.rows, (struct disk_row){disk, false});
+            lull_vec_push(&stats.rows, (struct disk_row){disk, "data", &disk->device});
         }
         if (disk->flush.count && !is_lami) {
-            lull_vec_push(&stats.rows, (struct disk_row){disk, true});
+            lull_vec_push(&stats.rows, (struct disk_row){disk, "flush", &disk->flush});
+        }
+        if (disk->command.count && !is_lami) {
+            lull_vec_push(&stats.rows, (struct disk_row){disk, "command", &disk->command});
         }
     }
     sink->table(sink, &(struct lull_result_table){.class = &io_disk_stats_class,
@@ -138,9 +142,11 @@ void io_latency_emit_freq(struct io_analysis *io, struct lull_sink *sink)
         const struct io_disk *disk = &io->disks.disks.items[i];
         g_autofree char *data = g_strdup_printf("disk: %s", disk->name);
         g_autofree char *flush = g_strdup_printf("disk: %s (flush)", disk->name);
+        g_autofree char *command = g_strdup_printf("disk: %s (command)", disk->name);
         lull_histograms_add(&list, data, &disk->device);
         if (!is_lami) {
             lull_histograms_add(&list, flush, &disk->flush);
+            lull_histograms_add(&list, command, &disk->command);
         }
     }
     lull_histograms_emit(&list, io->head.params, &io_freq_class,

@@ -50,6 +50,29 @@ static uint64_t *untyped_bytes(struct io_usage *usage, const struct io_task *tas
     return usage->untyped.items[at].bytes;
 }
 
+/* A path is on a disk unless it starts so: the kernel itself answers. (/dev/sda is a disk.) */
+static bool is_of_kernel(const char *path)
+{
+    static const char *const starts[] = {
+        "/proc/",    "/sys/",      "/dev/null", "/dev/zero", "/dev/full",    "/dev/random",
+        "/dev/tty",  "/dev/pts/",  "/dev/ptmx", "/dev/kmsg", "/dev/urandom", "/dev/console",
+        "/dev/shm/", "/dev/input", "/dev/net/", "/dev/kvm",  "/dev/fuse"};
+    for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
+        if (g_str_has_prefix(path, starts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What kind of file it is; to lttng-analyses every path is on a disk. */
+static uint8_t type_of(const struct io_analysis *io, const struct lull_file *file)
+{
+    const char *path = lull_model_label(io->head.model, file->path);
+    bool may_be = file->type == LULL_FILE_DISK && path && strchr("dps", path[0] ? path[1] : 'x');
+    return may_be && !io->head.params->is_lami && is_of_kernel(path) ? LULL_FILE_OTHER : file->type;
+}
+
 static void count_side(struct io_analysis *io, struct io_task *task, uint32_t number, int direction,
                        uint64_t bytes)
 {
@@ -59,7 +82,7 @@ static void count_side(struct io_analysis *io, struct io_task *task, uint32_t nu
         return;
     }
     add_bytes(&file_of(&io->usage, number)->bytes[direction], bytes);
-    uint8_t type = lull_model_file(io->head.model, number)->type;
+    uint8_t type = type_of(io, lull_model_file(io->head.model, number));
     add_bytes(type == LULL_FILE_UNKNOWN ? &untyped_bytes(&io->usage, task, number)[direction]
                                         : &task->bytes[direction][type],
               bytes);
@@ -70,7 +93,7 @@ static void settle_untyped(struct io_analysis *io)
 {
     for (size_t i = 0; i < io->usage.untyped.count; i++) {
         struct io_untyped *moved = &io->usage.untyped.items[i];
-        uint8_t type = lull_model_file(io->head.model, moved->file)->type;
+        uint8_t type = type_of(io, lull_model_file(io->head.model, moved->file));
         for (int direction = READ; direction <= WRITTEN; direction++) {
             add_bytes(&io->usage.tasks.items[moved->task].bytes[direction][type],
                       moved->bytes[direction]);
@@ -248,13 +271,12 @@ static char *file_name(const struct lull_model *model, const struct lull_file *f
 }
 
 static struct file_group *group_of(file_groups *groups, GHashTable *by_name,
-                                   const struct lull_file *file, char *name)
+                                   const struct lull_file *file, uint8_t type, char *name)
 {
     g_autofree char *key = g_strdup_printf("%u %s", file->host, name);
     uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(by_name, key));
     if (at == 0) {
-        lull_vec_push(groups,
-                      (struct file_group){.name = name, .host = file->host, .type = file->type});
+        lull_vec_push(groups, (struct file_group){.name = name, .host = file->host, .type = type});
         at = (uint32_t)groups->count;
         g_hash_table_insert(by_name, g_steal_pointer(&key), GUINT_TO_POINTER(at));
     } else {
@@ -269,8 +291,8 @@ static void group_files(const struct io_analysis *io, int64_t end_ns, file_group
     for (size_t i = 0; i < io->usage.files.count; i++) {
         const struct io_file *use = &io->usage.files.items[i];
         const struct lull_file *file = lull_model_file(io->head.model, use->file);
-        struct file_group *group =
-            group_of(groups, by_name, file, file_name(io->head.model, file, end_ns));
+        struct file_group *group = group_of(groups, by_name, file, type_of(io, file),
+                                            file_name(io->head.model, file, end_ns));
         add_bytes(&group->bytes[READ], use->bytes[READ]);
         add_bytes(&group->bytes[WRITTEN], use->bytes[WRITTEN]);
         lull_vec_push(&group->uses, (uint32_t)i);

@@ -54,7 +54,7 @@ static bool kind_fits(const struct lull_fc *fc, enum lull_bind_kind kind)
         return fc->kind == LULL_FC_FLOAT;
     }
     if (fc->kind == LULL_FC_STRING) {
-        return kind == LULL_BIND_TEXT;
+        return kind == LULL_BIND_TEXT || kind == LULL_BIND_RAW;
     }
     if (fc->kind != LULL_FC_ARRAY && fc->kind != LULL_FC_SEQUENCE) {
         return false;

@@ -12,6 +12,8 @@
 #ifndef LULL_WINDOW_BYTES
 #define LULL_WINDOW_BYTES (UINT64_C(256) << 10)
 #endif
+/* A few thousand streams that are merged get windows of this size. */
+#define LEAST_WINDOW_BYTES (UINT64_C(16) << 10)
 /* No event is larger. */
 #define WINDOW_MAX (UINT64_C(64) << 20)
 #define GRAIN_BYTES (LULL_GRAIN_BITS / 8)
@@ -198,7 +200,11 @@ static bool open_bytes(struct lull_ctf_stream *s)
         return false;
     }
     s->is_open = true;
-    grow(s, LULL_WINDOW_BYTES);
+    uint64_t size = LULL_WINDOW_BYTES;
+    while (s->most_bytes > 0 && size > s->most_bytes && size > LEAST_WINDOW_BYTES) {
+        size /= 2;
+    }
+    grow(s, size);
     return true;
 }
 

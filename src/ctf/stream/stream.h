@@ -20,6 +20,7 @@ struct lull_ctf_stream {
 
     uint8_t *buf; /* the window; LULL_LOAD_SLACK bytes more than `capacity` */
     uint64_t capacity;
+    uint64_t most_bytes;   /* of the window, unless an event needs more; 0: as it is fastest */
     uint64_t window;       /* byte of the packet at buf[0], a multiple of the grain */
     uint64_t filled;       /* bytes in buf */
     uint64_t pos, limit;   /* bits from buf[0]: of the next event; of the readable content */

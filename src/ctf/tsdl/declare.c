@@ -187,10 +187,12 @@ bool tsdl_parse_typedef(struct tsdl_parser *parser, const struct tsdl_specifiers
     }
 }
 
-static bool opens_block(const struct tsdl_parser *parser)
+/* Of keywords only the words of C's types are part of a name. */
+static bool is_no_name(const struct tsdl_parser *parser)
 {
-    static const enum tsdl_word words[] = {TSDL_TRACE, TSDL_ENV,      TSDL_CLOCK,    TSDL_STREAM,
-                                           TSDL_EVENT, TSDL_CALLSITE, TSDL_TYPEALIAS};
+    static const enum tsdl_word words[] = {
+        TSDL_TRACE,    TSDL_ENV,       TSDL_CLOCK,   TSDL_STREAM,         TSDL_EVENT,
+        TSDL_CALLSITE, TSDL_TYPEALIAS, TSDL_INTEGER, TSDL_FLOATING_POINT, TSDL_STRING};
     for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
         if (tsdl_at_word(parser, words[i])) {
             return true;
@@ -207,7 +209,7 @@ static const struct draft_atom *parse_alias_name(struct tsdl_parser *parser, GSt
     while (tsdl_at(parser, TSDL_TOKEN_KEYWORD) || tsdl_at(parser, TSDL_TOKEN_IDENTIFIER)) {
         if (tsdl_at_word(parser, TSDL_CONST)) {
             is_const = true;
-        } else if (opens_block(parser)) {
+        } else if (is_no_name(parser)) {
             break;
         } else {
             if (name->len) {
@@ -267,7 +269,7 @@ bool tsdl_at_declaration(struct tsdl_parser *parser)
 
 bool tsdl_parse_declaration(struct tsdl_parser *parser)
 {
-    struct tsdl_specifiers specifiers;
+    struct tsdl_specifiers specifiers = {0};
 
     if (tsdl_at_word(parser, TSDL_TYPEALIAS)) {
         if (!tsdl_parse_typealias(parser)) {
@@ -286,7 +288,9 @@ bool tsdl_parse_declaration(struct tsdl_parser *parser)
                              "declaration that declares nothing");
         }
     }
-    return tsdl_expect(parser, ';', "';'");
+    /* As Babeltrace 2, and ctf-testsuite, have it, another type may follow a named one's body. */
+    return (specifiers.declares && tsdl_at(parser, TSDL_TOKEN_KEYWORD)) ||
+           tsdl_expect(parser, ';', "';'");
 }
 
 /* Where the next member of a structure starts, as far as that is the same in every record. */

@@ -415,6 +415,9 @@ bool tsdl_parse_specifiers(struct tsdl_parser *parser, struct tsdl_specifiers *s
         case TSDL_INTEGER:
         case TSDL_FLOATING_POINT:
         case TSDL_STRING:
+            if (specifiers->declares) { /* the next declaration, see tsdl_parse_declaration() */
+                return true;
+            }
             ok = parse_class(parser, specifiers);
             break;
         case TSDL_VOID:

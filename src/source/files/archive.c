@@ -9,6 +9,20 @@
 #include "base/search.h"
 #include "source/files/private.h"
 
+struct lull_archive *lull_archive_new(void)
+{
+    struct lull_archive *archive = g_new0(struct lull_archive, 1);
+    archive->references = 1;
+    archive->members = g_array_new(FALSE, FALSE, sizeof(struct lull_archive_member));
+    archive->fd = -1;
+    return archive;
+}
+
+bool lull_archive_is_single(const struct lull_archive *archive)
+{
+    return archive->is_single;
+}
+
 struct lull_archive *lull_archive_ref(struct lull_archive *archive)
 {
     archive->references++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A packed directory (tar, also compressed) that is read once, member by member, into memory or, if
+/* A packed directory (tar, also compressed; zip) or a compressed file that is read once, member by member, into memory or, if
  * it is large, into a temporary file without a name. Nothing is ever written under a member's name.
  */
 #ifndef LULL_SOURCE_FILES_ARCHIVE_H
@@ -29,11 +29,34 @@ struct lull_archive_member {
 /* Up to here the contents stay in memory. */
 #define LULL_ARCHIVE_MEMORY_BYTES (UINT64_C(64) << 20)
 
-/* Unpacks the file `path`. `problem` reports members that are left out. NULL and an error if it
- * is no archive, is damaged, or passes a limit; in a build without libarchive always. */
-struct lull_archive *lull_archive_open(const char *path,
-                                       void (*problem)(void *user, const char *text), void *user,
+/* Who wants to know what happens while an archive is unpacked. */
+struct lull_unpack_watch {
+    /* A member that is left out. */
+    void (*problem)(void *user, const char *text);
+    /* How many bytes of the packed file have been read, and how many it has (0: not known); or
+     * NULL. */
+    void (*progress)(void *user, const char *path, uint64_t done, uint64_t size);
+    void *user, *progress_user;
+};
+
+static inline void lull_unpack_progress(const struct lull_unpack_watch *watch, const char *path,
+                                        uint64_t done, uint64_t size)
+{
+    if (watch->progress) {
+        watch->progress(watch->progress_user, path, done, size);
+    }
+}
+
+/* Unpacks the file `path`. NULL and an error if it is no archive, is damaged, or passes a limit; in
+ * a build without libarchive always. A file that is only compressed, as perf.data.zst, is its only
+ * member, under its name without the suffix. */
+struct lull_archive *lull_archive_open(const char *path, const struct lull_unpack_watch *watch,
                                        GError **error);
+/* The same for the contents of an archive whose only member starts where it does. */
+struct lull_archive *lull_archive_open_inner(const struct lull_archive *outer, const char *path,
+                                             const struct lull_unpack_watch *watch, GError **error);
+/* It was a compressed file, not a directory. */
+bool lull_archive_is_single(const struct lull_archive *archive);
 struct lull_archive *lull_archive_ref(struct lull_archive *archive);
 void lull_archive_unref(struct lull_archive *archive);
 

@@ -9,6 +9,10 @@ struct lull_archive {
     GArray *members; /* struct lull_archive_member, by name */
     int fd;          /* of the spool */
     unsigned references;
+    bool is_single;
 };
+
+/* Without members and spool. */
+struct lull_archive *lull_archive_new(void);
 
 #endif

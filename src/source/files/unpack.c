@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Unpacks an archive with libarchive into the spool: in memory at first, in an unlinked file of
- * $TMPDIR beyond 64 MiB. Archives come from anywhere: names, sizes and their number are checked. */
+/* Unpacks an archive, or a compressed file, with libarchive into the spool. Archives come from
+ * anywhere: names, sizes and their number are checked. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "source/files/private.h"
-#include "source/files/temporary.h"
+#include "source/files/spool.h"
 
 #define NAME_MAX_BYTES 4096
 #define BLOCK (256 << 10)
@@ -23,12 +21,13 @@ struct unpacking {
     struct lull_archive *archive;
     struct archive *reader;
     const char *path;
-    uint64_t limit, used; /* bytes of the spool */
-    bool on_disk;
+    int fd;
+    uint64_t size, read; /* bytes of the packed file */
+    uint8_t *block;
+    struct lull_spool spool;
     unsigned n_problems;
     GPtrArray *special; /* names of members that are no files */
-    void (*problem)(void *user, const char *text);
-    void *user;
+    const struct lull_unpack_watch *watch;
     GError **error;
 };
 
@@ -38,59 +37,6 @@ static bool fail(struct unpacking *u, enum lull_error code, const char *why)
     return false;
 }
 
-static bool write_failed(struct unpacking *u)
-{
-    g_autofree char *why =
-        g_strdup_printf("its contents do not fit into %s: %s",
-                        u->on_disk ? g_get_tmp_dir() : "memory", g_strerror(errno));
-    return fail(u, LULL_ERROR_IO, why);
-}
-
-/* From memory to disk. */
-static bool move_to_disk(struct unpacking *u)
-{
-    int fd = lull_temporary_open(u->error);
-    if (fd < 0) {
-        return false;
-    }
-    g_autofree char *block = g_malloc(BLOCK);
-    u->on_disk = true;
-    for (uint64_t at = 0; at < u->used;) {
-        ssize_t n = pread(u->archive->fd, block, MIN(BLOCK, u->used - at), (off_t)at);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            break; /* a hole at the end */
-        }
-        if (!lull_temporary_write(fd, block, (size_t)n, at)) {
-            write_failed(u);
-            close(fd);
-            return false;
-        }
-        at += (uint64_t)n;
-    }
-    if (u->archive->fd >= 0) {
-        close(u->archive->fd);
-    }
-    u->archive->fd = fd;
-    return true;
-}
-
-/* Checks that the spool may grow to `end`. */
-static bool may_grow(struct unpacking *u, uint64_t end)
-{
-    if (end > u->limit) {
-        g_autofree char *why = g_strdup_printf(
-            "it unpacks to more than %" G_GUINT64_FORMAT
-            " MiB, far more than its size lets expect; unpack it and give the directory, if you "
-            "trust it",
-            u->limit >> 20);
-        return fail(u, LULL_ERROR_UNSUPPORTED, why);
-    }
-    return u->on_disk || end <= LULL_ARCHIVE_MEMORY_BYTES || move_to_disk(u);
-}
-
 /* The contents of the member that was reached, after what is in the spool. */
 static bool spool(struct unpacking *u, struct lull_archive_member *member)
 {
@@ -98,7 +44,7 @@ static bool spool(struct unpacking *u, struct lull_archive_member *member)
     size_t size;
     la_int64_t offset;
     int status;
-    member->base = u->used;
+    member->base = u->spool.used;
     while ((status = archive_read_data_block(u->reader, &data, &size, &offset)) == ARCHIVE_OK) {
         uint64_t end;
         /* Blocks of sparse files leave holes; they are in order and never negative. */
@@ -106,14 +52,10 @@ static bool spool(struct unpacking *u, struct lull_archive_member *member)
             __builtin_add_overflow((uint64_t)offset, size, &end) || end > LULL_ARCHIVE_MAX_BYTES) {
             return fail(u, LULL_ERROR_FORMAT, "the archive is damaged (a block out of order)");
         }
-        if (!may_grow(u, member->base + end)) {
+        if (!lull_spool_write(&u->spool, data, size, member->base + (uint64_t)offset, u->error)) {
             return false;
         }
-        if (!lull_temporary_write(u->archive->fd, data, size, member->base + (uint64_t)offset)) {
-            return write_failed(u);
-        }
         member->size = end;
-        u->used = member->base + end;
     }
     if (status == ARCHIVE_EOF) {
         return true;
@@ -132,7 +74,7 @@ static void leave_out(struct unpacking *u, const char *name, const char *why)
     }
     g_autofree char *shown = g_strescape(name, NULL);
     g_autofree char *text = g_strdup_printf("%s: member “%s” is left out: %s", u->path, shown, why);
-    u->problem(u->user, text);
+    u->watch->problem(u->watch->user, text);
 }
 
 /* A plain relative name, or NULL with *why set; *why stays NULL for hidden files. LTTng hides the
@@ -183,6 +125,44 @@ static bool follow_link(const struct unpacking *u, const char *target,
     return true;
 }
 
+/* "perf.data" of "perf.data.zst". */
+static char *single_name(const char *path)
+{
+    static const char *const suffixes[] = {".gz", ".bz2", ".xz", ".zst"};
+    char *name = g_path_get_basename(path);
+    for (size_t i = 0; i < G_N_ELEMENTS(suffixes); i++) {
+        size_t length = strlen(name), suffix = strlen(suffixes[i]);
+        if (length > suffix && strcmp(name + length - suffix, suffixes[i]) == 0) {
+            name[length - suffix] = '\0';
+            break;
+        }
+    }
+    return name;
+}
+
+/* What no format of archives claims, but is compressed: a file of its own. */
+static bool take_single(struct unpacking *u)
+{
+    struct lull_archive_member member = {.name = single_name(u->path)};
+    u->archive->is_single = true;
+    if (!spool(u, &member)) {
+        g_free(member.name);
+        return false;
+    }
+    g_array_append_val(u->archive->members, member);
+    return true;
+}
+
+/* What says itself that it is too large need not be unpacked to be found so. */
+static bool fits(struct unpacking *u, struct archive_entry *entry)
+{
+    la_int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+    uint64_t end;
+    return __builtin_add_overflow(u->spool.used, (uint64_t)MAX(size, 0), &end)
+               ? lull_spool_fits(&u->spool, UINT64_MAX, u->error)
+               : lull_spool_fits(&u->spool, end, u->error);
+}
+
 static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashTable *by_name)
 {
     const char *why, *name = archive_entry_pathname_utf8(entry);
@@ -207,6 +187,11 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
         }
         return true;
     }
+    if (archive_entry_is_data_encrypted(entry)) {
+        leave_out(u, name, "it is encrypted");
+        g_free(plain);
+        return true;
+    }
     GArray *members = u->archive->members;
     if (members->len >= LULL_ARCHIVE_MAX_MEMBERS) {
         g_free(plain);
@@ -223,7 +208,7 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
         g_free(plain);
         return true;
     }
-    if (!target && !spool(u, &member)) {
+    if (!target && (!fits(u, entry) || !spool(u, &member))) {
         g_free(plain);
         return false;
     }
@@ -239,7 +224,7 @@ static bool unrecognized(struct unpacking *u)
     const char *text = archive_error_string(u->reader);
     g_autofree char *why =
         g_strdup_printf("not a directory (a CTF trace is a directory with a file 'metadata'), nor "
-                        "one packed as .tar, .tar.gz, .tar.xz or .tar.zst: %s",
+                        "one packed as .tar, .tar.gz, .tar.xz, .tar.zst or .zip: %s",
                         text ? text : "unknown format");
     return fail(u, LULL_ERROR_FORMAT, why);
 }
@@ -276,7 +261,11 @@ static bool read_members(struct unpacking *u)
     bool any = false;
     while ((status = archive_read_next_header(u->reader, &entry)) == ARCHIVE_OK ||
            status == ARCHIVE_WARN) {
-        if (!take_member(u, entry, by_name)) {
+        const bool is_raw = archive_format(u->reader) == ARCHIVE_FORMAT_RAW;
+        if (is_raw && archive_filter_code(u->reader, 0) == ARCHIVE_FILTER_NONE) {
+            return unrecognized(u);
+        }
+        if (is_raw ? !take_single(u) : !take_member(u, entry, by_name)) {
             return false;
         }
         any = true;
@@ -285,22 +274,53 @@ static bool read_members(struct unpacking *u)
         return any ? damaged(u) : unrecognized(u);
     }
     report_special(u, by_name);
-    /* A hole at the end has no bytes yet. */
-    return ftruncate(u->archive->fd, (off_t)u->used) == 0 || write_failed(u);
+    return lull_spool_finish(&u->spool, u->error);
+}
+
+/* ---- the packed file ---- */
+
+static la_ssize_t on_read(struct archive *reader, void *user, const void **block)
+{
+    struct unpacking *u = user;
+    ssize_t n;
+    do {
+        n = pread(u->fd, u->block, BLOCK, (off_t)u->read);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        archive_set_error(reader, errno, "%s", g_strerror(errno));
+        return -1;
+    }
+    *block = u->block;
+    u->read += (uint64_t)n;
+    lull_unpack_progress(u->watch, u->path, u->read, u->size);
+    return n;
+}
+
+/* The table of contents of a zip is at its end. */
+static la_int64_t on_seek(struct archive *reader, void *user, la_int64_t offset, int whence)
+{
+    struct unpacking *u = user;
+    const uint64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? u->read : u->size;
+    const la_int64_t to = (la_int64_t)from + CLAMP(offset, -(la_int64_t)from, INT64_MAX / 2);
+    u->read = MIN((uint64_t)to, u->size);
+    return (la_int64_t)u->read;
 }
 
 /* What needs an external program to decompress is not run: filters only by what is built in. */
-static bool open_reader(struct unpacking *u, int fd)
+static bool open_reader(struct unpacking *u)
 {
     struct archive *reader = u->reader = archive_read_new();
-    if (!reader || archive_read_support_format_tar(reader) != ARCHIVE_OK) {
+    if (!reader || archive_read_support_format_tar(reader) != ARCHIVE_OK ||
+        archive_read_support_format_zip(reader) != ARCHIVE_OK ||
+        archive_read_support_format_raw(reader) != ARCHIVE_OK ||
+        archive_read_set_seek_callback(reader, on_seek) != ARCHIVE_OK) {
         return fail(u, LULL_ERROR_IO, "libarchive cannot be used");
     }
     archive_read_support_filter_gzip(reader);
     archive_read_support_filter_bzip2(reader);
     archive_read_support_filter_xz(reader);
     archive_read_support_filter_zstd(reader);
-    return archive_read_open_fd(reader, fd, BLOCK) == ARCHIVE_OK || unrecognized(u);
+    return archive_read_open(reader, u, NULL, on_read, NULL) == ARCHIVE_OK || unrecognized(u);
 }
 
 static int compare_members(gconstpointer a, gconstpointer b)
@@ -309,43 +329,54 @@ static int compare_members(gconstpointer a, gconstpointer b)
                   ((const struct lull_archive_member *)b)->name);
 }
 
-static uint64_t bytes_limit(int fd)
+static uint64_t bytes_limit(uint64_t size)
 {
-    struct stat st;
-    uint64_t size = fstat(fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
     if (size > LULL_ARCHIVE_MAX_BYTES / LULL_ARCHIVE_RATIO) {
         return LULL_ARCHIVE_MAX_BYTES;
     }
     return MAX(size * LULL_ARCHIVE_RATIO, LULL_ARCHIVE_FREE_BYTES);
 }
 
-struct lull_archive *lull_archive_open(const char *path,
-                                       void (*problem)(void *user, const char *text), void *user,
-                                       GError **error)
+static struct lull_archive *unpack(const char *path, int fd, uint64_t size,
+                                   const struct lull_unpack_watch *watch, GError **error)
 {
-    struct unpacking unpacking = {.path = path, .problem = problem, .user = user, .error = error};
-    const char *why;
-    int fd;
-    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
-        fail(&unpacking, LULL_ERROR_IO, why);
+    struct unpacking u = {.path = path, .fd = fd, .size = size, .watch = watch, .error = error};
+    if (!lull_spool_init(&u.spool, path, bytes_limit(size), error)) {
         return NULL;
     }
-    struct lull_archive *archive = unpacking.archive = g_new0(struct lull_archive, 1);
-    archive->references = 1;
-    archive->members = g_array_new(FALSE, FALSE, sizeof(struct lull_archive_member));
-    archive->fd = memfd_create("lull-archive", MFD_CLOEXEC);
-    g_autoptr(GPtrArray) special = unpacking.special = g_ptr_array_new_with_free_func(g_free);
-    unpacking.limit = bytes_limit(fd);
-    bool done = archive->fd >= 0 || move_to_disk(&unpacking);
-    done = done && open_reader(&unpacking, fd) && read_members(&unpacking);
-    if (unpacking.reader) {
-        archive_read_free(unpacking.reader);
+    g_autoptr(GPtrArray) special = u.special = g_ptr_array_new_with_free_func(g_free);
+    g_autofree uint8_t *block = u.block = g_malloc(BLOCK);
+    struct lull_archive *archive = u.archive = lull_archive_new();
+    bool done = open_reader(&u) && read_members(&u);
+    archive->fd = u.spool.fd;
+    if (u.reader) {
+        archive_read_free(u.reader);
     }
-    close(fd);
     if (!done) {
         lull_archive_unref(archive);
         return NULL;
     }
     g_array_sort(archive->members, compare_members);
     return archive;
+}
+
+struct lull_archive *lull_archive_open(const char *path, const struct lull_unpack_watch *watch,
+                                       GError **error)
+{
+    const char *why;
+    uint64_t size;
+    int fd;
+    if (lull_file_open(path, &fd, &size, &why) != LULL_OPEN_DONE) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", path, why);
+        return NULL;
+    }
+    struct lull_archive *archive = unpack(path, fd, size, watch, error);
+    close(fd);
+    return archive;
+}
+
+struct lull_archive *lull_archive_open_inner(const struct lull_archive *outer, const char *path,
+                                             const struct lull_unpack_watch *watch, GError **error)
+{
+    return unpack(path, outer->fd, lull_archive_member(outer, 0)->size, watch, error);
 }

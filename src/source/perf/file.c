@@ -184,6 +184,13 @@ static bool read_all(struct perf_file *file, GError **error)
     }
     bool ok = take_header(file, &data, error) && perf_scan(file, data.offset, data.size, error);
     file->bytes->ops->close(file->bytes);
+    if (ok && file->is_split) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+                    "%s: a perf.data of 'perf record --threads': not supported, because its events "
+                    "are in further files; record without --threads",
+                    file->path);
+        return false;
+    }
     if (ok && file->attrs->len == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: it does not say which events it holds", file->path);

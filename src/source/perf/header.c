@@ -103,10 +103,7 @@ void perf_feature_take(struct perf_file *file, uint64_t feature, const uint8_t *
         }
         return;
     case PERF_FEATURE_DIR_FORMAT:
-        lull_report_problem(file->report,
-                            "%s: perf record --threads wrote records into further files, which "
-                            "are not read",
-                            file->path);
+        file->is_split = true;
         return;
     case PERF_FEATURE_HOSTNAME:
         replace(&machine->hostname, &r);

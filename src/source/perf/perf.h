@@ -181,6 +181,7 @@ struct perf_file {
     struct lull_bytes *bytes;
     uint64_t size;
     bool is_big_endian, is_pipe;
+    bool is_split;    /* its records are in further files */
     GPtrArray *attrs; /* struct perf_attr */
     struct perf_ids ids;
     int id_at, id_from_end;       /* in samples; before the end of trailers; -1: nowhere */

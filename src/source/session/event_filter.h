@@ -37,6 +37,7 @@ struct lull_event_filter_ops {
 struct lull_event_filter {
     const struct lull_event_filter_ops *ops;
     int64_t start_ns, end_ns; /* no event outside passes; joined clock */
+    bool has_times;           /* start() needs base_ns */
     bool uses_cpu;            /* may_pass() can be false for some CPU */
 };
 

@@ -3,9 +3,7 @@
 #include "source/session/file_kinds.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "source/perf/source.h"
 #include "source/tracedat/source.h"
 
@@ -24,17 +22,4 @@ const struct lull_file_kind *lull_file_kind_of(const uint8_t *start, size_t size
         }
     }
     return NULL;
-}
-
-const struct lull_file_kind *lull_file_kind_at(const char *path)
-{
-    uint8_t start[LULL_FILE_KIND_BYTES];
-    const char *why;
-    int fd;
-    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
-        return NULL;
-    }
-    ssize_t n = read(fd, start, sizeof start);
-    close(fd);
-    return n > 0 ? lull_file_kind_of(start, (size_t)n) : NULL;
 }

@@ -21,7 +21,5 @@ struct lull_file_kind {
 
 /* The kind of a file that starts so, or NULL. */
 const struct lull_file_kind *lull_file_kind_of(const uint8_t *start, size_t size);
-/* The same for the file `path`. NULL also if it cannot be read. */
-const struct lull_file_kind *lull_file_kind_at(const char *path);
 
 #endif

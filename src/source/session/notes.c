@@ -2,6 +2,7 @@
 /* What a session found damaged, what was lost, and in which streams that may be. */
 #include "source/session/streams.h"
 #include "source/session/private.h"
+#include "source/session/unpacking.h"
 
 #include <string.h>
 
@@ -179,4 +180,13 @@ bool lull_session_is_joined(const struct lull_session *session)
         first = clock;
     }
     return first != NULL;
+}
+
+void lull_session_watch_unpacking(struct lull_session *session,
+                                  void (*progress)(void *user, const char *path, uint64_t done,
+                                                   uint64_t size),
+                                  void *user)
+{
+    session->unpacking = progress;
+    session->unpacking_user = user;
 }

@@ -217,6 +217,7 @@ void lull_session_trace_join(struct session_trace *trace)
     g_array_append_val(lull_session_host_at(session, source->info.host)->traces,
                        session->traces->len);
     g_ptr_array_add(session->traces, trace);
+    session->knows_origin = false;
     if (session->is_separate) {
         separate(source);
     }
@@ -591,6 +592,8 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
                             .rest = g_ptr_array_new_with_free_func(g_free),
                             .rest_roots = g_array_new(FALSE, FALSE, sizeof(uint32_t))};
     lull_search_init(&search);
+    search.progress = session->unpacking;
+    search.progress_user = session->unpacking_user;
     for (uint32_t i = 0; i < n_paths; i++) {
         if (lull_live_url_is(paths[i])) {
             add_live(&adding, paths[i], i);

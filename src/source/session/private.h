@@ -61,11 +61,15 @@ struct lull_session {
     GHashTable *directories; /* "device:inode" of each trace, URLs of live sessions */
     GPtrArray *lives;        /* struct lull_live */
     GPtrArray *recordings;   /* struct lull_recording_file, references */
-    int64_t live_since_ns;   /* when the first of them was added; or 0 */
-    GArray *subscriptions;   /* struct lull_subscription */
-    GPtrArray *converted;    /* bindings, see lull_session_subscribe_sized() */
+    void (*unpacking)(void *user, const char *path, uint64_t done, uint64_t size); /* or NULL */
+    void *unpacking_user;
+    int64_t live_since_ns; /* when the first of them was added; or 0 */
+    GArray *subscriptions; /* struct lull_subscription */
+    GPtrArray *converted;  /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
+    bool knows_origin;
+    int64_t origin_ns; /* if so; see lull_session_origin() */
     int64_t start_ns, end_ns;
     int32_t only_host, only_cpu;
     bool is_intersected;
@@ -87,6 +91,7 @@ struct lull_session {
     struct lull_source_stream **selected; /* what is read, n_selected streams */
     uint32_t n_selected, n_started;       /* the merge has the last of the first n_started */
     struct lull_source_stream **merged;   /* there */
+    uint32_t n_together;                  /* streams that are read at a time; 0: one */
 
     struct lull_sync *sync; /* how the clocks were joined; NULL: they were not */
     void (*free_sync)(struct lull_sync *sync);

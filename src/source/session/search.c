@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "source/session/file_kinds.h"
+#include "source/files/pipe.h"
 #include "source/files/recording.h"
+#include "source/files/signature.h"
 
 /* A trace lies at most this deep below the directory that was given: the walk is recursive. */
 #define MAX_DEPTH 128
@@ -31,6 +33,10 @@ void lull_search_init(struct lull_search *search)
     search->keys = g_ptr_array_new_with_free_func(g_free);
     search->errors = g_ptr_array_new_with_free_func(free_error);
     search->notes = g_ptr_array_new_with_free_func(g_free);
+    search->hint = NULL;
+    search->hint_path = NULL;
+    search->progress = NULL;
+    search->progress_user = NULL;
 }
 
 void lull_search_clear(struct lull_search *search)
@@ -39,6 +45,7 @@ void lull_search_clear(struct lull_search *search)
     g_ptr_array_unref(search->keys);
     g_ptr_array_unref(search->errors);
     g_ptr_array_unref(search->notes);
+    g_free(search->hint_path);
 }
 
 static void add_location(struct lull_search *search, struct lull_location *location,
@@ -95,6 +102,23 @@ static void note_too_deep(struct lull_search *search, const char *path)
                                     path, MAX_DEPTH));
 }
 
+static void set_hint(struct lull_search *search, const char *path, const char *what)
+{
+    g_free(search->hint_path);
+    search->hint_path = g_strdup(path);
+    search->hint = what;
+}
+
+/* A file that is no trace; the first one whose name is known is remembered. */
+static void note_other(struct lull_search *search, const char *path, const uint8_t *start,
+                       size_t size)
+{
+    const char *what = search->hint ? NULL : lull_signature_of(start, size);
+    if (what) {
+        set_hint(search, path, what);
+    }
+}
+
 static char *file_key(const struct stat *st, const char *prefix)
 {
     return g_strdup_printf("%ju:%ju:%s", (uintmax_t)st->st_dev, (uintmax_t)st->st_ino, prefix);
@@ -114,12 +138,28 @@ static int compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* How the file starts; 0: it cannot be read, or is empty. */
+static size_t read_start(const char *path, uint8_t start[LULL_SIGNATURE_BYTES])
+{
+    const char *why;
+    int fd;
+    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
+        return 0;
+    }
+    ssize_t n = read(fd, start, LULL_SIGNATURE_BYTES);
+    close(fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
 /* The file `path`, if it is a trace. */
 static bool search_file(const struct walk *walk, const char *path, const struct stat *st,
                         struct lull_recording_file *recording)
 {
-    const struct lull_file_kind *kind = lull_file_kind_at(path);
+    uint8_t start[LULL_SIGNATURE_BYTES];
+    const size_t size = read_start(path, start);
+    const struct lull_file_kind *kind = lull_file_kind_of(start, size);
     if (!kind) {
+        note_other(walk->search, path, start, size);
         return false;
     }
     g_autofree char *key = file_key(st, "");
@@ -339,12 +379,19 @@ static const struct lull_recording_file *find_in_archive(const struct unpacked *
 
 static const struct lull_file_kind *archive_kind(const struct unpacked *u, const char *name)
 {
-    uint8_t start[LULL_FILE_KIND_BYTES];
+    uint8_t start[LULL_SIGNATURE_BYTES];
     const struct lull_archive_member *member = lull_archive_find(u->archive, name);
     size_t size = member ? MIN(member->size, sizeof start) : 0;
     struct lull_archive_member cut = {.size = size, .base = size > 0 ? member->base : 0};
-    return size > 0 && lull_archive_read(u->archive, &cut, start) ? lull_file_kind_of(start, size)
-                                                                  : NULL;
+    if (size == 0 || !lull_archive_read(u->archive, &cut, start)) {
+        return NULL;
+    }
+    const struct lull_file_kind *kind = lull_file_kind_of(start, size);
+    if (!kind) {
+        g_autofree char *path = g_build_filename(u->path, name, NULL);
+        note_other(u->search, path, start, size);
+    }
+    return kind;
 }
 
 static void add_from_archive(const struct unpacked *u, const char *name)
@@ -370,15 +417,9 @@ static void add_from_archive(const struct unpacked *u, const char *name)
     }
 }
 
-static void search_archive(struct lull_search *search, const char *path, const struct stat *st,
-                           uint32_t root)
+static void search_members(struct lull_search *search, struct lull_archive *archive,
+                           const char *path, const struct stat *st, uint32_t root)
 {
-    GError *error = NULL;
-    struct lull_archive *archive = lull_archive_open(path, note, search, &error);
-    if (!archive) {
-        g_ptr_array_add(search->errors, error);
-        return;
-    }
     g_autoptr(GPtrArray) names = archive_names(archive);
     g_autoptr(GHashTable) recordings =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_recording);
@@ -405,7 +446,81 @@ static void search_archive(struct lull_search *search, const char *path, const s
         }
         add_from_archive(&u, name);
     }
-    lull_archive_unref(archive);
+}
+
+static struct lull_unpack_watch watch_of(struct lull_search *search)
+{
+    return (struct lull_unpack_watch){.problem = note,
+                                      .progress = search->progress,
+                                      .user = search,
+                                      .progress_user = search->progress_user};
+}
+
+/* Takes the archive; NULL: it cannot be read, for a reason that is better said otherwise if the
+ * file is known. */
+static void search_archive(struct lull_search *search, struct lull_archive *archive,
+                           const char *path, const struct stat *st, uint32_t root, GError *error)
+{
+    const guint before = search->locations->len;
+    if (archive) {
+        search_members(search, archive, path, st, root);
+        if (lull_archive_is_single(archive) && search->locations->len == before && !search->hint) {
+            set_hint(search, path, "compressed, but what is in it is no trace");
+        }
+        lull_archive_unref(archive);
+    } else if (search->hint) {
+        g_error_free(error);
+    } else {
+        g_ptr_array_add(search->errors, error);
+    }
+}
+
+static void search_packed(struct lull_search *search, const char *path, const struct stat *st,
+                          uint32_t root)
+{
+    const struct lull_unpack_watch watch = watch_of(search);
+    GError *error = NULL;
+    struct lull_archive *archive = lull_archive_open(path, &watch, &error);
+    search_archive(search, archive, path, st, root, error);
+}
+
+/* ---- pipes ---- */
+
+/* A trace of one file, or an archive, comes through the pipe. */
+static void search_pipe(struct lull_search *search, const char *path, int fd, const struct stat *st,
+                        uint32_t root)
+{
+    const struct lull_unpack_watch watch = watch_of(search);
+    GError *error = NULL;
+    struct lull_archive *all = lull_archive_of_pipe(path, fd, &watch, &error);
+    if (!all) {
+        g_ptr_array_add(search->errors, error);
+        return;
+    }
+    g_autofree char *dir = g_path_get_dirname(path);
+    const struct unpacked u = {.search = search, .archive = all, .path = dir};
+    const char *name = lull_archive_member(all, 0)->name;
+    const struct lull_file_kind *kind = archive_kind(&u, name);
+    if (kind) {
+        add_file(search, lull_location_new(dir, all, ""), name, kind, NULL, file_key(st, ""), root);
+    } else if (lull_archive_member(all, 0)->size == 0) {
+        set_hint(search, path, "a pipe through which nothing came");
+    } else {
+        struct lull_archive *archive = lull_archive_open_inner(all, path, &watch, &error);
+        search_archive(search, archive, path, st, root, error);
+    }
+    lull_archive_unref(all);
+}
+
+static void refuse_special(struct lull_search *search, const char *path, const struct stat *st)
+{
+    const bool is_pipe = S_ISFIFO(st->st_mode);
+    g_ptr_array_add(search->errors,
+                    g_error_new(LULL_ERROR, LULL_ERROR_FORMAT, "%s: %s", path,
+                                is_pipe ? "it is a pipe, which is not waited for; what a program "
+                                          "writes is read with 'PROGRAM | lull … /dev/stdin'"
+                                        : "not a directory (a CTF trace is a directory with a file "
+                                          "'metadata')"));
 }
 
 static void add_unfinished(struct lull_search *search, const char *path)
@@ -463,23 +578,30 @@ void lull_search_path(struct lull_search *search, const char *path, uint32_t roo
     struct stat st;
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     const struct walk walk = {search, seen, root};
-    const guint first = search->locations->len;
+    const guint first = search->locations->len, errors = search->errors->len;
+    int fd;
+    search->hint = NULL;
     if (stat(path, &st) != 0) {
         add_error(search, path, errno);
     } else if (lull_recording_is_unfinished(path)) {
         add_unfinished(search, path);
     } else if (S_ISREG(st.st_mode)) {
         if (!search_file(&walk, path, &st, NULL)) {
-            search_archive(search, path, &st, root);
+            search_packed(search, path, &st, root);
         }
+    } else if ((fd = lull_pipe_inherited(path, &st)) >= 0) {
+        search_pipe(search, path, fd, &st, root);
     } else if (!S_ISDIR(st.st_mode)) {
-        g_ptr_array_add(search->errors,
-                        g_error_new(LULL_ERROR, LULL_ERROR_FORMAT,
-                                    "%s: not a directory (a CTF trace is a directory with a file "
-                                    "'metadata')",
-                                    path));
+        refuse_special(search, path, &st);
     } else {
         search_directory(&walk, path, NULL, 0);
+    }
+    if (search->hint && search->locations->len == first && search->errors->len == errors) {
+        const bool is_it = strcmp(search->hint_path, path) == 0;
+        g_ptr_array_add(search->errors,
+                        g_error_new(LULL_ERROR, LULL_ERROR_FORMAT, "%s: %s%s is %s", path,
+                                    is_it ? "it" : "there is no trace in it; ",
+                                    is_it ? "" : search->hint_path, search->hint));
     }
     check_recordings(search, first);
 }

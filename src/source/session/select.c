@@ -81,7 +81,8 @@ bool lull_session_next_passing(const struct lull_session *session,
 void lull_session_start_filter(struct lull_session *session)
 {
     if (session->filter) {
-        session->filter->ops->start(session->filter, lull_session_origin(session));
+        session->filter->ops->start(session->filter,
+                                    session->filter->has_times ? lull_session_origin(session) : 0);
     }
 }
 
@@ -312,6 +313,9 @@ static void intersect(const struct session_trace *trace, struct lull_source_wind
     window->end_ns = MIN(window->end_ns, end + 1);
 }
 
+/* What all streams that are read at a time may take. */
+#define STREAMS_BYTES (UINT64_C(32) << 20)
+
 struct lull_source_window lull_session_window(const struct lull_session *session,
                                               const struct lull_source_stream *stream)
 {
@@ -323,6 +327,7 @@ struct lull_source_window lull_session_window(const struct lull_session *session
         .only_cpu = session->only_cpu,
         .transform = lull_session_host_at(session, stream->event.host)->transform,
         .in_doubles = session->order == LULL_ORDER_BABELTRACE,
+        .memory_bytes = STREAMS_BYTES / MAX(session->n_together, 1),
     };
     if (session->is_intersected) {
         intersect(trace, &window);
@@ -366,6 +371,10 @@ GArray *lull_session_start_count(struct lull_session *session)
     static const struct lull_subscription all = {.names = all_names};
     GArray *subscriptions = session->subscriptions;
     struct lull_event_watch *watch = session->watch;
+    if (session->filter->has_times) {
+        lull_session_origin(session); /* which subscribes, so before we do */
+        subscriptions = session->subscriptions;
+    }
     lull_session_set_watch(session, NULL);
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
     g_array_append_val(session->subscriptions, all);

@@ -263,12 +263,6 @@ bool lull_session_range(const struct lull_session *session, int64_t *start_ns, i
     return any;
 }
 
-int64_t lull_session_origin(const struct lull_session *session)
-{
-    int64_t start_ns, end_ns;
-    return lull_session_range(session, &start_ns, &end_ns) ? start_ns : session->live_since_ns;
-}
-
 /* ---- what is wanted ---- */
 
 /* Bindings of another size than ours, from a program that was compiled against other headers. */
@@ -400,6 +394,7 @@ void lull_session_set_clock(struct lull_session *session, uint32_t host,
     lull_session_keep_sync(session, NULL, NULL);
     lull_session_host_at(session, host)->transform = *transform;
     session->notes->is_stale = true;
+    session->knows_origin = false;
     session->is_started = false;
 }
 
@@ -430,9 +425,10 @@ static bool is_apart(const struct lull_session *session)
 
 static void select_stream(struct lull_session *session, struct lull_source_stream *stream)
 {
-    if (is_apart(session) ? lull_session_is_selected(session, stream)
-                          : lull_session_start_selected(session, stream)) {
+    if (lull_session_is_selected(session, stream)) {
         session->selected[session->n_selected++] = stream;
+    } else if (stream->ops->leave) {
+        stream->ops->leave(stream);
     }
 }
 
@@ -451,7 +447,7 @@ static void select_host(struct lull_session *session, uint32_t host)
 /* Only one host's streams are looked at if the others are not wanted. */
 static void select_streams(struct lull_session *session)
 {
-    session->n_selected = 0;
+    session->n_selected = session->n_started = 0;
     if (session->only_host >= 0 && session->lives->len == 0) {
         select_host(session, (uint32_t)session->only_host);
     } else if (is_apart(session)) {
@@ -465,13 +461,20 @@ static void select_streams(struct lull_session *session)
     }
 }
 
-/* Goes on with the streams of the next host. False if there is none. */
-static bool play_next_host(struct lull_session *session)
+/* Goes on with the streams of the next host, or with all. False if there are none. */
+static bool play_more(struct lull_session *session)
 {
-    uint32_t n = 0, left = session->n_selected - session->n_started;
+    const bool takes_all = !is_apart(session);
+    const uint32_t left = session->n_selected - session->n_started;
+    uint32_t n = 0;
     session->merged = session->selected + session->n_started;
-    while (n < left && session->merged[n]->event.host == session->merged[0]->event.host) {
-        lull_session_start_stream(session, session->merged[n++]);
+    while (n < left &&
+           (takes_all || session->merged[n]->event.host == session->merged[0]->event.host)) {
+        n++;
+    }
+    session->n_together = n;
+    for (uint32_t i = 0; i < n; i++) {
+        lull_session_start_stream(session, session->merged[i]);
     }
     session->n_started += n;
     lull_session_play(session, n);
@@ -483,20 +486,17 @@ static void start(struct lull_session *session)
     if (session->has_news) {
         lull_session_take_news(session);
     }
+    if (session->filter && session->filter->has_times) {
+        lull_session_origin(session); /* which reads, so before anything else does */
+    }
     if (!session->is_subscribed) {
         lull_session_subscribe_sources(session);
     }
     lull_session_start_filter(session);
     g_free(session->selected);
     session->selected = g_new(struct lull_source_stream *, MAX(session->streams->len, 1));
-    session->merged = session->selected;
     select_streams(session);
-    session->n_started = is_apart(session) ? 0 : session->n_selected;
-    if (is_apart(session)) {
-        play_next_host(session);
-    } else {
-        lull_session_play(session, session->n_selected);
-    }
+    play_more(session);
     session->is_started = true;
 }
 
@@ -525,7 +525,7 @@ const struct lull_event *lull_session_read(struct lull_session *session)
                 lull_session_take_news(session);
             }
         }
-    } while (lull_session_follow(session) || (is_apart(session) && play_next_host(session)));
+    } while (lull_session_follow(session) || (is_apart(session) && play_more(session)));
     return NULL;
 }
 

@@ -33,6 +33,10 @@ struct lull_loss lull_session_found_loss(const struct lull_session *session, uin
  */
 const unsigned *lull_session_loss_counter(const struct lull_session *session);
 
+/* The time of each host's first event, on the joined clock and whatever is selected; INT64_MAX:
+ * there is none, or a session is live. Reads no further, and rewinds. */
+void lull_session_first_events(struct lull_session *session, int64_t *by_host);
+
 /* The numbers of a host's traces, in order. Nothing that is done for each host looks at all traces.
  */
 const uint32_t *lull_session_host_traces(const struct lull_session *session, uint32_t host,

@@ -342,27 +342,39 @@ bool lull_tracedat_section(struct lull_tracedat *file, unsigned id, uint64_t at,
     return false;
 }
 
-/* Sections follow one another. One that is not read, such as the last, which holds names, shows by
- * its head alone that the file is cut; others say so when they are read. */
+static void report_cut(const struct lull_tracedat *file, uint64_t at, const char *what)
+{
+    lull_report_problem(file->report, "%s: byte %" G_GUINT64_FORMAT ": the file is cut short: %s",
+                        file->path, at, what);
+}
+
+/* Sections follow one another. One that is not read, such as the last, which holds their names,
+ * shows by its head alone that the file is cut; others say so when they are read. Where the names
+ * are missing altogether, though sections have some, the file ends between two sections. */
 static void check_sections(const struct lull_tracedat *file, uint64_t at)
 {
+    bool has_names = false, wants_names = false;
     for (unsigned n = 0; n < MAX_SECTIONS; n++) {
+        if (at == file->size && wants_names && !has_names) {
+            report_cut(file, at, "the section with the names of the others is missing");
+            return;
+        }
         struct lull_tracedat_in in = {
             .file = (struct lull_tracedat *)file, .pos = at, .end = file->size};
         unsigned id = (unsigned)lull_tracedat_number(&in, 2);
-        lull_tracedat_skip(&in, 6);
+        lull_tracedat_skip(&in, 2);
+        wants_names |= lull_tracedat_number(&in, 4) != 0; /* where its name is among them */
+        has_names |= id == SECTION_STRINGS;
         uint64_t size = lull_tracedat_number(&in, 8), room = file->size - MIN(in.pos, file->size);
         if (in.is_short || id > SECTION_CMDLINES) {
             return;
         }
         if (size > room) {
             if (id == SECTION_STRINGS || id == SECTION_SYMBOLS || id == SECTION_PRINTK) {
-                lull_report_problem(
-                    file->report,
-                    "%s: byte %" G_GUINT64_FORMAT
-                    ": the file is cut short: this section should have %" G_GUINT64_FORMAT
-                    " bytes more than there are",
-                    file->path, at, size - room);
+                g_autofree char *what = g_strdup_printf(
+                    "this section should have %" G_GUINT64_FORMAT " bytes more than there are",
+                    size - room);
+                report_cut(file, at, what);
             }
             return;
         }

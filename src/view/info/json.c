@@ -22,6 +22,11 @@ static void add_range(struct json_object *object, int64_t start_ns, int64_t end_
     add(object, "end_ns", is_empty ? NULL : json_object_new_int64(end_ns));
 }
 
+static void add_time(struct json_object *object, const char *key, int64_t time_ns)
+{
+    add(object, key, time_ns == INT64_MAX ? NULL : json_object_new_int64(time_ns));
+}
+
 static const char *host_name(const struct lull_info *info, uint32_t host)
 {
     return lull_session_host(info->session, host)->name;
@@ -48,6 +53,7 @@ static struct json_object *json_hosts(const struct lull_info *info)
         lull_json_add_text(object, "name", host_name(info, host));
         lull_json_add_number(object, "traces", n);
         add_range(object, start_ns, end_ns);
+        add_time(object, "first_event_ns", info->first_ns[host]);
         json_object_array_add(list, object);
     }
     return list;
@@ -296,6 +302,7 @@ void lull_info_print_json(const struct lull_info *info)
 {
     struct json_object *root = json_object_new_object();
     lull_json_add_number(root, "version", 1);
+    add_time(root, "zero_ns", info->zero_ns);
     add(root, "hosts", json_hosts(info));
     add(root, "recordings", json_recordings(info));
     add(root, "traces", json_traces(info));

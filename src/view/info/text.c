@@ -96,6 +96,34 @@ static void print_times(const struct lull_trace *trace, bool is_local)
     }
 }
 
+/* Packets may start long before there is an event in them. */
+static void print_first(const struct lull_info *info, uint32_t host, bool is_local)
+{
+    const int64_t first_ns = info->first_ns[host];
+    int64_t packet_ns = INT64_MAX, after_ns;
+    uint32_t n;
+    if (first_ns == INT64_MAX) {
+        return;
+    }
+    const uint32_t *traces = lull_session_host_traces(info->session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_trace *trace = lull_session_trace(info->session, traces[i]);
+        packet_ns = MIN(packet_ns, trace->start_ns);
+    }
+    g_autoptr(GString) text = g_string_new(NULL);
+    char time[LULL_TIME_TEXT_SIZE], after[LULL_TIME_TEXT_SIZE];
+    lull_time_format_iso(first_ns, is_local, time);
+    g_string_append_printf(text, "the first at %s", time);
+    if (!__builtin_sub_overflow(first_ns, packet_ns, &after_ns) && after_ns > 0) {
+        lull_duration_format(after_ns, after);
+        g_string_append_printf(text, ", %s after the start of its packet", after);
+    }
+    if (first_ns == info->zero_ns) {
+        g_string_append(text, "; +0s is then");
+    }
+    print_field("events", "%s", text->str);
+}
+
 /* The virtual machines that were recorded at the same time. */
 static void print_guests(const struct lull_session *session, uint32_t index, bool ascii)
 {
@@ -212,6 +240,7 @@ static void print_host(const struct lull_info *info, uint32_t host,
         }
         print_trace(info, traces[i], style);
     }
+    print_first(info, host, style->local_time);
     print_losses(info, host, style->local_time);
 }
 

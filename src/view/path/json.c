@@ -41,6 +41,9 @@ static void write_query(struct lull_out *out, const struct lull_path *path)
     lull_json_add_text(object, "comm", path->comm);
     lull_json_add_number(object, "begin_ns", path->start_ns);
     lull_json_add_number(object, "end_ns", path->end_ns);
+    lull_json_add_number(object, "asked_begin_ns", path->asked_start_ns);
+    lull_json_add_number(object, "asked_end_ns", path->asked_end_ns);
+    lull_json_add_text(object, "started_by", path->started_by);
     lull_out_text(out, "{\"version\":1,\n\"query\":");
     lull_out_json(out, object);
 }
@@ -77,6 +80,19 @@ static void add_reason(struct json_object *object, const struct lull_reason *rea
         json_object_object_add(element, "timed_out", json_object_new_boolean(reason->timed_out));
     }
     json_object_object_add(object, "reason", element);
+}
+
+static void add_tcp_wait(struct json_object *object, const struct lull_tcp_wait *wait)
+{
+    if (wait->kind) {
+        struct json_object *element = json_object_new_object();
+        lull_json_add_text(element, "kind", wait->kind);
+        lull_json_add_number(element, "first_ns", wait->first_ns);
+        lull_json_add_number(element, "last_ns", wait->last_ns);
+        lull_json_add_number(element, "times", wait->times);
+        json_object_object_add(element, "nagle", json_object_new_boolean(wait->is_nagle));
+        json_object_object_add(object, "tcp", element);
+    }
 }
 
 /* The other task that the evidence names: the waker, the sender, who had the CPU. */
@@ -130,6 +146,7 @@ static struct json_object *segment_to_json(const struct lull_path *path,
               segment->reason.release);
     add_reason(object, &segment->reason);
     add_known(object, "wait", segment->wait, segment->wait != LULL_NONE);
+    add_tcp_wait(object, &segment->tcp);
     if (segment->n_frames > 0) {
         add_frames(object, segment);
     }
@@ -144,6 +161,20 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         lull_json_add_text(object, "state", lull_state_name(path->by_state[i].state));
         lull_json_add_text(object, "cause", lull_cause_name(path->by_state[i].cause));
         add_duration(object, path->by_state[i].duration_ns, path);
+        write_element(out, i, object);
+    }
+    lull_out_text(out, "],\n\"by_cause\":[");
+    for (uint32_t i = 0; i < path->n_by_cause; i++) {
+        const struct lull_cause_share *share = &path->by_cause[i];
+        struct json_object *object = json_object_new_object();
+        add_host(object, path, share->host);
+        lull_json_add_text(object, "program", share->program);
+        lull_json_add_text(object, "state", lull_state_name(share->state));
+        lull_json_add_text(object, "cause", lull_cause_name(share->cause));
+        lull_json_add_text(object, "detail", share->detail);
+        add_duration(object, share->duration_ns, path);
+        lull_json_add_number(object, "count", share->count);
+        lull_json_add_number(object, "longest_ns", share->longest_ns);
         write_element(out, i, object);
     }
     lull_out_text(out, "],\n\"by_task\":[");

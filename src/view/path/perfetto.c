@@ -154,6 +154,27 @@ static void write_slice(struct writer *writer, const struct lull_segment *segmen
     write_event(writer, event);
 }
 
+/* A wait that the path goes into: a slice on the line of who waits, which the path has left. */
+static void write_wait(struct writer *writer, const struct lull_wait *wait)
+{
+    const struct lull_segment waiter = {.host = wait->host, .task = wait->task, .tid = wait->tid};
+    gint64 key = task_key(&waiter);
+
+    if (!wait->detail || !g_hash_table_contains(writer->threads, &key)) {
+        return;
+    }
+    struct json_object *args = json_object_new_object();
+    g_autoptr(GString) name = g_string_new("waits ");
+    lull_clean_append(name, wait->detail, false);
+    struct json_object *event = new_event(writer, "X", name->str, "wait", &waiter, wait->start_ns);
+    add_time(event, "dur", wait->end_ns - wait->start_ns);
+    lull_json_add_text(args, "call", wait->reason.call);
+    lull_json_add_text(args, "object", wait->reason.object);
+    lull_json_add_text(args, "by", wait->other_comm);
+    json_object_object_add(event, "args", args);
+    write_event(writer, event);
+}
+
 /* The jump from segment `from` to the one that follows it: the flow starts inside the one and ends
  * at the start of the other. */
 static void write_flow(struct writer *writer, uint32_t from)
@@ -190,6 +211,9 @@ bool lull_view_path_perfetto(const struct lull_path *path, FILE *file,
         if (i > 0 && !lull_segment_same_task(&path->segments[i - 1], &path->segments[i])) {
             write_flow(&writer, i - 1);
         }
+    }
+    for (uint32_t i = 0; i < path->n_waits && !writer.out.error; i++) {
+        write_wait(&writer, &path->waits[i]);
     }
     lull_out_text(&writer.out, "]}\n");
     g_hash_table_unref(writer.threads);

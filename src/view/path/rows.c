@@ -45,6 +45,24 @@ static void add_to_row(struct lull_path_row *row, const struct lull_path *path, 
     }
 }
 
+/* A row that was mostly preempted is called so. */
+static void name_row(struct lull_path_row *row, const struct lull_path *path)
+{
+    int64_t longest_ns = 0;
+
+    if (2 * row->preempted_ns <= row->end_ns - row->start_ns) {
+        return;
+    }
+    for (uint32_t i = row->first; i < row->first + row->count; i++) {
+        const struct lull_segment *segment = &path->segments[i];
+        if (segment->state == LULL_STATE_PREEMPTED &&
+            segment->end_ns - segment->start_ns > longest_ns) {
+            longest_ns = segment->end_ns - segment->start_ns;
+            row->segment = i;
+        }
+    }
+}
+
 /* True if `b` goes on with what `a` says. */
 static bool repeats(const struct lull_segment *b, const struct lull_segment *a)
 {
@@ -70,6 +88,9 @@ static GArray *group(const struct lull_path *path, bool full)
         }
         add_to_row(&g_array_index(rows, struct lull_path_row, rows->len - 1), path, i);
         is_open = fits;
+    }
+    for (guint i = 0; i < rows->len; i++) {
+        name_row(&g_array_index(rows, struct lull_path_row, i), path);
     }
     return rows;
 }
@@ -99,6 +120,74 @@ static void find_depths(const struct lull_path *path, GArray *rows)
     }
     g_hash_table_unref(depths);
     g_array_unref(stack);
+}
+
+/* Texts of a path are kept once each. */
+static bool is_same_step(const struct lull_path *path, const struct lull_path_row *a,
+                         const struct lull_path_row *b)
+{
+    const struct lull_segment *x = &path->segments[a->segment], *y = &path->segments[b->segment];
+
+    return a->depth == b->depth && x->host == y->host && x->program == y->program &&
+           x->state == y->state && x->cause == y->cause && x->subject == y->subject;
+}
+
+/* How often the `period` rows from `first` on follow each other. */
+static guint count_repeats(const struct lull_path *path, const struct lull_path_row *rows,
+                           guint count, guint first, guint period)
+{
+    guint end = first + period;
+
+    while (end < count && is_same_step(path, &rows[end], &rows[end - period])) {
+        end++;
+    }
+    return (end - first) / period;
+}
+
+/* Makes one row of `repeats` times `period` rows. */
+static struct lull_path_row loop_of(const struct lull_path_row *rows, guint repeats, guint period)
+{
+    const guint count = repeats * period;
+    struct lull_path_row loop = rows[0];
+    int64_t longest_ns = 0;
+
+    loop.repeats = repeats;
+    loop.period = period;
+    loop.end_ns = rows[count - 1].end_ns;
+    loop.count = rows[count - 1].first + rows[count - 1].count - rows[0].first;
+    for (guint i = 0; i < count; i++) {
+        if (i < period) {
+            loop.steps[i] = rows[i].segment;
+        }
+        if (rows[i].end_ns - rows[i].start_ns > longest_ns) {
+            longest_ns = rows[i].end_ns - rows[i].start_ns;
+            loop.segment = rows[i].segment;
+        }
+        loop.depth = MIN(loop.depth, rows[i].depth);
+    }
+    return loop;
+}
+
+/* Rows that repeat the same steps at least three times become one. */
+static void merge_loops(const struct lull_path *path, GArray *rows)
+{
+    enum { FEWEST = 3 };
+    struct lull_path_row *row = (struct lull_path_row *)(void *)rows->data;
+    guint kept = 0;
+
+    for (guint i = 0; i < rows->len;) {
+        guint best = 0, repeats = 0;
+        for (guint period = 1; period <= LULL_MAX_PERIOD; period++) {
+            const guint found = count_repeats(path, row, rows->len, i, period);
+            if (found >= FEWEST && found * period > repeats * best) {
+                best = period;
+                repeats = found;
+            }
+        }
+        row[kept++] = best ? loop_of(&row[i], repeats, best) : row[i];
+        i += best ? repeats * best : 1;
+    }
+    g_array_set_size(rows, kept);
 }
 
 static int compare_longest_first(const void *a, const void *b)
@@ -139,6 +228,9 @@ GArray *lull_path_rows_new(const struct lull_path *path, bool full, uint32_t lim
     GArray *rows = group(path, full);
 
     find_depths(path, rows);
+    if (limit && limit < rows->len && !full) {
+        merge_loops(path, rows);
+    }
     if (limit && limit < rows->len) {
         hide_shortest(rows, limit);
     }

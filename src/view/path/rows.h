@@ -10,6 +10,9 @@
 
 #include "graph/path.h"
 
+/* The steps of a loop are no more. */
+#define LULL_MAX_PERIOD 6
+
 struct lull_path_row {
     int64_t start_ns, end_ns;
     uint32_t first, count; /* segments of the path */
@@ -20,11 +23,16 @@ struct lull_path_row {
     uint32_t depth; /* 0 in the first task; one more in each task the path goes into until it comes
                        back */
     bool is_hidden;
+    /* A loop: `repeats` times the steps whose states are those of these segments. */
+    uint32_t repeats, period; /* 0: it is none */
+    uint32_t steps[LULL_MAX_PERIOD];
 };
 
 /* The rows of `path` in time order as a GArray of struct lull_path_row; they cover the path. Unless
  * `full`, segments of one task that follow each other and are running, interrupted, or preempted
- * for a short time make one row. If `limit` is not 0, all but the `limit` longest rows are hidden
+ * for a short time make one row; it is called preempted if they were so for more than
+ * half of it. If `limit` is not 0 and there are more rows, those that repeat the same steps make one,
+ * and all but the `limit` longest rows are hidden
  * (the earlier of equal ones stays). Free with g_array_unref(). */
 GArray *lull_path_rows_new(const struct lull_path *path, bool full, uint32_t limit);
 

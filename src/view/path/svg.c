@@ -319,6 +319,18 @@ static void put_boxes(struct drawing *drawing)
     }
 }
 
+/* The wait that the path goes into with this segment, or NULL. */
+static const struct lull_wait *entered(const struct lull_path *path, uint32_t segment)
+{
+    const uint32_t wait = path->segments[segment].wait;
+
+    if (wait == LULL_NONE || !path->waits[wait].detail ||
+        path->waits[wait].start_ns != path->segments[segment].start_ns) {
+        return NULL;
+    }
+    return &path->waits[wait];
+}
+
 static void put_arrow(struct drawing *drawing, uint32_t from, uint32_t to, double x)
 {
     const struct lull_svg_layout *layout = &drawing->layout;
@@ -357,7 +369,16 @@ static void put_arrows(struct drawing *drawing)
             continue;
         }
         g_hash_table_insert(last, g_memdup2(&key, sizeof key), GINT_TO_POINTER(position));
+        const struct lull_wait *wait = entered(drawing->path, i);
+        if (wait) {
+            g_autoptr(GString) tip = g_string_new(NULL);
+            lull_wait_append(tip, wait, false);
+            lull_out_text(&drawing->out, "<g><title>");
+            put_escaped(drawing, tip->str);
+            lull_out_text(&drawing->out, "</title>");
+        }
         put_arrow(drawing, from, to, x);
+        lull_out_text(&drawing->out, wait ? "</g>\n" : "");
     }
     lull_out_text(&drawing->out, "</g>\n");
     g_hash_table_unref(last);

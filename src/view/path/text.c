@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A critical path for a person: a sentence, the summary, warnings, and the path as a table in time
  * order. */
-#include "view/view.h"
+#include "view/path/text.h"
 
 #include <string.h>
 
 #include "base/time.h"
-#include "view/out.h"
 #include "view/path/rows.h"
 #include "view/table.h"
 #include "view/words.h"
@@ -16,26 +15,7 @@
 #define YELLOW "\033[33m"
 #define RESET "\033[0m"
 
-#define BAR_CELLS 20
-#define MAX_TASKS 10 /* in the summary */
 #define MAX_INDENT 8 /* levels shown; deeper ones get the same indent */
-
-struct text_view {
-    struct lull_out out;
-    const struct lull_path *path;
-    const struct lull_view_style *style;
-    bool shows_hosts; /* the path touches several */
-};
-
-static void append_task(const struct text_view *view, GString *text, const char *comm, int32_t tid,
-                        uint32_t host)
-{
-    lull_task_append(text, comm, tid, !view->style->unicode);
-    if (view->path->n_hosts > 1) {
-        g_string_append(text, " on ");
-        lull_clean_append(text, lull_path_host_name(view->path, host), !view->style->unicode);
-    }
-}
 
 static void print_headline(struct text_view *view)
 {
@@ -60,123 +40,13 @@ static void print_headline(struct text_view *view)
                     path->n_by_task, path->n_by_task == 1 ? "" : "s", path->n_by_host,
                     path->n_by_host == 1 ? "" : "s", path->n_segments,
                     path->n_segments == 1 ? "" : "s");
+    if (path->started_by) {
+        g_auto(GStrv) names = g_strsplit(path->started_by, " → ", -1);
+        g_autofree char *joined = g_strjoinv(view->style->unicode ? " → " : " -> ", names);
+        g_autofree char *ancestors = lull_clean_text(joined, !view->style->unicode);
+        lull_out_printf(&view->out, "It was started by %s.\n", ancestors);
+    }
     g_string_free(task, TRUE);
-}
-
-/* A bar of eighths of a character. */
-static void append_bar(GString *bar, double share)
-{
-    static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    int eighths = (int)(CLAMP(share, 0.0, 1.0) * BAR_CELLS * 8 + 0.5);
-
-    for (int i = 0; i < eighths / 8; i++) {
-        g_string_append(bar, "█");
-    }
-    g_string_append(bar, eighths ? parts[eighths % 8] : "▏");
-}
-
-enum { SUM_WHAT, SUM_TIME, SUM_SHARE, SUM_BAR };
-
-static void add_summary_heading(const struct text_view *view, struct lull_table *table,
-                                const char *title)
-{
-    lull_table_add_row(table);
-    lull_table_set_text(table, SUM_WHAT, title);
-    if (view->style->color) {
-        lull_table_set_color(table, SUM_WHAT, BOLD);
-    }
-}
-
-static void add_summary_row(const struct text_view *view, struct lull_table *table,
-                            const char *what, int64_t duration_ns, const char *ansi)
-{
-    double share = lull_share(duration_ns, view->path->end_ns - view->path->start_ns);
-    g_autofree char *indented = g_strdup_printf("  %s", what);
-
-    lull_table_add_row(table);
-    lull_table_set_text(table, SUM_WHAT, indented);
-    lull_table_set_number(table, SUM_TIME, duration_ns);
-    lull_table_set_real(table, SUM_SHARE, share);
-    if (ansi) {
-        lull_table_set_color(table, SUM_WHAT, ansi);
-        lull_table_set_color(table, SUM_BAR, ansi);
-    }
-    GString *bar = g_string_new(NULL);
-    append_bar(bar, share);
-    lull_table_set_text(table, SUM_BAR, bar->str);
-    g_string_free(bar, TRUE);
-}
-
-static void add_state_rows(const struct text_view *view, struct lull_table *table)
-{
-    add_summary_heading(view, table, "By state");
-    for (uint32_t i = 0; i < view->path->n_by_state; i++) {
-        const struct lull_state_share *share = &view->path->by_state[i];
-        const struct lull_look *look = lull_look_of(share->state, share->cause);
-        add_summary_row(view, table, look->phrase, share->duration_ns, look->ansi);
-    }
-}
-
-static void add_task_rows(const struct text_view *view, struct lull_table *table)
-{
-    const struct lull_path *path = view->path;
-    uint32_t shown = path->n_by_task;
-    int64_t rest_ns = 0;
-
-    if (!view->style->full && shown > MAX_TASKS + 1) {
-        shown = MAX_TASKS;
-    }
-    add_summary_heading(view, table, "By task");
-    for (uint32_t i = 0; i < path->n_by_task; i++) {
-        const struct lull_task_share *share = &path->by_task[i];
-        if (i >= shown) {
-            rest_ns += share->duration_ns;
-            continue;
-        }
-        GString *name = g_string_new(NULL);
-        append_task(view, name, share->comm, share->tid, share->host);
-        add_summary_row(view, table, name->str, share->duration_ns, NULL);
-        g_string_free(name, TRUE);
-    }
-    if (shown < path->n_by_task) {
-        g_autofree char *text = g_strdup_printf("%u other tasks", path->n_by_task - shown);
-        add_summary_row(view, table, text, rest_ns, NULL);
-    }
-}
-
-static bool shows_bars(const struct text_view *view)
-{
-    return view->style->unicode && view->style->width > 0;
-}
-
-static bool print_summary(struct text_view *view, GError **error)
-{
-    const struct lull_column columns[] = {
-        [SUM_WHAT] = {.title = "WHAT", .type = LULL_COLUMN_TEXT},
-        [SUM_TIME] = {.title = "TIME", .type = LULL_COLUMN_DURATION},
-        [SUM_SHARE] = {.title = "SHARE", .type = LULL_COLUMN_SHARE},
-        [SUM_BAR] = {.title = "BAR",
-                     .type = LULL_COLUMN_TEXT,
-                     .flags = shows_bars(view) ? LULL_COLUMN_KEEP : LULL_COLUMN_JSON_ONLY},
-        {0},
-    };
-    const struct lull_path *path = view->path;
-    struct lull_table *table = lull_table_new(columns);
-
-    lull_table_hide_headings(table);
-    add_state_rows(view, table);
-    add_task_rows(view, table);
-    if (view->shows_hosts) {
-        add_summary_heading(view, table, "By host");
-        for (uint32_t i = 0; i < path->n_by_host; i++) {
-            add_summary_row(view, table, lull_path_host_name(path, path->by_host[i].host),
-                            path->by_host[i].duration_ns, NULL);
-        }
-    }
-    lull_out_text(&view->out, "\n");
-    bool ok = lull_table_print(table, view->out.file, view->style, error);
-    lull_table_free(table);
-    return ok;
 }
 
 static void append_warning(const struct text_view *view, GString *notes, const char *text)
@@ -221,6 +91,27 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
     append_warning(view, notes, text);
 }
 
+/* The task was not alive in all of the time that was asked about. */
+static void warn_of_clipping(const struct text_view *view, GString *notes)
+{
+    const struct lull_path *path = view->path;
+    char missing[LULL_TIME_TEXT_SIZE];
+
+    if (path->asked_start_ns < path->start_ns) {
+        lull_duration_format(path->start_ns - path->asked_start_ns, missing);
+        g_autofree char *text = g_strdup_printf(
+            "the task was started %s after the time in question starts: so does the path.",
+            missing);
+        append_warning(view, notes, text);
+    }
+    if (path->asked_end_ns > path->end_ns) {
+        lull_duration_format(path->asked_end_ns - path->end_ns, missing);
+        g_autofree char *text = g_strdup_printf(
+            "the task ended %s before the time in question ends: so does the path.", missing);
+        append_warning(view, notes, text);
+    }
+}
+
 /* Says of each host on the path how well its clock is joined to the others. */
 static void report_clocks(const struct text_view *view, GString *notes)
 {
@@ -261,6 +152,7 @@ static void print_notes(struct text_view *view)
     if (view->shows_hosts) {
         report_clocks(view, notes);
     }
+    warn_of_clipping(view, notes);
     warn_of_losses(view, notes);
     warn_of_unknown(view, notes);
     if (notes->len) {
@@ -315,6 +207,14 @@ static void append_row_what(const struct text_view *view, GString *text,
         return;
     }
     gsize before = text->len;
+    const int64_t rest_ns = row->end_ns - row->start_ns - row->preempted_ns;
+    if (segment->state == LULL_STATE_PREEMPTED && rest_ns > 0) {
+        lull_duration_format(row->preempted_ns, duration);
+        g_string_append_printf(text, " (%u preemption%s %s", row->preemptions,
+                               row->preemptions == 1 ? "" : "s", duration);
+        lull_duration_format(rest_ns, duration);
+        g_string_append_printf(text, ", on a CPU %s", duration);
+    }
     if (row->interrupts && segment->state == LULL_STATE_RUNNING) {
         lull_duration_format(row->interrupted_ns, duration);
         g_string_append_printf(text, " (%u interrupt%s %s", row->interrupts,
@@ -327,6 +227,31 @@ static void append_row_what(const struct text_view *view, GString *text,
     }
     if (text->len > before) {
         g_string_append_c(text, ')');
+    }
+}
+
+/* "loop of 412 × running → blocked on disk: vda read" */
+static void append_loop(const struct text_view *view, GString *text,
+                        const struct lull_path_row *row)
+{
+    const bool unicode = view->style->unicode;
+    const struct lull_segment *segments = view->path->segments;
+    const struct lull_segment *first = &segments[row->first];
+
+    g_string_append_printf(text, "loop of %u %s ", row->repeats, unicode ? "×" : "x");
+    for (uint32_t i = 0; i < row->period; i++) {
+        const struct lull_segment *step = &segments[row->steps[i]];
+        g_string_append(text, i == 0 ? "" : unicode ? " → " : " -> ");
+        if (step->program != first->program) {
+            lull_clean_append(text, step->program, !unicode);
+            g_string_append_c(text, ' ');
+        }
+        g_string_append(text, lull_look_of(step->state, step->cause)->phrase);
+        if (step->subject) {
+            g_string_append(text, " (");
+            lull_clean_append(text, step->subject, !unicode);
+            g_string_append_c(text, ')');
+        }
     }
 }
 
@@ -343,7 +268,11 @@ static void add_path_row(const struct text_view *view, struct lull_table *table,
     append_row_task(view, text, row, before);
     lull_table_set_text(table, COL_TASK, text->str);
     g_string_truncate(text, 0);
-    append_row_what(view, text, row);
+    if (row->repeats) {
+        append_loop(view, text, row);
+    } else {
+        append_row_what(view, text, row);
+    }
     lull_table_set_text(table, COL_WHAT, text->str);
     lull_table_set_color(table, COL_WHAT, lull_look_of(segment->state, segment->cause)->ansi);
     g_string_free(text, TRUE);
@@ -366,7 +295,7 @@ static void add_wait_row(const struct text_view *view, struct lull_table *table,
     g_string_append(text, "  ");
     lull_task_append(text, wait->comm, wait->tid, ascii);
     lull_table_set_text(table, COL_TASK, text->str);
-    g_string_assign(text, "waits ");
+    g_string_assign(text, g_str_has_prefix(wait->detail, "woken ") ? "waits until " : "waits ");
     lull_clean_append(text, wait->detail, ascii);
     lull_table_set_text(table, COL_WHAT, text->str);
     lull_table_set_color(table, COL_WHAT, DIM);
@@ -378,8 +307,8 @@ static void add_wait_rows(const struct text_view *view, struct lull_table *table
     const struct lull_path *path = view->path;
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
-    for (uint32_t w = path->segments[row->first].wait; w != LULL_NONE && !is_shown[w];
-         w = path->waits[w].within) {
+    for (uint32_t w = path->segments[row->first].wait;
+         w != LULL_NONE && !is_shown[w] && !row->repeats; w = path->waits[w].within) {
         is_shown[w] = true;
         g_array_append_val(waits, w);
     }
@@ -407,6 +336,36 @@ static void add_frame_rows(const struct text_view *view, struct lull_table *tabl
     }
 }
 
+/* What most of the time of the hidden rows from first up to `end` was: ": 8.1 ms running, …". */
+static void append_most(const struct text_view *view, GString *text, GArray *rows, guint first,
+                        guint end)
+{
+    enum { NAMED = 3 };
+    int64_t sums[LULL_LOOK_COUNT] = {0};
+    const struct lull_path_row *last = &g_array_index(rows, struct lull_path_row, end - 1);
+
+    for (uint32_t i = g_array_index(rows, struct lull_path_row, first).first;
+         i < last->first + last->count; i++) {
+        const struct lull_segment *segment = &view->path->segments[i];
+        sums[lull_look_index(segment->state, segment->cause)] +=
+            segment->end_ns - segment->start_ns;
+    }
+    for (int named = 0; named < NAMED; named++) {
+        uint32_t most = 0;
+        char duration[LULL_TIME_TEXT_SIZE];
+        for (uint32_t look = 1; look < LULL_LOOK_COUNT; look++) {
+            most = sums[look] > sums[most] ? look : most;
+        }
+        if (sums[most] == 0) {
+            break;
+        }
+        lull_duration_format(sums[most], duration);
+        g_string_append_printf(text, "%s%s %s", named ? ", " : ": ", lull_look_at(most)->phrase,
+                               duration);
+        sums[most] = 0;
+    }
+}
+
 /* Represents the hidden rows from first up to `end`. */
 static void add_gap_row(const struct text_view *view, struct lull_table *table, double unit,
                         GArray *rows, guint first, guint end)
@@ -416,13 +375,14 @@ static void add_gap_row(const struct text_view *view, struct lull_table *table, 
     char duration[LULL_TIME_TEXT_SIZE];
 
     lull_duration_format(took_ns, duration);
-    g_autofree char *text =
-        g_strdup_printf("%s %u shorter steps, %s in total", view->style->unicode ? "…" : "...",
-                        end - first, duration);
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_printf(text, "%s %u shorter steps, %s in total", view->style->unicode ? "…" : "...",
+                    end - first, duration);
+    append_most(view, text, rows, first, end);
     lull_table_add_row(table);
     lull_table_set_real(table, COL_AT, (double)(start_ns - view->path->start_ns) / unit);
     lull_table_set_real(table, COL_FOR, (double)took_ns / unit);
-    lull_table_set_text(table, COL_WHAT, text);
+    lull_table_set_text(table, COL_WHAT, text->str);
     for (uint32_t i = COL_AT; i <= COL_WHAT; i++) {
         lull_table_set_color(table, i, DIM);
     }
@@ -488,7 +448,10 @@ bool lull_view_path_text(const struct lull_path *path, FILE *file,
 
     lull_out_start(&view.out, file);
     print_headline(&view);
-    if (!print_summary(&view, error)) {
+    if (!lull_text_print_summary(&view, error)) {
+        return false;
+    }
+    if (!lull_text_print_causes(&view, error)) {
         return false;
     }
     print_notes(&view);

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* For each direction of each connection, as each host sees it: what was sent last, what is not
+ * acknowledged, whether the window is closed. */
+#include "clock/tcp_waits.h"
+
+#include "base/map.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "kernel/states.h"
+
+enum { TCP = 6, FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, RECENT = 16 };
+
+/* A packet that crosses several devices of a host is seen again at once; TCP is never that quick to
+ * give one up that mattered. */
+#define AGAIN_NS INT64_C(1000000)
+/* The kernel delays no acknowledgement for less than 40 ms, by a timer that may be a tick early. */
+#define DELAYED_NS INT64_C(10000000)
+/* What waits for an acknowledgement leaves in the interrupt that brings it. */
+#define AT_ONCE_NS INT64_C(1000000)
+
+struct again {
+    uint32_t seq;
+    uint32_t times; /* 0: never */
+    int64_t first_ns, last_ns;
+};
+
+/* One direction of a connection on one host. */
+struct half {
+    bool has_end;
+    uint32_t end; /* sent: sequence number after the last byte */
+    struct {
+        uint32_t end;
+        int64_t time_ns;
+    } recent[RECENT]; /* sent last, the next at n_recent % RECENT */
+    uint32_t n_recent;
+    struct again data, syn;
+    bool has_syn;
+    int64_t syn_ns;
+    uint32_t syn_seq;
+    /* received; INT64_MIN: none */
+    int64_t unacked_ns; /* the oldest that the host has not acknowledged */
+    int64_t data_ns;    /* the latest */
+    int64_t closed_ns;  /* since when its sender's window is closed */
+    int64_t ack_ns;     /* the latest acknowledgement without data */
+    uint32_t ack_sent;  /* number of that packet where it was sent, or LULL_NONE */
+};
+
+struct lull_tcp_waits {
+    const struct lull_flows *flows;
+    LULL_VEC(struct half) halves;
+    struct lull_map by_key;
+    LULL_VEC(struct lull_tcp_wait_note) notes;
+    struct lull_map by_number;
+};
+
+struct lull_tcp_waits *lull_tcp_waits_new(const struct lull_flows *flows)
+{
+    struct lull_tcp_waits *waits = g_new0(struct lull_tcp_waits, 1);
+    waits->flows = flows;
+    return waits;
+}
+
+void lull_tcp_waits_free(struct lull_tcp_waits *waits)
+{
+    if (waits) {
+        lull_vec_free(&waits->halves);
+        lull_map_free(&waits->by_key);
+        lull_vec_free(&waits->notes);
+        lull_map_free(&waits->by_number);
+        g_free(waits);
+    }
+}
+
+/* Sockets are known by addresses, of which the lowest bit is free. */
+static uint64_t key_of(const struct lull_tcp_waits *waits, const struct lull_net_packet *packet,
+                       uint32_t host, bool is_back)
+{
+    if (packet->flow == LULL_NONE) {
+        const uint64_t low = packet->socket & ((UINT64_C(1) << 48) - 2);
+        return UINT64_C(1) << 63 | (uint64_t)host << 48 | low | (packet->is_send != is_back);
+    }
+    const uint32_t flow =
+        is_back ? lull_flows_at(waits->flows, packet->flow)->reverse : packet->flow;
+    return (uint64_t)host << 32 | flow;
+}
+
+static uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_net_packet *packet,
+                        uint32_t host, bool is_back)
+{
+    const uint64_t key = key_of(waits, packet, host, is_back);
+    uint32_t number = lull_map_find(&waits->by_key, key);
+    if (number == LULL_MAP_NONE) {
+        number = waits->halves.count;
+        lull_vec_push(&waits->halves, (struct half){.unacked_ns = INT64_MIN,
+                                                    .data_ns = INT64_MIN,
+                                                    .closed_ns = INT64_MIN,
+                                                    .ack_ns = INT64_MIN,
+                                                    .ack_sent = LULL_NONE});
+        lull_map_insert(&waits->by_key, key, number);
+    }
+    return number;
+}
+
+static void note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wait_kind kind,
+                 int64_t first_ns, int64_t last_ns, uint32_t times)
+{
+    if (lull_map_find(&waits->by_number, number) == LULL_MAP_NONE) {
+        lull_map_insert(&waits->by_number, number, waits->notes.count);
+        lull_vec_push(&waits->notes, (struct lull_tcp_wait_note){.first_ns = first_ns,
+                                                                 .last_ns = last_ns,
+                                                                 .times = times,
+                                                                 .kind = (uint8_t)kind});
+    }
+}
+
+static bool is_data(const struct lull_net_packet *packet)
+{
+    return packet->has_numbers ? packet->tcp_flags & PSH : packet->payload > 0;
+}
+
+/* ---- sent ---- */
+
+static void again(struct again *all, uint32_t seq, int64_t first_ns, int64_t t)
+{
+    if (all->times == 0 || all->seq != seq) {
+        *all = (struct again){.seq = seq, .first_ns = first_ns};
+    }
+    all->times++;
+    all->last_ns = t;
+}
+
+/* When the byte before `end` was sent first; INT64_MIN: that is forgotten. */
+static int64_t first_sent(const struct half *half, uint32_t end)
+{
+    const uint32_t n = MIN(half->n_recent, RECENT);
+    for (uint32_t i = half->n_recent - n; i != half->n_recent; i++) {
+        if ((int32_t)(half->recent[i % RECENT].end - end) >= 0) {
+            return half->recent[i % RECENT].time_ns;
+        }
+    }
+    return INT64_MIN;
+}
+
+static void data_sent(struct lull_tcp_waits *waits, struct half *half,
+                      const struct lull_packet_fact *fact)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    const uint32_t end = packet->seq + packet->payload;
+    if (!half->has_end || (int32_t)(end - half->end) > 0) {
+        half->has_end = true;
+        half->end = end;
+        half->recent[half->n_recent % RECENT].end = end;
+        half->recent[half->n_recent++ % RECENT].time_ns = packet->time_ns;
+        return;
+    }
+    const int64_t first_ns = first_sent(half, end);
+    if (first_ns != INT64_MIN && packet->time_ns - first_ns >= AGAIN_NS) {
+        again(&half->data, packet->seq, first_ns, packet->time_ns);
+        note(waits, fact->number, LULL_TCP_SENT_AGAIN, first_ns, packet->time_ns, half->data.times);
+    }
+}
+
+static void syn_sent(struct lull_tcp_waits *waits, struct half *half,
+                     const struct lull_packet_fact *fact)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    if (!half->has_syn || half->syn_seq != packet->seq) {
+        *half = (struct half){.has_syn = true,
+                              .syn_seq = packet->seq,
+                              .syn_ns = packet->time_ns,
+                              .unacked_ns = INT64_MIN,
+                              .data_ns = INT64_MIN,
+                              .closed_ns = INT64_MIN,
+                              .ack_ns = INT64_MIN,
+                              .ack_sent = LULL_NONE};
+    } else if (packet->time_ns - half->syn_ns >= AGAIN_NS) {
+        again(&half->syn, packet->seq, half->syn_ns, packet->time_ns);
+        note(waits, fact->number, LULL_TCP_SYN_AGAIN, half->syn_ns, packet->time_ns,
+             half->syn.times);
+    }
+}
+
+static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    const int64_t t = packet->time_ns;
+    const uint32_t own = half_of(waits, packet, packet->host, false);
+    const uint32_t back = half_of(waits, packet, packet->host, true);
+    struct half *half = &waits->halves.items[own], *peer = &waits->halves.items[back];
+    if (packet->tcp_flags & SYN) {
+        syn_sent(waits, half, fact);
+        return;
+    }
+    if (packet->payload) {
+        data_sent(waits, half, fact);
+    }
+    if (!is_data(packet) && !(packet->tcp_flags & (FIN | RST)) && fact->in_interrupt &&
+        fact->context_cause == LULL_CAUSE_TIMER && peer->unacked_ns != INT64_MIN &&
+        t - peer->unacked_ns >= DELAYED_NS) {
+        note(waits, fact->number, LULL_TCP_DELAYED_ACK, peer->unacked_ns, t, 0);
+    }
+    if (is_data(packet) && fact->in_interrupt && peer->ack_sent != LULL_NONE &&
+        t - peer->ack_ns < AT_ONCE_NS) {
+        const uint32_t found = lull_map_find(&waits->by_number, peer->ack_sent);
+        if (found != LULL_MAP_NONE && waits->notes.items[found].kind == LULL_TCP_DELAYED_ACK) {
+            waits->notes.items[found].is_nagle = true;
+        }
+    }
+    peer->ack_sent = LULL_NONE;
+    if (packet->tcp_flags & ACK) {
+        peer->unacked_ns = INT64_MIN;
+    }
+}
+
+/* ---- received ---- */
+
+/* What its sender, or this host of what it answers, had to send again. */
+static void note_again(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                       bool is_matched, const struct half *sender, const struct half *own,
+                       int64_t before_ns)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    const uint32_t end = packet->seq + packet->payload;
+    if (packet->tcp_flags & SYN) {
+        const struct again *syn = is_matched && sender->syn.times ? &sender->syn : &own->syn;
+        if (syn->times && (syn != &own->syn || packet->tcp_flags & ACK)) {
+            note(waits, fact->number, LULL_TCP_SYN_AGAIN, syn->first_ns, syn->last_ns, syn->times);
+        }
+    } else if (packet->payload && is_matched) {
+        /* The last byte is not before those that were sent again. */
+        if (sender->data.times && (int32_t)(end - sender->data.seq) > 0 &&
+            (int32_t)(packet->seq - sender->data.seq) <= 0) {
+            note(waits, fact->number, LULL_TCP_SENT_AGAIN, sender->data.first_ns,
+                 sender->data.last_ns, sender->data.times);
+        }
+    } else if (packet->payload && own->data.times && own->data.last_ns > before_ns) {
+        note(waits, fact->number, LULL_TCP_SENT_AGAIN, own->data.first_ns, own->data.last_ns,
+             own->data.times);
+    }
+}
+
+static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                     uint32_t sent_number, uint32_t sent_host)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    const bool is_matched = sent_number != LULL_NONE;
+    const uint32_t own = half_of(waits, packet, packet->host, true);
+    const uint32_t sender =
+        is_matched && !packet->has_numbers ? half_of(waits, packet, sent_host, false) : own;
+    const uint32_t here = half_of(waits, packet, packet->host, false);
+    struct half *half = &waits->halves.items[here];
+    const int64_t before_ns = half->data_ns;
+    if (is_data(packet)) {
+        half->data_ns = packet->time_ns;
+        half->unacked_ns = half->unacked_ns == INT64_MIN ? packet->time_ns : half->unacked_ns;
+    } else if (!(packet->tcp_flags & (SYN | FIN | RST))) {
+        half->ack_ns = packet->time_ns;
+        half->ack_sent = sent_number;
+    }
+    note_again(waits, fact, is_matched, &waits->halves.items[sender], &waits->halves.items[own],
+               before_ns);
+    if (!packet->has_window || packet->tcp_flags & (SYN | RST)) {
+        return;
+    }
+    if (packet->window == 0 && half->closed_ns == INT64_MIN) {
+        half->closed_ns = packet->time_ns;
+    } else if (packet->window != 0 && half->closed_ns != INT64_MIN) {
+        note(waits, fact->number, LULL_TCP_ZERO_WINDOW, half->closed_ns, packet->time_ns, 0);
+        half->closed_ns = INT64_MIN;
+    }
+}
+
+void lull_tcp_waits_feed(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                         uint32_t sent_number, uint32_t sent_host)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    if (packet->protocol != TCP || (packet->flow == LULL_NONE && !packet->socket)) {
+        return;
+    }
+    /* Nothing is known of the other direction yet. */
+    if (packet->flow != LULL_NONE &&
+        lull_flows_at(waits->flows, packet->flow)->reverse == LULL_NONE &&
+        !(packet->tcp_flags & SYN)) {
+        return;
+    }
+    if (packet->is_send) {
+        sent(waits, fact);
+    } else {
+        received(waits, fact, sent_number, sent_host);
+    }
+}
+
+const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits *waits,
+                                                     uint32_t number)
+{
+    const uint32_t found = lull_map_find(&waits->by_number, number);
+    return found == LULL_MAP_NONE ? NULL : &waits->notes.items[found];
+}
+
+const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind)
+{
+    static const char *const names[] = {
+        [LULL_TCP_SENT_AGAIN] = "sent-again",
+        [LULL_TCP_SYN_AGAIN] = "syn-again",
+        [LULL_TCP_DELAYED_ACK] = "delayed-ack",
+        [LULL_TCP_ZERO_WINDOW] = "zero-window",
+    };
+    return names[kind];
+}
+
+void lull_tcp_wait_append(const struct lull_tcp_wait_note *found, GString *out)
+{
+    char took[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(found->last_ns - found->first_ns, took);
+    switch ((enum lull_tcp_wait_kind)found->kind) {
+    case LULL_TCP_SENT_AGAIN:
+        g_string_append_printf(out, "lost, and sent again %s after it was sent first", took);
+        break;
+    case LULL_TCP_SYN_AGAIN:
+        g_string_append_printf(out, "SYN lost, and sent again %s after it was sent first", took);
+        break;
+    case LULL_TCP_DELAYED_ACK:
+        g_string_append_printf(out, "delayed acknowledgement of what came %s before%s", took,
+                               found->is_nagle ? "; the other end sent more only when it came "
+                                                 "(Nagle's algorithm)"
+                                               : "");
+        break;
+    case LULL_TCP_ZERO_WINDOW:
+        g_string_append_printf(out, "the receiver had no room for more for %s (zero window)", took);
+        break;
+    }
+    if (found->times > 1) {
+        g_string_append_printf(out, " (%u times)", found->times);
+    }
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* Paths that clients made. A path is named after what it was made of, so that making it again gives
+ * the same. */
+#include "server/paths.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <lull/waits.h>
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+enum { PATHS_MOST = 64 };
+
+/* A line of the tree: a host, or a task of the path. Its number is its index + 1. */
+struct path_entry {
+    int32_t parent;
+    uint32_t host, task;
+    int32_t tid, pid;
+    const char *name;
+};
+
+struct made_path {
+    char *id, *name;
+    struct lull_path *path;
+    LULL_VEC(struct path_entry) entries;
+    struct lull_map by_task; /* host, task (LULL_NONE: the host itself) → index */
+};
+
+struct server_paths {
+    GMutex lock;
+    char **traces;
+    uint32_t n_traces;
+    bool is_joined;
+    struct lull_session *session; /* NULL: nothing was read yet */
+    struct lull_waits *waits;
+    LULL_VEC(struct made_path *) made;
+};
+
+static const struct {
+    const char *name, *color;
+} styles[] = {
+    {"RUNNING", "#339900"},    {"INTERRUPTED", "#ffdc00"},  {"PREEMPTED", "#c86400"},
+    {"TIMER", "#336699"},      {"BLOCK_DEVICE", "#6600cc"}, {"NETWORK", "#ff9bff"},
+    {"USER_INPUT", "#5a0101"}, {"IPI", "#6666cc"},          {"BLOCKED", "#dc143c"},
+    {"UNKNOWN", "#403b33"},
+};
+
+static const char *style_of(const struct lull_segment *segment)
+{
+    static const char *const causes[] = {
+        [LULL_CAUSE_TASK] = "BLOCKED",          [LULL_CAUSE_TIMER] = "TIMER",
+        [LULL_CAUSE_DISK] = "BLOCK_DEVICE",     [LULL_CAUSE_NETWORK] = "NETWORK",
+        [LULL_CAUSE_USER_INPUT] = "USER_INPUT", [LULL_CAUSE_IPI] = "IPI",
+    };
+    switch (segment->state) {
+    case LULL_STATE_RUNNING:
+        return "RUNNING";
+    case LULL_STATE_PREEMPTED:
+        return "PREEMPTED";
+    case LULL_STATE_INTERRUPTED:
+        return "INTERRUPTED";
+    default:
+        return segment->cause < G_N_ELEMENTS(causes) && causes[segment->cause]
+                   ? causes[segment->cause]
+                   : "UNKNOWN";
+    }
+}
+
+/* ---- all of them ---- */
+
+struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined)
+{
+    struct server_paths *paths = g_new0(struct server_paths, 1);
+    g_mutex_init(&paths->lock);
+    paths->traces = g_new0(char *, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        paths->traces[i] = g_strdup(traces[i]);
+    }
+    paths->n_traces = count;
+    paths->is_joined = is_joined;
+    return paths;
+}
+
+static void free_made(struct made_path *made)
+{
+    lull_path_free(made->path);
+    lull_vec_free(&made->entries);
+    lull_map_free(&made->by_task);
+    g_free(made->id);
+    g_free(made->name);
+    g_free(made);
+}
+
+void server_paths_free(struct server_paths *paths)
+{
+    if (!paths) {
+        return;
+    }
+    for (size_t i = 0; i < paths->made.count; i++) {
+        free_made(paths->made.items[i]);
+    }
+    lull_vec_free(&paths->made);
+    lull_waits_free(paths->waits);
+    lull_session_free(paths->session);
+    g_strfreev(paths->traces);
+    g_mutex_clear(&paths->lock);
+    g_free(paths);
+}
+
+static struct made_path *find(const struct server_paths *paths, const char *id)
+{
+    for (size_t i = 0; i < paths->made.count; i++) {
+        if (strcmp(paths->made.items[i]->id, id) == 0) {
+            return paths->made.items[i];
+        }
+    }
+    return NULL;
+}
+
+bool server_paths_have(struct server_paths *paths, const char *id)
+{
+    g_mutex_lock(&paths->lock);
+    const bool is_there = strcmp(id, SERVER_PATH_ID) == 0 || find(paths, id);
+    g_mutex_unlock(&paths->lock);
+    return is_there;
+}
+
+static void describe(const struct made_path *made, GString *out)
+{
+    const char *name = made ? made->name : "Critical Path";
+    g_string_append_printf(out, "{\"id\":\"%s\",\"name\":", made ? made->id : SERVER_PATH_ID);
+    lull_json_append(out, name, strlen(name));
+    g_string_append_printf(out,
+                           ",\"description\":\"What a task waited for, across tasks and hosts\","
+                           "\"type\":\"TIME_GRAPH\"%s}",
+                           made ? ",\"parentId\":\"" SERVER_PATH_ID
+                                  "\",\"capabilities\":{\"canCreate\":false,\"canDelete\":true}"
+                                : ",\"capabilities\":{\"canCreate\":true,\"canDelete\":false}");
+}
+
+void server_paths_describe(struct server_paths *paths, GString *out)
+{
+    g_mutex_lock(&paths->lock);
+    describe(NULL, out);
+    for (size_t i = 0; i < paths->made.count; i++) {
+        g_string_append_c(out, ',');
+        describe(paths->made.items[i], out);
+    }
+    g_mutex_unlock(&paths->lock);
+}
+
+void server_paths_describe_one(struct server_paths *paths, const char *id, GString *out)
+{
+    g_mutex_lock(&paths->lock);
+    describe(find(paths, id), out);
+    g_mutex_unlock(&paths->lock);
+}
+
+void server_paths_types(bool is_alone, GString *out)
+{
+    g_string_append(out, is_alone ? "" : "[");
+    g_string_append(
+        out,
+        "{\"id\":\"lull.critpath\",\"name\":\"Critical path\",\"description\":\"Of a task between "
+        "two times\",\"schema\":{\"type\":\"object\",\"properties\":{\"tid\":{\"type\":"
+        "\"integer\"},\"host\":{\"type\":\"string\"},\"begin\":{\"type\":\"integer\"},\"end\":{"
+        "\"type\":\"integer\"},\"bounded\":{\"type\":\"boolean\"}},\"required\":[\"tid\"]}}");
+    g_string_append(out, is_alone ? "" : "]");
+}
+
+/* ---- making one ---- */
+
+/* Reads the traces, once. */
+static bool read_traces(struct server_paths *paths, GError **error)
+{
+    if (paths->waits) {
+        return true;
+    }
+    struct lull_session *session = lull_session_new();
+    if (!lull_session_add_all(session, (const char *const *)paths->traces, paths->n_traces,
+                              error)) {
+        lull_session_free(session);
+        return false;
+    }
+    if (paths->is_joined && lull_session_host_count(session) > 1) {
+        lull_session_join(session, NULL, NULL);
+    }
+    paths->waits = lull_waits_new(session, LULL_WANT_PATHS, error);
+    if (!paths->waits) {
+        lull_session_free(session);
+        return false;
+    }
+    paths->session = session;
+    lull_waits_read(paths->waits, NULL, NULL);
+    return true;
+}
+
+static bool find_host(const struct server_paths *paths, struct json_object *params, int32_t *host,
+                      GError **error)
+{
+    struct json_object *name;
+    *host = -1;
+    if (!json_object_object_get_ex(params, "host", &name)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < lull_session_host_count(paths->session); i++) {
+        if (strcmp(lull_session_host(paths->session, i)->name, json_object_get_string(name)) == 0) {
+            *host = (int32_t)i;
+            return true;
+        }
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "there is no host “%s” in these traces",
+                json_object_get_string(name));
+    return false;
+}
+
+static int64_t number(struct json_object *params, const char *key, int64_t otherwise)
+{
+    struct json_object *found;
+    return json_object_object_get_ex(params, key, &found) &&
+                   json_object_is_type(found, json_type_int)
+               ? json_object_get_int64(found)
+               : otherwise;
+}
+
+/* The line of a task, or of a host (task LULL_NONE). */
+static int32_t entry_of(struct made_path *made, const struct server_paths *paths,
+                        const struct lull_segment *segment, uint32_t task)
+{
+    const uint64_t key = (uint64_t)segment->host << 32 | task;
+    const uint32_t known = lull_map_find(&made->by_task, key);
+    if (known != LULL_MAP_NONE) {
+        return (int32_t)known;
+    }
+    const bool is_host = task == LULL_NONE;
+    const int32_t parent = is_host ? -1 : entry_of(made, paths, segment, LULL_NONE);
+    lull_vec_push(
+        &made->entries,
+        (struct path_entry){.parent = parent,
+                            .host = segment->host,
+                            .task = task,
+                            .tid = is_host ? -1 : segment->tid,
+                            .pid = is_host ? -1 : segment->pid,
+                            .name = is_host ? lull_session_host(paths->session, segment->host)->name
+                                            : segment->comm});
+    lull_map_insert(&made->by_task, key, (uint32_t)made->entries.count - 1);
+    return (int32_t)made->entries.count - 1;
+}
+
+static struct made_path *make(struct server_paths *paths, struct json_object *params,
+                              GError **error)
+{
+    struct json_object *bounded;
+    int32_t host;
+    if (!find_host(paths, params, &host, error)) {
+        return NULL;
+    }
+    const uint32_t task = lull_waits_find_tid(paths->waits, host, number(params, "tid", -1), error);
+    const bool is_bounded =
+        !json_object_object_get_ex(params, "bounded", &bounded) || json_object_get_boolean(bounded);
+    struct lull_path *path =
+        task == LULL_NONE
+            ? NULL
+            : lull_waits_task_path(paths->waits, task, number(params, "begin", INT64_MIN),
+                                   number(params, "end", INT64_MAX),
+                                   is_bounded ? LULL_PATH_BOUNDED : LULL_PATH_UNBOUNDED, error);
+    if (!path) {
+        return NULL;
+    }
+    struct made_path *made = g_new0(struct made_path, 1);
+    made->path = path;
+    made->name =
+        g_strdup_printf("Critical Path of %s (%d)", lull_waits_comm(paths->waits, task, INT64_MAX),
+                        lull_waits_task(paths->waits, task)->tid);
+    for (uint32_t i = 0; i < lull_path_segment_count(path); i++) {
+        const struct lull_segment *segment = lull_path_segment(path, i);
+        entry_of(made, paths, segment, segment->task);
+    }
+    return made;
+}
+
+/* What it is made of, as a part of its id. */
+static char *id_of(struct json_object *params)
+{
+    g_autofree char *sum = g_compute_checksum_for_string(
+        G_CHECKSUM_SHA256, json_object_to_json_string_ext(params, JSON_C_TO_STRING_PLAIN), -1);
+    return g_strdup_printf(SERVER_PATH_ID ":%.16s", sum);
+}
+
+static bool make_new(struct server_paths *paths, struct json_object *params, const char *id,
+                     GError **error)
+{
+    if (paths->made.count >= PATHS_MOST) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "there are %d critical paths already; delete one", PATHS_MOST);
+        return false;
+    }
+    struct made_path *made = read_traces(paths, error) ? make(paths, params, error) : NULL;
+    if (made) {
+        made->id = g_strdup(id);
+        lull_vec_push(&paths->made, made);
+    }
+    return made != NULL;
+}
+
+bool server_paths_make(struct server_paths *paths, struct json_object *params, GString *out,
+                       GError **error)
+{
+    struct json_object *tid;
+    if (!json_object_object_get_ex(params, "tid", &tid) ||
+        !json_object_is_type(tid, json_type_int)) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, "the number tid is missing");
+        return false;
+    }
+    g_autofree char *id = id_of(params);
+    g_mutex_lock(&paths->lock);
+    const bool is_done = find(paths, id) || make_new(paths, params, id, error);
+    if (is_done) {
+        describe(find(paths, id), out);
+    }
+    g_mutex_unlock(&paths->lock);
+    return is_done;
+}
+
+bool server_paths_remove(struct server_paths *paths, const char *id, GString *out)
+{
+    bool is_found = false;
+    g_mutex_lock(&paths->lock);
+    for (size_t i = 0; !is_found && i < paths->made.count; i++) {
+        if (strcmp(paths->made.items[i]->id, id) == 0) {
+            is_found = true;
+            describe(paths->made.items[i], out);
+            free_made(paths->made.items[i]);
+            paths->made.items[i] = paths->made.items[--paths->made.count];
+        }
+    }
+    g_mutex_unlock(&paths->lock);
+    return is_found;
+}
+
+/* ---- models ---- */
+
+void server_paths_tree(struct server_paths *paths, const char *id, GString *out)
+{
+    g_mutex_lock(&paths->lock);
+    const struct made_path *made = find(paths, id);
+    int64_t start_ns = 0, end_ns = 0;
+    g_string_append(out, "{\"headers\":[{\"name\":\"Process\",\"tooltip\":\"\"}],\"entries\":[");
+    if (made) {
+        lull_path_range(made->path, &start_ns, &end_ns);
+    }
+    for (size_t i = 0; made && i < made->entries.count; i++) {
+        const struct path_entry *entry = &made->entries.items[i];
+        g_string_append_printf(out, "%s{\"id\":%zu,\"parentId\":%d,\"labels\":[", i ? "," : "",
+                               i + 1, entry->parent < 0 ? -1 : entry->parent + 1);
+        lull_json_append(out, entry->name, strlen(entry->name));
+        g_string_append_printf(
+            out, "],\"start\":%" PRId64 ",\"end\":%" PRId64 ",\"hasData\":%s,\"metadata\":{",
+            start_ns, end_ns, entry->task == LULL_NONE ? "false" : "true");
+        if (entry->task != LULL_NONE) {
+            g_string_append_printf(out, "\"TID\":[%d],\"PID\":[%d]", entry->tid, entry->pid);
+        }
+        g_string_append(out, "}}");
+    }
+    g_string_append(out, "]}");
+    g_mutex_unlock(&paths->lock);
+}
+
+static void append_segment(const struct lull_segment *segment, GString *out)
+{
+    g_string_append_printf(out,
+                           "%s{\"start\":%" PRId64 ",\"end\":%" PRId64
+                           ",\"style\":{\"parentKey\":\"%s\",\"values\":{}}",
+                           out->str[out->len - 1] == '[' ? "" : ",", segment->start_ns,
+                           segment->end_ns, style_of(segment));
+    if (segment->detail) {
+        g_string_append(out, ",\"label\":");
+        lull_json_append(out, segment->detail, strlen(segment->detail));
+    }
+    g_string_append_c(out, '}');
+}
+
+/* The segments of a task; between them a state without style, as states must touch. */
+static void append_row(const struct made_path *made, const struct path_entry *entry,
+                       const struct server_range *range, GString *out)
+{
+    int64_t last_ns = INT64_MIN;
+    for (uint32_t i = 0; i < lull_path_segment_count(made->path); i++) {
+        const struct lull_segment *segment = lull_path_segment(made->path, i);
+        if (segment->host != entry->host || segment->task != entry->task ||
+            segment->end_ns <= range->start_ns || segment->start_ns >= range->end_ns) {
+            continue;
+        }
+        if (last_ns != INT64_MIN && last_ns < segment->start_ns) {
+            g_string_append_printf(out, ",{\"start\":%" PRId64 ",\"end\":%" PRId64 "}", last_ns,
+                                   segment->start_ns);
+        }
+        append_segment(segment, out);
+        last_ns = segment->end_ns;
+    }
+}
+
+void server_paths_states(struct server_paths *paths, const char *id,
+                         const struct server_range *range, const int64_t *items, uint32_t n_items,
+                         GString *out)
+{
+    g_mutex_lock(&paths->lock);
+    const struct made_path *made = find(paths, id);
+    g_string_append(out, "{\"rows\":[");
+    for (uint32_t i = 0; made && i < n_items; i++) {
+        if (items[i] >= 1 && (uint64_t)items[i] <= made->entries.count) {
+            g_string_append_printf(out, "%s{\"entryId\":%" PRId64 ",\"states\":[",
+                                   out->str[out->len - 1] == '[' ? "" : ",", items[i]);
+            append_row(made, &made->entries.items[items[i] - 1], range, out);
+            g_string_append(out, "]}");
+        }
+    }
+    g_string_append(out, "]}");
+    g_mutex_unlock(&paths->lock);
+}
+
+void server_paths_arrows(struct server_paths *paths, const char *id,
+                         const struct server_range *range, GString *out)
+{
+    g_mutex_lock(&paths->lock);
+    struct made_path *made = find(paths, id);
+    g_string_append_c(out, '[');
+    for (uint32_t i = 1; made && i < lull_path_segment_count(made->path); i++) {
+        const struct lull_segment *from = lull_path_segment(made->path, i - 1);
+        const struct lull_segment *to = lull_path_segment(made->path, i);
+        if ((from->host != to->host || from->task != to->task) && to->start_ns >= range->start_ns &&
+            to->start_ns <= range->end_ns) {
+            g_string_append_printf(
+                out,
+                "%s{\"sourceId\":%d,\"targetId\":%d,\"start\":%" PRId64 ",\"end\":%" PRId64
+                ",\"style\":{\"parentKey\":\"%s\",\"values\":{}}}",
+                out->str[out->len - 1] == '[' ? "" : ",",
+                entry_of(made, paths, from, from->task) + 1,
+                entry_of(made, paths, to, to->task) + 1, to->start_ns, to->start_ns, style_of(to));
+        }
+    }
+    g_string_append_c(out, ']');
+    g_mutex_unlock(&paths->lock);
+}
+
+void server_paths_styles(GString *out)
+{
+    g_string_append(out, "{\"styles\":{");
+    for (uint32_t i = 0; i < G_N_ELEMENTS(styles); i++) {
+        g_string_append_printf(out,
+                               "%s\"%s\":{\"values\":{\"style-name\":\"%s\",\"background-color\":"
+                               "\"%s\",\"color\":\"%s\",\"opacity\":1,\"height\":1}}",
+                               i ? "," : "", styles[i].name, styles[i].name, styles[i].color,
+                               styles[i].color);
+    }
+    g_string_append(out, "}}");
+}

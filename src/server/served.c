@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* The trees: hosts › processes › threads, and hosts › CPUs › interrupts. Names of things that
+ * clients keep are made of paths, so they survive a restart. */
+#include "server/served.h"
+
+#include <stdlib.h>
+
+#include <lull/path.h>
+
+#include "base/map.h"
+#include "server/paths.h"
+
+static int32_t add(struct served_tree *tree, struct served_entry entry)
+{
+    lull_vec_push(&tree->entries, entry);
+    if (entry.row != LULL_NONE) {
+        tree->by_row[entry.row] = (uint32_t)tree->entries.count;
+    }
+    return (int32_t)tree->entries.count - 1;
+}
+
+static struct served_entry entry_of(const struct lull_store *store, uint32_t row, int32_t parent)
+{
+    const struct lull_store_row about = lull_store_row(store, row);
+    return (struct served_entry){.parent = parent,
+                                 .row = row,
+                                 .host = about.host,
+                                 .name = g_strdup(about.name),
+                                 .tid = about.tid,
+                                 .pid = about.pid,
+                                 .ppid = about.ppid,
+                                 .cpu = about.cpu};
+}
+
+static void add_hosts(struct served_tree *tree, const struct lull_store *store)
+{
+    tree->by_row = g_new0(uint32_t, MAX(lull_store_row_count(store), 1));
+    for (uint32_t host = 0; host < lull_store_host_count(store); host++) {
+        add(tree, (struct served_entry){.parent = -1,
+                                        .row = LULL_NONE,
+                                        .host = host,
+                                        .name = g_strdup(lull_store_host(store, host).name),
+                                        .tid = -1,
+                                        .pid = -1,
+                                        .ppid = -1,
+                                        .cpu = -1});
+    }
+}
+
+static bool is_leader(const struct lull_store_row *row)
+{
+    return row->kind == LULL_STORE_TASK && (row->pid < 0 || row->pid == row->tid);
+}
+
+/* Processes first, so that each thread finds the one it belongs to: the last of its number. */
+static void add_tasks(struct served_tree *tree, const struct lull_store *store)
+{
+    struct lull_map processes = {0};
+    const uint32_t n_rows = lull_store_row_count(store);
+    add_hosts(tree, store);
+    for (uint32_t row = 0; row < n_rows; row++) {
+        const struct lull_store_row about = lull_store_row(store, row);
+        if (is_leader(&about)) {
+            const int32_t at = add(tree, entry_of(store, row, (int32_t)about.host));
+            lull_map_insert(&processes, (uint64_t)about.host << 32 | (uint32_t)about.tid,
+                            (uint32_t)at);
+        }
+    }
+    for (uint32_t row = 0; row < n_rows; row++) {
+        const struct lull_store_row about = lull_store_row(store, row);
+        if (about.kind == LULL_STORE_TASK && !is_leader(&about)) {
+            const uint32_t process =
+                lull_map_find(&processes, (uint64_t)about.host << 32 | (uint32_t)about.pid);
+            add(tree, entry_of(store, row,
+                               process == LULL_MAP_NONE ? (int32_t)about.host : (int32_t)process));
+        }
+    }
+    lull_map_free(&processes);
+}
+
+/* What a kind of rows is called, in the order in which the lines of a CPU stand. */
+static const struct {
+    enum lull_store_kind kind;
+    const char *suffix;
+} lines[] = {{LULL_STORE_CPU, " States"},
+             {LULL_STORE_IRQ, ""},
+             {LULL_STORE_SOFTIRQ, ""},
+             {LULL_STORE_CPU_THREAD, " Threads"},
+             {LULL_STORE_FREQUENCY, " Frequency"}};
+
+struct line {
+    uint32_t host, order, row;
+    int32_t cpu;
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    if (x->host != y->host || x->cpu != y->cpu) {
+        return x->host != y->host ? (x->host > y->host) - (x->host < y->host)
+                                  : (x->cpu > y->cpu) - (x->cpu < y->cpu);
+    }
+    if (x->order != y->order) {
+        return x->order < y->order ? -1 : 1;
+    }
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static void add_resources(struct served_tree *tree, const struct lull_store *store)
+{
+    LULL_VEC(struct line) found = {0};
+    add_hosts(tree, store);
+    for (uint32_t row = 0; row < lull_store_row_count(store); row++) {
+        const struct lull_store_row about = lull_store_row(store, row);
+        for (uint32_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+            if (about.kind == lines[i].kind) {
+                lull_vec_push(&found, (struct line){about.host, i, row, about.cpu});
+            }
+        }
+    }
+    if (found.count) {
+        qsort(found.items, found.count, sizeof *found.items, compare_lines);
+    }
+    int32_t states = -1; /* the line that interrupts stand below */
+    for (size_t i = 0; i < found.count; i++) {
+        const struct line *line = &found.items[i];
+        const char *suffix = lines[line->order].suffix;
+        struct served_entry entry =
+            entry_of(store, line->row, *suffix ? (int32_t)line->host : states);
+        char *name = g_strconcat(entry.name, suffix, NULL);
+        g_free(entry.name);
+        entry.name = name;
+        const int32_t at = add(tree, entry);
+        states = line->order == 0 ? at : states;
+    }
+    lull_vec_free(&found);
+}
+
+/* As a UUID of version 8 has it: 122 bits of a hash. */
+static void make_uuid(const char *text, char uuid[SERVED_UUID])
+{
+    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+    g_snprintf(uuid, SERVED_UUID, "%.8s-%.4s-8%.3s-9%.3s-%.12s", sum, sum + 8, sum + 12, sum + 15,
+               sum + 18);
+}
+
+struct served *served_new(struct lull_store *store, const char *const *paths, uint32_t count,
+                          bool is_joined)
+{
+    struct served *served = g_new0(struct served, 1);
+    g_autoptr(GString) all = g_string_new("experiment");
+    served->store = store;
+    served->traces = g_new0(struct served_trace, MAX(count, 1));
+    served->n_traces = count;
+    served->paths = server_paths_new(paths, count, is_joined);
+    for (uint32_t i = 0; i < count; i++) {
+        char *real = realpath(paths[i], NULL);
+        served->traces[i].path = g_strdup(real ? real : paths[i]);
+        served->traces[i].name = g_path_get_basename(served->traces[i].path);
+        make_uuid(served->traces[i].path, served->traces[i].uuid);
+        g_string_append_c(all, '\n');
+        g_string_append(all, served->traces[i].path);
+        free(real);
+    }
+    served->name = g_strdup(count ? served->traces[0].name : "");
+    make_uuid(all->str, served->uuid);
+    lull_store_range(store, &served->start_ns, &served->end_ns);
+    add_tasks(&served->tasks, store);
+    add_resources(&served->resources, store);
+    return served;
+}
+
+static void free_tree(struct served_tree *tree)
+{
+    for (size_t i = 0; i < tree->entries.count; i++) {
+        g_free(tree->entries.items[i].name);
+    }
+    lull_vec_free(&tree->entries);
+    g_free(tree->by_row);
+}
+
+void served_free(struct served *served)
+{
+    if (!served) {
+        return;
+    }
+    for (uint32_t i = 0; i < served->n_traces; i++) {
+        g_free(served->traces[i].path);
+        g_free(served->traces[i].name);
+    }
+    free_tree(&served->tasks);
+    free_tree(&served->resources);
+    server_paths_free(served->paths);
+    lull_store_free(served->store);
+    g_free(served->traces);
+    g_free(served->name);
+    g_free(served);
+}

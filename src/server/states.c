@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* States and arrows for a picture of so many columns: what is as wide as a column has its exact
+ * times; what is narrower becomes columns of the state that most of the time was spent in. */
+#include "server/states.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <lull/path.h>
+
+#include "base/json.h"
+
+enum {
+    STATES_PER_ROW = 600,
+    STATES_MOST = 40000,
+    ARROWS_MOST = 5000,
+    STEPS_MOST = 400000, /* intervals looked at for arrows */
+    COLUMNS_MOST = 1 << 17
+};
+
+/* Trace Compass's names, and ours for causes of waits. */
+static const struct {
+    const char *name, *parent, *color;
+    double opacity, height;
+} styles[LULL_STORE_STATES] = {
+    [LULL_STORE_USER] = {"Usermode", NULL, "#00c800", 1, 1},
+    [LULL_STORE_SYSCALL] = {"System call", NULL, "#0000c8", 1, 1},
+    [LULL_STORE_INTERRUPT] = {"Interrupt", NULL, "#c80064", 1, .75},
+    [LULL_STORE_SOFTIRQ_RUN] = {"Soft Irq", NULL, "#c89664", 1, 1},
+    [LULL_STORE_WAIT_CPU] = {"Wait for CPU", NULL, "#c86400", 1, .5},
+    [LULL_STORE_WAIT_TASK] = {"Wait task", "Wait blocked", "#dc143c", 1, .5},
+    [LULL_STORE_WAIT_DISK] = {"Wait disk", "Wait blocked", "#6600cc", 1, .5},
+    [LULL_STORE_WAIT_NETWORK] = {"Wait network", "Wait blocked", "#ff9bff", 1, .5},
+    [LULL_STORE_WAIT_TIMER] = {"Wait timer", "Wait blocked", "#336699", 1, .5},
+    [LULL_STORE_WAIT_INPUT] = {"Wait user input", "Wait blocked", "#5a0101", 1, .5},
+    [LULL_STORE_WAIT_IRQ] = {"Wait irq", "Wait blocked", "#6666cc", 1, .5},
+    [LULL_STORE_WAIT_UNKNOWN] = {"Wait blocked", NULL, "#c8c800", 1, .5},
+    [LULL_STORE_IDLE] = {"Idle", NULL, "#c8c8c8", 1, .66},
+    [LULL_STORE_LOST] = {"Lost events", NULL, "#ff0032", .3, 1},
+};
+
+const char *server_style_of(enum lull_store_state state)
+{
+    return styles[state].name;
+}
+
+static void add_style(GString *out, const char *name, const char *parent, const char *color,
+                      double opacity, double height)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    g_string_append_printf(out, "%s\"%s\":{", out->str[out->len - 1] == '{' ? "" : ",", name);
+    if (parent) {
+        g_string_append_printf(out, "\"parentKey\":\"%s\",", parent);
+    }
+    g_string_append_printf(out,
+                           "\"values\":{\"style-name\":\"%s\",\"background-color\":\"%s\","
+                           "\"color\":\"%s\",\"opacity\":",
+                           name, color, color);
+    g_string_append(out, g_ascii_formatd(number, sizeof number, "%.9g", opacity));
+    g_string_append(out, ",\"height\":");
+    g_string_append(out, g_ascii_formatd(number, sizeof number, "%.9g", height));
+    g_string_append(out, "}}");
+}
+
+void server_styles(GString *out)
+{
+    g_string_append(out, "{\"styles\":{");
+    for (unsigned i = 0; i < LULL_STORE_STATES; i++) {
+        if (styles[i].name) {
+            add_style(out, styles[i].name, styles[i].parent, styles[i].color, styles[i].opacity,
+                      styles[i].height);
+        }
+    }
+    add_style(out, "CPU transition", NULL, "#646464", 1, .1);
+    g_string_append(out, "}}");
+}
+
+/* ---- states ---- */
+
+static void append_text(GString *out, const char *key, const char *text)
+{
+    g_string_append_printf(out, ",\"%s\":", key);
+    lull_json_append(out, text, strlen(text));
+}
+
+static const char *label_of(const struct served *served, enum lull_store_kind kind,
+                            const struct lull_store_interval *interval)
+{
+    if (kind == LULL_STORE_CPU_THREAD && interval->evidence != LULL_NONE &&
+        interval->evidence < lull_store_row_count(served->store)) {
+        return lull_store_row(served->store, interval->evidence).name;
+    }
+    return lull_store_text(served->store, interval->label);
+}
+
+static void append_state(GString *out, int64_t start_ns, int64_t end_ns,
+                         enum lull_store_state state, const char *label)
+{
+    g_string_append_printf(out, "%s{\"start\":%" PRId64 ",\"end\":%" PRId64,
+                           out->str[out->len - 1] == '[' ? "" : ",", start_ns, end_ns);
+    if (label) {
+        append_text(out, "label", label);
+    }
+    if (styles[state].name) {
+        g_string_append_printf(out, ",\"style\":{\"parentKey\":\"%s\",\"values\":{}}",
+                               styles[state].name);
+    }
+    g_string_append_c(out, '}');
+}
+
+static unsigned dominant(const uint8_t *shares)
+{
+    unsigned most = 0;
+    for (unsigned s = 1; s < LULL_STORE_STATES; s++) {
+        most = shares[s] > shares[most] ? s : most;
+    }
+    return most;
+}
+
+struct picture {
+    const struct served *served;
+    uint32_t row;
+    enum lull_store_kind kind;
+    int64_t start_ns, end_ns, first;
+    unsigned shift;
+    uint32_t count;
+    uint32_t most; /* states */
+    uint8_t *shares;
+};
+
+/* Where the run of columns with the same state ends. */
+static int64_t end_of_run(const struct picture *picture, uint32_t column, unsigned state)
+{
+    do {
+        column++;
+    } while (column < picture->count &&
+             dominant(picture->shares + (size_t)column * LULL_STORE_STATES) == state &&
+             picture->shares[(size_t)column * LULL_STORE_STATES + state] < 255);
+    return (picture->first + column) * (INT64_C(1) << picture->shift);
+}
+
+/* States of a row, touching each other. False if there are too many. */
+static bool draw(const struct picture *picture, GString *out, GError **error)
+{
+    uint32_t n = 0;
+    for (int64_t now_ns = picture->start_ns; now_ns < picture->end_ns; n++) {
+        const uint32_t column = (uint32_t)((now_ns >> picture->shift) - picture->first);
+        const uint8_t *shares = picture->shares + (size_t)column * LULL_STORE_STATES;
+        const unsigned state = dominant(shares);
+        struct lull_store_cursor cursor;
+        const struct lull_store_interval *at = NULL;
+        if (n == picture->most) {
+            return false;
+        }
+        if (shares[state] == 255 || picture->shift == 0) {
+            if (!lull_store_seek(picture->served->store, picture->row, now_ns, &cursor, error)) {
+                return false;
+            }
+            at = lull_store_next(&cursor, error);
+        }
+        if (at && at->end_ns > now_ns &&
+            at->end_ns - at->start_ns >= INT64_C(1) << picture->shift) {
+            append_state(out, now_ns, at->end_ns, at->state,
+                         label_of(picture->served, picture->kind, at));
+            now_ns = at->end_ns;
+        } else {
+            const int64_t end_ns = end_of_run(picture, column, state);
+            append_state(out, now_ns, end_ns, (enum lull_store_state)state, NULL);
+            now_ns = end_ns;
+        }
+    }
+    return true;
+}
+
+/* Columns twice as wide until the states are few enough. */
+static bool draw_row(struct picture *picture, unsigned shift, GString *out, GError **error)
+{
+    const size_t length = out->len;
+    for (;; shift++) {
+        GError *failure = NULL;
+        picture->shift = shift;
+        picture->first = picture->start_ns >> shift;
+        const uint64_t count =
+            (uint64_t)((picture->end_ns - 1) >> shift) - (uint64_t)picture->first + 1;
+        if (count > COLUMNS_MOST) {
+            continue;
+        }
+        picture->count = (uint32_t)count;
+        picture->shares = g_malloc(count * LULL_STORE_STATES);
+        g_string_truncate(out, length);
+        const bool is_done =
+            lull_store_columns(picture->served->store, picture->row, picture->first, shift,
+                               picture->count, picture->shares, &failure) &&
+            draw(picture, out, &failure);
+        g_free(picture->shares);
+        if (failure) {
+            g_propagate_error(error, failure);
+            return false;
+        }
+        if (is_done || shift > 60) {
+            return true;
+        }
+    }
+}
+
+/* The widest columns that the picture does not notice. */
+static unsigned shift_of(const struct server_range *range)
+{
+    const uint64_t width = (uint64_t)(range->end_ns - range->start_ns) / MAX(range->n, 2);
+    unsigned shift = 0;
+    while (shift < 61 && width >> (shift + 1)) {
+        shift++;
+    }
+    return shift;
+}
+
+bool server_states(const struct served *served, const struct served_tree *tree,
+                   const struct server_range *range, const int64_t *items, uint32_t n_items,
+                   GString *out, GError **error)
+{
+    const unsigned shift = shift_of(range);
+    const uint32_t most = CLAMP(STATES_MOST / MAX(n_items, 1), 1, STATES_PER_ROW);
+    g_string_append(out, "{\"rows\":[");
+    for (uint32_t i = 0; i < n_items; i++) {
+        if (items[i] < 1 || (uint64_t)items[i] > tree->entries.count) {
+            continue;
+        }
+        const struct served_entry *entry = &tree->entries.items[items[i] - 1];
+        g_string_append_printf(out, "%s{\"entryId\":%" PRId64 ",\"states\":[",
+                               out->str[out->len - 1] == '[' ? "" : ",", items[i]);
+        struct picture picture = {.served = served,
+                                  .row = entry->row,
+                                  .most = most,
+                                  .start_ns = MAX(range->start_ns, served->start_ns),
+                                  .end_ns = MIN(range->end_ns, served->end_ns)};
+        if (entry->row != LULL_NONE && picture.start_ns < picture.end_ns) {
+            picture.kind = lull_store_row(served->store, entry->row).kind;
+            if (!draw_row(&picture, shift, out, error)) {
+                return false;
+            }
+        }
+        g_string_append(out, "]}");
+    }
+    g_string_append(out, "]}");
+    return true;
+}
+
+/* ---- arrows ---- */
+
+struct last_arrow {
+    uint32_t source, target;
+    int64_t column;
+};
+
+static void append_arrow(GString *out, uint32_t source, uint32_t target, int64_t start_ns,
+                         int64_t end_ns)
+{
+    g_string_append_printf(
+        out,
+        "%s{\"sourceId\":%u,\"targetId\":%u,\"start\":%" PRId64 ",\"end\":%" PRId64
+        ",\"style\":{\"parentKey\":\"CPU transition\",\"values\":{}}}",
+        out->str[out->len - 1] == '[' ? "" : ",", source, target, start_ns, end_ns);
+}
+
+static bool add_arrows(const struct served *served, uint32_t row, const struct server_range *range,
+                       uint32_t *n_arrows, uint32_t *n_steps, GString *out, GError **error)
+{
+    const unsigned shift = shift_of(range);
+    struct lull_store_cursor cursor;
+    struct last_arrow last = {0};
+    const struct lull_store_interval *at;
+    uint32_t source = 0;
+    int64_t left_ns = 0;
+    GError *failure = NULL;
+    if (!lull_store_seek(served->store, row, range->start_ns, &cursor, error)) {
+        return false;
+    }
+    while (*n_arrows < ARROWS_MOST && ++*n_steps < STEPS_MOST &&
+           (at = lull_store_next(&cursor, &failure)) && at->start_ns < range->end_ns) {
+        if (at->state == LULL_STORE_IDLE) {
+            continue;
+        }
+        const bool is_task =
+            at->state == LULL_STORE_USER && at->evidence < lull_store_row_count(served->store);
+        const uint32_t target = is_task ? served->tasks.by_row[at->evidence] : 0;
+        const struct last_arrow arrow = {source, target, at->start_ns >> shift};
+        if (source && target && source != target &&
+            (arrow.source != last.source || arrow.target != last.target ||
+             arrow.column != last.column)) {
+            append_arrow(out, source, target, left_ns, at->start_ns);
+            last = arrow;
+            ++*n_arrows;
+        }
+        source = target;
+        left_ns = at->end_ns;
+    }
+    if (failure) {
+        g_propagate_error(error, failure);
+    }
+    return !failure;
+}
+
+bool server_arrows(const struct served *served, const struct server_range *range, GString *out,
+                   GError **error)
+{
+    uint32_t n_arrows = 0, n_steps = 0;
+    g_string_append_c(out, '[');
+    for (uint32_t row = 0; row < lull_store_row_count(served->store); row++) {
+        if (lull_store_row(served->store, row).kind == LULL_STORE_CPU_THREAD &&
+            !add_arrows(served, row, range, &n_arrows, &n_steps, out, error)) {
+            return false;
+        }
+    }
+    g_string_append_c(out, ']');
+    return true;
+}
+
+/* ---- tooltips ---- */
+
+static const char *evidence_key(enum lull_store_state state)
+{
+    return state == LULL_STORE_WAIT_TASK   ? "Woken by"
+           : state == LULL_STORE_WAIT_DISK ? "Disk"
+                                           : "Woken in";
+}
+
+static void append_evidence(const struct served *served, const struct lull_store_interval *at,
+                            GString *out)
+{
+    const bool is_row = at->evidence < lull_store_row_count(served->store);
+    if (at->state >= LULL_STORE_USER && at->state <= LULL_STORE_WAIT_CPU) {
+        g_string_append_printf(out, ",\"CPU\":\"%" PRIu32 "\"", at->evidence);
+    } else if (at->state == LULL_STORE_WAIT_TASK && is_row) {
+        const struct lull_store_row waker = lull_store_row(served->store, at->evidence);
+        g_autofree char *text = g_strdup_printf("%s (%d)", waker.name, waker.tid);
+        append_text(out, evidence_key(at->state), text);
+    } else if (lull_store_text(served->store, at->evidence)) {
+        append_text(out, evidence_key(at->state), lull_store_text(served->store, at->evidence));
+    }
+}
+
+bool server_tooltip(const struct served *served, const struct served_tree *tree, int64_t item,
+                    int64_t time_ns, GString *out, GError **error)
+{
+    const struct lull_store_interval *at = NULL;
+    struct lull_store_cursor cursor;
+    g_string_append(out, "{\"State\":");
+    if (item >= 1 && (uint64_t)item <= tree->entries.count &&
+        tree->entries.items[item - 1].row != LULL_NONE) {
+        const uint32_t row = tree->entries.items[item - 1].row;
+        if (!lull_store_seek(served->store, row, time_ns, &cursor, error)) {
+            return false;
+        }
+        at = lull_store_next(&cursor, error);
+        if (at) {
+            const char *name = styles[at->state].name;
+            lull_json_append(out, name ? name : "Unknown", strlen(name ? name : "Unknown"));
+            if (lull_store_text(served->store, at->label)) {
+                append_text(out, "System call", lull_store_text(served->store, at->label));
+            }
+            if (lull_store_row(served->store, row).kind == LULL_STORE_TASK) {
+                append_evidence(served, at, out);
+            } else if (at->evidence < lull_store_row_count(served->store)) {
+                append_text(out, "Process", lull_store_row(served->store, at->evidence).name);
+            }
+        }
+    }
+    g_string_append(out, at ? "}" : "\"Unknown\"}");
+    return true;
+}

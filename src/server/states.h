@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What views of the Trace Server Protocol ask of rows: trees, states, arrows, tooltips, use of CPUs. All
+ * of them write JSON. */
+#ifndef LULL_SERVER_STATES_H
+#define LULL_SERVER_STATES_H
+
+#include "server/served.h"
+
+struct server_range {
+    int64_t start_ns, end_ns;
+    uint32_t n; /* times in it, at least 2; 0: not said */
+};
+
+/* {"headers":…,"entries":[…]} of tasks or resources, and of the users of CPUs in a range. */
+void server_tree(const struct served *served, const struct served_tree *tree, bool is_tasks,
+                 GString *out);
+bool server_users(const struct served *served, const struct server_range *range, GString *out,
+                  GError **error);
+/* {"rows":[…]} of the entries with these numbers. */
+bool server_states(const struct served *served, const struct served_tree *tree,
+                   const struct server_range *range, const int64_t *items, uint32_t n_items,
+                   GString *out, GError **error);
+/* […] from each task that leaves a CPU to the next one there. */
+bool server_arrows(const struct served *served, const struct server_range *range, GString *out,
+                   GError **error);
+/* {"key":"text",…} of one entry at a time. */
+bool server_tooltip(const struct served *served, const struct served_tree *tree, int64_t item,
+                    int64_t time_ns, GString *out, GError **error);
+/* {"title":…,"series":[…]}: share of a CPU that tasks used before each time; item 0 is all. */
+bool server_usage(const struct served *served, const struct server_range *range,
+                  const int64_t *items, uint32_t n_items, GString *out, GError **error);
+/* Time on CPUs of a row. */
+bool server_cpu_time(const struct served *served, uint32_t row, int64_t start_ns, int64_t end_ns,
+                     int64_t *ns, GError **error);
+/* {"styles":{…}} */
+void server_styles(GString *out);
+/* "Wait disk"; NULL for what is not drawn. */
+const char *server_style_of(enum lull_store_state state);
+
+#endif

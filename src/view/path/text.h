@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the text view of a path share: the summary (summary.c), all else (text.c). */
+#ifndef LULL_VIEW_PATH_TEXT_H
+#define LULL_VIEW_PATH_TEXT_H
+
+#include "view/out.h"
+#include "view/view.h"
+
+struct text_view {
+    struct lull_out out;
+    const struct lull_path *path;
+    const struct lull_view_style *style;
+    bool shows_hosts; /* the path touches several */
+};
+
+/* By state, by program or task, by host. */
+bool lull_text_print_summary(struct text_view *view, GError **error);
+/* Which program in which state for which reason. */
+bool lull_text_print_causes(struct text_view *view, GError **error);
+
+#endif

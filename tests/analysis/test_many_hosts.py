@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Many machines at once: each one's figures are those that it has alone, in every order of the hosts, and what a machine more costs in
+# memory is small. LULL is the program, LULL_SOURCE the project's directory.
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+from tap import Tap
+from lib import many_hosts
+
+lull = os.environ["LULL"]
+source = os.environ["LULL_SOURCE"]
+tap = Tap()
+FEW, MANY = 9, 60
+KIB_FOR_A_HOST = 150
+
+
+def run(*arguments):
+    """What Lull prints, and the most memory it had, in KiB."""
+    child = subprocess.Popen([lull, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    out = child.stdout.read()
+    err = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise RuntimeError(f"{arguments}: {child.returncode}\n{err}")
+    return out, usage.ru_maxrss
+
+
+def absolute(value):
+    """Without shares, and what was not recorded: both depend on the time that all machines cover together."""
+    if isinstance(value, dict):
+        return {key: absolute(part) for key, part in value.items() if not isinstance(part, float) and key != "unknown_ns"}
+    return value
+
+
+def rows_by_host(verb, path, *options):
+    """By host: its rows of all tables."""
+    found = {}
+    for window in json.loads(run(verb, "--json", "--limit", "0", *options, path)[0])["windows"]:
+        for name, rows in window["tables"].items():
+            for row in rows:
+                host = row.pop("host", "")
+                if name == "open":  # calls that have not returned last until the end of all
+                    row.pop("duration_ns")
+                found.setdefault(host, []).append(json.dumps((name, absolute(row)), sort_keys=True))
+    return {host: sorted(rows) for host, rows in found.items()}
+
+
+def without_number(text):
+    return re.sub(r'("(?:client|httpd|db))-\d+"', r'\1"', text)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    with tarfile.open(os.path.join(source, "examples", "data", "django.tar.xz")) as archive:
+        archive.extractall(folder, filter="data")
+    traces = os.path.join(folder, "django")
+    many = os.path.join(folder, "many")
+    names = many_hosts.make(traces, MANY, many)
+    few = os.path.join(folder, "few")
+    many_hosts.make(traces, FEW, few)
+
+    for verb in "cputop", "syscallstats", "irqstats":
+        alone = {}
+        for name in "client", "db", "httpd":
+            at = next(i for i, host in enumerate(names) if host.startswith(name))
+            rows = rows_by_host(verb, os.path.join(many, f"host-{at:04}"))
+            alone[name] = sorted(without_number(row) for host in rows for row in rows[host])
+        together = rows_by_host(verb, many, "--no-sync")
+        tap.ok(set(together) == set(names), f"{verb}: {MANY} machines", sorted(map(str, together)))
+        wrong = [name for name, rows in together.items()
+                 if sorted(map(without_number, rows)) != alone[name.split("-")[0]] or not rows]
+        tap.ok(not wrong, f"{verb}: each has the figures that it has alone", wrong)
+        # In order of time all hosts are read at once: the figures are the same.
+        merged = rows_by_host(verb, few, "--filter", "true")
+        apart = rows_by_host(verb, few)
+        tap.ok(merged == apart, f"{verb}: host after host or all at once", [row for name in merged for row in merged[name]
+                                                                           if row not in apart.get(name, [])][:3])
+
+    used = [run("cputop", path)[1] for path in (few, many)]
+    each = (used[1] - used[0]) / (MANY - FEW)
+    if os.environ.get("LULL_SANITIZED"):
+        tap.skip("memory for a machine more", "sanitizers take more")
+    else:
+        tap.ok(each < KIB_FOR_A_HOST, f"a machine more costs less than {KIB_FOR_A_HOST} KiB", f"{used} KiB: {each:.0f}")
+sys.exit(tap.done())

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* What TCP waited for, against packets that were made to show it: a client and a server whose
+ * packets are lost, whose acknowledgements come late, whose windows close. What nothing happened to
+ * must stay plain. */
+#include "clock/tcp_waits.h"
+
+#include <glib.h>
+
+#include "kernel/states.h"
+
+enum { CLIENT, SERVER };
+enum { SYN = 2, PSH = 8, ACK = 16, FULL = 1000 };
+
+#define MS INT64_C(1000000)
+
+struct wire {
+    struct lull_flows *flows;
+    struct lull_tcp_waits *waits;
+    uint32_t number; /* of the next packet */
+};
+
+static struct wire start(void)
+{
+    struct wire wire = {.flows = lull_flows_new()};
+
+    wire.waits = lull_tcp_waits_new(wire.flows);
+    return wire;
+}
+
+static void end(struct wire *wire)
+{
+    lull_tcp_waits_free(wire->waits);
+    lull_flows_free(wire->flows);
+}
+
+struct shape {
+    uint32_t seq, bytes;
+    uint16_t flags; /* 0: ACK */
+    bool is_closed;
+    uint8_t context; /* enum lull_cause of the interrupt it was seen in; 0: of a task */
+};
+
+/* Seen on `host`; what the client sends goes from port 40000 to 80. Returns its number. */
+static uint32_t see(struct wire *wire, uint32_t host, bool from_client, bool is_send, int64_t t,
+                    struct shape shape, uint32_t sent)
+{
+    struct lull_net_packet packet = {
+        .time_ns = t,
+        .host = host,
+        .task = LULL_NONE,
+        .is_send = is_send,
+        .ip_version = 4,
+        .protocol = 6,
+        .source = {10, 0, 0, from_client ? 1 : 2},
+        .destination = {10, 0, 0, from_client ? 2 : 1},
+        .source_port = from_client ? 40000 : 80,
+        .destination_port = from_client ? 80 : 40000,
+        .seq = shape.seq,
+        .payload = shape.bytes,
+        .tcp_flags = shape.flags ? shape.flags : ACK,
+        .has_window = true,
+        .window = shape.is_closed ? 0 : FULL,
+    };
+    struct lull_packet_fact fact = {.packet = &packet,
+                                    .number = wire->number++,
+                                    .in_interrupt = shape.context != LULL_CAUSE_NONE,
+                                    .context_cause = shape.context};
+
+    packet.flow = lull_flows_number(wire->flows, &packet);
+    lull_tcp_waits_feed(wire->waits, &fact, sent, from_client ? CLIENT : SERVER);
+    return fact.number;
+}
+
+static uint32_t sends(struct wire *wire, uint32_t host, int64_t t, struct shape shape)
+{
+    return see(wire, host, host == CLIENT, true, t, shape, LULL_NONE);
+}
+
+/* On the other host, if it was sent as `sent`; LULL_NONE: its sender was not traced. */
+static uint32_t comes(struct wire *wire, uint32_t host, int64_t t, struct shape shape,
+                      uint32_t sent)
+{
+    shape.context = LULL_CAUSE_NETWORK;
+    return see(wire, host, host != CLIENT, false, t, shape, sent);
+}
+
+static void plain(struct wire *wire, uint32_t number)
+{
+    g_assert_null(lull_tcp_waits_find(wire->waits, number));
+}
+
+static void noted(struct wire *wire, uint32_t number, enum lull_tcp_wait_kind kind,
+                  int64_t first_ns, int64_t last_ns, uint32_t times)
+{
+    const struct lull_tcp_wait_note *note = lull_tcp_waits_find(wire->waits, number);
+
+    g_assert_nonnull(note);
+    g_assert_cmpint(note->kind, ==, kind);
+    g_assert_cmpint(note->first_ns, ==, first_ns);
+    g_assert_cmpint(note->last_ns, ==, last_ns);
+    g_assert_cmpuint(note->times, ==, times);
+}
+
+/* The handshake, so that both directions are known. */
+static void connect_both(struct wire *wire)
+{
+    uint32_t syn = sends(wire, CLIENT, 1 * MS, (struct shape){.seq = 99, .flags = SYN});
+    uint32_t come = comes(wire, SERVER, 2 * MS, (struct shape){.seq = 99, .flags = SYN}, syn);
+    uint32_t back = sends(wire, SERVER, 2 * MS, (struct shape){.seq = 499, .flags = SYN | ACK});
+    uint32_t done =
+        comes(wire, CLIENT, 3 * MS, (struct shape){.seq = 499, .flags = SYN | ACK}, back);
+
+    plain(wire, syn);
+    plain(wire, come);
+    plain(wire, back);
+    plain(wire, done);
+}
+
+static void test_plain(void)
+{
+    struct wire wire = start();
+    const struct shape request = {.seq = 100, .bytes = 50}, answer = {.seq = 500, .bytes = 70};
+
+    connect_both(&wire);
+    uint32_t asked = sends(&wire, CLIENT, 10 * MS, request);
+    uint32_t heard = comes(&wire, SERVER, 11 * MS, request, asked);
+    uint32_t answered = sends(&wire, SERVER, 900 * MS, answer);
+    uint32_t got = comes(&wire, CLIENT, 901 * MS, answer, answered);
+
+    plain(&wire, asked);
+    plain(&wire, heard);
+    plain(&wire, answered);
+    plain(&wire, got);
+    end(&wire);
+}
+
+/* The second of three packets is lost twice. */
+static void test_lost(void)
+{
+    struct wire wire = start();
+    const struct shape one = {.seq = 100, .bytes = 50}, two = {.seq = 150, .bytes = 50},
+                       three = {.seq = 200, .bytes = 50};
+    struct shape timer = two;
+
+    timer.context = LULL_CAUSE_TIMER;
+    connect_both(&wire);
+    uint32_t first = sends(&wire, CLIENT, 10 * MS, one);
+    uint32_t second = sends(&wire, CLIENT, 11 * MS, two);
+    uint32_t third = sends(&wire, CLIENT, 12 * MS, three);
+    uint32_t first_came = comes(&wire, SERVER, 13 * MS, one, first);
+    uint32_t third_came = comes(&wire, SERVER, 14 * MS, three, third);
+    uint32_t again = sends(&wire, CLIENT, 211 * MS, timer);
+    uint32_t twice = sends(&wire, CLIENT, 611 * MS, timer);
+    uint32_t second_came = comes(&wire, SERVER, 612 * MS, two, second);
+
+    plain(&wire, first_came);
+    plain(&wire, third_came);
+    plain(&wire, second);
+    noted(&wire, again, LULL_TCP_SENT_AGAIN, 11 * MS, 211 * MS, 1);
+    noted(&wire, twice, LULL_TCP_SENT_AGAIN, 11 * MS, 611 * MS, 2);
+    noted(&wire, second_came, LULL_TCP_SENT_AGAIN, 11 * MS, 611 * MS, 2);
+    /* What follows is plain again. */
+    const struct shape four = {.seq = 250, .bytes = 50};
+    uint32_t fourth = sends(&wire, CLIENT, 700 * MS, four);
+    plain(&wire, comes(&wire, SERVER, 701 * MS, four, fourth));
+    end(&wire);
+}
+
+/* The request is lost, and the server is not traced. */
+static void test_lost_request(void)
+{
+    struct wire wire = start();
+    const struct shape request = {.seq = 100, .bytes = 50};
+
+    connect_both(&wire);
+    sends(&wire, CLIENT, 10 * MS, request);
+    sends(&wire, CLIENT, 213 * MS, request);
+    noted(&wire, comes(&wire, CLIENT, 215 * MS, (struct shape){.seq = 500, .bytes = 70}, LULL_NONE),
+          LULL_TCP_SENT_AGAIN, 10 * MS, 213 * MS, 1);
+    plain(&wire,
+          comes(&wire, CLIENT, 216 * MS, (struct shape){.seq = 570, .bytes = 70}, LULL_NONE));
+    end(&wire);
+}
+
+/* One packet on its way through two devices of its host is not sent again. */
+static void test_devices(void)
+{
+    struct wire wire = start();
+    const struct shape request = {.seq = 100, .bytes = 50};
+
+    connect_both(&wire);
+    sends(&wire, CLIENT, 10 * MS, request);
+    plain(&wire, sends(&wire, CLIENT, 10 * MS + 9000, request));
+    end(&wire);
+}
+
+static void test_syn(void)
+{
+    struct wire wire = start();
+    const struct shape syn = {.seq = 99, .flags = SYN}, answer = {.seq = 499, .flags = SYN | ACK};
+
+    uint32_t first = sends(&wire, CLIENT, 1 * MS, syn);
+    uint32_t again = sends(&wire, CLIENT, 1025 * MS, syn);
+    uint32_t twice = sends(&wire, CLIENT, 3041 * MS, syn);
+    uint32_t come = comes(&wire, SERVER, 3042 * MS, syn, first);
+    uint32_t back = sends(&wire, SERVER, 3042 * MS, answer);
+    uint32_t done = comes(&wire, CLIENT, 3043 * MS, answer, back);
+
+    plain(&wire, first);
+    noted(&wire, again, LULL_TCP_SYN_AGAIN, 1 * MS, 1025 * MS, 1);
+    noted(&wire, twice, LULL_TCP_SYN_AGAIN, 1 * MS, 3041 * MS, 2);
+    noted(&wire, come, LULL_TCP_SYN_AGAIN, 1 * MS, 3041 * MS, 2);
+    plain(&wire, back);
+    noted(&wire, done, LULL_TCP_SYN_AGAIN, 1 * MS, 3041 * MS, 2);
+    end(&wire);
+}
+
+static void late_ack(struct wire *wire, bool is_held_back, uint32_t *late)
+{
+    const struct shape half = {.seq = 100, .bytes = 50}, ack = {.seq = 500};
+    struct shape timer = ack, rest = {.seq = 150, .bytes = 50};
+
+    connect_both(wire);
+    timer.context = LULL_CAUSE_TIMER;
+    comes(wire, SERVER, 11 * MS, half, sends(wire, CLIENT, 10 * MS, half));
+    *late = sends(wire, SERVER, 50 * MS, timer);
+    plain(wire, comes(wire, CLIENT, 51 * MS, ack, *late));
+    rest.context = is_held_back ? LULL_CAUSE_NETWORK : LULL_CAUSE_NONE;
+    plain(wire, sends(wire, CLIENT, 51 * MS + 20000, rest));
+}
+
+static void test_delayed_ack(void)
+{
+    uint32_t late;
+    struct wire wire = start();
+
+    late_ack(&wire, true, &late);
+    noted(&wire, late, LULL_TCP_DELAYED_ACK, 11 * MS, 50 * MS, 0);
+    g_assert_true(lull_tcp_waits_find(wire.waits, late)->is_nagle);
+    end(&wire);
+
+    /* A task sent more by itself: nothing was held back. */
+    wire = start();
+    late_ack(&wire, false, &late);
+    noted(&wire, late, LULL_TCP_DELAYED_ACK, 11 * MS, 50 * MS, 0);
+    g_assert_false(lull_tcp_waits_find(wire.waits, late)->is_nagle);
+    end(&wire);
+}
+
+/* An acknowledgement at once, or by a task that reads, is not delayed. */
+static void test_prompt_ack(void)
+{
+    struct wire wire = start();
+    const struct shape half = {.seq = 100, .bytes = 50};
+
+    connect_both(&wire);
+    comes(&wire, SERVER, 11 * MS, half, sends(&wire, CLIENT, 10 * MS, half));
+    plain(&wire, sends(&wire, SERVER, 70 * MS, (struct shape){.seq = 500}));
+    plain(&wire,
+          sends(&wire, SERVER, 170 * MS, (struct shape){.seq = 500, .context = LULL_CAUSE_TIMER}));
+    end(&wire);
+}
+
+static void test_window(void)
+{
+    struct wire wire = start();
+    const struct shape bulk = {.seq = 100, .bytes = 60000}, ack = {.seq = 500};
+    struct shape closed = ack;
+
+    closed.is_closed = true;
+    connect_both(&wire);
+    comes(&wire, SERVER, 11 * MS, bulk, sends(&wire, CLIENT, 10 * MS, bulk));
+    plain(&wire, comes(&wire, CLIENT, 13 * MS, closed, sends(&wire, SERVER, 12 * MS, closed)));
+    plain(&wire, comes(&wire, CLIENT, 113 * MS, closed, sends(&wire, SERVER, 112 * MS, closed)));
+    noted(&wire, comes(&wire, CLIENT, 313 * MS, ack, sends(&wire, SERVER, 312 * MS, ack)),
+          LULL_TCP_ZERO_WINDOW, 13 * MS, 313 * MS, 0);
+    plain(&wire, comes(&wire, CLIENT, 413 * MS, ack, sends(&wire, SERVER, 412 * MS, ack)));
+    end(&wire);
+}
+
+static void test_words(void)
+{
+    const struct lull_tcp_wait_note note = {
+        .first_ns = 0, .last_ns = 203 * MS, .times = 2, .kind = LULL_TCP_SENT_AGAIN};
+    g_autoptr(GString) out = g_string_new(NULL);
+
+    lull_tcp_wait_append(&note, out);
+    g_assert_cmpstr(out->str, ==,
+                    "lost, and sent again 203.0 ms after it was sent first (2 times)");
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/clock/tcp-waits/plain", test_plain);
+    g_test_add_func("/clock/tcp-waits/lost", test_lost);
+    g_test_add_func("/clock/tcp-waits/lost-request", test_lost_request);
+    g_test_add_func("/clock/tcp-waits/devices", test_devices);
+    g_test_add_func("/clock/tcp-waits/syn", test_syn);
+    g_test_add_func("/clock/tcp-waits/delayed-ack", test_delayed_ack);
+    g_test_add_func("/clock/tcp-waits/prompt-ack", test_prompt_ack);
+    g_test_add_func("/clock/tcp-waits/window", test_window);
+    g_test_add_func("/clock/tcp-waits/words", test_words);
+    return g_test_run();
+}

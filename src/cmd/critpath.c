@@ -149,12 +149,6 @@ static bool check_usage(const struct lull_args *args, GError **error)
     if (!lull_instance_query_periods(args, &none, error)) {
         return false;
     }
-    if (lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
-        lull_args_number(args, "slowest") >= 0 || lull_args_number(args, "instance") >= 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "--slowest, --each, --instance and --aggregate need a --period");
-        return false;
-    }
     if (names_given(args) <= 1) {
         return true;
     }
@@ -196,7 +190,10 @@ static bool answer(const struct lull_args *args, struct lull_session *session, G
 
 static int run(const struct lull_args *args, GError **error)
 {
-    if (lull_args_texts(args, "period")) {
+    const bool is_of_many = lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
+                            lull_args_number(args, "slowest") >= 0 ||
+                            lull_args_number(args, "instance") >= 0;
+    if (lull_args_texts(args, "period") || is_of_many) {
         return lull_critpath_period_run(args, error);
     }
     if (!check_usage(args, error)) {
@@ -223,15 +220,17 @@ static const struct lull_option options[] = {
     {.name = "slowest",
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
-     .help = "with --period: the paths of the N slowest instances"},
-    {.name = "each", .kind = LULL_OPTION_FLAG, .help = "with --period: the path of every instance"},
+     .help =
+         "the paths of the N slowest instances of --period or, without it, of the requests that "
+         "'lull requests' lists"},
+    {.name = "each", .kind = LULL_OPTION_FLAG, .help = "the path of every instance, or request"},
     {.name = "instance",
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
-     .help = "with --period: the path of the instance of this number"},
+     .help = "the path of the instance, or request, of this number"},
     {.name = "aggregate",
      .kind = LULL_OPTION_FLAG,
-     .help = "with --period: no more than the sum of the paths"},
+     .help = "no more than the sum of the paths of all instances, or requests"},
     {.name = "unbounded",
      .kind = LULL_OPTION_FLAG,
      .help = "follow the last cause all the way back, beyond the start of each wait: what "
@@ -319,7 +318,8 @@ const struct lull_verb lull_verb_critpath = {
         "that is the same each time. --slowest, --each and --instance show paths in full before "
         "the sum; --svg and --perfetto draw one. --begin and --end choose the instances between "
         "them; --host, --tid and --comm choose the instances of such tasks. Instances without "
-        "an end are listed separately.\n"
+        "an end are listed separately. Without --period, these options are for the requests that "
+        "'lull requests' finds.\n"
         "\n"
         "--filter hides events from the path as if they had not been recorded. Without "
         "sched_switch no task ever waits; without wake-ups no wait has a cause.",

@@ -226,6 +226,12 @@ def test_terminal():
     tap.ok(status == 0 and "\x1b[" in output, "colours on a terminal", output[:300])
     status, output = run_in_terminal("info", "--color=never", chain)
     tap.ok(status == 0 and "\x1b" not in output, "--color=never", output[:300])
+    for columns in (60, 80, 200):
+        _, output = run_in_terminal("waits", "--color=never", "--limit", "3", chain, COLUMNS=str(columns))
+        rows = re.search(r"Longest waits in all\r?\n((?:.+\n)+)", output)[1].splitlines()
+        rows = rows[:4]
+        tap.ok(all(re.search(r"\d\d:\d\d:\d\d\.\d{9}\s*$", row) for row in rows[1:]), f"{columns} columns: times are whole", rows)
+        tap.ok(("█" in rows[1]) == (columns == 200), f"{columns} columns: bars only where there is room", rows)
     tap.ok("\x1b" not in run("info", chain).stdout, "plain when piped")
     tap.ok("\x1b[" in run("info", "--color", "always", chain).stdout, "--color always")
 

@@ -4,6 +4,7 @@
 # found is not. What is true of the sample is in its README: t-asker has the thread t-worker, t-writer is another process.
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -74,6 +75,19 @@ def filters_that_name_nothing():
                    done.returncode, done.stderr)
 
 
-for test in (whom, nobody, filters_that_name_nothing):
+def paths_of_requests():
+    traces = [os.path.join(os.environ["LULL_SAMPLES"], "django", host) for host in ("client", "httpd", "db")]
+    slowest = json.loads(run("requests", "--json", "--slowest", "3", *traces).stdout)["requests"]
+    found = json.loads(run("critpath", "--json", "--slowest", "3", *traces).stdout)
+    tap.ok([path["number"] for path in found["paths"]] == [request["id"] for request in slowest], "critpath --slowest: of the requests")
+    alone = [json.loads(run("critpath", "--json", "--request", str(request["id"]), *traces).stdout)["segments"] for request in slowest]
+    tap.ok([path["path"]["segments"] for path in found["paths"]] == alone, "each has the path of critpath --request")
+    total = sum(portion["duration_ns"] for portion in found["sum"])
+    tap.ok(total == sum(request["duration_ns"] for request in slowest), "the sum is what they took", total)
+    done = run("critpath", "--aggregate", *traces)
+    tap.ok(done.returncode == 0 and re.match(r"The critical paths of \d+ instances together", done.stdout), "--aggregate", done.stdout[:200])
+
+
+for test in (whom, nobody, paths_of_requests, filters_that_name_nothing):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -269,7 +269,8 @@ static struct position *widest_text(const struct layout *layout)
     struct position *widest = NULL;
     for (uint32_t i = 0; i < layout->n_positions; i++) {
         struct position *position = &layout->positions[i];
-        if (!position->is_right && position->width > MIN_TEXT_CELLS &&
+        const bool is_time = layout->rows.columns[position->index].class == LULL_CELL_TIMESTAMP;
+        if (!position->is_right && !is_time && position->width > MIN_TEXT_CELLS &&
             (!widest || position->width > widest->width)) {
             widest = position;
         }
@@ -277,12 +278,16 @@ static struct position *widest_text(const struct layout *layout)
     return widest;
 }
 
-/* Bars get narrow first, then texts are cut, the widest first. Numbers are never cut. */
+/* Bars get narrow first, and go if that is not enough; then texts are cut, the widest first. Numbers
+ * and times are never cut. */
 static void fit(struct layout *layout, int terminal)
 {
     layout->bar_width = BAR_CELLS;
     while (layout->bar_width > MIN_BAR_CELLS && excess(layout, terminal) > 0) {
         layout->bar_width--;
+    }
+    for (uint32_t i = 0; i < layout->n_positions && excess(layout, terminal) > 0; i++) {
+        layout->positions[i].has_bar = false;
     }
     struct position *widest;
     while (excess(layout, terminal) > 0 && (widest = widest_text(layout))) {

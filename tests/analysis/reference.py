@@ -126,6 +126,7 @@ class Reference:
         self.cpus.add(cpu)
         if tid is not None:
             self.pids[tid] = pid
+            self._named(time, tid, context.get('procname'))
         if name.startswith('syscall_entry_'):
             self._entry(name[14:], time, tid, pid, fields)
         elif name.startswith('syscall_exit_'):
@@ -136,8 +137,6 @@ class Reference:
             rule = RULES.get(name)
             if rule:
                 rule(self, time, cpu, tid, fields)
-            if name == 'sched_process_exec':
-                self._named(time, tid, context['procname'])
 
     def _account(self, cpu, tid, since, until):
         if tid:

@@ -78,7 +78,7 @@ def test_selections():
     round_trip("events without packets: still on the joined clock", [django], ["--events", "sched_switch"])
     round_trip("own clocks", [django], ["--no-sync"], ["--no-sync"])
     round_trip("one host", [django], ["--host", "db"])
-    round_trip("a time range", [chain], ["--timerange", "+4.8s,+5s"])
+    round_trip("a time range", [chain], ["--timerange", "+50ms,+150ms"])
     round_trip("begin, joined", [django], ["--begin", "+15s"])
     round_trip("a CPU", [chain], ["--cpu", "0"])
     names = {json.loads(line)["context"]["procname"] for line in events_of(chain)[1].splitlines()

@@ -211,7 +211,7 @@ bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *fil
     struct lull_out out;
     lull_out_start(&out, file);
     if (paths->chosen->len == 0) {
-        lull_out_text(&out, "There is no instance of it in these traces.\n");
+        lull_out_text(&out, "There is nothing of the kind in these traces.\n");
     }
     report_others(paths, &out, rows->len);
     return ok && lull_out_end(&out, "the instances", error);

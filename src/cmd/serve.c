@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lull serve: answers trace viewers until it is told to end. */
+/* lull serve: answers trace viewers until a signal ends it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -322,11 +322,11 @@ static void free_group(gpointer data)
 }
 
 #define CANNOT_READ_METADATA "the metadata cannot be read: "
-/* So many bytes at the start of metadata tell most traces apart. */
+/* So many bytes at the start of metadata distinguish most traces. */
 #define HEAD_BYTES 4096
 
-/* The start of a text up to its first UUID, which is the trace's; a text without one is told apart
- * from others by as much of it as the shortest are long. */
+/* How many bytes distinguish a text from those of other traces: up to its first UUID, which is the
+ * trace's; without one, as many as the shortest texts have. */
 static size_t telling_bytes(const char *head, size_t size)
 {
     static const char key[] = "uuid = \"";

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Sums the results of `meson test` runs: every TAP line counts, not only every program.
 #
-#   tools/sum_tests.py TESTLOG.json...      prints "PASSED FAILED SKIPPED"
+#   tools/sum_tests.py TESTLOG.json...           prints "PASSED FAILED SKIPPED"
+#   tools/sum_tests.py --failed TESTLOG.json...  prints each failed test with its reason
 #
 # A program that speaks no TAP counts as one test. A program that failed without a failed TAP line
 # (it crashed, hung or stopped before its plan was done) counts as one failed test more. A missing
@@ -44,10 +45,31 @@ def count_program(result):
     return passed, failed, skipped
 
 
+def results_of(path):
+    with open(path, encoding="utf-8") as log:
+        return [json.loads(line) for line in log if line.strip()]
+
+
+def print_failed(path):
+    """Each failed program: its failed TAP lines with what explains them, or its verdict and last words."""
+    try:
+        results = results_of(path)
+    except (OSError, ValueError):
+        return  # count_log reports it
+    for result in results:
+        if not count_program(result)[1]:
+            continue
+        lines = (result.get("stdout") or "").splitlines()
+        said = [line for line in lines if line.startswith("not ok")]
+        said += [line for line in lines if line.startswith("#")][-10:]
+        said += (result.get("stderr") or "").splitlines()[-5:]
+        print(f"FAILED {result['name']}: {result.get('result', 'ERROR')} after {result.get('duration', 0):.0f} s")
+        print(*(f"    {line[:500]}" for line in said), sep="\n")
+
+
 def count_log(path):
     try:
-        with open(path, encoding="utf-8") as log:
-            results = [json.loads(line) for line in log if line.strip()]
+        results = results_of(path)
     except (OSError, ValueError) as error:
         print(f"sum_tests: {path}: {error}", file=sys.stderr)
         return 0, 1, 0
@@ -58,5 +80,9 @@ def count_log(path):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--failed"]:
+        for log_path in sys.argv[2:]:
+            print_failed(log_path)
+        sys.exit()
     totals = [count_log(path) for path in sys.argv[1:]]
     print(*map(sum, zip(*totals)) if totals else (0, 1, 0))

@@ -52,14 +52,7 @@ struct waits {
 
 static guint hash_key(gconstpointer key)
 {
-    uint64_t words[sizeof(struct lull_wait_key) / sizeof(uint64_t)];
-    uint64_t hash = 0;
-    memcpy(words, key, sizeof words);
-    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
-        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    return (guint)hash;
+    return lull_hash_words(key, sizeof(struct lull_wait_key));
 }
 
 static gboolean equal_keys(gconstpointer a, gconstpointer b)

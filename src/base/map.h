@@ -34,4 +34,17 @@ void lull_map_clear(struct lull_map *map);
 /* Frees the memory and leaves a valid empty map. */
 void lull_map_free(struct lull_map *map);
 
+/* For keys of GLib's hash tables: `size` bytes, a multiple of 8 without padding. */
+static inline unsigned lull_hash_words(const void *key, size_t size)
+{
+    uint64_t hash = 0;
+    for (size_t at = 0; at < size; at += sizeof hash) {
+        uint64_t word;
+        __builtin_memcpy(&word, (const char *)key + at, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return (unsigned)hash;
+}
+
 #endif

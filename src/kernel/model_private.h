@@ -376,14 +376,14 @@ void sched_named(struct lull_model *model, uint32_t task, int64_t t, const struc
 static inline void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
                                  int64_t t, struct current current)
 {
-    uint32_t known = model_cpu_at(machine, c)->task;
+    struct cpu *cpu = model_cpu_at(machine, c);
     if (current.tid >= 0) {
-        if (known == LULL_NONE || model->tasks.items[known].public.tid != current.tid) {
+        if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != current.tid) {
             sched_found(model, machine, c, t, current.tid, current.is_sure);
-            known = model_cpu_at(machine, c)->task;
         }
-        model_cpu_at(machine, c)->seen_ns = t;
+        cpu->seen_ns = t;
     }
+    const uint32_t known = cpu->task;
     if (known == LULL_NONE) {
         return;
     }

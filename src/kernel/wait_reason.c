@@ -3,6 +3,8 @@
  * and those for what ended the wait. */
 #include "kernel/wait_reason.h"
 
+#include "base/map.h"
+
 #include <string.h>
 
 enum { EAGAIN_ = 11, ETIME_ = 62, ETIMEDOUT_ = 110 };
@@ -319,14 +321,7 @@ _Static_assert(sizeof(struct lull_wait_reason) == 32, "a reason has no padding")
 
 static guint hash_reason(gconstpointer key)
 {
-    uint64_t words[sizeof(struct lull_wait_reason) / sizeof(uint64_t)];
-    uint64_t hash = 0;
-    memcpy(words, key, sizeof words);
-    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
-        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    return (guint)hash;
+    return lull_hash_words(key, sizeof(struct lull_wait_reason));
 }
 
 static gboolean equal_reasons(gconstpointer a, gconstpointer b)

@@ -53,6 +53,14 @@ def rows_by_host(verb, path, *options):
     return {host: sorted(rows) for host, rows in found.items()}
 
 
+def starts_of(path):
+    """By host: when its open calls started, in ns."""
+    found = {}
+    for row in json.loads(run("syscallstats", "--json", "--limit", "0", "--no-sync", path)[0])["windows"][0]["tables"]["open"]:
+        found.setdefault(row.get("host", ""), []).append(row["begin_ns"])
+    return {host: sorted(times) for host, times in found.items()}
+
+
 def without_number(text):
     return re.sub(r'("(?:client|httpd|db))-\d+"', r'\1"', text)
 
@@ -77,6 +85,10 @@ with tempfile.TemporaryDirectory() as folder:
         wrong = [name for name, rows in together.items()
                  if sorted(map(without_number, rows)) != alone[name.split("-")[0]] or not rows]
         tap.ok(not wrong, f"{verb}: each has the figures that it has alone", wrong)
+        if verb == "syscallstats":  # calls that have not returned: since when, on the clock of each
+            wrong = [at for at in (3, 4, 5, MANY - 1)
+                     if starts_of(os.path.join(many, f"host-{at:04}"))[""] != starts_of(many)[names[at]]]
+            tap.ok(not wrong, "each machine has its own clock", wrong)
         # In order of time all hosts are read at once: the figures are the same.
         merged = rows_by_host(verb, few, "--filter", "true")
         apart = rows_by_host(verb, few)

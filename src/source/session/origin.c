@@ -18,7 +18,7 @@ struct wants {
 static struct wants want_all(struct lull_session *session)
 {
     static const char *const all_names[] = {"*", NULL};
-    static const struct lull_subscription all = {.names = all_names};
+    static const struct lull_subscription all = {.names = all_names, .is_typed = true};
     struct wants wants = {
         .subscriptions = session->subscriptions,
         .watch = session->watch,

@@ -45,7 +45,8 @@ const char *lull_recorder_tracer(const struct lull_recorder *recorder);
 const char *lull_recorder_reason(const struct lull_recorder *recorder);
 
 /* Records until the command ends, the time is over, or a first SIGINT, SIGTERM, SIGHUP or SIGQUIT.
- * A second ends this process. False and an error: nothing is left. */
+ * A second ends this process. A full disk ends it too, and what is whole until then is kept. False
+ * and an error: nothing is left. */
 bool lull_recorder_run(struct lull_recorder *recorder, GError **error);
 
 /* What was recorded, and where; after lull_recorder_run(). */

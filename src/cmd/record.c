@@ -221,6 +221,25 @@ static int finish_command(struct lull_recorder *recorder)
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* They are the user's to remove, who may want what they hold. */
+static void report_left(const struct lull_recorder *recorder)
+{
+    const char *first;
+    const uint64_t n = lull_recorder_left(recorder, &first);
+    if (n == 1) {
+        fprintf(
+            stderr,
+            "lull: %s was left by a recording that was killed; nothing can read it: remove it\n",
+            first);
+    } else if (n > 1) {
+        fprintf(stderr,
+                "lull: %s and %" PRIu64
+                " other .part directories beside it were left by recordings "
+                "that were killed; nothing can read them: remove them\n",
+                first, n - 1);
+    }
+}
+
 static int run_recorder(struct lull_recorder *recorder, const struct lull_record_question *question,
                         GError **error)
 {
@@ -230,6 +249,7 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
         fprintf(stderr, "lull: removed what %u killed recording%s had left behind\n", cleaned,
                 cleaned == 1 ? "" : "s");
     }
+    report_left(recorder);
     const bool is_full = lull_recorder_result(recorder)->ended_by == LULL_RECORDING_ENDED_BY_DISK;
     if (done) {
         if (is_full) {

@@ -242,6 +242,15 @@ bool lull_keeper_has_room(const struct lull_keeper *keeper, GError **error)
     return call_simply(keeper, LULL_KEEPER_HAS_ROOM, "", "", error);
 }
 
+uint64_t lull_keeper_find_left(const struct lull_keeper *keeper, char **first)
+{
+    struct answer answer;
+    const bool is_done = call(keeper, LULL_KEEPER_FIND_LEFT, "", "", &answer, NULL, NULL);
+    const bool is_any = is_done && answer.head.number > 0;
+    *first = is_any ? g_strdup(answer.text) : NULL;
+    return is_any ? answer.head.number : 0;
+}
+
 bool lull_keeper_reserve(struct lull_keeper *keeper, GError **error)
 {
     keeper->reserve = lull_keeper_create_unnamed(keeper, RESERVE_NAME, error);

@@ -44,6 +44,9 @@ bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uin
                          GError **error);
 /* False and an error if the disk is full. */
 bool lull_keeper_has_room(const struct lull_keeper *keeper, GError **error);
+/* Directories beside it that killed recorders have left: how many, and the path of the first, to be
+ * freed with g_free(). */
+uint64_t lull_keeper_find_left(const struct lull_keeper *keeper, char **first);
 /* Takes room on the disk for what is written last, so that a recording that fills the disk can be
  * completed. False and an error if there is none. */
 bool lull_keeper_reserve(struct lull_keeper *keeper, GError **error);

@@ -165,6 +165,18 @@ static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
            recorder->kind->follow(recorder->tracer, recorder->command.pid, error);
 }
 
+static bool make_place(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_question *question = &recorder->question;
+    struct lull_keeper *keeper = &recorder->keeper;
+    if (!lull_keeper_make(keeper, question->output, question->command ? question->command[0] : NULL,
+                          error)) {
+        return false;
+    }
+    recorder->n_left = lull_keeper_find_left(keeper, &recorder->left);
+    return lull_keeper_reserve(keeper, error);
+}
+
 static bool set_up(struct lull_recorder *recorder, GError **error)
 {
     const struct lull_record_question *question = &recorder->question;
@@ -172,11 +184,8 @@ static bool set_up(struct lull_recorder *recorder, GError **error)
         return false;
     }
     clean_up_others(recorder);
-    return (question->is_snapshot
-                ? lull_recorder_listen(recorder, error)
-                : lull_keeper_make(&recorder->keeper, question->output,
-                                   question->command ? question->command[0] : NULL, error) &&
-                      lull_keeper_reserve(&recorder->keeper, error)) &&
+    return (question->is_snapshot ? lull_recorder_listen(recorder, error)
+                                  : make_place(recorder, error)) &&
            (!question->command ||
             lull_command_start(&recorder->command, question->command, &recorder->invoker, error)) &&
            set_up_tracer(recorder, error) &&
@@ -324,6 +333,7 @@ void lull_recorder_free(struct lull_recorder *recorder)
         lull_invoker_clear(&recorder->invoker);
         g_free(recorder->keeper.path);
         g_free(recorder->keeper.part);
+        g_free(recorder->left);
         g_free(recorder->reason);
         g_string_free(recorder->refused, TRUE);
         g_free(recorder);
@@ -365,6 +375,12 @@ uint32_t lull_recorder_snapshots(const struct lull_recorder *recorder)
 uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder)
 {
     return recorder->cleaned;
+}
+
+uint64_t lull_recorder_left(const struct lull_recorder *recorder, const char **first)
+{
+    *first = recorder->left;
+    return recorder->n_left;
 }
 
 int lull_recorder_exec_errno(const struct lull_recorder *recorder)

@@ -56,6 +56,9 @@ const char *lull_recorder_path(const struct lull_recorder *recorder);
 uint32_t lull_recorder_snapshots(const struct lull_recorder *recorder);
 /* How many recordings of killed recorders were cleaned up. */
 uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder);
+/* How many directories beside the recording were left by killed recorders, and the path of the
+ * first; NULL: none. */
+uint64_t lull_recorder_left(const struct lull_recorder *recorder, const char **first);
 /* errno of why the command could not be executed; 0: it could. */
 int lull_recorder_exec_errno(const struct lull_recorder *recorder);
 /* Whether the command runs still. */

@@ -448,8 +448,12 @@ def test_killed_with_guard():
         tap.ok(recordings(folder) == ["a.part"], "what nobody could clean up does not look whole", recordings(folder))
         done = run([lull, "info", "a.part"], folder)
         tap.ok(done.returncode != 0, "and is not read as whole", done)
+        done = record(folder, "--only", "-o", "b", "true")
+        tap.ok(done.returncode == 0 and done.stderr.count(os.path.join(folder, "a.part") + " was left by") == 1 and
+               "remove it" in done.stderr and recordings(folder) == ["a.part", "b"], "another recording beside it names it", done)
+        shutil.rmtree(os.path.join(folder, "b"))
         done = record(folder, "--only", "-o", "a", "true")
-        tap.ok(done.returncode == 0 and recordings(folder) == ["a"], "the next recording cleans up", done, recordings(folder))
+        tap.ok(done.returncode == 0 and recordings(folder) == ["a"] and " left by" not in done.stderr, "the next recording cleans up", done, recordings(folder))
         tap.ok(instances(recorder.pid) == [], "also the machine")
         tap.ok(os.listdir(os.path.join(folder, "a")) != [] and not glob.glob(os.path.join(folder, "a", ".lull*")),
                "no trace of the mark", os.listdir(os.path.join(folder, "a")))
@@ -469,7 +473,7 @@ def test_two():
         with start(folder, "--only", "-o", "a", *WAITS) as first:
             first.stdout.readline()
             done = record(folder, "--only", "-o", "b", "true")
-            tap.ok(done.returncode == 0 and len(instances(first.pid)) == 1, "another one that records is left alone", done)
+            tap.ok(done.returncode == 0 and len(instances(first.pid)) == 1 and " left by" not in done.stderr, "another one that records is left alone", done)
             again = record(folder, "--only", "-o", "a", "echo", "ran")
             tap.ok(again.returncode == 1 and "a.part" in again.stderr and "ran" not in again.stdout,
                    "and its directory is not taken", again)

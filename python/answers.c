@@ -350,6 +350,7 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "state", text_or_none(lull_state_name(share->state)));
         put(&dict, "cause", text_or_none(lull_cause_name(share->cause)));
         put(&dict, "detail", text_or_none(share->detail));
+        put(&dict, "mode", text_or_none(lull_mode_name(share->mode)));
         put(&dict, "duration_ns", number(share->duration_ns, true));
         put(&dict, "longest_ns", number(share->longest_ns, true));
         put(&dict, "count", number(share->count, true));

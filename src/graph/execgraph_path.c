@@ -13,6 +13,8 @@ struct telling {
     GString *text;
     const struct lull_session *session;
     struct lull_cause_sums *running;
+    struct lull_map outside;         /* task → enum lull_mode of what it runs in no call */
+    LULL_VEC(const char *) in_calls; /* "in write", by label */
 };
 
 struct run_part {
@@ -135,6 +137,29 @@ void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop
     }
 }
 
+static const char *text_of_call(struct telling *telling, uint32_t name)
+{
+    while (telling->in_calls.count <= name) {
+        lull_vec_push(&telling->in_calls, NULL);
+    }
+    if (!telling->in_calls.items[name]) {
+        g_string_printf(telling->text, "in %s", lull_model_label(telling->eg->model, name));
+        telling->in_calls.items[name] =
+            g_string_chunk_insert_const(telling->path->strings, telling->text->str);
+    }
+    return telling->in_calls.items[name];
+}
+
+static enum lull_mode outside_of(struct telling *telling, uint32_t task)
+{
+    uint32_t mode = lull_map_find(&telling->outside, task);
+    if (mode == LULL_MAP_NONE) {
+        mode = lull_modes_outside(telling->eg, telling->session, task);
+        lull_map_insert(&telling->outside, task, mode);
+    }
+    return (enum lull_mode)mode;
+}
+
 static const char *mode_text(struct telling *telling, enum lull_mode mode, uint32_t name)
 {
     switch (mode) {
@@ -143,8 +168,7 @@ static const char *mode_text(struct telling *telling, enum lull_mode mode, uint3
     case LULL_MODE_KERNEL:
         return "in the kernel";
     case LULL_MODE_CALL:
-        g_string_printf(telling->text, "in %s", lull_model_label(telling->eg->model, name));
-        return g_string_chunk_insert_const(telling->path->strings, telling->text->str);
+        return text_of_call(telling, name);
     default:
         return NULL;
     }
@@ -192,9 +216,7 @@ static void add_run(struct telling *telling, const struct path_piece *piece,
                     struct lull_segment *segment)
 {
     struct run run = {.segment = segment, .telling = telling};
-    lull_modes_each(telling->eg, piece,
-                    lull_modes_outside(telling->eg, telling->session, piece->hop->line),
-                    take_stretch, &run);
+    lull_modes_each(telling->eg, piece, outside_of(telling, piece->hop->line), take_stretch, &run);
     for (uint32_t i = 0; i < run.n_parts; i++) {
         add_run_part(&run, &run.parts[i]);
         if (run.parts[i].ns > segment->mostly_ns) {
@@ -420,6 +442,8 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
     path->running = lull_cause_sums_take(telling.running, &path->n_running);
+    lull_map_free(&telling.outside);
+    lull_vec_free(&telling.in_calls);
     report_waits(path, eg, waits);
     lull_path_summarise(path);
     count_losses(path, session);

@@ -226,6 +226,8 @@ struct task {
         uint32_t label;   /* its name, or LULL_NONE */
         int32_t number;   /* -1: not reported */
     } ended;
+    int64_t returning_ns; /* when it made a call that does not return to its caller, of which */
+    uint32_t returning;   /* this is the name: its end may come without one. INT64_MIN: none */
     uint32_t call;        /* the system call it is in, LULL_NONE: none */
     uint32_t table;       /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent;      /* who forked it */

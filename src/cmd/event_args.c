@@ -6,6 +6,8 @@
 
 #include <lull/error.h>
 
+#include "filter/filter.h"
+
 char **lull_args_event_names(const struct lull_args *args, GError **error)
 {
     const char *list = lull_args_text(args, "events");
@@ -24,36 +26,10 @@ char **lull_args_event_names(const struct lull_args *args, GError **error)
     return names;
 }
 
-struct search {
-    char *const *names;
-    bool *is_found;
-};
-
-static void search_class(void *user, uint32_t trace, const struct lull_event_class *event_class)
-{
-    struct search *search = user;
-    for (uint32_t i = 0; search->names[i]; i++) {
-        search->is_found[i] |=
-            lull_running_filter_name_matches(search->names[i], lull_event_class_name(event_class));
-    }
-}
-
 bool lull_args_check_event_names(const struct lull_session *session, char *const *names,
                                  GError **error)
 {
-    g_autofree bool *is_found = g_new0(bool, g_strv_length((char **)names));
-    struct search search = {.names = names, .is_found = is_found};
-    lull_session_each_class(session, search_class, &search);
-    for (uint32_t i = 0; names[i]; i++) {
-        if (!is_found[i] && strcmp(names[i], "*") != 0) {
-            g_set_error(
-                error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "no trace declares an event “%s”; 'lull info --events' lists those there are",
-                names[i]);
-            return false;
-        }
-    }
-    return true;
+    return lull_filter_check_names((const char *const *)names, session, error);
 }
 
 struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
@@ -65,8 +41,16 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
         !lull_args_apply(args, session, error)) {
         return NULL;
     }
+    if (lull_args_text(args, "events")) {
+        struct lull_filter *filter =
+            lull_filter_parse_named(lull_args_text(args, "filter"), (const char *const *)names,
+                                    lull_args_flag(args, "local"), error);
+        if (!filter) {
+            return NULL;
+        }
+        lull_filter_attach(filter, session);
+    }
     const struct lull_running_query query = {
-        .names = (const char *const *)names,
         .tid = lull_args_number(args, "tid"),
         .comm = lull_args_text(args, "comm"),
         .start_ns = start_ns,

@@ -118,7 +118,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
      .help = "only events of these names, separated by commas; a '*' at the end of a name "
-             "matches any ending"},
+             "matches any ending, and syscall_entry_NAME is that call of every tracer"},
     {.name = NULL},
 };
 

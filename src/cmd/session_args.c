@@ -9,6 +9,7 @@
 #include "cmd/progress.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
+#include "period/period.h"
 #include "source/live/url.h"
 #include "source/session/unpacking.h"
 
@@ -59,6 +60,14 @@ static void on_unpacking(void *user, const char *path, uint64_t done, uint64_t s
     lull_progress_bytes(user, done, size);
 }
 
+static void print_warnings(const char *text)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (uint32_t i = 0; lines[i] && *lines[i]; i++) {
+        fprintf(stderr, "lull: %s\n", lines[i]);
+    }
+}
+
 /* What --filter names must be there; it is parsed once more, as the session owns the first. */
 static bool check_filter(const struct lull_args *args, const struct lull_session *session,
                          GError **error)
@@ -69,11 +78,20 @@ static bool check_filter(const struct lull_args *args, const struct lull_session
     }
     g_autoptr(GString) warnings = g_string_new(NULL);
     const bool done = lull_filter_check(filter, session, warnings, error);
-    g_auto(GStrv) lines = g_strsplit(warnings->str, "\n", -1);
-    for (uint32_t i = 0; done && lines[i] && *lines[i]; i++) {
-        fprintf(stderr, "lull: %s\n", lines[i]);
-    }
+    print_warnings(done ? warnings->str : "");
     lull_filter_free(filter);
+    return done;
+}
+
+bool lull_args_check_periods(const struct lull_args *args, const struct lull_session *session,
+                             const struct lull_periods *periods, GError **error)
+{
+    g_autoptr(GString) warnings = g_string_new(NULL);
+    if (!periods || lull_args_is_dropin(args)) {
+        return true; /* what the peer takes is taken */
+    }
+    const bool done = lull_periods_check(periods, session, warnings, error);
+    print_warnings(done ? warnings->str : "");
     return done;
 }
 

@@ -116,6 +116,10 @@ const char *lull_args_live(const struct lull_args *args);
 bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error);
 /* Both: opens the traces and applies the options. */
 struct lull_session *lull_args_open_session(const struct lull_args *args, GError **error);
+/* That some trace declares what the definitions (or NULL) name; prints what they can do without. */
+struct lull_periods;
+bool lull_args_check_periods(const struct lull_args *args, const struct lull_session *session,
+                             const struct lull_periods *periods, GError **error);
 /* The host that --host names, -1 without --host; false and an error that lists the hosts if there
  * is none of that name. */
 bool lull_args_host(const struct lull_args *args, const struct lull_session *session, int32_t *host,

@@ -120,17 +120,11 @@ static struct call_class *class_of(struct lull_model *model,
     return found;
 }
 
-/* The table by which a call is numbered. That of a 64-bit kernel does not fit a 32-bit one whose
- * name is not known. */
 static enum call_numbers numbers_of(const struct machine *machine,
                                     const struct call_class *call_class, bool is_compat)
 {
     const struct call_arch *arch = machine->arch;
-    if (is_compat) {
-        return arch->compat;
-    }
-    return call_class->is_32bit && arch->numbers != CALL_NUMBERS_I386 ? CALL_NUMBERS
-                                                                      : arch->numbers;
+    return is_compat ? arch->compat : call_numbers_of(arch, call_class->is_32bit);
 }
 
 static struct call_name name_of_number(struct lull_model *model, enum call_numbers numbers,

@@ -33,7 +33,8 @@ enum {
 #define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static const struct lull_binding bindings[] = {
-    {PATHS("context.tid", "context.vtid"), LULL_BIND_INT, offsetof(struct fields, tid)},
+    {PATHS("context.tid", "context.common_pid", "context.vtid"), LULL_BIND_INT,
+     offsetof(struct fields, tid)},
     {PATHS("context.procname"), LULL_BIND_TEXT, offsetof(struct fields, comm)},
     {PATHS("prev_tid", "prev_pid"), LULL_BIND_INT, offsetof(struct fields, prev_tid)},
     {PATHS("next_tid", "next_pid"), LULL_BIND_INT, offsetof(struct fields, next_tid)},
@@ -44,33 +45,10 @@ static const struct lull_binding bindings[] = {
 struct lull_running_filter {
     const struct lull_session *session;
     struct lull_running_query query;
-    bool by_task;        /* tid or comm was requested */
-    bool wants_switches; /* the query's names cover sched_switch */
-    uint32_t switches;   /* the subscription to sched_switch */
+    bool by_task;      /* tid or comm was requested */
+    uint32_t switches; /* the subscription to sched_switch */
     struct lull_running_table running;
 };
-
-bool lull_running_filter_name_matches(const char *pattern, const char *name)
-{
-    const size_t length = strlen(pattern);
-    if (length && pattern[length - 1] == '*') {
-        return strncmp(pattern, name, length - 1) == 0;
-    }
-    return strcmp(pattern, name) == 0;
-}
-
-static bool covers_switches(const struct lull_running_query *query)
-{
-    const char *const *switch_names = lull_vocabulary_names(LULL_EVENT_sched_switch);
-    for (uint32_t i = 0; query->names[i]; i++) {
-        for (uint32_t j = 0; switch_names[j]; j++) {
-            if (lull_running_filter_name_matches(query->names[i], switch_names[j])) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 /* Whether the contexts of the events show all that the query requests, judged by the first event;
  * of what is read once only, that is not known. */
@@ -92,6 +70,7 @@ static bool contexts_suffice(struct lull_running_filter *filter, struct lull_ses
 struct lull_running_filter *lull_running_filter_new(struct lull_session *session,
                                                     const struct lull_running_query *query)
 {
+    static const char *const everything[] = {"*", NULL};
     struct lull_running_filter *filter = g_new0(struct lull_running_filter, 1);
     filter->session = session;
     filter->query = *query;
@@ -100,14 +79,13 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->start_ns, query->end_ns);
     if (!filter->by_task) {
-        lull_session_subscribe(session, query->names, NULL, 0, 0);
+        lull_session_subscribe(session, everything, NULL, 0, 0);
         return filter;
     }
-    filter->wants_switches = covers_switches(query);
     filter->switches =
         lull_session_subscribe(session, lull_vocabulary_names(LULL_EVENT_sched_switch), bindings,
                                G_N_ELEMENTS(bindings), sizeof(struct fields));
-    lull_session_subscribe(session, query->names, bindings, 2, sizeof(struct fields));
+    lull_session_subscribe(session, everything, bindings, 2, sizeof(struct fields));
     if (!contexts_suffice(filter, session)) {
         lull_session_limit(session, INT64_MIN, query->end_ns);
         lull_session_exempt(session, filter->switches);
@@ -170,9 +148,8 @@ bool lull_running_filter_passes(struct lull_running_filter *filter, const struct
     if (is_switch && running && (fields->present & HAS_PREV_TID)) {
         lull_running_set(running, fields->prev_tid, fields->prev_comm);
     }
-    bool passes =
-        (!is_switch || (filter->wants_switches && lull_session_passes(filter->session, event))) &&
-        event->time_ns >= filter->query.start_ns && task_matches(filter, fields, running);
+    bool passes = (!is_switch || lull_session_passes(filter->session, event)) &&
+                  event->time_ns >= filter->query.start_ns && task_matches(filter, fields, running);
     if (is_switch && running && (fields->present & HAS_NEXT_TID)) {
         lull_running_set(running, fields->next_tid, fields->next_comm);
     }

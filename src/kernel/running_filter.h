@@ -7,7 +7,6 @@
 
 /* What is wanted. */
 struct lull_running_query {
-    const char *const *names; /* as for lull_session_subscribe() */
     int64_t tid;              /* -1: any */
     const char *comm;         /* NULL: any; for lull_comm_matches() */
     int64_t start_ns, end_ns; /* INT64_MIN, INT64_MAX: no limit */
@@ -17,7 +16,7 @@ struct lull_running_query {
 struct lull_running_filter;
 
 /* Subscribes to what the query wants and to what is needed to know who runs, limits and rewinds the
- * session. The query's names and comm must live as long as the session. Free with
+ * session. The query's comm must live as long as the session. Free with
  * lull_running_filter_free(). */
 struct lull_running_filter *lull_running_filter_new(struct lull_session *session,
                                                     const struct lull_running_query *query);
@@ -25,8 +24,5 @@ void lull_running_filter_free(struct lull_running_filter *filter);
 
 /* Feeds the next event of the session; true if the query wants it. */
 bool lull_running_filter_passes(struct lull_running_filter *filter, const struct lull_event *event);
-
-/* True if `name` equals the pattern, or starts with it if that ends with '*'. */
-bool lull_running_filter_name_matches(const char *pattern, const char *name);
 
 #endif

@@ -26,6 +26,8 @@ struct lull_recorder {
     struct lull_control control; /* of a flight recorder */
     uint32_t n_snapshots;
     uint32_t cleaned;
+    char *left; /* by recorders that were killed, beside the recording; NULL: nothing */
+    uint64_t n_left;
 };
 
 /* Now, since the epoch, by the recording's clock. */

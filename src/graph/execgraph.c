@@ -73,7 +73,10 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
                                 .index = packet,
                                 .waker = LULL_NONE,
                                 .is_open = !wakeup};
-    if (fact->syscall != LULL_NONE) {
+    struct lull_wait_reason stop;
+    if (lull_wait_reason_is_stop(fact, &stop)) {
+        evidence.reason = lull_wait_reasons_add(&eg->reasons, &stop);
+    } else if (fact->syscall != LULL_NONE) {
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
         struct wait_note *wait = last_wait(eg, fact->task);

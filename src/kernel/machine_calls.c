@@ -4,6 +4,7 @@
  * is then. Start and end belong together only if they name the same call: else one was lost. */
 #include "kernel/model_private.h"
 #include "source/session/streams.h"
+#include "source/source.h"
 
 #include <string.h>
 
@@ -109,28 +110,22 @@ static struct call_class *class_of(struct lull_model *model,
                                    const struct lull_event_class *event_class)
 {
     /* Without a class: events that a test feeds, which carry numbers. */
-    uint32_t number = event_class ? lull_event_class_number(event_class) + 1 : 0;
-    while (model->call_classes.count <= number) {
+    uint32_t number = event_class ? event_class->number + 1 : 0;
+    while (G_UNLIKELY(model->call_classes.count <= number)) {
         lull_vec_push(&model->call_classes, (struct call_class){.is_known = false});
     }
     struct call_class *found = &model->call_classes.items[number];
-    if (!found->is_known) {
+    if (G_UNLIKELY(!found->is_known)) {
         *found = look_at_class(model, event_class);
     }
     return found;
 }
 
-/* The table by which a call is numbered. That of a 64-bit kernel does not fit a 32-bit one whose
- * name is not known. */
 static enum call_numbers numbers_of(const struct machine *machine,
                                     const struct call_class *call_class, bool is_compat)
 {
     const struct call_arch *arch = machine->arch;
-    if (is_compat) {
-        return arch->compat;
-    }
-    return call_class->is_32bit && arch->numbers != CALL_NUMBERS_I386 ? CALL_NUMBERS
-                                                                      : arch->numbers;
+    return is_compat ? arch->compat : call_numbers_of(arch, call_class->is_32bit);
 }
 
 static struct call_name name_of_number(struct lull_model *model, enum call_numbers numbers,
@@ -220,7 +215,9 @@ static struct call *start_call(struct lull_model *model, uint32_t task)
     struct call *call = &model->calls.items[number];
     call->task = task;
     call->file = LULL_NONE;
-    g_string_truncate(call->path, 0);
+    if (call->path->len) {
+        g_string_truncate(call->path, 0);
+    }
     return call;
 }
 
@@ -254,7 +251,7 @@ static struct lull_syscall_fact open_fact(const struct lull_model *model, const 
 static void give_up(struct lull_model *model, uint32_t task, int64_t end_ns)
 {
     uint32_t number = model->tasks.items[task].call;
-    if (number == LULL_NONE) {
+    if (G_LIKELY(number == LULL_NONE)) {
         return;
     }
     struct lull_io io;
@@ -337,9 +334,15 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
-    struct lull_syscall_fact fact = {
-        .task = task, .name = name.label, .cpu = c, .start_ns = t, .end_ns = t, .is_open = true};
-    REPORT(model, syscall_start, &fact);
+    if (model->wanted.syscall_start) {
+        struct lull_syscall_fact fact = {.task = task,
+                                         .name = name.label,
+                                         .cpu = c,
+                                         .start_ns = t,
+                                         .end_ns = t,
+                                         .is_open = true};
+        REPORT(model, syscall_start, &fact);
+    }
     if (name.kind->effect == CALL_NO_RETURN) {
         free_call(model, task);
         model->tasks.items[task].returning_ns = t;

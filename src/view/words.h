@@ -58,8 +58,13 @@ const char *lull_path_host_name(const struct lull_path *path, uint32_t host);
  * "preempted by …". */
 void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii);
 
+/* What comes before the detail of a wait: "waits", "waits until", "is". */
+const char *lull_wait_verb(const struct lull_wait *wait);
 /* Appends "t-waiter/12 waits in flock of /var/lock/x, released by make/13". */
 void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii);
+/* Appends "blocked on disk: vda write, in fsync", "running in write"; `detail` may be NULL. */
+void lull_state_append(GString *out, enum lull_state state, enum lull_cause cause,
+                       const char *detail, bool ascii);
 /* Appends what a share is about: "postgres: blocked on disk: vda write, in fsync". */
 void lull_cause_append(GString *out, const struct lull_cause_share *share, bool ascii);
 

@@ -80,13 +80,23 @@ static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringC
     }
 }
 
+/* What TCP waited for before the packet; a window that had opened before the wait explains nothing
+ * of it. */
+static const struct lull_tcp_wait_note *tcp_wait_in(const struct lull_execgraph *eg,
+                                                    uint32_t number, int64_t start_ns)
+{
+    const struct lull_tcp_wait_note *found = lull_tcp_waits_find(eg->tcp_waits, number);
+    return found && (found->kind != LULL_TCP_ZERO_WINDOW || start_ns < found->last_ns) ? found
+                                                                                       : NULL;
+}
+
 /* Of a wait for a packet, or for the timer that sent one; NULL if TCP did not wait. */
 static const struct lull_tcp_wait_note *tcp_wait_of(const struct lull_execgraph *eg,
                                                     const struct lull_hop *hop,
                                                     const struct evidence *evidence)
 {
     return hop->cause == LULL_CAUSE_NETWORK || hop->cause == LULL_CAUSE_TIMER
-               ? lull_tcp_waits_find(eg->tcp_waits, evidence->index)
+               ? tcp_wait_in(eg, evidence->index, hop->start_ns)
                : NULL;
 }
 
@@ -351,6 +361,7 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
         set_packet(eg, evidence->index, strings, &other);
         g_string_append(out, "for ");
         report_packet(eg, evidence->index, out);
+        append_tcp_wait(tcp_wait_in(eg, evidence->index, wait->start_ns), out);
         g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
     }
     wait->other_task = other.other_task;

@@ -321,13 +321,13 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
     lull_tcp_waits_arrived(eg->tcp_waits, fact, note->peer != LULL_NONE);
 }
 
-static void on_again(void *user, const struct lull_again_fact *fact)
+static void on_tcp(void *user, const struct lull_tcp_fact *fact)
 {
     struct lull_execgraph *eg = user;
     if (fact->number < eg->packets.count && fact->flow != LULL_NONE) {
         eg->packets.items[fact->number].flow = fact->flow;
     }
-    lull_tcp_waits_again(eg->tcp_waits, fact);
+    lull_tcp_waits_learn(eg->tcp_waits, fact);
 }
 
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
@@ -337,7 +337,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .interrupt = on_interrupt,
                                             .packet = on_packet,
                                             .segment = on_segment,
-                                            .again = on_again,
+                                            .tcp = on_tcp,
                                             .syscall = on_syscall};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;

@@ -29,7 +29,11 @@ struct socket {
     /* What it sent first since anything came, and last: times of calls, or of its SYN; INT64_MIN:
      * nothing. */
     int64_t unanswered_ns, sent_ns;
-    struct lull_again_fact again; /* times is 0: nothing was */
+    struct lull_tcp_fact again; /* times is 0: nothing was */
+    int64_t arrived_ns;         /* what came last; INT64_MIN: nothing */
+    uint32_t arrived_number;
+    bool is_closed;              /* its peer's window */
+    struct lull_tcp_fact window; /* last_ns is 0: it has not opened in this call */
 };
 
 /* The bytes in one direction of a connection, counted from its start or, if that is before the
@@ -82,6 +86,8 @@ static struct socket *socket_of(struct sockets *sockets, uint32_t host, uint64_t
                                                       .opener = LULL_NONE,
                                                       .unanswered_ns = INT64_MIN,
                                                       .sent_ns = INT64_MIN,
+                                                      .arrived_ns = INT64_MIN,
+                                                      .arrived_number = LULL_NONE,
                                                       .address = address});
         lull_map_insert(&sockets->by_address, key, number);
     }
@@ -252,6 +258,7 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
     }
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
     socket->sent_ns = packet.time_ns;
+    socket->window.last_ns = 0;
     if (socket->unanswered_ns == INT64_MIN) {
         socket->unanswered_ns = packet.time_ns;
     }
@@ -266,6 +273,30 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
     struct stream *stream = stream_of(model->sockets, socket->flow);
     stream->called += (uint64_t)ev->ret;
     report_sent(model, socket->flow, MAX(stream->called, stream->seen), &packet, number);
+}
+
+/* The window is as it was before this packet: one before it closed or opened it. Who waits for room
+ * gets it when enough of what is sent then is acknowledged: by any packet until the call ends. */
+static void look_at_window(struct lull_model *model, struct socket *socket, int64_t t,
+                           uint32_t number, const struct lull_ev_tcp_probe *ev)
+{
+    struct lull_tcp_fact *window = &socket->window;
+    const bool is_closed = LULL_HAS(ev, tcp_probe, send_window) && ev->send_window == 0;
+    if (is_closed && !socket->is_closed) {
+        *window = (struct lull_tcp_fact){
+            .flow = LULL_NONE, .first_ns = socket->arrived_ns, .kind = LULL_TCP_FACT_WINDOW};
+    } else if (socket->is_closed && !is_closed && window->first_ns != INT64_MIN) {
+        window->last_ns = socket->arrived_ns;
+        window->number = socket->arrived_number;
+        REPORT(model, tcp, window);
+    }
+    socket->is_closed = is_closed;
+    if (window->last_ns != 0) {
+        window->number = number;
+        REPORT(model, tcp, window);
+    }
+    socket->arrived_ns = t;
+    socket->arrived_number = number;
 }
 
 static void arrived(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -291,6 +322,7 @@ static void arrived(struct lull_model *model, struct machine *machine, int32_t c
         number = come->number;
         packet.time_ns = come->time_ns;
     }
+    look_at_window(model, socket, packet.time_ns, number, ev);
     struct stream *stream = stream_of(model->sockets, packet.flow);
     struct sent *sent = slot_of(model->sockets->sent, machine->host, (uint64_t)ev->skb);
     if (packet.payload && ev->skb && sent->skb == (uint64_t)ev->skb &&
@@ -340,29 +372,31 @@ static void sent_again(struct lull_model *model, struct machine *machine, int32_
                        const struct lull_ev_tcp_retransmit_skb *ev)
 {
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
-    struct lull_again_fact *again = &socket->again;
+    struct lull_tcp_fact *again = &socket->again;
     const int64_t first_ns =
         socket->unanswered_ns != INT64_MIN ? socket->unanswered_ns : socket->sent_ns;
     if (first_ns == INT64_MIN) {
         return;
     }
     if (again->times == 0 || again->first_ns != first_ns) {
-        *again = (struct lull_again_fact){.first_ns = first_ns, .is_syn = ev->state == SYN_SENT};
+        *again = (struct lull_tcp_fact){.first_ns = first_ns,
+                                        .kind = ev->state == SYN_SENT ? LULL_TCP_FACT_SYN
+                                                                      : LULL_TCP_FACT_DATA};
     }
     again->number = passed(machine, c, t, true);
-    again->flow = again->is_syn ? LULL_NONE : socket->flow;
+    again->flow = again->kind == LULL_TCP_FACT_SYN ? LULL_NONE : socket->flow;
     again->last_ns = t;
     again->times++;
-    REPORT(model, again, again);
+    REPORT(model, tcp, again);
 }
 
 /* What comes back for a SYN explains the wait in connect. */
 static void answered(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                      struct socket *socket)
 {
-    if (socket->again.times && socket->again.is_syn) {
+    if (socket->again.times && socket->again.kind == LULL_TCP_FACT_SYN) {
         socket->again.number = passed(machine, c, t, false);
-        REPORT(model, again, &socket->again);
+        REPORT(model, tcp, &socket->again);
     }
     socket->again.times = 0;
     socket->unanswered_ns = socket->sent_ns = INT64_MIN;

@@ -85,7 +85,15 @@ class SocketHost(Host):
         else:
             self.event(t + 1 * US, 'tcp_probe', {
                 'saddr': self.end(self.is_client)[2], 'daddr': self.end(not self.is_client)[2], 'data_len': length,
-                'skbaddr': self.buffer, 'skaddr': 7}, tid)
+                'snd_wnd': 1000, 'skbaddr': self.buffer, 'skaddr': 7}, tid)
+
+    def acknowledged(self, t, window):
+        """Without data; `window` is the peer's before that."""
+        self.buffer += 0x100
+        self.event(t - 1 * US, 'netif_receive_skb', {'skbaddr': self.buffer, 'len': 52, 'name': 'eth0'})
+        self.event(t, 'tcp_probe', {
+            'saddr': self.end(self.is_client)[2], 'daddr': self.end(not self.is_client)[2], 'data_len': 0, 'snd_wnd': window,
+            'skbaddr': self.buffer, 'skaddr': 7})
 
     def again(self, t):
         """A timer of TCP's sends something again."""
@@ -105,7 +113,7 @@ class IdleHidden(SocketHost):
             super().runs(t, task)
 
 
-def make(folder, kind, lost=ROUNDS):
+def make(folder, kind, lost=ROUNDS, closed=ROUNDS):
     client = kind('client', lambda t: t - START)
     server = kind('server', lambda t: t - START + AHEAD + (t - START) * DRIFT_PPM // 10**6)
     for number in range(ROUNDS):
@@ -120,6 +128,9 @@ def make(folder, kind, lost=ROUNDS):
                 client.state(t + 50 * US, 2, 1)
         client.packet(t + 100 * US, True, seq, ack, CLIENT)
         client.switch(t + 150 * US, CLIENT, 0, 1)
+        if number == closed:
+            client.acknowledged(t + 400 * US, 1000)
+            client.acknowledged(t + 2500 * US, 0)
         if number == lost:
             t += AGAIN
             client.again(t + 100 * US)
@@ -202,8 +213,20 @@ def check_lost():
         tap.ok(waits, 'lost: so does that of the server', str(waits))
 
 
+def check_window():
+    """A packet closes the window, another opens it: what the client waited for then says so, and no other wait."""
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, SocketHost, closed=LOST)
+        text = subprocess.run([lull, 'critpath', '--full', '--host', 'client', '--tid', str(CLIENT), folder], capture_output=True,
+                              text=True, encoding='utf-8', check=True).stdout
+        said = [line for line in text.splitlines() if 'zero window' in line]
+        tap.ok(len(said) == 1 and 'the receiver had no room for more for 2.100 ms (zero window)' in said[0] and
+               'client/100' in said[0], 'window: the wait in which it was closed says how long', text)
+
+
 check('add-on', Host)
 check('sockets', SocketHost)
 check('sockets, idle hidden', IdleHidden)
 check_lost()
+check_window()
 tap.done()

@@ -9,6 +9,7 @@
 # printed. Needs root. LULL is the program; LULL_SCRATCH a folder on a disk, for the files that the workloads read and write.
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ FIRST_LINES = 10
 MOST_UNKNOWN = 0.02
 ATTEMPTS = 3
 tap = Tap()
-seen = []  # (tracer, workload, share of unknown, what it said or did not say)
+seen = []  # (tracer, workload, share of unknown, what it said, or what was wrong)
 
 
 def ask(*arguments):
@@ -48,9 +49,10 @@ def judge(workload, tracer, report, recording, offset_ns):
     asked = question(report, offset_ns)
     text = ask('critpath', *asked, recording)
     answer = json.loads(ask('critpath', '--json', *asked, recording))
-    first = '\n'.join(text.splitlines()[:FIRST_LINES])
+    first = text.splitlines()[:FIRST_LINES]
+    patterns = workload.patterns(report)
     faults = [f'the first {FIRST_LINES} lines do not say “{pattern.pattern}”'
-              for pattern in workload.patterns(report) if not pattern.search(first)]
+              for pattern in patterns if not any(map(pattern.search, first))]
     unknown = unknown_of(answer)
     if tracer == 'ftrace' and unknown > MOST_UNKNOWN:
         faults.append(f'{100 * unknown:.1f} % is unknown')
@@ -59,7 +61,8 @@ def judge(workload, tracer, report, recording, offset_ns):
         sentence = next((line for line in said.splitlines() if line.startswith(' 1. ')), said)
         faults += [] if workload.reason(report).search(sentence) else [f'why says first: {sentence}']
     took_ms = (report['end_ns'] - report['start_ns']) / MS
-    seen.append((tracer, workload.name, unknown, '; '.join(faults) or 'says it'))
+    said = [re.sub(' +', ' ', line) for line in first if any(pattern.search(line) for pattern in patterns)]
+    seen.append((tracer, workload.name, unknown, '; '.join(faults or said)))
     return faults, f'It took {took_ms:.1f} ms; it knows {report}\n{text[:3000]}'
 
 

@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import random
 import select
-import shutil
 import signal
 import socket
 import sqlite3
@@ -18,7 +17,6 @@ import subprocess
 import time
 
 import stage
-
 
 NAP = 0.15
 
@@ -209,9 +207,7 @@ def sqlite(watch, folder):
 
 
 def tar_xz(watch, folder):
-    for tool in 'tar', 'xz':
-        if not shutil.which(tool):
-            raise stage.Skip(f'{tool} is not installed')
+    stage.need('tar', 'xz')
     source = os.path.join(folder, 'source')
     os.mkdir(source)
     words = [random.randbytes(3).hex() for _ in range(400)]
@@ -228,9 +224,7 @@ def tar_xz(watch, folder):
 
 
 def veth(watch, _):
-    if not shutil.which('ip'):
-        raise stage.Skip('ip is not installed')
-    stage.exchanges.unshare_network()
+    stage.own_network()
     apart, moved, ready = stage.Gate(), stage.Gate(), stage.Gate()
 
     def serve():

@@ -38,7 +38,7 @@ TABLE = {
     'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex'),
     'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex'),
     # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
-    'gil': Workload('small.py', r'wl-asker: .*timed out in futex', r'wl-burner: .* waited for by wl-asker in futex'),
+    'gil': Workload('small.py', r'wl-asker: .*timed out in futex, later woken by wl-burner'),
     'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from a UDP socket', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll'),
     'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read'),
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped'),

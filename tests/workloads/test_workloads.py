@@ -46,6 +46,8 @@ def unknown_of(answer):
 
 def judge(workload, tracer, report, recording, offset_ns):
     """What is wrong with the answers, and what they are."""
+    if 'broken' in report:
+        return [report['broken']], ''
     asked = question(report, offset_ns)
     text = ask('critpath', *asked, recording)
     answer = json.loads(ask('critpath', '--json', *asked, recording))
@@ -79,7 +81,10 @@ def attempt(tracer, script, names):
     """What is wrong with each workload; a string: why it was skipped."""
     with tempfile.TemporaryDirectory(dir=os.environ.get('LULL_SCRATCH')) as folder:
         os.mkdir(os.path.join(folder, 'files'))
-        reports, recording, offset_ns = record(tracer, script, names, folder)
+        try:
+            reports, recording, offset_ns = record(tracer, script, names, folder)
+        except RuntimeError as error:  # such as events that were lost
+            return dict.fromkeys(names, ([str(error)], ''))
         return {name: report.get('skip') or judge(TABLE[name], tracer, report, recording, offset_ns)
                 for name, report in reports.items()}
 

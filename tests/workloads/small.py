@@ -199,7 +199,7 @@ def sqlite(watch, folder):
     base.execute('create table sale (number integer, item text)')
     base.commit()
     with watch.asked():
-        for number in range(40):
+        for number in range(20):
             base.execute('insert into sale values (?, ?)', (number, 'a thing'))
             base.commit()
     base.close()
@@ -211,7 +211,7 @@ def tar_xz(watch, folder):
     source = os.path.join(folder, 'source')
     os.mkdir(source)
     words = [random.randbytes(3).hex() for _ in range(400)]
-    for number in range(20):
+    for number in range(12):
         with open(os.path.join(source, f'{number}.txt'), 'w', encoding='ascii') as file:
             file.write(' '.join(random.choices(words, k=10000)))
     with open(os.path.join(folder, 'source.tar.xz'), 'wb') as archive:

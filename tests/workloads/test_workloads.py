@@ -40,8 +40,10 @@ def question(report, offset_ns):
             str(report['end_ns'] + offset_ns)]
 
 
-def unknown_of(answer):
-    return sum(row['share'] for row in answer['summary']['by_state'] if row['cause'] == 'unknown')
+def unknown_of(text):
+    """The share that the path warns of."""
+    warned = re.search(r'([\d.]+) %\) is unknown', text)
+    return float(warned[1]) / 100 if warned else 0
 
 
 def judge(workload, tracer, report, recording, offset_ns):
@@ -50,12 +52,11 @@ def judge(workload, tracer, report, recording, offset_ns):
         return [report['broken']], ''
     asked = question(report, offset_ns)
     text = ask('critpath', *asked, recording)
-    answer = json.loads(ask('critpath', '--json', *asked, recording))
     first = text.splitlines()[:FIRST_LINES]
     patterns = workload.patterns(report)
     faults = [f'the first {FIRST_LINES} lines do not say “{pattern.pattern}”'
               for pattern in patterns if not any(map(pattern.search, first))]
-    unknown = unknown_of(answer)
+    unknown = unknown_of(text)
     if tracer == 'ftrace' and unknown > MOST_UNKNOWN:
         faults.append(f'{100 * unknown:.1f} % is unknown')
     if workload.why:

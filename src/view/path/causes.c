@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The causes of a path as rows for a person: on a busy machine a program waits for a CPU because of
- * many others, which is one cause to who reads it, not one for each of them. */
+ * many others, and it runs in many system calls. Each is one cause to who reads it. */
 #include "view/path/text.h"
 
 #include "base/time.h"
@@ -8,33 +8,36 @@
 
 #include <string.h>
 
-enum { NAMED_PREEMPTORS = 2 };
+enum { NAMED_PARTS = 2 };
 
-/* A row that sums up being preempted, and who by. */
-struct preempted_row {
+/* A row that sums up being preempted, and who by; or running, and what. */
+struct joined_row {
     guint row;
     uint32_t n_parts;
     GString *text;
 };
 
-static bool is_preempted(const struct lull_cause_share *share)
+static bool has_parts(const struct lull_cause_share *share)
 {
-    return share->state == LULL_STATE_PREEMPTED && share->cause == LULL_CAUSE_NONE;
+    return share->state == LULL_STATE_RUNNING ||
+           (share->state == LULL_STATE_PREEMPTED && share->cause == LULL_CAUSE_NONE);
 }
 
 static bool can_join(const struct lull_cause_share *a, const struct lull_cause_share *b)
 {
-    return a->host == b->host && strcmp(a->program, b->program) == 0 &&
+    return a->host == b->host && a->state == b->state && strcmp(a->program, b->program) == 0 &&
            g_strcmp0(a->waiter, b->waiter) == 0 && g_strcmp0(a->waiter_kind, b->waiter_kind) == 0 &&
            g_strcmp0(a->waiter_call, b->waiter_call) == 0;
 }
 
-/* "by cc1 8.1 ms, ld 3.0 ms"; the longest come first. */
-static void append_part(struct preempted_row *row, const struct lull_cause_share *share)
+/* "by cc1 8.1 ms, ld 3.0 ms", "in user mode 8.1 ms, in read 3.0 ms"; the longest come first. */
+static void append_part(struct joined_row *row, const struct lull_cause_share *share)
 {
     char duration[LULL_TIME_TEXT_SIZE];
-    const char *detail = share->detail ? share->detail : "by others";
-    if (row->n_parts++ >= NAMED_PREEMPTORS) {
+    const char *detail = share->detail                        ? share->detail
+                         : share->state == LULL_STATE_RUNNING ? "in an unknown mode"
+                                                              : "by others";
+    if (row->n_parts++ >= NAMED_PARTS) {
         return;
     }
     lull_duration_format(share->duration_ns, duration);
@@ -63,10 +66,10 @@ static gint longest_first(gconstpointer a, gconstpointer b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-static void add_preempted(GArray *shown, GArray *rows, const struct lull_cause_share *share)
+static void add_joined(GArray *shown, GArray *rows, const struct lull_cause_share *share)
 {
     for (guint i = 0; i < rows->len; i++) {
-        struct preempted_row *row = &g_array_index(rows, struct preempted_row, i);
+        struct joined_row *row = &g_array_index(rows, struct joined_row, i);
         struct lull_cause_share *sum = &g_array_index(shown, struct lull_cause_share, row->row);
         if (can_join(sum, share)) {
             append_part(row, share);
@@ -74,7 +77,7 @@ static void add_preempted(GArray *shown, GArray *rows, const struct lull_cause_s
             return;
         }
     }
-    struct preempted_row row = {.row = shown->len, .text = g_string_new(NULL)};
+    struct joined_row row = {.row = shown->len, .text = g_string_new(NULL)};
     append_part(&row, share);
     g_array_append_val(rows, row);
     g_array_append_val(shown, *share);
@@ -83,19 +86,19 @@ static void add_preempted(GArray *shown, GArray *rows, const struct lull_cause_s
 GArray *lull_causes_shown(const struct lull_path *path, bool full, GStringChunk *texts)
 {
     GArray *shown = g_array_new(FALSE, FALSE, sizeof(struct lull_cause_share));
-    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct preempted_row));
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct joined_row));
     for (uint32_t i = 0; i < path->n_by_cause; i++) {
-        if (!full && is_preempted(&path->by_cause[i])) {
-            add_preempted(shown, rows, &path->by_cause[i]);
+        if (!full && has_parts(&path->by_cause[i])) {
+            add_joined(shown, rows, &path->by_cause[i]);
         } else {
             g_array_append_val(shown, path->by_cause[i]);
         }
     }
     for (guint i = 0; i < rows->len; i++) {
-        const struct preempted_row *row = &g_array_index(rows, struct preempted_row, i);
-        if (row->n_parts > NAMED_PREEMPTORS) {
-            g_string_append_printf(row->text, " and %u other%s", row->n_parts - NAMED_PREEMPTORS,
-                                   row->n_parts - NAMED_PREEMPTORS == 1 ? "" : "s");
+        const struct joined_row *row = &g_array_index(rows, struct joined_row, i);
+        if (row->n_parts > NAMED_PARTS) {
+            g_string_append_printf(row->text, " and %u other%s", row->n_parts - NAMED_PARTS,
+                                   row->n_parts - NAMED_PARTS == 1 ? "" : "s");
         }
         if (row->n_parts > 1) {
             g_array_index(shown, struct lull_cause_share, row->row).detail =

@@ -186,7 +186,7 @@ static void report_packet(const struct lull_execgraph *eg, uint32_t index, GStri
     lull_flow_format_end(flow, false, destination, sizeof destination);
     g_string_append_printf(out, "packet %s → %s, %u byte%s", source, destination, packet->payload,
                            packet->payload == 1 ? "" : "s");
-    if (packet->peer == LULL_NONE) {
+    if (packet->is_received && packet->peer == LULL_NONE) {
         g_string_append(out, ", its sender is not known");
     }
 }
@@ -591,6 +591,10 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     }
     if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
+    }
+    const struct lull_tcp_wait_note *tcp = tcp_wait_of(eg, hop, evidence);
+    if (tcp) {
+        g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));
     }
     append_reason_kind(eg, hop->detail, out);
 }

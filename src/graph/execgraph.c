@@ -261,11 +261,12 @@ static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
                   (struct interrupt_note){fact->start_ns, fact->end_ns, fact->label});
 }
 
-/* Why a timer sent the packet, if TCP's own timers explain it; or LULL_NONE. */
+/* Why a timer sent the packet, if TCP's own timers explain it, which without headers is known
+ * afterwards; or LULL_NONE. */
 static uint32_t timer_evidence(struct lull_execgraph *eg, const struct lull_packet_fact *fact)
 {
     if (fact->context_cause != LULL_CAUSE_TIMER ||
-        !lull_tcp_waits_find(eg->tcp_waits, fact->number)) {
+        (fact->packet->ip_version && !lull_tcp_waits_find(eg->tcp_waits, fact->number))) {
         return LULL_NONE;
     }
     lull_vec_push(&eg->evidence,
@@ -356,6 +357,19 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
         (!eg->sync || lull_sync_are_joined(eg->sync, match.send_host, match.receive_host))) {
         note->peer = match.send;
     }
+    if (note->peer < eg->packets.count && eg->packets.items[note->peer].flow == note->flow) {
+        eg->packets.items[note->peer].payload = note->payload; /* what was sent again */
+    }
+    lull_tcp_waits_arrived(eg->tcp_waits, fact, note->peer != LULL_NONE);
+}
+
+static void on_again(void *user, const struct lull_again_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    if (fact->number < eg->packets.count && fact->flow != LULL_NONE) {
+        eg->packets.items[fact->number].flow = fact->flow;
+    }
+    lull_tcp_waits_again(eg->tcp_waits, fact);
 }
 
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
@@ -365,6 +379,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .interrupt = on_interrupt,
                                             .packet = on_packet,
                                             .segment = on_segment,
+                                            .again = on_again,
                                             .syscall = on_syscall};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;

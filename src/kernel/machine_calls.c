@@ -121,17 +121,11 @@ static struct call_class *class_of(struct lull_model *model,
     return found;
 }
 
-/* The table by which a call is numbered. That of a 64-bit kernel does not fit a 32-bit one whose
- * name is not known. */
 static enum call_numbers numbers_of(const struct machine *machine,
                                     const struct call_class *call_class, bool is_compat)
 {
     const struct call_arch *arch = machine->arch;
-    if (is_compat) {
-        return arch->compat;
-    }
-    return call_class->is_32bit && arch->numbers != CALL_NUMBERS_I386 ? CALL_NUMBERS
-                                                                      : arch->numbers;
+    return is_compat ? arch->compat : call_numbers_of(arch, call_class->is_32bit);
 }
 
 static struct call_name name_of_number(struct lull_model *model, enum call_numbers numbers,
@@ -266,6 +260,25 @@ static void give_up(struct lull_model *model, uint32_t task, int64_t end_ns)
     free_call(model, task);
 }
 
+/* A call that does not return to its caller: some tracers report its end, with -1 as its number, and
+ * others none. */
+static void end_returning(struct lull_model *model, uint32_t task, int32_t c, int64_t end_ns,
+                          bool is_open)
+{
+    struct task *known = &model->tasks.items[task];
+    if (known->returning_ns == INT64_MIN) {
+        return;
+    }
+    struct lull_syscall_fact fact = {.task = task,
+                                     .name = known->returning,
+                                     .cpu = c,
+                                     .start_ns = known->returning_ns,
+                                     .end_ns = end_ns,
+                                     .is_open = is_open};
+    known->returning_ns = INT64_MIN;
+    REPORT(model, syscall, &fact);
+}
+
 static struct call_name name_of_start(struct lull_model *model, const struct machine *machine,
                                       uint32_t task, const struct call_class *call_class,
                                       const void *event)
@@ -313,6 +326,7 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     model->tasks.items[task].sent_ns = INT64_MIN;
     model->tasks.items[task].ended.reported = 0;
     give_up(model, task, INT64_MIN);
+    end_returning(model, task, c, model->tasks.items[task].returning_ns, true);
     struct call *call = start_call(model, task);
     call->name = name;
     call->number = number_of(event);
@@ -330,7 +344,9 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
         REPORT(model, syscall_start, &fact);
     }
     if (name.kind->effect == CALL_NO_RETURN) {
-        give_up(model, task, t);
+        free_call(model, task);
+        model->tasks.items[task].returning_ns = t;
+        model->tasks.items[task].returning = name.label;
     }
 }
 
@@ -348,6 +364,9 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
     if (number == LULL_NONE && known->ended.reported && known->ended.reported != reported &&
         is_same(known->ended.label, known->ended.number, name, number_of(ev))) {
         return; /* the end of the same call, reported in another way */
+    }
+    if (HAS(number) && ev->number == -1) {
+        end_returning(model, task, c, t, false);
     }
     known->ended.reported = reported;
     known->ended.label = name.label;
@@ -503,6 +522,7 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
 
 void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns)
 {
+    end_returning(model, task, -1, model->tasks.items[task].returning_ns, true);
     give_up(model, task, start_ns);
 }
 
@@ -519,6 +539,7 @@ void calls_died(struct lull_model *model, struct machine *machine, uint32_t task
 void calls_finish(struct lull_model *model)
 {
     for (uint32_t i = 0; i < model->tasks.count; i++) {
+        end_returning(model, i, -1, model->tasks.items[i].returning_ns, true);
         give_up(model, i, model->machines.items[model->tasks.items[i].public.host].last_ns);
     }
 }

@@ -72,6 +72,8 @@ struct cpu {
     uint32_t idle;                     /* its idle task, LULL_NONE: not made yet */
     uint32_t kernel;                   /* its kernel context, likewise */
     uint32_t device;                   /* label of the network device used last, or LULL_NONE */
+    uint32_t n_idled; /* switches to its idle task, and whether there was one from it */
+    bool has_left_idle;
     uint32_t n_frames;
     uint32_t last_packet; /* received since the last switch outside any interrupt */
     uint32_t n_merged;    /* bios merged so far; the last ones are in `merged` */
@@ -224,6 +226,8 @@ struct task {
         uint32_t label;   /* its name, or LULL_NONE */
         int32_t number;   /* -1: not reported */
     } ended;
+    int64_t returning_ns; /* when it made a call that does not return to its caller, of which */
+    uint32_t returning;   /* this is the name: its end may come without one. INT64_MIN: none */
     uint32_t call;        /* the system call it is in, LULL_NONE: none */
     uint32_t table;       /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent;      /* who forked it */

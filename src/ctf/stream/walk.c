@@ -61,11 +61,11 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
     if (G_UNLIKELY(t < s->last_ns)) {
         uint64_t byte = lull_ctf_stream_packet_at(s, s->packet)->offset;
         if (!s->has_warned_order) {
-            lull_report_problem(s->report,
-                                "%s: packet %" G_GINT64_FORMAT
-                                ": an event is earlier than the one before it; such events get "
-                                "the time of the one before",
-                                lull_ctf_stream_where(s, &byte), s->packet);
+            lull_report_remark(s->report,
+                               "%s: packet %" G_GINT64_FORMAT
+                               ": an event is earlier than the one before it; such events get "
+                               "the time of the one before",
+                               lull_ctf_stream_where(s, &byte), s->packet);
         }
         s->has_warned_order = true;
         t = s->last_ns;

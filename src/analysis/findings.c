@@ -85,11 +85,10 @@ static void add_delay(struct findings *findings, const struct delay *delay)
     if (at >= MOST_DELAYS) {
         return;
     }
-    findings->n_delays = MIN(findings->n_delays + 1, MOST_DELAYS);
-    for (uint32_t i = findings->n_delays - 1; i > at; i--) {
-        findings->delays[i] = findings->delays[i - 1];
-    }
+    const uint32_t n_after = MIN(findings->n_delays - at, MOST_DELAYS - 1 - at);
+    memmove(&findings->delays[at + 1], &findings->delays[at], n_after * sizeof *delay);
     findings->delays[at] = *delay;
+    findings->n_delays = at + 1 + n_after;
 }
 
 static void on_switched(void *user, const struct lull_switch_fact *fact)

@@ -79,7 +79,8 @@ bool lull_args_query_rest(const struct lull_args *args, struct lull_query *query
 {
     int32_t host;
     int64_t start_ns, end_ns;
-    if (!lull_args_host(args, session, &host, error)) {
+    if (!lull_args_host(args, session, &host, error) ||
+        !lull_args_check_periods(args, session, query->periods, error)) {
         return false;
     }
     lull_query_limit(query, host, INT64_MIN, INT64_MAX);

@@ -12,10 +12,13 @@ char **lull_args_event_names(const struct lull_args *args, GError **error);
 /* An event that no trace declares is a slip of the pen: better said than an empty answer. */
 bool lull_args_check_event_names(const struct lull_session *session, char *const *names,
                                  GError **error);
-/* Limits the session to what the options ask for and subscribes to the names, which are borrowed.
+/* Limits the session to what the options ask for, and to events of these names; subscribes to them.
  * NULL and an error if it cannot be. Free with lull_running_filter_free(). */
 struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
                                                     struct lull_session *session,
                                                     char *const *names, GError **error);
+/* After no event was found: false and an error if --tid, --pid or --comm name what no task had. */
+bool lull_args_check_tasks(const struct lull_args *args, struct lull_session *session,
+                           GError **error);
 
 #endif

@@ -118,13 +118,13 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
      .help = "only events of these names, separated by commas; a '*' at the end of a name "
-             "matches any ending"},
+             "matches any ending, and syscall_entry_NAME is that call of every tracer"},
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin",  "end",     "timerange",
-                                     "local",        "host",   "cpu",     "tid",
-                                     "comm",         "filter", "no-sync", NULL};
+static const char *const common[] = {"intersection", "begin",   "end", "timerange", "local",
+                                     "host",         "cpu",     "tid", "pid",       "comm",
+                                     "filter",       "no-sync", NULL};
 
 static const struct lull_example examples[] = {
     {"lull export --ctf2 short --timerange +1s,+1.5s my-trace",

@@ -72,6 +72,9 @@ static bool prepare(struct lull_instance_query *query, GError **error)
     if (!query->session) {
         return false;
     }
+    if (!lull_args_check_periods(query->args, query->session, query->periods, error)) {
+        return false;
+    }
     lull_args_join(query->args, query->session);
     if (!read_selection(query, error)) {
         return false;

@@ -179,6 +179,14 @@ static void report_start(void *user, const struct lull_recorder *recorder)
     }
 }
 
+static void report_full(const struct lull_recorder *recorder)
+{
+    fprintf(stderr,
+            "lull: the disk of %s is full: recording ended early, and what was complete until then "
+            "is kept; delete something, or record elsewhere (--output)\n",
+            lull_recorder_path(recorder));
+}
+
 /* Nothing was written; why not. */
 static void report_nothing(const struct lull_recorder *recorder,
                            const struct lull_record_question *question)
@@ -213,6 +221,25 @@ static int finish_command(struct lull_recorder *recorder)
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* They are the user's to remove, who may want what they hold. */
+static void report_left(const struct lull_recorder *recorder)
+{
+    const char *first;
+    const uint64_t n = lull_recorder_left(recorder, &first);
+    if (n == 1) {
+        fprintf(
+            stderr,
+            "lull: %s was left by a recording that was killed; nothing can read it: remove it\n",
+            first);
+    } else if (n > 1) {
+        fprintf(stderr,
+                "lull: %s and %" PRIu64
+                " other .part directories beside it were left by recordings "
+                "that were killed; nothing can read them: remove them\n",
+                first, n - 1);
+    }
+}
+
 static int run_recorder(struct lull_recorder *recorder, const struct lull_record_question *question,
                         GError **error)
 {
@@ -222,13 +249,19 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
         fprintf(stderr, "lull: removed what %u killed recording%s had left behind\n", cleaned,
                 cleaned == 1 ? "" : "s");
     }
+    report_left(recorder);
+    const bool is_full = lull_recorder_result(recorder)->ended_by == LULL_RECORDING_ENDED_BY_DISK;
     if (done) {
+        if (is_full) {
+            report_full(recorder);
+        }
         if (!question->is_snapshot) {
             report_result(recorder);
         } else if (lull_recorder_snapshots(recorder) == 0) {
             report_nothing(recorder, question);
         }
-        return finish_command(recorder);
+        const int status = finish_command(recorder);
+        return is_full ? 1 : status;
     }
     const int why = lull_recorder_exec_errno(recorder);
     if (lull_recorder_has_command(recorder)) {
@@ -342,7 +375,8 @@ const struct lull_verb lull_verb_record = {
         "the user who called sudo, with that user's home, and keeps its input and output. It "
         "starts after the recording has started. The exit status is that of the command; 128 "
         "plus the number of the signal if a signal ended it; 127 or 126 if the command cannot "
-        "be found or executed; 1 if recording failed. If the command outlives the recording, "
+        "be found or executed; 1 if recording failed, or ended early because the disk was full; what "
+        "was complete until then is kept. If the command outlives the recording, "
         "Lull waits for its end.\n"
         "\n"
         "Lull records the whole machine, because the cause of a wait may be anywhere. --only "

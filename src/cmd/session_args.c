@@ -9,7 +9,9 @@
 #include "cmd/progress.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
+#include "period/period.h"
 #include "source/live/url.h"
+#include "source/session/streams.h"
 #include "source/session/unpacking.h"
 
 /* What --filter says, or NULL. */
@@ -59,6 +61,14 @@ static void on_unpacking(void *user, const char *path, uint64_t done, uint64_t s
     lull_progress_bytes(user, done, size);
 }
 
+static void print_warnings(const char *text)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (uint32_t i = 0; lines[i] && *lines[i]; i++) {
+        fprintf(stderr, "lull: %s\n", lines[i]);
+    }
+}
+
 /* What --filter names must be there; it is parsed once more, as the session owns the first. */
 static bool check_filter(const struct lull_args *args, const struct lull_session *session,
                          GError **error)
@@ -69,11 +79,20 @@ static bool check_filter(const struct lull_args *args, const struct lull_session
     }
     g_autoptr(GString) warnings = g_string_new(NULL);
     const bool done = lull_filter_check(filter, session, warnings, error);
-    g_auto(GStrv) lines = g_strsplit(warnings->str, "\n", -1);
-    for (uint32_t i = 0; done && lines[i] && *lines[i]; i++) {
-        fprintf(stderr, "lull: %s\n", lines[i]);
-    }
+    print_warnings(done ? warnings->str : "");
     lull_filter_free(filter);
+    return done;
+}
+
+bool lull_args_check_periods(const struct lull_args *args, const struct lull_session *session,
+                             const struct lull_periods *periods, GError **error)
+{
+    g_autoptr(GString) warnings = g_string_new(NULL);
+    if (!periods || lull_args_is_dropin(args)) {
+        return true; /* what the peer takes is taken */
+    }
+    const bool done = lull_periods_check(periods, session, warnings, error);
+    print_warnings(done ? warnings->str : "");
     return done;
 }
 
@@ -292,14 +311,20 @@ int lull_args_report_damage(struct lull_session *session)
     if (count) {
         fflush(stdout); /* what was printed so far belongs before the complaints about it */
     }
-    for (uint32_t i = 0; i < MIN(count, MOST_PROBLEMS); i++) {
-        fprintf(stderr, "lull: damaged: %s\n", lull_session_problem(session, i));
+    uint32_t n_remarks = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_remark = lull_session_problem_is_remark(session, i);
+        n_remarks += is_remark;
+        if (i < MOST_PROBLEMS) {
+            fprintf(stderr, "lull: %s: %s\n", is_remark ? "note" : "damaged",
+                    lull_session_problem(session, i));
+        }
     }
     if (count > MOST_PROBLEMS) {
         fprintf(stderr, "lull: … and %" PRIu32 " more place%s\n", count - MOST_PROBLEMS,
                 count - MOST_PROBLEMS == 1 ? "" : "s");
     }
-    return count ? 1 : 0;
+    return count > n_remarks;
 }
 
 int lull_args_report_problems(struct lull_session *session)

@@ -116,6 +116,10 @@ const char *lull_args_live(const struct lull_args *args);
 bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error);
 /* Both: opens the traces and applies the options. */
 struct lull_session *lull_args_open_session(const struct lull_args *args, GError **error);
+/* That some trace declares what the definitions (or NULL) name; prints what they can do without. */
+struct lull_periods;
+bool lull_args_check_periods(const struct lull_args *args, const struct lull_session *session,
+                             const struct lull_periods *periods, GError **error);
 /* The host that --host names, -1 without --host; false and an error that lists the hosts if there
  * is none of that name. */
 bool lull_args_host(const struct lull_args *args, const struct lull_session *session, int32_t *host,
@@ -124,7 +128,7 @@ bool lull_args_host(const struct lull_args *args, const struct lull_session *ses
  * no limit was given. Leaves the session without limits if it had to look for events there. */
 bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *start_ns,
                      int64_t *end_ns, GError **error);
-/* Prints on stderr what was damaged or lost; returns 1 if anything was damaged, else 0. */
+/* Prints on stderr what was damaged or lost, and remarks; returns 1 if anything was damaged, else 0. */
 int lull_args_report_problems(struct lull_session *session);
 /* The same for damage alone. */
 int lull_args_report_damage(struct lull_session *session);

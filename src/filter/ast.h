@@ -69,7 +69,7 @@ struct lull_field_path {
 
 enum lull_operand_kind {
     LULL_OPERAND_VALUE, /* written in the expression */
-    LULL_OPERAND_NAME,
+    LULL_OPERAND_NAME,  /* or that of the call whose number is field `index` */
     LULL_OPERAND_HOST,
     LULL_OPERAND_CPU,
     LULL_OPERAND_TIME,  /* of the event */

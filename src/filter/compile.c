@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "kernel/call_events.h"
+
 /* ---- fields ---- */
 
 /* The path up to the first index, as bindings spell it. */
@@ -73,12 +75,17 @@ static void position_load(struct lull_compiler *c, struct lull_load *load)
         bind_field(c, path, field);
     }
     field->is_placed = true;
+    const struct lull_load wanted = *load;
     *load = field->load;
+    load->labels = wanted.labels; /* which may be names of calls */
+    load->label = wanted.label;
 }
 
 /* How a field that the class has is read. */
 static void find_way(const struct lull_field_path *path, uint32_t index,
-                     const struct lull_field_type *type, struct lull_compiled_field *field)
+                     const struct lull_field_type *type,
+                     const char *(*label)(const void *labels, uint64_t value),
+                     struct lull_compiled_field *field)
 {
     uint32_t n_names = names_before_index(path);
     uint32_t n_indices = path->n_steps - n_names; /* and names after them */
@@ -90,7 +97,8 @@ static void find_way(const struct lull_field_path *path, uint32_t index,
                                      .is_signed = type->info.is_signed,
                                      .is_big_endian = type->info.is_big_endian,
                                      .bytes = type->element_bytes,
-                                     .labels = type->labels};
+                                     .labels = type->labels,
+                                     .label = label};
     if (n_indices == 0 && (kind == LULL_INFO_INT || kind == LULL_INFO_ENUM)) {
         field->load.kind = LULL_LOAD_INT;
         field->bind_kind = LULL_BIND_INT;
@@ -133,7 +141,7 @@ static const struct lull_compiled_field *field_of(struct lull_compiler *c, uint3
         struct lull_field_type type;
         if (describe(c, path, scope, n_names, &type)) {
             field->scope = scope;
-            find_way(path, index, &type, field);
+            find_way(path, index, &type, c->source->ops->label, field);
             break;
         }
     }
@@ -156,6 +164,22 @@ static bool load_field(struct lull_compiler *c, uint32_t index, struct lull_load
     return field->how == LULL_FIELD_READ;
 }
 
+/* The name that the event has whatever the tracer. */
+static bool load_call(struct lull_compiler *c, const struct lull_operand *operand,
+                      struct lull_load *load)
+{
+    if (c->call->name) {
+        load->value = lull_value_text(c->call->name, strlen(c->call->name));
+        return true;
+    }
+    if (!load_field(c, operand->index, load)) {
+        return false;
+    }
+    load->labels = c->call;
+    load->label = lull_call_event_label;
+    return true;
+}
+
 /* Fills *load. False if the class has nothing there. */
 static bool load_operand(struct lull_compiler *c, const struct lull_operand *operand,
                          struct lull_load *load)
@@ -165,6 +189,9 @@ static bool load_operand(struct lull_compiler *c, const struct lull_operand *ope
     case LULL_OPERAND_VALUE:
         return true;
     case LULL_OPERAND_NAME: {
+        if (c->asks_call) {
+            return load_call(c, operand, load);
+        }
         const char *name = c->source->classes[c->class_index]->name;
         load->value = lull_value_text(name, strlen(name));
         return true;
@@ -290,9 +317,8 @@ static enum known prepare_exists(struct lull_compiler *c, const struct lull_node
     return field->is_optional ? UNKNOWN : KNOWN_YES;
 }
 
-/* Where a single test starts that goes on at `yes` or `no`. */
-static int32_t compile_test(struct lull_compiler *c, const struct lull_node *node, int32_t yes,
-                            int32_t no)
+static int32_t compile_single(struct lull_compiler *c, const struct lull_node *node, int32_t yes,
+                              int32_t no)
 {
     struct lull_test test = {.kind = node->kind, .relation = node->relation, .yes = yes, .no = no};
     enum known value = UNKNOWN;
@@ -313,6 +339,53 @@ static int32_t compile_test(struct lull_compiler *c, const struct lull_node *nod
     }
     g_array_append_val(c->tests, test);
     return (int32_t)c->tests->len - 1;
+}
+
+static const char *machine_of(const struct lull_source *source)
+{
+    const char *machine = NULL;
+    for (const char *const *pair = source->environment; pair && pair[0]; pair += 2) {
+        machine = strcmp(pair[0], "architecture") == 0 ? pair[1] : machine;
+    }
+    return machine;
+}
+
+static bool is_call(struct lull_compiler *c)
+{
+    if (!c->knows_call) {
+        c->knows_call = true;
+        c->call = lull_call_event_of(c->source->classes[c->class_index],
+                                     lull_call_events_arch(&c->source->info, machine_of(c->source)),
+                                     c->arena);
+    }
+    return c->call != NULL;
+}
+
+/* Compared with a text or a pattern, for being it or not. */
+static bool asks_name(const struct lull_node *node)
+{
+    const bool is_left = node->left.kind == LULL_OPERAND_NAME;
+    if (node->kind == LULL_NODE_COMPARE) {
+        const struct lull_operand *other = is_left ? &node->right : &node->left;
+        return (is_left || node->right.kind == LULL_OPERAND_NAME) &&
+               other->kind == LULL_OPERAND_VALUE && node->relation <= LULL_RELATION_NE;
+    }
+    return is_left;
+}
+
+/* Where a single test starts that goes on at `yes` or `no`. An event of a system call is called
+ * what its tracer calls it, and what all do: it has a name if either is it. */
+static int32_t compile_test(struct lull_compiler *c, const struct lull_node *node, int32_t yes,
+                            int32_t no)
+{
+    if (!asks_name(node) || !is_call(c)) {
+        return compile_single(c, node, yes, no);
+    }
+    c->asks_call = true;
+    const int32_t other = compile_single(c, node, yes, no);
+    c->asks_call = false;
+    return node->relation == LULL_RELATION_NE ? compile_single(c, node, other, no)
+                                              : compile_single(c, node, yes, other);
 }
 
 static int32_t compile(struct lull_compiler *c, const struct lull_node *node, int32_t yes,
@@ -415,7 +488,6 @@ struct lull_program *lull_compiler_end(struct lull_compiler *c, int32_t entry,
         lull_arena_copy(arena, c->tests->data, c->tests->len * sizeof(struct lull_test));
     program->n_tests = c->tests->len;
     program->entry = entry;
-    program->label = c->source->ops->label;
     program->n_visited = c->n_visited;
     program->visited = (const struct lull_field_path *const *)lull_arena_copy(arena, c->visited,
                                                                               sizeof c->visited);

@@ -6,6 +6,8 @@
 
 #include "filter/program.h"
 
+struct lull_call_event;
+
 struct lull_compiler {
     const struct lull_terms *terms;
     const struct lull_source *source;
@@ -20,6 +22,10 @@ struct lull_compiler {
     uint32_t first_bit; /* of the presence mask; likewise */
     const struct lull_field_path *visited[LULL_FILTER_FIELDS];
     uint32_t n_visited;
+    /* The other name of its events, if it is of a system call; looked up when a test asks for it. */
+    bool knows_call;
+    bool asks_call; /* NAME is that name now */
+    const struct lull_call_event *call;
     /* By field: what is known of it, once it was looked up. */
     struct lull_compiled_field {
         bool is_known, is_placed;

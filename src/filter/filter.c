@@ -35,7 +35,8 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
         if (strcmp(name + has_sign, keywords[i].name) == 0) {
             operand->kind = keywords[i].kind;
             filter->base.uses_cpu |= keywords[i].kind == LULL_OPERAND_CPU;
-            return true;
+            return keywords[i].kind != LULL_OPERAND_NAME ||
+                   lull_parser_name(p, first.start, operand);
         }
     }
     if (strcmp(name, "in") == 0 || strcmp(name, "exists") == 0) {
@@ -268,7 +269,7 @@ static const struct lull_node *parse_test(struct lull_parser *p)
     return parse_comparison(p, node) ? node : NULL;
 }
 
-static bool parse_filter(struct lull_parser *p)
+static bool parse_text(struct lull_parser *p)
 {
     struct lull_filter *filter = p->user;
     if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
@@ -288,7 +289,62 @@ static bool parse_filter(struct lull_parser *p)
     return true;
 }
 
-struct lull_filter *lull_filter_parse(const char *text, bool local, GError **error)
+/* ---- lists of names ---- */
+
+static const struct lull_node *join(struct lull_parser *p, enum lull_node_kind kind,
+                                    const struct lull_node *const *nodes, uint32_t n)
+{
+    struct lull_node *node = lull_parser_node(p, kind);
+    node->n = n;
+    node->children =
+        (const struct lull_node *const *)lull_arena_copy(p->terms->arena, nodes, n * sizeof *nodes);
+    return node;
+}
+
+/* As a pattern of which only a star at the end is one. */
+static const struct lull_node *named(struct lull_parser *p, const struct lull_operand *name,
+                                     const char *pattern)
+{
+    const size_t length = strlen(pattern);
+    g_autofree bool *is_escaped = g_new(bool, length + 1);
+    struct lull_node *node = lull_parser_node(p, LULL_NODE_MATCH);
+    memset(is_escaped, true, length + 1);
+    if (length > 0) {
+        is_escaped[length - 1] = pattern[length - 1] != '*';
+    }
+    size_t at;
+    const char *reason;
+    node->left = *name;
+    node->relation = LULL_RELATION_EQ;
+    node->glob = lull_glob_new(p->terms->arena, pattern, length, is_escaped, &at, &reason);
+    return node;
+}
+
+static bool narrow(struct lull_parser *p, const char *const *names)
+{
+    struct lull_filter *filter = p->user;
+    struct lull_operand name = {0};
+    g_autoptr(GPtrArray) nodes = g_ptr_array_new();
+    if (!names || g_strv_contains(names, "*")) {
+        return true;
+    }
+    if (!lull_parser_name(p, 0, &name)) {
+        return false;
+    }
+    for (uint32_t i = 0; names[i]; i++) {
+        g_ptr_array_add(nodes, (gpointer)named(p, &name, names[i]));
+    }
+    const struct lull_node *both[] = {
+        join(p, LULL_NODE_OR, (const struct lull_node *const *)nodes->pdata, nodes->len),
+        filter->root};
+    filter->root = join(p, LULL_NODE_AND, both, 2);
+    return true;
+}
+
+/* ---- all of it ---- */
+
+struct lull_filter *lull_filter_parse_named(const char *text, const char *const *names, bool local,
+                                            GError **error)
 {
     struct lull_filter *filter = g_new0(struct lull_filter, 1);
     GError *why = NULL;
@@ -299,8 +355,8 @@ struct lull_filter *lull_filter_parse(const char *text, bool local, GError **err
     filter->programs = lull_arena_new();
     filter->terms.points = g_array_new(FALSE, FALSE, sizeof(struct lull_time_point));
     filter->is_local = local;
-    struct lull_parser parser = {.lexer = {.text = text,
-                                           .length = strlen(text),
+    struct lull_parser parser = {.lexer = {.text = text ? text : "true",
+                                           .length = strlen(text ? text : "true"),
                                            .what = "the filter",
                                            .arena = filter->terms.arena},
                                  .terms = &filter->terms,
@@ -308,13 +364,18 @@ struct lull_filter *lull_filter_parse(const char *text, bool local, GError **err
                                  .has_strict_not = true,
                                  .user = filter,
                                  .error = &why};
-    if (parse_filter(&parser)) {
+    if (parse_text(&parser) && narrow(&parser, names)) {
         filter->base.has_times = filter->terms.points->len > 0;
         return filter;
     }
     g_propagate_error(error, why);
     lull_filter_free(filter);
     return NULL;
+}
+
+struct lull_filter *lull_filter_parse(const char *text, bool local, GError **error)
+{
+    return lull_filter_parse_named(text, NULL, local, error);
 }
 
 void lull_filter_free(struct lull_filter *filter)

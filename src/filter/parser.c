@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "kernel/call_events.h"
+
 #define MOST_NESTED 100
 
 #define FAIL lull_parser_fail
@@ -92,6 +94,16 @@ bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field
                             p->lexer.is_period ? "all periods together mention"
                                                : "a filter mentions",
                             LULL_FILTER_FIELDS - p->terms->n_reserved);
+}
+
+bool lull_parser_name(struct lull_parser *p, size_t at, struct lull_operand *operand)
+{
+    static const struct lull_filter_step number = {.name = LULL_CALL_NUMBER_FIELD};
+    static const struct lull_field_path path = {
+        .scope = LULL_IN_PAYLOAD, .steps = &number, .n_steps = 1};
+    const bool done = lull_parser_field(p, at, &path, operand);
+    operand->kind = LULL_OPERAND_NAME;
+    return done;
 }
 
 /* [ number ] */

@@ -40,6 +40,8 @@ bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, ui
 /* Makes the operand a field; `at` is where it was written. */
 bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field_path *path,
                        struct lull_operand *operand);
+/* Makes the operand the event's name; likewise. */
+bool lull_parser_name(struct lull_parser *p, size_t at, struct lull_operand *operand);
 /* A number or text; a minus only before a number. */
 bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand);
 /* After the sign of a pattern, which is the next token: its string. */

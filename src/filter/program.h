@@ -28,7 +28,9 @@ struct lull_load {
     uint32_t group;
     uint8_t bytes; /* of an element */
     bool is_signed, is_big_endian;
-    const void *labels;                   /* or NULL */
+    /* Of an enumeration, or of the names of calls; or NULL. */
+    const void *labels;
+    const char *(*label)(const void *labels, uint64_t value);
     uint32_t visited;                     /* number of the path in lull_program.visited */
     const struct lull_time_point *points; /* POINT: the filter's, at `index` */
     struct lull_value value;
@@ -51,7 +53,6 @@ struct lull_program {
     const struct lull_test *tests;
     uint32_t n_tests;
     int32_t entry;
-    const char *(*label)(const void *labels, uint64_t value);
     const struct lull_field_path *const *visited; /* with scope payload or context */
     uint32_t n_visited;
 };

@@ -93,12 +93,11 @@ bool lull_value_compare(const struct lull_value *left, enum lull_relation relati
 
 static const struct lull_value nothing = {.kind = LULL_VALUE_NONE};
 
-static struct lull_value integer(const struct lull_run *run, const struct lull_load *load,
-                                 uint64_t bits)
+static struct lull_value integer(const struct lull_load *load, uint64_t bits)
 {
     struct lull_value value = {.kind = LULL_VALUE_INT, .is_signed = load->is_signed, .bits = bits};
     if (load->labels) {
-        const char *label = run->program->label(load->labels, bits);
+        const char *label = load->label(load->labels, bits);
         if (label) {
             value.text = (struct lull_text){label, (uint32_t)strlen(label)};
         }
@@ -121,7 +120,7 @@ static struct lull_value element(const struct lull_run *run, const struct lull_l
     if (load->is_signed) {
         bits = lull_sign_extend(bits, load->bytes * 8u);
     }
-    return integer(run, load, bits);
+    return integer(load, bits);
 }
 
 static void visit(struct lull_run *run)
@@ -158,7 +157,7 @@ struct lull_value lull_run_value(struct lull_run *run, const struct lull_load *l
         return run->given[load->group][load->index];
     case LULL_LOAD_INT:
         memcpy(&bits, run->fields + load->offset, sizeof bits);
-        return has(run, load) ? integer(run, load, bits) : nothing;
+        return has(run, load) ? integer(load, bits) : nothing;
     case LULL_LOAD_TEXT:
         value = (struct lull_value){.kind = LULL_VALUE_TEXT};
         memcpy(&value.text, run->fields + load->offset, sizeof value.text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a path is made of, by program, state, cause and the part of the evidence that is the same
- * each time: how long, how often, the longest. */
+ * each time, and by who waits for it: how long, how often, the longest. */
 #include "graph/path.h"
 
 #include <string.h>
@@ -8,15 +8,22 @@
 static guint hash_cause(gconstpointer key)
 {
     const struct lull_cause_share *share = key;
-    return g_str_hash(share->program) * 31 + (share->detail ? g_str_hash(share->detail) : 0) +
-           (share->host * 64 + (guint)share->state) * 64 + (guint)share->cause;
+    guint hash = (share->host * 64 + (guint)share->state) * 64 + (guint)share->cause;
+    const char *const texts[] = {share->program, share->detail, share->waiter, share->waiter_kind,
+                                 share->waiter_call};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        hash = hash * 31 + (texts[i] ? g_str_hash(texts[i]) : 0);
+    }
+    return hash;
 }
 
 static gboolean equal_causes(gconstpointer a, gconstpointer b)
 {
     const struct lull_cause_share *x = a, *y = b;
     return x->host == y->host && x->state == y->state && x->cause == y->cause &&
-           strcmp(x->program, y->program) == 0 && g_strcmp0(x->detail, y->detail) == 0;
+           strcmp(x->program, y->program) == 0 && g_strcmp0(x->detail, y->detail) == 0 &&
+           g_strcmp0(x->waiter, y->waiter) == 0 && g_strcmp0(x->waiter_kind, y->waiter_kind) == 0 &&
+           g_strcmp0(x->waiter_call, y->waiter_call) == 0;
 }
 
 static gint longest_first(gconstpointer a, gconstpointer b)
@@ -29,35 +36,142 @@ static gint longest_first(gconstpointer a, gconstpointer b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
+struct lull_cause_sums {
+    GHashTable *numbers;
+    GPtrArray *list;
+};
+
+struct lull_cause_sums *lull_cause_sums_new(void)
+{
+    struct lull_cause_sums *sums = g_new0(struct lull_cause_sums, 1);
+    sums->numbers = g_hash_table_new(hash_cause, equal_causes);
+    sums->list = g_ptr_array_new_with_free_func(g_free);
+    return sums;
+}
+
+void lull_cause_sums_add(struct lull_cause_sums *sums, const struct lull_cause_share *share)
+{
+    struct lull_cause_share *known = g_hash_table_lookup(sums->numbers, share);
+    if (!known) {
+        known = g_memdup2(share, sizeof *share);
+        g_ptr_array_add(sums->list, known);
+        g_hash_table_add(sums->numbers, known);
+        return;
+    }
+    known->duration_ns += share->duration_ns;
+    known->longest_ns = MAX(known->longest_ns, share->longest_ns);
+    known->count += share->count;
+    if (g_strcmp0(known->waiter_object, share->waiter_object) != 0) {
+        known->waiter_object = NULL;
+    }
+}
+
+struct lull_cause_share *lull_cause_sums_take(struct lull_cause_sums *sums, uint32_t *count)
+{
+    struct lull_cause_share *shares = g_new0(struct lull_cause_share, sums->list->len);
+    g_ptr_array_sort(sums->list, longest_first);
+    for (guint i = 0; i < sums->list->len; i++) {
+        shares[i] = *(const struct lull_cause_share *)sums->list->pdata[i];
+    }
+    *count = sums->list->len;
+    g_hash_table_unref(sums->numbers);
+    g_ptr_array_unref(sums->list);
+    g_free(sums);
+    return shares;
+}
+
+static gint longest_mode_first(gconstpointer a, gconstpointer b)
+{
+    const struct lull_mode_share *x = a, *y = b;
+    if (x->duration_ns != y->duration_ns) {
+        return x->duration_ns < y->duration_ns ? 1 : -1;
+    }
+    return (x->mode > y->mode) - (x->mode < y->mode);
+}
+
+static void sum_modes(struct lull_path *path)
+{
+    int64_t sums[LULL_MODE_COUNT] = {0};
+    g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct lull_mode_share));
+    for (uint32_t i = 0; i < path->n_by_cause; i++) {
+        if (path->by_cause[i].state == LULL_STATE_RUNNING) {
+            sums[path->by_cause[i].mode] += path->by_cause[i].duration_ns;
+        }
+    }
+    for (int mode = 0; mode < LULL_MODE_COUNT; mode++) {
+        const struct lull_mode_share share = {(enum lull_mode)mode, sums[mode]};
+        if (sums[mode] > 0) {
+            g_array_append_val(shares, share);
+        }
+    }
+    g_array_sort(shares, longest_mode_first);
+    path->n_by_mode = shares->len;
+    path->by_mode = g_memdup2(shares->data, shares->len * sizeof(struct lull_mode_share));
+}
+
+/* Who waits for what the segment does, and how. */
+static void add_waiter(const struct lull_path *path, const struct lull_segment *segment,
+                       struct lull_cause_share *share)
+{
+    if (segment->wait >= path->n_waits) {
+        return;
+    }
+    const struct lull_wait *wait = &path->waits[segment->wait];
+    share->waiter = wait->comm;
+    share->waiter_kind = wait->reason.kind;
+    share->waiter_call = wait->reason.call;
+    share->waiter_object = wait->reason.object;
+}
+
+static struct lull_cause_share share_of(const struct lull_path *path, uint32_t number)
+{
+    const struct lull_segment *segment = &path->segments[number];
+    const int64_t ns = segment->end_ns - segment->start_ns;
+    struct lull_cause_share share = {.host = segment->host,
+                                     .program = segment->program ? segment->program : "?",
+                                     .state = segment->state,
+                                     .cause = segment->cause,
+                                     .detail = segment->subject,
+                                     .duration_ns = ns,
+                                     .longest_ns = ns,
+                                     .count = 1,
+                                     .first = number};
+    add_waiter(path, segment, &share);
+    return share;
+}
+
 void lull_path_sum_causes(struct lull_path *path)
 {
-    g_autoptr(GHashTable) numbers = g_hash_table_new(hash_cause, equal_causes);
-    g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(g_free);
+    struct lull_cause_sums *sums = lull_cause_sums_new();
     for (uint32_t i = 0; i < path->n_segments; i++) {
-        const struct lull_segment *segment = &path->segments[i];
-        struct lull_cause_share key = {.host = segment->host,
-                                       .program = segment->program ? segment->program : "?",
-                                       .state = segment->state,
-                                       .cause = segment->cause,
-                                       .detail = segment->subject,
-                                       .first = i};
-        struct lull_cause_share *share = g_hash_table_lookup(numbers, &key);
-        if (!share) {
-            share = g_memdup2(&key, sizeof key);
-            g_ptr_array_add(list, share);
-            g_hash_table_add(numbers, share);
+        const struct lull_cause_share share = share_of(path, i);
+        if (share.state != LULL_STATE_RUNNING || path->n_runs == 0) {
+            lull_cause_sums_add(sums, &share);
         }
-        const int64_t ns = segment->end_ns - segment->start_ns;
-        share->duration_ns += ns;
-        share->longest_ns = MAX(share->longest_ns, ns);
-        share->count++;
     }
-    g_ptr_array_sort(list, longest_first);
-    path->n_by_cause = list->len;
-    path->by_cause = g_new0(struct lull_cause_share, list->len);
-    for (guint i = 0; i < list->len; i++) {
-        path->by_cause[i] = *(const struct lull_cause_share *)list->pdata[i];
+    for (uint32_t i = 0; i < path->n_runs; i++) {
+        const struct lull_path_run *run = &path->runs[i];
+        struct lull_cause_share share = share_of(path, run->segment);
+        share.detail = run->detail;
+        share.mode = run->mode;
+        share.duration_ns = run->ns;
+        share.longest_ns = run->longest_ns;
+        share.count = run->count;
+        lull_cause_sums_add(sums, &share);
     }
+    path->by_cause = lull_cause_sums_take(sums, &path->n_by_cause);
+    sum_modes(path);
+}
+
+uint32_t lull_path_mode_count(const struct lull_path *path)
+{
+    return path->n_by_mode;
+}
+
+const struct lull_mode_share *lull_path_mode(const struct lull_path *path, uint32_t index)
+{
+    g_return_val_if_fail(index < path->n_by_mode, NULL);
+    return &path->by_mode[index];
 }
 
 uint32_t lull_path_cause_count(const struct lull_path *path)

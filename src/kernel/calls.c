@@ -51,6 +51,11 @@ const char *call_name_of_number(enum call_numbers numbers, int64_t number)
     return NULL;
 }
 
+enum call_numbers call_numbers_of(const struct call_arch *arch, bool is_32bit)
+{
+    return is_32bit && arch->numbers != CALL_NUMBERS_I386 ? CALL_NUMBERS : arch->numbers;
+}
+
 const struct call_arch *call_arch_find(const char *machine, const char *release)
 {
     static const struct call_arch archs[] = {

@@ -70,6 +70,10 @@ struct call_arch {
  * ("6.1.0-50-arm64"), which is all that LTTng records of it; x86-64 if neither says anything. */
 const struct call_arch *call_arch_find(const char *machine, const char *release);
 
+/* The table by which the machine numbers calls, of which an event has a long of 32 bits or not. That
+ * of a 64-bit kernel does not fit a 32-bit one whose name is not known. */
+enum call_numbers call_numbers_of(const struct call_arch *arch, bool is_32bit);
+
 /* The errno that a return value means, or 0. Below the last 4095 values a call of 32 bits returns
  * addresses. Source: MAX_ERRNO and IS_ERR_VALUE() of include/linux/err.h. */
 static inline int32_t call_error(int64_t ret, bool is_32bit)

@@ -7,8 +7,10 @@
 
 /* What is wanted. */
 struct lull_running_query {
-    const char *const *names; /* as for lull_session_subscribe() */
     int64_t tid;              /* -1: any */
+    int64_t pid;              /* -1: any */
+    GHashTable *threads;      /* int64_t of lull_running_task(): those that have it, where contexts
+                                 do not say; the filter owns it */
     const char *comm;         /* NULL: any; for lull_comm_matches() */
     int64_t start_ns, end_ns; /* INT64_MIN, INT64_MAX: no limit */
     bool is_live;             /* the session can be read once only */
@@ -16,8 +18,14 @@ struct lull_running_query {
 
 struct lull_running_filter;
 
+/* For lull_running_query.threads. */
+static inline int64_t lull_running_task(uint32_t host, int64_t tid)
+{
+    return (int64_t)host << 32 | (uint32_t)tid;
+}
+
 /* Subscribes to what the query wants and to what is needed to know who runs, limits and rewinds the
- * session. The query's names and comm must live as long as the session. Free with
+ * session. The query's comm must live as long as the session. Free with
  * lull_running_filter_free(). */
 struct lull_running_filter *lull_running_filter_new(struct lull_session *session,
                                                     const struct lull_running_query *query);
@@ -25,8 +33,5 @@ void lull_running_filter_free(struct lull_running_filter *filter);
 
 /* Feeds the next event of the session; true if the query wants it. */
 bool lull_running_filter_passes(struct lull_running_filter *filter, const struct lull_event *event);
-
-/* True if `name` equals the pattern, or starts with it if that ends with '*'. */
-bool lull_running_filter_name_matches(const char *pattern, const char *name);
 
 #endif

@@ -103,6 +103,9 @@ static bool parse_member(struct lull_parser *p, struct lull_operand *operand)
     bool is_packet = false;
     for (size_t i = 0; i < G_N_ELEMENTS(members); i++) {
         if (lull_parser_sees(p, members[i].name)) {
+            if (members[i].kind == LULL_OPERAND_NAME) {
+                return lull_parser_name(p, p->token.start, operand) && lull_parser_advance(p);
+            }
             *operand = members[i].kind == LULL_OPERAND_RUNNING
                            ? lull_period_running(members[i].now)
                            : (struct lull_operand){.kind = members[i].kind};

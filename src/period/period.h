@@ -37,6 +37,10 @@ const struct lull_period *lull_periods_at(const struct lull_periods *periods, ui
 /* The definition of this name, or that the path ("request/phase") ends with; or LULL_NO_PERIOD. */
 uint32_t lull_periods_find(const struct lull_periods *periods, const char *name, size_t length);
 
+/* That the traces declare the fields and events that the definitions name; as lull_filter_check(). */
+bool lull_periods_check(const struct lull_periods *periods, const struct lull_session *session,
+                        GString *warnings, GError **error);
+
 /* The deprecated options --period-begin, --period-end, --period-begin-key, --period-end-key and
  * --period-key-value as a definition; all but `begin` may be NULL, lists are separated by commas.
  * NULL and LULL_ERROR_USAGE if they do not fit together. Free with g_free(). */

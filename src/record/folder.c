@@ -19,6 +19,9 @@
 #define MOST_OF_NAME 40
 /* How often it is looked whether a daemon still makes files. */
 #define REMOVALS 100
+/* How often a new lock is tried. */
+#define LOCKS 100
+#define LOCK_PAUSE_US 1000
 
 /* What a recording shows is for its owner: the directory is closed to others.
  *
@@ -115,6 +118,17 @@ static bool open_parent(struct lull_folder *folder, const char *output, const ch
 
 /* ---- what a killed recorder has left ---- */
 
+/* Who looks whether it is locked locks it for a moment. */
+static bool try_lock(int fd, bool is_new)
+{
+    bool is_locked = false;
+    for (unsigned n = 0; !is_locked && n < (is_new ? LOCKS : 1); n++) {
+        g_usleep(n > 0 ? LOCK_PAUSE_US : 0);
+        is_locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    }
+    return is_locked;
+}
+
 /* The descriptor of the mark, locked; -1 if it is not there, or somebody holds the lock. */
 static int lock_mark(int dir, int flags)
 {
@@ -122,7 +136,7 @@ static int lock_mark(int dir, int flags)
     const int fd =
         openat(dir, mark, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags, 0600);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-                    st.st_nlink != 1 || flock(fd, LOCK_EX | LOCK_NB) != 0)) {
+                    st.st_nlink != 1 || !try_lock(fd, (flags & O_CREAT) != 0))) {
         close(fd);
         return -1;
     }
@@ -199,6 +213,39 @@ static void remove_left(int parent, const char *part)
     if (dir >= 0) {
         close(dir);
     }
+}
+
+static bool is_left(const struct lull_folder *folder, const char *part)
+{
+    struct stat st;
+    const int dir = lull_tree_open(folder->parent, part);
+    const int lock = dir >= 0 && is_own(dir, &st) ? lock_mark(dir, 0) : -1;
+    if (lock >= 0) {
+        close(lock);
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+    return lock >= 0;
+}
+
+uint64_t lull_folder_find_left(const struct lull_folder *folder, char **first)
+{
+    g_auto(GStrv) names = list(folder->parent);
+    g_autofree char *part = part_of(folder->name);
+    uint64_t n = 0;
+    *first = NULL;
+    for (uint32_t i = 0; names[i]; i++) {
+        if (!g_str_has_suffix(names[i], ".part") || strcmp(names[i], part) == 0 ||
+            !is_left(folder, names[i])) {
+            continue;
+        }
+        if (n++ == 0) {
+            g_autofree char *parent = g_path_get_dirname(folder->path);
+            *first = g_build_filename(parent, names[i], NULL);
+        }
+    }
+    return n;
 }
 
 /* ---- making ---- */

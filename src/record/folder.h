@@ -39,6 +39,9 @@ uint64_t lull_folder_measure(const struct lull_folder *folder, const char *name)
 /* Takes "PREFIX…/NAME", which a daemon made, as "NAME". */
 bool lull_folder_lift(struct lull_folder *folder, const char *prefix, const char *name,
                       GError **error);
+/* How many directories beside it were left by recorders that were killed with guard and keeper, and
+ * the path of the first, to be freed with g_free(); NULL: there is none. */
+uint64_t lull_folder_find_left(const struct lull_folder *folder, char **first);
 /* Whether its disk has room. */
 bool lull_folder_has_room(const struct lull_folder *folder);
 /* Whether nobody else can put another directory where its path leads, so that a daemon with more

@@ -157,7 +157,7 @@ bool lull_guard_start(struct lull_guard *guard, struct lull_keeper *keeper,
 {
     const pid_t recorder = getpid();
     int ends[2], sockets[2];
-    guard->pipe = keeper->socket = -1;
+    guard->pipe = keeper->socket = keeper->reserve = -1;
     if (pipe2(ends, O_CLOEXEC) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0 ||
         (guard->pid = fork()) < 0) {

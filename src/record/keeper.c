@@ -3,6 +3,7 @@
 #include "record/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,6 +11,10 @@
 #include <unistd.h>
 
 #include "record/keeper_private.h"
+
+/* Descriptions of events, of each CPU's buffer, recording.json: some hundred kilobytes. */
+#define RESERVE_NAME "reserve.part"
+#define RESERVE_BYTES (1 << 20)
 
 /* ---- messages ---- */
 
@@ -140,7 +145,10 @@ void lull_keeper_leave(struct lull_keeper *keeper)
     if (keeper->socket >= 0) {
         close(keeper->socket);
     }
-    keeper->socket = -1;
+    if (keeper->reserve >= 0) {
+        close(keeper->reserve);
+    }
+    keeper->socket = keeper->reserve = -1;
 }
 
 /* ---- requests ---- */
@@ -232,6 +240,36 @@ bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uin
 bool lull_keeper_has_room(const struct lull_keeper *keeper, GError **error)
 {
     return call_simply(keeper, LULL_KEEPER_HAS_ROOM, "", "", error);
+}
+
+uint64_t lull_keeper_find_left(const struct lull_keeper *keeper, char **first)
+{
+    struct answer answer;
+    const bool is_done = call(keeper, LULL_KEEPER_FIND_LEFT, "", "", &answer, NULL, NULL);
+    const bool is_any = is_done && answer.head.number > 0;
+    *first = is_any ? g_strdup(answer.text) : NULL;
+    return is_any ? answer.head.number : 0;
+}
+
+bool lull_keeper_reserve(struct lull_keeper *keeper, GError **error)
+{
+    keeper->reserve = lull_keeper_create_unnamed(keeper, RESERVE_NAME, error);
+    if (keeper->reserve < 0) {
+        return false;
+    }
+    const int why = posix_fallocate(keeper->reserve, 0, RESERVE_BYTES);
+    if (why != 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
+                    "there is no room for a recording in “%s”: %s", keeper->part, g_strerror(why));
+    }
+    return why == 0;
+}
+
+void lull_keeper_release(const struct lull_keeper *keeper)
+{
+    if (keeper->reserve >= 0) {
+        (void)!ftruncate(keeper->reserve, 0);
+    }
 }
 
 const char *lull_keeper_path_for_daemon(const struct lull_keeper *keeper, GError **error)

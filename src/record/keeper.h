@@ -16,6 +16,7 @@
 
 struct lull_keeper {
     int socket;        /* -1: there is none */
+    int reserve;       /* a file that only takes room; -1: none */
     char *path, *part; /* of the recording that was made last, to be freed; NULL: none yet */
 };
 
@@ -43,6 +44,14 @@ bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uin
                          GError **error);
 /* False and an error if the disk is full. */
 bool lull_keeper_has_room(const struct lull_keeper *keeper, GError **error);
+/* Directories beside it that killed recorders have left: how many, and the path of the first, to be
+ * freed with g_free(). */
+uint64_t lull_keeper_find_left(const struct lull_keeper *keeper, char **first);
+/* Takes room on the disk for what is written last, so that a recording that fills the disk can be
+ * completed. False and an error if there is none. */
+bool lull_keeper_reserve(struct lull_keeper *keeper, GError **error);
+/* Gives that room back. */
+void lull_keeper_release(const struct lull_keeper *keeper);
 /* Where a daemon of root's may make files; NULL and an error if that could be anywhere. */
 const char *lull_keeper_path_for_daemon(const struct lull_keeper *keeper, GError **error);
 /* The recording is whole and gets its name. */

@@ -13,6 +13,7 @@
 struct keeper {
     const struct lull_invoker *invoker;
     struct lull_folder folder;
+    char *left; /* what was answered last */
 };
 
 struct request {
@@ -93,6 +94,15 @@ static bool has_room(struct keeper *keeper, const struct request *request, struc
     return true;
 }
 
+static bool find_left(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                      GError **error)
+{
+    g_free(keeper->left);
+    outcome->number = lull_folder_find_left(&keeper->folder, &keeper->left);
+    outcome->text = keeper->left;
+    return true;
+}
+
 /* A daemon makes files with its client's rights. Those of other users reach nowhere that
  * these could not reach themselves; those of root must not be led away. */
 static bool path_for_daemon(struct keeper *keeper, const struct request *request,
@@ -142,6 +152,7 @@ static const struct {
     [LULL_KEEPER_LIFT] = {lift, true},
     [LULL_KEEPER_MEASURE] = {measure, true},
     [LULL_KEEPER_HAS_ROOM] = {has_room, true},
+    [LULL_KEEPER_FIND_LEFT] = {find_left, true},
     [LULL_KEEPER_PATH_FOR_DAEMON] = {path_for_daemon, true},
     [LULL_KEEPER_PUBLISH] = {publish, true},
     [LULL_KEEPER_CLEAR] = {clear, false},
@@ -224,4 +235,5 @@ void lull_keeper_serve(int socket, const struct lull_invoker *invoker)
         act(&keeper, socket, message, (size_t)n);
     }
     lull_folder_clear(&keeper.folder);
+    g_free(keeper.left);
 }

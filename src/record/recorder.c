@@ -111,7 +111,8 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
     struct lull_recorder *recorder = g_new0(struct lull_recorder, 1);
     recorder->question = *question;
     recorder->refused = g_string_new(NULL);
-    recorder->guard.pipe = recorder->keeper.socket = recorder->control.socket = -1;
+    recorder->guard.pipe = recorder->control.socket = -1;
+    recorder->keeper.socket = recorder->keeper.reserve = -1;
     recorder->command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};
     recorder->request = (struct lull_tracer_request){
         .purpose = question->purpose,
@@ -164,6 +165,18 @@ static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
            recorder->kind->follow(recorder->tracer, recorder->command.pid, error);
 }
 
+static bool make_place(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_question *question = &recorder->question;
+    struct lull_keeper *keeper = &recorder->keeper;
+    if (!lull_keeper_make(keeper, question->output, question->command ? question->command[0] : NULL,
+                          error)) {
+        return false;
+    }
+    recorder->n_left = lull_keeper_find_left(keeper, &recorder->left);
+    return lull_keeper_reserve(keeper, error);
+}
+
 static bool set_up(struct lull_recorder *recorder, GError **error)
 {
     const struct lull_record_question *question = &recorder->question;
@@ -171,10 +184,8 @@ static bool set_up(struct lull_recorder *recorder, GError **error)
         return false;
     }
     clean_up_others(recorder);
-    return (question->is_snapshot
-                ? lull_recorder_listen(recorder, error)
-                : lull_keeper_make(&recorder->keeper, question->output,
-                                   question->command ? question->command[0] : NULL, error)) &&
+    return (question->is_snapshot ? lull_recorder_listen(recorder, error)
+                                  : make_place(recorder, error)) &&
            (!question->command ||
             lull_command_start(&recorder->command, question->command, &recorder->invoker, error)) &&
            set_up_tracer(recorder, error) &&
@@ -192,14 +203,22 @@ int64_t lull_recorder_now_ns(const struct lull_recorder *recorder)
 static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
 {
     struct lull_recorder *recorder = user;
-    *how = LULL_RECORDING_ENDED_BY_COMMAND;
-    return recorder->command.pid > 0 && lull_command_has_ended(&recorder->command, false);
+    *how =
+        recorder->tracer->is_full ? LULL_RECORDING_ENDED_BY_DISK : LULL_RECORDING_ENDED_BY_COMMAND;
+    return recorder->tracer->is_full ||
+           (recorder->command.pid > 0 && lull_command_has_ended(&recorder->command, false));
 }
 
+/* A full disk ends the recording, and is no failure. */
 static bool check(void *user, GError **error)
 {
     struct lull_recorder *recorder = user;
-    return recorder->kind->check(recorder->tracer, error);
+    g_autoptr(GError) why = NULL;
+    if (recorder->kind->check(recorder->tracer, &why) || recorder->tracer->is_full) {
+        return true;
+    }
+    g_propagate_error(error, g_steal_pointer(&why));
+    return false;
 }
 
 bool lull_recorder_create_state(const struct lull_recorder *recorder,
@@ -218,12 +237,22 @@ bool lull_recorder_create_state(const struct lull_recorder *recorder,
     return files->events >= 0;
 }
 
-static bool write_state(const struct lull_recorder *recorder, GError **error)
+static bool write_state(struct lull_recorder *recorder, GError **error)
 {
     struct lull_state_files files;
     return !recorder->kind->needs_state || recorder->question.is_snapshot ||
            (lull_recorder_create_state(recorder, &files, error) &&
-            lull_state_write(&files, recorder->request.epoch_offset_ns, error));
+            (recorder->state = lull_state_start(&files, recorder->request.epoch_offset_ns, error)));
+}
+
+/* What a command that has ended had opened cannot be looked up any more. */
+static bool end_state(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_question *question = &recorder->question;
+    const bool is_over =
+        recorder->tracer->is_full ||
+        (question->only_command && lull_command_has_ended(&recorder->command, false));
+    return !recorder->state || lull_state_end(g_steal_pointer(&recorder->state), !is_over, error);
 }
 
 static bool start_recording(struct lull_recorder *recorder, GError **error)
@@ -254,13 +283,20 @@ static bool record(struct lull_recorder *recorder, GError **error)
     lull_watch_start(&watch);
     bool done = start_recording(recorder, error);
     const int64_t start_ns = lull_recorder_now_ns(recorder);
-    done = done && lull_watch_wait(&watch, &recording->ended_by, error);
+    done =
+        done && lull_watch_wait(&watch, &recording->ended_by, error) && end_state(recorder, error);
     recording->end_ns = lull_recorder_now_ns(recorder);
     done = done &&
            (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - start_ns, error));
     lull_watch_end(&watch);
-    return done &&
+    done = done &&
            recorder->kind->stop(recorder->tracer, is_snapshot ? &none : &recording->result, error);
+    lull_keeper_release(&recorder->keeper);
+    if (done && recorder->tracer->is_full) {
+        recording->ended_by = LULL_RECORDING_ENDED_BY_DISK;
+        recording->end_ns = MIN(recording->end_ns, recording->result.end_ns);
+    }
+    return done;
 }
 
 static void describe(struct lull_recorder *recorder)
@@ -289,6 +325,9 @@ bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
     const bool is_snapshot = recorder->question.is_snapshot;
     const bool done = set_up(recorder, error) && record(recorder, error) &&
                       (is_snapshot || lull_recorder_complete(recorder, error));
+    if (recorder->state) {
+        lull_state_end(g_steal_pointer(&recorder->state), false, NULL);
+    }
     describe(recorder);
     lull_command_end(&recorder->command);
     g_clear_pointer(&recorder->tracer, recorder->kind->free);
@@ -308,6 +347,7 @@ void lull_recorder_free(struct lull_recorder *recorder)
         lull_invoker_clear(&recorder->invoker);
         g_free(recorder->keeper.path);
         g_free(recorder->keeper.part);
+        g_free(recorder->left);
         g_free(recorder->reason);
         g_string_free(recorder->refused, TRUE);
         g_free(recorder);
@@ -349,6 +389,12 @@ uint32_t lull_recorder_snapshots(const struct lull_recorder *recorder)
 uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder)
 {
     return recorder->cleaned;
+}
+
+uint64_t lull_recorder_left(const struct lull_recorder *recorder, const char **first)
+{
+    *first = recorder->left;
+    return recorder->n_left;
 }
 
 int lull_recorder_exec_errno(const struct lull_recorder *recorder)

@@ -45,7 +45,8 @@ const char *lull_recorder_tracer(const struct lull_recorder *recorder);
 const char *lull_recorder_reason(const struct lull_recorder *recorder);
 
 /* Records until the command ends, the time is over, or a first SIGINT, SIGTERM, SIGHUP or SIGQUIT.
- * A second ends this process. False and an error: nothing is left. */
+ * A second ends this process. A full disk ends it too, and what is whole until then is kept. False
+ * and an error: nothing is left. */
 bool lull_recorder_run(struct lull_recorder *recorder, GError **error);
 
 /* What was recorded, and where; after lull_recorder_run(). */
@@ -55,6 +56,9 @@ const char *lull_recorder_path(const struct lull_recorder *recorder);
 uint32_t lull_recorder_snapshots(const struct lull_recorder *recorder);
 /* How many recordings of killed recorders were cleaned up. */
 uint32_t lull_recorder_cleaned(const struct lull_recorder *recorder);
+/* How many directories beside the recording were left by killed recorders, and the path of the
+ * first; NULL: none. */
+uint64_t lull_recorder_left(const struct lull_recorder *recorder, const char **first);
 /* errno of why the command could not be executed; 0: it could. */
 int lull_recorder_exec_errno(const struct lull_recorder *recorder);
 /* Whether the command runs still. */

@@ -80,6 +80,7 @@ static void add_recorded(struct json_object *object, const struct lull_recording
     static const char *const ends[] = {[LULL_RECORDING_ENDED_BY_COMMAND] = "command",
                                        [LULL_RECORDING_ENDED_BY_DURATION] = "duration",
                                        [LULL_RECORDING_ENDED_BY_INTERRUPT] = "interrupt",
+                                       [LULL_RECORDING_ENDED_BY_DISK] = "disk",
                                        [LULL_RECORDING_ENDED_BY_SNAPSHOT] = "snapshot"};
     const struct lull_tracer_result *result = &recording->result;
     lull_json_add_number(object, "begin_ns", recording->start_ns);

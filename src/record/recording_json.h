@@ -12,6 +12,7 @@ enum lull_recording_end {
     LULL_RECORDING_ENDED_BY_COMMAND,
     LULL_RECORDING_ENDED_BY_DURATION,
     LULL_RECORDING_ENDED_BY_INTERRUPT,
+    LULL_RECORDING_ENDED_BY_DISK,     /* there was no room for more */
     LULL_RECORDING_ENDED_BY_SNAPSHOT, /* it goes on, but this is what it had until then */
 };
 

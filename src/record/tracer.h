@@ -5,6 +5,7 @@
 #ifndef LULL_RECORD_TRACER_H
 #define LULL_RECORD_TRACER_H
 
+#include <errno.h>
 #include <lull/error.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +37,14 @@ struct lull_tracer_result {
     uint64_t bytes;  /* of the files */
     uint64_t lost_events;
     bool has_events;
+    int64_t end_ns; /* if the disk is full: until then all events are there; since the epoch */
 };
+
+/* Whether an errno says that the disk is full, for this user or for all. */
+static inline bool lull_tracer_is_full(int why)
+{
+    return why == ENOSPC || why == EDQUOT;
+}
 
 struct lull_tracer_kind {
     const char *name;     /* of --tracer: "lttng", "ftrace", "perf" */
@@ -54,8 +62,7 @@ struct lull_tracer_kind {
     bool (*follow)(struct lull_tracer *tracer, pid_t pid, GError **error);
     /* Recording starts, and goes on by itself (threads of the tracer's own). */
     bool (*start)(struct lull_tracer *tracer, GError **error);
-    /* Whether it still goes on; false and an error when, say, the disk is full. Called now and
-     * then. */
+    /* Whether it still goes on; false and an error if not. Called now and then. */
     bool (*check)(struct lull_tracer *tracer, GError **error);
     /* Writes what the buffers hold now into the recording that the keeper has made, and goes on.
      * For is_snapshot only. */
@@ -81,6 +88,9 @@ struct lull_tracer {
     /* Names of the events that are recorded, as the tracer calls them, for recording.json;
      * NULL-terminated. Set by set_up(), freed by free(). NULL: not known. */
     const char *const *events;
+    /* The disk is full, so recording does not go on: set by check(), which then fails, or by
+     * stop(), which then completes what was recorded until result->end_ns, and succeeds. */
+    bool is_full;
 };
 
 /* In the order in which `auto` tries them; ends with NULL. Those that are not built in are not

@@ -367,6 +367,9 @@ def command_line():
         done = run(lull, *arguments, *([] if arguments[-1] == "--period" else [httpd]))
         tap.ok(done.returncode == 2 and words in done.stderr and not done.stdout, f"refused: {' '.join(arguments)}", done.stderr)
     done = run(lull, "cputop", "--period", 'p : $evt.$name == "nosuch"', httpd)
+    tap.ok(done.returncode == 1 and "no trace declares the event “nosuch” of the period “p”" in done.stderr and not done.stdout,
+           "an event that does not exist", done.stderr)
+    done = run(lull, "cputop", "--period", 'p : $evt.$name == "sched_switch" && $evt.next_prio == 12345', httpd)
     tap.ok(done.returncode == 0 and "no event opened a period" in done.stderr, "no period at all is told", done.stderr)
     # Options that are given several times keep their order: a child needs its parent before it.
     done = run(lull, "periodlog", "--period", SEND, "--period", REQUEST, httpd)

@@ -3,6 +3,7 @@
  * none. The traces are scripted here, so who ran when is known. */
 #include "kernel/running_filter.h"
 
+#include "filter/filter.h"
 #include "lib/ctf_writer.h"
 #include "lib/scratch.h"
 
@@ -39,11 +40,14 @@ static void write_trace(const char *dir, unsigned contexts)
 }
 
 /* Times after T0 of the events that pass, "200 210 …". */
-static char *passing(const char *dir, const struct lull_running_query *query)
+static char *passing(const char *dir, const char *const *names,
+                     const struct lull_running_query *query)
 {
     GError *error = NULL;
     struct lull_session *session = lull_session_new();
     lull_session_add(session, dir, &error);
+    g_assert_no_error(error);
+    lull_filter_attach(lull_filter_parse_named(NULL, names, false, &error), session);
     g_assert_no_error(error);
     struct lull_running_filter *filter = lull_running_filter_new(session, query);
     GString *times = g_string_new(NULL);
@@ -58,7 +62,6 @@ static char *passing(const char *dir, const struct lull_running_query *query)
     return g_string_free(times, FALSE);
 }
 
-static const char *const everything[] = {"*", NULL};
 static const char *const wakings[] = {"sched_wak*", NULL};
 
 struct subscription {
@@ -73,13 +76,13 @@ static void check(unsigned contexts, struct subscription subscription, const cha
     g_autofree char *dir = scratch_dir();
     write_trace(dir, contexts);
     const struct lull_running_query query = {
-        .names = subscription.names ? subscription.names : everything,
         .tid = subscription.tid,
+        .pid = -1,
         .comm = subscription.comm,
         .start_ns = subscription.start ? T0 + subscription.start : INT64_MIN,
         .end_ns = subscription.end ? T0 + subscription.end : INT64_MAX,
     };
-    g_autofree char *got = passing(dir, &query);
+    g_autofree char *got = passing(dir, subscription.names, &query);
     g_assert_cmpstr(got, ==, expected);
     scratch_remove(dir);
 }

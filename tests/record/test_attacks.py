@@ -324,6 +324,14 @@ def repeat(attack):
     print(f"# {name}: {n} rounds", flush=True)
 
 
+def chosen(words):
+    """All, those that are named, or each second one: 1/2 and 2/2."""
+    if words and "/" in words[0]:
+        first, step = map(int, words[0].split("/"))
+        return ATTACKS[first - 1::step]
+    return [attack for attack in ATTACKS if not words or attack.__name__ in words]
+
+
 def main():
     if os.geteuid() != 0:
         tap.skip("attacks", "needs root, who is attacked")
@@ -331,9 +339,8 @@ def main():
     missing = find_tracers()
     if not USABLE:
         tap.skip("attacks", "; ".join(missing.values()))
-    for attack in ATTACKS if USABLE else ():
-        if not sys.argv[1:] or attack.__name__ in sys.argv[1:]:
-            tap.run(attack.__name__, repeat, attack)
+    for attack in chosen(sys.argv[1:]) if USABLE else ():
+        tap.run(attack.__name__, repeat, attack)
     return tap.done()
 
 

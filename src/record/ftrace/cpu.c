@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/ftrace/ftrace.h"
@@ -49,17 +50,18 @@ bool lull_ftrace_cpu_start_file(struct lull_ftrace_cpu *cpu, const struct lull_k
 {
     g_autofree char *name = g_strdup_printf("cpu%d.part", cpu->cpu);
     cpu->bytes = 0;
+    cpu->is_cut = false;
     cpu->out = lull_keeper_create_unnamed(keeper, name, error);
     return cpu->out >= 0;
 }
 
 /* From the pipe to the file. */
-static bool empty_pipe(struct lull_ftrace_cpu *cpu, size_t size)
+static bool empty_pipe(struct lull_ftrace_cpu *cpu)
 {
-    while (size > 0) {
-        const ssize_t n = splice(cpu->pipe[0], NULL, cpu->out, NULL, size, SPLICE_F_MOVE);
+    while (cpu->in_pipe > 0) {
+        const ssize_t n = splice(cpu->pipe[0], NULL, cpu->out, NULL, cpu->in_pipe, SPLICE_F_MOVE);
         if (n > 0) {
-            size -= (size_t)n;
+            cpu->in_pipe -= (size_t)n;
             cpu->bytes += (size_t)n;
         } else if (n == 0 || errno != EINTR) {
             cpu->why = n == 0 ? EIO : errno;
@@ -75,12 +77,22 @@ static bool move_pages(struct lull_ftrace_cpu *cpu)
     const ssize_t n =
         splice(cpu->raw, NULL, cpu->pipe[1], NULL, PIPE_BYTES, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (n > 0) {
-        return empty_pipe(cpu, (size_t)n);
+        cpu->in_pipe = (size_t)n;
+        return empty_pipe(cpu);
     }
     if (n < 0 && errno != EAGAIN && errno != EINTR) {
         cpu->why = errno;
     }
     return false;
+}
+
+/* What happens while nobody reads would overwrite what comes next. */
+static void stop_all(struct lull_ftrace_cpu *cpu)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)!write(cpu->off, "0", 1);
+    cpu->off_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* Kernels differ in when they wake who polls a ring buffer: at the filling that buffer_percent
@@ -102,6 +114,9 @@ static gpointer read_pages(gpointer data)
         while (cpu->why == 0 && !was_early && move_pages(cpu)) {
         }
     }
+    if (lull_tracer_is_full(cpu->why)) {
+        stop_all(cpu);
+    }
     return NULL;
 }
 
@@ -118,26 +133,24 @@ bool lull_ftrace_cpu_check(const struct lull_ftrace_cpu *cpu, GError **error)
     return why == 0 || fail(cpu, "cannot save the events", why, error);
 }
 
-/* The pages that are not full can only be read. */
+/* The pages that are not full can only be read. They go through the pipe too, which then holds what
+ * did not reach the file. */
 static void read_rest(struct lull_ftrace_cpu *cpu)
 {
     g_autofree uint8_t *page = g_malloc(cpu->page_bytes);
     ssize_t n;
     while (cpu->why == 0 &&
            ((n = read(cpu->raw, page, cpu->page_bytes)) > 0 || (n < 0 && errno == EINTR))) {
-        for (ssize_t done = 0; cpu->why == 0 && done < n;) {
-            const ssize_t written = write(cpu->out, page + done, (size_t)(n - done));
-            if (written >= 0) {
-                done += written;
-            } else if (errno != EINTR) {
-                cpu->why = errno;
-            }
+        if (n > 0 && write(cpu->pipe[1], page, (size_t)n) != n) {
+            cpu->why = EIO; /* it is empty, and holds more than a page */
+        } else if (n > 0) {
+            cpu->in_pipe = (size_t)n;
+            empty_pipe(cpu);
         }
-        cpu->bytes += n > 0 ? (size_t)n : 0;
     }
 }
 
-bool lull_ftrace_cpu_finish(struct lull_ftrace_cpu *cpu, GError **error)
+void lull_ftrace_cpu_stop(struct lull_ftrace_cpu *cpu)
 {
     if (cpu->thread) {
         const uint64_t one = 1;
@@ -145,9 +158,16 @@ bool lull_ftrace_cpu_finish(struct lull_ftrace_cpu *cpu, GError **error)
         }
         g_thread_join(g_steal_pointer(&cpu->thread));
     }
-    while (cpu->why == 0 && move_pages(cpu)) {
+}
+
+bool lull_ftrace_cpu_finish(struct lull_ftrace_cpu *cpu, GError **error)
+{
+    cpu->why = 0;
+    if (empty_pipe(cpu)) {
+        while (move_pages(cpu)) {
+        }
+        read_rest(cpu);
     }
-    read_rest(cpu);
     return lull_ftrace_cpu_check(cpu, error);
 }
 
@@ -169,8 +189,9 @@ bool lull_ftrace_cpu_start_there(struct lull_ftrace_cpu *cpu, GError **error)
 static void forget(struct lull_ftrace_cpu *cpu)
 {
     uint8_t bytes[4096];
-    while (cpu->why != 0 && read(cpu->pipe[0], bytes, sizeof bytes) > 0) {
+    while (cpu->in_pipe > 0 && read(cpu->pipe[0], bytes, sizeof bytes) > 0) {
     }
+    cpu->in_pipe = 0;
     cpu->why = 0;
 }
 

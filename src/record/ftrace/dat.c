@@ -4,6 +4,7 @@
 #include <lull/version.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -84,17 +85,27 @@ static uint64_t put_positions(GByteArray *to, const struct lull_ftrace_dat *dat)
     return at;
 }
 
+/* Gives the room of what was copied back to a full disk; whether there was any. */
+static bool make_room(const struct lull_ftrace_cpu *cpu, off_t *freed, off_t copied)
+{
+    const off_t from = *freed;
+    *freed = copied;
+    return copied > from && fallocate(cpu->out, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from,
+                                      copied - from) == 0;
+}
+
 /* The kernel copies, or shares the blocks where the file system can. */
 static bool copy_pages(int out, const struct lull_ftrace_cpu *cpu)
 {
-    off_t from = 0;
+    off_t from = 0, freed = 0;
     uint64_t left = cpu->bytes;
     while (left > 0) {
         const ssize_t n = copy_file_range(cpu->out, &from, out, NULL, left, 0);
+        const int why = n == 0 ? EIO : errno;
         if (n > 0) {
             left -= (uint64_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            errno = n == 0 ? EIO : errno;
+        } else if (why != EINTR && !(lull_tracer_is_full(why) && make_room(cpu, &freed, from))) {
+            errno = why;
             return false;
         }
     }
@@ -116,6 +127,7 @@ static bool write_all(FILE *file, const GByteArray *header, const struct lull_ft
             !copy_pages(fileno(file), &dat->cpus[i])) {
             return false;
         }
+        (void)!ftruncate(dat->cpus[i].out, 0); /* the next may need the room */
         at += dat->cpus[i].bytes;
     }
     return ftruncate(fileno(file), (off_t)bytes) == 0;

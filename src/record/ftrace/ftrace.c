@@ -24,6 +24,7 @@ struct ftrace {
     GPtrArray *events; /* "system:name", NULL at the end */
     struct lull_ftrace_cpu *cpus;
     uint32_t n_cpus;
+    int off; /* tracing_on, for a reader that cannot go on; -1: not open */
 };
 
 static bool is_wanted(const struct lull_purpose_event *event, enum lull_purpose purpose)
@@ -93,6 +94,7 @@ static bool find_cpus(struct ftrace *f, GError **error)
 {
     const long most = sysconf(_SC_NPROCESSORS_CONF);
     f->cpus = g_new0(struct lull_ftrace_cpu, (size_t)MAX(most, 1));
+    f->off = tracefs_instance_file_open(f->instance->tracefs, "tracing_on", O_WRONLY | O_CLOEXEC);
     for (int32_t cpu = 0; cpu < most; cpu++) {
         g_autofree char *dir = g_strdup_printf("per_cpu/cpu%d", cpu);
         g_autofree char *online = g_strdup_printf("/sys/devices/system/cpu/cpu%d/online", cpu);
@@ -102,7 +104,7 @@ static bool find_cpus(struct ftrace *f, GError **error)
         }
         struct lull_ftrace_cpu *c = &f->cpus[f->n_cpus++];
         *c = (struct lull_ftrace_cpu){
-            .cpu = cpu, .raw = -1, .pipe = {-1, -1}, .out = -1, .stop = -1};
+            .cpu = cpu, .raw = -1, .pipe = {-1, -1}, .out = -1, .stop = -1, .off = f->off};
         c->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
         /* The file is not there for CPUs that cannot be switched off. */
         c->is_online = !g_file_get_contents(online, &text, NULL, NULL) || text[0] != '0';
@@ -218,10 +220,11 @@ static void ftrace_free(struct lull_tracer *tracer)
         return;
     }
     for (uint32_t i = 0; i < f->n_cpus; i++) {
-        if (f->cpus[i].thread) {
-            lull_ftrace_cpu_finish(&f->cpus[i], NULL);
-        }
+        lull_ftrace_cpu_stop(&f->cpus[i]);
         lull_ftrace_cpu_close(&f->cpus[i]);
+    }
+    if (f->off >= 0) {
+        close(f->off);
     }
     lull_ftrace_instance_free(f->instance);
     g_ptr_array_unref(f->events);
@@ -233,6 +236,7 @@ static struct lull_tracer *ftrace_set_up(const struct lull_tracer_request *reque
 {
     struct ftrace *f = g_new0(struct ftrace, 1);
     f->base.kind = &lull_tracer_ftrace;
+    f->off = -1;
     f->request = *request;
     f->events = g_ptr_array_new_with_free_func(g_free);
     f->instance = lull_ftrace_instance_new(error);
@@ -278,6 +282,7 @@ static bool ftrace_check(struct lull_tracer *tracer, GError **error)
     const struct ftrace *f = (const struct ftrace *)tracer;
     for (uint32_t i = 0; i < f->n_cpus; i++) {
         if (!lull_ftrace_cpu_check(&f->cpus[i], error)) {
+            tracer->is_full = lull_tracer_is_full(f->cpus[i].why);
             return false;
         }
     }
@@ -345,13 +350,22 @@ static uint32_t count_used(const struct ftrace *f)
  * recorder says that events before it were lost: they were overwritten, as they should be. */
 static bool write_dat(struct ftrace *f, struct lull_tracer_result *result, GError **error)
 {
-    for (uint32_t i = 0; i < f->n_cpus; i++) {
-        if (!lull_ftrace_cpu_finish(&f->cpus[i], error) ||
-            (f->request.is_snapshot && !lull_ftrace_cpu_start_there(&f->cpus[i], error))) {
+    uint64_t end_ns;
+    if (!lull_ftrace_finish_all(f->cpus, f->n_cpus, &end_ns, error)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < f->n_cpus && f->request.is_snapshot; i++) {
+        if (!lull_ftrace_cpu_start_there(&f->cpus[i], error)) {
             return false;
         }
     }
+    lull_keeper_release(f->request.keeper);
     g_auto(GStrv) stats = read_stats(f, result);
+    if (end_ns) {
+        f->base.is_full = true;
+        result->has_events = false; /* the kernel counts also those that were given up */
+        result->end_ns = (int64_t)end_ns + f->request.epoch_offset_ns;
+    }
     const struct lull_ftrace_dat dat = {.instance = f->instance,
                                         .events = f->base.events,
                                         .cpus = f->cpus,

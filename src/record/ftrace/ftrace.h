@@ -42,9 +42,13 @@ struct lull_ftrace_cpu {
     int out;          /* -1: not open */
     int stop;         /* eventfd that ends the thread */
     uint32_t page_bytes;
-    uint64_t bytes; /* of the file */
+    uint64_t bytes;   /* of the file */
+    uint64_t in_pipe; /* bytes that come next */
     GThread *thread;
-    int why; /* errno of what went wrong, 0: nothing */
+    int why;         /* errno of what went wrong, 0: nothing */
+    int off;         /* tracing_on of the instance, for a full disk; borrowed */
+    uint64_t off_ns; /* when this CPU met a full disk: CLOCK_MONOTONIC; 0: it did not */
+    bool is_cut;     /* pages of its end were given up, so none can follow */
 };
 
 /* Opens the CPU's ring buffer. */
@@ -57,13 +61,22 @@ bool lull_ftrace_cpu_start_file(struct lull_ftrace_cpu *cpu, const struct lull_k
 bool lull_ftrace_cpu_start(struct lull_ftrace_cpu *cpu, GError **error);
 /* Whether all went well so far. */
 bool lull_ftrace_cpu_check(const struct lull_ftrace_cpu *cpu, GError **error);
-/* Ends the thread and moves what is left, also pages that are not full. */
+/* Ends the thread. */
+void lull_ftrace_cpu_stop(struct lull_ftrace_cpu *cpu);
+/* Moves what is left, also pages that are not full; after an error it may go on where it failed. */
 bool lull_ftrace_cpu_finish(struct lull_ftrace_cpu *cpu, GError **error);
 /* Takes back what the first page in the file says of events before it. */
 bool lull_ftrace_cpu_start_there(struct lull_ftrace_cpu *cpu, GError **error);
 /* Closes the file, and it is gone. Another may follow, also if something went wrong. */
 void lull_ftrace_cpu_end_file(struct lull_ftrace_cpu *cpu);
 void lull_ftrace_cpu_close(struct lull_ftrace_cpu *cpu);
+
+/* ---- ftrace_room.c ---- */
+
+/* lull_ftrace_cpu_finish() for all. If the disk is full, the newest pages of all make room for
+ * older ones, and *end_ns is until when all events are there, by CLOCK_MONOTONIC; else it is 0. */
+bool lull_ftrace_finish_all(struct lull_ftrace_cpu *cpus, uint32_t n, uint64_t *end_ns,
+                            GError **error);
 
 /* ---- ftrace_dat.c ---- */
 

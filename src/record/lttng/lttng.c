@@ -267,7 +267,9 @@ static bool tracer_check(struct lull_tracer *tracer, GError **error)
                     "LTTng: somebody else has ended the session “%s”", l->session);
     }
     /* The daemon does not report when it cannot write. */
-    return goes_on && (l->request.is_snapshot || lull_keeper_has_room(l->request.keeper, error));
+    tracer->is_full =
+        goes_on && !l->request.is_snapshot && !lull_keeper_has_room(l->request.keeper, error);
+    return goes_on && !tracer->is_full;
 }
 
 static bool count_lost(const struct lttng *l, struct lull_tracer_result *result, GError **error)
@@ -353,7 +355,8 @@ static bool tracer_stop(struct lull_tracer *tracer, struct lull_tracer_result *r
                         GError **error)
 {
     struct lttng *l = (struct lttng *)tracer;
-    *result = (struct lull_tracer_result){0};
+    *result = (struct lull_tracer_result){.end_ns = INT64_MAX};
+    lull_keeper_release(l->request.keeper);
     const int code = lttng_stop_tracing_no_wait(l->session);
     if (code != 0) {
         return lull_lttng_fail("recording cannot be ended", code, error);

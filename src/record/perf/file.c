@@ -36,6 +36,7 @@ bool perfrec_file_create(struct perfrec_file *file, const struct lull_keeper *ke
                          GError **error)
 {
     file->at = 0;
+    file->is_full = false;
     file->path = NULL;
     file->fd = lull_keeper_create(keeper, FILE_NAME, error);
     if (file->fd < 0) {
@@ -60,6 +61,7 @@ static bool write_whole(struct perfrec_file *file, const uint8_t *bytes, uint64_
             continue;
         }
         if (written <= 0) {
+            file->is_full = written < 0 && lull_tracer_is_full(errno);
             return fail(file, "write", error);
         }
         bytes += written;
@@ -78,6 +80,15 @@ bool perfrec_file_append(struct perfrec_file *file, const struct iovec *parts, u
         }
         file->at += parts[i].iov_len;
     }
+    return true;
+}
+
+bool perfrec_file_cut(struct perfrec_file *file, uint64_t at, GError **error)
+{
+    if (ftruncate(file->fd, (off_t)at) != 0) {
+        return fail(file, "shorten it", error);
+    }
+    file->at = at;
     return true;
 }
 

@@ -155,8 +155,12 @@ static bool perf_start(struct lull_tracer *tracer, GError **error)
 
 static bool perf_check(struct lull_tracer *tracer, GError **error)
 {
-    struct perfrec_pump *pump = of(tracer)->pump;
-    return !pump || perfrec_pump_check(pump, error);
+    const struct perfrec_tracer *perf = of(tracer);
+    if (!perf->pump || perfrec_pump_check(perf->pump, error)) {
+        return true;
+    }
+    tracer->is_full = perf->file.is_full;
+    return false;
 }
 
 static struct lull_tracer_result result_of(const struct perfrec_tally *tally,
@@ -192,7 +196,8 @@ static bool perf_snapshot(struct lull_tracer *tracer, struct lull_tracer_result 
 /* Completes the file of what was carried. */
 static bool finish(struct perfrec_tracer *perf, struct perfrec_tally *tally, GError **error)
 {
-    uint64_t lost = perfrec_open_lost(&perf->open);
+    /* With a full disk, what the kernel had no room for afterwards is not part of the recording. */
+    uint64_t lost = tally->end_ns ? 0 : perfrec_open_lost(&perf->open);
     if (lost > tally->lost &&
         !perfrec_file_append_lost(&perf->file, lost - tally->lost, tally->last_ns, error)) {
         return false;
@@ -213,10 +218,15 @@ static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *res
     }
     bool is_whole = perfrec_pump_stop(perf->pump, &tally, is_stopped ? error : NULL);
     perf->pump = NULL;
+    lull_keeper_release(perf->request->keeper);
     if (!is_stopped || !is_whole || !finish(perf, &tally, error)) {
         return false;
     }
     *result = result_of(&tally, &perf->file);
+    if (tally.end_ns) {
+        tracer->is_full = true;
+        result->end_ns = (int64_t)tally.end_ns + perf->request->epoch_offset_ns;
+    }
     return true;
 }
 

@@ -66,6 +66,7 @@ struct perf_event_header perfrec_head(const struct perfrec_records *records, uin
 struct perfrec_tally {
     uint64_t samples, lost;
     uint64_t first_ns, last_ns; /* times of samples; first_ns is UINT64_MAX without any */
+    uint64_t end_ns; /* the disk is full: until then all were carried; CLOCK_MONOTONIC. Else 0 */
 };
 
 void perfrec_tally_records(struct perfrec_tally *tally, const struct perfrec_records *records);
@@ -115,13 +116,16 @@ void perfrec_open_clear(struct perfrec_open *open);
 struct perfrec_file {
     int fd;
     char *path;
-    uint64_t at; /* its size */
+    uint64_t at;  /* its size */
+    bool is_full; /* so is the disk: something could not be appended */
 };
 
 bool perfrec_file_create(struct perfrec_file *file, const struct lull_keeper *keeper,
                          GError **error);
 bool perfrec_file_append(struct perfrec_file *file, const struct iovec *parts, uint32_t n,
                          GError **error);
+/* Takes back what comes after `at`. */
+bool perfrec_file_cut(struct perfrec_file *file, uint64_t at, GError **error);
 /* A record of the kind of those that perf makes itself. */
 bool perfrec_file_append_round(struct perfrec_file *file, GError **error);
 /* A record of losses that no kernel record reports: it writes one when there is room again. */
@@ -188,7 +192,8 @@ struct perfrec_pump *perfrec_pump_start(const struct perfrec_open *open,
 void perfrec_pump_follow(struct perfrec_pump *pump, pid_t tid);
 /* False and an error if it had to give up. */
 bool perfrec_pump_check(struct perfrec_pump *pump, GError **error);
-/* Carries what is left, ends the thread and frees it. `tally` may be NULL. */
+/* Carries what is left, ends the thread and frees it. If the disk is full, the file ends with what
+ * all buffers held at one time. `tally` may be NULL. */
 bool perfrec_pump_stop(struct perfrec_pump *pump, struct perfrec_tally *tally, GError **error);
 
 #endif

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/perf/perf.h"
@@ -21,6 +22,11 @@ struct perfrec_pump {
     struct perfrec_file *file;
     int stop; /* an eventfd */
     struct perfrec_tally tally;
+    /* The end of the last whole round in the file, and what there is until then, for a disk that is
+     * full within the next; and when the last round started. */
+    uint64_t whole_bytes;
+    struct perfrec_tally whole;
+    uint64_t round_ns;
     GMutex mutex; /* for what follows */
     GError *why;  /* it gave up */
     struct perfrec_filter *filter;
@@ -102,12 +108,40 @@ static bool carry_filtered(struct perfrec_pump *pump, GError **error)
            (append(pump, &passed, error) && perfrec_file_append_round(pump->file, error));
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A round with a filter writes what the one before it took. */
 static bool do_round(struct perfrec_pump *pump, bool is_last, GError **error)
 {
-    if (!pump->filter) {
-        return carry(pump, error);
+    const uint64_t start_ns = now_ns();
+    if (pump->whole_bytes == 0) {
+        pump->whole_bytes = pump->file->at;
+        pump->whole = pump->tally;
+        pump->round_ns = pump->whole.end_ns = start_ns;
     }
-    return carry_filtered(pump, error) && (!is_last || carry_filtered(pump, error));
+    const bool is_done =
+        !pump->filter ? carry(pump, error)
+                      : carry_filtered(pump, error) && (!is_last || carry_filtered(pump, error));
+    if (is_done) {
+        pump->whole_bytes = pump->file->at;
+        pump->whole = pump->tally;
+        pump->whole.end_ns = pump->filter ? pump->round_ns : start_ns;
+        pump->round_ns = start_ns;
+    }
+    return is_done;
+}
+
+/* Leaves what is whole. */
+static bool end_at_whole(struct perfrec_pump *pump, GError **error)
+{
+    g_clear_error(&pump->why);
+    pump->tally = pump->whole;
+    return perfrec_file_cut(pump->file, pump->whole_bytes, error);
 }
 
 static void *run(void *data)
@@ -211,6 +245,7 @@ bool perfrec_pump_stop(struct perfrec_pump *pump, struct perfrec_tally *tally, G
     if (pump->stop >= 0) {
         close(pump->stop);
     }
+    bool is_good = !pump->why || (pump->file->is_full && end_at_whole(pump, error));
     if (tally) {
         *tally = pump->tally;
     }
@@ -221,7 +256,6 @@ bool perfrec_pump_stop(struct perfrec_pump *pump, struct perfrec_tally *tally, G
     g_free(pump->now);
     g_free(pump->before);
     g_byte_array_free(pump->passed, TRUE);
-    bool is_good = !pump->why;
     if (pump->why) {
         g_propagate_error(error, pump->why);
     }

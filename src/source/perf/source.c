@@ -57,8 +57,8 @@ static void describe(struct perf_source *source)
         source->base.source.hostname = machine->hostname;
     }
     info->kernel = machine->release;
-    info->tracer = lull_format_source_keep(
-        &source->base, g_strchomp(g_strconcat("perf ", machine->version, NULL)));
+    char *tracer = g_strconcat("perf ", machine->version, NULL);
+    info->tracer = lull_format_source_keep(&source->base, g_strchomp(tracer));
     lull_format_source_set_info(&source->base, file->is_pipe ? "perf.data (pipe)" : "perf.data",
                                 clock_name(file), lull_perf_own_time(file, 0));
     info->size_bytes = file->size;

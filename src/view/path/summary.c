@@ -69,6 +69,25 @@ static void add_summary_row(const struct text_view *view, struct lull_table *tab
     g_string_free(bar, TRUE);
 }
 
+/* What runs, if that is known of some of it. */
+static void add_mode_rows(const struct text_view *view, struct lull_table *table, const char *ansi)
+{
+    static const char *const phrases[LULL_MODE_COUNT] = {
+        [LULL_MODE_UNKNOWN] = "  in an unknown mode",
+        [LULL_MODE_USER] = "  in user mode",
+        [LULL_MODE_CALL] = "  in system calls",
+        [LULL_MODE_KERNEL] = "  in kernel threads",
+    };
+    const struct lull_path *path = view->path;
+    if (path->n_by_mode == 1 && path->by_mode[0].mode == LULL_MODE_UNKNOWN) {
+        return;
+    }
+    for (uint32_t i = 0; i < path->n_by_mode; i++) {
+        add_summary_row(view, table, phrases[path->by_mode[i].mode], path->by_mode[i].duration_ns,
+                        ansi);
+    }
+}
+
 static void add_state_rows(const struct text_view *view, struct lull_table *table)
 {
     add_summary_heading(view, table, "By state");
@@ -76,6 +95,9 @@ static void add_state_rows(const struct text_view *view, struct lull_table *tabl
         const struct lull_state_share *share = &view->path->by_state[i];
         const struct lull_look *look = lull_look_of(share->state, share->cause);
         add_summary_row(view, table, look->phrase, share->duration_ns, look->ansi);
+        if (share->state == LULL_STATE_RUNNING) {
+            add_mode_rows(view, table, look->ansi);
+        }
     }
 }
 
@@ -221,16 +243,17 @@ bool lull_text_print_causes(struct text_view *view, GError **error)
         [CAUSE_WHAT] = {.title = "BY CAUSE", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
         {0},
     };
-    const struct lull_path *path = view->path;
+    g_autoptr(GStringChunk) texts = g_string_chunk_new(256);
+    g_autoptr(GArray) causes = lull_causes_shown(view->path, view->style->full, texts);
     struct lull_table *table = lull_table_new(columns);
-    uint32_t shown = path->n_by_cause, count = 0;
+    uint32_t shown = causes->len, count = 0;
     int64_t rest_ns = 0, longest_ns = 0;
 
     if (!view->style->full && shown > MAX_CAUSES + 1) {
         shown = MAX_CAUSES;
     }
-    for (uint32_t i = 0; i < path->n_by_cause; i++) {
-        const struct lull_cause_share *share = &path->by_cause[i];
+    for (uint32_t i = 0; i < causes->len; i++) {
+        const struct lull_cause_share *share = &g_array_index(causes, struct lull_cause_share, i);
         if (i >= shown) {
             rest_ns += share->duration_ns;
             count += share->count;
@@ -242,12 +265,12 @@ bool lull_text_print_causes(struct text_view *view, GError **error)
         add_cause_row(view, table, what->str, share->duration_ns, share->count, share->longest_ns);
         lull_table_set_color(table, CAUSE_WHAT, lull_look_of(share->state, share->cause)->ansi);
     }
-    if (shown < path->n_by_cause) {
-        g_autofree char *text = g_strdup_printf("%u other causes", path->n_by_cause - shown);
+    if (shown < causes->len) {
+        g_autofree char *text = g_strdup_printf("%u other causes", causes->len - shown);
         add_cause_row(view, table, text, rest_ns, count, longest_ns);
     }
     lull_out_text(&view->out, "\n");
-    bool ok = path->n_by_cause == 0 || lull_table_print(table, view->out.file, view->style, error);
+    bool ok = causes->len == 0 || lull_table_print(table, view->out.file, view->style, error);
     lull_table_free(table);
     return ok;
 }

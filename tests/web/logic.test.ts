@@ -12,7 +12,7 @@ import { format, parse } from '../../web/src/fragment';
 import { actionOf, help } from '../../web/src/keys';
 import { traceOf } from '../../web/src/model';
 import { columnsFor } from '../../web/src/rows';
-import { sentence } from '../../web/src/sentence';
+import { segmentSentence, sentence } from '../../web/src/sentence';
 import { lookOf, looks, stateOfSegment } from '../../web/src/states';
 import { escapeXml, Svg } from '../../web/src/surface';
 import { absolute, duration, offset, tickStep } from '../../web/src/time';
@@ -167,6 +167,8 @@ test('a path becomes lines, spans and arrows', () => {
     assert.deepEqual(flow.segments.map(segment => segment.word), ['user', 'wait-disk', 'interrupt', 'wait-cpu']);
     assert.deepEqual([0, 9, 10, 59, 99, 500].map(time => flow.at(time)), [0, 0, 1, 1, 3, 3]);
     assert.deepEqual(flow.sums(), [['wait-disk', 50], ['wait-cpu', 30], ['user', 10], ['interrupt', 10]]);
+    assert.deepEqual(flow.sums(5, 30), [['wait-disk', 20], ['user', 5]]);
+    assert.equal(segmentSentence(flow, 1), 'postgres (8) on db: waiting for a disk, 50 ns, from 0.000000 s to 0.000000 s: vda write.');
 });
 
 test('each key does one thing', () => {

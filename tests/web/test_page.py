@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+from lib import jsonl_to_ctf
 from server.serving import Server, environment
 from tap import Tap
 from web import browser
@@ -217,6 +218,71 @@ def check_end(page, server):
     tap.ok(status == 0, "closing the page ends lull view", status)
 
 
+# --- names that would be markup, and the page of one path --------------------------------------------------
+
+NAMES = ("</script><b>", "<img src=x>", "<!--<script>")
+
+
+def hostile_trace(folder):
+    """Three tasks take turns, and each wakes the next."""
+    events = []
+    for i in range(30):
+        at, names, tids = 10**18 + i * 10**6, (NAMES[i % 3], NAMES[(i + 1) % 3]), (100 + i % 3, 100 + (i + 1) % 3)
+        events.append({"t": at - 1000, "n": "sched_wakeup", "pc": {"cpu_id": 0},
+                       "p": {"comm": names[1], "tid": tids[1], "prio": 20, "target_cpu": 0}})
+        events.append({"t": at, "n": "sched_switch", "pc": {"cpu_id": 0},
+                       "p": {"prev_comm": names[0], "prev_tid": tids[0], "prev_prio": 20, "prev_state": 1,
+                             "next_comm": names[1], "next_tid": tids[1], "next_prio": 20}})
+    path = os.path.join(folder, "hostile")
+    jsonl_to_ctf.write_trace(events, path, {"hostname": "<i>&amp;"})
+    return path
+
+
+def markup(page):
+    return page.run("document.querySelectorAll('img, b:not(li b), i, body script:not([id]):not(:last-of-type)').length")
+
+
+def check_hostile(page, trace):
+    server = Server(lull, env, "--no-browser", trace, verb="view")
+    page.call("Page.navigate", url=server.said["view"] + "#v=tasks,cpus,flow&sel=0@15000000")
+    names = page.wait("(found => found.length > 3 && found)([...document.querySelectorAll('.name .text')].map(one => one.textContent))")
+    page.wait(f"{SENTENCE}")
+    page.key("c")
+    page.wait("document.querySelectorAll('[data-panel=flow] .name').length")
+    tap.ok(set(NAMES) <= set(names) and "<i>&amp;" in names and markup(page) == 0, "names stay texts", names, markup(page))
+    page.call("Page.navigate", url="about:blank")
+    server.end()
+
+
+def check_path(page, trace, folder):
+    """critpath --html: steps are those of --json, and nothing is loaded."""
+    for name, arguments in (("hostile", ["--tid", "101", trace]), ("request", ["--request", "165", *traces])):
+        file = os.path.join(folder, name + ".html")
+        done = subprocess.run([lull, "critpath", "--html", file, "--json", *arguments], env=env, capture_output=True, check=True)
+        path = json.loads(done.stdout)
+        page.call("Page.navigate", url="file://" + file)
+        steps = page.wait("document.querySelector('.note') && parseInt(document.querySelector('.note').textContent)")
+        names = set(page.wait("(found => found.length && found)([...document.querySelectorAll('.name .text')].map(one => one.textContent))"))
+        tap.ok(steps == len(path["segments"]) and {s["comm"] for s in path["segments"] if s["tid"] >= 0} <= names and markup(page) == 0,
+               f"{name}: all {steps} steps are there, and names stay texts", names, markup(page))
+    colors = page.wait(f"(found => found.flow > 5 && found)({COLORS})")
+    tap.ok(colors, "a path paints", page.run(COLORS))
+    page.run("document.querySelector('.scroller').focus()")
+    at = len(path["segments"])
+    while at > 0 and path["segments"][at - 1]["cause"] != "network":
+        at -= 1
+        page.key("ArrowLeft")
+    page.key("ArrowLeft")
+    said, segment = page.run(SENTENCE), path["segments"][at - 1]
+    tap.ok(said.startswith(f"{segment['comm']} ({segment['tid']}) on {segment['host']}: waiting for the network") and
+           segment["detail"] in said, "keys go from step to step, and each says what it was", said, segment)
+    before = page.run("document.querySelector('.span').textContent")
+    page.key("f")
+    after = page.wait(f"document.querySelector('.span').textContent !== {json.dumps(before)} && document.querySelector('.span').textContent")
+    tap.ok(after, "and it can be zoomed", before, after)
+    picture(page, "path")
+
+
 tap.run("sources", check_sources)
 if not browser.find():
     tap.skip("the page", "there is no Chromium")
@@ -230,8 +296,13 @@ except RuntimeError as failure:
     sys.exit(tap.done())
 window = browser.Browser()
 try:
-    window.open(view.said["view"])
+    window.open("about:blank")
     window.size(1280, 800)
+    with tempfile.TemporaryDirectory(prefix="lull-path-") as directory:
+        hostile = hostile_trace(directory)
+        tap.run("hostile", check_hostile, window, hostile)
+        tap.run("path", check_path, window, hostile, directory)
+    window.call("Page.navigate", url=view.said["view"])
     for check in (check_start, check_zoom, check_search, check_walk, check_reload, check_looks, check_words):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)

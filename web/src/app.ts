@@ -4,18 +4,19 @@
 import { Api } from './api';
 import { drawAxis, Overview } from './axis';
 import { decode } from './columns';
-import { Details, swatch } from './details';
-import { button, element } from './dom';
+import { Details } from './details';
+import { button, element, switchTheme } from './dom';
 import { Flow, RawFlow } from './flow';
 import { FlowOf, format, Moment, parse } from './fragment';
 import { Graph, Shared } from './graph';
-import { Action, actionOf, help } from './keys';
+import { helpDialog } from './help';
+import { Action, actionOf } from './keys';
 import { Interval, Row, Trace } from './model';
 import { RawRequest, Requests } from './requests';
 import { Rows } from './rows';
+import { saveSvg } from './save';
 import { sentence } from './sentence';
 import { lookOf } from './states';
-import { Svg } from './surface';
 import { absolute, duration } from './time';
 import { Tree } from './tree';
 import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
@@ -67,10 +68,11 @@ export class App implements Shared {
         this.update();
     });
     private readonly details = new Details();
-    private readonly dialog = element('dialog', { 'aria-label': 'Keys and colours' });
+    private readonly dialog: HTMLDialogElement;
 
     constructor(private readonly trace: Trace, private readonly api: Api) {
         this.states = trace.states;
+        this.dialog = helpDialog(trace.states);
         this.length = trace.length;
         this.window = { start: 0, end: trace.length };
         this.rows = new Rows(api, trace.length, () => this.drawPanels(), problem => this.details.say(problem, true));
@@ -127,7 +129,6 @@ export class App implements Shared {
         this.details.actions.append(button('Cause ⏎', 'Go to who ended the wait (Enter)', () => this.act('follow')),
             button('Back ⌫', 'Come back (Backspace)', () => this.act('back')),
             button('Critical path C', 'The critical path of the selected task (C)', () => this.act('path')));
-        this.buildHelp();
         document.body.replaceChildren(head, time, this.main, this.details.element, this.dialog);
         this.search.addEventListener('input', () => this.setQuery(this.search.value));
         this.search.addEventListener('keydown', event => this.searchKey(event));
@@ -135,21 +136,6 @@ export class App implements Shared {
         window.addEventListener('resize', () => this.drawAll());
         window.addEventListener('hashchange', () => this.restore());
         matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.drawAll());
-    }
-
-    private buildHelp(): void {
-        const keys = element('dl', {});
-        for (const [name, text] of help()) {
-            keys.append(element('dt', {}, element('kbd', {}, name)), element('dd', {}, text));
-        }
-        const legend = element('ul', { class: 'sums' });
-        for (const state of this.states.filter(name => lookOf(name).height > 0)) {
-            legend.append(element('li', {}, swatch(state), element('span', {}, lookOf(state).label)));
-        }
-        this.dialog.append(element('h2', {}, 'Colours'), legend, element('p', {},
-            'Who runs is drawn tall, who waits half as tall. Where much happens in a column, each state is as high as its share.'),
-        element('h2', {}, 'Keys'), keys, element('p', {}, 'Drag selects a range of time, Shift and drag moves it, a double click zooms to a state.'),
-        button('Close', 'Close', () => this.dialog.close()));
     }
 
     // From the address, or as it is at first.
@@ -577,30 +563,12 @@ export class App implements Shared {
     // ---- the rest ----
 
     private switchTheme(): void {
-        const root = document.documentElement;
-        const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-        root.dataset.theme = isDark ? 'light' : 'dark';
+        switchTheme();
         this.drawAll();
     }
 
     private save(): void {
-        const width = Math.max(this.main.clientWidth, 400), names = this.axis.getBoundingClientRect().left;
         const graphs = this.shown.map(name => this.graphs[name]).filter(graph => graph);
-        const paper = getComputedStyle(document.documentElement).getPropertyValue('--paper').trim();
-        // Measured by drawing it once.
-        const draw = (height: number) => {
-            const svg = new Svg(width, height, this.states);
-            svg.rectangle(0, 0, width, height, paper);
-            let top = 8;
-            for (const graph of graphs) {
-                top += graph.toSvg(svg, top, names, width - names);
-            }
-            return { svg, top };
-        };
-        const { svg } = draw(draw(0).top);
-        const url = URL.createObjectURL(new Blob([svg.toString()], { type: 'image/svg+xml' }));
-        const link = element('a', { href: url, download: `${this.trace.name}.svg` });
-        link.click();
-        URL.revokeObjectURL(url);
+        saveSvg(this.trace.name, graphs, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The scale of time, and the overview of the whole trace with what is seen of it.
 
-import { toTime, toX } from './bars';
-import { Block } from './columns';
+import { spanBars, toTime, toX } from './bars';
+import { Block, Span } from './columns';
 import { color } from './dom';
 import { offset, tickStep } from './time';
 import { Range } from './viewport';
@@ -79,6 +79,8 @@ export function busy(blocks: Block[], idle: number): number[] {
 }
 
 export class Overview {
+    private spans: Span[] = [];
+    private colors: string[] = [];
     private shares: number[] = [];
     private range: Range = { start: 0, end: 1 };
 
@@ -105,6 +107,12 @@ export class Overview {
         }
     }
 
+    // In place of how busy CPUs were: what was when, in the colours of its states.
+    setSpans(spans: Span[], colors: string[]): void {
+        this.spans = spans;
+        this.colors = colors;
+    }
+
     draw(seen: Range, selected: Range | null): void {
         const sized = prepare(this.canvas);
         if (!sized) {
@@ -119,6 +127,10 @@ export class Overview {
             const x0 = toX(at, whole, width), x1 = toX(next, whole, width);
             const high = share > 0 ? Math.max(1, share * (height - 2)) : 0;
             context.fillRect(x0, height - high, Math.max(x1 - x0, 0.5), high);
+        });
+        spanBars(this.spans, whole, width, this.colors.map(() => 1), (x0, x1, low, high, state) => {
+            context.fillStyle = this.colors[state];
+            context.fillRect(x0, low + 6, x1 - x0, high * (height - 12));
         });
         if (selected) {
             context.fillStyle = color('--range');

@@ -19,6 +19,12 @@ export function button(text: string, title: string, action: () => void): HTMLBut
     return made;
 }
 
+export function switchTheme(): void {
+    const root = document.documentElement;
+    const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    root.dataset.theme = isDark ? 'light' : 'dark';
+}
+
 // The value of a custom property of the style sheet.
 export function color(name: string): string {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -74,11 +74,14 @@ export class Flow {
         return low;
     }
 
-    // How long the path is in each state, longest first.
-    sums(): [string, number][] {
+    // How long the path is in each state, longest first; within a range, or all of it.
+    sums(from = -Infinity, to = Infinity): [string, number][] {
         const sums = new Map<string, number>();
         for (const { word, start, end } of this.segments) {
-            sums.set(word, (sums.get(word) || 0) + end - start);
+            const inside = Math.min(end, to) - Math.max(start, from);
+            if (inside > 0) {
+                sums.set(word, (sums.get(word) || 0) + inside);
+            }
         }
         return [...sums].sort((a, b) => b[1] - a[1]);
     }

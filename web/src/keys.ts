@@ -39,6 +39,7 @@ export function actionOf(key: string, shift: boolean): Action | null {
     return found ? found[0] : null;
 }
 
-export function help(): [string, string][] {
-    return bindings.map(([, , keys, text]) => [keys, text]);
+// Of these actions, or of all.
+export function help(actions: Action[] | null = null): [string, string][] {
+    return bindings.filter(([action]) => !actions || actions.includes(action)).map(([, , keys, text]) => [keys, text]);
 }

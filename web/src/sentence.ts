@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What a selected interval means, in a sentence.
 
+import { Flow } from './flow';
 import { Interval, Row, Trace } from './model';
+import { lookOf } from './states';
 import { duration, offset } from './time';
 
 export function nameOf(trace: Trace, row: number, from?: Row): string {
@@ -85,4 +87,13 @@ export function sentence(trace: Trace, interval: Interval): string {
     const host = trace.hosts.length > 1 ? ` on ${trace.hosts[row.host]}` : '';
     return `${nameOf(trace, interval.row)}${host} ${what}, for ${duration(interval.end - interval.start)}, ` +
         `from ${offset(interval.start, 1000)} to ${offset(interval.end, 1000)}.`;
+}
+
+// Of a step of a critical path.
+export function segmentSentence(flow: Flow, at: number): string {
+    const { entry, word, start, end, label } = flow.segments[at];
+    const { name, parent } = flow.entries[entry];
+    const tid = flow.tids.get(entry) as number;
+    return `${name}${tid >= 0 ? ` (${tid})` : ''} on ${flow.entries[parent].name}: ${lookOf(word).label.toLowerCase()}, ` +
+        `${duration(end - start)}, from ${offset(start, 1000)} to ${offset(end, 1000)}${label ? `: ${label}` : ''}.`;
 }

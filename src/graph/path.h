@@ -62,9 +62,6 @@ void lull_path_summarise(struct lull_path *path);
 /* path_causes.c: the part of it that is by_cause and by_mode. */
 void lull_path_sum_causes(struct lull_path *path);
 
-/* Puts into the share who waits for it in the wait of that number, if there is one. */
-void lull_cause_share_set_waiter(const struct lull_path *path, uint32_t number,
-                                 struct lull_cause_share *share);
 /* Sums by program, state, cause and detail. Texts are borrowed. */
 struct lull_cause_sums;
 struct lull_cause_sums *lull_cause_sums_new(void);

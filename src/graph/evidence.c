@@ -283,7 +283,12 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
     }
     lull_duration_format(timeout->end_ns - timeout->start_ns, took);
     g_string_append_printf(out, " after %s", took);
-    if (timeout->sent.file == LULL_NONE) {
+    if (timeout->later != LULL_NONE) {
+        g_string_append_printf(out, ", later woken by %s/%d",
+                               lull_model_comm(eg->model, timeout->later, timeout->end_ns),
+                               lull_model_task(eg->model, timeout->later)->tid);
+    }
+    if (timeout->sent.file == LULL_NONE || timeout->later != LULL_NONE) {
         return;
     }
     lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
@@ -562,7 +567,10 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     }
     g_string_append_printf(out, "%s %s", timeout ? "timed out in" : "in",
                            lull_model_label(eg->model, reason->call));
-    if (timeout && timeout->sent.file != LULL_NONE) {
+    if (timeout && timeout->later != LULL_NONE) {
+        g_string_append(out, ", later woken by ");
+        append_task_kind(eg, timeout->later, timeout->end_ns, out);
+    } else if (timeout && timeout->sent.file != LULL_NONE) {
         append_no_answer(eg, timeout, out);
     }
 }

@@ -11,7 +11,7 @@
 #include "kernel/vocabulary.h"
 
 /* More slices than this, or far more of them than the traces have events, are a slip in the
- * duration, or in the times of a damaged trace. */
+ * duration, or in the times of a damaged trace. A slice of many analyses is as long as many. */
 #define MAX_SLICES 1000000
 #define MAX_FREE_SLICES 10000
 #define LEAST_SLICE_BYTES 64
@@ -160,7 +160,7 @@ static void set_periods(const struct lull_query *query, struct lull_session *ses
 }
 
 static bool check_slices(const struct lull_query *query, const struct lull_session *session,
-                         const struct lull_runner *runner, GError **error)
+                         const struct lull_runner *runner, uint32_t n_analyses, GError **error)
 {
     int64_t first_ns, last_ns;
     uint64_t bytes = 0;
@@ -170,7 +170,8 @@ static bool check_slices(const struct lull_query *query, const struct lull_sessi
     for (uint32_t i = 0; i < lull_session_trace_count(session); i++) {
         bytes += lull_session_trace(session, i)->size_bytes;
     }
-    const int64_t most = (int64_t)CLAMP(bytes / LEAST_SLICE_BYTES, MAX_FREE_SLICES, MAX_SLICES);
+    const int64_t most =
+        (int64_t)CLAMP(bytes / LEAST_SLICE_BYTES, MAX_FREE_SLICES, MAX_SLICES) / MAX(n_analyses, 1);
     const int64_t count =
         (MIN(query->end_ns, last_ns) - MAX(query->start_ns, first_ns)) / query->slice_ns;
     if (count < most) {
@@ -186,9 +187,10 @@ static bool check_slices(const struct lull_query *query, const struct lull_sessi
 
 /* Which windows there are: the time range of the query, whole or in slices, or periods. */
 static bool set_windows(const struct lull_query *query, struct lull_session *session,
-                        struct lull_runner *runner, struct followed *followed, GError **error)
+                        struct lull_runner *runner, uint32_t n_analyses, struct followed *followed,
+                        GError **error)
 {
-    if (!check_slices(query, session, runner, error)) {
+    if (!check_slices(query, session, runner, n_analyses, error)) {
         return false;
     }
     if (query->is_end_within && query->end_ns < INT64_MAX) {
@@ -229,7 +231,7 @@ bool lull_query_read(struct lull_query *query, struct lull_session *session,
 {
     struct lull_runner *runner = lull_runner_new(session, classes, params, n, sink);
     struct followed followed = {0};
-    bool is_done = set_windows(query, session, runner, &followed, error);
+    bool is_done = set_windows(query, session, runner, n, &followed, error);
     if (is_done) {
         lull_runner_run(runner, progress, user);
         lull_session_unsubscribe_all(session); /* the model's */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where readers report damage after which they read on. */
+/* Where readers report damage after which they read on, and what is odd but lacks nothing. */
 #ifndef LULL_BASE_REPORT_H
 #define LULL_BASE_REPORT_H
 
@@ -14,6 +14,8 @@ struct lull_report {
     void (*lost)(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns, uint64_t events,
                  uint64_t packets);
     void *user;
+    /* What a reader should know though nothing was damaged or lost: one line; NULL: as a problem. */
+    void (*remark)(void *user, const char *text);
 };
 
 static inline void G_GNUC_PRINTF(2, 3)
@@ -24,6 +26,16 @@ static inline void G_GNUC_PRINTF(2, 3)
     g_autofree char *text = g_strdup_vprintf(format, args);
     va_end(args);
     report->problem(report->user, text);
+}
+
+static inline void G_GNUC_PRINTF(2, 3)
+    lull_report_remark(const struct lull_report *report, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    (report->remark ? report->remark : report->problem)(report->user, text);
 }
 
 #endif

@@ -6,7 +6,11 @@
 
 #include <lull/error.h>
 
+#include "answers/tasks.h"
 #include "filter/filter.h"
+#include "kernel/model.h"
+#include "kernel/vocabulary.h"
+#include "source/session/event_filter.h"
 
 char **lull_args_event_names(const struct lull_args *args, GError **error)
 {
@@ -32,30 +36,102 @@ bool lull_args_check_event_names(const struct lull_session *session, char *const
     return lull_filter_check_names((const char *const *)names, session, error);
 }
 
+/* ---- tasks ---- */
+
+/* All tasks of the traces, whatever is selected of them. */
+static struct lull_model *read_tasks(struct lull_session *session)
+{
+    lull_session_unsubscribe_all(session);
+    lull_session_set_filter(session, NULL);
+    lull_session_select(session, -1, -1);
+    lull_session_limit(session, INT64_MIN, INT64_MAX);
+    struct lull_model *model = lull_model_new(session, LULL_GROUP_SCHED | LULL_GROUP_STATE);
+    lull_model_run(model, NULL, NULL);
+    return model;
+}
+
+static bool check_tasks(const struct lull_args *args, const struct lull_session *session,
+                        const struct lull_model *model, GError **error)
+{
+    struct lull_selection selection = LULL_SELECT_ALL;
+    selection.tid = lull_args_number(args, "tid");
+    selection.pid = lull_args_number(args, "pid");
+    selection.comm = lull_args_text(args, "comm");
+    return lull_args_host(args, session, &selection.host, error) &&
+           lull_check_selected_tasks(model, &selection, error);
+}
+
+bool lull_args_check_tasks(const struct lull_args *args, struct lull_session *session,
+                           GError **error)
+{
+    struct lull_model *model = read_tasks(session);
+    const bool is_right = check_tasks(args, session, model, error);
+    lull_model_free(model);
+    return is_right;
+}
+
+/* The threads of --pid; NULL and an error if there are none. */
+static GHashTable *threads_of_process(const struct lull_args *args, struct lull_session *session,
+                                      GError **error)
+{
+    if (lull_args_live(args)) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--pid: the threads of a process are not known before a live session "
+                            "is over; choose them with --tid, or with --filter by a context");
+        return NULL;
+    }
+    struct lull_model *model = read_tasks(session);
+    GHashTable *threads = NULL;
+    if (check_tasks(args, session, model, error)) {
+        threads = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+        for (uint32_t i = 0; i < lull_model_task_count(model); i++) {
+            const struct lull_task *task = lull_model_task(model, i);
+            const int64_t number = lull_running_task(task->host, task->tid);
+            if (task->pid == lull_args_number(args, "pid")) {
+                g_hash_table_add(threads, g_memdup2(&number, sizeof number));
+            }
+        }
+    }
+    lull_model_free(model);
+    return threads;
+}
+
+/* ---- all of it ---- */
+
+/* What --filter and --events leave. */
+static bool filter_events(const struct lull_args *args, struct lull_session *session,
+                          char *const *names, GError **error)
+{
+    const char *text = lull_args_text(args, "filter");
+    if (!text && !lull_args_text(args, "events")) {
+        return true;
+    }
+    struct lull_filter *filter = lull_filter_parse_named(text, (const char *const *)names,
+                                                         lull_args_flag(args, "local"), error);
+    if (filter) {
+        lull_filter_attach(filter, session);
+    }
+    return filter != NULL;
+}
+
 struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
                                                     struct lull_session *session,
                                                     char *const *names, GError **error)
 {
-    int64_t start_ns, end_ns;
-    if (!lull_args_range(args, session, &start_ns, &end_ns, error) ||
-        !lull_args_apply(args, session, error)) {
-        return NULL;
-    }
-    if (lull_args_text(args, "events")) {
-        struct lull_filter *filter =
-            lull_filter_parse_named(lull_args_text(args, "filter"), (const char *const *)names,
-                                    lull_args_flag(args, "local"), error);
-        if (!filter) {
-            return NULL;
-        }
-        lull_filter_attach(filter, session);
-    }
-    const struct lull_running_query query = {
+    struct lull_running_query query = {
         .tid = lull_args_number(args, "tid"),
+        .pid = lull_args_number(args, "pid"),
         .comm = lull_args_text(args, "comm"),
-        .start_ns = start_ns,
-        .end_ns = end_ns,
         .is_live = lull_args_live(args) != NULL,
     };
+    if (query.pid >= 0 && !(query.threads = threads_of_process(args, session, error))) {
+        return NULL;
+    }
+    if (!filter_events(args, session, names, error) ||
+        !lull_args_range(args, session, &query.start_ns, &query.end_ns, error) ||
+        !lull_args_apply(args, session, error)) {
+        g_clear_pointer(&query.threads, g_hash_table_unref);
+        return NULL;
+    }
     return lull_running_filter_new(session, &query);
 }

@@ -243,6 +243,24 @@ static bool print_event(struct printer *printer, const struct lull_event *event)
     return printer->line->length < OUTPUT_BYTES || write_lines(printer);
 }
 
+/* Says that nothing was found; false if that is because what was asked for never existed. */
+static bool explain_nothing(const struct lull_args *args, const struct printer *printer,
+                            GError **error)
+{
+    if (printer->follow->is_live || printer->follow->is_stopped ||
+        lull_args_number(args, "limit") == 0) {
+        return true;
+    }
+    const bool by_task = lull_args_number(args, "tid") >= 0 || lull_args_text(args, "comm");
+    if (by_task && !lull_args_check_tasks(args, printer->session, error)) {
+        return false;
+    }
+    if (printer->form != FORM_BABELTRACE) { /* which says nothing then */
+        fputs("lull: no event was found\n", stderr);
+    }
+    return true;
+}
+
 static bool print_events(struct printer *printer, struct lull_running_filter *filter,
                          const struct lull_args *args, GError **error)
 {
@@ -267,7 +285,7 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write to standard output: %s",
                     g_strerror(printer->write_error));
     }
-    return is_written;
+    return is_written && (printed > 0 || explain_nothing(args, printer, error));
 }
 
 static int print_session(const struct lull_args *args, struct lull_session *session,
@@ -407,9 +425,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin",   "end",     "timerange", "local",
-                                     "host",         "cpu",     "tid",     "comm",      "filter",
-                                     "limit",        "no-sync", "threads", "json",      NULL};
+static const char *const common[] = {
+    "intersection", "begin", "end",    "timerange", "local",   "host",    "cpu",  "tid",
+    "pid",          "comm",  "filter", "limit",     "no-sync", "threads", "json", NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},

@@ -11,6 +11,7 @@
 #include "filter/filter.h"
 #include "period/period.h"
 #include "source/live/url.h"
+#include "source/session/streams.h"
 #include "source/session/unpacking.h"
 
 /* What --filter says, or NULL. */
@@ -310,14 +311,20 @@ int lull_args_report_damage(struct lull_session *session)
     if (count) {
         fflush(stdout); /* what was printed so far belongs before the complaints about it */
     }
-    for (uint32_t i = 0; i < MIN(count, MOST_PROBLEMS); i++) {
-        fprintf(stderr, "lull: damaged: %s\n", lull_session_problem(session, i));
+    uint32_t n_remarks = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_remark = lull_session_problem_is_remark(session, i);
+        n_remarks += is_remark;
+        if (i < MOST_PROBLEMS) {
+            fprintf(stderr, "lull: %s: %s\n", is_remark ? "note" : "damaged",
+                    lull_session_problem(session, i));
+        }
     }
     if (count > MOST_PROBLEMS) {
         fprintf(stderr, "lull: … and %" PRIu32 " more place%s\n", count - MOST_PROBLEMS,
                 count - MOST_PROBLEMS == 1 ? "" : "s");
     }
-    return count ? 1 : 0;
+    return count > n_remarks;
 }
 
 int lull_args_report_problems(struct lull_session *session)

@@ -362,6 +362,13 @@ static void count_losses(struct lull_path *path, const struct lull_session *sess
     }
 }
 
+static void find_hidden(struct lull_path *path, const struct lull_model *model)
+{
+    for (uint32_t i = 0; i < path->n_by_host; i++) {
+        path->hides_idle |= lull_model_hides_idle(model, path->by_host[i].host);
+    }
+}
+
 static void take_hosts(struct lull_path *path, const struct lull_session *session,
                        const struct lull_sync *sync)
 {
@@ -446,5 +453,6 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     report_waits(path, eg, waits);
     lull_path_summarise(path);
     count_losses(path, session);
+    find_hidden(path, eg->model);
     return path;
 }

@@ -50,6 +50,7 @@ struct lull_path {
     uint32_t n_by_host;
     struct lull_host_clock *sync;       /* one per host */
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
+    bool hides_idle;                    /* one of these hosts does, see lull_model_hides_idle() */
     GStringChunk *strings;              /* owner of all text above */
 };
 

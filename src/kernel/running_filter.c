@@ -15,7 +15,7 @@
 /* Of all events; sched_switch has the rest too. */
 struct fields {
     uint64_t present;
-    int64_t tid;
+    int64_t tid, pid;
     struct lull_text comm;
     int64_t prev_tid, next_tid;
     struct lull_text prev_comm, next_comm;
@@ -24,10 +24,11 @@ struct fields {
 enum {
     HAS_TID = 1,
     HAS_COMM = 2,
-    HAS_PREV_TID = 4,
-    HAS_NEXT_TID = 8,
-    HAS_PREV_COMM = 16,
-    HAS_NEXT_COMM = 32
+    HAS_PID = 4,
+    HAS_PREV_TID = 8,
+    HAS_NEXT_TID = 16,
+    HAS_PREV_COMM = 32,
+    HAS_NEXT_COMM = 64
 };
 
 #define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -36,6 +37,7 @@ static const struct lull_binding bindings[] = {
     {PATHS("context.tid", "context.common_pid", "context.vtid"), LULL_BIND_INT,
      offsetof(struct fields, tid)},
     {PATHS("context.procname"), LULL_BIND_TEXT, offsetof(struct fields, comm)},
+    {PATHS("context.pid"), LULL_BIND_INT, offsetof(struct fields, pid)},
     {PATHS("prev_tid", "prev_pid"), LULL_BIND_INT, offsetof(struct fields, prev_tid)},
     {PATHS("next_tid", "next_pid"), LULL_BIND_INT, offsetof(struct fields, next_tid)},
     {PATHS("prev_comm"), LULL_BIND_TEXT, offsetof(struct fields, prev_comm)},
@@ -45,7 +47,7 @@ static const struct lull_binding bindings[] = {
 struct lull_running_filter {
     const struct lull_session *session;
     struct lull_running_query query;
-    bool by_task;      /* tid or comm was requested */
+    bool by_task;      /* tid, pid or comm was requested */
     uint32_t switches; /* the subscription to sched_switch */
     struct lull_running_table running;
 };
@@ -62,8 +64,9 @@ static bool contexts_suffice(struct lull_running_filter *filter, struct lull_ses
         return true;
     }
     const struct fields *fields = event.fields;
-    const uint64_t needed =
-        (filter->query.tid >= 0 ? HAS_TID : 0) | (filter->query.comm ? HAS_COMM : 0);
+    const uint64_t needed = (filter->query.tid >= 0 ? HAS_TID : 0) |
+                            (filter->query.pid >= 0 ? HAS_PID : 0) |
+                            (filter->query.comm ? HAS_COMM : 0);
     return (fields->present & needed) == needed;
 }
 
@@ -74,7 +77,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     struct lull_running_filter *filter = g_new0(struct lull_running_filter, 1);
     filter->session = session;
     filter->query = *query;
-    filter->by_task = query->tid >= 0 || query->comm;
+    filter->by_task = query->tid >= 0 || query->pid >= 0 || query->comm;
     lull_running_table_init(&filter->running);
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->start_ns, query->end_ns);
@@ -85,7 +88,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     filter->switches =
         lull_session_subscribe(session, lull_vocabulary_names(LULL_EVENT_sched_switch), bindings,
                                G_N_ELEMENTS(bindings), sizeof(struct fields));
-    lull_session_subscribe(session, everything, bindings, 2, sizeof(struct fields));
+    lull_session_subscribe(session, everything, bindings, 3, sizeof(struct fields));
     if (!contexts_suffice(filter, session)) {
         lull_session_limit(session, INT64_MIN, query->end_ns);
         lull_session_exempt(session, filter->switches);
@@ -98,6 +101,7 @@ void lull_running_filter_free(struct lull_running_filter *filter)
 {
     if (filter) {
         lull_running_table_clear(&filter->running);
+        g_clear_pointer(&filter->query.threads, g_hash_table_unref);
         g_free(filter);
     }
 }
@@ -118,10 +122,22 @@ static bool matches(const struct lull_running_query *query, int64_t tid, const c
     return lull_comm_matches(query->comm, name);
 }
 
-/* Whether the task that `event` happened in is wanted. */
-static bool task_matches(const struct lull_running_filter *filter, const struct fields *fields,
+static bool pid_matches(const struct lull_running_filter *filter, const struct lull_event *event,
+                        const struct fields *fields, int64_t tid)
+{
+    const struct lull_running_query *query = &filter->query;
+    if (query->pid < 0 || (fields->present & HAS_PID)) {
+        return query->pid < 0 || fields->pid == query->pid;
+    }
+    const int64_t task = lull_running_task(event->host, tid);
+    return tid >= 0 && query->threads && g_hash_table_contains(query->threads, &task);
+}
+
+/* Whether the task that the event happened in is wanted. */
+static bool task_matches(const struct lull_running_filter *filter, const struct lull_event *event,
                          const struct lull_running *running)
 {
+    const struct fields *fields = event->fields;
     const bool knows_tid = filter->query.tid < 0 || (fields->present & HAS_TID);
     const bool knows_comm = !filter->query.comm || (fields->present & HAS_COMM);
     const bool is_tracked = running && running->is_known;
@@ -129,6 +145,9 @@ static bool task_matches(const struct lull_running_filter *filter, const struct 
         return false;
     }
     const int64_t tid = fields->present & HAS_TID ? fields->tid : is_tracked ? running->tid : -1;
+    if (!pid_matches(filter, event, fields, tid)) {
+        return false;
+    }
     if (fields->present & HAS_COMM) {
         return matches(&filter->query, tid, fields->comm.data, fields->comm.length);
     }
@@ -149,7 +168,7 @@ bool lull_running_filter_passes(struct lull_running_filter *filter, const struct
         lull_running_set(running, fields->prev_tid, fields->prev_comm);
     }
     bool passes = (!is_switch || lull_session_passes(filter->session, event)) &&
-                  event->time_ns >= filter->query.start_ns && task_matches(filter, fields, running);
+                  event->time_ns >= filter->query.start_ns && task_matches(filter, event, running);
     if (is_switch && running && (fields->present & HAS_NEXT_TID)) {
         lull_running_set(running, fields->next_tid, fields->next_comm);
     }

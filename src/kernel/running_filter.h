@@ -8,12 +8,21 @@
 /* What is wanted. */
 struct lull_running_query {
     int64_t tid;              /* -1: any */
+    int64_t pid;              /* -1: any */
+    GHashTable *threads;      /* int64_t of lull_running_task(): those that have it, where contexts
+                                 do not say; the filter owns it */
     const char *comm;         /* NULL: any; for lull_comm_matches() */
     int64_t start_ns, end_ns; /* INT64_MIN, INT64_MAX: no limit */
     bool is_live;             /* the session can be read once only */
 };
 
 struct lull_running_filter;
+
+/* For lull_running_query.threads. */
+static inline int64_t lull_running_task(uint32_t host, int64_t tid)
+{
+    return (int64_t)host << 32 | (uint32_t)tid;
+}
 
 /* Subscribes to what the query wants and to what is needed to know who runs, limits and rewinds the
  * session. The query's comm must live as long as the session. Free with

@@ -45,6 +45,10 @@ int lull_text_width(const char *text);
 /* Appends "512 B", "4.0 KiB". */
 void lull_bytes_append(GString *out, double bytes);
 
+/* What to do about waits of unknown cause where CPUs hide what they do while they are idle. */
+#define LULL_HIDDEN_IDLE_CURE                                                                      \
+    "this kernel gives perf no events of idle CPUs, and so no interrupts that end waits there: "   \
+    "record with --tracer ftrace"
 /* Appends "comm/tid" (cleaned); "comm" for the idle task, "comm/cpuN" for the kernel context of a
  * CPU. */
 void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii);

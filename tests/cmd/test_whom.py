@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 from tap import Tap
 
@@ -44,6 +45,16 @@ def whom():
     tap.ok(path["comm"] == "t-asker", "critpath --comm: a pattern", path)
     lines = [json.loads(line) for line in run("print", "--json", "--comm", "t-a*,t-writer", chain).stdout.splitlines()]
     tap.ok({line["context"]["procname"] for line in lines} == {"t-asker", "t-writer"}, "print --comm: a list of patterns")
+    # The contexts are tid and procname: which threads a process has is known from its forks.
+    lines = [json.loads(line) for line in run("print", "--json", chain).stdout.splitlines()]
+    theirs = [line for line in lines if line["context"]["tid"] in (pid, everyone["t-worker"])]
+    lines = [json.loads(line) for line in run("print", "--json", "--pid", str(pid), chain).stdout.splitlines()]
+    tap.ok(lines and lines == theirs, "print --pid: the events of all threads of a process", len(lines), len(theirs))
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = os.path.join(scratch, "copy")
+        done = run("export", "--ctf2", copy, "--pid", str(pid), chain)
+        copied = run("print", "--json", copy).stdout.splitlines()
+        tap.ok(done.returncode == 0 and len(copied) == len(theirs), "export --pid: the same", done.stderr, len(copied))
 
 
 def nobody():
@@ -53,6 +64,14 @@ def nobody():
             done = run(verb, option, value, chain)
             tap.ok(done.returncode == 1 and f"no task {said} was seen" in done.stderr, f"{verb} {option} {value}: an error",
                    done.returncode, done.stderr)
+    for option, value, said in (("--comm", "nobody", "named “nobody”"), ("--tid", "99999", "with tid 99999"), ("--pid", "99999", "with pid 99999")):
+        done = run("print", option, value, chain)
+        tap.ok(done.returncode == 1 and f"no task {said} was seen" in done.stderr and not done.stdout, f"print {option} {value}: an error",
+               done.returncode, done.stderr)
+    for more in ([], ["--comm", "t-asker"]):
+        done = run("print", "--filter", "cpu == 7", *more, chain)
+        tap.ok(done.returncode == 0 and done.stderr == "lull: no event was found\n" and not done.stdout, f"print {' '.join(more)}: nothing found",
+               done.returncode, done.stderr)
     for verb in ("schedtop", "iolatencytop", "syscallstats", "waits"):
         done = run(verb, "--comm", "t-asker", "--min", "100s", chain)
         tap.ok(done.returncode == 0 and "Nothing was found in this time" in done.stdout and not done.stderr, f"{verb}: nothing found is no error",

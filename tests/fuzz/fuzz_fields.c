@@ -333,7 +333,7 @@ static void on_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_n
 
 static void read_stream(struct check *check)
 {
-    const struct lull_report report = {on_problem, on_loss, NULL};
+    const struct lull_report report = {on_problem, on_loss, NULL, NULL};
     const struct made_stream *stream = check->stream;
     g_autoptr(GError) error = NULL;
     struct lull_packet_file file = {.bytes =

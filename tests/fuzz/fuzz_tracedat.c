@@ -167,7 +167,7 @@ static void try_file(struct lull_tracedat *file)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct lull_report report = {on_problem, on_lost, NULL};
+    static const struct lull_report report = {on_problem, on_lost, NULL, NULL};
     static const struct lull_bytes_ops ops = {.open = memory_open,
                                               .read = memory_read,
                                               .close = memory_close,

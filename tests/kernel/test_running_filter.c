@@ -77,6 +77,7 @@ static void check(unsigned contexts, struct subscription subscription, const cha
     write_trace(dir, contexts);
     const struct lull_running_query query = {
         .tid = subscription.tid,
+        .pid = -1,
         .comm = subscription.comm,
         .start_ns = subscription.start ? T0 + subscription.start : INT64_MIN,
         .end_ns = subscription.end ? T0 + subscription.end : INT64_MAX,

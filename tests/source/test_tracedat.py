@@ -414,6 +414,22 @@ def test_instances(folder):
     writer.buffers[1] = ("second", "global", writer.buffers[1][2])
     _, problems = events_of(write_file(folder, writer))
     tap.ok("cannot be compared" in problems, "instances with different clocks: that is said", problems)
+    # Nothing is damaged or missing: it is said, and no failure.
+    path = os.path.join(folder, "trace.dat")
+    for verb, status in (("print", 0), ("info", 0), ("cputop", 0)):
+        done = subprocess.run([LULL, verb, "--json", path], capture_output=True, text=True, check=False, timeout=250)
+        tap.ok(done.returncode == status and (verb == "info" or "lull: note: " in done.stderr) and "damaged:" not in done.stderr,
+               f"instances with different clocks: {verb} ends well", done.returncode, done.stderr)
+        if verb == "info":
+            told = json.loads(done.stdout)
+            tap.ok(len(told["problems"]) == 1 and told["damaged"] is False, "info: a problem, no damage", told["problems"])
+    writer = make_writer(version=6)
+    writer.buffers = [("", "mono", {0: page(10, writer), 1: page(20, writer)})]
+    path = write_file(folder, writer)
+    with open(path, "r+b") as file:
+        file.truncate(os.path.getsize(path) - 100)
+    done = subprocess.run([LULL, "info", "--json", path], capture_output=True, text=True, check=False, timeout=250)
+    tap.ok(done.returncode == 1 and json.loads(done.stdout)["damaged"] is True, "info: a file cut short is damaged", done.stdout[-300:])
 
 
 def test_places(folder):

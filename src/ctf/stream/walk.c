@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "ctf/plan/straight.h"
 
 /* What to do when an event at s->pos cannot be decoded with what is readable: read more, or give
  * the packet up. False at the end of the stream. */
@@ -60,11 +61,11 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
     if (G_UNLIKELY(t < s->last_ns)) {
         uint64_t byte = lull_ctf_stream_packet_at(s, s->packet)->offset;
         if (!s->has_warned_order) {
-            lull_report_problem(s->report,
-                                "%s: packet %" G_GINT64_FORMAT
-                                ": an event is earlier than the one before it; such events get "
-                                "the time of the one before",
-                                lull_ctf_stream_where(s, &byte), s->packet);
+            lull_report_remark(s->report,
+                               "%s: packet %" G_GINT64_FORMAT
+                               ": an event is earlier than the one before it; such events get "
+                               "the time of the one before",
+                               lull_ctf_stream_where(s, &byte), s->packet);
         }
         s->has_warned_order = true;
         t = s->last_ns;
@@ -205,6 +206,13 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
                 prepare_fields(s, plan);
             }
             next = ((body + plan->align_mask) & ~plan->align_mask) + plan->fixed_bits;
+        } else if (wanted && plan->loads) {
+            prepare_fields(s, plan);
+            const uint64_t run = (body + plan->align_mask) & ~plan->align_mask;
+            next = run + plan->fixed_bits;
+            if (G_LIKELY(next <= limit)) {
+                lull_loads_run(plan->loads, buf + (run >> 3), memory);
+            }
         } else {
             if (wanted) {
                 prepare_fields(s, plan);

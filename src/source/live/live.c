@@ -304,7 +304,7 @@ struct lull_live *lull_live_open(const char *text, bool from_start,
     }
     struct lull_live *live = g_new0(struct lull_live, 1);
     live->hooks = *hooks;
-    live->report = (struct lull_report){report_problem, ignore_loss, live};
+    live->report = (struct lull_report){report_problem, ignore_loss, live, NULL};
     live->attached = g_array_new(FALSE, TRUE, sizeof(struct live_attached));
     live->traces = g_ptr_array_new_with_free_func(live_trace_free);
     live->by_id = live_keys_new();

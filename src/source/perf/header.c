@@ -182,8 +182,8 @@ static void add_format(struct perf_file *file, struct reader *r, const char *sys
     } else if (number < LULL_FORMAT_IDS && file->formats->by_id[number] &&
                file->formats->by_id[number]->undecoded) {
         const struct lull_format *format = file->formats->by_id[number];
-        lull_report_problem(file->report, "%s: events '%s' are shown without their fields: %s",
-                            file->path, format->event_class.name, format->undecoded);
+        lull_report_remark(file->report, "%s: events '%s' are shown without their fields: %s",
+                           file->path, format->event_class.name, format->undecoded);
     }
 }
 

@@ -405,10 +405,10 @@ static void report_of_attr(const struct perf_file *file, const struct perf_attr 
 {
     const char *name = attr->format->event_class.name;
     if (attr->n_timeless > 0) {
-        lull_report_problem(file->report,
-                            "%s: %" G_GUINT64_FORMAT " samples of event %s have no time (record "
-                            "them with --timestamp); they are left out",
-                            file->path, attr->n_timeless, name);
+        lull_report_remark(file->report,
+                           "%s: %" G_GUINT64_FORMAT " samples of event %s have no time (record "
+                           "them with --timestamp); they are left out",
+                           file->path, attr->n_timeless, name);
     }
     if (attr->n_damaged > 0) {
         lull_report_problem(file->report,

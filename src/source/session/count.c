@@ -11,6 +11,7 @@
 
 struct note {
     char *text; /* NULL: a loss */
+    bool is_remark;
     uint32_t stream;
     int64_t start_ns, end_ns;
     uint64_t events, packets;
@@ -51,6 +52,12 @@ static void keep_problem(void *user, const char *text)
     g_array_append_val(((struct job *)user)->notes, note);
 }
 
+static void keep_remark(void *user, const char *text)
+{
+    struct note note = {.text = g_strdup(text), .is_remark = true};
+    g_array_append_val(((struct job *)user)->notes, note);
+}
+
 static void keep_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns,
                       uint64_t events, uint64_t packets)
 {
@@ -77,7 +84,7 @@ static void pass_on(const struct lull_session *session, const struct job *job, G
             report->lost(report->user, note->stream, note->start_ns, note->end_ns, note->events,
                          note->packets);
         } else if (!g_hash_table_contains(reported, note->text)) {
-            report->problem(report->user, note->text);
+            (note->is_remark ? report->remark : report->problem)(report->user, note->text);
         }
     }
     for (guint i = 0; i < job->notes->len && job->clone >= 0; i++) {
@@ -176,7 +183,8 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
     work->jobs = (struct job *)(void *)work->job_list->data;
     work->order = g_new0(uint32_t, MAX(work->n_jobs, 1));
     for (uint32_t i = 0; i < work->n_jobs; i++) {
-        work->jobs[i].report = (struct lull_report){keep_problem, keep_loss, &work->jobs[i]};
+        work->jobs[i].report =
+            (struct lull_report){keep_problem, keep_loss, &work->jobs[i], keep_remark};
         work->order[i] = i;
     }
     g_qsort_with_data(work->order, (gint)work->n_jobs, sizeof *work->order, by_size, work);
@@ -190,8 +198,7 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
         }
     }
     if (has_live) {
-        lull_session_note_problem(session,
-                                  "live sessions are read once only and cannot be counted");
+        lull_session_note_remark(session, "live sessions are read once only and cannot be counted");
     }
 }
 

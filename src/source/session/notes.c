@@ -15,6 +15,7 @@ struct session_notes *lull_session_notes_new(void)
 {
     struct session_notes *notes = g_new0(struct session_notes, 1);
     notes->problems = g_ptr_array_new_with_free_func(g_free);
+    notes->remarks = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     notes->raw = g_array_new(FALSE, FALSE, sizeof(struct lull_loss));
     notes->losses = g_array_new(FALSE, FALSE, sizeof(struct lull_loss));
     return notes;
@@ -23,10 +24,17 @@ struct session_notes *lull_session_notes_new(void)
 void lull_session_notes_free(struct session_notes *notes)
 {
     g_ptr_array_unref(notes->problems);
+    g_array_unref(notes->remarks);
     g_array_unref(notes->raw);
     g_array_unref(notes->losses);
     lull_map_free(&notes->by_stream);
     g_free(notes);
+}
+
+static gint compare_numbers(gconstpointer a, gconstpointer b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
 void lull_session_note_problem(struct lull_session *session, const char *text)
@@ -37,6 +45,26 @@ void lull_session_note_problem(struct lull_session *session, const char *text)
     if (notes->problem_bytes <= MOST_PROBLEM_BYTES) {
         g_ptr_array_add(notes->problems, g_strdup(text));
     }
+}
+
+void lull_session_note_remark(struct lull_session *session, const char *text)
+{
+    struct session_notes *notes = session->notes;
+    if (notes->problem_bytes + strlen(text) + sizeof text <= MOST_PROBLEM_BYTES) {
+        g_array_append_val(notes->remarks, notes->problems->len);
+        lull_session_note_problem(session, text);
+    }
+}
+
+bool lull_session_problem_is_remark(const struct lull_session *session, uint32_t index)
+{
+    return g_array_binary_search(session->notes->remarks, &index, compare_numbers, NULL);
+}
+
+static void note_remark(void *user, const char *text)
+{
+    struct session_trace *trace = user;
+    lull_session_note_remark(trace->session, text);
 }
 
 static void note_problem(void *user, const char *text)
@@ -78,6 +106,7 @@ void lull_session_trace_listen(struct session_trace *trace)
 {
     trace->report.problem = note_problem;
     trace->report.lost = note_loss;
+    trace->report.remark = note_remark;
     trace->report.user = trace;
 }
 

@@ -40,8 +40,9 @@ struct session_trace {
 
 struct session_notes {
     GPtrArray *problems;
-    GArray *raw;    /* struct lull_loss, times on the trace's clock */
-    GArray *losses; /* the same on the joined clock, in order */
+    GArray *remarks; /* uint32_t: those of the problems that are no damage */
+    GArray *raw;     /* struct lull_loss, times on the trace's clock */
+    GArray *losses;  /* the same on the joined clock, in order */
     bool is_stale;
     uint64_t n_problems;       /* found; those after the last that is kept are not kept */
     size_t problem_bytes;      /* of those that are */
@@ -98,6 +99,7 @@ struct lull_session {
 };
 
 void lull_session_note_problem(struct lull_session *session, const char *text);
+void lull_session_note_remark(struct lull_session *session, const char *text);
 struct session_notes *lull_session_notes_new(void);
 void lull_session_notes_free(struct session_notes *notes);
 /* Makes the sources' reports end up in the notes. */

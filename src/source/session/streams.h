@@ -29,6 +29,9 @@ bool lull_session_last_event(struct lull_session *session, uint32_t host, int64_
  * lull_session_loss_count(). */
 struct lull_loss lull_session_found_loss(const struct lull_session *session, uint32_t index);
 
+/* True of a lull_session_problem() by which nothing is damaged or missing. */
+bool lull_session_problem_is_remark(const struct lull_session *session, uint32_t index);
+
 /* Where lull_session_loss_count() is kept, to look at between events; lives as long as the session.
  */
 const unsigned *lull_session_loss_counter(const struct lull_session *session);

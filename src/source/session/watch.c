@@ -86,10 +86,10 @@ static struct lull_class_watch *watch_class(struct lull_session *session,
     const char *host = lull_session_host(session, source->info.host)->name;
     watch->program = session->watch->ops->compile(session->watch, source, index, host, &own);
     if (watch->program && taken + own.n_bindings > 64) {
-        lull_report_problem(&trace->report,
-                            "%s: the filter and the periods ask for more than 64 fields of event "
-                            "'%s'; the periods do without it",
-                            source->info.path, source->classes[index]->name);
+        lull_report_remark(&trace->report,
+                           "%s: the filter and the periods ask for more than 64 fields of event "
+                           "'%s'; the periods do without it",
+                           source->info.path, source->classes[index]->name);
         watch->program = NULL;
     }
     if (watch->program) {

@@ -236,10 +236,10 @@ static void add_streams(struct dat_source *source)
             continue;
         }
         if (first && strcmp(first->clock, buffer->clock) != 0) {
-            lull_report_problem(file->report,
-                                "%s: buffer '%s' was recorded with the clock '%s', buffer '%s' "
-                                "with '%s': their times cannot be compared",
-                                file->path, buffer->name, buffer->clock, first->name, first->clock);
+            lull_report_remark(file->report,
+                               "%s: buffer '%s' was recorded with the clock '%s', buffer '%s' "
+                               "with '%s': their times cannot be compared",
+                               file->path, buffer->name, buffer->clock, first->name, first->clock);
         }
         first = first ? first : buffer;
     }

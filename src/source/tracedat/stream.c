@@ -187,8 +187,8 @@ static void report_undecoded(struct lull_tracedat_stream *s, const struct lull_f
         s->has_unreported = true;
     } else if (format != s->undecoded) {
         s->undecoded = format;
-        lull_report_problem(s->base.report, "%s: events '%s' are shown without their fields: %s",
-                            s->file->path, format->event_class.name, format->undecoded);
+        lull_report_remark(s->base.report, "%s: events '%s' are shown without their fields: %s",
+                           s->file->path, format->event_class.name, format->undecoded);
     }
 }
 
@@ -256,11 +256,11 @@ static inline int64_t event_time(struct lull_tracedat_stream *s)
     int64_t t = joined_time(s, s->clock);
     if (G_UNLIKELY(t < s->last_ns)) {
         if (!s->has_reported_order) {
-            lull_report_problem(s->base.report,
-                                "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event is earlier than "
-                                "the one before it; such events get the time of the one before",
-                                s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
-                                s->base.stream.cpu);
+            lull_report_remark(s->base.report,
+                               "%s: byte %" G_GUINT64_FORMAT ": CPU %d: an event is earlier than "
+                               "the one before it; such events get the time of the one before",
+                               s->file->path, lull_tracedat_pages_where(s->pages, s->page - 1),
+                               s->base.stream.cpu);
         }
         s->has_reported_order = true;
         t = s->last_ns;

@@ -54,6 +54,8 @@ static struct json_object *json_hosts(const struct lull_info *info)
         lull_json_add_number(object, "traces", n);
         add_range(object, start_ns, end_ns);
         add_time(object, "first_event_ns", info->first_ns[host]);
+        add(object, "hides_idle",
+            json_object_new_boolean(info->hides_idle && info->hides_idle[host]));
         json_object_array_add(list, object);
     }
     return list;
@@ -286,16 +288,20 @@ static struct json_object *json_questions(const struct lull_info *info)
     return list;
 }
 
-static struct json_object *json_problems(const struct lull_info *info)
+/* What is damaged, and what is only to be known. */
+static void add_problems(struct json_object *root, const struct lull_info *info)
 {
     struct json_object *list = json_object_new_array();
-    const char *problem;
-    for (uint32_t i = 0; i < lull_session_problem_count(info->session) &&
-                         (problem = lull_session_problem(info->session, i));
-         i++) {
-        json_object_array_add(list, lull_json_text(problem));
+    bool is_damaged = false;
+    for (uint32_t i = 0; i < lull_session_problem_count(info->session); i++) {
+        const char *problem = lull_session_problem(info->session, i);
+        is_damaged |= !lull_session_problem_is_remark(info->session, i);
+        if (problem) {
+            json_object_array_add(list, lull_json_text(problem));
+        }
     }
-    return list;
+    add(root, "problems", list);
+    add(root, "damaged", json_object_new_boolean(is_damaged));
 }
 
 void lull_info_print_json(const struct lull_info *info)
@@ -309,7 +315,7 @@ void lull_info_print_json(const struct lull_info *info)
     add(root, "events", json_events(info));
     add(root, "lost", json_lost(info));
     add(root, "questions", json_questions(info));
-    add(root, "problems", json_problems(info));
+    add_problems(root, info);
     g_autofree char *text = lull_json_format(root, true);
     fputs(text, stdout);
     putchar('\n');

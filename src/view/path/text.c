@@ -87,7 +87,8 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
     lull_duration_format(unknown_ns, duration);
     lull_decimal_format(100 * lull_share(unknown_ns, path->end_ns - path->start_ns), 1, percent);
     g_autofree char *text = g_strdup_printf(
-        "%s (%s %%) is unknown: the trace does not show what was waited for.", duration, percent);
+        "%s (%s %%) is unknown: %s.", duration, percent,
+        path->hides_idle ? LULL_HIDDEN_IDLE_CURE : "the trace does not show what was waited for");
     append_warning(view, notes, text);
 }
 

@@ -259,7 +259,7 @@ static void set_reason(const struct lull_execgraph *eg, uint32_t detail, GString
     out->call = lull_model_label(eg->model, reason->call);
     out->object = object->len ? g_string_chunk_insert_const(strings, object->str) : NULL;
     out->fd = reason->fd;
-    out->address = reason->address;
+    out->address = reason->fault ? 0 : reason->address;
     out->release = lull_model_label(eg->model, reason->release);
     out->timed_out = timeout_of(eg, detail) != NULL;
 }
@@ -343,6 +343,9 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
             g_string_append(out, "; ");
         }
         report_reason(eg, hop->detail, evidence->waker, hop->end_ns, out);
+    }
+    if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {
+        g_string_append_printf(out, "%swhile memory is freed for it", out->len ? "; " : "");
     }
     segment->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
@@ -608,6 +611,9 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));
     }
     append_reason_kind(eg, hop->detail, out);
+    if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {
+        g_string_append_printf(out, "%swhile memory is freed for it", out->len ? ", " : "");
+    }
 }
 
 void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,

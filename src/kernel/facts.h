@@ -134,6 +134,18 @@ struct lull_page_fact {
     bool in_interrupt; /* `task` was only interrupted */
 };
 
+/* A task needs memory that is not there. */
+struct lull_paging_fact {
+    int64_t time_ns;
+    uint32_t host, task;
+    enum lull_paging_step {
+        LULL_PAGING_FILE,          /* it uses a page of a file */
+        LULL_PAGING_RECLAIM_START, /* the kernel frees memory for it, and it waits for that */
+        LULL_PAGING_RECLAIM_END,
+    } step;
+    uint64_t inode; /* FILE: of the file; 0: not reported */
+};
+
 /* A packet was handed to a device (net_dev_xmit) or received from one (netif_receive_skb). Counts
  * of what passed; who sent what to whom is in lull_packet_fact. */
 struct lull_netif_fact {
@@ -330,6 +342,7 @@ struct lull_facts {
     void (*prio)(void *user, const struct lull_prio_fact *fact);
     void (*handler)(void *user, const struct lull_handler_fact *fact);
     void (*page)(void *user, const struct lull_page_fact *fact);
+    void (*paging)(void *user, const struct lull_paging_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);
     void (*power)(void *user, const struct lull_power_fact *fact);
     void (*block)(void *user, const struct lull_block_fact *fact);

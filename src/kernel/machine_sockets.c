@@ -9,7 +9,7 @@
 #include "base/map.h"
 
 enum { TCP = 6, TCP_SYN = 2, TCP_PUSH = 8, TCP_ACK = 16, V4 = 2, V6 = 10 };
-enum { ESTABLISHED = 1, SYN_SENT = 2 };
+enum { ESTABLISHED = 1, SYN_SENT = 2, CLOSED = 7 };
 enum { SENT_SLOTS = 256 };
 
 /* A buffer is not in use for longer between a device and its socket. */
@@ -55,6 +55,7 @@ struct sent {
 struct sockets {
     LULL_VEC(struct socket) list;
     struct lull_map by_address;      /* host and address → list */
+    struct lull_map ends;            /* host and flow of one of its sockets: a set */
     LULL_VEC(struct stream) streams; /* by flow */
     struct sent sent[SENT_SLOTS], received[SENT_SLOTS];
 };
@@ -65,6 +66,7 @@ void sockets_free(struct sockets *sockets)
         lull_vec_free(&sockets->list);
         lull_vec_free(&sockets->streams);
         lull_map_free(&sockets->by_address);
+        lull_map_free(&sockets->ends);
         g_free(sockets);
     }
 }
@@ -100,6 +102,33 @@ static struct stream *stream_of(struct sockets *sockets, uint32_t flow)
         lull_vec_push(&sockets->streams, (struct stream){0});
     }
     return &sockets->streams.items[flow];
+}
+
+/* Memory of sockets is used again: what was known of the one before is not true of the next. */
+static void forget(struct socket *socket)
+{
+    socket->flow = socket->opener = LULL_NONE;
+    socket->waiting = 0;
+    socket->again.times = 0;
+    socket->unanswered_ns = socket->sent_ns = socket->arrived_ns = INT64_MIN;
+    socket->is_closed = false;
+}
+
+static void set_flow(struct sockets *sockets, struct socket *socket, uint32_t flow)
+{
+    const uint64_t key = (uint64_t)socket->host << 32 | flow;
+    socket->flow = flow;
+    if (lull_map_find(&sockets->ends, key) == LULL_MAP_NONE) {
+        lull_map_insert(&sockets->ends, key, 0);
+    }
+}
+
+/* Whether a socket of the host sends on this flow: its other end is here too. */
+static bool is_sent_here(const struct sockets *sockets, uint32_t host,
+                         const struct lull_net_packet *packet)
+{
+    return memcmp(packet->source, packet->destination, sizeof packet->source) == 0 ||
+           lull_map_find(&sockets->ends, (uint64_t)host << 32 | packet->flow) != LULL_MAP_NONE;
 }
 
 static struct sent *slot_of(struct sent slots[static SENT_SLOTS], uint32_t host, uint64_t skb)
@@ -219,7 +248,7 @@ static void report_sent(struct lull_model *model, uint32_t flow, uint64_t total,
 
 static void learn_flow(struct lull_model *model, struct socket *socket, uint32_t flow)
 {
-    socket->flow = flow;
+    set_flow(model->sockets, socket, flow);
     if (socket->waiting) {
         struct stream *stream = stream_of(model->sockets, flow);
         stream->called += socket->waiting;
@@ -325,11 +354,16 @@ static void arrived(struct lull_model *model, struct machine *machine, int32_t c
     look_at_window(model, socket, packet.time_ns, number, ev);
     struct stream *stream = stream_of(model->sockets, packet.flow);
     struct sent *sent = slot_of(model->sockets->sent, machine->host, (uint64_t)ev->skb);
-    if (packet.payload && ev->skb && sent->skb == (uint64_t)ev->skb &&
-        sent->host == machine->host) {
+    const bool is_same = ev->skb && sent->skb == (uint64_t)ev->skb && sent->host == machine->host;
+    /* Buffers are used again too: who sent what was in it before did not send this, if nobody here
+     * could, or if that is long ago. */
+    if (packet.payload && is_same && t - sent->time_ns < AT_ONCE_NS &&
+        is_sent_here(model->sockets, machine->host, &packet)) {
         struct lull_net_packet first = segment(machine, sent->task, c, sent->time_ns);
         stream->seen += packet.payload;
         report_sent(model, packet.flow, MAX(stream->seen, stream->called), &first, sent->number);
+    }
+    if (is_same) {
         sent->skb = 0;
     }
     packet.seq = (uint32_t)stream->arrived;
@@ -343,19 +377,20 @@ static void established(struct lull_model *model, struct socket *socket,
 {
     struct lull_net_packet other = back(packet);
     packet->flow = lull_flows_number(model->flows, packet);
-    socket->flow = packet->flow;
+    set_flow(model->sockets, socket, packet->flow);
     struct stream *out = stream_of(model->sockets, packet->flow);
     out->called = out->seen = out->sent = 0;
     out->sends_whole = true;
     struct stream *in = stream_of(model->sockets, lull_flows_number(model->flows, &other));
     in->arrived = 0;
     in->arrives_whole = true;
-    if (is_client) {
-        packet->is_send = true;
-        packet->tcp_flags = TCP_SYN;
-        packet->seq = UINT32_MAX;
-        report(model, packet, LULL_NONE, false);
-    }
+    /* Its SYN, which this end sent or received, says who is the client. */
+    struct lull_net_packet *syn = is_client ? packet : &other;
+    syn->flow = lull_flows_number(model->flows, syn);
+    syn->is_send = is_client;
+    syn->tcp_flags = TCP_SYN;
+    syn->seq = UINT32_MAX;
+    report(model, syn, LULL_NONE, false);
 }
 
 /* The packet that passed on the CPU right before, or LULL_NONE. */
@@ -410,15 +445,17 @@ static void changed(struct lull_model *model, struct machine *machine, int32_t c
     }
     uint32_t number, task = model_on_cpu(model, model_cpu_at(machine, c));
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    if (ev->oldstate == SYN_SENT) {
+        answered(model, machine, c, t, socket);
+    }
+    if (ev->newstate == CLOSED || ev->newstate == SYN_SENT ||
+        (ev->newstate == ESTABLISHED && ev->oldstate != SYN_SENT)) {
+        forget(socket);
+    }
     if (ev->newstate == SYN_SENT) {
         socket->opener = task;
-        socket->flow = LULL_NONE;
-        socket->waiting = 0;
         socket->unanswered_ns = socket->sent_ns = t;
-        socket->again.times = 0;
         take_start(model, task, t, &number);
-    } else if (ev->oldstate == SYN_SENT) {
-        answered(model, machine, c, t, socket);
     }
     if (ev->newstate != ESTABLISHED) {
         return;

@@ -33,6 +33,9 @@ static const struct waiting_call waiting_calls[] = {
     {"wait4", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
     {"waitid", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
     {"waitpid", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"vfork", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"clone", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"clone3", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
     {"pause", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
     {"sigsuspend", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
     {"rt_sigsuspend", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
@@ -244,6 +247,12 @@ static bool is_exit_call(const char *name)
     return is_one_of(name, names);
 }
 
+static bool is_exec_call(const char *name)
+{
+    static const char *const names[] = {"execve", "execveat", NULL};
+    return is_one_of(name, names);
+}
+
 /* What the waker's call did to the thing that was waited for; NULL: it does not say. */
 static const char *verb_of(const char *name)
 {
@@ -279,6 +288,8 @@ static void append_release(const struct lull_model *model, const struct lull_wai
     const char *verb = verb_of(release);
     if (is_signal_call(release)) {
         g_string_append_printf(out, ", signalled by %s", waker);
+    } else if (kind == LULL_WAIT_CHILD && is_exec_call(release)) {
+        g_string_append_printf(out, " until its child %s started a program", waker);
     } else if (kind == LULL_WAIT_CHILD) {
         g_string_append_printf(
             out, is_exit_call(release) || !release ? " for its child %s" : ", woken by %s", waker);

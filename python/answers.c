@@ -341,7 +341,7 @@ static PyObject *wait_to_dict(struct lull_session *session, const struct lull_wa
 static PyObject *shares_to_list(struct lull_session *session, const struct lull_path *path)
 {
     PyObject *states = PyList_New(0), *tasks = PyList_New(0), *hosts = PyList_New(0);
-    PyObject *causes = PyList_New(0);
+    PyObject *causes = PyList_New(0), *modes = PyList_New(0);
     for (uint32_t i = 0; i < lull_path_cause_count(path); i++) {
         const struct lull_cause_share *share = lull_path_cause(path, i);
         PyObject *dict = PyDict_New();
@@ -350,10 +350,18 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "state", text_or_none(lull_state_name(share->state)));
         put(&dict, "cause", text_or_none(lull_cause_name(share->cause)));
         put(&dict, "detail", text_or_none(share->detail));
+        put(&dict, "mode", text_or_none(lull_mode_name(share->mode)));
         put(&dict, "duration_ns", number(share->duration_ns, true));
         put(&dict, "longest_ns", number(share->longest_ns, true));
         put(&dict, "count", number(share->count, true));
         list_add(&causes, dict);
+    }
+    for (uint32_t i = 0; i < lull_path_mode_count(path); i++) {
+        const struct lull_mode_share *share = lull_path_mode(path, i);
+        PyObject *dict = PyDict_New();
+        put(&dict, "mode", text_or_none(lull_mode_name(share->mode)));
+        put(&dict, "duration_ns", number(share->duration_ns, true));
+        list_add(&modes, dict);
     }
     for (uint32_t i = 0; i < lull_path_state_count(path); i++) {
         const struct lull_state_share *share = lull_path_state(path, i);
@@ -379,11 +387,12 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "duration_ns", number(share->duration_ns, true));
         list_add(&hosts, dict);
     }
-    return states && tasks && hosts && causes ? Py_BuildValue("NNNN", states, tasks, hosts, causes)
-                                              : NULL;
+    return states && tasks && hosts && causes && modes
+               ? Py_BuildValue("NNNNN", states, tasks, hosts, causes, modes)
+               : NULL;
 }
 
-/* (segments, waits, (by state, by task, by host, by cause), begin, end, lost events, lost packets) */
+/* (segments, waits, (by state, by task, by host, by cause, by mode), begin, end, lost events, lost packets) */
 static PyObject *path_to_tuple(struct lull_session *session, const struct lull_path *path)
 {
     int64_t start_ns, end_ns;

@@ -41,6 +41,16 @@ enum lull_cause {
     LULL_CAUSE_THROTTLED,  /**< PREEMPTED, but its CPU idled: a quota kept the task off it */
 };
 
+/** What a task that is RUNNING runs. More may follow. */
+enum lull_mode {
+    LULL_MODE_UNKNOWN, /**< its system calls were not (all) recorded */
+    LULL_MODE_USER,    /**< its own code */
+    LULL_MODE_CALL,    /**< a system call */
+    LULL_MODE_KERNEL,  /**< a thread or an interrupt of the kernel */
+};
+
+/** "user", "call", "kernel"; NULL for UNKNOWN. */
+const char *lull_mode_name(enum lull_mode mode);
 /** "running", "preempted", "interrupted", "blocked"; NONE is "none". */
 const char *lull_state_name(enum lull_state state);
 /** "task", "timer", "disk", "network", "user-input", "ipi", "irq", "unknown"; NULL for NONE. */
@@ -113,6 +123,9 @@ struct lull_segment {
     const char *subject; /**< of the evidence what is the same each time the same thing happens:
                               "vda write, in fsync"; or NULL */
     struct lull_tcp_wait tcp; /**< BLOCKED on NETWORK or TIMER */
+    /** RUNNING: what took most of it, "in write", "in user mode", and for how long; or NULL. */
+    const char *mostly;
+    int64_t mostly_ns;
 };
 
 /** A wait that a path goes into: what other tasks did meanwhile explains it. Its segments follow each
@@ -189,10 +202,17 @@ struct lull_cause_share {
     const char *program; /**< as in struct lull_segment */
     enum lull_state state;
     enum lull_cause cause;
-    const char *detail; /**< the segments' subject; or NULL */
+    const char *detail; /**< the segments' subject; RUNNING: as lull_segment.mostly; or NULL */
     int64_t duration_ns, longest_ns;
-    uint32_t count; /**< segments */
-    uint32_t first; /**< number of the first of them */
+    uint32_t count;      /**< segments; RUNNING: stretches of it in that mode */
+    uint32_t first;      /**< number of the first of them */
+    enum lull_mode mode; /**< RUNNING: what it runs */
+};
+
+/** How long the tasks of a path run what. */
+struct lull_mode_share {
+    enum lull_mode mode;
+    int64_t duration_ns;
 };
 
 /** How long it is on one host. */
@@ -206,6 +226,9 @@ uint32_t lull_path_state_count(const struct lull_path *path);
 const struct lull_state_share *lull_path_state(const struct lull_path *path, uint32_t index);
 uint32_t lull_path_task_count(const struct lull_path *path);
 const struct lull_task_share *lull_path_task_share(const struct lull_path *path, uint32_t index);
+/** Sums to the time that is RUNNING. */
+uint32_t lull_path_mode_count(const struct lull_path *path);
+const struct lull_mode_share *lull_path_mode(const struct lull_path *path, uint32_t index);
 uint32_t lull_path_cause_count(const struct lull_path *path);
 const struct lull_cause_share *lull_path_cause(const struct lull_path *path, uint32_t index);
 uint32_t lull_path_host_count(const struct lull_path *path);

@@ -97,6 +97,7 @@ class Path(NamedTuple):
     lost_packets: int
     waits: Table
     by_cause: Table
+    by_mode: Table
     @property
     def duration_ns(self) -> int: ...
 

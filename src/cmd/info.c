@@ -3,6 +3,7 @@
 #include "view/info/info.h"
 
 #include "analysis/event_counts.h"
+#include "analysis/hidden_idle.h"
 #include "cmd/live_list.h"
 #include "cmd/verb.h"
 #include "source/session/streams.h"
@@ -23,6 +24,7 @@ static void collect(struct lull_info *info, bool with_events)
     for (uint32_t i = 0; i < n_hosts; i++) {
         info->zero_ns = MIN(info->zero_ns, info->first_ns[i]);
     }
+    info->hides_idle = lull_hidden_idle(info->session);
     /* After counting: it may have found more damage. */
     for (uint32_t i = 0; i < lull_session_loss_count(info->session); i++) {
         const struct lull_loss *loss = lull_session_loss(info->session, i);
@@ -40,6 +42,7 @@ static void clear(struct lull_info *info)
     }
     g_free(info->declared);
     g_free(info->first_ns);
+    g_free(info->hides_idle);
     if (info->events) {
         g_array_unref(info->events);
     }
@@ -115,7 +118,8 @@ const struct lull_verb lull_verb_info = {
         "With --json one object:\n"
         "\n"
         " {\"version\": 1,\n"
-        "  \"hosts\": [{\"name\", \"traces\", \"begin_ns\", \"end_ns\"}],\n"
+        "  \"hosts\": [{\"name\", \"traces\", \"begin_ns\", \"end_ns\", \"first_event_ns\",\n"
+        "      \"hides_idle\"}],\n"
         "  \"recordings\": [{\"path\", \"host\", \"lull\", \"tracer\", \"reason\", \"purpose\",\n"
         "      \"filtered\", \"snapshot\", \"command\": [word, …], \"pid\", \"exit_status\", "
         "\"signal\",\n"
@@ -138,7 +142,8 @@ const struct lull_verb lull_verb_info = {
         "are null for a trace without packets, process for one that is not of one process alone. "
         "\"recordings\" are the directories that 'lull record' has left, with what they say of "
         "themselves; null is what one does not say, or what did not happen. "
-        "\"guests\" are virtual machines that were recorded with it, \"guest_of\" the trace_id of "
+        "\"hides_idle\" is true if the traces are of perf, and miss what CPUs do while they are "
+        "idle. \"guests\" are virtual machines that were recorded with it, \"guest_of\" the trace_id of "
         "the host whose clock the times were brought to; all ids are null if the recorder gave "
         "none. "
         "\"events\" is null without --events, else "

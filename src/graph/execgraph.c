@@ -161,6 +161,7 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct lull_execgraph *eg = user;
     note_sent(eg, fact);
+    lull_modes_note(eg, fact);
     last_wait(eg, fact->task)->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
     const struct wait_note wait = eg->last_waits.items[fact->task];
     eg->last_waits.items[fact->task].evidence = LULL_NONE;
@@ -176,12 +177,17 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
     }
 }
 
-static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int32_t cpu)
+struct host_notes *lull_execgraph_host(struct lull_execgraph *eg, uint32_t host)
 {
     while (eg->hosts.count <= host) {
         memset(lull_vec_add(&eg->hosts), 0, sizeof *eg->hosts.items);
     }
-    struct host_notes *notes = &eg->hosts.items[host];
+    return &eg->hosts.items[host];
+}
+
+static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int32_t cpu)
+{
+    struct host_notes *notes = lull_execgraph_host(eg, host);
     while ((int32_t)notes->cpus.count <= cpu) {
         memset(lull_vec_add(&notes->cpus), 0, sizeof *notes->cpus.items);
     }
@@ -333,6 +339,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
         lull_vec_free(&eg->hosts.items[h].cpus);
     }
     lull_vec_free(&eg->hosts);
+    lull_modes_free(eg);
     lull_vec_free(&eg->packets);
     lull_vec_free(&eg->senders);
     lull_vec_free(&eg->evidence);

@@ -11,6 +11,24 @@ struct telling {
     struct lull_path *path;
     LULL_VEC(struct lull_segment) segments;
     GString *text;
+    const struct lull_session *session;
+    struct lull_cause_sums *running;
+    struct lull_map outside;         /* task → enum lull_mode of what it runs in no call */
+    LULL_VEC(const char *) in_calls; /* "in write", by label */
+};
+
+struct run_part {
+    enum lull_mode mode;
+    uint32_t name, count; /* of stretches */
+    int64_t ns, longest_ns;
+};
+
+/* What runs within one segment. */
+struct run {
+    const struct lull_segment *segment;
+    struct telling *telling;
+    struct run_part parts[16]; /* what comes later goes to the sums at once */
+    uint32_t n_parts;
 };
 
 static bool same_text(const char *a, const char *b)
@@ -119,6 +137,95 @@ void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop
     }
 }
 
+static const char *text_of_call(struct telling *telling, uint32_t name)
+{
+    while (telling->in_calls.count <= name) {
+        lull_vec_push(&telling->in_calls, NULL);
+    }
+    if (!telling->in_calls.items[name]) {
+        g_string_printf(telling->text, "in %s", lull_model_label(telling->eg->model, name));
+        telling->in_calls.items[name] =
+            g_string_chunk_insert_const(telling->path->strings, telling->text->str);
+    }
+    return telling->in_calls.items[name];
+}
+
+static enum lull_mode outside_of(struct telling *telling, uint32_t task)
+{
+    uint32_t mode = lull_map_find(&telling->outside, task);
+    if (mode == LULL_MAP_NONE) {
+        mode = lull_modes_outside(telling->eg, telling->session, task);
+        lull_map_insert(&telling->outside, task, mode);
+    }
+    return (enum lull_mode)mode;
+}
+
+static const char *mode_text(struct telling *telling, enum lull_mode mode, uint32_t name)
+{
+    switch (mode) {
+    case LULL_MODE_USER:
+        return "in user mode";
+    case LULL_MODE_KERNEL:
+        return "in the kernel";
+    case LULL_MODE_CALL:
+        return text_of_call(telling, name);
+    default:
+        return NULL;
+    }
+}
+
+static void add_run_part(const struct run *run, const struct run_part *part)
+{
+    const struct lull_segment *segment = run->segment;
+    lull_cause_sums_add(
+        run->telling->running,
+        &(struct lull_cause_share){.host = segment->host,
+                                   .program = segment->program,
+                                   .state = LULL_STATE_RUNNING,
+                                   .detail = mode_text(run->telling, part->mode, part->name),
+                                   .duration_ns = part->ns,
+                                   .longest_ns = part->longest_ns,
+                                   .count = part->count,
+                                   .first = (uint32_t)run->telling->segments.count,
+                                   .mode = part->mode});
+}
+
+static void take_stretch(void *user, enum lull_mode mode, uint32_t name, int64_t ns)
+{
+    struct run *run = user;
+    uint32_t i = 0;
+    while (i < run->n_parts && (run->parts[i].mode != mode || run->parts[i].name != name)) {
+        i++;
+    }
+    if (i == G_N_ELEMENTS(run->parts)) {
+        add_run_part(run, &(struct run_part){mode, name, 1, ns, ns});
+        return;
+    }
+    struct run_part *part = &run->parts[i];
+    if (i == run->n_parts) {
+        *part = (struct run_part){.mode = mode, .name = name};
+        run->n_parts++;
+    }
+    part->count++;
+    part->ns += ns;
+    part->longest_ns = MAX(part->longest_ns, ns);
+}
+
+/* What a piece that is RUNNING runs: for the sums, and most of it for the segment. */
+static void add_run(struct telling *telling, const struct path_piece *piece,
+                    struct lull_segment *segment)
+{
+    struct run run = {.segment = segment, .telling = telling};
+    lull_modes_each(telling->eg, piece, outside_of(telling, piece->hop->line), take_stretch, &run);
+    for (uint32_t i = 0; i < run.n_parts; i++) {
+        add_run_part(&run, &run.parts[i]);
+        if (run.parts[i].ns > segment->mostly_ns) {
+            segment->mostly = mode_text(telling, run.parts[i].mode, run.parts[i].name);
+            segment->mostly_ns = run.parts[i].ns;
+        }
+    }
+}
+
 /* The evidence, in parts and in one line. */
 static void add_evidence(const struct telling *telling, const struct path_piece *piece,
                          struct lull_segment *segment)
@@ -186,6 +293,9 @@ static void report(void *user, const struct path_piece *piece)
     };
     add_evidence(telling, piece, &segment);
     add_subject(telling, piece, &segment);
+    if (piece->state == LULL_STATE_RUNNING) {
+        add_run(telling, piece, &segment);
+    }
     if (telling->segments.count) {
         struct lull_segment *last = &telling->segments.items[telling->segments.count - 1];
         if (last->task == segment.task && last->state == segment.state &&
@@ -194,6 +304,12 @@ static void report(void *user, const struct path_piece *piece)
             same_text(last->detail, segment.detail)) {
             last->end_ns = segment.end_ns;
             last->comm = segment.comm;
+            if (last->mostly == segment.mostly) {
+                last->mostly_ns += segment.mostly_ns;
+            } else if (last->mostly_ns < segment.mostly_ns) {
+                last->mostly = segment.mostly;
+                last->mostly_ns = segment.mostly_ns;
+            }
             return;
         }
     }
@@ -244,6 +360,13 @@ static void count_losses(struct lull_path *path, const struct lull_session *sess
             path->lost_events += loss->events;
             path->lost_packets += loss->packets;
         }
+    }
+}
+
+static void find_hidden(struct lull_path *path, const struct lull_model *model)
+{
+    for (uint32_t i = 0; i < path->n_by_host; i++) {
+        path->hides_idle |= lull_model_hides_idle(model, path->by_host[i].host);
     }
 }
 
@@ -315,7 +438,8 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     take_hosts(path, session, sync);
 
     g_autoptr(GString) text = g_string_new(NULL);
-    struct telling telling = {.eg = eg, .path = path, .text = text};
+    struct telling telling = {
+        .eg = eg, .path = path, .text = text, .session = session, .running = lull_cause_sums_new()};
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     g_autoptr(GArray) hops =
         lull_critpath_find_waits(eg->graph, task, start_ns, end_ns, kind, waits);
@@ -324,8 +448,12 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     }
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
+    path->running = lull_cause_sums_take(telling.running, &path->n_running);
+    lull_map_free(&telling.outside);
+    lull_vec_free(&telling.in_calls);
     report_waits(path, eg, waits);
     lull_path_summarise(path);
     count_losses(path, session);
+    find_hidden(path, eg->model);
     return path;
 }

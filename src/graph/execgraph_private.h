@@ -69,6 +69,19 @@ struct cpu_notes {
 
 struct host_notes {
     LULL_VEC(struct cpu_notes) cpus;
+    bool has_calls; /* of some task */
+};
+
+/* A system call of a task. */
+struct call_span {
+    int64_t start_ns;
+    uint32_t ns;   /* see modes.c */
+    uint32_t name; /* label */
+};
+
+struct call_spans {
+    struct call_span *items;
+    size_t count, capacity;
 };
 
 struct lull_execgraph {
@@ -86,8 +99,12 @@ struct lull_execgraph {
     LULL_VEC(struct wait_note) last_waits; /* by task */
     LULL_VEC(struct sent_note) sent;       /* by task, the last */
     LULL_VEC(struct timeout_note) timeouts;
-    struct lull_map timeout_of; /* evidence → one of these */
+    struct lull_map timeout_of;        /* evidence → one of these */
+    LULL_VEC(struct call_spans) calls; /* by task */
 };
+
+/* execgraph.c */
+struct host_notes *lull_execgraph_host(struct lull_execgraph *eg, uint32_t host);
 
 /* A part of a hop in which the task was in one state: a task on a CPU does not run while an
  * interrupt handler runs there. */
@@ -103,6 +120,18 @@ struct path_piece {
 typedef void take_path_piece(void *user, const struct path_piece *piece);
 void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
                           take_path_piece *take, void *user);
+
+/* modes.c: what runs while a task does. A call becomes known when it ends. */
+void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
+void lull_modes_free(struct lull_execgraph *eg);
+/* What the task runs when it is in no call. */
+enum lull_mode lull_modes_outside(const struct lull_execgraph *eg,
+                                  const struct lull_session *session, uint32_t task);
+/* The stretches of a piece that is RUNNING, in time order; `name`: of the call, a label. None is
+ * empty; they cover it. */
+typedef void take_mode(void *user, enum lull_mode mode, uint32_t name, int64_t ns);
+void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
+                     enum lull_mode outside, take_mode *take, void *user);
 
 /* evidence.c: what is known about a hop, put into a segment that has no evidence yet. Texts are
  * kept in `strings`. */

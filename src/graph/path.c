@@ -127,6 +127,7 @@ static void free_shares(struct lull_path *path)
     g_clear_pointer(&path->by_state, g_free);
     g_clear_pointer(&path->by_task, g_free);
     g_clear_pointer(&path->by_cause, g_free);
+    g_clear_pointer(&path->by_mode, g_free);
     g_clear_pointer(&path->by_host, g_free);
 }
 
@@ -158,6 +159,7 @@ void lull_path_free(struct lull_path *path)
     free_shares(path);
     g_free((void *)path->host_names);
     g_free(path->segments);
+    g_free(path->running);
     g_free(path->waits);
     g_free(path->sync);
     if (path->strings) {

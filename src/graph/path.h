@@ -33,10 +33,15 @@ struct lull_path {
     uint32_t n_by_task;
     struct lull_cause_share *by_cause; /* longest first, ties by first */
     uint32_t n_by_cause;
+    struct lull_cause_share *running; /* the part of it that is RUNNING, if modes are known */
+    uint32_t n_running;
+    struct lull_mode_share *by_mode; /* longest first, ties by mode */
+    uint32_t n_by_mode;
     struct lull_host_share *by_host; /* longest first, ties by host */
     uint32_t n_by_host;
     struct lull_host_clock *sync;       /* one per host */
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
+    bool hides_idle;                    /* one of these hosts does, see lull_model_hides_idle() */
     GStringChunk *strings;              /* owner of all text above */
 };
 
@@ -45,7 +50,15 @@ struct lull_path {
 /* Computes by_state, by_task, by_cause, by_host from the segments, replacing what was there. A task that
  * changed its name goes by the last one. */
 void lull_path_summarise(struct lull_path *path);
-/* path_causes.c: the part of it that is by_cause. */
+/* path_causes.c: the part of it that is by_cause and by_mode. */
 void lull_path_sum_causes(struct lull_path *path);
+
+/* Sums by program, state, cause and detail. Texts are borrowed. */
+struct lull_cause_sums;
+struct lull_cause_sums *lull_cause_sums_new(void);
+/* Adds durations and counts to what has the same key. */
+void lull_cause_sums_add(struct lull_cause_sums *sums, const struct lull_cause_share *share);
+/* Frees the sums; what they hold, longest first, is the caller's: free it with g_free(). */
+struct lull_cause_share *lull_cause_sums_take(struct lull_cause_sums *sums, uint32_t *count);
 
 #endif

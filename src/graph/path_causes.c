@@ -29,35 +29,112 @@ static gint longest_first(gconstpointer a, gconstpointer b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
+struct lull_cause_sums {
+    GHashTable *numbers;
+    GPtrArray *list;
+};
+
+struct lull_cause_sums *lull_cause_sums_new(void)
+{
+    struct lull_cause_sums *sums = g_new0(struct lull_cause_sums, 1);
+    sums->numbers = g_hash_table_new(hash_cause, equal_causes);
+    sums->list = g_ptr_array_new_with_free_func(g_free);
+    return sums;
+}
+
+void lull_cause_sums_add(struct lull_cause_sums *sums, const struct lull_cause_share *share)
+{
+    struct lull_cause_share *known = g_hash_table_lookup(sums->numbers, share);
+    if (!known) {
+        known = g_memdup2(share, sizeof *share);
+        g_ptr_array_add(sums->list, known);
+        g_hash_table_add(sums->numbers, known);
+        return;
+    }
+    known->duration_ns += share->duration_ns;
+    known->longest_ns = MAX(known->longest_ns, share->longest_ns);
+    known->count += share->count;
+}
+
+struct lull_cause_share *lull_cause_sums_take(struct lull_cause_sums *sums, uint32_t *count)
+{
+    struct lull_cause_share *shares = g_new0(struct lull_cause_share, sums->list->len);
+    g_ptr_array_sort(sums->list, longest_first);
+    for (guint i = 0; i < sums->list->len; i++) {
+        shares[i] = *(const struct lull_cause_share *)sums->list->pdata[i];
+    }
+    *count = sums->list->len;
+    g_hash_table_unref(sums->numbers);
+    g_ptr_array_unref(sums->list);
+    g_free(sums);
+    return shares;
+}
+
+static gint longest_mode_first(gconstpointer a, gconstpointer b)
+{
+    const struct lull_mode_share *x = a, *y = b;
+    if (x->duration_ns != y->duration_ns) {
+        return x->duration_ns < y->duration_ns ? 1 : -1;
+    }
+    return (x->mode > y->mode) - (x->mode < y->mode);
+}
+
+static void sum_modes(struct lull_path *path)
+{
+    int64_t sums[LULL_MODE_COUNT] = {0};
+    g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct lull_mode_share));
+    for (uint32_t i = 0; i < path->n_by_cause; i++) {
+        if (path->by_cause[i].state == LULL_STATE_RUNNING) {
+            sums[path->by_cause[i].mode] += path->by_cause[i].duration_ns;
+        }
+    }
+    for (int mode = 0; mode < LULL_MODE_COUNT; mode++) {
+        const struct lull_mode_share share = {(enum lull_mode)mode, sums[mode]};
+        if (sums[mode] > 0) {
+            g_array_append_val(shares, share);
+        }
+    }
+    g_array_sort(shares, longest_mode_first);
+    path->n_by_mode = shares->len;
+    path->by_mode = g_memdup2(shares->data, shares->len * sizeof(struct lull_mode_share));
+}
+
 void lull_path_sum_causes(struct lull_path *path)
 {
-    g_autoptr(GHashTable) numbers = g_hash_table_new(hash_cause, equal_causes);
-    g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(g_free);
+    struct lull_cause_sums *sums = lull_cause_sums_new();
     for (uint32_t i = 0; i < path->n_segments; i++) {
         const struct lull_segment *segment = &path->segments[i];
-        struct lull_cause_share key = {.host = segment->host,
-                                       .program = segment->program ? segment->program : "?",
-                                       .state = segment->state,
-                                       .cause = segment->cause,
-                                       .detail = segment->subject,
-                                       .first = i};
-        struct lull_cause_share *share = g_hash_table_lookup(numbers, &key);
-        if (!share) {
-            share = g_memdup2(&key, sizeof key);
-            g_ptr_array_add(list, share);
-            g_hash_table_add(numbers, share);
-        }
         const int64_t ns = segment->end_ns - segment->start_ns;
-        share->duration_ns += ns;
-        share->longest_ns = MAX(share->longest_ns, ns);
-        share->count++;
+        if (segment->state == LULL_STATE_RUNNING && path->n_running > 0) {
+            continue;
+        }
+        lull_cause_sums_add(
+            sums, &(struct lull_cause_share){.host = segment->host,
+                                             .program = segment->program ? segment->program : "?",
+                                             .state = segment->state,
+                                             .cause = segment->cause,
+                                             .detail = segment->subject,
+                                             .duration_ns = ns,
+                                             .longest_ns = ns,
+                                             .count = 1,
+                                             .first = i});
     }
-    g_ptr_array_sort(list, longest_first);
-    path->n_by_cause = list->len;
-    path->by_cause = g_new0(struct lull_cause_share, list->len);
-    for (guint i = 0; i < list->len; i++) {
-        path->by_cause[i] = *(const struct lull_cause_share *)list->pdata[i];
+    for (uint32_t i = 0; i < path->n_running; i++) {
+        lull_cause_sums_add(sums, &path->running[i]);
     }
+    path->by_cause = lull_cause_sums_take(sums, &path->n_by_cause);
+    sum_modes(path);
+}
+
+uint32_t lull_path_mode_count(const struct lull_path *path)
+{
+    return path->n_by_mode;
+}
+
+const struct lull_mode_share *lull_path_mode(const struct lull_path *path, uint32_t index)
+{
+    g_return_val_if_fail(index < path->n_by_mode, NULL);
+    return &path->by_mode[index];
 }
 
 uint32_t lull_path_cause_count(const struct lull_path *path)

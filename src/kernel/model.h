@@ -64,6 +64,9 @@ void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
 /* Frequency in kHz and idle state of a CPU; -1 and INT64_MIN if not reported yet. */
 void lull_model_power(const struct lull_model *model, uint32_t host, int32_t cpu,
                       int64_t *frequency_khz, int64_t *idle_state);
+/* Whether perf recorded that CPUs of a host became idle, and never what they did then: some kernels
+ * give it no events of an idle task, so the interrupts that end waits are missing. At the end. */
+bool lull_model_hides_idle(const struct lull_model *model, uint32_t host);
 /* The last known priority of a task, or LULL_NO_PRIO. */
 int32_t lull_model_prio(const struct lull_model *model, uint32_t task);
 const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t file);

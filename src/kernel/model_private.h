@@ -72,6 +72,8 @@ struct cpu {
     uint32_t idle;                     /* its idle task, LULL_NONE: not made yet */
     uint32_t kernel;                   /* its kernel context, likewise */
     uint32_t device;                   /* label of the network device used last, or LULL_NONE */
+    uint32_t n_idled; /* switches to its idle task, and whether there was one from it */
+    bool has_left_idle;
     uint32_t n_frames;
     uint32_t last_packet; /* received since the last switch outside any interrupt */
     uint32_t n_merged;    /* bios merged so far; the last ones are in `merged` */

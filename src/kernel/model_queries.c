@@ -44,6 +44,30 @@ void lull_model_power(const struct lull_model *model, uint32_t host, int32_t c,
     *idle_state = cpu ? cpu->idle_state : INT64_MIN;
 }
 
+static bool is_of_perf(const struct lull_session *session, uint32_t host)
+{
+    uint32_t n;
+    const uint32_t *traces = lull_session_host_traces(session, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (g_str_has_prefix(lull_session_trace(session, traces[i])->format, "perf.data")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lull_model_hides_idle(const struct lull_model *model, uint32_t host)
+{
+    bool is_hidden = false;
+    int32_t c = -1;
+    while ((c = lull_model_next_cpu(model, host, c)) >= 0) {
+        const struct cpu *cpu = find_cpu(model, host, c);
+        /* One that idles at the end may have no more events. */
+        is_hidden |= cpu && cpu->n_idled >= 2 && !cpu->has_left_idle;
+    }
+    return is_hidden && model->session && is_of_perf(model->session, host);
+}
+
 int32_t lull_model_prio(const struct lull_model *model, uint32_t task)
 {
     return model->tasks.items[task].prio;

@@ -12,6 +12,16 @@ const char *lull_state_name(enum lull_state state)
     return names[state];
 }
 
+const char *lull_mode_name(enum lull_mode mode)
+{
+    static const char *const names[LULL_MODE_COUNT] = {
+        [LULL_MODE_USER] = "user",
+        [LULL_MODE_CALL] = "call",
+        [LULL_MODE_KERNEL] = "kernel",
+    };
+    return names[mode];
+}
+
 const char *lull_cause_name(enum lull_cause cause)
 {
     static const char *const names[LULL_CAUSE_COUNT] = {

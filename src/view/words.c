@@ -140,8 +140,8 @@ static bool continues_sentence(const char *detail)
     return false;
 }
 
-static void append_state(GString *out, enum lull_state state, enum lull_cause cause,
-                         const char *detail, bool ascii)
+void lull_state_append(GString *out, enum lull_state state, enum lull_cause cause,
+                       const char *detail, bool ascii)
 {
     g_string_append(out, lull_look_of(state, cause)->phrase);
     if (!detail || !*detail) {
@@ -153,7 +153,7 @@ static void append_state(GString *out, enum lull_state state, enum lull_cause ca
 
 void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii)
 {
-    append_state(out, segment->state, segment->cause, segment->detail, ascii);
+    lull_state_append(out, segment->state, segment->cause, segment->detail, ascii);
 }
 
 void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii)
@@ -167,7 +167,7 @@ void lull_cause_append(GString *out, const struct lull_cause_share *share, bool 
 {
     lull_clean_append(out, share->program, ascii);
     g_string_append(out, ": ");
-    append_state(out, share->state, share->cause, share->detail, ascii);
+    lull_state_append(out, share->state, share->cause, share->detail, ascii);
 }
 
 void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii)

@@ -45,6 +45,10 @@ int lull_text_width(const char *text);
 /* Appends "512 B", "4.0 KiB". */
 void lull_bytes_append(GString *out, double bytes);
 
+/* What to do about waits of unknown cause where CPUs hide what they do while they are idle. */
+#define LULL_HIDDEN_IDLE_CURE                                                                      \
+    "this kernel gives perf no events of idle CPUs, and so no interrupts that end waits there: "   \
+    "record with --tracer ftrace"
 /* Appends "comm/tid" (cleaned); "comm" for the idle task, "comm/cpuN" for the kernel context of a
  * CPU. */
 void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii);
@@ -56,6 +60,9 @@ void lull_segment_append(GString *out, const struct lull_segment *segment, bool 
 
 /* Appends "t-waiter/12 waits in flock of /var/lock/x, released by make/13". */
 void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii);
+/* Appends "blocked on disk: vda write, in fsync", "running in write"; `detail` may be NULL. */
+void lull_state_append(GString *out, enum lull_state state, enum lull_cause cause,
+                       const char *detail, bool ascii);
 /* Appends what a share is about: "postgres: blocked on disk: vda write, in fsync". */
 void lull_cause_append(GString *out, const struct lull_cause_share *share, bool ascii);
 

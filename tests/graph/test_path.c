@@ -124,9 +124,9 @@ static void test_causes(void)
         {.host = 0, .program = "sh", .start_ns = 52, .end_ns = 72, .state = LULL_STATE_RUNNING},
     };
     static const struct lull_cause_share expected[] = {
-        {0, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 35, 30, 2, 1},
-        {0, "sh", LULL_STATE_RUNNING, LULL_CAUSE_NONE, NULL, 30, 20, 2, 0},
-        {1, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 7, 7, 1, 2},
+        {0, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 35, 30, 2, 1, LULL_MODE_UNKNOWN},
+        {0, "sh", LULL_STATE_RUNNING, LULL_CAUSE_NONE, NULL, 30, 20, 2, 0, LULL_MODE_UNKNOWN},
+        {1, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 7, 7, 1, 2, LULL_MODE_UNKNOWN},
     };
     struct lull_path *path = new_path(segments, G_N_ELEMENTS(segments));
     lull_path_summarise(path);

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from lib import tracedat
+from lib import perf_writer, tracedat
 from tap import Tap
 
 LULL = os.environ["LULL"]
@@ -108,7 +108,39 @@ def test_preemption(folder):
         tap.ok(found == (SLEEPER, "preempted", None, 5, words), f"preempted, at last by {last}", found)
 
 
+def perf_data(path, switches):
+    """Lists of (milliseconds, CPU, switch), as perf records them."""
+    kind = perf_writer.IDENTIFIER | perf_writer.TID | perf_writer.TIME | perf_writer.CPU | perf_writer.RAW
+    p = perf_writer.Writer()
+    p.attr([1], kind, config=1)
+    p.features[1] = p.tracing([("sched", tracedat.format_text("sched_switch", 1, SWITCH))])
+    for at, cpu, raw in switches:
+        raw += bytes(-(len(raw) + 4) % 8)
+        p.record(9, p.pack("QIIQIII", 1, SLEEPER, SLEEPER, at * MS, cpu, 0, len(raw)) + raw)
+    with open(path, "wb") as file:
+        file.write(p.file())
+
+
+def test_idle(folder):
+    """A kernel that gives perf no event of the idle task: the CPU becomes idle, and never leaves that. What ended a wait is missing."""
+    path = os.path.join(folder, "perf.data")
+    hidden = [(1, 0, switch(SLEEPER, 1, 0)), (6, 0, switch(SLEEPER, 1, 0)), (9, 0, switch(SLEEPER, 1, 0))]
+    seen = [(1, 0, switch(SLEEPER, 1, 0)), (5, 0, switch(0, 0, SLEEPER)), (6, 0, switch(SLEEPER, 1, 0)),
+            (8, 0, switch(0, 0, SLEEPER)), (9, 0, switch(SLEEPER, 1, 0))]
+    for switches, is_hidden in ((hidden, True), (seen, False)):
+        perf_data(path, switches)
+        said = json.loads(subprocess.run([LULL, "info", "--json", path], capture_output=True, text=True, check=True).stdout)
+        text = subprocess.run([LULL, "info", path], capture_output=True, text=True, check=True).stdout
+        tap.ok(said["hosts"][0]["hides_idle"] is is_hidden and ("--tracer ftrace" in text) is is_hidden,
+               f"info: idle CPUs are {'not ' if is_hidden else ''}seen", said["hosts"], text)
+        path_of = subprocess.run([LULL, "critpath", "--no-progress", "--tid", str(SLEEPER), path], capture_output=True, text=True,
+                                 check=True).stdout
+        tap.ok(" is unknown: " in path_of and ("--tracer ftrace" in path_of) is is_hidden,
+               "a path names the cure" if is_hidden else "a path names no cure that would not help", path_of)
+
+
 with tempfile.TemporaryDirectory() as scratch:
+    tap.run("idle", test_idle, scratch)
     tap.run("wakings", test_wakings, scratch)
     tap.run("hidden", test_hidden, scratch)
     tap.run("preemption", test_preemption, scratch)

@@ -320,7 +320,7 @@ static void test_json(void)
     g_assert_cmpstr(get_text(query, "host"), ==, "we<b>&");
     check_json_segments(get(root, "segments"));
     check_json_waits(get(root, "waits"));
-    assert_keys(summary, "by_state,by_cause,by_task,by_host");
+    assert_keys(summary, "by_state,by_mode,by_cause,by_task,by_host");
     check_json_summary(get(summary, "by_state"), G_N_ELEMENTS(by_state),
                        "state,cause,duration_ns,share");
     check_json_summary(get(summary, "by_task"), 3, "host,tid,comm,duration_ns,share");
@@ -448,9 +448,10 @@ static void test_text_limit(void)
     g_assert_cmpuint(path_rows(text), ==, 4 + 1);
     assert_contains(text, "… 2 shorter steps, 300.0 us in total: blocked on a timer 200.0 us, "
                           "blocked on a task 100.0 us\n");
+    /* 1000001 + 700000 + 600000 + 300000 are more than 94 % of it. */
     assert_contains(text,
                     "… 8 shorter steps, 2.700 ms in total: running 1.000 ms, blocked on network "
-                    "700.0 us, preempted 600.0 us\n");
+                    "700.0 us, preempted 600.0 us, blocked on user input 300.0 us\n");
     path.started_by = "cron/1 → sh/2";
     style.unicode = false;
     g_autofree char *ascii = render(lull_view_path_text, &path, &style);
@@ -498,6 +499,51 @@ static void test_text_loop(void)
     style.limit = 0;
     g_autofree char *all = render(lull_view_path_text, &path, &style);
     g_assert_cmpuint(path_rows(all), ==, ALL_STEPS);
+}
+
+/* A thousand steps of three kinds in an order that never repeats: none is outstanding, so how often
+ * each came and how long it took is listed. */
+static void test_text_mix(void)
+{
+    enum { STEPS = 1000, KINDS = 3 };
+    static const struct lull_segment kinds[KINDS] = {
+        {.state = LULL_STATE_RUNNING, .mostly = "in user mode"},
+        {.state = LULL_STATE_BLOCKED, .cause = LULL_CAUSE_DISK, .subject = "vda read"},
+        {.state = LULL_STATE_BLOCKED, .cause = LULL_CAUSE_TIMER},
+    };
+    struct lull_path path = make_path();
+    static struct lull_segment mixed[STEPS];
+    struct lull_view_style style = {.unicode = true, .limit = 40};
+    guint counts[KINDS] = {0};
+    guint32 random = 3;
+    int64_t now = BASE;
+
+    for (uint32_t i = 0; i < STEPS; i++) {
+        random = random * 1664525 + 1013904223;
+        const guint kind = (random >> 16) % KINDS;
+        mixed[i] = kinds[kind];
+        mixed[i].tid = 10;
+        mixed[i].comm = mixed[i].program = "dd";
+        mixed[i].start_ns = now;
+        now += (1 + kind) * 1000000;
+        mixed[i].end_ns = now;
+        mixed[i].mostly_ns = kind == 0 ? 1000000 : 0;
+        mixed[i].wait = LULL_NONE;
+        counts[kind]++;
+    }
+    path.segments = mixed;
+    path.n_segments = STEPS;
+    path.end_ns = path.asked_end_ns = now;
+    g_autofree char *text = render(lull_view_path_text, &path, &style);
+    static const char *const words[KINDS] = {"running in user mode", "blocked on disk: vda read",
+                                             "blocked on a timer"};
+    g_assert_cmpuint(path_rows(text), ==, 1 + KINDS);
+    for (guint kind = 0; kind < KINDS; kind++) {
+        g_autofree char *line = g_strdup_printf("%u.000  ", counts[kind] * (kind + 1));
+        g_autofree char *what = g_strdup_printf("  %u × %s\n", counts[kind], words[kind]);
+        assert_contains(text, line);
+        assert_contains(text, what);
+    }
 }
 
 static void test_text_terminal(void)
@@ -832,6 +878,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/text-full", test_text_full);
     g_test_add_func("/view/text-limit", test_text_limit);
     g_test_add_func("/view/text-loop", test_text_loop);
+    g_test_add_func("/view/text-mix", test_text_mix);
     g_test_add_func("/view/text-terminal", test_text_terminal);
     g_test_add_func("/view/svg", test_svg);
     g_test_add_func("/view/svg-large", test_svg_large);

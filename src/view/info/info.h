@@ -14,7 +14,8 @@ struct lull_info {
     GArray *events;                  /* of struct lull_event_count; NULL: not counted */
     struct lull_declared **declared; /* by host */
     int64_t *first_ns;               /* by host: its first event; INT64_MAX: none, or not known */
-    int64_t zero_ns;                 /* the first of all hosts: what "+1s" counts from; likewise */
+    bool *hides_idle; /* by host, see lull_model_hides_idle(); NULL: no host has traces of perf */
+    int64_t zero_ns;  /* the first of all hosts: what "+1s" counts from; likewise */
     uint64_t lost_events, lost_packets;
 };
 

@@ -54,6 +54,8 @@ static struct json_object *json_hosts(const struct lull_info *info)
         lull_json_add_number(object, "traces", n);
         add_range(object, start_ns, end_ns);
         add_time(object, "first_event_ns", info->first_ns[host]);
+        add(object, "hides_idle",
+            json_object_new_boolean(info->hides_idle && info->hides_idle[host]));
         json_object_array_add(list, object);
     }
     return list;

@@ -83,6 +83,10 @@ static void add_result(GString *text, const struct lull_recording_info *recordin
         g_string_append_printf(line, "%s%" PRId64 " lost", line->len ? ", " : "",
                                recording->lost_events);
     }
+    if (strcmp(recording->ended_by, "disk") == 0) {
+        g_string_append_printf(line, "%sended early because the disk was full",
+                               line->len ? ", " : "");
+    }
     if (line->len) {
         add_field(text, "result", line->str);
     }

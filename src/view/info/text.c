@@ -241,6 +241,9 @@ static void print_host(const struct lull_info *info, uint32_t host,
         print_trace(info, traces[i], style);
     }
     print_first(info, host, style->local_time);
+    if (info->hides_idle && info->hides_idle[host]) {
+        print_field("idle", "%s", "not seen: " LULL_HIDDEN_IDLE_CURE);
+    }
     print_losses(info, host, style->local_time);
 }
 

@@ -147,6 +147,10 @@ static struct json_object *segment_to_json(const struct lull_path *path,
     add_reason(object, &segment->reason);
     add_known(object, "wait", segment->wait, segment->wait != LULL_NONE);
     add_tcp_wait(object, &segment->tcp);
+    if (segment->mostly) {
+        lull_json_add_text(object, "mostly", segment->mostly);
+        lull_json_add_number(object, "mostly_ns", segment->mostly_ns);
+    }
     if (segment->n_frames > 0) {
         add_frames(object, segment);
     }
@@ -163,6 +167,13 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         add_duration(object, path->by_state[i].duration_ns, path);
         write_element(out, i, object);
     }
+    lull_out_text(out, "],\n\"by_mode\":[");
+    for (uint32_t i = 0; i < path->n_by_mode; i++) {
+        struct json_object *object = json_object_new_object();
+        lull_json_add_text(object, "mode", lull_mode_name(path->by_mode[i].mode));
+        add_duration(object, path->by_mode[i].duration_ns, path);
+        write_element(out, i, object);
+    }
     lull_out_text(out, "],\n\"by_cause\":[");
     for (uint32_t i = 0; i < path->n_by_cause; i++) {
         const struct lull_cause_share *share = &path->by_cause[i];
@@ -172,6 +183,7 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         lull_json_add_text(object, "state", lull_state_name(share->state));
         lull_json_add_text(object, "cause", lull_cause_name(share->cause));
         lull_json_add_text(object, "detail", share->detail);
+        lull_json_add_text(object, "mode", lull_mode_name(share->mode));
         add_duration(object, share->duration_ns, path);
         lull_json_add_number(object, "count", share->count);
         lull_json_add_number(object, "longest_ns", share->longest_ns);

@@ -45,12 +45,44 @@ static void add_to_row(struct lull_path_row *row, const struct lull_path *path, 
     }
 }
 
+/* What most of a row that is called running ran. Texts of a path are kept once each. */
+static void find_mostly(struct lull_path_row *row, const struct lull_path *path)
+{
+    struct {
+        const char *text;
+        int64_t ns;
+    } sums[8] = {{NULL, 0}};
+    int64_t running_ns = 0;
+
+    for (uint32_t i = row->first; i < row->first + row->count; i++) {
+        const struct lull_segment *segment = &path->segments[i];
+        if (segment->state != LULL_STATE_RUNNING) {
+            continue;
+        }
+        running_ns += segment->end_ns - segment->start_ns;
+        for (guint k = 0; k < G_N_ELEMENTS(sums) && segment->mostly; k++) {
+            if (!sums[k].text || sums[k].text == segment->mostly) {
+                sums[k].text = segment->mostly;
+                sums[k].ns += segment->mostly_ns;
+                break;
+            }
+        }
+    }
+    for (guint k = 0; k < G_N_ELEMENTS(sums); k++) {
+        if (2 * sums[k].ns > running_ns) {
+            row->mostly = sums[k].text;
+            row->mostly_ns = sums[k].ns;
+        }
+    }
+}
+
 /* A row that was mostly preempted is called so. */
 static void name_row(struct lull_path_row *row, const struct lull_path *path)
 {
     int64_t longest_ns = 0;
 
     if (2 * row->preempted_ns <= row->end_ns - row->start_ns) {
+        find_mostly(row, path);
         return;
     }
     for (uint32_t i = row->first; i < row->first + row->count; i++) {
@@ -202,7 +234,77 @@ static int compare_longest_first(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static void hide_shortest(GArray *rows, uint32_t limit)
+struct gap {
+    struct lull_path_row *first;
+    int64_t ns;
+    guint n_rows;
+};
+
+static gint longest_gap_first(gconstpointer a, gconstpointer b)
+{
+    const struct gap *x = a, *y = b;
+
+    if (x->ns != y->ns) {
+        return x->ns < y->ns ? 1 : -1;
+    }
+    return x->first < y->first ? -1 : 1;
+}
+
+static int64_t length_of(const struct lull_path_row *row)
+{
+    return row->end_ns - row->start_ns;
+}
+
+/* How many of the rows, longest first, are shown. */
+static guint count_shown(struct lull_path_row *const *order, guint count, guint limit,
+                         int64_t total_ns)
+{
+    enum { FEWEST = 10 };
+    int64_t covered_ns = 0;
+
+    for (guint i = 0; i < MIN(limit, count); i++) {
+        if (i >= FEWEST && covered_ns >= total_ns - total_ns / 100) {
+            return i;
+        }
+        covered_ns += length_of(order[i]);
+    }
+    if (covered_ns < total_ns - total_ns / 10) {
+        while (limit > 0 && length_of(order[limit - 1]) < total_ns / 50) {
+            limit--;
+        }
+    }
+    return limit;
+}
+
+/* Marks the longest gaps, so that rows and mixes cover 98 % of the path. */
+static void choose_mixes(GArray *rows, int64_t total_ns)
+{
+    enum { IN_A_LINE = 8 }; /* the line of a gap says enough */
+    g_autoptr(GArray) gaps = g_array_new(FALSE, FALSE, sizeof(struct gap));
+    int64_t left_ns = 0;
+
+    for (guint i = 0; i < rows->len; i++) {
+        struct lull_path_row *row = &g_array_index(rows, struct lull_path_row, i);
+        if (!row->is_hidden) {
+            continue;
+        }
+        left_ns += length_of(row);
+        if (i == 0 || !row[-1].is_hidden) {
+            const struct gap gap = {.first = row};
+            g_array_append_val(gaps, gap);
+        }
+        g_array_index(gaps, struct gap, gaps->len - 1).ns += length_of(row);
+        g_array_index(gaps, struct gap, gaps->len - 1).n_rows++;
+    }
+    g_array_sort(gaps, longest_gap_first);
+    for (guint i = 0; i < gaps->len && left_ns > total_ns / 50; i++) {
+        struct gap *gap = &g_array_index(gaps, struct gap, i);
+        gap->first->is_mix = gap->n_rows > IN_A_LINE;
+        left_ns -= gap->ns;
+    }
+}
+
+static void hide_shortest(GArray *rows, uint32_t limit, int64_t total_ns)
 {
     g_autofree struct lull_path_row **order = g_new(struct lull_path_row *, rows->len);
 
@@ -210,7 +312,7 @@ static void hide_shortest(GArray *rows, uint32_t limit)
         order[i] = &g_array_index(rows, struct lull_path_row, i);
     }
     qsort(order, rows->len, sizeof *order, compare_longest_first);
-    for (guint i = limit; i < rows->len; i++) {
+    for (guint i = count_shown(order, rows->len, limit, total_ns); i < rows->len; i++) {
         order[i]->is_hidden = true;
     }
     /* A line that says "1 shorter step" would be as long as the step. */
@@ -221,6 +323,58 @@ static void hide_shortest(GArray *rows, uint32_t limit)
             row->is_hidden = false;
         }
     }
+    choose_mixes(rows, total_ns);
+}
+
+/* At level 0 by all; at 1 without the subject; at 2 without the program. */
+static struct lull_cause_share *sum_level(const struct lull_path *path, uint32_t first,
+                                          uint32_t count, int level, uint32_t *n)
+{
+    struct lull_cause_sums *sums = lull_cause_sums_new();
+
+    for (uint32_t i = first; i < first + count; i++) {
+        const struct lull_segment *segment = &path->segments[i];
+        const int64_t ns = segment->end_ns - segment->start_ns;
+        const char *detail =
+            segment->state == LULL_STATE_RUNNING ? segment->mostly : segment->subject;
+        const struct lull_cause_share share = {
+            .host = segment->host,
+            .program = level < 2 && segment->program ? segment->program : "",
+            .state = segment->state,
+            .cause = segment->cause,
+            .detail = level < 1 ? detail : NULL,
+            .duration_ns = ns,
+            .longest_ns = ns,
+            .count = 1,
+            .first = i,
+        };
+        lull_cause_sums_add(sums, &share);
+    }
+    return lull_cause_sums_take(sums, n);
+}
+
+GArray *lull_path_mix(const struct lull_path *path, uint32_t first, uint32_t count)
+{
+    enum { LEVELS = 3, MOST = 8 };
+    const struct lull_segment *last = &path->segments[first + count - 1];
+    const int64_t total_ns = last->end_ns - path->segments[first].start_ns;
+    const int64_t enough_ns = total_ns - total_ns / 16;
+    GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct lull_cause_share));
+
+    for (int level = 0; level < LEVELS; level++) {
+        uint32_t n;
+        int64_t covered_ns = 0;
+        g_autofree struct lull_cause_share *shares = sum_level(path, first, count, level, &n);
+        g_array_set_size(parts, 0);
+        for (uint32_t i = 0; i < MIN(n, MOST) && covered_ns < enough_ns; i++) {
+            g_array_append_val(parts, shares[i]);
+            covered_ns += shares[i].duration_ns;
+        }
+        if (covered_ns >= enough_ns) {
+            break;
+        }
+    }
+    return parts;
 }
 
 GArray *lull_path_rows_new(const struct lull_path *path, bool full, uint32_t limit)
@@ -232,7 +386,7 @@ GArray *lull_path_rows_new(const struct lull_path *path, bool full, uint32_t lim
         merge_loops(path, rows);
     }
     if (limit && limit < rows->len) {
-        hide_shortest(rows, limit);
+        hide_shortest(rows, limit, path->end_ns - path->start_ns);
     }
     return rows;
 }

@@ -22,7 +22,11 @@ struct lull_path_row {
     int64_t interrupted_ns, preempted_ns;
     uint32_t depth; /* 0 in the first task; one more in each task the path goes into until it comes
                        back */
+    /* Of a row that is called running: what took more than half of it, "in write"; or NULL. */
+    const char *mostly;
+    int64_t mostly_ns;
     bool is_hidden;
+    bool is_mix; /* the first of hidden ones that are so long that what repeats in them is listed */
     /* A loop: `repeats` times the steps whose states are those of these segments. */
     uint32_t repeats, period; /* 0: it is none */
     uint32_t steps[LULL_MAX_PERIOD];
@@ -32,8 +36,16 @@ struct lull_path_row {
  * `full`, segments of one task that follow each other and are running, interrupted, or preempted
  * for a short time make one row; it is called preempted if they were so for more than
  * half of it. If `limit` is not 0 and there are more rows, those that repeat the same steps make one,
- * and all but the `limit` longest rows are hidden
- * (the earlier of equal ones stays). Free with g_array_unref(). */
+ * and all but the `limit` longest rows are hidden (the earlier of equal ones stays), or all but
+ * those that are enough to cover 99 % of the path. If what stays covers less than 90 %, so that no
+ * row is outstanding, all that are shorter than 2 % of the path are hidden, and the longest of the
+ * gaps are mixes. Free with g_array_unref(). */
 GArray *lull_path_rows_new(const struct lull_path *path, bool full, uint32_t limit);
+
+/* What repeats in a mix: of `count` segments from `first` on by program, state, cause and
+ * subject, or coarser if there are too many of them; longest first, those that cover 94 % of it.
+ * A GArray of struct lull_cause_share, whose program is "" for several. Free with
+ * g_array_unref(). */
+GArray *lull_path_mix(const struct lull_path *path, uint32_t first, uint32_t count);
 
 #endif

@@ -69,6 +69,25 @@ static void add_summary_row(const struct text_view *view, struct lull_table *tab
     g_string_free(bar, TRUE);
 }
 
+/* What runs, if that is known of some of it. */
+static void add_mode_rows(const struct text_view *view, struct lull_table *table, const char *ansi)
+{
+    static const char *const phrases[LULL_MODE_COUNT] = {
+        [LULL_MODE_UNKNOWN] = "  in an unknown mode",
+        [LULL_MODE_USER] = "  in user mode",
+        [LULL_MODE_CALL] = "  in system calls",
+        [LULL_MODE_KERNEL] = "  in kernel threads",
+    };
+    const struct lull_path *path = view->path;
+    if (path->n_by_mode == 1 && path->by_mode[0].mode == LULL_MODE_UNKNOWN) {
+        return;
+    }
+    for (uint32_t i = 0; i < path->n_by_mode; i++) {
+        add_summary_row(view, table, phrases[path->by_mode[i].mode], path->by_mode[i].duration_ns,
+                        ansi);
+    }
+}
+
 static void add_state_rows(const struct text_view *view, struct lull_table *table)
 {
     add_summary_heading(view, table, "By state");
@@ -76,6 +95,9 @@ static void add_state_rows(const struct text_view *view, struct lull_table *tabl
         const struct lull_state_share *share = &view->path->by_state[i];
         const struct lull_look *look = lull_look_of(share->state, share->cause);
         add_summary_row(view, table, look->phrase, share->duration_ns, look->ansi);
+        if (share->state == LULL_STATE_RUNNING) {
+            add_mode_rows(view, table, look->ansi);
+        }
     }
 }
 

@@ -87,7 +87,8 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
     lull_duration_format(unknown_ns, duration);
     lull_decimal_format(100 * lull_share(unknown_ns, path->end_ns - path->start_ns), 1, percent);
     g_autofree char *text = g_strdup_printf(
-        "%s (%s %%) is unknown: the trace does not show what was waited for.", duration, percent);
+        "%s (%s %%) is unknown: %s.", duration, percent,
+        path->hides_idle ? LULL_HIDDEN_IDLE_CURE : "the trace does not show what was waited for");
     append_warning(view, notes, text);
 }
 
@@ -203,6 +204,12 @@ static void append_row_what(const struct text_view *view, GString *text,
     char duration[LULL_TIME_TEXT_SIZE];
 
     lull_segment_append(text, segment, !view->style->unicode);
+    if (row->mostly) {
+        /* All but a twentieth is all. */
+        const int64_t ns = row->end_ns - row->start_ns - row->interrupted_ns - row->preempted_ns;
+        g_string_append(text, row->mostly_ns >= ns - ns / 20 ? " " : " mostly ");
+        lull_clean_append(text, row->mostly, !view->style->unicode);
+    }
     if (row->count == 1) {
         return;
     }
@@ -340,9 +347,11 @@ static void add_frame_rows(const struct text_view *view, struct lull_table *tabl
 static void append_most(const struct text_view *view, GString *text, GArray *rows, guint first,
                         guint end)
 {
-    enum { NAMED = 3 };
     int64_t sums[LULL_LOOK_COUNT] = {0};
     const struct lull_path_row *last = &g_array_index(rows, struct lull_path_row, end - 1);
+    const int64_t took_ns =
+        last->end_ns - g_array_index(rows, struct lull_path_row, first).start_ns;
+    int64_t left_ns = took_ns;
 
     for (uint32_t i = g_array_index(rows, struct lull_path_row, first).first;
          i < last->first + last->count; i++) {
@@ -350,7 +359,7 @@ static void append_most(const struct text_view *view, GString *text, GArray *row
         sums[lull_look_index(segment->state, segment->cause)] +=
             segment->end_ns - segment->start_ns;
     }
-    for (int named = 0; named < NAMED; named++) {
+    for (int named = 0; left_ns > took_ns / 16; named++) {
         uint32_t most = 0;
         char duration[LULL_TIME_TEXT_SIZE];
         for (uint32_t look = 1; look < LULL_LOOK_COUNT; look++) {
@@ -362,6 +371,7 @@ static void append_most(const struct text_view *view, GString *text, GArray *row
         lull_duration_format(sums[most], duration);
         g_string_append_printf(text, "%s%s %s", named ? ", " : ": ", lull_look_at(most)->phrase,
                                duration);
+        left_ns -= sums[most];
         sums[most] = 0;
     }
 }
@@ -378,13 +388,43 @@ static void add_gap_row(const struct text_view *view, struct lull_table *table, 
     g_autoptr(GString) text = g_string_new(NULL);
     g_string_printf(text, "%s %u shorter steps, %s in total", view->style->unicode ? "…" : "...",
                     end - first, duration);
-    append_most(view, text, rows, first, end);
+    if (g_array_index(rows, struct lull_path_row, first).is_mix) {
+        g_string_append(text, ":");
+    } else {
+        append_most(view, text, rows, first, end);
+    }
     lull_table_add_row(table);
     lull_table_set_real(table, COL_AT, (double)(start_ns - view->path->start_ns) / unit);
     lull_table_set_real(table, COL_FOR, (double)took_ns / unit);
     lull_table_set_text(table, COL_WHAT, text->str);
     for (uint32_t i = COL_AT; i <= COL_WHAT; i++) {
         lull_table_set_color(table, i, DIM);
+    }
+}
+
+/* What repeats in the hidden rows from first up to `end`, one line each. */
+static void add_mix_rows(const struct text_view *view, struct lull_table *table, double unit,
+                         GArray *rows, guint first, guint end)
+{
+    const bool unicode = view->style->unicode;
+    const uint32_t segment = g_array_index(rows, struct lull_path_row, first).first;
+    const struct lull_path_row *last = &g_array_index(rows, struct lull_path_row, end - 1);
+    g_autoptr(GArray) parts =
+        lull_path_mix(view->path, segment, last->first + last->count - segment);
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (guint i = 0; i < parts->len; i++) {
+        const struct lull_cause_share *part = &g_array_index(parts, struct lull_cause_share, i);
+        lull_table_add_row(table);
+        lull_table_set_real(table, COL_FOR, (double)part->duration_ns / unit);
+        lull_table_set_text(table, COL_HOST, lull_path_host_name(view->path, part->host));
+        g_string_assign(text, "    ");
+        lull_clean_append(text, part->program, !unicode);
+        lull_table_set_text(table, COL_TASK, text->str);
+        g_string_printf(text, "%u %s ", part->count, unicode ? "×" : "x");
+        lull_state_append(text, part->state, part->cause, part->detail, !unicode);
+        lull_table_set_text(table, COL_WHAT, text->str);
+        lull_table_set_color(table, COL_WHAT, lull_look_of(part->state, part->cause)->ansi);
     }
 }
 
@@ -402,6 +442,9 @@ static void add_path_rows(const struct text_view *view, struct lull_table *table
         }
         if (end > i) {
             add_gap_row(view, table, unit, rows, i, end);
+            if (row->is_mix) {
+                add_mix_rows(view, table, unit, rows, i, end);
+            }
             i = end;
             continue;
         }

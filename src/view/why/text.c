@@ -290,6 +290,16 @@ static void append_rest(GString *out, const struct lull_comparison *comparison)
     g_string_append(out, ".\n");
 }
 
+static bool hides_idle(const struct why_view *view)
+{
+    const struct lull_instance_paths *paths = &view->why->paths;
+    bool is_hidden = false;
+    for (uint32_t i = 0; i < lull_session_host_count(paths->session); i++) {
+        is_hidden |= lull_model_hides_idle(paths->model, i);
+    }
+    return is_hidden;
+}
+
 static void print_warnings(struct why_view *view, const struct lull_why_group *kind)
 {
     const struct lull_comparison *comparison = kind->comparison;
@@ -309,8 +319,9 @@ static void print_warnings(struct why_view *view, const struct lull_why_group *k
     }
     if (comparison->unknown_ns > LITTLE_UNKNOWN * comparison->slow_ns) {
         append_percent(text, comparison->unknown_ns / comparison->slow_ns);
-        g_string_append(text, " of the slow ones' time is unknown: the trace does not show what "
-                              "was waited for.\n");
+        g_string_append_printf(text, " of the slow ones' time is unknown: %s.\n",
+                               hides_idle(view) ? LULL_HIDDEN_IDLE_CURE
+                                                : "the trace does not show what was waited for");
     }
     if (text->len) {
         lull_out_printf(&view->out, "%s%s%s", yellow, text->str, reset);

@@ -209,7 +209,9 @@ const struct lull_option lull_common_options[] = {
      .choices = json_times},
     {.name = "csv",
      .kind = LULL_OPTION_FLAG,
-     .help = "print the tables with commas between fields, as spreadsheets read them"},
+     .help =
+         "print the tables with commas between fields, as spreadsheets read them: a line of headings, "
+         "which are the keys of JSON, then a line for each row"},
     {.name = "tsv", .kind = LULL_OPTION_FLAG, .help = "the same with tabs"},
     {.name = "color",
      .kind = LULL_OPTION_CHOICE,

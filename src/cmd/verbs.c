@@ -199,7 +199,10 @@ const struct lull_option lull_common_options[] = {
      .argument = "N",
      .help = "read streams that need no merge with N threads; results do not depend on it "
              "(default: one for each CPU)"},
-    {.name = "json", .letter = 'j', .kind = LULL_OPTION_FLAG, .help = "print JSON for programs"},
+    {.name = "json",
+     .letter = 'j',
+     .kind = LULL_OPTION_FLAG,
+     .help = "print JSON for programs; share/lull/schema/lull-VERB.schema.json describes it"},
     {.name = "json-times",
      .kind = LULL_OPTION_CHOICE,
      .argument = "FORM",

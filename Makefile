@@ -7,13 +7,14 @@
 #   make bench      times lull against Babeltrace 2
 #   make bench-growth  shows that no cost grows faster than the trace
 #   make bench-record  as root: what lull record costs programs, against perf record
+#   make workloads  as root: whether lull says what programs of many kinds wait for, from pgbench to swap
 #   make package    builds the Debian packages in build-deb, and runs lintian
 #   make install    installs below PREFIX (default /usr/local), DESTDIR is honoured
 #   make format     rewrites the sources as .clang-format says
 #   make lint       builds, checks format and rooms, and runs the linters
 #   make clean      removes the build directory
 #
-# demo, check, bench, bench-growth, bench-record, package, format and lint first install missing Debian packages (tools/setup.sh).
+# demo, check, bench, bench-growth, bench-record, workloads, package, format and lint first install missing Debian packages (tools/setup.sh).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -59,6 +60,11 @@ bench-record:
 	@$(MAKE) --no-print-directory compile
 	@python3 bench/record.py --lull $(BUILD)/lull --json $(BUILD)/bench-record.json
 
+# Programs that are not installed are skipped.
+workloads: setup
+	@$(MAKE) --no-print-directory compile
+	LULL_WORKLOADS=all meson test -C $(BUILD) --no-rebuild --verbose workloads
+
 package:
 	@tools/setup.sh ci
 	@tools/package.sh build-deb
@@ -78,4 +84,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup compile demo check bench bench-growth bench-record package install format lint clean
+.PHONY: all setup compile demo check bench bench-growth bench-record workloads package install format lint clean

@@ -354,6 +354,10 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "duration_ns", number(share->duration_ns, true));
         put(&dict, "longest_ns", number(share->longest_ns, true));
         put(&dict, "count", number(share->count, true));
+        put(&dict, "waiter", text_or_none(share->waiter));
+        put(&dict, "waiter_kind", text_or_none(share->waiter_kind));
+        put(&dict, "waiter_call", text_or_none(share->waiter_call));
+        put(&dict, "waiter_object", text_or_none(share->waiter_object));
         list_add(&causes, dict);
     }
     for (uint32_t i = 0; i < lull_path_mode_count(path); i++) {

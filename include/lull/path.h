@@ -66,7 +66,8 @@ struct lull_frame {
 /** What a wait was for, as far as the trace shows it. */
 struct lull_reason {
     const char *kind; /**< "lock", "futex", "child", "signal", "sleep", "ready" (poll and the like),
-                              "pipe", "socket", "file", "event", "fault"; NULL: not known */
+                              "pipe", "socket", "file", "event", "fault", "stop" (by a signal
+                              or a debugger); NULL: not known */
     const char *call; /**< the system call in which the task waited; or NULL */
     const char *object;  /**< what that call is about: a path, an address, "a pipe"; or NULL */
     int32_t fd;          /**< the descriptor it was given; or -1 */
@@ -196,7 +197,8 @@ struct lull_task_share {
     int64_t duration_ns;
 };
 
-/** How long it is in one state for one reason in the tasks of one program on one host. */
+/** How long it is in one state for one reason in the tasks of one program on one host, while others
+ * waited for them in one way. */
 struct lull_cause_share {
     uint32_t host;
     const char *program; /**< as in struct lull_segment */
@@ -207,6 +209,9 @@ struct lull_cause_share {
     uint32_t count;      /**< segments; RUNNING: stretches of it in that mode */
     uint32_t first;      /**< number of the first of them */
     enum lull_mode mode; /**< RUNNING: what it runs */
+    /** The innermost wait that it explains: who waited, the kind of reason, the system call, and on
+     * what if it was the same each time; or NULL. */
+    const char *waiter, *waiter_kind, *waiter_call, *waiter_object;
 };
 
 /** How long the tasks of a path run what. */

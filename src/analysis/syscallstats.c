@@ -44,6 +44,7 @@ struct syscallstats {
     bool is_filtered;
     int64_t end_ns;        /* of the window */
     uint64_t n_unmeasured; /* calls whose start was not seen */
+    uint64_t n_unended;    /* calls that ended without being seen to */
     struct lull_slots callers_by_task;
     struct lull_map row_numbers;     /* caller, label of a name → row */
     struct lull_map codes;           /* of rows with many outcomes: code → its number */
@@ -158,7 +159,11 @@ static void count_outcome(struct syscallstats *stats, struct call_row *row, int6
 static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fact)
 {
     struct syscallstats *stats = user;
-    if (fact->is_open || (stats->is_filtered && !is_wanted(stats, fact))) {
+    if (stats->is_filtered && !is_wanted(stats, fact)) {
+        return;
+    }
+    if (fact->is_open) {
+        stats->n_unended += fact->end_ns == fact->start_ns;
         return;
     }
     if (fact->start_ns == INT64_MIN) {
@@ -552,6 +557,13 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
             g_strdup_printf("%" G_GUINT64_FORMAT " calls are not counted, as their begin was not "
                             "seen: how long they took is not known",
                             stats->n_unmeasured);
+        sink->note(sink, note);
+    }
+    if (stats->n_unended) {
+        g_autofree char *note =
+            g_strdup_printf("%" G_GUINT64_FORMAT " calls are not counted, as their end was not "
+                            "recorded (LTTng records none of rt_sigreturn)",
+                            stats->n_unended);
         sink->note(sink, note);
     }
     const bool is_report = analysis->params->is_report;

@@ -254,6 +254,14 @@ static void set_reason(const struct lull_execgraph *eg, uint32_t detail, GString
     out->timed_out = timeout_of(eg, detail) != NULL;
 }
 
+static void append_no_answer(const struct lull_execgraph *eg, const struct timeout_note *timeout,
+                             GString *out)
+{
+    const struct lull_wait_reason peer = {.file = timeout->sent.file, .fd = -1};
+    g_string_append(out, ": no answer from ");
+    lull_wait_reason_append_object(eg->model, &peer, out);
+}
+
 /* "poll timed out after 700.0 ms: no answer from 127.0.0.1:53 to 18 bytes sent 100.0 us before" */
 static void report_timeout(const struct lull_execgraph *eg, const struct lull_wait_reason *reason,
                            const struct timeout_note *timeout, GString *out)
@@ -268,10 +276,8 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
     if (timeout->sent.file == LULL_NONE) {
         return;
     }
-    const struct lull_wait_reason peer = {.file = timeout->sent.file, .fd = -1};
     lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
-    g_string_append(out, ": no answer from ");
-    lull_wait_reason_append_object(eg->model, &peer, out);
+    append_no_answer(eg, timeout, out);
     g_string_append_printf(out, " to %" G_GINT64_FORMAT " byte%s sent %s before",
                            timeout->sent.bytes, timeout->sent.bytes == 1 ? "" : "s", took);
 }
@@ -530,6 +536,26 @@ static void append_peer(const struct lull_flow *flow, GString *out)
     }
 }
 
+/* In which call, without what differs each time. */
+static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail, GString *out)
+{
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
+    const struct timeout_note *timeout = timeout_of(eg, detail);
+    if (!reason) {
+        return;
+    }
+    g_string_append(out, out->len ? ", " : "");
+    if (reason->call == LULL_NONE) {
+        lull_wait_reason_append(eg->model, reason, NULL, out);
+        return;
+    }
+    g_string_append_printf(out, "%s %s", timeout ? "timed out in" : "in",
+                           lull_model_label(eg->model, reason->call));
+    if (timeout && timeout->sent.file != LULL_NONE) {
+        append_no_answer(eg, timeout, out);
+    }
+}
+
 static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_hop *hop,
                              const struct evidence *evidence, GString *out)
 {
@@ -558,13 +584,7 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
     }
-    const struct lull_wait_reason *reason = lull_evidence_reason(eg, hop->detail);
-    if (reason) {
-        const char *call = lull_model_label(eg->model, reason->call);
-        g_string_append_printf(out, "%s%s %s", out->len ? ", " : "",
-                               timeout_of(eg, hop->detail) ? "timed out in" : "in",
-                               call ? call : "a page fault");
-    }
+    append_reason_kind(eg, hop->detail, out);
 }
 
 void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,

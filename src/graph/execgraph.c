@@ -73,7 +73,10 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
                                 .index = packet,
                                 .waker = LULL_NONE,
                                 .is_open = !wakeup};
-    if (fact->syscall != LULL_NONE) {
+    struct lull_wait_reason stop;
+    if (lull_wait_reason_is_stop(fact, &stop)) {
+        evidence.reason = lull_wait_reasons_add(&eg->reasons, &stop);
+    } else if (fact->syscall != LULL_NONE) {
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
         struct wait_note *wait = last_wait(eg, fact->task);
@@ -143,7 +146,8 @@ static void on_state(void *user, const struct lull_state_fact *fact)
 static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
 {
     const struct lull_io *io = fact->io;
-    if (!io || io->file == LULL_NONE || io->bytes <= 0) {
+    if (!io || io->file == LULL_NONE || io->bytes <= 0 ||
+        (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ)) {
         return;
     }
     last_wait(eg, fact->task);
@@ -162,9 +166,13 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
     struct lull_execgraph *eg = user;
     note_sent(eg, fact);
     lull_modes_note(eg, fact);
-    last_wait(eg, fact->task)->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
-    const struct wait_note wait = eg->last_waits.items[fact->task];
-    eg->last_waits.items[fact->task].evidence = LULL_NONE;
+    struct wait_note *last = last_wait(eg, fact->task);
+    last->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
+    if (last->evidence == LULL_NONE) {
+        return;
+    }
+    const struct wait_note wait = *last;
+    last->evidence = LULL_NONE;
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
     const struct lull_wait_end end = {fact->has_ret, fact->ret == 0, fact->error};
     if (reason && reason->call == fact->name &&

@@ -12,7 +12,7 @@ struct telling {
     LULL_VEC(struct lull_segment) segments;
     GString *text;
     const struct lull_session *session;
-    struct lull_cause_sums *running;
+    LULL_VEC(struct lull_path_run) runs;
     struct lull_map outside;         /* task → enum lull_mode of what it runs in no call */
     LULL_VEC(const char *) in_calls; /* "in write", by label */
 };
@@ -25,9 +25,8 @@ struct run_part {
 
 /* What runs within one segment. */
 struct run {
-    const struct lull_segment *segment;
     struct telling *telling;
-    struct run_part parts[16]; /* what comes later goes to the sums at once */
+    struct run_part parts[16]; /* what comes later is put down at once */
     uint32_t n_parts;
 };
 
@@ -176,18 +175,14 @@ static const char *mode_text(struct telling *telling, enum lull_mode mode, uint3
 
 static void add_run_part(const struct run *run, const struct run_part *part)
 {
-    const struct lull_segment *segment = run->segment;
-    lull_cause_sums_add(
-        run->telling->running,
-        &(struct lull_cause_share){.host = segment->host,
-                                   .program = segment->program,
-                                   .state = LULL_STATE_RUNNING,
-                                   .detail = mode_text(run->telling, part->mode, part->name),
-                                   .duration_ns = part->ns,
-                                   .longest_ns = part->longest_ns,
-                                   .count = part->count,
-                                   .first = (uint32_t)run->telling->segments.count,
-                                   .mode = part->mode});
+    struct telling *telling = run->telling;
+    lull_vec_push(&telling->runs,
+                  (struct lull_path_run){.segment = (uint32_t)telling->segments.count,
+                                         .mode = part->mode,
+                                         .detail = mode_text(telling, part->mode, part->name),
+                                         .count = part->count,
+                                         .ns = part->ns,
+                                         .longest_ns = part->longest_ns});
 }
 
 static void take_stretch(void *user, enum lull_mode mode, uint32_t name, int64_t ns)
@@ -215,7 +210,7 @@ static void take_stretch(void *user, enum lull_mode mode, uint32_t name, int64_t
 static void add_run(struct telling *telling, const struct path_piece *piece,
                     struct lull_segment *segment)
 {
-    struct run run = {.segment = segment, .telling = telling};
+    struct run run = {.telling = telling};
     lull_modes_each(telling->eg, piece, outside_of(telling, piece->hop->line), take_stretch, &run);
     for (uint32_t i = 0; i < run.n_parts; i++) {
         add_run_part(&run, &run.parts[i]);
@@ -304,6 +299,10 @@ static void report(void *user, const struct path_piece *piece)
             same_text(last->detail, segment.detail)) {
             last->end_ns = segment.end_ns;
             last->comm = segment.comm;
+            for (size_t i = telling->runs.count;
+                 i > 0 && telling->runs.items[i - 1].segment == telling->segments.count; i--) {
+                telling->runs.items[i - 1].segment--;
+            }
             if (last->mostly == segment.mostly) {
                 last->mostly_ns += segment.mostly_ns;
             } else if (last->mostly_ns < segment.mostly_ns) {
@@ -438,8 +437,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     take_hosts(path, session, sync);
 
     g_autoptr(GString) text = g_string_new(NULL);
-    struct telling telling = {
-        .eg = eg, .path = path, .text = text, .session = session, .running = lull_cause_sums_new()};
+    struct telling telling = {.eg = eg, .path = path, .text = text, .session = session};
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     g_autoptr(GArray) hops =
         lull_critpath_find_waits(eg->graph, task, start_ns, end_ns, kind, waits);
@@ -448,7 +446,8 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     }
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
-    path->running = lull_cause_sums_take(telling.running, &path->n_running);
+    path->runs = telling.runs.items;
+    path->n_runs = telling.runs.count;
     lull_map_free(&telling.outside);
     lull_vec_free(&telling.in_calls);
     report_waits(path, eg, waits);

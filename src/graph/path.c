@@ -159,7 +159,7 @@ void lull_path_free(struct lull_path *path)
     free_shares(path);
     g_free((void *)path->host_names);
     g_free(path->segments);
-    g_free(path->running);
+    g_free(path->runs);
     g_free(path->waits);
     g_free(path->sync);
     if (path->strings) {

@@ -11,6 +11,15 @@
 #include "kernel/stacks.h"
 #include "kernel/states.h"
 
+/* What a part of a segment ran. */
+struct lull_path_run {
+    uint32_t segment;
+    enum lull_mode mode;
+    const char *detail; /* "in write", "in user mode"; or NULL */
+    uint32_t count;     /* of stretches */
+    int64_t ns, longest_ns;
+};
+
 struct lull_path {
     const char *const *host_names; /* by host index */
     uint32_t n_hosts;
@@ -33,8 +42,8 @@ struct lull_path {
     uint32_t n_by_task;
     struct lull_cause_share *by_cause; /* longest first, ties by first */
     uint32_t n_by_cause;
-    struct lull_cause_share *running; /* the part of it that is RUNNING, if modes are known */
-    uint32_t n_running;
+    struct lull_path_run *runs; /* what segments that are RUNNING run, if that was looked for */
+    uint32_t n_runs;
     struct lull_mode_share *by_mode; /* longest first, ties by mode */
     uint32_t n_by_mode;
     struct lull_host_share *by_host; /* longest first, ties by host */

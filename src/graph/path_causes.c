@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a path is made of, by program, state, cause and the part of the evidence that is the same
- * each time: how long, how often, the longest. */
+ * each time, and by who waits for it: how long, how often, the longest. */
 #include "graph/path.h"
 
 #include <string.h>
@@ -8,15 +8,22 @@
 static guint hash_cause(gconstpointer key)
 {
     const struct lull_cause_share *share = key;
-    return g_str_hash(share->program) * 31 + (share->detail ? g_str_hash(share->detail) : 0) +
-           (share->host * 64 + (guint)share->state) * 64 + (guint)share->cause;
+    guint hash = (share->host * 64 + (guint)share->state) * 64 + (guint)share->cause;
+    const char *const texts[] = {share->program, share->detail, share->waiter, share->waiter_kind,
+                                 share->waiter_call};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        hash = hash * 31 + (texts[i] ? g_str_hash(texts[i]) : 0);
+    }
+    return hash;
 }
 
 static gboolean equal_causes(gconstpointer a, gconstpointer b)
 {
     const struct lull_cause_share *x = a, *y = b;
     return x->host == y->host && x->state == y->state && x->cause == y->cause &&
-           strcmp(x->program, y->program) == 0 && g_strcmp0(x->detail, y->detail) == 0;
+           strcmp(x->program, y->program) == 0 && g_strcmp0(x->detail, y->detail) == 0 &&
+           g_strcmp0(x->waiter, y->waiter) == 0 && g_strcmp0(x->waiter_kind, y->waiter_kind) == 0 &&
+           g_strcmp0(x->waiter_call, y->waiter_call) == 0;
 }
 
 static gint longest_first(gconstpointer a, gconstpointer b)
@@ -54,6 +61,9 @@ void lull_cause_sums_add(struct lull_cause_sums *sums, const struct lull_cause_s
     known->duration_ns += share->duration_ns;
     known->longest_ns = MAX(known->longest_ns, share->longest_ns);
     known->count += share->count;
+    if (g_strcmp0(known->waiter_object, share->waiter_object) != 0) {
+        known->waiter_object = NULL;
+    }
 }
 
 struct lull_cause_share *lull_cause_sums_take(struct lull_cause_sums *sums, uint32_t *count)
@@ -99,28 +109,55 @@ static void sum_modes(struct lull_path *path)
     path->by_mode = g_memdup2(shares->data, shares->len * sizeof(struct lull_mode_share));
 }
 
+/* Who waits for what the segment does, and how. */
+static void add_waiter(const struct lull_path *path, const struct lull_segment *segment,
+                       struct lull_cause_share *share)
+{
+    if (segment->wait >= path->n_waits) {
+        return;
+    }
+    const struct lull_wait *wait = &path->waits[segment->wait];
+    share->waiter = wait->comm;
+    share->waiter_kind = wait->reason.kind;
+    share->waiter_call = wait->reason.call;
+    share->waiter_object = wait->reason.object;
+}
+
+static struct lull_cause_share share_of(const struct lull_path *path, uint32_t number)
+{
+    const struct lull_segment *segment = &path->segments[number];
+    const int64_t ns = segment->end_ns - segment->start_ns;
+    struct lull_cause_share share = {.host = segment->host,
+                                     .program = segment->program ? segment->program : "?",
+                                     .state = segment->state,
+                                     .cause = segment->cause,
+                                     .detail = segment->subject,
+                                     .duration_ns = ns,
+                                     .longest_ns = ns,
+                                     .count = 1,
+                                     .first = number};
+    add_waiter(path, segment, &share);
+    return share;
+}
+
 void lull_path_sum_causes(struct lull_path *path)
 {
     struct lull_cause_sums *sums = lull_cause_sums_new();
     for (uint32_t i = 0; i < path->n_segments; i++) {
-        const struct lull_segment *segment = &path->segments[i];
-        const int64_t ns = segment->end_ns - segment->start_ns;
-        if (segment->state == LULL_STATE_RUNNING && path->n_running > 0) {
-            continue;
+        const struct lull_cause_share share = share_of(path, i);
+        if (share.state != LULL_STATE_RUNNING || path->n_runs == 0) {
+            lull_cause_sums_add(sums, &share);
         }
-        lull_cause_sums_add(
-            sums, &(struct lull_cause_share){.host = segment->host,
-                                             .program = segment->program ? segment->program : "?",
-                                             .state = segment->state,
-                                             .cause = segment->cause,
-                                             .detail = segment->subject,
-                                             .duration_ns = ns,
-                                             .longest_ns = ns,
-                                             .count = 1,
-                                             .first = i});
     }
-    for (uint32_t i = 0; i < path->n_running; i++) {
-        lull_cause_sums_add(sums, &path->running[i]);
+    for (uint32_t i = 0; i < path->n_runs; i++) {
+        const struct lull_path_run *run = &path->runs[i];
+        struct lull_cause_share share = share_of(path, run->segment);
+        share.detail = run->detail;
+        share.mode = run->mode;
+        share.duration_ns = run->ns;
+        share.longest_ns = run->longest_ns;
+        share.count = run->count;
+        lull_cause_sums_add(sums, &share);
     }
     path->by_cause = lull_cause_sums_take(sums, &path->n_by_cause);
     sum_modes(path);

@@ -4,6 +4,7 @@
  * is then. Start and end belong together only if they name the same call: else one was lost. */
 #include "kernel/model_private.h"
 #include "source/session/streams.h"
+#include "source/source.h"
 
 #include <string.h>
 
@@ -109,12 +110,12 @@ static struct call_class *class_of(struct lull_model *model,
                                    const struct lull_event_class *event_class)
 {
     /* Without a class: events that a test feeds, which carry numbers. */
-    uint32_t number = event_class ? lull_event_class_number(event_class) + 1 : 0;
-    while (model->call_classes.count <= number) {
+    uint32_t number = event_class ? event_class->number + 1 : 0;
+    while (G_UNLIKELY(model->call_classes.count <= number)) {
         lull_vec_push(&model->call_classes, (struct call_class){.is_known = false});
     }
     struct call_class *found = &model->call_classes.items[number];
-    if (!found->is_known) {
+    if (G_UNLIKELY(!found->is_known)) {
         *found = look_at_class(model, event_class);
     }
     return found;
@@ -214,7 +215,9 @@ static struct call *start_call(struct lull_model *model, uint32_t task)
     struct call *call = &model->calls.items[number];
     call->task = task;
     call->file = LULL_NONE;
-    g_string_truncate(call->path, 0);
+    if (call->path->len) {
+        g_string_truncate(call->path, 0);
+    }
     return call;
 }
 
@@ -248,13 +251,32 @@ static struct lull_syscall_fact open_fact(const struct lull_model *model, const 
 static void give_up(struct lull_model *model, uint32_t task, int64_t end_ns)
 {
     uint32_t number = model->tasks.items[task].call;
-    if (number == LULL_NONE) {
+    if (G_LIKELY(number == LULL_NONE)) {
         return;
     }
     struct lull_io io;
     struct lull_syscall_fact fact = open_fact(model, &model->calls.items[number], end_ns, &io);
     REPORT(model, syscall, &fact);
     free_call(model, task);
+}
+
+/* A call that does not return to its caller: some tracers report its end, with -1 as its number, and
+ * others none. */
+static void end_returning(struct lull_model *model, uint32_t task, int32_t c, int64_t end_ns,
+                          bool is_open)
+{
+    struct task *known = &model->tasks.items[task];
+    if (known->returning_ns == INT64_MIN) {
+        return;
+    }
+    struct lull_syscall_fact fact = {.task = task,
+                                     .name = known->returning,
+                                     .cpu = c,
+                                     .start_ns = known->returning_ns,
+                                     .end_ns = end_ns,
+                                     .is_open = is_open};
+    known->returning_ns = INT64_MIN;
+    REPORT(model, syscall, &fact);
 }
 
 static struct call_name name_of_start(struct lull_model *model, const struct machine *machine,
@@ -304,6 +326,7 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     model->tasks.items[task].sent_ns = INT64_MIN;
     model->tasks.items[task].ended.reported = 0;
     give_up(model, task, INT64_MIN);
+    end_returning(model, task, c, model->tasks.items[task].returning_ns, true);
     struct call *call = start_call(model, task);
     call->name = name;
     call->number = number_of(event);
@@ -311,11 +334,19 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
-    struct lull_syscall_fact fact = {
-        .task = task, .name = name.label, .cpu = c, .start_ns = t, .end_ns = t, .is_open = true};
-    REPORT(model, syscall_start, &fact);
+    if (model->wanted.syscall_start) {
+        struct lull_syscall_fact fact = {.task = task,
+                                         .name = name.label,
+                                         .cpu = c,
+                                         .start_ns = t,
+                                         .end_ns = t,
+                                         .is_open = true};
+        REPORT(model, syscall_start, &fact);
+    }
     if (name.kind->effect == CALL_NO_RETURN) {
-        give_up(model, task, t);
+        free_call(model, task);
+        model->tasks.items[task].returning_ns = t;
+        model->tasks.items[task].returning = name.label;
     }
 }
 
@@ -333,6 +364,9 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
     if (number == LULL_NONE && known->ended.reported && known->ended.reported != reported &&
         is_same(known->ended.label, known->ended.number, name, number_of(ev))) {
         return; /* the end of the same call, reported in another way */
+    }
+    if (HAS(number) && ev->number == -1) {
+        end_returning(model, task, c, t, false);
     }
     known->ended.reported = reported;
     known->ended.label = name.label;
@@ -488,6 +522,7 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
 
 void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns)
 {
+    end_returning(model, task, -1, model->tasks.items[task].returning_ns, true);
     give_up(model, task, start_ns);
 }
 
@@ -504,6 +539,7 @@ void calls_died(struct lull_model *model, struct machine *machine, uint32_t task
 void calls_finish(struct lull_model *model)
 {
     for (uint32_t i = 0; i < model->tasks.count; i++) {
+        end_returning(model, i, -1, model->tasks.items[i].returning_ns, true);
         give_up(model, i, model->machines.items[model->tasks.items[i].public.host].last_ns);
     }
 }

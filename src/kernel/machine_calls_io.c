@@ -28,25 +28,17 @@ static bool take_ip(uint8_t ip[static 16], struct lull_text ip4, struct lull_tex
 static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
 {
     struct call_args *args = &call->args;
-    static const struct {
-        int field;
-        enum call_arg arg;
-    } reported[] = {
-        {LULL_FIELD_io_entry_fd, CALL_ARG_FD},
-        {LULL_FIELD_io_entry_to_fd, CALL_ARG_TO_FD},
-        {LULL_FIELD_io_entry_new_fd, CALL_ARG_NEW_FD},
-        {LULL_FIELD_io_entry_bytes, CALL_ARG_BYTES},
-        {LULL_FIELD_io_entry_flags, CALL_ARG_FLAGS},
-        {LULL_FIELD_io_entry_command, CALL_ARG_COMMAND},
-        {LULL_FIELD_io_entry_argument, CALL_ARG_ARGUMENT},
-        {LULL_FIELD_io_entry_family, CALL_ARG_FAMILY},
-        {LULL_FIELD_io_entry_path, CALL_ARG_PATH},
-    };
-    for (size_t i = 0; i < G_N_ELEMENTS(reported); i++) {
-        if (ev->have >> reported[i].field & 1) {
-            args->have |= reported[i].arg;
-        }
-    }
+    /* Both sides name the numbers in the same order. */
+    enum { FIRST = LULL_FIELD_io_entry_fd, NUMBERS = 2 * CALL_ARG_FAMILY - 1 };
+    G_STATIC_ASSERT(CALL_ARG_FD == 1 &&
+                    CALL_ARG_TO_FD == 1 << (LULL_FIELD_io_entry_to_fd - FIRST) &&
+                    CALL_ARG_NEW_FD == 1 << (LULL_FIELD_io_entry_new_fd - FIRST) &&
+                    CALL_ARG_BYTES == 1 << (LULL_FIELD_io_entry_bytes - FIRST) &&
+                    CALL_ARG_FLAGS == 1 << (LULL_FIELD_io_entry_flags - FIRST) &&
+                    CALL_ARG_COMMAND == 1 << (LULL_FIELD_io_entry_command - FIRST) &&
+                    CALL_ARG_ARGUMENT == 1 << (LULL_FIELD_io_entry_argument - FIRST) &&
+                    CALL_ARG_FAMILY == 1 << (LULL_FIELD_io_entry_family - FIRST));
+    args->have = (uint32_t)(ev->have >> FIRST) & NUMBERS;
     args->fd = (int32_t)ev->fd;
     args->to_fd = (int32_t)ev->to_fd;
     args->new_fd = (int32_t)ev->new_fd;
@@ -58,6 +50,7 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
     args->port = (uint16_t)ev->port;
     args->has_ip = take_ip(args->ip, ev->ip4, ev->ip6);
     if (HAS(path)) {
+        args->have |= CALL_ARG_PATH;
         g_string_append_len(call->path, ev->path.data, ev->path.length);
     }
 }
@@ -127,14 +120,16 @@ static void take_futex_operation(struct lull_futex *futex, uint32_t operation)
 void call_take(struct lull_model *model, const struct call_class *call_class, struct call *call,
                enum lull_event_id id, const void *event)
 {
+    /* What is not had has no meaning: clearing it would cost more than all else of a call. */
+    call->args.have = 0;
+    call->args.has_ip = false;
     if (id == LULL_EVENT_syscall_entry) { /* most, where arguments are not wanted */
-        call->args.have = 0;
         return;
     }
-    call->args = (struct call_args){.have = 0};
     if (id == LULL_EVENT_io_entry) {
         take_fields(call, event);
     } else if (id == LULL_EVENT_raw_entry) {
+        call->args = (struct call_args){.have = 0};
         take_raw(call_class, call, ((const struct lull_ev_raw_entry *)event)->args);
         take_futex_operation(&call->args.futex, (uint32_t)call->args.futex.operation);
     } else if (id == LULL_EVENT_futex_entry) {

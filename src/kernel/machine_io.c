@@ -374,31 +374,48 @@ void io_dumped(struct lull_model *model, struct machine *machine,
     lull_map_insert(&machine->devices, (uint32_t)ev->dev, model_label(model, name));
 }
 
-/* The second completion of a request, or LULL_MAP_NONE: a write with a flush after it completes
- * again without sectors at its old place; what was nothing but a flush completes, at no place,
- * after the flush it needed. */
-static uint32_t complete_again(struct lull_model *model, struct machine *machine, int64_t t,
-                               const struct lull_ev_block_rq_issue *ev)
+/* What is issued without sectors, and has not completed: with this it has. Kernels differ in whether
+ * the flush itself completes before who needed it. */
+static uint32_t complete_open(struct lull_model *model, struct machine *machine, int64_t t,
+                              const struct lull_ev_block_rq_issue *ev)
 {
-    uint32_t number = lull_map_remove(&machine->completed, request_key(ev->dev, ev->sector, false));
-    if (number == LULL_MAP_NONE) {
-        return lull_map_find(&machine->completed, request_key(ev->dev, 0, true));
+    uint64_t key = request_key(ev->dev, 0, true);
+    uint32_t number = lull_map_find(&machine->requests, key);
+    if (number == LULL_MAP_NONE || model->requests.items[number].issue_ns == INT64_MIN) {
+        return LULL_MAP_NONE;
     }
+    lull_map_remove(&machine->requests, key);
+    lull_map_insert(&machine->completed, key, number);
     model->requests.items[number].complete_ns = t;
     return number;
 }
 
-/* *is_done: with this the request is complete, and was not before. */
+/* Which request completes without sectors, at a place: a write with a flush after it does so again
+ * at its old place; what was nothing but a flush does at no place, after the flush it needed. */
+static uint32_t complete_empty(struct lull_model *model, struct machine *machine, int64_t t,
+                               uint32_t *done, const struct lull_ev_block_rq_issue *ev)
+{
+    *done = complete_open(model, machine, t, ev);
+    uint32_t number = lull_map_remove(&machine->completed, request_key(ev->dev, ev->sector, false));
+    if (number != LULL_MAP_NONE) {
+        model->requests.items[number].complete_ns = t;
+    } else {
+        number = lull_map_find(&machine->completed, request_key(ev->dev, 0, true));
+    }
+    return number;
+}
+
+/* *done: the request that is complete with this, and was not before; or LULL_MAP_NONE. */
 static uint32_t complete_request(struct lull_model *model, struct machine *machine, int64_t t,
-                                 bool *is_done, const struct lull_ev_block_rq_issue *ev)
+                                 uint32_t *done, const struct lull_ev_block_rq_issue *ev)
 {
     bool is_flush = ev->sectors == 0;
-    *is_done = false;
     uint64_t key = request_key(ev->dev, ev->sector, is_flush);
     bool has_position = ev->sector != -1;
     uint32_t number = LULL_MAP_NONE;
+    *done = LULL_MAP_NONE;
     if (is_flush && has_position) {
-        number = complete_again(model, machine, t, ev);
+        number = complete_empty(model, machine, t, done, ev);
     }
     if (number != LULL_MAP_NONE) {
         return number;
@@ -419,7 +436,7 @@ static uint32_t complete_request(struct lull_model *model, struct machine *machi
             number);
     } else {
         request->left = 0;
-        *is_done = true;
+        *done = number;
     }
     return number;
 }
@@ -465,8 +482,8 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
         report_request(model, cpu, c, t, begun, is_issue ? LULL_BLOCK_ISSUE : LULL_BLOCK_INSERT);
         return;
     }
-    bool is_done;
-    uint32_t number = complete_request(model, machine, t, &is_done, ev);
+    uint32_t done;
+    uint32_t number = complete_request(model, machine, t, &done, ev);
     struct lull_block_request *request = &model->requests.items[number];
     if (request->rwbs == 0) {
         request->rwbs = rwbs_of(ev);
@@ -486,7 +503,7 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
         }
     }
     *(cpu->n_frames ? &cpu->frames[cpu->n_frames - 1].request : &cpu->last_request) = number;
-    if (is_done) {
-        report_request(model, cpu, c, t, number, LULL_BLOCK_COMPLETE);
+    if (done != LULL_MAP_NONE) {
+        report_request(model, cpu, c, t, done, LULL_BLOCK_COMPLETE);
     }
 }

@@ -351,24 +351,6 @@ static void moved_unseen(struct lull_model *model, struct machine *machine, uint
     leave(model, machine, c, MAX(cpu->seen_ns, cpu->reported_ns), INT64_MAX);
 }
 
-void sched_named(struct lull_model *model, uint32_t number, int64_t t,
-                 const struct current *current)
-{
-    struct task *task = &model->tasks.items[number];
-    if (task->is_idle) {
-        return;
-    }
-    if (current->pid > 0) {
-        task->public.pid = current->pid;
-    }
-    struct lull_text comm = current->comm;
-    comm.length = strnlen(comm.data, comm.length);
-    model_rename(model, number, comm, t);
-    if (current->comm.length == sizeof task->said) {
-        memcpy(model->tasks.items[number].said, current->comm.data, sizeof task->said);
-    }
-}
-
 /* If no switch was seen, the task has been there all the time. */
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  int32_t tid, bool is_sure)
@@ -396,6 +378,52 @@ void sched_found(struct lull_model *model, struct machine *machine, int32_t c, i
     }
     report_switch(model, machine, c, t, number, number);
     model->tasks.items[number].waking = no_waking;
+}
+
+/* An event names the task that is on the CPU. */
+static void take_name(struct lull_model *model, uint32_t number, int64_t t,
+                      const struct current *current)
+{
+    struct task *task = &model->tasks.items[number];
+    if (!task->is_idle) {
+        const size_t length = strnlen(current->comm, current->comm_length);
+        if (current->pid > 0) {
+            task->public.pid = current->pid;
+        }
+        model_rename(model, number, (struct lull_text){current->comm, (uint32_t)length}, t);
+    }
+    if (current->comm_length == sizeof task->said) {
+        memcpy(model->tasks.items[number].said, current->comm, sizeof task->said);
+    }
+}
+
+void sched_learned(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                   const struct current *current)
+{
+    struct cpu *cpu = model_cpu_at(machine, c);
+    if (current->tid >= 0) {
+        if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != current->tid) {
+            sched_found(model, machine, c, t, current->tid, current->is_sure);
+        }
+        cpu->seen_ns = t;
+    }
+    const uint32_t known = cpu->task;
+    if (known == LULL_NONE) {
+        return;
+    }
+    struct task *task = &model->tasks.items[known];
+    if (current->tid >= 0) {
+        task->is_partial = false;
+        if (task->public.tid != current->tid) {
+            return; /* a number of a namespace: whom it means is not known */
+        }
+    }
+    const bool is_named =
+        current->comm_length == 0 || (current->comm_length == sizeof task->said &&
+                                      memcmp(current->comm, task->said, sizeof task->said) == 0);
+    if (!is_named || (current->pid > 0 && task->public.pid != current->pid)) {
+        take_name(model, known, t, current);
+    }
 }
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -196,6 +196,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .name = LULL_NONE,
                                      .renamed_ns = INT64_MIN,
                                      .syscall = LULL_NONE,
+                                     .returning_ns = INT64_MIN,
                                      .call = LULL_NONE,
                                      .table = LULL_NONE,
                                      .parent = LULL_NONE,

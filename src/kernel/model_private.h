@@ -226,6 +226,8 @@ struct task {
         uint32_t label;   /* its name, or LULL_NONE */
         int32_t number;   /* -1: not reported */
     } ended;
+    int64_t returning_ns; /* when it made a call that does not return to its caller, of which */
+    uint32_t returning;   /* this is the name: its end may come without one. INT64_MIN: none */
     uint32_t call;        /* the system call it is in, LULL_NONE: none */
     uint32_t table;       /* its descriptors, LULL_NONE: not looked for yet */
     uint32_t parent;      /* who forked it */
@@ -330,9 +332,12 @@ static inline struct cpu *model_cpu_at(const struct machine *machine, int32_t cp
 
 /* Who is on the CPU, as the contexts of an event say. */
 struct current {
-    int32_t tid, pid;      /* -1: not reported */
-    bool is_sure;          /* tid is the kernel's number, not one of a namespace */
-    struct lull_text comm; /* with what follows its end in an array of the kernel's size */
+    int32_t tid, pid; /* -1: not reported */
+    bool is_sure;     /* tid is the kernel's number, not one of a namespace */
+    /* The name, with what follows its end in an array of the kernel's size; not as one struct, whose
+     * copy would wait until both halves have been stored. */
+    const char *comm;
+    uint32_t comm_length;
 };
 
 static inline int32_t current_number(bool is_reported, int64_t number)
@@ -340,13 +345,8 @@ static inline int32_t current_number(bool is_reported, int64_t number)
     return is_reported && number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
 }
 
-/* A name that an event does not have is empty. */
-static inline struct lull_text current_text(bool is_reported, const struct lull_text *text)
-{
-    return is_reported ? *text : (struct lull_text){"", 0};
-}
-
-/* The contexts of a typed event; 0 is nobody in a namespace. */
+/* The contexts of a typed event; 0 is nobody in a namespace. A name that it does not have is
+ * empty. */
 #define CURRENT_OF(ev, event)                                                                      \
     ((struct current){                                                                             \
         .tid = LULL_HAS(ev, event, context_tid)                                                    \
@@ -355,7 +355,8 @@ static inline struct lull_text current_text(bool is_reported, const struct lull_
                                     (ev)->context_vtid),                                           \
         .pid = current_number(LULL_HAS(ev, event, context_pid), (ev)->context_pid),                \
         .is_sure = LULL_HAS(ev, event, context_tid),                                               \
-        .comm = current_text(LULL_HAS(ev, event, context_comm), &(ev)->context_comm),              \
+        .comm = LULL_HAS(ev, event, context_comm) ? (ev)->context_comm.data : "",                  \
+        .comm_length = LULL_HAS(ev, event, context_comm) ? (ev)->context_comm.length : 0,          \
     })
 
 /* machine_sched.c; t: time, c: CPU number */
@@ -370,38 +371,29 @@ void sched_bury(struct lull_model *model, struct machine *machine, uint32_t numb
  * number, which may be believed although another task was known to be there. */
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  int32_t tid, bool is_sure);
-/* An event names the task that is on the CPU. */
-void sched_named(struct lull_model *model, uint32_t task, int64_t t, const struct current *current);
+/* Takes what contexts say that is new. */
+void sched_learned(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                   const struct current *current);
 
 /* The contexts of an event say who is on the CPU: the tracer asked the kernel at that moment, so
- * they are believed over what was concluded from earlier events. */
+ * they are believed over what was concluded from earlier events. Mostly they say what is known. */
 static inline void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
                                  int64_t t, struct current current)
 {
     struct cpu *cpu = model_cpu_at(machine, c);
-    if (current.tid >= 0) {
-        if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != current.tid) {
-            sched_found(model, machine, c, t, current.tid, current.is_sure);
-        }
-        cpu->seen_ns = t;
-    }
-    const uint32_t known = cpu->task;
-    if (known == LULL_NONE) {
-        return;
-    }
-    struct task *task = &model->tasks.items[known];
-    if (current.tid >= 0) {
-        task->is_partial = false;
-        if (task->public.tid != current.tid) {
-            return; /* a number of a namespace: whom it means is not known */
+    if (G_LIKELY(cpu->task != LULL_NONE)) {
+        struct task *task = &model->tasks.items[cpu->task];
+        if (G_LIKELY(task->public.tid == current.tid &&
+                     (current.comm_length == 0 ||
+                      (current.comm_length == sizeof task->said &&
+                       memcmp(current.comm, task->said, sizeof task->said) == 0)) &&
+                     (current.pid <= 0 || task->public.pid == current.pid))) {
+            cpu->seen_ns = t;
+            task->is_partial = false;
+            return;
         }
     }
-    bool is_named =
-        current.comm.length == 0 || (current.comm.length == sizeof task->said &&
-                                     memcmp(current.comm.data, task->said, sizeof task->said) == 0);
-    if (!is_named || (current.pid > 0 && task->public.pid != current.pid)) {
-        sched_named(model, known, t, &current);
-    }
+    sched_learned(model, machine, c, t, &current);
 }
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -101,6 +101,20 @@ struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact)
     return reason;
 }
 
+bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wait_reason *reason)
+{
+    if (fact->letter != 'T' && fact->letter != 't') {
+        return false;
+    }
+    *reason = (struct lull_wait_reason){.call = LULL_NONE,
+                                        .file = LULL_NONE,
+                                        .fd = -1,
+                                        .release = LULL_NONE,
+                                        .release_file = LULL_NONE,
+                                        .stopped = (uint16_t)fact->letter};
+    return true;
+}
+
 /* ---- what it is about ---- */
 
 const char *lull_wait_kind_name(enum lull_wait_kind kind)
@@ -109,7 +123,7 @@ const char *lull_wait_kind_name(enum lull_wait_kind kind)
         [LULL_WAIT_LOCK] = "lock",     [LULL_WAIT_FUTEX] = "futex",   [LULL_WAIT_CHILD] = "child",
         [LULL_WAIT_SIGNAL] = "signal", [LULL_WAIT_SLEEP] = "sleep",   [LULL_WAIT_READY] = "ready",
         [LULL_WAIT_PIPE] = "pipe",     [LULL_WAIT_SOCKET] = "socket", [LULL_WAIT_FILE] = "file",
-        [LULL_WAIT_EVENT] = "event",   [LULL_WAIT_FAULT] = "fault",
+        [LULL_WAIT_EVENT] = "event",   [LULL_WAIT_FAULT] = "fault",   [LULL_WAIT_STOP] = "stop",
     };
     return names[kind];
 }
@@ -167,6 +181,9 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
 {
     if (reason->is_fault) {
         return LULL_WAIT_FAULT;
+    }
+    if (reason->stopped) {
+        return LULL_WAIT_STOP;
     }
     const struct waiting_call *call = waiting_call(model, reason->call);
     return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
@@ -278,6 +295,14 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
 {
     if (reason->is_fault) {
         g_string_append(out, "in a page fault");
+        return;
+    }
+    if (reason->stopped) {
+        g_string_append_printf(out, "stopped by a %s",
+                               reason->stopped == 't' ? "debugger" : "signal");
+        if (waker) {
+            g_string_append_printf(out, " until %s continued it", waker);
+        }
         return;
     }
     if (reason->call == LULL_NONE) {

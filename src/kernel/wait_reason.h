@@ -23,6 +23,7 @@ enum lull_wait_kind {
     LULL_WAIT_FILE,  /* a file, a directory, a device */
     LULL_WAIT_EVENT, /* an eventfd, a timerfd, … */
     LULL_WAIT_FAULT, /* memory that has to be read from a disk: a file that is mapped, swap */
+    LULL_WAIT_STOP,  /* nothing: it was stopped, and had to be continued */
     LULL_WAIT_KINDS
 };
 
@@ -35,7 +36,8 @@ struct lull_wait_reason {
     int32_t fd;            /* that descriptor, or -1 */
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
-    uint32_t is_fault;     /* 1: in a page fault, in no call; 0: not */
+    uint16_t is_fault;     /* 1: in a page fault, in no call; 0: not */
+    uint16_t stopped;      /* 'T': by a signal, 't': by a debugger, both in no call; 0: not */
 };
 
 /* How the call ended in which a task had waited. */
@@ -45,8 +47,11 @@ struct lull_wait_end {
     int32_t error; /* the errno that it returned, or 0 */
 };
 
-/* Takes the reason from the fact that says that a task was BLOCKED. */
+/* Takes the reason from the fact that says that a task was BLOCKED in a call. */
 struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact);
+
+/* Whether the fact says that a task was stopped; then *reason is that. */
+bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wait_reason *reason);
 
 /* "futex", "child", …; NULL for NONE. */
 const char *lull_wait_kind_name(enum lull_wait_kind kind);
@@ -62,6 +67,7 @@ void lull_wait_reason_append_object(const struct lull_model *model,
  *     in flock of /var/lock/x, released by make/12
  *     in read of a pipe that sed/13 wrote to
  *     in wait4 for its child sh/14
+ *     stopped by a signal until bash/15 continued it
  * Appends nothing if no call is known. */
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out);

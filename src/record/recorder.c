@@ -237,12 +237,22 @@ bool lull_recorder_create_state(const struct lull_recorder *recorder,
     return files->events >= 0;
 }
 
-static bool write_state(const struct lull_recorder *recorder, GError **error)
+static bool write_state(struct lull_recorder *recorder, GError **error)
 {
     struct lull_state_files files;
     return !recorder->kind->needs_state || recorder->question.is_snapshot ||
            (lull_recorder_create_state(recorder, &files, error) &&
-            lull_state_write(&files, recorder->request.epoch_offset_ns, error));
+            (recorder->state = lull_state_start(&files, recorder->request.epoch_offset_ns, error)));
+}
+
+/* What a command that has ended had opened cannot be looked up any more. */
+static bool end_state(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_question *question = &recorder->question;
+    const bool is_over =
+        recorder->tracer->is_full ||
+        (question->only_command && lull_command_has_ended(&recorder->command, false));
+    return !recorder->state || lull_state_end(g_steal_pointer(&recorder->state), !is_over, error);
 }
 
 static bool start_recording(struct lull_recorder *recorder, GError **error)
@@ -273,7 +283,8 @@ static bool record(struct lull_recorder *recorder, GError **error)
     lull_watch_start(&watch);
     bool done = start_recording(recorder, error);
     const int64_t start_ns = lull_recorder_now_ns(recorder);
-    done = done && lull_watch_wait(&watch, &recording->ended_by, error);
+    done =
+        done && lull_watch_wait(&watch, &recording->ended_by, error) && end_state(recorder, error);
     recording->end_ns = lull_recorder_now_ns(recorder);
     done = done &&
            (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - start_ns, error));
@@ -314,6 +325,9 @@ bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
     const bool is_snapshot = recorder->question.is_snapshot;
     const bool done = set_up(recorder, error) && record(recorder, error) &&
                       (is_snapshot || lull_recorder_complete(recorder, error));
+    if (recorder->state) {
+        lull_state_end(g_steal_pointer(&recorder->state), false, NULL);
+    }
     describe(recorder);
     lull_command_end(&recorder->command);
     g_clear_pointer(&recorder->tracer, recorder->kind->free);

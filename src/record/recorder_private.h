@@ -23,7 +23,8 @@ struct lull_recorder {
     struct lull_keeper keeper;
     struct lull_command command;
     struct lull_tracer *tracer;
-    struct lull_control control; /* of a flight recorder */
+    struct lull_state_trace *state; /* of the machine; NULL: it is complete, or there is none */
+    struct lull_control control;    /* of a flight recorder */
     uint32_t n_snapshots;
     uint32_t cleaned;
     char *left; /* by recorders that were killed, beside the recording; NULL: nothing */

@@ -156,10 +156,17 @@ void lull_segment_append(GString *out, const struct lull_segment *segment, bool 
     lull_state_append(out, segment->state, segment->cause, segment->detail, ascii);
 }
 
+const char *lull_wait_verb(const struct lull_wait *wait)
+{
+    return g_str_has_prefix(wait->detail, "woken ")     ? "waits until"
+           : g_str_has_prefix(wait->detail, "stopped ") ? "is"
+                                                        : "waits";
+}
+
 void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii)
 {
     lull_task_append(out, wait->comm, wait->tid, ascii);
-    g_string_append(out, g_str_has_prefix(wait->detail, "woken ") ? " waits until " : " waits ");
+    g_string_append_printf(out, " %s ", lull_wait_verb(wait));
     lull_clean_append(out, wait->detail, ascii);
 }
 
@@ -168,6 +175,22 @@ void lull_cause_append(GString *out, const struct lull_cause_share *share, bool 
     lull_clean_append(out, share->program, ascii);
     g_string_append(out, ": ");
     lull_state_append(out, share->state, share->cause, share->detail, ascii);
+    if (!share->waiter) {
+        return;
+    }
+    g_string_append(out, ", waited for by ");
+    lull_clean_append(out, share->waiter, ascii);
+    if (g_strcmp0(share->waiter_kind, "stop") == 0) {
+        g_string_append(out, ", which was stopped");
+        return;
+    }
+    if (share->waiter_call) {
+        g_string_append_printf(out, " in %s", share->waiter_call);
+    }
+    if (share->waiter_call && share->waiter_object) {
+        g_string_append(out, " on ");
+        lull_clean_append(out, share->waiter_object, ascii);
+    }
 }
 
 void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii)

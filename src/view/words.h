@@ -58,6 +58,8 @@ const char *lull_path_host_name(const struct lull_path *path, uint32_t host);
  * "preempted by …". */
 void lull_segment_append(GString *out, const struct lull_segment *segment, bool ascii);
 
+/* What comes before the detail of a wait: "waits", "waits until", "is". */
+const char *lull_wait_verb(const struct lull_wait *wait);
 /* Appends "t-waiter/12 waits in flock of /var/lock/x, released by make/13". */
 void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii);
 /* Appends "blocked on disk: vda write, in fsync", "running in write"; `detail` may be NULL. */

@@ -120,6 +120,29 @@ static void test_left_out(void)
     facts_end(&facts);
 }
 
+/* How LTTng records the end of a signal handler: by its start alone. */
+static void test_unended(void)
+{
+    struct facts facts = facts_start(&lull_analysis_syscallstats, facts_params());
+    uint32_t task = facts_task(&facts, 10, 10);
+    facts_open(&facts, 0);
+    facts_call(&facts, task, "read", 1, 7, 0);
+    struct lull_syscall_fact fact = {.task = task,
+                                     .name = facts_label(&facts, "rt_sigreturn"),
+                                     .start_ns = 8,
+                                     .end_ns = 8,
+                                     .is_open = true};
+    for (int i = 0; i < 3; i++) {
+        facts.class->facts.syscall(facts.analysis, &fact);
+    }
+    facts_close(&facts, 40);
+    facts_expect(&facts,
+                 "note: 3 calls are not counted, as their end was not recorded (LTTng records "
+                 "none of rt_sigreturn)",
+                 "");
+    facts_end(&facts);
+}
+
 /* A name alone chooses too. The call that a task made most is first, whatever came first. */
 static void test_one_name(void)
 {
@@ -196,6 +219,7 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/syscallstats/compat-address", test_compat_address);
     g_test_add_func("/analysis/syscallstats/percentiles", test_percentiles);
     g_test_add_func("/analysis/syscallstats/left-out", test_left_out);
+    g_test_add_func("/analysis/syscallstats/unended", test_unended);
     g_test_add_func("/analysis/syscallstats/one-name", test_one_name);
     g_test_add_func("/analysis/syscallstats/report", test_report);
     g_test_add_func("/analysis/syscallstats/open", test_open);

@@ -124,9 +124,12 @@ static void test_causes(void)
         {.host = 0, .program = "sh", .start_ns = 52, .end_ns = 72, .state = LULL_STATE_RUNNING},
     };
     static const struct lull_cause_share expected[] = {
-        {0, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 35, 30, 2, 1, LULL_MODE_UNKNOWN},
-        {0, "sh", LULL_STATE_RUNNING, LULL_CAUSE_NONE, NULL, 30, 20, 2, 0, LULL_MODE_UNKNOWN},
-        {1, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 7, 7, 1, 2, LULL_MODE_UNKNOWN},
+        {0, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 35, 30, 2, 1, LULL_MODE_UNKNOWN,
+         NULL, NULL, NULL, NULL},
+        {0, "sh", LULL_STATE_RUNNING, LULL_CAUSE_NONE, NULL, 30, 20, 2, 0, LULL_MODE_UNKNOWN, NULL,
+         NULL, NULL, NULL},
+        {1, "sh", LULL_STATE_BLOCKED, LULL_CAUSE_DISK, "vda read", 7, 7, 1, 2, LULL_MODE_UNKNOWN,
+         NULL, NULL, NULL, NULL},
     };
     struct lull_path *path = new_path(segments, G_N_ELEMENTS(segments));
     lull_path_summarise(path);
@@ -141,6 +144,48 @@ static void test_causes(void)
         g_assert_cmpint(share->longest_ns, ==, expected[i].longest_ns);
         g_assert_cmpuint(share->count, ==, expected[i].count);
         g_assert_cmpuint(share->first, ==, expected[i].first);
+    }
+    lull_path_free(path);
+}
+
+/* Once for each who waits, and for each call that it waits in; what the waits were on is shown where it
+ * was the same each time. */
+static void test_waiters(void)
+{
+    static struct lull_wait waits[] = {
+        {.comm = "make", .reason = {.call = "flock", .object = "/a"}},
+        {.comm = "make", .reason = {.call = "flock", .object = "/b"}},
+        {.comm = "make", .reason = {.call = "wait4"}},
+        {.comm = "cron", .reason = {.call = "wait4", .object = "sh"}},
+    };
+    static const struct lull_segment segments[] = {
+        {.program = "sh", .start_ns = 0, .end_ns = 10, .wait = 0},
+        {.program = "sh", .start_ns = 10, .end_ns = 30, .wait = 1},
+        {.program = "sh", .start_ns = 30, .end_ns = 45, .wait = 2},
+        {.program = "sh", .start_ns = 45, .end_ns = 49, .wait = 3},
+        {.program = "sh", .start_ns = 49, .end_ns = 57, .wait = 3},
+        {.program = "sh", .start_ns = 57, .end_ns = 60, .wait = LULL_NONE},
+    };
+    static const struct {
+        int64_t duration_ns;
+        const char *waiter, *call, *object;
+    } expected[] = {
+        {30, "make", "flock", NULL},
+        {15, "make", "wait4", NULL},
+        {12, "cron", "wait4", "sh"},
+        {3, NULL, NULL, NULL},
+    };
+    struct lull_path *path = new_path(segments, G_N_ELEMENTS(segments));
+    path->waits = g_memdup2(waits, sizeof waits);
+    path->n_waits = G_N_ELEMENTS(waits);
+    lull_path_summarise(path);
+    g_assert_cmpuint(lull_path_cause_count(path), ==, G_N_ELEMENTS(expected));
+    for (uint32_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+        const struct lull_cause_share *share = lull_path_cause(path, i);
+        g_assert_cmpint(share->duration_ns, ==, expected[i].duration_ns);
+        g_assert_cmpstr(share->waiter, ==, expected[i].waiter);
+        g_assert_cmpstr(share->waiter_call, ==, expected[i].call);
+        g_assert_cmpstr(share->waiter_object, ==, expected[i].object);
     }
     lull_path_free(path);
 }
@@ -182,6 +227,7 @@ int main(int argc, char **argv)
     g_test_add_func("/path/shares", test_shares);
     g_test_add_func("/path/equal-shares", test_equal_shares);
     g_test_add_func("/path/causes", test_causes);
+    g_test_add_func("/path/waiters", test_waiters);
     g_test_add_func("/path/empty", test_empty);
     return g_test_run();
 }

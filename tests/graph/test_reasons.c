@@ -73,6 +73,10 @@ static struct lull_segment wait_of(struct fixture *f, GStringChunk *strings, int
     const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, 0);
     g_assert_cmpint(hop->state, ==, LULL_STATE_BLOCKED);
     lull_evidence_wait(f->eg, hop, strings, &segment);
+    const struct path_piece piece = {hop, start_ns, end_ns, hop->state, LULL_NONE, hop->cause};
+    g_autoptr(GString) subject = g_string_new(NULL);
+    lull_evidence_subject(f->eg, &piece, subject);
+    segment.subject = g_string_chunk_insert(strings, subject->str);
     return segment;
 }
 
@@ -178,6 +182,36 @@ static void test_ways(struct fixture *f, gconstpointer data)
     g_assert_false(wait.reason.timed_out);
 }
 
+/* Task 1 is stopped (prev_state 4: by a signal, 8: by a debugger; sched(7) of the kernel's sources),
+ * whether the system call that it was in has returned or not; task 2 continues it. */
+static void test_stopped(struct fixture *f, gconstpointer data)
+{
+    const bool is_traced = GPOINTER_TO_INT(data);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 10, 0, 1, 0);
+    feed_call(model, 11, READ, 5, 0, 8);
+    if (!is_traced) {
+        feed_return(model, 12, READ, 8);
+    }
+    feed_switch(model, 0, 0, 25, 1, 2, is_traced ? 8 : 4);
+    feed_call(model, 30, KILL, 1, 18, 0);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 31, 1, 0);
+    feed_switch(model, 0, 0, 40, 2, 1, 0);
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    g_autoptr(GArray) hops = lull_critpath_find_waits(
+        f->eg->graph, lull_model_find_tid(model, 0, 1), 20, 40, LULL_PATH_BOUNDED, waits);
+    g_assert_cmpuint(waits->len, ==, 1);
+    struct lull_wait wait = {.end_ns = 31};
+    lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, 0).detail, strings,
+                          &wait);
+    g_assert_cmpstr(wait.reason.kind, ==, "stop");
+    g_assert_null(wait.reason.call);
+    g_assert_cmpstr(wait.detail, ==,
+                    is_traced ? "stopped by a debugger until t2/2 continued it"
+                              : "stopped by a signal until t2/2 continued it");
+}
+
 static void feed_timer(struct lull_model *model, int64_t t)
 {
     FEED(hrtimer_entry, 0, 0, t, .have = ALL);
@@ -212,6 +246,9 @@ static void test_no_answer(struct fixture *f, gconstpointer data)
                         ? "poll timed out after 700.0 ms"
                         : "poll timed out after 700.0 ms: no answer from a UDP socket to 18 "
                           "bytes sent 100.0 us before");
+    g_assert_cmpstr(step.subject, ==,
+                    is_answered ? "hrtimer, timed out in poll"
+                                : "hrtimer, timed out in poll: no answer from a UDP socket");
 }
 
 /* A timer that something else was waiting for is no time-out: poll() returns 1 (a timerfd). */
@@ -364,6 +401,10 @@ int main(int argc, char **argv)
                tear_down);
     g_test_add("/reasons/no-time-out", struct fixture, NULL, set_up, test_no_time_out, tear_down);
     g_test_add("/reasons/futex-time-out", struct fixture, NULL, set_up, test_futex_time_out,
+               tear_down);
+    g_test_add("/reasons/stopped", struct fixture, GINT_TO_POINTER(false), set_up, test_stopped,
+               tear_down);
+    g_test_add("/reasons/traced", struct fixture, GINT_TO_POINTER(true), set_up, test_stopped,
                tear_down);
     for (int calls = 0; calls < 3; calls++) {
         g_autofree char *name = g_strdup_printf("/reasons/page-fault-%d", calls);

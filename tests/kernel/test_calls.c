@@ -61,6 +61,24 @@ static void test_across_switches(struct fixture *f, gconstpointer data)
               "10: read 110..160 = 5 read fd 3=unknown,?,before moved 5\n");
 }
 
+/* Where a signal handler returns from, as ftrace and perf record it: number -1, and what was in the
+ * register of results. */
+static void test_returning(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 100, 0, 10, 0);
+    FEED_ENTER(model, 0, 110, rt_sigreturn, 0);
+    feed_leave(model, 0, 113, -1, 7);
+    FEED_ENTER(model, 0, 120, getpid, 0);
+    feed_leave(model, 0, 130, NR_getpid, 10);
+    feed_leave(model, 0, 140, -1, 7); /* its start was lost */
+    FEED_ENTER(model, 0, 150, rt_sigreturn, 0);
+    lull_model_finish(model);
+    expect(f, "10: rt_sigreturn 110..113\n"
+              "10: getpid 120..130 = 10\n"
+              "10: rt_sigreturn 150..150 open\n");
+}
+
 static void test_ends(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
@@ -464,6 +482,7 @@ int main(int argc, char **argv)
     g_test_add("/kernel/calls/" name, struct fixture, NULL, set_up, function, tear_down)
     TEST("across-switches", test_across_switches);
     TEST("ends", test_ends);
+    TEST("returning", test_returning);
     TEST("first-task", test_first_task);
     TEST("exec", test_exec);
     TEST("exec-seen", test_exec_seen);

@@ -402,6 +402,36 @@ static void test_block(struct fixture *f, gconstpointer data)
     g_assert_cmpint(lull_model_request(model, 1)->issue_ns, ==, INT64_MIN);
 }
 
+/* A write between two flushes, as a kernel of 2013 recorded it: only the second flush, which the
+ * write waits for, is seen to end. Then a disk is asked twice for something that is no data. */
+static void test_flush(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    FEED(statedump_block_device, 0, 0, 0, .have = ALL, .dev = DEV(8, 0),
+         .diskname = feed_text("sda"));
+    BLOCK(insert, 10, DEV(8, 0), 100, 8);
+    BLOCK(issue, 11, DEV(8, 0), -1, 0);
+    BLOCK(issue, 20, DEV(8, 0), 100, 8);
+    BLOCK(complete, 30, DEV(8, 0), 100, 8);
+    BLOCK(issue, 31, DEV(8, 0), -1, 0);
+    BLOCK(complete, 50, DEV(8, 0), 100, 0);
+    BLOCK(issue, 60, DEV(8, 0), -1, 0); /* another kernel: the flush itself ends first */
+    BLOCK(complete, 69, DEV(8, 0), -1, 0);
+    BLOCK(complete, 70, DEV(8, 0), 0, 0);
+    for (int64_t t = 80; t < 100; t += 10) {
+        BLOCK(issue, t, 0, 0, 0);
+        BLOCK(complete, t + 5, 0, 0, 0);
+    }
+    expect(f, "10: insert request 0 on sda, 8 left\n11: issue request 1 on sda, 0 left\n"
+              "20: issue request 0 on sda, 8 left\n30: complete request 0 on sda, 0 left\n"
+              "31: issue request 2 on sda, 0 left\n50: complete request 2 on sda, 0 left\n"
+              "60: issue request 3 on sda, 0 left\n69: complete request 3 on sda, 0 left\n"
+              "80: issue request 4 on -, 0 left\n85: complete request 4 on -, 0 left\n"
+              "90: issue request 5 on -, 0 left\n95: complete request 5 on -, 0 left\n");
+    g_assert_cmpint(lull_model_request(model, 0)->complete_ns, ==, 50);
+    g_assert_cmpint(lull_model_request(model, 1)->complete_ns, ==, INT64_MIN);
+}
+
 static void feed_remap(struct lull_model *model, int64_t t, int64_t dev, int64_t sector,
                        int64_t old_dev, int64_t old_sector)
 {
@@ -599,6 +629,7 @@ int main(int argc, char **argv)
     CASE("devices", test_devices);
     CASE("power", test_power);
     CASE("block", test_block);
+    CASE("flush", test_flush);
     CASE("remap", test_remap);
     CASE("alarm", test_alarm);
     CASE("last-cpu", test_last_cpu);

@@ -482,6 +482,31 @@ def test_two():
         tap.ok(recordings(folder) == ["a", "b"], "two at once", recordings(folder))
 
 
+OPENS = """
+import os, signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+fd = os.open("made while recording", os.O_WRONLY | os.O_CREAT)
+for i in range(20):
+    os.write(fd, bytes(4096))
+print("written", flush=True)
+time.sleep(60)
+"""
+
+
+def test_opened():
+    """No tracer of this kernel records the path of a file that is opened; what is open at the end still has it."""
+    with scratch() as folder:
+        with start(folder, "--only", "-o", "a", sys.executable, "-c", OPENS) as recorder:
+            recorder.stdout.readline()
+            recorder.send_signal(signal.SIGINT)
+            wait_until(lambda: os.path.exists(os.path.join(folder, "a")))
+            kill_group(recorder.pid)
+            recorder.wait(60)
+        done = run([lull, "iousagetop", "--no-progress", "--json", "a"], folder)
+        rows = re.findall(r'[^{}]*made while recording[^{}]*}[^}]*}', done.stdout)
+        tap.ok(any("81920" in row for row in rows), "a file that was opened meanwhile, and is open at the end, has its path", rows, done)
+
+
 def test_mode():
     """Tracing shows what others do: a recording of root's is for its owner."""
     with scratch() as folder:
@@ -491,7 +516,7 @@ def test_mode():
 
 
 LIVE = (test_command, test_names, test_pids, test_trace_cmd, test_lost, test_critpath, test_last, test_sudo, test_signals, test_terminal, test_killed,
-        test_killed_with_guard, test_namespace, test_two, test_mode)
+        test_killed_with_guard, test_namespace, test_two, test_opened, test_mode)
 
 tap.run("usage", test_usage)
 tap.run("refusals", test_refusals)

@@ -655,6 +655,46 @@ static struct svg_facts read_svg(const char *svg)
     return facts;
 }
 
+/* The causes come first. Being preempted is one of them for each program and who waits for it, with who had
+ * the CPU most; with --full there is one for each who had it. */
+static void test_text_causes(void)
+{
+    struct lull_cause_share causes[] = {
+        {.program = "ld", .state = LULL_STATE_RUNNING, .duration_ns = 3000000, .count = 1},
+        {.program = "ld", .detail = "by as", .duration_ns = 2000000, .count = 2},
+        {.program = "ld", .detail = "by cc1", .duration_ns = 1500000, .count = 1},
+        {.program = "ld", .detail = "by tar", .duration_ns = 1000000, .count = 1},
+        {.program = "ld", .detail = "by xz", .duration_ns = 500000, .count = 5},
+        {.program = "as", .detail = "by ld", .duration_ns = 450000, .count = 1},
+        {.program = "ld", .detail = "by ls", .duration_ns = 400000, .count = 1},
+    };
+    for (guint i = 1; i < G_N_ELEMENTS(causes); i++) {
+        causes[i].state = LULL_STATE_PREEMPTED;
+        causes[i].longest_ns = causes[i].duration_ns;
+        causes[i].first = i;
+    }
+    causes[6].waiter = "make";
+    causes[6].waiter_call = "wait4";
+    causes[6].waiter_object = "child";
+    struct lull_path path = make_path();
+    path.by_cause = causes;
+    path.n_by_cause = G_N_ELEMENTS(causes);
+    struct lull_view_style full = {.unicode = true, .full = true};
+    g_autofree char *text = render(lull_view_path_text, &path, &plain);
+    g_autofree char *all = render(lull_view_path_text, &path, &full);
+
+    /* 2 + 1.5 + 1 + 0.5 ms in 9 pieces are more than 3 ms, and 55.6 % of 9 ms. */
+    const char *sum = strstr(text, "ld: preempted by as 2.000 ms, cc1 1.500 ms and 2 others\n");
+    g_assert_nonnull(sum);
+    g_assert_true(sum < strstr(text, "ld: running\n"));
+    g_assert_true(sum < strstr(text, "By state"));
+    assert_contains(text, "5.000 ms  55.6 %      9  555.6 us  2.000 ms  ld: preempted by as");
+    assert_contains(text, "as: preempted by ld\n");
+    assert_contains(text, "ld: preempted by ls, waited for by make in wait4 on child\n");
+    assert_contains(all, "ld: preempted by as\n");
+    assert_contains(all, "ld: preempted by xz\n");
+}
+
 static void test_svg(void)
 {
     struct lull_path path = make_path();
@@ -879,6 +919,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/text-limit", test_text_limit);
     g_test_add_func("/view/text-loop", test_text_loop);
     g_test_add_func("/view/text-mix", test_text_mix);
+    g_test_add_func("/view/text-causes", test_text_causes);
     g_test_add_func("/view/text-terminal", test_text_terminal);
     g_test_add_func("/view/svg", test_svg);
     g_test_add_func("/view/svg-large", test_svg_large);

@@ -169,6 +169,7 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
     event->have = 0;
     event->clear_size = 0;
     event->ops = event->skip;
+    event->loads = NULL;
     event->has_fields = n_bindings > 0;
     if (n_bindings == 0 && n_extra == 0) {
         return;
@@ -196,6 +197,11 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
         uint32_t slot = stream->slots_end[index];
         event->ops = lull_plan_build_event(plan, stream, index, wants, false, plan->owned_wants,
                                            &budget, &slot, NULL);
+        const struct lull_op *run = event->ops, *loads = run + 1;
+        if (event->fixed_bits < LULL_BITS_HUGE && run->code == LULL_OP_RUN &&
+            loads->code == LULL_OP_LOADS && loads[loads->count + 1].code == LULL_OP_END) {
+            event->loads = loads->loads;
+        }
     }
     lull_kept_fields_free(wants);
 }
@@ -207,6 +213,7 @@ void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan)
         for (uint32_t e = 0; e < stream->decl->n_events; e++) {
             stream->plans[e].subscription = -1;
             stream->plans[e].ops = stream->plans[e].skip;
+            stream->plans[e].loads = NULL;
         }
     }
     g_ptr_array_set_size(plan->owned_wants, 0);

@@ -23,6 +23,7 @@ enum lull_op_code {
     LULL_OP_BITS,         /* any `size`, any bit, also booleans, reals, reversed bytes */
     LULL_OP_CLOCK,        /* like BITS, into the clock, which advances (CTF 1.8.3, 8) */
     LULL_OP_ARRAY,        /* `count` bytes at bit `bits` of the run as struct lull_text */
+    LULL_OP_LOADS,        /* `loads`, which stand for this and the next `count` operations */
     LULL_OP_STRING,       /* align to a byte, up to and with the NUL; text to `dst` unless 0 */
     LULL_OP_SEQUENCE,     /* align, as many elements as `slot` says: `bits` from one to the next,
                              `count` bits of the last; bytes to `dst` unless 0 */
@@ -82,8 +83,29 @@ struct lull_op {
     union {
         const struct lull_switch *choice; /* SWITCH */
         const struct lull_fc *fc;         /* OPTIONAL */
+        const struct lull_loads *loads;   /* LOADS */
     };
 };
+
+/* One of the loads that need no decision: an integer of whole bytes, least significant first, or an
+ * array of bytes. Positions are bytes, from the start of the run. */
+struct lull_load {
+    uint16_t offset;
+    uint16_t dst;
+    uint16_t count;    /* of an array: its bytes */
+    uint8_t shift;     /* of an integer: 64 less its bits */
+    uint8_t is_signed; /* 1 or 0 */
+};
+
+/* All such loads of a run, close together. */
+struct lull_loads {
+    uint16_t n_integers; /* a multiple of LULL_LOADS_TOGETHER: the last ones may go nowhere */
+    uint16_t n_arrays;   /* after them */
+    uint16_t n_texts;    /* after these: arrays up to the first NUL */
+    struct lull_load items[];
+};
+
+#define LULL_LOADS_TOGETHER 4
 
 /* A decoder's memory: fixed places, then slots for lengths and tags, then the fields of the
  * subscriber. All places are 8 bytes wide but LULL_MEM_UUID and
@@ -107,7 +129,8 @@ enum lull_memory {
     LULL_MEM_TEXTS = 128,       /* struct lull_texts * for converted texts */
     LULL_MEM_BYTES = 136,       /* struct lull_text, on its way */
     LULL_MEM_INSTANCE = 152,
-    LULL_MEM_SLOTS = 160,
+    LULL_MEM_NOWHERE = 160,
+    LULL_MEM_SLOTS = 168,
 };
 
 enum lull_packet_field {
@@ -165,15 +188,16 @@ struct lull_header_layout {
 struct lull_event_plan {
     uint64_t fixed_bits; /* of contexts and payload if they are a single run, else LULL_BITS_HUGE */
     uint64_t align_mask; /* of that run, alignment - 1 */
-    const struct lull_op *ops;  /* wanted fields if subscribed, else the same as skip */
-    const struct lull_op *skip; /* NULL: no such event class */
-    const struct lull_op *all;  /* sums every field; NULL before lull_ctf_plan_load_all() */
-    uint64_t have;              /* bindings that every event of the class has */
-    uint32_t clear_size;        /* bytes of fields to clear first: some may be left out */
-    bool has_wide_text;         /* texts that must be converted */
-    bool has_fields;            /* the subscription has bindings, so `have` is wanted */
-    int32_t subscription;       /* or -1 */
-    uint32_t index;             /* of the class within the trace */
+    const struct lull_op *ops;      /* wanted fields if subscribed, else the same as skip */
+    const struct lull_loads *loads; /* all that `ops` do if the event is a single run; or NULL */
+    const struct lull_op *skip;     /* NULL: no such event class */
+    const struct lull_op *all;      /* sums every field; NULL before lull_ctf_plan_load_all() */
+    uint64_t have;                  /* bindings that every event of the class has */
+    uint32_t clear_size;            /* bytes of fields to clear first: some may be left out */
+    bool has_wide_text;             /* texts that must be converted */
+    bool has_fields;                /* the subscription has bindings, so `have` is wanted */
+    int32_t subscription;           /* or -1 */
+    uint32_t index;                 /* of the class within the trace */
     struct lull_event_class *event_class;
 };
 

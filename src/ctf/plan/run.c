@@ -14,19 +14,18 @@ static inline uint64_t take(uint64_t pos, uint64_t limit, uint64_t align, uint64
     return pos <= limit && bits <= limit - pos ? pos + bits : LULL_PLAN_SHORT;
 }
 
-static inline void store_bytes(uint8_t *memory, uint32_t dst, const uint8_t *data, uint64_t length)
-{
-    struct lull_text text = {.data = (const char *)data,
-                             .length = (uint32_t)MIN(length, (uint64_t)UINT32_MAX)};
-    memcpy(memory + dst, &text, sizeof text);
-}
-
 /* The bytes as they are, or the text that they hold. */
 static inline void store_text(const struct lull_op *op, uint8_t *memory, const uint8_t *data,
                               uint64_t length)
 {
     if (!op->is_text) {
-        store_bytes(memory, op->dst, data, length);
+        lull_store_bytes(memory, op->dst, data, length);
+        return;
+    }
+    if (G_LIKELY(op->encoding < LULL_ENCODING_UTF16BE)) {
+        uint64_t end;
+        lull_sum_text(data, length, &end);
+        lull_store_bytes(memory, op->dst, data, end);
         return;
     }
     struct lull_text text =
@@ -59,7 +58,7 @@ static uint64_t run_string(const struct lull_op *op, const uint8_t *buf, uint64_
         return LULL_PLAN_SHORT;
     }
     if (op->dst != 0) {
-        store_bytes(memory, op->dst, start, length);
+        lull_store_bytes(memory, op->dst, start, length);
     }
     return pos + (length + lull_encoding_unit(op->encoding)) * 8;
 }
@@ -96,7 +95,7 @@ static uint64_t run_sequence(const struct lull_op *op, const uint8_t *buf, uint6
     *size = bits;
     uint64_t end = take(pos, limit, op->align, bits);
     if (op->dst != 0 && end < LULL_PLAN_FAILED) {
-        store_bytes(memory, op->dst, buf + ((end - bits) >> 3), bits >> 3);
+        lull_store_bytes(memory, op->dst, buf + ((end - bits) >> 3), bits >> 3);
     }
     return end;
 }
@@ -163,6 +162,10 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
         case LULL_OP_BITS:
         case LULL_OP_CLOCK:
             run_bits(op, buf, base, memory);
+            break;
+        case LULL_OP_LOADS:
+            lull_loads_run(op->loads, buf + (base >> 3), memory);
+            op += op->count;
             break;
         case LULL_OP_ARRAY:
             store_text(op, memory, AT(op), op->count);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "ctf/plan/plan.h"
+#include "ctf/plan/straight.h"
 #include "ctf/schema/text.h"
 
 static inline struct lull_texts *lull_memory_texts(const uint8_t *memory)
@@ -33,27 +33,6 @@ static inline uint64_t lull_op_number(const struct lull_op *op, const uint8_t *b
         memcpy(&v, &real, sizeof v);
     }
     return v;
-}
-
-/* Adds the words of the text of bytes that starts at p and ends at the first NUL or after `room`
- * bytes; *length is its length. Up to 7 bytes after `room` are loaded. */
-static inline uint64_t lull_sum_text(const uint8_t *p, uint64_t room, uint64_t *length)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-    uint64_t sum = 0, at = 0;
-    for (; at < room; at += 8) {
-        uint64_t word = lull_load_u64(p + at, false);
-        uint64_t nul = (word - ones) & ~word & tops;
-        uint64_t n = nul != 0 ? (uint64_t)__builtin_ctzll(nul) >> 3 : 8;
-        n = MIN(n, room - at);
-        if (n < 8) {
-            *length = at + n;
-            return sum + (word & ((UINT64_C(1) << n * 8) - 1)) + *length;
-        }
-        sum += word;
-    }
-    *length = room;
-    return sum + room;
 }
 
 uint64_t lull_sum_numbers(const struct lull_op *op, const uint8_t *buf, uint64_t bit, uint64_t n,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "ctf/plan/straight.h"
 
 /* What to do when an event at s->pos cannot be decoded with what is readable: read more, or give
  * the packet up. False at the end of the stream. */
@@ -205,6 +206,13 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
                 prepare_fields(s, plan);
             }
             next = ((body + plan->align_mask) & ~plan->align_mask) + plan->fixed_bits;
+        } else if (wanted && plan->loads) {
+            prepare_fields(s, plan);
+            const uint64_t run = (body + plan->align_mask) & ~plan->align_mask;
+            next = run + plan->fixed_bits;
+            if (G_LIKELY(next <= limit)) {
+                lull_loads_run(plan->loads, buf + (run >> 3), memory);
+            }
         } else {
             if (wanted) {
                 prepare_fields(s, plan);

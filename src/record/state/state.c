@@ -254,13 +254,18 @@ static void dump_processes(struct snapshot *snapshot)
     closedir(proc);
 }
 
-static bool write_state(struct lull_state_trace *trace, GError **error)
+static void put_state(struct lull_state_trace *trace)
 {
     struct snapshot snapshot = {.trace = trace};
     lull_state_trace_put(trace, LULL_STATE_START, NULL);
     dump_processes(&snapshot);
     lull_state_dump_machine(trace);
     lull_state_trace_put(trace, LULL_STATE_END, NULL);
+}
+
+static bool write_state(struct lull_state_trace *trace, GError **error)
+{
+    put_state(trace);
     return lull_state_trace_close(trace, error);
 }
 
@@ -268,6 +273,31 @@ bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset
 {
     struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
     return trace && write_state(trace, error);
+}
+
+struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
+                                          int64_t epoch_offset_ns, GError **error)
+{
+    struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
+    if (!trace) {
+        return NULL;
+    }
+    put_state(trace);
+    if (!lull_state_trace_flush(trace)) {
+        lull_state_trace_close(trace, error);
+        return NULL;
+    }
+    return trace;
+}
+
+bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **error)
+{
+    struct snapshot snapshot = {.trace = trace};
+    if (with_files) {
+        dump_processes(&snapshot);
+        lull_state_trace_cut(trace);
+    }
+    return lull_state_trace_close(trace, error);
 }
 
 bool lull_state_write_at(const struct lull_state_files *files, int64_t epoch_offset_ns,

@@ -18,6 +18,14 @@
 bool lull_state_write(const struct lull_state_files *files, int64_t epoch_offset_ns,
                       GError **error);
 
+/* The same, but the trace stays open for lull_state_end(). NULL and an error. */
+struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
+                                          int64_t epoch_offset_ns, GError **error);
+/* Ends the trace. Before that, if recording still goes on (`with_files`), it adds the tasks and
+ * files that there are now: few tracers record the paths of files that were opened meanwhile. What
+ * there is no room for is left out. */
+bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **error);
+
 /* The same for the end of a recording: all is said to be so at `time_ns` (since the epoch), after
  * which the tracer has recorded next to nothing. Taken while it records, a state would push older
  * events out of its buffers; later times would make the recording longer than it is. */

@@ -78,8 +78,9 @@ struct event_head {
 struct lull_state_trace {
     char *path; /* of the stream file */
     int fd;
-    int64_t stopped_ns; /* the time of all events; INT64_MIN: that of writing them */
-    int why_not;        /* errno of the first write that failed; 0 */
+    int64_t stopped_ns;   /* the time of all events; INT64_MIN: that of writing them */
+    int why_not;          /* errno of the first write that failed; 0 */
+    uint64_t whole_bytes; /* of the packets that were written */
     GByteArray *packet;
     struct packet_head head;
 };
@@ -254,6 +255,9 @@ static void flush(struct lull_state_trace *trace)
     if (trace->why_not == 0) {
         trace->why_not = write_all(trace->fd, trace->packet->data, trace->packet->len);
     }
+    if (trace->why_not == 0) {
+        trace->whole_bytes += trace->packet->len;
+    }
     head->sequence++;
     g_byte_array_set_size(trace->packet, sizeof *head);
 }
@@ -300,6 +304,20 @@ void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event 
     }
     if (trace->packet->len >= PACKET_BYTES) {
         flush(trace);
+    }
+}
+
+bool lull_state_trace_flush(struct lull_state_trace *trace)
+{
+    flush(trace);
+    return trace->why_not == 0;
+}
+
+void lull_state_trace_cut(struct lull_state_trace *trace)
+{
+    flush(trace);
+    if (trace->why_not != 0 && ftruncate(trace->fd, (off_t)trace->whole_bytes) == 0) {
+        trace->why_not = 0;
     }
 }
 

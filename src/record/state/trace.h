@@ -41,6 +41,10 @@ void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event 
                           const union lull_state_value *values);
 /* All events from now on are of that time, on the trace's own clock. */
 void lull_state_trace_stop_clock(struct lull_state_trace *trace, int64_t time_ns);
+/* Writes what was put so far; false if something could not be written. */
+bool lull_state_trace_flush(struct lull_state_trace *trace);
+/* The same, and forgets what could not be written: the trace ends before it. */
+void lull_state_trace_cut(struct lull_state_trace *trace);
 /* Completes and frees the trace. False and an error if something could not be written. */
 bool lull_state_trace_close(struct lull_state_trace *trace, GError **error);
 

@@ -187,6 +187,10 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         add_duration(object, share->duration_ns, path);
         lull_json_add_number(object, "count", share->count);
         lull_json_add_number(object, "longest_ns", share->longest_ns);
+        lull_json_add_text(object, "waiter", share->waiter);
+        lull_json_add_text(object, "waiter_kind", share->waiter_kind);
+        lull_json_add_text(object, "waiter_call", share->waiter_call);
+        lull_json_add_text(object, "waiter_object", share->waiter_object);
         write_element(out, i, object);
     }
     lull_out_text(out, "],\n\"by_task\":[");

@@ -243,16 +243,17 @@ bool lull_text_print_causes(struct text_view *view, GError **error)
         [CAUSE_WHAT] = {.title = "BY CAUSE", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
         {0},
     };
-    const struct lull_path *path = view->path;
+    g_autoptr(GStringChunk) texts = g_string_chunk_new(256);
+    g_autoptr(GArray) causes = lull_causes_shown(view->path, view->style->full, texts);
     struct lull_table *table = lull_table_new(columns);
-    uint32_t shown = path->n_by_cause, count = 0;
+    uint32_t shown = causes->len, count = 0;
     int64_t rest_ns = 0, longest_ns = 0;
 
     if (!view->style->full && shown > MAX_CAUSES + 1) {
         shown = MAX_CAUSES;
     }
-    for (uint32_t i = 0; i < path->n_by_cause; i++) {
-        const struct lull_cause_share *share = &path->by_cause[i];
+    for (uint32_t i = 0; i < causes->len; i++) {
+        const struct lull_cause_share *share = &g_array_index(causes, struct lull_cause_share, i);
         if (i >= shown) {
             rest_ns += share->duration_ns;
             count += share->count;
@@ -264,12 +265,12 @@ bool lull_text_print_causes(struct text_view *view, GError **error)
         add_cause_row(view, table, what->str, share->duration_ns, share->count, share->longest_ns);
         lull_table_set_color(table, CAUSE_WHAT, lull_look_of(share->state, share->cause)->ansi);
     }
-    if (shown < path->n_by_cause) {
-        g_autofree char *text = g_strdup_printf("%u other causes", path->n_by_cause - shown);
+    if (shown < causes->len) {
+        g_autofree char *text = g_strdup_printf("%u other causes", causes->len - shown);
         add_cause_row(view, table, text, rest_ns, count, longest_ns);
     }
     lull_out_text(&view->out, "\n");
-    bool ok = path->n_by_cause == 0 || lull_table_print(table, view->out.file, view->style, error);
+    bool ok = causes->len == 0 || lull_table_print(table, view->out.file, view->style, error);
     lull_table_free(table);
     return ok;
 }

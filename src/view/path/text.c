@@ -302,7 +302,7 @@ static void add_wait_row(const struct text_view *view, struct lull_table *table,
     g_string_append(text, "  ");
     lull_task_append(text, wait->comm, wait->tid, ascii);
     lull_table_set_text(table, COL_TASK, text->str);
-    g_string_assign(text, g_str_has_prefix(wait->detail, "woken ") ? "waits until " : "waits ");
+    g_string_printf(text, "%s ", lull_wait_verb(wait));
     lull_clean_append(text, wait->detail, ascii);
     lull_table_set_text(table, COL_WHAT, text->str);
     lull_table_set_color(table, COL_WHAT, DIM);
@@ -491,10 +491,10 @@ bool lull_view_path_text(const struct lull_path *path, FILE *file,
 
     lull_out_start(&view.out, file);
     print_headline(&view);
-    if (!lull_text_print_summary(&view, error)) {
+    if (!lull_text_print_causes(&view, error)) {
         return false;
     }
-    if (!lull_text_print_causes(&view, error)) {
+    if (!lull_text_print_summary(&view, error)) {
         return false;
     }
     print_notes(&view);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads that need no decision, as straight code for the hot path: most events consist of nothing
+ * else, and a branch for each field would be mispredicted more often than not. */
+#ifndef LULL_CTF_PLAN_STRAIGHT_H
+#define LULL_CTF_PLAN_STRAIGHT_H
+
+#include "base/bits.h"
+#include "ctf/plan/plan.h"
+
+/* Adds the words of the text of bytes that starts at p and ends at the first NUL or after `room`
+ * bytes; *length is its length. Up to 7 bytes after `room` are loaded. */
+static inline uint64_t lull_sum_text(const uint8_t *p, uint64_t room, uint64_t *length)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t sum = 0, at = 0;
+    for (; at < room; at += 8) {
+        uint64_t word = lull_load_u64(p + at, false);
+        uint64_t nul = (word - ones) & ~word & tops;
+        uint64_t n = nul != 0 ? (uint64_t)__builtin_ctzll(nul) >> 3 : 8;
+        n = MIN(n, room - at);
+        if (n < 8) {
+            *length = at + n;
+            return sum + (word & ((UINT64_C(1) << n * 8) - 1)) + *length;
+        }
+        sum += word;
+    }
+    *length = room;
+    return sum + room;
+}
+
+static inline void lull_store_bytes(uint8_t *memory, uint32_t dst, const uint8_t *data,
+                                    uint64_t length)
+{
+    struct lull_text text = {.data = (const char *)data,
+                             .length = (uint32_t)MIN(length, (uint64_t)UINT32_MAX)};
+    memcpy(memory + dst, &text, sizeof text);
+}
+
+static inline void lull_load_integer(const struct lull_load *load, const uint8_t *run,
+                                     uint8_t *memory)
+{
+    const uint64_t v = lull_load_u64(run + load->offset, false) << load->shift >> load->shift;
+    const uint64_t sign = (uint64_t)load->is_signed << (63 - load->shift);
+    lull_memory_set(memory, load->dst, (v ^ sign) - sign);
+}
+
+/* `run`: where the run starts. LULL_LOAD_SLACK bytes after it must exist. */
+static inline void lull_loads_run(const struct lull_loads *loads, const uint8_t *run,
+                                  uint8_t *memory)
+{
+    const struct lull_load *load = loads->items, *end = load + loads->n_integers;
+    for (; load < end; load += LULL_LOADS_TOGETHER) {
+        for (unsigned i = 0; i < LULL_LOADS_TOGETHER; i++) {
+            lull_load_integer(load + i, run, memory);
+        }
+    }
+    for (end += loads->n_arrays; load < end; load++) {
+        lull_store_bytes(memory, load->dst, run + load->offset, load->count);
+    }
+    for (end += loads->n_texts; load < end; load++) {
+        uint64_t length;
+        lull_sum_text(run + load->offset, load->count, &length);
+        lull_store_bytes(memory, load->dst, run + load->offset, length);
+    }
+}
+
+#endif

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Programs that wait for a known cause and need nothing but Python: small.py FOLDER FILE NAME... runs them one after the other and
+# adds to the file what each of them measured. They use nothing outside the folder, and network namespaces of their own.
+import ctypes
+import fcntl
+import multiprocessing
+import os
+import random
+import select
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'programs')]
+import exchanges  # noqa: E402
+import stage  # noqa: E402
+
+NAP = 0.15
+
+
+def file_lock(watch, folder, take):
+    path, held = os.path.join(folder, 'stock.lock'), stage.Gate()
+
+    def hold():
+        with open(path, 'w', encoding='ascii') as file:
+            take(file)
+            held.open()
+            time.sleep(NAP)
+
+    holder = stage.child('wl-holder', hold)
+    held.wait()
+    with open(path, 'r+', encoding='ascii') as file, watch.asked():
+        take(file)
+    watch.knows(path=path)
+    stage.ended(holder)
+
+
+def flock(watch, folder):
+    file_lock(watch, folder, lambda file: fcntl.flock(file, fcntl.LOCK_EX))
+
+
+def fcntl_lock(watch, folder):
+    file_lock(watch, folder, lambda file: fcntl.lockf(file, fcntl.LOCK_EX))
+
+
+def mutex(watch, _):
+    """Threads of C would do the same; processes leave Python's own lock out of it."""
+    libc = ctypes.CDLL(None)
+    shared = multiprocessing.RawArray(ctypes.c_uint64, 16)  # pthread_mutex_t has 40 bytes
+    kind = ctypes.create_string_buffer(64)
+    libc.pthread_mutexattr_init(kind)
+    libc.pthread_mutexattr_setpshared(kind, 1)
+    libc.pthread_mutex_init(shared, kind)
+    held = stage.Gate()
+
+    def hold():
+        libc.pthread_mutex_lock(shared)
+        held.open()
+        stage.burn(NAP)
+        libc.pthread_mutex_unlock(shared)
+
+    holder = stage.child('wl-holder', hold)
+    held.wait()
+    with watch.asked():
+        libc.pthread_mutex_lock(shared)
+    stage.ended(holder)
+
+
+def process_lock(watch, _):
+    lock, held = multiprocessing.Lock(), stage.Gate()
+
+    def hold():
+        with lock:
+            held.open()
+            time.sleep(NAP)
+
+    holder = stage.child('wl-holder', hold)
+    held.wait()
+    with watch.asked(), lock:
+        pass
+    stage.ended(holder)
+
+
+def gil(watch, _):
+    """Each call that lets other threads run has to wait until the burning one gives the interpreter back."""
+    over = []
+
+    def hold():
+        while not over:
+            pass
+
+    holder = stage.thread('wl-burner', hold)
+    with watch.asked():
+        for _ in range(30):
+            time.sleep(0)
+    over.append(True)
+    holder.join()
+
+
+def late_dns(watch, _):
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(('127.0.0.1', 0))
+    query = b'\x12\x34\x01\0\0\1\0\0\0\0\0\0\4lull\4test\0\0\1\0\1'
+
+    def answer():
+        _, client = server.recvfrom(512)
+        time.sleep(2 * NAP)
+        server.sendto(query[:2] + b'\x81\x83' + query[4:], client)
+
+    resolver = stage.child('wl-resolver', answer)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect(server.getsockname())
+        waiting = select.poll()
+        waiting.register(client, select.POLLIN)
+        with watch.asked():
+            client.send(query)
+            if waiting.poll(1000 * NAP):
+                raise RuntimeError('the answer came too early')
+            client.send(query)
+            waiting.poll(1000)
+            client.recv(512)
+    watch.knows(address=f'127.0.0.1:{server.getsockname()[1]}', bytes=len(query))
+    stage.ended(resolver)
+
+
+def slow_pipe(watch, _):
+    reading, writing = os.pipe()
+
+    def produce():
+        for _ in range(8):
+            time.sleep(NAP / 8)
+            os.write(writing, b'one line\n')
+
+    producer = stage.child('wl-producer', produce)
+    os.close(writing)
+    with watch.asked():
+        while os.read(reading, 100):
+            pass
+    stage.ended(producer)
+
+
+def sigstop(watch, _):
+    stopped = os.getpid()
+
+    def stop():
+        time.sleep(0.02)
+        os.kill(stopped, signal.SIGSTOP)
+        time.sleep(NAP)
+        os.kill(stopped, signal.SIGCONT)
+
+    stopper = stage.child('wl-stopper', stop)
+    with watch.asked():
+        stage.burn(0.04)
+    stage.ended(stopper)
+
+
+def cold_file(watch, folder):
+    path = os.path.join(folder, 'cold.data')
+    step, count = 1 << 17, 200
+    with open(path, 'wb') as file:
+        for _ in range(count):
+            file.write(random.randbytes(step))
+        file.flush()
+        os.fsync(file.fileno())
+    handle = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)
+    with watch.asked():
+        for number in range(count):
+            os.pread(handle, 4096, number * step)
+    os.close(handle)
+    watch.knows(path=path, disk=stage.disk_of(folder))
+
+
+def sqlite(watch, folder):
+    path = os.path.join(folder, 'shop.db')
+    disk = stage.disk_of(folder)
+    base = sqlite3.connect(path)
+    base.execute('create table sale (number integer, item text)')
+    base.commit()
+    with watch.asked():
+        for number in range(40):
+            base.execute('insert into sale values (?, ?)', (number, 'a thing'))
+            base.commit()
+    base.close()
+    watch.knows(path=path, disk=disk)
+
+
+def tar_xz(watch, folder):
+    for tool in 'tar', 'xz':
+        if not shutil.which(tool):
+            raise stage.Skip(f'{tool} is not installed')
+    source = os.path.join(folder, 'source')
+    os.mkdir(source)
+    words = [random.randbytes(3).hex() for _ in range(400)]
+    for number in range(20):
+        with open(os.path.join(source, f'{number}.txt'), 'w', encoding='ascii') as file:
+            file.write(' '.join(random.choices(words, k=10000)))
+    with open(os.path.join(folder, 'source.tar.xz'), 'wb') as archive:
+        tar = subprocess.Popen(['tar', '-cf', '-', '-C', folder, 'source'], stdout=subprocess.PIPE)
+        xz = subprocess.Popen(['xz', '-c'], stdin=tar.stdout, stdout=archive)
+        tar.stdout.close()
+        with watch.asked(tar.pid):
+            tar.wait()
+        xz.wait()
+
+
+def veth(watch, _):
+    if not shutil.which('ip'):
+        raise stage.Skip('ip is not installed')
+    exchanges.unshare_network()
+    apart, moved, ready = stage.Gate(), stage.Gate(), stage.Gate()
+
+    def serve():
+        exchanges.unshare_network()
+        apart.open()
+        moved.wait()
+        exchanges.ip('addr', 'add', '10.77.0.2/24', 'dev', 'lull-b')
+        exchanges.ip('link', 'set', 'lull-b', 'up')
+        listener = socket.create_server(('10.77.0.2', 7008))
+        ready.open()
+        connection, _ = listener.accept()
+        connection.recv(100)
+        time.sleep(NAP)
+        connection.sendall(b'answer')
+
+    server = stage.child('wl-server', serve)
+    apart.wait()
+    exchanges.ip('link', 'add', 'lull-a', 'type', 'veth', 'peer', 'name', 'lull-b', 'netns', str(server))
+    exchanges.ip('addr', 'add', '10.77.0.1/24', 'dev', 'lull-a')
+    exchanges.ip('link', 'set', 'lull-a', 'up')
+    moved.open()
+    ready.wait()
+    with socket.create_connection(('10.77.0.2', 7008)) as client, watch.asked():
+        client.sendall(b'question')
+        client.recv(100)
+    stage.ended(server)
+
+
+PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, cold_file, sqlite, tar_xz, veth)
+
+
+def main():
+    folder, report = sys.argv[1:3]
+    for program in PROGRAMS:
+        if program.__name__ in sys.argv[3:]:
+            own = os.path.join(folder, program.__name__)
+            os.makedirs(own, exist_ok=True)
+            stage.run(program, own, report)
+
+
+if __name__ == '__main__':
+    main()

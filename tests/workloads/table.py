@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# The workloads: in which script each is, and what the first screen has to say of it. The scripts say why it is so.
+#
+# A saying is a regular expression of which {name} stands for what the workload reported under that name. Each must be found in the
+# first ten lines of the critical path, in one line of them. `why` and `reason` are arguments of `lull why`, and what its first
+# sentence has to say, where there are many requests.
+import re
+import string
+
+
+class Workload:
+    def __init__(self, script, *says, why=None, reason=None):
+        self.script = script
+        self.says = says
+        self.why = why
+        self.because = reason
+        self.name = None
+
+    @staticmethod
+    def compile(pattern, report):
+        for _, name, _, _ in string.Formatter().parse(pattern):
+            if name:
+                pattern = pattern.replace('{' + name + '}', re.escape(str(report[name])))
+        return re.compile(pattern)
+
+    def patterns(self, report):
+        return [self.compile(saying, report) for saying in self.says]
+
+    def reason(self, report):
+        return self.compile(self.because, report)
+
+
+SLEEPS = r'blocked on a timer: .*clock_nanosleep'
+TABLE = {
+    'flock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in flock'),
+    'fcntl_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in fcntl'),
+    # pthread_mutex_lock() is the futex system call; the holder burns CPU time.
+    'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex'),
+    'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex'),
+    # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
+    'gil': Workload('small.py', r'wl-asker: .*timed out in futex', r'wl-burner: .* waited for by wl-asker in futex'),
+    'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from a UDP socket', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll'),
+    'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read'),
+    'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped'),
+    'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64'),
+    'sqlite': Workload('small.py', r'blocked on disk: {disk} write.*, in (fsync|fdatasync)'),
+    'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write'),
+    'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom'),
+}
+for _name, _workload in TABLE.items():
+    _workload.name = _name

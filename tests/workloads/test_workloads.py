@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Real programs, each with a cause of waiting that is known, recorded now with each tracer: the first ten lines of their
+# critical paths, and the first sentence of `lull why` where they ask the same more than once, say that cause.
+#
+# LULL_WORKLOADS, or else the arguments, names the workloads wanted: without, the small ones, which need nothing but Python; `all` is
+# all of them.
+# What a workload has to say (table.py) follows from how it is made and from what it measured itself, never from what Lull
+# printed. Needs root. LULL is the program; LULL_SCRATCH a folder on a disk, for the files that the workloads read and write.
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from paths import MS
+from record import recorders
+from tap import Tap
+from workloads.table import TABLE
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LULL = os.environ['LULL']
+FIRST_LINES = 10
+MOST_UNKNOWN = 0.02
+ATTEMPTS = 3
+tap = Tap()
+seen = []  # (tracer, workload, share of unknown, what it said or did not say)
+
+
+def ask(*arguments):
+    done = subprocess.run([LULL, *arguments], capture_output=True, text=True, encoding='utf-8', check=False, timeout=120)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(arguments)}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def question(report, offset_ns):
+    return ['--tid', str(report['tid']), '--begin', str(report['start_ns'] + offset_ns), '--end',
+            str(report['end_ns'] + offset_ns)]
+
+
+def unknown_of(answer):
+    return sum(row['share'] for row in answer['summary']['by_state'] if row['cause'] == 'unknown')
+
+
+def judge(workload, tracer, report, recording, offset_ns):
+    """What is wrong with the answers, and what they are."""
+    asked = question(report, offset_ns)
+    text = ask('critpath', *asked, recording)
+    answer = json.loads(ask('critpath', '--json', *asked, recording))
+    first = '\n'.join(text.splitlines()[:FIRST_LINES])
+    faults = [f'the first {FIRST_LINES} lines do not say “{pattern.pattern}”'
+              for pattern in workload.patterns(report) if not pattern.search(first)]
+    unknown = unknown_of(answer)
+    if tracer == 'ftrace' and unknown > MOST_UNKNOWN:
+        faults.append(f'{100 * unknown:.1f} % is unknown')
+    if workload.why:
+        said = ask('why', *workload.why, recording)
+        sentence = next((line for line in said.splitlines() if line.startswith(' 1. ')), said)
+        faults += [] if workload.reason(report).search(sentence) else [f'why says first: {sentence}']
+    took_ms = (report['end_ns'] - report['start_ns']) / MS
+    seen.append((tracer, workload.name, unknown, '; '.join(faults) or 'says it'))
+    return faults, f'It took {took_ms:.1f} ms; it knows {report}\n{text[:3000]}'
+
+
+def record(tracer, script, names, folder):
+    """What the workloads of one script reported, by name; the recording; and the offset of its clock."""
+    reports = os.path.join(folder, 'reports')
+    command = [sys.executable, os.path.join(HERE, script), os.path.join(folder, 'files'), reports, *names]
+    recording, offset_ns = recorders.record(tracer, command, folder, '--buffer', '8M')
+    with open(reports, encoding='utf-8') as file:
+        return {report['name']: report for report in map(json.loads, file)}, recording, offset_ns
+
+
+def attempt(tracer, script, names):
+    """What is wrong with each workload; a string: why it was skipped."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get('LULL_SCRATCH')) as folder:
+        os.mkdir(os.path.join(folder, 'files'))
+        reports, recording, offset_ns = record(tracer, script, names, folder)
+        return {name: report.get('skip') or judge(TABLE[name], tracer, report, recording, offset_ns)
+                for name, report in reports.items()}
+
+
+def settle(tracer, name, result):
+    if isinstance(result, str):
+        tap.skip(f'{tracer} {name}', result)
+        return
+    faults, text = result
+    blind = recorders.blind_cpus() if tracer == 'perf' and faults else []
+    if blind:
+        tap.skip(f'{tracer} {name}', f'{recorders.blind_reason()}: {"; ".join(faults)}')
+    else:
+        tap.ok(not faults, f'{tracer} {name}: says what it waited for', *faults, text)
+
+
+def run(tracer, script, names):
+    """All in one recording; those whose answers are wrong once more, because other programs may have had the CPUs."""
+    for number in range(ATTEMPTS):
+        results = attempt(tracer, script, names)
+        failed = [name for name, result in results.items() if not isinstance(result, str) and result[0]]
+        for name in names:
+            if name not in failed or number == ATTEMPTS - 1:
+                settle(tracer, name, results[name])
+            else:
+                print(f'# {tracer} {name}, once more: {"; ".join(results[name][0])}')
+        names = failed
+        if not names:
+            break
+
+
+def main():
+    named = os.environ.get('LULL_WORKLOADS', '').split() or sys.argv[1:]
+    wanted = list(TABLE) if named == ['all'] else named or [name for name in TABLE if TABLE[name].script == 'small.py']
+    for tracer in recorders.TRACERS:
+        with tempfile.TemporaryDirectory() as folder:
+            why_not = recorders.why_not(tracer, folder)
+        if why_not:
+            tap.skip(tracer, why_not)
+            continue
+        for script in dict.fromkeys(TABLE[name].script for name in wanted):
+            names = [name for name in wanted if TABLE[name].script == script]
+            for group in [names] if script == 'small.py' else [[name] for name in names]:
+                tap.run(f"{tracer} {' '.join(group)}", run, tracer, script, group)
+    for tracer, name, unknown, said in seen:
+        print(f'# {tracer:7} {name:13} {100 * unknown:5.1f} % unknown  {said}')
+    return tap.done()
+
+
+sys.exit(main())

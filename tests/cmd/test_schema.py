@@ -138,6 +138,13 @@ def rows_of(document):
             yield from rows_of(value)
 
 
+def trimmed(value):
+    """The document with two elements of each list."""
+    if isinstance(value, dict):
+        return {key: trimmed(member) for key, member in value.items()}
+    return [trimmed(element) for element in value[:2]] if isinstance(value, list) else value
+
+
 def check_own(verb, *arguments, lines=False):
     with open(os.path.join(own, f"lull-{verb}.schema.json"), encoding="utf-8") as file:
         schema = json.load(file)
@@ -162,6 +169,8 @@ def own_outputs():
                             ("critpath", ["--request", "17", django]), ("critpath", ["--slowest", "2", django])):
         checker, document = check_own(verb, *arguments)
         check_own(verb, *arguments, "--json-times=iso")
+        document = trimmed(document)
+        tap.ok(not errors(checker, document), f"{verb}: less of it is valid")
         for what, do in (("another version", lambda other: other.update(version=2)), ("no version", lambda other: other.pop("version")),
                          ("a list that is none", lambda other: other.update({next(k for k, v in other.items() if isinstance(v, list)): 1}))):
             other = copy.deepcopy(document)
@@ -187,7 +196,7 @@ def own_outputs():
                             ("why", ["--period", READ, chain])):
         check_own(verb, *arguments)
     for trace in (django, chain, os.path.join(samples, "ftrace/ring.dat"), os.path.join(samples, "perf/file.data")):
-        checker, event = check_own("print", "--limit", "1000", trace, lines=True)
+        checker, event = check_own("print", "--limit", "200", trace, lines=True)
     check_own("print", "--limit", "10", "--json-times=iso", chain, lines=True)
     for key in event:
         tap.ok(key in ("context", "fields") or errors(checker, {k: v for k, v in event.items() if k != key}), f"print: without {key}")

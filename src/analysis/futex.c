@@ -569,7 +569,7 @@ static void futex_emit(struct lull_analysis *analysis, const struct lull_window 
     (void)window;
     if (futexes->n_unmeasured) {
         g_autofree char *note =
-            g_strdup_printf("%" G_GUINT64_FORMAT " waits are not counted, as their begin was not "
+            g_strdup_printf("%" G_GUINT64_FORMAT " waits are not counted, as their start was not "
                             "seen: how long they took is not known",
                             futexes->n_unmeasured);
         sink->note(sink, note);

@@ -554,7 +554,7 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
     (void)window;
     if (stats->n_unmeasured) {
         g_autofree char *note =
-            g_strdup_printf("%" G_GUINT64_FORMAT " calls are not counted, as their begin was not "
+            g_strdup_printf("%" G_GUINT64_FORMAT " calls are not counted, as their start was not "
                             "seen: how long they took is not known",
                             stats->n_unmeasured);
         sink->note(sink, note);

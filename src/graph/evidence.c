@@ -186,7 +186,7 @@ static void report_packet(const struct lull_execgraph *eg, uint32_t index, GStri
     lull_flow_format_end(flow, false, destination, sizeof destination);
     g_string_append_printf(out, "packet %s → %s, %u byte%s", source, destination, packet->payload,
                            packet->payload == 1 ? "" : "s");
-    if (packet->peer == LULL_NONE) {
+    if (packet->is_received && packet->peer == LULL_NONE) {
         g_string_append(out, ", its sender is not known");
     }
 }
@@ -273,7 +273,12 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
     }
     lull_duration_format(timeout->end_ns - timeout->start_ns, took);
     g_string_append_printf(out, " after %s", took);
-    if (timeout->sent.file == LULL_NONE) {
+    if (timeout->later != LULL_NONE) {
+        g_string_append_printf(out, ", later woken by %s/%d",
+                               lull_model_comm(eg->model, timeout->later, timeout->end_ns),
+                               lull_model_task(eg->model, timeout->later)->tid);
+    }
+    if (timeout->sent.file == LULL_NONE || timeout->later != LULL_NONE) {
         return;
     }
     lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
@@ -551,7 +556,10 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     }
     g_string_append_printf(out, "%s %s", timeout ? "timed out in" : "in",
                            lull_model_label(eg->model, reason->call));
-    if (timeout && timeout->sent.file != LULL_NONE) {
+    if (timeout && timeout->later != LULL_NONE) {
+        g_string_append(out, ", later woken by ");
+        append_task_kind(eg, timeout->later, timeout->end_ns, out);
+    } else if (timeout && timeout->sent.file != LULL_NONE) {
         append_no_answer(eg, timeout, out);
     }
 }
@@ -583,6 +591,10 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     }
     if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
+    }
+    const struct lull_tcp_wait_note *tcp = tcp_wait_of(eg, hop, evidence);
+    if (tcp) {
+        g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));
     }
     append_reason_kind(eg, hop->detail, out);
 }

@@ -297,6 +297,16 @@ enum lull_rwbs {
     LULL_RWBS_PREFLUSH = 1 << 10,
 };
 
+/* TCP sent something again, on a host whose packets have no headers. */
+struct lull_again_fact {
+    uint32_t number;  /* of the packet that was sent again; of a SYN also of what answers it */
+    uint32_t flow;    /* of its connection; LULL_NONE: not known, or a SYN's */
+    int64_t first_ns; /* when what was lost was sent first, as far as calls show */
+    int64_t last_ns;  /* when it was sent again */
+    uint32_t times;   /* so far */
+    bool is_syn;
+};
+
 /* A subscriber; callbacks it does not want are NULL. */
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
@@ -308,6 +318,7 @@ struct lull_facts {
      * that brought them, or LULL_NONE. Sends may be reported after their time. A connection of a
      * client starts with a SYN. */
     void (*segment)(void *user, const struct lull_packet_fact *fact);
+    void (*again)(void *user, const struct lull_again_fact *fact);
     void (*migration)(void *user, const struct lull_migration_fact *fact);
     void (*prio)(void *user, const struct lull_prio_fact *fact);
     void (*handler)(void *user, const struct lull_handler_fact *fact);

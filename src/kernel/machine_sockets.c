@@ -14,6 +14,8 @@ enum { SENT_SLOTS = 256 };
 
 /* A buffer is not in use for longer between a device and its socket. */
 #define AT_ONCE_NS INT64_C(100000000)
+/* What the kernel does with one packet, before it gets to the next. */
+#define RIGHT_BEFORE_NS INT64_C(1000000)
 
 /* A connection as one socket sees it. */
 struct socket {
@@ -24,6 +26,10 @@ struct socket {
     uint64_t waiting;
     struct lull_net_packet first;
     uint32_t first_number;
+    /* What it sent first since anything came, and last: times of calls, or of its SYN; INT64_MIN:
+     * nothing. */
+    int64_t unanswered_ns, sent_ns;
+    struct lull_again_fact again; /* times is 0: nothing was */
 };
 
 /* The bytes in one direction of a connection, counted from its start or, if that is before the
@@ -74,6 +80,8 @@ static struct socket *socket_of(struct sockets *sockets, uint32_t host, uint64_t
         lull_vec_push(&sockets->list, (struct socket){.host = host,
                                                       .flow = LULL_NONE,
                                                       .opener = LULL_NONE,
+                                                      .unanswered_ns = INT64_MIN,
+                                                      .sent_ns = INT64_MIN,
                                                       .address = address});
         lull_map_insert(&sockets->by_address, key, number);
     }
@@ -243,6 +251,10 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
         return;
     }
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    socket->sent_ns = packet.time_ns;
+    if (socket->unanswered_ns == INT64_MIN) {
+        socket->unanswered_ns = packet.time_ns;
+    }
     if (socket->flow == LULL_NONE) {
         if (!socket->waiting) {
             socket->first = packet;
@@ -269,7 +281,9 @@ static void arrived(struct lull_model *model, struct machine *machine, int32_t c
     uint32_t number = LULL_NONE;
     packet.flow = lull_flows_number(model->flows, &packet);
     other.flow = lull_flows_number(model->flows, &other);
-    learn_flow(model, socket_of(model->sockets, machine->host, (uint64_t)ev->sk), other.flow);
+    struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    socket->unanswered_ns = INT64_MIN;
+    learn_flow(model, socket, other.flow);
     packet.payload = (uint32_t)CLAMP(ev->data_len, 0, UINT16_MAX);
     const struct sent *come = slot_of(model->sockets->received, machine->host, (uint64_t)ev->skb);
     if (ev->skb && come->skb == (uint64_t)ev->skb && come->host == machine->host &&
@@ -312,6 +326,48 @@ static void established(struct lull_model *model, struct socket *socket,
     }
 }
 
+/* The packet that passed on the CPU right before, or LULL_NONE. */
+static uint32_t passed(struct machine *machine, int32_t c, int64_t t, bool is_send)
+{
+    const struct cpu *cpu = model_cpu_at(machine, c);
+    return cpu->passed[is_send].number != LULL_NONE &&
+                   t - cpu->passed[is_send].time_ns < RIGHT_BEFORE_NS
+               ? cpu->passed[is_send].number
+               : LULL_NONE;
+}
+
+static void sent_again(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       const struct lull_ev_tcp_retransmit_skb *ev)
+{
+    struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    struct lull_again_fact *again = &socket->again;
+    const int64_t first_ns =
+        socket->unanswered_ns != INT64_MIN ? socket->unanswered_ns : socket->sent_ns;
+    if (first_ns == INT64_MIN) {
+        return;
+    }
+    if (again->times == 0 || again->first_ns != first_ns) {
+        *again = (struct lull_again_fact){.first_ns = first_ns, .is_syn = ev->state == SYN_SENT};
+    }
+    again->number = passed(machine, c, t, true);
+    again->flow = again->is_syn ? LULL_NONE : socket->flow;
+    again->last_ns = t;
+    again->times++;
+    REPORT(model, again, again);
+}
+
+/* What comes back for a SYN explains the wait in connect. */
+static void answered(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                     struct socket *socket)
+{
+    if (socket->again.times && socket->again.is_syn) {
+        socket->again.number = passed(machine, c, t, false);
+        REPORT(model, again, &socket->again);
+    }
+    socket->again.times = 0;
+    socket->unanswered_ns = socket->sent_ns = INT64_MIN;
+}
+
 static void changed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_inet_sock_set_state *ev)
 {
@@ -324,7 +380,11 @@ static void changed(struct lull_model *model, struct machine *machine, int32_t c
         socket->opener = task;
         socket->flow = LULL_NONE;
         socket->waiting = 0;
+        socket->unanswered_ns = socket->sent_ns = t;
+        socket->again.times = 0;
         take_start(model, task, t, &number);
+    } else if (ev->oldstate == SYN_SENT) {
+        answered(model, machine, c, t, socket);
     }
     if (ev->newstate != ESTABLISHED) {
         return;
@@ -360,6 +420,9 @@ void sockets_event(struct lull_model *model, struct machine *machine, int32_t c,
         break;
     case LULL_EVENT_tcp_probe:
         arrived(model, machine, c, t, event);
+        break;
+    case LULL_EVENT_tcp_retransmit_skb:
+        sent_again(model, machine, c, t, event);
         break;
     default:
         changed(model, machine, c, t, event);

@@ -158,7 +158,7 @@ static void test_still_waiting(void)
     facts_end(&facts);
 }
 
-/* How long a wait took whose begin was not seen is not known: it is counted apart. */
+/* How long a wait took whose start was not seen is not known: it is counted apart. */
 static void test_unseen_begin(void)
 {
     struct facts facts = facts_start(&lull_analysis_futex, facts_params());

@@ -183,7 +183,7 @@ static void test_stats(void)
                  "Copy 1 20 20.000 20 ? 20 20 20 20\n"
                  "Accept 1 40 40.000 40 ? 40 40 40 40\n");
     facts_expect(&facts,
-                 "note: 1 calls are not measured, as their begin was not seen; what they moved "
+                 "note: 1 calls are not measured, as their start was not seen; what they moved "
                  "counts",
                  "");
     facts_end(&facts);

@@ -210,7 +210,7 @@ static void io_emit(struct lull_analysis *analysis, const struct lull_window *wi
     struct io_analysis *io = (struct io_analysis *)analysis;
     unsigned sections = analysis->params->sections;
     note(sink, io->n_unmeasured,
-         "calls are not measured, as their begin was not seen; what they moved counts");
+         "calls are not measured, as their start was not seen; what they moved counts");
     note(sink, io->disks.n_unmeasured,
          "block requests are not measured, as their issue was not seen; their sectors count");
     note(sink, io->usage.n_unreported,

@@ -150,6 +150,9 @@ def test_damage_everywhere(directory):
             trace.streams[number % 2][number // 2] = packet
         status, found, err = numbers(trace.plain(f"{directory}/{damaged}"))
         lines = err.splitlines()
+        # With all packets damaged there is nothing to print.
+        tap.ok(("lull: no event was found" in lines) == (not found), f"{damaged} damaged packets: nothing was found", err)
+        lines = [line for line in lines if line != "lull: no event was found"]
         more = {20: [], 21: ["lull: … and 1 more place"], 24: ["lull: … and 4 more places"]}[damaged]
         tap.ok(status == 1 and len(found) == 120 - 5 * damaged, f"{damaged} damaged packets: the others are read", found)
         tap.ok(all(line.startswith("lull: damaged: ") for line in lines[:20]) and len(set(lines)) == len(lines)

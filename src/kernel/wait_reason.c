@@ -33,6 +33,9 @@ static const struct waiting_call waiting_calls[] = {
     {"wait4", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
     {"waitid", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
     {"waitpid", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"vfork", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"clone", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
+    {"clone3", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
     {"pause", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
     {"sigsuspend", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
     {"rt_sigsuspend", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
@@ -230,6 +233,13 @@ static bool is_one_of(const char *name, const char *const *names)
     return name && g_strv_contains(names, name);
 }
 
+/* Of vfork() and the like: the child has the parent's memory until it runs a program. */
+static bool is_clone_call(const char *name)
+{
+    static const char *const names[] = {"vfork", "clone", "clone3", NULL};
+    return is_one_of(name, names);
+}
+
 static bool is_signal_call(const char *name)
 {
     static const char *const names[] = {
@@ -279,6 +289,10 @@ static void append_release(const struct lull_model *model, const struct lull_wai
     const char *verb = verb_of(release);
     if (is_signal_call(release)) {
         g_string_append_printf(out, ", signalled by %s", waker);
+    } else if (kind == LULL_WAIT_CHILD && is_clone_call(lull_model_label(model, reason->call))) {
+        g_string_append_printf(out, " until its child %s %s", waker,
+                               release && g_str_has_prefix(release, "execve") ? "ran its program"
+                                                                              : "let it go on");
     } else if (kind == LULL_WAIT_CHILD) {
         g_string_append_printf(
             out, is_exit_call(release) || !release ? " for its child %s" : ", woken by %s", waker);

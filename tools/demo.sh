@@ -48,3 +48,7 @@ say "The POSTs are those that send most. What did the slowest of them, request $
 show "$lull" critpath "$trace" --request "$slowest" --svg "$demo/critpath.svg"
 
 say "The same as a picture: $demo/critpath.svg"
+if "$lull" --version | grep -q 'time view'; then
+    say "To walk from wait to wait in the browser:
+$lull view $trace --at 'v=tasks,cpus,flow&path=$slowest'"
+fi

@@ -61,6 +61,8 @@ find_missing() {
     needs_library libarchive libarchive-dev
     needs_library libtraceevent libtraceevent-dev
     needs_library libmicrohttpd libmicrohttpd-dev
+    needs_program tsc node-typescript
+    needs_program esbuild esbuild
     needs_library libtracefs libtracefs-dev
     needs_library lttng-ctl liblttng-ctl-dev
     needs_library zlib zlib1g-dev
@@ -81,6 +83,9 @@ find_missing() {
         needs_program fish fish
         needs_program dpkg-buildpackage dpkg-dev
         needs_program dh debhelper
+        needs_program node nodejs
+        command -v chromium >/dev/null 2>&1 ||
+            needs_program chromium-headless-shell chromium-headless-shell
         needs_program dh_python3 dh-python
         needs_program lintian lintian
         needs_program clang clang

@@ -67,6 +67,7 @@ static void set_alarm(struct lull_runner *runner);
     X(interrupt, lull_interrupt_fact)                                                              \
     X(packet, lull_packet_fact)                                                                    \
     X(segment, lull_packet_fact)                                                                   \
+    X(tcp, lull_tcp_fact)                                                                          \
     X(migration, lull_migration_fact)                                                              \
     X(prio, lull_prio_fact)                                                                        \
     X(handler, lull_handler_fact)                                                                  \

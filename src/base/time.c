@@ -2,6 +2,8 @@
 /* Times and durations as text. All with integers: epoch nanoseconds do not fit a double. */
 #include "base/time.h"
 
+#include "base/digits.h"
+
 #include <errno.h>
 #include <lull/error.h>
 #include <stdarg.h>
@@ -304,19 +306,40 @@ static void break_down(int64_t time_ns, bool local, struct tm *tm, int64_t *ns)
     (void)(local ? localtime_r(&seconds, tm) : gmtime_r(&seconds, tm));
 }
 
+/* "HH:MM:SS.nnnnnnnnn" */
+static char *put_clock(char *out, const struct tm *tm, int64_t ns)
+{
+    out = lull_put_unsigned(out, (unsigned)tm->tm_hour, 2);
+    *out++ = ':';
+    out = lull_put_unsigned(out, (unsigned)tm->tm_min, 2);
+    *out++ = ':';
+    out = lull_put_unsigned(out, (unsigned)tm->tm_sec, 2);
+    *out++ = '.';
+    return lull_put_unsigned(out, (uint64_t)ns, 9);
+}
+
 void lull_time_format_iso(int64_t time_ns, bool local, char out[static LULL_TIME_TEXT_SIZE])
 {
     struct tm tm;
     int64_t ns;
     break_down(time_ns, local, &tm, &ns);
-    size_t length = strftime(out, LULL_TIME_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
-    char zone[16] = "Z";
+    out = lull_put_unsigned(out, (unsigned)tm.tm_year + 1900, 4);
+    *out++ = '-';
+    out = lull_put_unsigned(out, (unsigned)tm.tm_mon + 1, 2);
+    *out++ = '-';
+    out = lull_put_unsigned(out, (unsigned)tm.tm_mday, 2);
+    *out++ = 'T';
+    out = put_clock(out, &tm, ns);
     if (local) {
-        long minutes = labs(tm.tm_gmtoff) / 60;
-        g_snprintf(zone, sizeof zone, "%c%02d:%02d", tm.tm_gmtoff < 0 ? '-' : '+',
-                   (int)(minutes / 60), (int)(minutes % 60));
+        const unsigned minutes = (unsigned)(labs(tm.tm_gmtoff) / 60);
+        *out++ = tm.tm_gmtoff < 0 ? '-' : '+';
+        out = lull_put_unsigned(out, minutes / 60, 2);
+        *out++ = ':';
+        out = lull_put_unsigned(out, minutes % 60, 2);
+    } else {
+        *out++ = 'Z';
     }
-    g_snprintf(out + length, LULL_TIME_TEXT_SIZE - length, ".%09d%s", (int)ns, zone);
+    *out = '\0';
 }
 
 void lull_time_format_clock(int64_t time_ns, bool local, char out[static LULL_TIME_TEXT_SIZE])
@@ -324,8 +347,7 @@ void lull_time_format_clock(int64_t time_ns, bool local, char out[static LULL_TI
     struct tm tm;
     int64_t ns;
     break_down(time_ns, local, &tm, &ns);
-    g_snprintf(out, LULL_TIME_TEXT_SIZE, "%02d:%02d:%02d.%09d", tm.tm_hour, tm.tm_min, tm.tm_sec,
-               (int)ns);
+    *put_clock(out, &tm, ns) = '\0';
 }
 
 static uint64_t divide_rounded(uint64_t dividend, uint64_t divisor)
@@ -340,12 +362,16 @@ static bool format_in_unit(uint64_t ns, uint64_t unit_ns, const char *unit, unsi
                            const char *sign, char out[static LULL_TIME_TEXT_SIZE])
 {
     static const unsigned scales[] = {1000, 100, 10};
-    for (int i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         unsigned scale = scales[i];
         uint64_t scaled = divide_rounded(ns, unit_ns / scale);
         if (scaled < 10000 && scaled < (uint64_t)limit * scale) {
-            g_snprintf(out, LULL_TIME_TEXT_SIZE, "%s%u.%0*u %s", sign, (unsigned)scaled / scale,
-                       3 - i, (unsigned)scaled % scale, unit);
+            out = lull_put_text(out, sign);
+            out = lull_put_unsigned(out, scaled / scale, 1);
+            *out++ = '.';
+            out = lull_put_unsigned(out, scaled % scale, 3 - i);
+            *out++ = ' ';
+            *lull_put_text(out, unit) = '\0';
             return true;
         }
     }

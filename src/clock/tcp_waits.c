@@ -45,12 +45,21 @@ struct half {
     uint32_t ack_sent;  /* number of that packet where it was sent, or LULL_NONE */
 };
 
+/* One direction of a connection without headers. */
+struct resent {
+    struct again data; /* sent again, and not yet arrived if */
+    bool is_under_way;
+    bool has_arrived;
+    int64_t arrived_ns; /* data, last */
+};
+
 struct lull_tcp_waits {
     const struct lull_flows *flows;
     LULL_VEC(struct half) halves;
     struct lull_map by_key;
     LULL_VEC(struct lull_tcp_wait_note) notes;
     struct lull_map by_number;
+    LULL_VEC(struct resent) resent; /* by flow */
 };
 
 struct lull_tcp_waits *lull_tcp_waits_new(const struct lull_flows *flows)
@@ -67,6 +76,7 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits)
         lull_map_free(&waits->by_key);
         lull_vec_free(&waits->notes);
         lull_map_free(&waits->by_number);
+        lull_vec_free(&waits->resent);
         g_free(waits);
     }
 }
@@ -290,6 +300,63 @@ void lull_tcp_waits_feed(struct lull_tcp_waits *waits, const struct lull_packet_
     }
 }
 
+/* ---- without headers ---- */
+
+static struct resent *resent_of(struct lull_tcp_waits *waits, uint32_t flow)
+{
+    while (waits->resent.count <= flow) {
+        lull_vec_push(&waits->resent, (struct resent){.is_under_way = false});
+    }
+    return &waits->resent.items[flow];
+}
+
+void lull_tcp_waits_learn(struct lull_tcp_waits *waits, const struct lull_tcp_fact *fact)
+{
+    static const enum lull_tcp_wait_kind kinds[] = {[LULL_TCP_FACT_DATA] = LULL_TCP_SENT_AGAIN,
+                                                    [LULL_TCP_FACT_SYN] = LULL_TCP_SYN_AGAIN,
+                                                    [LULL_TCP_FACT_WINDOW] = LULL_TCP_ZERO_WINDOW};
+    if (fact->number != LULL_NONE) {
+        note(waits, fact->number, kinds[fact->kind], fact->first_ns, fact->last_ns, fact->times);
+    }
+    if (fact->flow != LULL_NONE) {
+        struct resent *resent = resent_of(waits, fact->flow);
+        resent->data = (struct again){
+            .times = fact->times, .first_ns = fact->first_ns, .last_ns = fact->last_ns};
+        resent->is_under_way = true;
+    }
+}
+
+static void note_resent(struct lull_tcp_waits *waits, uint32_t number, const struct again *again)
+{
+    if (number != LULL_NONE) {
+        note(waits, number, LULL_TCP_SENT_AGAIN, again->first_ns, again->last_ns, again->times);
+    }
+}
+
+void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                            bool is_matched)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    if (packet->is_send || packet->payload == 0 || packet->flow == LULL_NONE) {
+        return;
+    }
+    const uint32_t reverse = lull_flows_at(waits->flows, packet->flow)->reverse;
+    if (reverse != LULL_NONE) {
+        resent_of(waits, MAX(reverse, packet->flow)); /* both stay where they are */
+    }
+    struct resent *own = resent_of(waits, packet->flow);
+    const struct resent *back = reverse != LULL_NONE ? &waits->resent.items[reverse] : NULL;
+    if (own->is_under_way && packet->time_ns >= own->data.last_ns) {
+        note_resent(waits, fact->number, &own->data);
+        own->is_under_way = false;
+    } else if (!is_matched && back && back->data.times &&
+               (!own->has_arrived || back->data.last_ns > own->arrived_ns)) {
+        note_resent(waits, fact->number, &back->data);
+    }
+    own->has_arrived = true;
+    own->arrived_ns = packet->time_ns;
+}
+
 const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits *waits,
                                                      uint32_t number)
 {
@@ -306,6 +373,17 @@ const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind)
         [LULL_TCP_ZERO_WINDOW] = "zero-window",
     };
     return names[kind];
+}
+
+const char *lull_tcp_wait_subject(enum lull_tcp_wait_kind kind)
+{
+    static const char *const subjects[] = {
+        [LULL_TCP_SENT_AGAIN] = "lost, and sent again",
+        [LULL_TCP_SYN_AGAIN] = "SYN lost, and sent again",
+        [LULL_TCP_DELAYED_ACK] = "delayed acknowledgement",
+        [LULL_TCP_ZERO_WINDOW] = "zero window",
+    };
+    return subjects[kind];
 }
 
 void lull_tcp_wait_append(const struct lull_tcp_wait_note *found, GString *out)

@@ -29,11 +29,18 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits);
  * was matched with, or LULL_NONE. */
 void lull_tcp_waits_feed(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
                          uint32_t sent, uint32_t sent_host);
+/* The same where packets have no headers: what TCP does by itself; a segment arrived, in a packet
+ * that was matched with a sent one or not. */
+void lull_tcp_waits_learn(struct lull_tcp_waits *waits, const struct lull_tcp_fact *fact);
+void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                            bool is_matched);
 /* What is known of the packet with this number, or NULL. Valid until the next packet. */
 const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits *waits,
                                                      uint32_t number);
 /* "sent-again", "syn-again", "delayed-ack", "zero-window" */
 const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind);
+/* What is the same each time: "lost, and sent again". */
+const char *lull_tcp_wait_subject(enum lull_tcp_wait_kind kind);
 /* In words: "lost, and sent again 203.0 ms after it was sent first". */
 void lull_tcp_wait_append(const struct lull_tcp_wait_note *note, GString *out);
 

@@ -75,7 +75,19 @@ static bool write_file(const char *name, lull_write_path *view, const struct lul
 static const struct {
     const char *option;
     lull_write_path *view;
-} files[] = {{"svg", lull_view_path_svg}, {"perfetto", lull_view_path_perfetto}};
+} files[] = {{"svg", lull_view_path_svg},
+             {"html", lull_view_path_html},
+             {"perfetto", lull_view_path_perfetto}};
+
+const char *lull_critpath_file_option(const struct lull_args *args)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        if (lull_args_text(args, files[i].option)) {
+            return files[i].option;
+        }
+    }
+    return NULL;
+}
 
 bool lull_critpath_write_files(const struct lull_args *args, const struct lull_path *path,
                                const struct lull_view_style *style, GError **error)
@@ -142,7 +154,8 @@ static bool check_usage(const struct lull_args *args, GError **error)
     if (n_files > 1 ||
         (n_files == 1 && (lull_args_flag(args, "json") || lull_args_flag(args, "folded")))) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "only one of --svg, --perfetto, --json and --folded can go to standard output");
+                    "only one of --svg, --html, --perfetto, --json and --folded can go to standard "
+                    "output");
         return false;
     }
     struct lull_periods *none; /* there is no --period here */
@@ -249,6 +262,11 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
      .help = "also draw the path as SVG; '-': to standard output, in place of the text"},
+    {.name = "html",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help =
+         "also write a page for the browser in which the path can be zoomed; '-' as with --svg"},
     {.name = "perfetto",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
@@ -271,6 +289,8 @@ static const struct lull_example examples[] = {
      "The whole life of the longest-lived task named postgres."},
     {"lull critpath --tid 4711 --begin +1.5s --end +2s my-trace", "Half a second of one task."},
     {"lull critpath --request 17 --svg path.svg client httpd db", "The same with a picture."},
+    {"lull critpath --request 17 --html path.html client httpd db",
+     "With a page that can be sent to others: it needs neither Lull nor a network."},
     {"lull critpath my-trace --period 'read : $evt.$name == \"syscall_entry_read\" : $evt.$name == "
      "\"syscall_exit_read\" && $evt.$tid == $begin.$evt.$tid'",
      "What every read() in the trace waited for, and all of them together."},
@@ -320,7 +340,7 @@ const struct lull_verb lull_verb_critpath = {
         "By default, the output is a table of the instances, with the largest part of each, and "
         "the sum of their paths by host, task name, state, cause and the part of the detail "
         "that is the same each time. --slowest, --each and --instance show paths in full before "
-        "the sum; --svg and --perfetto draw one. --begin and --end choose the instances between "
+        "the sum; --svg, --html and --perfetto draw one. --begin and --end choose the instances between "
         "them; --host, --tid and --comm choose the instances of such tasks. Instances without "
         "an end are listed separately. Without --period, these options are for the requests that "
         "'lull requests' finds.\n"

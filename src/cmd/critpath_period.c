@@ -34,7 +34,7 @@ static bool check_usage(const struct lull_args *args, enum choice *choice, GErro
                         : lull_args_flag(args, "json") && lull_args_flag(args, "folded")
                             ? "choose one of --json and --folded"
                         : lull_critpath_files_on_stdout(args) > 0
-                            ? "with --period, --svg and --perfetto need a file, not '-'"
+                            ? "with --period, --svg, --html and --perfetto need a file, not '-'"
                             : NULL;
     if (wrong) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, wrong);
@@ -74,12 +74,10 @@ static GPtrArray *choose(const struct lull_instance_query *query, enum choice ch
             : lull_instances_select(query->instances, &query->selection,
                                     choice == CHOOSE_SLOWEST ? lull_args_number(args, "slowest")
                                                              : -1);
-    const char *drawing = lull_args_text(args, "svg")        ? "--svg"
-                          : lull_args_text(args, "perfetto") ? "--perfetto"
-                                                             : NULL;
+    const char *drawing = lull_critpath_file_option(args);
     if (chosen && drawing && (choice == CHOOSE_TABLE || choice == CHOOSE_SUM || chosen->len != 1)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "%s draws one path: choose it with --instance N or --slowest 1", drawing);
+                    "--%s draws one path: choose it with --instance N or --slowest 1", drawing);
         return NULL;
     }
     return g_steal_pointer(&chosen);

@@ -15,9 +15,11 @@ int lull_critpath_period_run(const struct lull_args *args, GError **error);
 /* critpath.c: the style that the options ask for, with at most `most` rows unless they say. */
 void lull_critpath_style(const struct lull_args *args, uint32_t most,
                          struct lull_view_style *style);
-/* critpath.c: --svg and --perfetto. */
+/* critpath.c: --svg, --html and --perfetto. */
 bool lull_critpath_write_files(const struct lull_args *args, const struct lull_path *path,
                                const struct lull_view_style *style, GError **error);
+/* critpath.c: the first of them that was given, "svg"; or NULL. */
+const char *lull_critpath_file_option(const struct lull_args *args);
 /* critpath.c: how many of them go to standard output. */
 uint32_t lull_critpath_files_on_stdout(const struct lull_args *args);
 

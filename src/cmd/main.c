@@ -72,6 +72,9 @@ static void print_version(void)
            "Built with " LULL_LIBRARIES ".\n"
            "Optional parts: %s.\n",
            LULL_PARTS[0] ? LULL_PARTS : "none built in");
+    if (LULL_PARTS_OFF[0]) {
+        printf("Not built in, and what building it needs: %s.\n", LULL_PARTS_OFF);
+    }
 }
 
 static int unknown_verb(const char *word)

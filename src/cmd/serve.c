@@ -1,120 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /* lull serve: answers trace viewers until a signal ends it. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <lull/error.h>
+#include "cmd/serving.h"
+#include "server/page.h"
 
-#include "cmd/store_args.h"
-#include "server/guard.h"
-#include "server/server.h"
-
-enum { PORT = 8080, TRIES = 20 };
-
-/* On the port that was asked for, or on the first free one after the usual. */
-static struct server_http *start(struct server_settings *settings, int64_t port, GError **error)
+static void print_urls(const struct lull_args *args, const struct lull_serving *serving)
 {
-    settings->port = (uint16_t)(port >= 0 ? port : PORT);
-    struct server_http *http = server_http_new(settings, port >= 0 ? error : NULL);
-    for (int i = 1; !http && port < 0 && i < TRIES; i++) {
-        settings->port++;
-        http = server_http_new(settings, i + 1 == TRIES ? error : NULL);
-    }
-    return http;
-}
-
-static void print_urls(const struct lull_args *args, const struct server_http *http,
-                       const struct server_settings *settings)
-{
-    const unsigned port = server_http_port(http);
-    g_autofree char *path =
-        settings->token ? g_strdup_printf("t/%s/tsp/api", settings->token) : g_strdup("tsp/api");
+    const unsigned port = server_http_port(serving->http);
+    const char *token = serving->settings.token;
+    g_autofree char *path = token ? g_strdup_printf("t/%s/", token) : g_strdup("");
     if (lull_args_flag(args, "json")) {
-        printf("{\"version\":1,\"tsp\":\"http://127.0.0.1:%u/%s\"}\n", port, path);
-    } else {
-        printf("Trace Server Protocol: http://127.0.0.1:%u/%s\n"
-               "VS Code: set trace-compass.traceserver.url to http://localhost:%u\n"
-               "         and trace-compass.traceserver.apiPath to %s\n"
-               "Theia:   TRACE_SERVER_URL=http://localhost:%u/%s\n"
-               "Ctrl-C ends the server.\n",
-               port, path, port, path, port, path);
+        printf("{\"version\":1,\"tsp\":\"http://127.0.0.1:%u/%stsp/api\"}\n", port, path);
+        return;
     }
-    fflush(stdout);
+    printf("Trace Server Protocol: http://127.0.0.1:%u/%stsp/api\n"
+           "VS Code: set trace-compass.traceserver.url to http://localhost:%u\n"
+           "         and trace-compass.traceserver.apiPath to %stsp/api\n"
+           "Theia:   TRACE_SERVER_URL=http://localhost:%u/%stsp/api\n",
+           port, path, port, path, port, path);
+    if (server_has_page()) {
+        printf("Browser: http://127.0.0.1:%u/%s\n", port, path);
+    }
+    printf("Ctrl-C ends the server.\n");
 }
 
-static int serve(const struct lull_args *args, struct served *served, const sigset_t *ends,
-                 GError **error)
+static void wait_for_end(const struct lull_args *args, struct lull_serving *serving)
 {
-    char token[SERVER_TOKEN_LENGTH + 1];
     int signal_number;
-    if (!server_token_make(token)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot make a random token: %s",
-                    g_strerror(errno));
-        return 1;
+    print_urls(args, serving);
+    fflush(stdout);
+    while (sigwait(&serving->ends, &signal_number) != 0) { /* EINTR */
     }
-    struct server_settings settings = {.token = lull_args_flag(args, "no-token") ? NULL : token,
-                                       .origin = lull_args_text(args, "allow-origin"),
-                                       .host = lull_args_text(args, "host-name"),
-                                       .answer = server_answer,
-                                       .user = served};
-    struct server_http *http = start(&settings, lull_args_number(args, "port"), error);
-    if (!http) {
-        return 1;
-    }
-    print_urls(args, http, &settings);
-    while (sigwait(ends, &signal_number) != 0) { /* EINTR */
-    }
-    server_http_free(http);
-    return 0;
-}
-
-static bool check(const struct lull_args *args, GError **error)
-{
-    if (lull_args_number(args, "port") > UINT16_MAX) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, "--port is at most 65535");
-        return false;
-    }
-    if (geteuid() == 0 && !lull_args_flag(args, "allow-root")) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "a server should not be root; start it as another user, or with "
-                            "--allow-root");
-        return false;
-    }
-    return true;
 }
 
 static int run(const struct lull_args *args, GError **error)
 {
-    struct lull_store_place place;
-    sigset_t ends, before;
-    int status = 0;
-    uint32_t count;
-    const char *const *traces = lull_args_rest(args, &count);
-    if (!check(args, error)) {
-        return 2;
-    }
-    if (!lull_args_store_place(args, &place, error)) {
-        return 1;
-    }
-    struct lull_store *store = lull_args_store(args, &place, NULL, &status, error);
-    lull_store_place_clear(&place);
-    if (!store) {
-        return 1;
-    }
-    struct served *served = served_new(store, traces, count, !lull_args_flag(args, "no-sync"));
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGHUP);
-    /* The threads of the server have this mask too, so the signal comes to sigwait(). */
-    pthread_sigmask(SIG_BLOCK, &ends, &before);
-    const int served_status = serve(args, served, &ends, error);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    served_free(served);
-    return MAX(status, served_status);
+    return lull_args_serve(args, 8080, wait_for_end, error);
 }
 
 static const struct lull_option options[] = {

@@ -39,6 +39,7 @@ extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
+extern const struct lull_verb lull_verb_view;
 extern const struct lull_verb lull_verb_waits;
 extern const struct lull_verb lull_verb_why;
 
@@ -50,6 +51,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_requests,
     &lull_verb_why,
     &lull_verb_waits,
+    &lull_verb_view,
     &lull_verb_stats,
     &lull_verb_info,
     &lull_verb_print,

@@ -80,13 +80,23 @@ static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringC
     }
 }
 
+/* What TCP waited for before the packet; a window that had opened before the wait explains nothing
+ * of it. */
+static const struct lull_tcp_wait_note *tcp_wait_in(const struct lull_execgraph *eg,
+                                                    uint32_t number, int64_t start_ns)
+{
+    const struct lull_tcp_wait_note *found = lull_tcp_waits_find(eg->tcp_waits, number);
+    return found && (found->kind != LULL_TCP_ZERO_WINDOW || start_ns < found->last_ns) ? found
+                                                                                       : NULL;
+}
+
 /* Of a wait for a packet, or for the timer that sent one; NULL if TCP did not wait. */
 static const struct lull_tcp_wait_note *tcp_wait_of(const struct lull_execgraph *eg,
                                                     const struct lull_hop *hop,
                                                     const struct evidence *evidence)
 {
     return hop->cause == LULL_CAUSE_NETWORK || hop->cause == LULL_CAUSE_TIMER
-               ? lull_tcp_waits_find(eg->tcp_waits, evidence->index)
+               ? tcp_wait_in(eg, evidence->index, hop->start_ns)
                : NULL;
 }
 
@@ -195,7 +205,7 @@ static void report_packet(const struct lull_execgraph *eg, uint32_t index, GStri
     lull_flow_format_end(flow, false, destination, sizeof destination);
     g_string_append_printf(out, "packet %s → %s, %u byte%s", source, destination, packet->payload,
                            packet->payload == 1 ? "" : "s");
-    if (packet->peer == LULL_NONE) {
+    if (packet->is_received && packet->peer == LULL_NONE) {
         g_string_append(out, ", its sender is not known");
     }
 }
@@ -282,7 +292,12 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
     }
     lull_duration_format(timeout->end_ns - timeout->start_ns, took);
     g_string_append_printf(out, " after %s", took);
-    if (timeout->sent.file == LULL_NONE) {
+    if (timeout->later != LULL_NONE) {
+        g_string_append_printf(out, ", later woken by %s/%d",
+                               lull_model_comm(eg->model, timeout->later, timeout->end_ns),
+                               lull_model_task(eg->model, timeout->later)->tid);
+    }
+    if (timeout->sent.file == LULL_NONE || timeout->later != LULL_NONE) {
         return;
     }
     lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
@@ -363,6 +378,7 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
         set_packet(eg, evidence->index, strings, &other);
         g_string_append(out, "for ");
         report_packet(eg, evidence->index, out);
+        append_tcp_wait(tcp_wait_in(eg, evidence->index, wait->start_ns), out);
         g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
     }
     wait->other_task = other.other_task;
@@ -563,7 +579,10 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     }
     g_string_append_printf(out, "%s %s", timeout ? "timed out in" : "in",
                            lull_model_label(eg->model, reason->call));
-    if (timeout && timeout->sent.file != LULL_NONE) {
+    if (timeout && timeout->later != LULL_NONE) {
+        g_string_append(out, ", later woken by ");
+        append_task_kind(eg, timeout->later, timeout->end_ns, out);
+    } else if (timeout && timeout->sent.file != LULL_NONE) {
         append_no_answer(eg, timeout, out);
     }
 }
@@ -598,6 +617,10 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
     }
     if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");
+    }
+    const struct lull_tcp_wait_note *tcp = tcp_wait_of(eg, hop, evidence);
+    if (tcp) {
+        g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));
     }
     append_reason_kind(eg, hop->detail, out);
     if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {

@@ -48,7 +48,8 @@ static uint32_t choose_packet(const struct lull_execgraph *eg, const struct lull
 static struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t task)
 {
     while (eg->last_waits.count <= task) {
-        lull_vec_push(&eg->last_waits, (struct wait_note){.evidence = LULL_NONE});
+        lull_vec_push(&eg->last_waits,
+                      (struct wait_note){.evidence = LULL_NONE, .tries = LULL_NONE});
         lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
     }
     return &eg->last_waits.items[task];
@@ -62,6 +63,48 @@ static bool is_fault(const struct lull_execgraph *eg, const struct lull_state_fa
     return wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE &&
            lull_model_request(eg->model, wakeup->request)->rwbs & LULL_RWBS_READ &&
            fact->task < eg->last_waits.count && eg->last_waits.items[fact->task].has_calls;
+}
+
+/* glibc's condition variables use two words by turns, which lie side by side. */
+static bool is_same_futex(uint64_t a, uint64_t b)
+{
+    return a && a / 8 == b / 8;
+}
+
+/* Who waits for a lock a little at a time, as Python does and Java, waited for who woke it in the
+ * end. */
+static void note_waker(struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                       const struct lull_wait_reason *reason)
+{
+    struct wait_note *wait = last_wait(eg, fact->task);
+    if (reason->address == 0 || reason->release != reason->call ||
+        fact->wakeup->task == LULL_NONE) {
+        return;
+    }
+    uint32_t i = wait->tries;
+    while (i != LULL_NONE && is_same_futex(eg->timeouts.items[i].address, reason->address)) {
+        eg->timeouts.items[i].later = fact->wakeup->task;
+        i = wait->tries = eg->timeouts.items[i].before;
+    }
+}
+
+static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                         const struct wait_note *wait, uint64_t address)
+{
+    uint32_t *tries = &last_wait(eg, fact->task)->tries;
+    const bool is_again =
+        *tries != LULL_NONE && is_same_futex(eg->timeouts.items[*tries].address, address);
+    const struct timeout_note note = {.start_ns = fact->start_ns,
+                                      .end_ns = wait->end_ns,
+                                      .sent = eg->sent.items[fact->task],
+                                      .address = address,
+                                      .before = is_again ? *tries : LULL_NONE,
+                                      .later = LULL_NONE};
+    if (address) {
+        *tries = (uint32_t)eg->timeouts.count;
+    }
+    lull_map_insert(&eg->timeout_of, wait->evidence, (uint32_t)eg->timeouts.count);
+    lull_vec_push(&eg->timeouts, note);
 }
 
 static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state_fact *fact,
@@ -82,6 +125,7 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
         struct wait_note *wait = last_wait(eg, fact->task);
         wait->evidence = (uint32_t)eg->evidence.count;
         wait->end_ns = fact->end_ns;
+        note_waker(eg, fact, &reason);
     } else if (is_fault(eg, fact)) {
         uint64_t inode;
         const enum lull_fault fault = lull_modes_fault(eg, fact->task, fact->start_ns, &inode);
@@ -182,9 +226,7 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
         eg->evidence.items[wait.evidence].waker == LULL_NONE &&
         eg->evidence.items[wait.evidence].index == LULL_NONE &&
         lull_wait_reason_timed_out(eg->model, reason, end)) {
-        lull_map_insert(&eg->timeout_of, wait.evidence, (uint32_t)eg->timeouts.count);
-        lull_vec_push(&eg->timeouts, (struct timeout_note){fact->start_ns, wait.end_ns,
-                                                           eg->sent.items[fact->task]});
+        note_timeout(eg, fact, &wait, reason->address);
     }
 }
 
@@ -227,11 +269,12 @@ static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
                   (struct interrupt_note){fact->start_ns, fact->end_ns, fact->label});
 }
 
-/* Why a timer sent the packet, if TCP's own timers explain it; or LULL_NONE. */
+/* Why a timer sent the packet, if TCP's own timers explain it, which without headers is known
+ * afterwards; or LULL_NONE. */
 static uint32_t timer_evidence(struct lull_execgraph *eg, const struct lull_packet_fact *fact)
 {
     if (fact->context_cause != LULL_CAUSE_TIMER ||
-        !lull_tcp_waits_find(eg->tcp_waits, fact->number)) {
+        (fact->packet->ip_version && !lull_tcp_waits_find(eg->tcp_waits, fact->number))) {
         return LULL_NONE;
     }
     lull_vec_push(&eg->evidence,
@@ -322,6 +365,19 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
         (!eg->sync || lull_sync_are_joined(eg->sync, match.send_host, match.receive_host))) {
         note->peer = match.send;
     }
+    if (note->peer < eg->packets.count && eg->packets.items[note->peer].flow == note->flow) {
+        eg->packets.items[note->peer].payload = note->payload; /* what was sent again */
+    }
+    lull_tcp_waits_arrived(eg->tcp_waits, fact, note->peer != LULL_NONE);
+}
+
+static void on_tcp(void *user, const struct lull_tcp_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    if (fact->number < eg->packets.count && fact->flow != LULL_NONE) {
+        eg->packets.items[fact->number].flow = fact->flow;
+    }
+    lull_tcp_waits_learn(eg->tcp_waits, fact);
 }
 
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
@@ -331,6 +387,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .interrupt = on_interrupt,
                                             .packet = on_packet,
                                             .segment = on_segment,
+                                            .tcp = on_tcp,
                                             .paging = on_paging,
                                             .syscall = on_syscall};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);

@@ -32,12 +32,16 @@ struct wait_note {
     uint32_t evidence; /* LULL_NONE: it has not waited there */
     int64_t end_ns;
     bool has_calls; /* calls of the task are recorded */
+    uint32_t tries; /* its last wait for a futex that timed out, and that no waker has ended yet */
 };
 
 /* A wait that ended by the time-out of its call. */
 struct timeout_note {
     int64_t start_ns, end_ns; /* from the start of the call; INT64_MIN: not seen */
     struct sent_note sent;    /* without an answer until then */
+    uint64_t address;         /* of the futex; or 0 */
+    uint32_t before; /* the wait for the same futex before this one, likewise, or LULL_NONE */
+    uint32_t later;  /* task that woke it there in the end, or LULL_NONE */
 };
 
 struct packet_note {

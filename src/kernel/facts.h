@@ -309,6 +309,23 @@ enum lull_rwbs {
     LULL_RWBS_PREFLUSH = 1 << 10,
 };
 
+enum lull_tcp_fact_kind {
+    LULL_TCP_FACT_DATA,   /* was sent again */
+    LULL_TCP_FACT_SYN,    /* was sent again, or is answered after that */
+    LULL_TCP_FACT_WINDOW, /* its sender had no room for more, and now has */
+};
+
+/* What TCP does by itself, on a host whose packets have no headers. */
+struct lull_tcp_fact {
+    uint32_t number; /* of the packet, or LULL_NONE */
+    uint32_t flow;   /* of DATA's connection; LULL_NONE: not known */
+    int64_t
+        first_ns; /* when it was sent first, as far as calls show; since when there was no room */
+    int64_t last_ns; /* when it was sent again; when there was room */
+    uint32_t times;  /* sent again so far; WINDOW: 0 */
+    uint8_t kind;    /* enum lull_tcp_fact_kind */
+};
+
 /* A subscriber; callbacks it does not want are NULL. */
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
@@ -320,6 +337,7 @@ struct lull_facts {
      * that brought them, or LULL_NONE. Sends may be reported after their time. A connection of a
      * client starts with a SYN. */
     void (*segment)(void *user, const struct lull_packet_fact *fact);
+    void (*tcp)(void *user, const struct lull_tcp_fact *fact);
     void (*migration)(void *user, const struct lull_migration_fact *fact);
     void (*prio)(void *user, const struct lull_prio_fact *fact);
     void (*handler)(void *user, const struct lull_handler_fact *fact);

@@ -104,6 +104,8 @@ static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull
 {
     struct lull_packet_fact fact = {.packet = packet, .number = model->n_packets++};
     packet->flow = lull_flows_number(model->flows, packet);
+    cpu->passed[packet->is_send].number = fact.number;
+    cpu->passed[packet->is_send].time_ns = packet->time_ns;
     if (cpu->n_frames > 0) {
         struct frame *frame = &cpu->frames[cpu->n_frames - 1];
         if (!packet->is_send) {

@@ -14,6 +14,8 @@ enum { SENT_SLOTS = 256 };
 
 /* A buffer is not in use for longer between a device and its socket. */
 #define AT_ONCE_NS INT64_C(100000000)
+/* What the kernel does with one packet, before it gets to the next. */
+#define RIGHT_BEFORE_NS INT64_C(1000000)
 
 /* A connection as one socket sees it. */
 struct socket {
@@ -24,6 +26,14 @@ struct socket {
     uint64_t waiting;
     struct lull_net_packet first;
     uint32_t first_number;
+    /* What it sent first since anything came, and last: times of calls, or of its SYN; INT64_MIN:
+     * nothing. */
+    int64_t unanswered_ns, sent_ns;
+    struct lull_tcp_fact again; /* times is 0: nothing was */
+    int64_t arrived_ns;         /* what came last; INT64_MIN: nothing */
+    uint32_t arrived_number;
+    bool is_closed;              /* its peer's window */
+    struct lull_tcp_fact window; /* last_ns is 0: it has not opened in this call */
 };
 
 /* The bytes in one direction of a connection, counted from its start or, if that is before the
@@ -76,6 +86,10 @@ static struct socket *socket_of(struct sockets *sockets, uint32_t host, uint64_t
         lull_vec_push(&sockets->list, (struct socket){.host = host,
                                                       .flow = LULL_NONE,
                                                       .opener = LULL_NONE,
+                                                      .unanswered_ns = INT64_MIN,
+                                                      .sent_ns = INT64_MIN,
+                                                      .arrived_ns = INT64_MIN,
+                                                      .arrived_number = LULL_NONE,
                                                       .address = address});
         lull_map_insert(&sockets->by_address, key, number);
     }
@@ -95,6 +109,9 @@ static void forget(struct socket *socket)
 {
     socket->flow = socket->opener = LULL_NONE;
     socket->waiting = 0;
+    socket->again.times = 0;
+    socket->unanswered_ns = socket->sent_ns = socket->arrived_ns = INT64_MIN;
+    socket->is_closed = false;
 }
 
 static void set_flow(struct sockets *sockets, struct socket *socket, uint32_t flow)
@@ -269,6 +286,11 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
         return;
     }
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    socket->sent_ns = packet.time_ns;
+    socket->window.last_ns = 0;
+    if (socket->unanswered_ns == INT64_MIN) {
+        socket->unanswered_ns = packet.time_ns;
+    }
     if (socket->flow == LULL_NONE) {
         if (!socket->waiting) {
             socket->first = packet;
@@ -280,6 +302,30 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
     struct stream *stream = stream_of(model->sockets, socket->flow);
     stream->called += (uint64_t)ev->ret;
     report_sent(model, socket->flow, MAX(stream->called, stream->seen), &packet, number);
+}
+
+/* The window is as it was before this packet: one before it closed or opened it. Who waits for room
+ * gets it when enough of what is sent then is acknowledged: by any packet until the call ends. */
+static void look_at_window(struct lull_model *model, struct socket *socket, int64_t t,
+                           uint32_t number, const struct lull_ev_tcp_probe *ev)
+{
+    struct lull_tcp_fact *window = &socket->window;
+    const bool is_closed = LULL_HAS(ev, tcp_probe, send_window) && ev->send_window == 0;
+    if (is_closed && !socket->is_closed) {
+        *window = (struct lull_tcp_fact){
+            .flow = LULL_NONE, .first_ns = socket->arrived_ns, .kind = LULL_TCP_FACT_WINDOW};
+    } else if (socket->is_closed && !is_closed && window->first_ns != INT64_MIN) {
+        window->last_ns = socket->arrived_ns;
+        window->number = socket->arrived_number;
+        REPORT(model, tcp, window);
+    }
+    socket->is_closed = is_closed;
+    if (window->last_ns != 0) {
+        window->number = number;
+        REPORT(model, tcp, window);
+    }
+    socket->arrived_ns = t;
+    socket->arrived_number = number;
 }
 
 static void arrived(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -295,7 +341,9 @@ static void arrived(struct lull_model *model, struct machine *machine, int32_t c
     uint32_t number = LULL_NONE;
     packet.flow = lull_flows_number(model->flows, &packet);
     other.flow = lull_flows_number(model->flows, &other);
-    learn_flow(model, socket_of(model->sockets, machine->host, (uint64_t)ev->sk), other.flow);
+    struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    socket->unanswered_ns = INT64_MIN;
+    learn_flow(model, socket, other.flow);
     packet.payload = (uint32_t)CLAMP(ev->data_len, 0, UINT16_MAX);
     const struct sent *come = slot_of(model->sockets->received, machine->host, (uint64_t)ev->skb);
     if (ev->skb && come->skb == (uint64_t)ev->skb && come->host == machine->host &&
@@ -303,6 +351,7 @@ static void arrived(struct lull_model *model, struct machine *machine, int32_t c
         number = come->number;
         packet.time_ns = come->time_ns;
     }
+    look_at_window(model, socket, packet.time_ns, number, ev);
     struct stream *stream = stream_of(model->sockets, packet.flow);
     struct sent *sent = slot_of(model->sockets->sent, machine->host, (uint64_t)ev->skb);
     const bool is_same = ev->skb && sent->skb == (uint64_t)ev->skb && sent->host == machine->host;
@@ -344,6 +393,50 @@ static void established(struct lull_model *model, struct socket *socket,
     report(model, syn, LULL_NONE, false);
 }
 
+/* The packet that passed on the CPU right before, or LULL_NONE. */
+static uint32_t passed(struct machine *machine, int32_t c, int64_t t, bool is_send)
+{
+    const struct cpu *cpu = model_cpu_at(machine, c);
+    return cpu->passed[is_send].number != LULL_NONE &&
+                   t - cpu->passed[is_send].time_ns < RIGHT_BEFORE_NS
+               ? cpu->passed[is_send].number
+               : LULL_NONE;
+}
+
+static void sent_again(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       const struct lull_ev_tcp_retransmit_skb *ev)
+{
+    struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    struct lull_tcp_fact *again = &socket->again;
+    const int64_t first_ns =
+        socket->unanswered_ns != INT64_MIN ? socket->unanswered_ns : socket->sent_ns;
+    if (first_ns == INT64_MIN) {
+        return;
+    }
+    if (again->times == 0 || again->first_ns != first_ns) {
+        *again = (struct lull_tcp_fact){.first_ns = first_ns,
+                                        .kind = ev->state == SYN_SENT ? LULL_TCP_FACT_SYN
+                                                                      : LULL_TCP_FACT_DATA};
+    }
+    again->number = passed(machine, c, t, true);
+    again->flow = again->kind == LULL_TCP_FACT_SYN ? LULL_NONE : socket->flow;
+    again->last_ns = t;
+    again->times++;
+    REPORT(model, tcp, again);
+}
+
+/* What comes back for a SYN explains the wait in connect. */
+static void answered(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                     struct socket *socket)
+{
+    if (socket->again.times && socket->again.kind == LULL_TCP_FACT_SYN) {
+        socket->again.number = passed(machine, c, t, false);
+        REPORT(model, tcp, &socket->again);
+    }
+    socket->again.times = 0;
+    socket->unanswered_ns = socket->sent_ns = INT64_MIN;
+}
+
 static void changed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_inet_sock_set_state *ev)
 {
@@ -352,12 +445,16 @@ static void changed(struct lull_model *model, struct machine *machine, int32_t c
     }
     uint32_t number, task = model_on_cpu(model, model_cpu_at(machine, c));
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    if (ev->oldstate == SYN_SENT) {
+        answered(model, machine, c, t, socket);
+    }
     if (ev->newstate == CLOSED || ev->newstate == SYN_SENT ||
         (ev->newstate == ESTABLISHED && ev->oldstate != SYN_SENT)) {
         forget(socket);
     }
     if (ev->newstate == SYN_SENT) {
         socket->opener = task;
+        socket->unanswered_ns = socket->sent_ns = t;
         take_start(model, task, t, &number);
     }
     if (ev->newstate != ESTABLISHED) {
@@ -394,6 +491,9 @@ void sockets_event(struct lull_model *model, struct machine *machine, int32_t c,
         break;
     case LULL_EVENT_tcp_probe:
         arrived(model, machine, c, t, event);
+        break;
+    case LULL_EVENT_tcp_retransmit_skb:
+        sent_again(model, machine, c, t, event);
         break;
     default:
         changed(model, machine, c, t, event);

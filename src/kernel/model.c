@@ -103,6 +103,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(interrupt);
     ADD(packet);
     ADD(segment);
+    ADD(tcp);
     ADD(migration);
     ADD(prio);
     ADD(handler);
@@ -167,6 +168,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
     struct cpu *added = lull_vec_add(&machine->cpus);
     *lull_slots_at(&machine->cpu_numbers, (uint32_t)cpu) = (uint32_t)machine->cpus.count;
     memset(added, 0, sizeof *added);
+    added->passed[0].number = added->passed[1].number = LULL_NONE;
     added->task = added->idle = added->kernel = added->last_request = added->last_packet =
         added->device = added->switch_stream = added->lost_stream = LULL_NONE;
     lost_find_recorded(model, machine, cpu);
@@ -456,6 +458,7 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     case LULL_EVENT_sock_recv_length:
     case LULL_EVENT_tcp_probe:
     case LULL_EVENT_inet_sock_set_state:
+    case LULL_EVENT_tcp_retransmit_skb:
         sockets_event(model, machine, c, t, id, event);
         break;
     case LULL_EVENT_block_bio_merge:

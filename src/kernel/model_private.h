@@ -72,6 +72,10 @@ struct cpu {
     uint32_t idle;                     /* its idle task, LULL_NONE: not made yet */
     uint32_t kernel;                   /* its kernel context, likewise */
     uint32_t device;                   /* label of the network device used last, or LULL_NONE */
+    struct {
+        int64_t time_ns;
+        uint32_t number;
+    } passed[2];      /* packet that was received last, and sent last; LULL_NONE: none */
     uint32_t n_idled; /* switches to its idle task, and whether there was one from it */
     bool has_left_idle;
     uint32_t n_frames;

@@ -27,6 +27,7 @@ enum {
 struct server_http {
     const struct server_settings *settings;
     struct MHD_Daemon *daemon;
+    gint is_entered; /* atomic */
 };
 
 /* A request while it comes in. */
@@ -74,10 +75,28 @@ static const char *find_path(const struct server_settings *settings, const char 
     return end && server_token_is(settings->token, token, (size_t)(end - token)) ? end + 1 : NULL;
 }
 
-/* Refuses what must not be answered. */
-static void check(const struct server_settings *settings, struct MHD_Connection *connection,
-                  const char *url, const char *method, struct exchange *exchange)
+/* The address that was given to a browser, for the first time. */
+static bool enters(struct server_http *http, const char *url)
 {
+    const char *entrance = http->settings->entrance;
+    return entrance && http->settings->token && g_str_has_prefix(url, "/o/") &&
+           server_token_is(entrance, url + strlen("/o/"), strlen(url) - strlen("/o/")) &&
+           g_atomic_int_compare_and_exchange(&http->is_entered, 0, 1);
+}
+
+static void lead_to_page(const struct server_settings *settings, struct server_answer *answer)
+{
+    const char *fragment = settings->fragment;
+    answer->status = 303;
+    answer->location = g_strdup_printf("/t/%s/%s%s", settings->token, fragment ? "#" : "",
+                                       fragment ? fragment : "");
+}
+
+/* Refuses what must not be answered. */
+static void check(struct server_http *http, struct MHD_Connection *connection, const char *url,
+                  const char *method, struct exchange *exchange)
+{
+    const struct server_settings *settings = http->settings;
     const char *host = header_of(connection, "Host"), *origin = header_of(connection, "Origin");
     const char *type = header_of(connection, "Content-Type");
     struct server_answer *answer = &exchange->answer;
@@ -85,6 +104,8 @@ static void check(const struct server_settings *settings, struct MHD_Connection 
         server_refuse(answer, 421, "Wrong host", "the Host header names another machine");
     } else if (!server_origin_is_ours(origin, host, settings->origin)) {
         server_refuse(answer, 403, "Wrong origin", "pages of this origin may not ask");
+    } else if (enters(http, url)) {
+        lead_to_page(settings, answer);
     } else if (!find_path(settings, url)) {
         server_refuse(answer, 404, "Not found", "there is nothing here");
     } else if ((strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) &&
@@ -152,6 +173,9 @@ static void add_headers(struct MHD_Response *response, const struct exchange *ex
     MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(response, "Content-Security-Policy", POLICY);
     MHD_add_response_header(response, "Vary", "Origin");
+    if (answer->location) {
+        MHD_add_response_header(response, "Location", answer->location);
+    }
     if (exchange->origin) {
         MHD_add_response_header(response, "Access-Control-Allow-Origin", exchange->origin);
         MHD_add_response_header(response, "Access-Control-Allow-Methods",
@@ -182,14 +206,14 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
                               const char *method, const char *version, const char *data,
                               size_t *size, void **state)
 {
-    const struct server_http *http = cls;
+    struct server_http *http = cls;
     struct exchange *exchange = *state;
     if (!exchange) {
         *state = exchange = g_new0(struct exchange, 1);
         exchange->body = g_string_new(NULL);
         exchange->answer = (struct server_answer){
             .status = 200, .body = g_string_new(NULL), .type = "application/json"};
-        check(http->settings, connection, url, method, exchange);
+        check(http, connection, url, method, exchange);
         return MHD_YES;
     }
     if (*size) {
@@ -210,6 +234,7 @@ static void complete(void *cls, struct MHD_Connection *connection, void **state,
     if (exchange) {
         g_string_free(exchange->body, TRUE);
         g_string_free(exchange->answer.body, TRUE);
+        g_free(exchange->answer.location);
         g_free(exchange);
         *state = NULL;
     }

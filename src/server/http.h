@@ -21,13 +21,17 @@ struct server_answer {
     GString *body;
     const char *type; /* "application/json" until it is set */
     bool is_page;     /* may be kept by the browser; else nothing is */
+    char *location;   /* where else to look, to be freed; or NULL */
 };
 
 struct server_settings {
-    uint16_t port;      /* 0: any */
-    const char *token;  /* NULL: none */
-    const char *origin; /* one more that may ask, or NULL */
-    const char *host;   /* one more name of this machine, or NULL */
+    uint16_t port;        /* 0: any */
+    const char *token;    /* NULL: none */
+    const char *origin;   /* one more that may ask, or NULL */
+    const char *host;     /* one more name of this machine, or NULL */
+    const char *entrance; /* a second token: "/o/ENTRANCE" leads to the page, once; NULL: none. Who
+                             starts a browser shows all users of the machine its arguments */
+    const char *fragment; /* of the page's address, behind the entrance; NULL: none */
     void (*answer)(void *user, const struct server_request *request, struct server_answer *answer);
     void *user;
 };

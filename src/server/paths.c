@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "server/params.h"
 
 enum { PATHS_MOST = 64 };
 
@@ -34,8 +35,10 @@ struct server_paths {
     char **traces;
     uint32_t n_traces;
     bool is_joined;
+    const struct lull_store *store;
     struct lull_session *session; /* NULL: nothing was read yet */
-    struct lull_waits *waits;
+    struct server_reading reading;
+    uint32_t *rows;
     LULL_VEC(struct made_path *) made;
 };
 
@@ -71,7 +74,8 @@ static const char *style_of(const struct lull_segment *segment)
 
 /* ---- all of them ---- */
 
-struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined)
+struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined,
+                                      const struct lull_store *store)
 {
     struct server_paths *paths = g_new0(struct server_paths, 1);
     g_mutex_init(&paths->lock);
@@ -81,6 +85,7 @@ struct server_paths *server_paths_new(const char *const *traces, uint32_t count,
     }
     paths->n_traces = count;
     paths->is_joined = is_joined;
+    paths->store = store;
     return paths;
 }
 
@@ -103,8 +108,9 @@ void server_paths_free(struct server_paths *paths)
         free_made(paths->made.items[i]);
     }
     lull_vec_free(&paths->made);
-    lull_waits_free(paths->waits);
+    lull_waits_free(paths->reading.waits);
     lull_session_free(paths->session);
+    g_free(paths->rows);
     g_strfreev(paths->traces);
     g_mutex_clear(&paths->lock);
     g_free(paths);
@@ -176,7 +182,7 @@ void server_paths_types(bool is_alone, GString *out)
 /* Reads the traces, once. */
 static bool read_traces(struct server_paths *paths, GError **error)
 {
-    if (paths->waits) {
+    if (paths->session) {
         return true;
     }
     struct lull_session *session = lull_session_new();
@@ -188,42 +194,57 @@ static bool read_traces(struct server_paths *paths, GError **error)
     if (paths->is_joined && lull_session_host_count(session) > 1) {
         lull_session_join(session, NULL, NULL);
     }
-    paths->waits = lull_waits_new(session, LULL_WANT_PATHS, error);
-    if (!paths->waits) {
+    struct lull_waits *waits = lull_waits_new(session, LULL_WANT_PATHS | LULL_WANT_REQUESTS, error);
+    if (!waits) {
         lull_session_free(session);
         return false;
     }
     paths->session = session;
-    lull_waits_read(paths->waits, NULL, NULL);
+    lull_waits_read(waits, NULL, NULL);
+    paths->rows = server_task_rows(paths->store, waits);
+    paths->reading = (struct server_reading){waits, paths->rows, lull_waits_task_count(waits)};
     return true;
+}
+
+const struct server_reading *server_paths_lock(struct server_paths *paths, GError **error)
+{
+    g_mutex_lock(&paths->lock);
+    return read_traces(paths, error) ? &paths->reading : NULL;
+}
+
+void server_paths_unlock(struct server_paths *paths)
+{
+    g_mutex_unlock(&paths->lock);
 }
 
 static bool find_host(const struct server_paths *paths, struct json_object *params, int32_t *host,
                       GError **error)
 {
-    struct json_object *name;
+    struct json_object *given;
+    const char *name = server_param_text(params, "host");
     *host = -1;
-    if (!json_object_object_get_ex(params, "host", &name)) {
+    if (!json_object_object_get_ex(params, "host", &given)) {
         return true;
     }
+    if (!name) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, "host must be a text");
+        return false;
+    }
     for (uint32_t i = 0; i < lull_session_host_count(paths->session); i++) {
-        if (strcmp(lull_session_host(paths->session, i)->name, json_object_get_string(name)) == 0) {
+        if (strcmp(lull_session_host(paths->session, i)->name, name) == 0) {
             *host = (int32_t)i;
             return true;
         }
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "there is no host “%s” in these traces",
-                json_object_get_string(name));
+                name);
     return false;
 }
 
 static int64_t number(struct json_object *params, const char *key, int64_t otherwise)
 {
-    struct json_object *found;
-    return json_object_object_get_ex(params, key, &found) &&
-                   json_object_is_type(found, json_type_int)
-               ? json_object_get_int64(found)
-               : otherwise;
+    int64_t value;
+    return server_param_number(params, key, &value) ? value : otherwise;
 }
 
 /* The line of a task, or of a host (task LULL_NONE). */
@@ -258,13 +279,14 @@ static struct made_path *make(struct server_paths *paths, struct json_object *pa
     if (!find_host(paths, params, &host, error)) {
         return NULL;
     }
-    const uint32_t task = lull_waits_find_tid(paths->waits, host, number(params, "tid", -1), error);
+    const uint32_t task =
+        lull_waits_find_tid(paths->reading.waits, host, number(params, "tid", -1), error);
     const bool is_bounded =
         !json_object_object_get_ex(params, "bounded", &bounded) || json_object_get_boolean(bounded);
     struct lull_path *path =
         task == LULL_NONE
             ? NULL
-            : lull_waits_task_path(paths->waits, task, number(params, "begin", INT64_MIN),
+            : lull_waits_task_path(paths->reading.waits, task, number(params, "begin", INT64_MIN),
                                    number(params, "end", INT64_MAX),
                                    is_bounded ? LULL_PATH_BOUNDED : LULL_PATH_UNBOUNDED, error);
     if (!path) {
@@ -272,9 +294,9 @@ static struct made_path *make(struct server_paths *paths, struct json_object *pa
     }
     struct made_path *made = g_new0(struct made_path, 1);
     made->path = path;
-    made->name =
-        g_strdup_printf("Critical Path of %s (%d)", lull_waits_comm(paths->waits, task, INT64_MAX),
-                        lull_waits_task(paths->waits, task)->tid);
+    made->name = g_strdup_printf("Critical Path of %s (%d)",
+                                 lull_waits_comm(paths->reading.waits, task, INT64_MAX),
+                                 lull_waits_task(paths->reading.waits, task)->tid);
     for (uint32_t i = 0; i < lull_path_segment_count(path); i++) {
         const struct lull_segment *segment = lull_path_segment(path, i);
         entry_of(made, paths, segment, segment->task);

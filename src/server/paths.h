@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <lull/waits.h>
+
 #include "server/states.h"
 
 #define SERVER_PATH_ID                                                                             \
@@ -16,9 +18,24 @@
 
 struct server_paths;
 
-/* `is_joined`: the clocks of several hosts are. `traces` is copied. */
-struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined);
+/* `is_joined`: the clocks of several hosts are. `traces` is copied, `store` borrowed. */
+struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined,
+                                      const struct lull_store *store);
 void server_paths_free(struct server_paths *paths);
+
+/* What was read of the traces. */
+struct server_reading {
+    struct lull_waits *waits;
+    const uint32_t *rows; /* of the store, by task; LULL_NONE: none */
+    uint32_t n_tasks;
+};
+
+/* Reads the traces if that was not done; until server_paths_unlock(), which is due in any case, no
+ * other thread has them. NULL and an error if they cannot be read. */
+const struct server_reading *server_paths_lock(struct server_paths *paths, GError **error);
+void server_paths_unlock(struct server_paths *paths);
+/* The row of the store that shows each task (task_rows.c); to be freed with g_free(). */
+uint32_t *server_task_rows(const struct lull_store *store, const struct lull_waits *waits);
 
 /* Whether it is the id of the base or of a path. */
 bool server_paths_have(struct server_paths *paths, const char *id);

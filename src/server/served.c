@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "server/paths.h"
+#include "server/visitors.h"
 
 static int32_t add(struct served_tree *tree, struct served_entry entry)
 {
@@ -152,7 +153,8 @@ struct served *served_new(struct lull_store *store, const char *const *paths, ui
     served->store = store;
     served->traces = g_new0(struct served_trace, MAX(count, 1));
     served->n_traces = count;
-    served->paths = server_paths_new(paths, count, is_joined);
+    served->paths = server_paths_new(paths, count, is_joined, store);
+    served->visitors = server_visitors_new();
     for (uint32_t i = 0; i < count; i++) {
         char *real = realpath(paths[i], NULL);
         served->traces[i].path = g_strdup(real ? real : paths[i]);
@@ -191,6 +193,7 @@ void served_free(struct served *served)
     free_tree(&served->tasks);
     free_tree(&served->resources);
     server_paths_free(served->paths);
+    server_visitors_free(served->visitors);
     lull_store_free(served->store);
     g_free(served->traces);
     g_free(served->name);

@@ -35,7 +35,8 @@ struct served {
     char uuid[SERVED_UUID];
     int64_t start_ns, end_ns;
     struct served_tree tasks, resources;
-    struct server_paths *paths; /* paths.h */
+    struct server_paths *paths;       /* paths.h */
+    struct server_visitors *visitors; /* visitors.h */
 };
 
 /* `store` becomes the property of `served`, which borrows nothing. `is_joined`: the clocks of the

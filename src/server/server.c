@@ -4,14 +4,18 @@
 
 #include <string.h>
 
+#include "server/page.h"
 #include "server/tsp.h"
+#include "server/view.h"
 
 void server_answer(void *user, const struct server_request *request, struct server_answer *answer)
 {
-    static const char tsp[] = "tsp/api/";
+    static const char tsp[] = "tsp/api/", view[] = "api/";
     if (g_str_has_prefix(request->path, tsp)) {
         server_tsp(user, request, request->path + strlen(tsp), answer);
+    } else if (g_str_has_prefix(request->path, view)) {
+        server_view(user, request, request->path + strlen(view), answer);
     } else {
-        server_refuse(answer, 404, "Not found", "there is nothing here");
+        server_page(request->path, answer);
     }
 }

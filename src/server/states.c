@@ -9,6 +9,7 @@
 #include <lull/path.h>
 
 #include "base/json.h"
+#include "server/view.h"
 
 enum {
     STATES_PER_ROW = 600,
@@ -83,16 +84,6 @@ static void append_text(GString *out, const char *key, const char *text)
     lull_json_append(out, text, strlen(text));
 }
 
-static const char *label_of(const struct served *served, enum lull_store_kind kind,
-                            const struct lull_store_interval *interval)
-{
-    if (kind == LULL_STORE_CPU_THREAD && interval->evidence != LULL_NONE &&
-        interval->evidence < lull_store_row_count(served->store)) {
-        return lull_store_row(served->store, interval->evidence).name;
-    }
-    return lull_store_text(served->store, interval->label);
-}
-
 static void append_state(GString *out, int64_t start_ns, int64_t end_ns,
                          enum lull_store_state state, const char *label)
 {
@@ -156,12 +147,17 @@ static bool draw(const struct picture *picture, GString *out, GError **error)
             if (!lull_store_seek(picture->served->store, picture->row, now_ns, &cursor, error)) {
                 return false;
             }
-            at = lull_store_next(&cursor, error);
+            GError *failure = NULL;
+            at = lull_store_next(&cursor, &failure);
+            if (failure) {
+                g_propagate_error(error, failure);
+                return false;
+            }
         }
         if (at && at->end_ns > now_ns &&
             at->end_ns - at->start_ns >= INT64_C(1) << picture->shift) {
             append_state(out, now_ns, at->end_ns, at->state,
-                         label_of(picture->served, picture->kind, at));
+                         server_label_of(picture->served, picture->kind, at));
             now_ns = at->end_ns;
         } else {
             const int64_t end_ns = end_of_run(picture, column, state);
@@ -351,7 +347,12 @@ bool server_tooltip(const struct served *served, const struct served_tree *tree,
         if (!lull_store_seek(served->store, row, time_ns, &cursor, error)) {
             return false;
         }
-        at = lull_store_next(&cursor, error);
+        GError *failure = NULL;
+        at = lull_store_next(&cursor, &failure);
+        if (failure) {
+            g_propagate_error(error, failure);
+            return false;
+        }
         if (at) {
             const char *name = styles[at->state].name;
             lull_json_append(out, name ? name : "Unknown", strlen(name ? name : "Unknown"));

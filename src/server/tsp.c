@@ -13,6 +13,8 @@
 #include <lull/version.h>
 
 #include "base/json.h"
+#include "base/sums.h"
+#include "server/params.h"
 #include "server/paths.h"
 #include "server/states.h"
 
@@ -104,17 +106,6 @@ static void not_found(struct call *call, const char *what)
 
 /* ---- parameters ---- */
 
-static bool get_number(struct json_object *object, const char *key, int64_t *value)
-{
-    struct json_object *found;
-    if (!json_object_object_get_ex(object, key, &found) ||
-        !json_object_is_type(found, json_type_int)) {
-        return false;
-    }
-    *value = json_object_get_int64(found);
-    return true;
-}
-
 static bool bad(struct call *call, const char *why)
 {
     server_refuse(call->answer, 400, "Bad parameters", why);
@@ -129,11 +120,11 @@ static bool take_range(struct call *call)
     struct server_range *range = &call->range;
     *range = (struct server_range){call->served->start_ns, call->served->end_ns, 0};
     if (json_object_object_get_ex(call->request->params, "requested_timerange", &found)) {
-        if (!get_number(found, "start", &range->start_ns) ||
-            !get_number(found, "end", &range->end_ns)) {
+        if (!server_param_number(found, "start", &range->start_ns) ||
+            !server_param_number(found, "end", &range->end_ns)) {
             return bad(call, "requested_timerange needs the numbers start and end");
         }
-        get_number(found, "nbTimes", &n);
+        server_param_number(found, "nbTimes", &n);
     } else if (json_object_object_get_ex(call->request->params, "requested_times", &found)) {
         n = json_object_is_type(found, json_type_array) ? (int64_t)json_object_array_length(found)
                                                         : 0;
@@ -149,10 +140,12 @@ static bool take_range(struct call *call)
         return bad(call, "the range ends before it starts");
     }
     /* Nothing lies far outside, and there it could not be computed with. */
-    const int64_t length_ns = call->served->end_ns - call->served->start_ns + 1000000000;
-    range->start_ns = CLAMP(range->start_ns, call->served->start_ns - length_ns,
-                            call->served->end_ns + length_ns);
-    range->end_ns = CLAMP(range->end_ns, range->start_ns, call->served->end_ns + 2 * length_ns);
+    const int64_t start_ns = call->served->start_ns, end_ns = call->served->end_ns;
+    const int64_t length_ns = lull_sum(lull_sum(end_ns, -MAX(start_ns, -INT64_MAX)), 1000000000);
+    range->start_ns =
+        CLAMP(range->start_ns, lull_sum(start_ns, -length_ns), lull_sum(end_ns, length_ns));
+    range->end_ns =
+        CLAMP(range->end_ns, range->start_ns, lull_sum(end_ns, lull_product(length_ns, 2)));
     range->n = n ? (uint32_t)CLAMP(n, 1, TIMES_MOST) : TIMES_USUAL;
     return true;
 }

@@ -3,6 +3,7 @@
  * its time here. */
 #include "view/linebuf.h"
 
+#include "base/digits.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -30,13 +31,8 @@ void lull_linebuf_grow(struct lull_linebuf *line, size_t more)
 
 void lull_linebuf_unsigned(struct lull_linebuf *line, uint64_t value)
 {
-    char digits[20];
-    uint32_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    lull_linebuf_bytes(line, digits + at, sizeof digits - at);
+    char *out = lull_linebuf_reserve(line, LULL_DIGITS_SIZE);
+    line->length += (size_t)(lull_put_unsigned(out, value, 1) - out);
 }
 
 void lull_linebuf_signed(struct lull_linebuf *line, int64_t value)
@@ -111,12 +107,8 @@ void lull_linebuf_real(struct lull_linebuf *line, double value)
 
 void lull_linebuf_nanoseconds(struct lull_linebuf *line, uint32_t value)
 {
-    char digits[9];
-    for (int i = 8; i >= 0; i--) {
-        digits[i] = (char)('0' + value % 10);
-        value /= 10;
-    }
-    lull_linebuf_bytes(line, digits, sizeof digits);
+    char *out = lull_linebuf_reserve(line, LULL_DIGITS_SIZE);
+    line->length += (size_t)(lull_put_unsigned(out, value, 9) - out);
 }
 
 /* Bytes of the well-formed UTF-8 character of more than one byte at `text`, or 0. */

@@ -9,6 +9,7 @@
 
 #include <lull/error.h>
 
+#include "base/digits.h"
 #include "base/time.h"
 #include "view/out.h"
 #include "view/words.h"
@@ -149,8 +150,11 @@ static char *format_cell(const struct lull_column *column, const struct cell *ce
         return g_strdup_printf("%s %%", lull_decimal_format(cell->real * 100, 1, text));
     case LULL_COLUMN_REAL:
         return g_strdup(lull_decimal_format(cell->real, column->digits, text));
-    default:
-        return g_strdup_printf("%" G_GINT64_FORMAT, cell->number);
+    default: {
+        GString *number = g_string_new(NULL);
+        lull_append_signed(number, cell->number);
+        return g_string_free(number, FALSE);
+    }
     }
 }
 
@@ -331,6 +335,98 @@ static void strip_line_ends(char *text)
     *end = '\0';
 }
 
+/* ---- plain text ---- */
+
+/* A table for a file or a pipe, which needs no colours and no folding. */
+struct plain {
+    const struct lull_table *table;
+    GString *texts; /* headings, then the cells of each row, with a NUL after each */
+    size_t widths[MAX_COLUMNS];
+};
+
+static bool is_shown(const struct lull_column *column)
+{
+    return !(column->flags & LULL_COLUMN_JSON_ONLY);
+}
+
+/* Takes `text`. False if it is not ASCII: how wide it is depends on the locale, which the library
+ * knows. */
+static bool add_plain(struct plain *plain, uint32_t column, char *text)
+{
+    const size_t length = strlen(text);
+    const bool is_ascii = g_str_is_ascii(text);
+    plain->widths[column] = MAX(plain->widths[column], length);
+    g_string_append_len(plain->texts, text, (gssize)length + 1);
+    g_free(text);
+    return is_ascii;
+}
+
+static bool fill_plain(struct plain *plain, const struct lull_view_style *style)
+{
+    const struct lull_table *table = plain->table;
+    bool is_ascii = true;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        if (is_shown(&table->columns[i])) {
+            is_ascii &= add_plain(plain, i, heading(&table->columns[i], style));
+        }
+    }
+    for (uint32_t row = 0; row < lull_table_row_count(table) && is_ascii; row++) {
+        const struct cell *cells = row_cells(table, row);
+        for (uint32_t i = 0; i < table->n_columns; i++) {
+            if (is_shown(&table->columns[i])) {
+                is_ascii &= add_plain(plain, i, format_cell(&table->columns[i], &cells[i], style));
+            }
+        }
+    }
+    return is_ascii;
+}
+
+/* Appends the row whose texts start at `text`; returns where the next ones do. */
+static const char *append_plain_row(GString *line, const struct plain *plain, const char *text)
+{
+    static const char blanks[] = "                ";
+    size_t start = 0; /* of the column */
+    for (uint32_t i = 0; i < plain->table->n_columns; i++) {
+        const struct lull_column *column = &plain->table->columns[i];
+        if (!is_shown(column)) {
+            continue;
+        }
+        const size_t length = strlen(text), width = plain->widths[i];
+        const size_t at = start + (is_text(column) ? 0 : width - length);
+        while (line->len < at) {
+            g_string_append_len(line, blanks, (gssize)MIN(at - line->len, sizeof blanks - 1));
+        }
+        g_string_append_len(line, text, (gssize)length);
+        start += width + GAP;
+        text += length + 1;
+    }
+    while (line->len > 0 && line->str[line->len - 1] == ' ') {
+        g_string_truncate(line, line->len - 1);
+    }
+    g_string_append_c(line, '\n');
+    return text;
+}
+
+/* False, and nothing is printed, if the table is not that simple. */
+static bool print_plain(const struct lull_table *table, struct lull_out *out,
+                        const struct lull_view_style *style)
+{
+    if (style->width > 0 || style->color || table->no_headings) {
+        return false;
+    }
+    struct plain plain = {.table = table, .texts = g_string_new(NULL)};
+    const bool is_simple = fill_plain(&plain, style);
+    const char *text = plain.texts->str, *end = text + plain.texts->len;
+    g_autoptr(GString) line = g_string_new(NULL);
+    while (is_simple && text < end) {
+        g_string_truncate(line, 0);
+        text = append_plain_row(line, &plain, text);
+        lull_out_bytes(out, line->str, line->len);
+    }
+    g_string_free(plain.texts, TRUE);
+    return is_simple;
+}
+
 bool lull_table_print(const struct lull_table *table, FILE *file,
                       const struct lull_view_style *style, GError **error)
 {
@@ -340,6 +436,10 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
 
     if (lull_table_row_count(table) == 0) {
         return true;
+    }
+    lull_out_start(&out, file);
+    if (print_plain(table, &out, style)) {
+        return lull_out_end(&out, "a table", error);
     }
     struct libscols_table *to = new_smartcols(table, style);
     add_columns(table, to, positions, style);
@@ -354,7 +454,6 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
         return false;
     }
     strip_line_ends(text);
-    lull_out_start(&out, file);
     lull_out_text(&out, text);
     lull_out_text(&out, "\n");
     free(text);

@@ -58,6 +58,11 @@ bool lull_view_path_folded(const struct lull_path *path, FILE *file,
 bool lull_view_path_svg(const struct lull_path *path, FILE *file,
                         const struct lull_view_style *style, GError **error);
 
+/* A page of HTML that can be zoomed, from critpath --html: complete in itself, and its policy forbids
+ * it to load anything. LULL_ERROR_UNSUPPORTED if Lull was built without it. */
+bool lull_view_path_html(const struct lull_path *path, FILE *file,
+                         const struct lull_view_style *style, GError **error);
+
 /* Chrome's JSON trace event format, which ui.perfetto.dev and chrome://tracing open. A process is a
  * host, a thread a task, a flow a jump of the path. ts is in microseconds since the start of the
  * path, exact to the nanosecond; otherData.base_ns is that start in nanoseconds since the Unix

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "view/out.h"
 
 static const struct lull_look looks[LULL_LOOK_COUNT] = {
@@ -51,6 +52,21 @@ const struct lull_look *lull_look_of(enum lull_state state, enum lull_cause caus
     return lull_look_at(lull_look_index(state, cause));
 }
 
+/* Printable ASCII, which nothing has to be done to. */
+static bool is_plain(char c)
+{
+    return c >= 0x20 && c < 0x7f;
+}
+
+static size_t plain_length(const char *text)
+{
+    size_t length = 0;
+    while (is_plain(text[length])) {
+        length++;
+    }
+    return length;
+}
+
 void lull_clean_append(GString *out, const char *text, bool ascii)
 {
     const char *replacement = ascii ? "?" : "\xef\xbf\xbd";
@@ -60,6 +76,12 @@ void lull_clean_append(GString *out, const char *text, bool ascii)
         return;
     }
     while (*text) {
+        const size_t plain = plain_length(text);
+        g_string_append_len(out, text, (gssize)plain);
+        text += plain;
+        if (*text == '\0') {
+            return;
+        }
         gunichar c = g_utf8_get_char_validated(text, -1);
         if (c == (gunichar)-1 || c == (gunichar)-2) {
             g_string_append(out, replacement);
@@ -75,10 +97,28 @@ void lull_clean_append(GString *out, const char *text, bool ascii)
     }
 }
 
+static bool is_ascii(const char *text, size_t length)
+{
+    uint64_t bits = 0, word;
+    size_t at = 0;
+    for (; at + sizeof word <= length; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        bits |= word;
+    }
+    for (; at < length; at++) {
+        bits |= (uint8_t)text[at];
+    }
+    return !(bits & UINT64_C(0x8080808080808080));
+}
+
 int lull_text_width(const char *text)
 {
+    const size_t length = strlen(text);
     int cells = 0;
 
+    if (G_LIKELY(is_ascii(text, length))) {
+        return (int)MIN(length, INT_MAX);
+    }
     for (; *text; text = g_utf8_next_char(text)) {
         gunichar c = g_utf8_get_char(text);
         cells += g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
@@ -139,7 +179,8 @@ void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii)
 {
     lull_clean_append(out, comm && *comm ? comm : tid < 0 ? "interrupt" : "?", ascii);
     if (tid > 0) {
-        g_string_append_printf(out, "/%d", tid);
+        g_string_append_c(out, '/');
+        lull_append_signed(out, tid);
     } else if (tid < 0) {
         g_string_append_printf(out, "/cpu%d", -(tid + 1));
     }

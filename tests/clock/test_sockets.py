@@ -25,6 +25,7 @@ CLIENT, SERVER, OTHER = 100, 200, 300
 ACK, PSH = 8, 16  # in the add-on's order, above the header's length
 LENGTH = 8
 ASKED, ANSWERED = 300, 900
+LOST, AGAIN = 7, 200 * MS  # the request of that round is sent again after that time
 
 
 class Host:
@@ -85,7 +86,23 @@ class SocketHost(Host):
         else:
             self.event(t + 1 * US, 'tcp_probe', {
                 'saddr': self.end(self.is_client)[2], 'daddr': self.end(not self.is_client)[2], 'data_len': length,
-                'skbaddr': self.buffer, 'skaddr': 7}, tid)
+                'snd_wnd': 1000, 'skbaddr': self.buffer, 'skaddr': 7}, tid)
+
+    def acknowledged(self, t, window):
+        """Without data; `window` is the peer's before that."""
+        self.buffer += 0x100
+        self.event(t - 1 * US, 'netif_receive_skb', {'skbaddr': self.buffer, 'len': 52, 'name': 'eth0'})
+        self.event(t, 'tcp_probe', {
+            'saddr': self.end(self.is_client)[2], 'daddr': self.end(not self.is_client)[2], 'data_len': 0, 'snd_wnd': window,
+            'skbaddr': self.buffer, 'skaddr': 7})
+
+    def again(self, t):
+        """A timer of TCP's sends something again."""
+        self.buffer += 0x100
+        self.event(t - 2 * US, 'irq_softirq_entry', {'vec': 1})
+        self.event(t - 1 * US, 'net_dev_queue', {'skbaddr': self.buffer, 'len': 500, 'name': 'eth0'})
+        self.event(t, 'tcp_retransmit_skb', {'skbaddr': self.buffer - 1, 'skaddr': 7, 'state': 1})
+        self.event(t + 1 * US, 'irq_softirq_exit', {'vec': 1})
 
 
 class IdleHidden(SocketHost):
@@ -97,11 +114,11 @@ class IdleHidden(SocketHost):
             super().runs(t, task)
 
 
-def make(folder, kind):
+def make(folder, kind, lost=ROUNDS, closed=ROUNDS):
     client = kind('client', lambda t: t - START)
     server = kind('server', lambda t: t - START + AHEAD + (t - START) * DRIFT_PPM // 10**6)
     for number in range(ROUNDS):
-        t = START + number * ROUND
+        t = START + number * ROUND + (AGAIN if number > lost else 0)
         seq, ack = 4294967000 + number * 100 & 0xffffffff, 77 + number * 50
         if number == 0:
             client.switch(t, 0, CLIENT)
@@ -112,6 +129,12 @@ def make(folder, kind):
                 client.state(t + 50 * US, 2, 1)
         client.packet(t + 100 * US, True, seq, ack, CLIENT)
         client.switch(t + 150 * US, CLIENT, 0, 1)
+        if number == closed:
+            client.acknowledged(t + 400 * US, 1000)
+            client.acknowledged(t + 2500 * US, 0)
+        if number == lost:
+            t += AGAIN
+            client.again(t + 100 * US)
         server.arrives(t + 100 * US + TRANSIT, seq, ack, SERVER)
         back = t + 100 * US + TRANSIT + WORK
         server.packet(back, True, ack, seq + 100 & 0xffffffff, SERVER)
@@ -171,6 +194,37 @@ def check(name, kind):
                f'{name}: requests says that they were not recorded', done.stderr)
 
 
+def check_lost():
+    """Both who waits for the answer and who waits for the request waited for the time-out of TCP."""
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, SocketHost, LOST)
+        path = run('critpath', '--json', '--host', 'client', '--tid', str(CLIENT), folder)
+        resent = [s['tcp'] for s in path['segments'] if (s.get('tcp') or {}).get('kind')]
+        first = START + LOST * ROUND + 100 * US
+        tap.ok(resent and all(tcp['kind'] == 'sent-again' and tcp['times'] == 1 and abs(tcp['first_ns'] - first) <= 2 * TRANSIT and
+                              tcp['last_ns'] - tcp['first_ns'] == AGAIN for tcp in resent),
+               'lost: the packet that was sent again is the evidence, and no other', str(resent))
+        text = subprocess.run([lull, 'critpath', '--full', '--host', 'client', '--tid', str(CLIENT), folder], capture_output=True,
+                              text=True, encoding='utf-8', check=True).stdout
+        first_cause = text.split('BY CAUSE')[1].split('\n')[1]
+        tap.ok('lost, and sent again 200.0 ms after it was sent first' in text and ', lost, and sent again' in first_cause,
+               'lost: and the path says so, first among the causes', text)
+        waits = [s for s in run('critpath', '--json', '--host', 'server', '--tid', str(SERVER), folder)['segments']
+                 if (s.get('tcp') or {}).get('kind') == 'sent-again']
+        tap.ok(waits, 'lost: so does that of the server', str(waits))
+
+
+def check_window():
+    """A packet closes the window, another opens it: what the client waited for then says so, and no other wait."""
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, SocketHost, closed=LOST)
+        text = subprocess.run([lull, 'critpath', '--full', '--host', 'client', '--tid', str(CLIENT), folder], capture_output=True,
+                              text=True, encoding='utf-8', check=True).stdout
+        said = [line for line in text.splitlines() if 'zero window' in line]
+        tap.ok(len(said) == 1 and 'the receiver had no room for more for 2.100 ms (zero window)' in said[0] and
+               'client/100' in said[0], 'window: the wait in which it was closed says how long', text)
+
+
 def check_reuse():
     """Of a server alone: its socket and the buffers of what arrives were another program's before. That is no client."""
     with tempfile.TemporaryDirectory() as folder:
@@ -203,5 +257,7 @@ def check_reuse():
 check('add-on', Host)
 check('sockets', SocketHost)
 check('sockets, idle hidden', IdleHidden)
+check_lost()
+check_window()
 check_reuse()
 tap.done()

@@ -207,7 +207,7 @@ def test_device(option):
 
 
 def test_usage():
-    for arguments in (["--svg", "-", "--perfetto", "-"], ["--svg", "-", "--json"], ["--perfetto", "-", "--folded"]):
+    for arguments in (["--svg", "-", "--perfetto", "-"], ["--html", "-", "--svg", "-"], ["--svg", "-", "--json"], ["--perfetto", "-", "--folded"]):
         done = run("critpath", "--tid", "1", *arguments, chain)
         tap.ok(done.returncode == 2 and b"standard output" in done.stderr, " ".join(arguments), done)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: a request of the Trace Server Protocol, as a line with method and path, then the
- * body's "parameters". Each is answered with JSON, or refused with a title and a detail. %T, %E, %V,
- * %R, %U and %C in the path are a trace, the experiment, and the outputs. */
+/* Fuzz target: a request of the Trace Server Protocol, or behind '@' a question of the page, as a line
+ * with method and path, then the body's "parameters". Each is answered with JSON or columns, or
+ * refused with a title and a detail. %T, %E, %V, %R, %U and %C in the path are a trace, the
+ * experiment, and the outputs. */
 #include <string.h>
 
 #include <glib/gstdio.h>
@@ -11,6 +12,7 @@
 #include "server/paths.h"
 #include "server/served.h"
 #include "server/tsp.h"
+#include "server/view.h"
 #include "store/writer.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -73,6 +75,10 @@ static char *fill_in(const char *path)
 static void check(const struct server_answer *answer)
 {
     g_assert_true(answer->status == 200 || (answer->status >= 400 && answer->status <= 501));
+    if (strcmp(answer->type, "application/json") != 0) {
+        g_assert_true(answer->status == 200 && memcmp(answer->body->str, "LLC1", 4) == 0);
+        return;
+    }
     struct json_object *object = json_tokener_parse(answer->body->str), *part;
     g_assert_nonnull(object);
     g_assert_true(answer->status == 200 || (json_object_object_get_ex(object, "title", &part) &&
@@ -93,8 +99,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct json_object *params = json_tokener_parse_ex(tokener, body, (int)strlen(body));
     json_tokener_free(tokener);
     const struct server_request request = {text, whole, params, NULL};
-    struct server_answer answer = {200, g_string_new(NULL), "application/json", false};
-    server_tsp(served, &request, whole, &answer);
+    struct server_answer answer = {
+        .status = 200, .body = g_string_new(NULL), .type = "application/json"};
+    if (*whole == '@') {
+        server_view(served, &request, whole + 1, &answer);
+    } else {
+        server_tsp(served, &request, whole, &answer);
+    }
     check(&answer);
     g_string_free(answer.body, TRUE);
     json_object_put(params);

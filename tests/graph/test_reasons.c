@@ -190,6 +190,47 @@ static void test_ways(struct fixture *f, gconstpointer data)
     g_assert_false(wait.reason.timed_out);
 }
 
+static void feed_timer(struct lull_model *model, int64_t t)
+{
+    FEED(hrtimer_entry, 0, 0, t, .have = ALL);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t, 1, 0);
+    FEED(hrtimer_exit, 0, 0, t + 1, .have = ALL);
+}
+
+/* Task 1 waits 2 ms at a time for a futex, as who polls a lock; the second time task 2 wakes it, at the
+ * same word, at the one beside it (the other half of a condition variable), or elsewhere. */
+static void test_tries(struct fixture *f, gconstpointer data)
+{
+    const int distance = GPOINTER_TO_INT(data);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    for (int i = 0; i < 2; i++) {
+        const int64_t t = i * 10000000;
+        feed_call(model, t + 1000000, FUTEX, 0x7f0010, 0, 0);
+        feed_switch(model, 0, 0, t + 1100000, 1, 0, 1);
+        feed_timer(model, t + 3000000);
+        feed_switch(model, 0, 0, t + 3100000, 0, 1, 0);
+        feed_return(model, t + 3200000, FUTEX, -110);
+    }
+    feed_call(model, 30000000, FUTEX, 0x7f0010 + (uint64_t)distance, 0, 0);
+    feed_switch(model, 0, 0, 31000000, 1, 2, 1);
+    feed_call(model, 32000000, FUTEX, 0x7f0010 + (uint64_t)distance, 1, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 33000000, 1, 0);
+    feed_switch(model, 0, 0, 34000000, 2, 1, 0);
+    feed_return(model, 35000000, FUTEX, 0);
+    for (int i = 0; i < 2; i++) {
+        const int64_t t = i * 10000000;
+        const struct lull_segment step = wait_of(f, strings, t + 1100000, t + 3000000);
+        g_assert_cmpstr(step.detail, ==,
+                        distance < 8 ? "futex timed out after 2.000 ms, later woken by t2/2"
+                                     : "futex timed out after 2.000 ms");
+        g_assert_cmpstr(step.subject, ==,
+                        distance < 8 ? "hrtimer, timed out in futex, later woken by t2"
+                                     : "hrtimer, timed out in futex");
+    }
+}
+
 /* Task 1 is stopped (prev_state 4: by a signal, 8: by a debugger; sched(7) of the kernel's sources),
  * whether the system call that it was in has returned or not; task 2 continues it. */
 static void test_stopped(struct fixture *f, gconstpointer data)
@@ -218,13 +259,6 @@ static void test_stopped(struct fixture *f, gconstpointer data)
     g_assert_cmpstr(wait.detail, ==,
                     is_traced ? "stopped by a debugger until t2/2 continued it"
                               : "stopped by a signal until t2/2 continued it");
-}
-
-static void feed_timer(struct lull_model *model, int64_t t)
-{
-    FEED(hrtimer_entry, 0, 0, t, .have = ALL);
-    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t, 1, 0);
-    FEED(hrtimer_exit, 0, 0, t + 1, .have = ALL);
 }
 
 /* 18 bytes are sent to a socket; poll() waits 700 ms for the answer, that does not come. */
@@ -410,6 +444,10 @@ int main(int argc, char **argv)
     g_test_add("/reasons/no-time-out", struct fixture, NULL, set_up, test_no_time_out, tear_down);
     g_test_add("/reasons/futex-time-out", struct fixture, NULL, set_up, test_futex_time_out,
                tear_down);
+    for (int distance = 0; distance <= 8; distance += 4) {
+        g_autofree char *name = g_strdup_printf("/reasons/tries-%d", distance);
+        g_test_add(name, struct fixture, GINT_TO_POINTER(distance), set_up, test_tries, tear_down);
+    }
     g_test_add("/reasons/stopped", struct fixture, GINT_TO_POINTER(false), set_up, test_stopped,
                tear_down);
     g_test_add("/reasons/traced", struct fixture, GINT_TO_POINTER(true), set_up, test_stopped,

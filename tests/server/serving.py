@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A `lull serve` to talk to, and its ends.
+# A `lull serve` or `lull view` to talk to, and its ends.
 import atexit
 import http.client
 import json
@@ -9,15 +9,15 @@ import urllib.parse
 
 
 class Server:
-    def __init__(self, lull, env, *arguments):
-        self.process = subprocess.Popen([lull, "serve", "--json", "--allow-root", "--port", "0", *arguments], env=env,
+    def __init__(self, lull, env, *arguments, verb="serve"):
+        self.process = subprocess.Popen([lull, verb, "--json", "--allow-root", "--port", "0", *arguments], env=env,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(self.process.communicate()[1])
         self.said = json.loads(line)
-        url = urllib.parse.urlsplit(self.said["tsp"])
+        url = urllib.parse.urlsplit(self.said["tsp" if verb == "serve" else "view"])
         self.port, self.base = url.port, url.path
 
     def raw(self, method, path, body=None, headers=None):

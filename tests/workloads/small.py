@@ -1,24 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Programs that wait for a known cause and need nothing but Python: small.py FOLDER FILE NAME... runs them one after the other and
-# adds to the file what each of them measured. They use nothing outside the folder, and network namespaces of their own.
+# Programs that wait for a known cause and need nothing but Python and what every system has: small.py FOLDER FILE NAME... runs them one
+# after the other and adds to the file what each of them measured. They use nothing outside the folder, and network namespaces of
+# their own.
 import ctypes
 import fcntl
+import mmap
 import multiprocessing
 import os
 import random
 import select
-import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
-import sys
 import time
 
-sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'programs')]
-import exchanges  # noqa: E402
-import stage  # noqa: E402
+import stage
 
 NAP = 0.15
 
@@ -97,7 +95,7 @@ def gil(watch, _):
     holder = stage.thread('wl-burner', hold)
     with watch.asked():
         for _ in range(30):
-            time.sleep(0)
+            time.sleep(0.001)
     over.append(True)
     holder.join()
 
@@ -159,20 +157,37 @@ def sigstop(watch, _):
     stage.ended(stopper)
 
 
-def cold_file(watch, folder):
-    path = os.path.join(folder, 'cold.data')
-    step, count = 1 << 17, 200
+def cold(folder, name, step, count, flags=0):
+    """A file that is on the disk, and not in memory."""
+    path = os.path.join(folder, name)
     with open(path, 'wb') as file:
         for _ in range(count):
             file.write(random.randbytes(step))
         file.flush()
         os.fsync(file.fileno())
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY | flags)
     os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
     os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)
+    return path, handle
+
+
+def cold_file(watch, folder):
+    step, count = 1 << 17, 200
+    path, handle = cold(folder, 'cold.data', step, count)
     with watch.asked():
         for number in range(count):
             os.pread(handle, 4096, number * step)
+    os.close(handle)
+    watch.knows(path=path, disk=stage.disk_of(folder))
+
+
+def mapped_file(watch, folder):
+    path, handle = cold(folder, 'mapped.data', 1 << 17, 100)
+    with mmap.mmap(handle, 0, prot=mmap.PROT_READ) as pages:
+        pages.madvise(mmap.MADV_RANDOM)
+        with watch.asked():
+            for number in range(100):
+                pages[number << 17]
     os.close(handle)
     watch.knows(path=path, disk=stage.disk_of(folder))
 
@@ -184,7 +199,7 @@ def sqlite(watch, folder):
     base.execute('create table sale (number integer, item text)')
     base.commit()
     with watch.asked():
-        for number in range(40):
+        for number in range(20):
             base.execute('insert into sale values (?, ?)', (number, 'a thing'))
             base.commit()
     base.close()
@@ -192,13 +207,11 @@ def sqlite(watch, folder):
 
 
 def tar_xz(watch, folder):
-    for tool in 'tar', 'xz':
-        if not shutil.which(tool):
-            raise stage.Skip(f'{tool} is not installed')
+    stage.need('tar', 'xz')
     source = os.path.join(folder, 'source')
     os.mkdir(source)
     words = [random.randbytes(3).hex() for _ in range(400)]
-    for number in range(20):
+    for number in range(12):
         with open(os.path.join(source, f'{number}.txt'), 'w', encoding='ascii') as file:
             file.write(' '.join(random.choices(words, k=10000)))
     with open(os.path.join(folder, 'source.tar.xz'), 'wb') as archive:
@@ -211,17 +224,15 @@ def tar_xz(watch, folder):
 
 
 def veth(watch, _):
-    if not shutil.which('ip'):
-        raise stage.Skip('ip is not installed')
-    exchanges.unshare_network()
+    stage.own_network()
     apart, moved, ready = stage.Gate(), stage.Gate(), stage.Gate()
 
     def serve():
-        exchanges.unshare_network()
+        stage.exchanges.unshare_network()
         apart.open()
         moved.wait()
-        exchanges.ip('addr', 'add', '10.77.0.2/24', 'dev', 'lull-b')
-        exchanges.ip('link', 'set', 'lull-b', 'up')
+        stage.exchanges.ip('addr', 'add', '10.77.0.2/24', 'dev', 'lull-b')
+        stage.exchanges.ip('link', 'set', 'lull-b', 'up')
         listener = socket.create_server(('10.77.0.2', 7008))
         ready.open()
         connection, _ = listener.accept()
@@ -231,9 +242,9 @@ def veth(watch, _):
 
     server = stage.child('wl-server', serve)
     apart.wait()
-    exchanges.ip('link', 'add', 'lull-a', 'type', 'veth', 'peer', 'name', 'lull-b', 'netns', str(server))
-    exchanges.ip('addr', 'add', '10.77.0.1/24', 'dev', 'lull-a')
-    exchanges.ip('link', 'set', 'lull-a', 'up')
+    stage.exchanges.ip('link', 'add', 'lull-a', 'type', 'veth', 'peer', 'name', 'lull-b', 'netns', str(server))
+    stage.exchanges.ip('addr', 'add', '10.77.0.1/24', 'dev', 'lull-a')
+    stage.exchanges.ip('link', 'set', 'lull-a', 'up')
     moved.open()
     ready.wait()
     with socket.create_connection(('10.77.0.2', 7008)) as client, watch.asked():
@@ -242,17 +253,7 @@ def veth(watch, _):
     stage.ended(server)
 
 
-PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, cold_file, sqlite, tar_xz, veth)
-
-
-def main():
-    folder, report = sys.argv[1:3]
-    for program in PROGRAMS:
-        if program.__name__ in sys.argv[3:]:
-            own = os.path.join(folder, program.__name__)
-            os.makedirs(own, exist_ok=True)
-            stage.run(program, own, report)
-
+PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, cold_file, mapped_file, sqlite, tar_xz, veth)
 
 if __name__ == '__main__':
-    main()
+    stage.main(PROGRAMS)

@@ -4,13 +4,21 @@ import contextlib
 import ctypes
 import json
 import os
+import shutil
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 import traceback
 
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'programs')]
+import exchanges  # noqa: E402
+
 PR_SET_PDEATHSIG = 1
 LIFE_S = 60
+NOBODY = 65534
 
 
 class Skip(Exception):
@@ -105,12 +113,114 @@ def disk_of(folder):
 def run(program, folder, report):
     """One program in a process of its own, and what it reports as a line of JSON. Other programs get little of its CPU time."""
     def work():
-        os.nice(-20)
+        with contextlib.suppress(OSError):
+            os.nice(-20)
         watch = Watch()
         try:
             program(watch, folder)
         except Skip as reason:
             watch.report = {'skip': str(reason)}
+        except Exception:  # noqa: BLE001 - the test reports it, and the next program runs
+            watch.report = {'broken': traceback.format_exc()}
         with open(report, 'a', encoding='utf-8') as file:
             print(json.dumps({'name': program.__name__, **watch.report}), file=file)
     ended(child('wl-asker', work))
+
+
+def main(programs):
+    folder, report = sys.argv[1:3]
+    for program in programs:
+        if program.__name__ in sys.argv[3:]:
+            own = os.path.join(folder, program.__name__)
+            os.makedirs(own, exist_ok=True)
+            run(program, own, report)
+
+
+# ---- services ----
+
+def need(*tools):
+    for tool in tools:
+        if not shutil.which(tool):
+            raise Skip(f'{tool} is not installed')
+
+
+def give_away(folder):
+    """To nobody, who can reach it."""
+    os.chown(folder, NOBODY, NOBODY)
+    for up in folder, os.path.dirname(folder), os.path.dirname(os.path.dirname(folder)):
+        os.chmod(up, 0o711)
+    if subprocess.run(['test', '-w', folder], check=False, **AS_NOBODY).returncode:
+        raise Skip(f'nobody cannot reach {folder}')
+
+
+def before_exec():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+AS_NOBODY = {'user': NOBODY, 'group': NOBODY, 'extra_groups': []}
+
+
+@contextlib.contextmanager
+def daemon(command, ready, folder):
+    """A service that nobody runs; `ready` says whether it answers."""
+    with open(os.path.join(folder, 'log'), 'ab') as log:
+        service = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
+                                   preexec_fn=before_exec, **AS_NOBODY)
+    try:
+        end = time.monotonic() + 20
+        while not ready():
+            if service.poll() is not None or time.monotonic() > end:
+                with open(log.name, encoding='utf-8', errors='replace') as file:
+                    raise RuntimeError(f'{command[0]} does not answer: {file.read()[-2000:]}')
+            time.sleep(0.05)
+        yield service
+    finally:
+        service.terminate()
+        try:
+            service.wait(10)
+        except subprocess.TimeoutExpired:
+            service.kill()
+            service.wait()
+
+
+def can_connect(family, address):
+    with socket.socket(family) as probe:
+        return probe.connect_ex(address) == 0
+
+
+def own_network():
+    need('ip')
+    try:
+        exchanges.unshare_network()
+    except OSError as error:
+        raise Skip(f'no network namespace can be made: {error.strerror}') from None
+
+
+def loopback():
+    """A network of its own, with nothing but loopback."""
+    own_network()
+    exchanges.ip('link', 'set', 'lo', 'up')
+
+
+def slow_backend(port, slow_s):
+    """An HTTP server as child wl-backend: /slow takes long, anything else 5 ms."""
+    listener = socket.create_server(('127.0.0.1', port))
+
+    def serve():
+        while True:
+            connection, _ = listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            asked = connection.recv(4096)
+            if asked:
+                time.sleep(slow_s if asked.startswith(b'GET /slow') else 0.005)
+                connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello')
+            connection.close()
+
+    backend = child('wl-backend', serve)
+    listener.close()
+    return backend
+
+
+def end(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)

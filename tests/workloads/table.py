@@ -38,14 +38,28 @@ TABLE = {
     'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex'),
     'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex'),
     # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
-    'gil': Workload('small.py', r'wl-asker: .*timed out in futex', r'wl-burner: .* waited for by wl-asker in futex'),
+    'gil': Workload('small.py', r'wl-asker: .*timed out in futex, later woken by wl-burner'),
     'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from a UDP socket', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll'),
     'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read'),
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped'),
     'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64'),
+    'mapped_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in a page fault'),
     'sqlite': Workload('small.py', r'blocked on disk: {disk} write.*, in (fsync|fdatasync)'),
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write'),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom'),
+    'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by pgbench in'),
+    'redis': Workload('services.py', r'redis-server: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by wl-asker in recvfrom'),
+    'nginx': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by nginx in epoll_wait', why=('--port', '8080'),
+                      reason=r'wl-backend\S* is blocked on a timer'),
+    'make': Workload('services.py', r'cc1: running.* waited for by gcc in '),
+    # Thread.sleep() is a futex with a time-out, and so are Java's locks.
+    'java': Workload('services.py', r'wl-holder: blocked on a timer: .*, timed out in futex, waited for by wl-asker in futex'),
+    'go': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by get in (epoll_p?wait|read)'),
+    'node': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by node in epoll_p?wait'),
+    'cpu_quota': Workload('limits.py', r'wl-asker: .*(quota|throttled)'),
+    'blkio': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read held back before the device, in preadv'),
+    'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault'),
+    'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter'),
 }
 for _name, _workload in TABLE.items():
     _workload.name = _name

@@ -9,6 +9,7 @@
 # printed. Needs root. LULL is the program; LULL_SCRATCH a folder on a disk, for the files that the workloads read and write.
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ FIRST_LINES = 10
 MOST_UNKNOWN = 0.02
 ATTEMPTS = 3
 tap = Tap()
-seen = []  # (tracer, workload, share of unknown, what it said or did not say)
+seen = []  # (tracer, workload, share of unknown, what it said, or what was wrong)
 
 
 def ask(*arguments):
@@ -39,19 +40,23 @@ def question(report, offset_ns):
             str(report['end_ns'] + offset_ns)]
 
 
-def unknown_of(answer):
-    return sum(row['share'] for row in answer['summary']['by_state'] if row['cause'] == 'unknown')
+def unknown_of(text):
+    """The share that the path warns of."""
+    warned = re.search(r'([\d.]+) %\) is unknown', text)
+    return float(warned[1]) / 100 if warned else 0
 
 
 def judge(workload, tracer, report, recording, offset_ns):
     """What is wrong with the answers, and what they are."""
+    if 'broken' in report:
+        return [report['broken']], ''
     asked = question(report, offset_ns)
     text = ask('critpath', *asked, recording)
-    answer = json.loads(ask('critpath', '--json', *asked, recording))
-    first = '\n'.join(text.splitlines()[:FIRST_LINES])
+    first = text.splitlines()[:FIRST_LINES]
+    patterns = workload.patterns(report)
     faults = [f'the first {FIRST_LINES} lines do not say “{pattern.pattern}”'
-              for pattern in workload.patterns(report) if not pattern.search(first)]
-    unknown = unknown_of(answer)
+              for pattern in patterns if not any(map(pattern.search, first))]
+    unknown = unknown_of(text)
     if tracer == 'ftrace' and unknown > MOST_UNKNOWN:
         faults.append(f'{100 * unknown:.1f} % is unknown')
     if workload.why:
@@ -59,7 +64,8 @@ def judge(workload, tracer, report, recording, offset_ns):
         sentence = next((line for line in said.splitlines() if line.startswith(' 1. ')), said)
         faults += [] if workload.reason(report).search(sentence) else [f'why says first: {sentence}']
     took_ms = (report['end_ns'] - report['start_ns']) / MS
-    seen.append((tracer, workload.name, unknown, '; '.join(faults) or 'says it'))
+    said = [re.sub(' +', ' ', line) for line in first if any(pattern.search(line) for pattern in patterns)]
+    seen.append((tracer, workload.name, unknown, '; '.join(faults or said)))
     return faults, f'It took {took_ms:.1f} ms; it knows {report}\n{text[:3000]}'
 
 
@@ -76,7 +82,10 @@ def attempt(tracer, script, names):
     """What is wrong with each workload; a string: why it was skipped."""
     with tempfile.TemporaryDirectory(dir=os.environ.get('LULL_SCRATCH')) as folder:
         os.mkdir(os.path.join(folder, 'files'))
-        reports, recording, offset_ns = record(tracer, script, names, folder)
+        try:
+            reports, recording, offset_ns = record(tracer, script, names, folder)
+        except RuntimeError as error:  # such as events that were lost
+            return dict.fromkeys(names, ([str(error)], ''))
         return {name: report.get('skip') or judge(TABLE[name], tracer, report, recording, offset_ns)
                 for name, report in reports.items()}
 

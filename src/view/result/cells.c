@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/digits.h"
 #include "base/time.h"
 #include "view/out.h"
 #include "view/words.h"
@@ -27,7 +28,7 @@ static void append_number(GString *text, const struct lull_cell *cell)
     if (cell->is_real) {
         g_string_append(text, lull_decimal_format(cell->real, 2, out));
     } else {
-        g_string_append_printf(text, "%" G_GINT64_FORMAT, cell->integer);
+        lull_append_signed(text, cell->integer);
     }
 }
 

@@ -297,8 +297,9 @@ static void fit(struct layout *layout, int terminal)
 
 static void put_blanks(struct lull_linebuf *line, int n)
 {
-    for (; n > 0; n--) {
-        lull_linebuf_char(line, ' ');
+    if (n > 0) {
+        memset(lull_linebuf_reserve(line, (size_t)n), ' ', (size_t)n);
+        line->length += (size_t)n;
     }
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the page of 'lull view' asks. Times are nanoseconds since the start of the traces, which
+ * JavaScript's numbers hold for 104 days; rows are those of the store. */
+#ifndef LULL_SERVER_VIEW_H
+#define LULL_SERVER_VIEW_H
+
+#include "server/http.h"
+#include "server/served.h"
+
+/* `path` is what follows "api/". */
+void server_view(const struct served *served, const struct server_request *request,
+                 const char *path, struct server_answer *answer);
+
+#define SERVER_COLUMNS_MAGIC UINT32_C(0x31434c4c) /* "LLC1" */
+
+/* Rows in at most `most` columns of 2^shift ns, in binary: u32 magic, rows, columns, shift; f64 start
+ * of the first column; for each row, three times, u8 state[columns] and u8 share[columns], in 1/255,
+ * largest first; then JSON: [[index, state, start, end, label?], …] of what is wide. */
+bool server_columns(const struct served *served, int64_t start_ns, int64_t end_ns, uint32_t most,
+                    const uint32_t *rows, uint32_t n_rows, GString *out, GError **error);
+/* What is written in an interval; NULL: nothing. */
+const char *server_label_of(const struct served *served, enum lull_store_kind kind,
+                            const struct lull_store_interval *interval);
+
+/* What a row did at a time. */
+struct server_moment {
+    uint32_t row;
+    int64_t time_ns;
+    struct lull_store_interval at;
+};
+
+/* `step` -1: the interval before; 1: the one after it. */
+bool server_moment(const struct served *served, uint32_t row, int64_t time_ns, int64_t step,
+                   struct server_moment *moment, GError **error);
+/* Where what happened then came from: the moment at which the waker ended a wait; of a task that
+ * runs, its wait before. False and LULL_ERROR_QUESTION if the traces do not show it. */
+bool server_cause(const struct served *served, uint32_t row, int64_t time_ns,
+                  struct server_moment *cause, GError **error);
+void server_moment_append(const struct served *served, const struct server_moment *moment,
+                          GString *out);
+
+/* The critical path of the task of a row; or of a request, by its id (flow.c). */
+bool server_flow(const struct served *served, uint32_t row, int64_t start_ns, int64_t end_ns,
+                 GString *out, GError **error);
+bool server_flow_of_request(const struct served *served, int64_t id, GString *out, GError **error);
+/* Where the path of a wait was last with another task. */
+bool server_flow_cause(const struct served *served, const struct server_moment *wait, uint32_t *row,
+                       int64_t *time_ns, GError **error);
+bool server_requests(const struct served *served, GString *out, GError **error);
+
+#endif

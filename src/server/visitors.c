@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* A page that is closed says so, but a browser that crashes does not; and browsers let pages in the
+ * background speak once a minute only. */
+#include "server/visitors.h"
+
+#include <glib.h>
+#include <string.h>
+
+enum {
+    PAGES_MOST = 64,
+    ID_MOST = 32,
+    RELOAD_US = 3 * G_USEC_PER_SEC,
+    SILENCE_US = 150 * G_USEC_PER_SEC
+};
+
+struct page {
+    char id[ID_MOST + 1]; /* "": free */
+    int64_t seen_us;
+};
+
+struct server_visitors {
+    GMutex lock;
+    struct page pages[PAGES_MOST];
+    int64_t left_us; /* when the last one was closed; 0: none was yet */
+};
+
+struct server_visitors *server_visitors_new(void)
+{
+    struct server_visitors *visitors = g_new0(struct server_visitors, 1);
+    g_mutex_init(&visitors->lock);
+    return visitors;
+}
+
+void server_visitors_free(struct server_visitors *visitors)
+{
+    if (visitors) {
+        g_mutex_clear(&visitors->lock);
+        g_free(visitors);
+    }
+}
+
+/* The page of that name ("": a free place), or NULL. */
+static struct page *find(struct server_visitors *visitors, const char *id)
+{
+    for (uint32_t i = 0; i < PAGES_MOST; i++) {
+        if (strcmp(visitors->pages[i].id, id) == 0) {
+            return &visitors->pages[i];
+        }
+    }
+    return NULL;
+}
+
+void server_visitors_here(struct server_visitors *visitors, const char *id, int64_t now_us)
+{
+    if (!*id || strlen(id) > ID_MOST) {
+        return;
+    }
+    g_mutex_lock(&visitors->lock);
+    struct page *page = find(visitors, id);
+    page = page ? page : find(visitors, "");
+    if (page) {
+        g_strlcpy(page->id, id, sizeof page->id);
+        page->seen_us = now_us;
+    }
+    g_mutex_unlock(&visitors->lock);
+}
+
+void server_visitors_left(struct server_visitors *visitors, const char *id, int64_t now_us)
+{
+    g_mutex_lock(&visitors->lock);
+    struct page *page = *id ? find(visitors, id) : NULL;
+    if (page) {
+        page->id[0] = '\0';
+        visitors->left_us = now_us;
+    }
+    g_mutex_unlock(&visitors->lock);
+}
+
+bool server_visitors_are_gone(struct server_visitors *visitors, int64_t now_us)
+{
+    bool is_open = false;
+    g_mutex_lock(&visitors->lock);
+    for (uint32_t i = 0; i < PAGES_MOST; i++) {
+        struct page *page = &visitors->pages[i];
+        if (page->id[0] && now_us - page->seen_us > SILENCE_US) {
+            page->id[0] = '\0';
+            visitors->left_us = now_us - RELOAD_US;
+        }
+        is_open = is_open || page->id[0];
+    }
+    const bool is_gone =
+        !is_open && visitors->left_us > 0 && now_us - visitors->left_us >= RELOAD_US;
+    g_mutex_unlock(&visitors->lock);
+    return is_gone;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// The logic of the page, in Node's own test runner: numbers by hand.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { columnBars, spanBars } from '../../web/src/bars';
+import { busy, ticks } from '../../web/src/axis';
+import { covers, decode } from '../../web/src/columns';
+import { Flow } from '../../web/src/flow';
+import { format, parse } from '../../web/src/fragment';
+import { actionOf, help } from '../../web/src/keys';
+import { traceOf } from '../../web/src/model';
+import { columnsFor } from '../../web/src/rows';
+import { segmentSentence, sentence } from '../../web/src/sentence';
+import { lookOf, looks, stateOfSegment } from '../../web/src/states';
+import { escapeXml, Svg } from '../../web/src/surface';
+import { absolute, duration, offset, tickStep } from '../../web/src/time';
+import { Tree } from '../../web/src/tree';
+import { clamp, fit, pan, reveal, zoom } from '../../web/src/viewport';
+
+test('durations have four digits', () => {
+    assert.deepEqual([0, 7, 1500, 12345678, 402.2e6, 23.78e9, 3600e9].map(duration),
+        ['0 ns', '7 ns', '1.500 µs', '12.35 ms', '402.2 ms', '23.78 s', '3600 s']);
+});
+
+test('times are exact where numbers are not', () => {
+    const start = BigInt('1795222893691536000');
+    assert.equal(absolute(start, 0), '2026-11-21 01:01:33.691536000');
+    assert.equal(absolute(start, 308464001), '2026-11-21 01:01:34.000000001');
+    assert.equal(absolute(BigInt(-1), 0), '1969-12-31 23:59:59.999999999');
+    assert.equal(offset(1234567890, 1000), '1.234568 s');
+    assert.equal(offset(5e9, 1e9), '5 s');
+});
+
+test('ticks are round, and as many as fit', () => {
+    assert.equal(tickStep(10e9, 5), 2e9);
+    assert.equal(tickStep(10e9, 10), 1e9);
+    assert.equal(tickStep(3, 100), 1);
+    const found = ticks({ start: 1.5e9, end: 11.5e9 }, 660);
+    assert.deepEqual(found.map(([, text]) => text), ['2 s', '4 s', '6 s', '8 s', '10 s']);
+});
+
+test('the window stays within the trace and where the pointer is', () => {
+    assert.deepEqual(clamp({ start: -10, end: 190 }, 1000), { start: 0, end: 200 });
+    assert.deepEqual(clamp({ start: 900, end: 1100 }, 1000), { start: 800, end: 1000 });
+    assert.deepEqual(clamp({ start: 0, end: 5000 }, 1000), { start: 0, end: 1000 });
+    assert.deepEqual(zoom({ start: 0, end: 1000 }, 0.5, 250, 1000), { start: 125, end: 625 });
+    assert.deepEqual(pan({ start: 200, end: 400 }, 0.5, 1000), { start: 300, end: 500 });
+    assert.deepEqual(fit({ start: 400, end: 600 }, 1000), { start: 380, end: 620 });
+    assert.deepEqual(reveal({ start: 0, end: 200 }, 700, 1000), { start: 600, end: 800 });
+    assert.deepEqual(reveal({ start: 0, end: 200 }, 100, 1000), { start: 0, end: 200 });
+    const narrow = zoom({ start: 500, end: 560 }, 0.001, 530, 1000);
+    assert.equal(narrow.end - narrow.start, 50);
+});
+
+test('the address holds what is shown, and nothing else comes from it', () => {
+    const shown = {
+        window: { start: 5, end: 900 }, range: { start: 10, end: 20 }, selected: { row: 3, time: 12 }, panels: ['tasks', 'flow'],
+        query: 'a&b=c #', flow: { row: 3, start: 10, end: 20 },
+    };
+    assert.deepEqual(parse(`#${format(shown)}`), shown);
+    assert.deepEqual(parse('#path=17').flow, { request: 17 });
+    const nothing = { window: null, range: null, selected: null, panels: null, query: '', flow: null };
+    for (const bad of ['', '#', '#t=1', '#t=9,1', '#t=a,b', '#s=1,2,3', '#sel=-1@5', '#sel=1', '#path=1,2', '#t=1e3,2e9', '#t=,']) {
+        assert.deepEqual(parse(bad), nothing, bad);
+    }
+});
+
+// Two rows of four columns of 8 ns from 16 on.
+function answer(): ArrayBuffer {
+    const tail = new TextEncoder().encode('[[1,2,0,40,"read"],[1,3,40,41]]');
+    const bytes = new ArrayBuffer(24 + 2 * 24 + tail.length), view = new DataView(bytes);
+    [0x31434c4c, 2, 4, 3].forEach((value, i) => view.setUint32(4 * i, value, true));
+    view.setFloat64(16, 16, true);
+    new Uint8Array(bytes).set([1, 1, 2, 2, 255, 255, 127, 127, 0, 0, 1, 1, 0, 0, 128, 128, 0, 0, 0, 0, 0, 0, 0, 0], 24);
+    new Uint8Array(bytes).set(tail, 72);
+    return bytes;
+}
+
+test('columns are decoded', () => {
+    const [first, second] = decode(answer());
+    assert.deepEqual([first.block.start, first.block.width, first.block.count], [16, 8, 4]);
+    assert.deepEqual([...first.block.data.slice(0, 8)], [1, 1, 2, 2, 255, 255, 127, 127]);
+    assert.deepEqual(second.spans, [{ start: 0, end: 40, state: 2, label: 'read' }, { start: 40, end: 41, state: 3, label: '' }]);
+    assert.ok(covers(first.block, 16, 48) && !covers(first.block, 15, 48) && !covers(first.block, 16, 49));
+    assert.throws(() => decode(new ArrayBuffer(30)), /not what it should be/);
+});
+
+test('equal columns become one bar, mixed ones lie on each other', () => {
+    const { block } = decode(answer())[0];
+    const bars: number[][] = [];
+    // 1 pixel is 4 ns; half of it before the block.
+    columnBars(block, { start: 0, end: 64 }, 16, [0, 1, 0.5], (...bar) => bars.push(bar));
+    const half = 127 / 255;
+    assert.deepEqual(bars, [[4, 8, 0, 1, 1], [8, 12, 0, 128 / 255, 1], [8, 12, 128 / 255, 128 / 255 + half * 0.5, 2]]);
+});
+
+test('short spans keep a pixel, and those that share one are drawn once', () => {
+    const spans = [[0, 100], [100, 101], [101, 102], [102, 500], [900, 901]].map(([start, end], i) => ({ start, end, state: i % 2, label: '' }));
+    const bars: number[][] = [];
+    spanBars(spans, { start: 0, end: 1000 }, 10, [1, 0.5], (...bar) => bars.push(bar));
+    assert.deepEqual(bars, [[0, 1, 0, 1, 0], [1, 2, 0, 0.5, 1], [2, 5, 0, 0.5, 1], [9, 10, 0, 1, 0]]);
+    bars.length = 0;
+    spanBars(spans, { start: 200, end: 400 }, 10, [1, 0.5], (...bar) => bars.push(bar));
+    assert.deepEqual(bars, [[0, 10, 0, 0.5, 1]]);
+});
+
+test('how busy all CPUs were', () => {
+    const blocks = decode(answer()).map(picture => picture.block);
+    assert.deepEqual(busy([blocks[0]], 2).map(share => Math.round(share * 255)), [255, 255, 128, 128]);
+    assert.deepEqual(busy(blocks, 2).map(share => Math.round(share * 510)), [255, 255, 128, 128]);
+    assert.deepEqual(busy([], 0), []);
+    assert.equal(columnsFor(1e9, 1200), 1200);
+    assert.equal(columnsFor(7, 1200), 7);
+    assert.equal(columnsFor(1e9, 1e6), 16384);
+});
+
+const entries = [
+    { parent: -1, row: -1, name: 'client' }, { parent: 0, row: 0, name: 'bash' }, { parent: 1, row: 1, name: 'worker' },
+    { parent: -1, row: -1, name: 'db' }, { parent: 3, row: 2, name: 'postgres' },
+];
+
+test('trees fold, and a search keeps what the matches lie below', () => {
+    const tree = new Tree(entries, row => `${100 + row}`);
+    const names = (query = '') => tree.lines(query).map(line => line.name);
+    assert.deepEqual(names(), ['client', 'bash', 'worker', 'db', 'postgres']);
+    assert.deepEqual(names('WORK'), ['client', 'bash', 'worker']);
+    assert.deepEqual(names('102'), ['db', 'postgres']);
+    assert.deepEqual(tree.lines('worker').map(line => line.matches), [false, false, true]);
+    assert.deepEqual(names('no such'), ['client', 'bash', 'worker', 'db', 'postgres']);
+    assert.deepEqual(tree.lines('', row => row !== 2).map(line => line.name), ['client', 'bash', 'worker', 'db']);
+    tree.toggle(1);
+    assert.deepEqual(names(), ['client', 'bash', 'db', 'postgres']);
+    tree.toggle(0);
+    assert.deepEqual(names(), ['client', 'db', 'postgres']);
+    tree.reveal(1);
+    assert.deepEqual(names(), ['client', 'bash', 'worker', 'db', 'postgres']);
+    assert.deepEqual(new Tree(entries, () => '', true).lines('').map(line => line.name), ['client', 'bash', 'db', 'postgres']);
+});
+
+const trace = traceOf({
+    name: 't', start: '1', length: 1000, hosts: ['client', 'db'], states: ['unknown', 'user', 'wait-task', 'wait-disk', 'idle'],
+    kinds: ['task', 'cpu'], rows: [[0, 0, 'bash', -1, 7, 7, 5, 0, 9], [0, 1, 'postgres', -1, 8, 8, 5, 0, 9], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 9]],
+    tasks: [], resources: [],
+});
+
+test('sentences say what was waited for, and since when', () => {
+    const say = (rest: object) => sentence(trace, { row: 0, time: 2000000, state: 0, start: 2000000, end: 5000000, ...rest });
+    assert.equal(say({ state: 2, label: 'read', other: 1 }),
+        'bash (7) on client waited in read until postgres (8) on db woke it, for 3.000 ms, from 0.002000 s to 0.005000 s.');
+    assert.match(say({ row: 1, state: 3, label: 'fdatasync', thing: 'vda' }), /^postgres \(8\) on db waited in fdatasync for the disk vda, for 3/);
+    assert.match(say({ state: 1, cpu: 3 }), /^bash \(7\) on client ran on CPU 3, for/);
+    assert.match(say({ row: 2, state: 4 }), /^CPU 0 on db was idle, for/);
+});
+
+test('a path becomes lines, spans and arrows', () => {
+    const flow = new Flow({
+        origin: '0', host: 'client', name: 'bash', tid: 7, start: 0, end: 100, lost: 0, cut: false,
+        tasks: [['client', 'bash', 7, 0], ['db', 'postgres', 8, 1], ['db', 'x', -1, -1]],
+        segments: [[0, 0, 10, 'running', '', ''], [1, 10, 60, 'blocked', 'disk', 'vda write'], [2, 60, 70, 'interrupted', '', ''],
+            [0, 70, 100, 'preempted', '', '']],
+    }, trace.states);
+    assert.deepEqual(flow.entries.map(({ parent, row, name }) => [parent, row, name]),
+        [[-1, -1, 'client'], [0, 0, 'bash'], [-1, -1, 'db'], [2, 1, 'postgres'], [2, -1, 'interrupts']]);
+    assert.deepEqual(flow.arrows, [{ time: 10, from: 1, to: 3 }, { time: 60, from: 3, to: 4 }, { time: 70, from: 4, to: 1 }]);
+    assert.deepEqual(flow.segments.map(segment => segment.word), ['user', 'wait-disk', 'interrupt', 'wait-cpu']);
+    assert.deepEqual([0, 9, 10, 59, 99, 500].map(time => flow.at(time)), [0, 0, 1, 1, 3, 3]);
+    assert.deepEqual(flow.sums(), [['wait-disk', 50], ['wait-cpu', 30], ['user', 10], ['interrupt', 10]]);
+    assert.deepEqual(flow.sums(5, 30), [['wait-disk', 20], ['user', 5]]);
+    assert.equal(segmentSentence(flow, 1), 'postgres (8) on db: waiting for a disk, 50 ns, from 0.000000 s to 0.000000 s: vda write.');
+});
+
+test('each key does one thing', () => {
+    assert.equal(actionOf('w', false), 'zoomIn');
+    assert.equal(actionOf('W', false), 'zoomIn'); // Caps Lock
+    assert.equal(actionOf('n', false), 'nextMatch');
+    assert.equal(actionOf('N', true), 'previousMatch');
+    assert.equal(actionOf('?', true), 'help');
+    assert.equal(actionOf('ArrowLeft', false), 'previous');
+    assert.equal(actionOf('ArrowLeft', true), 'extendLeft');
+    assert.equal(actionOf('x', false), null);
+    assert.equal(new Set(help().map(([keys]) => keys)).size, help().length);
+});
+
+// Relative luminance and contrast as WCAG 2.1 defines them.
+function contrast(a: string, b: string): number {
+    const light = (text: string) => [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16) / 255)
+        .map(part => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+    const [high, low] = [light(a), light(b)].sort((x, y) => y - x);
+    return (high + 0.05) / (low + 0.05);
+}
+
+test('who runs is told from who waits by height, and states by colour or hatching', () => {
+    const names = Object.keys(looks);
+    const seen = new Set(names.map(name => `${lookOf(name).color} ${lookOf(name).hatch}`));
+    assert.equal(seen.size, names.length);
+    for (const name of names) {
+        const isWait = name.startsWith('wait-') || name === 'idle';
+        assert.ok(isWait ? lookOf(name).height < 1 : lookOf(name).height === 1, name);
+        assert.ok(contrast(lookOf(name).color, '#14171a') >= 2, `${name} on dark paper`);
+    }
+    for (const name of ['user', 'syscall', 'interrupt', 'wait-disk', 'wait-irq']) {
+        assert.ok(contrast(lookOf(name).color, '#ffffff') >= 3, `${name} on white paper`);
+    }
+    assert.equal(lookOf('no such state').height, 0);
+    assert.deepEqual(['disk', 'ipi', 'new'].map(cause => stateOfSegment('blocked', cause)), ['wait-disk', 'wait-irq', 'wait-unknown']);
+});
+
+test('texts of a trace stay texts in an SVG', () => {
+    const svg = new Svg(10, 10, ['user']);
+    svg.text(0, 0, '</text><script>&"\u0000', '#000000');
+    svg.paint(1, 2)(0, 3, 4, 5, 0);
+    assert.ok(!/<script|\u0000/.test(svg.toString()));
+    assert.ok(svg.toString().includes('<rect x="1" y="6" width="3" height="1" fill="#009e73"/>'));
+    assert.equal(escapeXml('a<b'), 'a&#60;b');
+});

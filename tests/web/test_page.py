@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# The page of lull view in a real browser, headless: it paints, zooms, searches, comes back from its address, and leads from a request
+# to the disk of another machine by keyboard alone. What is on the disk is known from lull critpath. LULL_TEST_PICTURES=DIR keeps
+# screenshots.
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from lib import jsonl_to_ctf
+from server.serving import Server, environment
+from tap import Tap
+from web import browser
+
+lull = os.environ["LULL"]
+tap = Tap()
+cache = tempfile.mkdtemp(prefix="lull-page-")
+env = environment(cache)
+traces = [os.path.join(os.environ["LULL_SAMPLES"], "django", host) for host in ("client", "httpd", "db")]
+SENTENCE = "document.querySelector('.sentence').textContent"
+# How many colours each panel's picture has, not counting what is empty.
+COLORS = """Object.fromEntries([...document.querySelectorAll('.panel canvas')].map(canvas => {
+    const words = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width || 1, canvas.height || 1).data.buffer);
+    return [canvas.closest('.panel').dataset.panel, new Set(words).size - 1];
+}))"""
+
+
+def check_sources():
+    folder = os.path.join(os.environ["LULL_SOURCE"], "web", "src")
+    found = []
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            found += [(name, one) for one in re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser", file.read())]
+    tap.ok(not found, "nothing on the page is made of markup", found)
+
+
+def address(page):
+    return dict(part.split("=", 1) for part in page.run("location.hash.slice(1)").split("&") if "=" in part)
+
+
+def seen(page):
+    start, end = map(int, address(page)["t"].split(","))
+    return start, end
+
+
+def picture(page, name):
+    if os.environ.get("LULL_TEST_PICTURES"):
+        time.sleep(0.5)
+        page.picture(os.path.join(os.environ["LULL_TEST_PICTURES"], name + ".png"))
+
+
+def settle(page, script):
+    """The script's value once the address has followed."""
+    return page.wait(f"new Promise(done => setTimeout(() => done({script}), 300))")
+
+
+def check_start(page):
+    painted = page.wait(f"(found => found.tasks > 5 && found.cpus > 3 && found)({COLORS})")
+    tap.ok(painted, "control flow and resources paint", page.run(COLORS))
+    names = page.run("[...document.querySelectorAll('[data-panel=tasks] .name .text')].slice(0, 2).map(one => one.textContent)")
+    tap.ok(names[0] == "client", "hosts and tasks have names", names)
+    picture(page, "start")
+
+
+def check_zoom(page):
+    settle(page, "1")
+    start, end = seen(page)
+    box = page.run("(({left, top, width}) => [left, top, width])(document.querySelector('[data-panel=tasks] canvas').getBoundingClientRect())")
+    x = box[0] + box[2] / 2
+    page.mouse("mouseWheel", x, box[1] + 60, deltaX=0, deltaY=-200, modifiers=2)
+    settle(page, "1")
+    near = seen(page)
+    middle = (start + end) / 2
+    width = near[1] - near[0]
+    tap.ok(width < 0.7 * (end - start) and abs((near[0] + near[1]) / 2 - middle) < width / 100, "the wheel zooms where it points", near)
+    page.mouse("mouseMoved", 5, 5)
+    for key in "wwda":
+        page.key(key)
+    settle(page, "1")
+    closer = seen(page)
+    tap.ok((closer[1] - closer[0]) / width < 0.5, "keys zoom and move", closer)
+    page.mouse("mousePressed", box[0] + 100, box[1] + 60, button="left", clickCount=1)
+    for step in (150, 200, 300):
+        page.mouse("mouseMoved", box[0] + step, box[1] + 60, button="left", buttons=1)
+    page.mouse("mouseReleased", box[0] + 300, box[1] + 60, button="left", clickCount=1)
+    settle(page, "1")
+    selected = [int(part) for part in address(page).get("s", "0,0").split(",")]
+    expected = [closer[0] + at / box[2] * (closer[1] - closer[0]) for at in (100, 300)]
+    tap.ok(all(abs(a - b) < (closer[1] - closer[0]) / 200 for a, b in zip(selected, expected)), "dragging selects a range", selected, expected)
+    sums = page.wait("[...document.querySelectorAll('.totals li')].map(one => one.textContent)")
+    tap.ok(sums and any("Idle" in one for one in sums), "whose sums are shown", sums)
+    page.key("0")
+    page.key("Escape")
+    settle(page, "1")
+    tap.ok(seen(page) == (start, end) and "s" not in address(page), "0 and Esc bring all of it back", page.run("location.hash"))
+
+
+def check_search(page):
+    page.key("/")
+    for key in "postgres":
+        page.key(key)
+    page.key("Enter")
+    found = page.wait(f"{SENTENCE}.startsWith('postgres (') && {SENTENCE}")
+    names = set(page.run("[...document.querySelectorAll('[data-panel=tasks] .name:not(.other) .text')].map(one => one.textContent)"))
+    tap.ok(found and names == {"postgres"}, "a search leaves what matches, and selects it", found, names)
+    page.key("n")
+    after = page.wait(f"{SENTENCE}.startsWith('postgres (') && {SENTENCE}.slice(0, 14) !== {json.dumps(found[:14])} && {SENTENCE}")
+    tap.ok(after, "N goes to the next")
+    page.key("Escape")
+
+
+def request_with_disk():
+    """A request of the client on whose path is the disk of db, and the disk."""
+    requests = json.loads(subprocess.run([lull, "requests", "--json", "--host", "client", "--port", "80", *traces], env=env,
+                                         capture_output=True, check=True).stdout)["requests"]
+    for request in requests[1:]:
+        path = json.loads(subprocess.run([lull, "critpath", "--json", "--request", str(request["id"]), *traces], env=env,
+                                         capture_output=True, check=True).stdout)
+        disks = [s for s in path["segments"] if s["cause"] == "disk" and s["host"] == "db"]
+        if disks:
+            return request["id"], disks
+    return None, None
+
+
+def check_walk(page):
+    request, disks = request_with_disk()
+    for _ in range(30):  # Tab and Enter alone
+        page.key("Tab")
+        if page.run("document.activeElement.textContent") == "Requests":
+            break
+    page.key("Enter")
+    rows = page.wait("document.querySelectorAll('[data-request]').length")
+    for _ in range(rows):
+        if page.run("document.activeElement.dataset.request") == str(request):
+            break
+        page.key("ArrowDown")
+    page.key("Enter")
+    first = page.wait(f"{SENTENCE}.startsWith('python3 (') && {SENTENCE}")
+    tap.ok(first and "on client waited" in first and "the network" in first, "a request leads to the wait of its client", first)
+    said, hosts = first, set()
+    for _ in range(30):
+        page.key("Enter")
+        said = page.wait(f"{SENTENCE} !== {json.dumps(said)} && !{SENTENCE}.startsWith('Looking') && {SENTENCE}", 10) or ""
+        hosts |= set(re.findall(r"\) on (\w+)", said))
+        if "for the disk" in said or not said:
+            break
+    start = page.run("location.pathname") and disks[0]["begin_ns"]
+    tap.ok(said.startswith("postgres (") and "on db waited in fdatasync for the disk vda" in said and "httpd" in hosts,
+           "Enter leads from there through httpd to the disk of db", said, hosts, start)
+    tids = {str(s["tid"]) for s in disks}
+    tap.ok(re.match(r"postgres \((\d+)\)", said) and re.match(r"postgres \((\d+)\)", said)[1] in tids, "which is the one on the critical path", said, tids)
+    colors = page.run(COLORS)
+    tap.ok(colors.get("flow", 0) > 5, "the critical flow paints", colors)
+    page.key("f")
+    picture(page, "disk")
+    page.key("Backspace")
+    back = page.wait(f"!{SENTENCE}.includes('for the disk') && {SENTENCE}")
+    tap.ok(back and "postgres" in back, "Backspace comes back", back)
+
+
+def check_reload(page):
+    settle(page, "1")
+    before, said = page.run("location.hash"), page.run(SENTENCE)
+    page.call("Page.reload")
+    page.wait(f"document.querySelector('.sentence') && {SENTENCE}.length > 20 && "
+              "document.querySelectorAll('[data-panel=flow] .name').length > 3")
+    after = settle(page, "location.hash")
+    tap.ok(after == before and all(f"{key}=" in before for key in ("t", "s", "sel", "v", "path")), "the address holds it all", before, after)
+    again = page.wait(f"{SENTENCE} === {json.dumps(said)}", 5) and said
+    colors = page.wait(f"(found => found.flow > 5 && found.tasks > 5 && found)({COLORS})")
+    tap.ok(again and colors, "and a reload shows it again", said, page.run(SENTENCE), page.run(COLORS))
+
+
+def luminance(page):
+    red, green, blue = map(int, re.findall(r"\d+", page.run("getComputedStyle(document.body).backgroundColor"))[:3])
+    return (red + green + blue) / 765
+
+
+def check_looks(page):
+    light = luminance(page)
+    page.dark(True)
+    dark = page.wait("matchMedia('(prefers-color-scheme: dark)').matches") and luminance(page)
+    tap.ok(light > 0.9 and dark < 0.15, "dark where dark is preferred", light, dark)
+    picture(page, "dark")
+    page.run("[...document.querySelectorAll('button')].find(one => one.textContent === '◐').click()")
+    tap.ok(luminance(page) > 0.9, "and light when one says so")
+    page.dark(False)
+    for width, height in ((400, 800), (3840, 2160)):
+        page.size(width, height)
+        wide = page.wait(f"innerWidth === {width} && document.documentElement.scrollWidth")
+        colors = page.wait(f"(found => found.flow > 3 && found.cpus > 3 && found)({COLORS})")
+        edges = settle(page, "[...document.querySelectorAll('.panel canvas, .axis')].map(one => one.getBoundingClientRect()).map(b => "
+                         "[Math.round(b.left), Math.round(b.right)].join()).filter(one => one !== '0,0')")
+        tap.ok(wide <= width and colors and len(set(edges)) == 1, f"{width} pixels are enough, and times lie below each other", wide, colors, edges)
+        picture(page, f"width-{width}")
+    page.size(1280, 800)
+
+
+def check_words(page):
+    rows = page.run("[...document.querySelectorAll('[role=treegrid] [role=row]')].every(one => one.getAttribute('aria-level') > 0)")
+    names = page.run("[...document.querySelectorAll('button, input, canvas, [role=treegrid]')].filter(one => !one.textContent && "
+                     "!one.getAttribute('aria-label') && !one.getAttribute('aria-hidden')).length")
+    live = page.run("document.querySelector('.sentence').getAttribute('aria-live')")
+    tap.ok(rows and names == 0 and live == "polite", "it can be read aloud", rows, names, live)
+    page.key("?")
+    tap.ok(page.wait("document.querySelector('dialog').open && document.querySelectorAll('dialog dt').length > 15"), "'?' lists the keys")
+    page.key("Escape")
+
+
+def check_end(page, server):
+    tap.ok(page.problems == [], "nothing failed, and nothing was forbidden", *page.problems)
+    page.close_page(None)
+    status = server.process.wait(30)
+    tap.ok(status == 0, "closing the page ends lull view", status)
+
+
+# --- names that would be markup, and the page of one path --------------------------------------------------
+
+NAMES = ("</script><b>", "<img src=x>", "<!--<script>")
+
+
+def hostile_trace(folder):
+    """Three tasks take turns, and each wakes the next."""
+    events = []
+    for i in range(30):
+        at, names, tids = 10**18 + i * 10**6, (NAMES[i % 3], NAMES[(i + 1) % 3]), (100 + i % 3, 100 + (i + 1) % 3)
+        events.append({"t": at - 1000, "n": "sched_wakeup", "pc": {"cpu_id": 0},
+                       "p": {"comm": names[1], "tid": tids[1], "prio": 20, "target_cpu": 0}})
+        events.append({"t": at, "n": "sched_switch", "pc": {"cpu_id": 0},
+                       "p": {"prev_comm": names[0], "prev_tid": tids[0], "prev_prio": 20, "prev_state": 1,
+                             "next_comm": names[1], "next_tid": tids[1], "next_prio": 20}})
+    path = os.path.join(folder, "hostile")
+    jsonl_to_ctf.write_trace(events, path, {"hostname": "<i>&amp;"})
+    return path
+
+
+def markup(page):
+    return page.run("document.querySelectorAll('img, b:not(li b), i, body script:not([id]):not(:last-of-type)').length")
+
+
+def check_hostile(page, trace):
+    server = Server(lull, env, "--no-browser", trace, verb="view")
+    page.call("Page.navigate", url=server.said["view"] + "#v=tasks,cpus,flow&sel=0@15000000")
+    names = page.wait("(found => found.length > 3 && found)([...document.querySelectorAll('.name .text')].map(one => one.textContent))")
+    page.wait(f"{SENTENCE}")
+    page.key("c")
+    page.wait("document.querySelectorAll('[data-panel=flow] .name').length")
+    tap.ok(set(NAMES) <= set(names) and "<i>&amp;" in names and markup(page) == 0, "names stay texts", names, markup(page))
+    page.call("Page.navigate", url="about:blank")
+    server.end()
+
+
+def check_path(page, trace, folder):
+    """critpath --html: steps are those of --json, and nothing is loaded."""
+    for name, arguments in (("hostile", ["--tid", "101", trace]), ("request", ["--request", "165", *traces])):
+        file = os.path.join(folder, name + ".html")
+        done = subprocess.run([lull, "critpath", "--html", file, "--json", *arguments], env=env, capture_output=True, check=True)
+        path = json.loads(done.stdout)
+        page.call("Page.navigate", url="file://" + file)
+        steps = page.wait("document.querySelector('.note') && parseInt(document.querySelector('.note').textContent)")
+        names = set(page.wait("(found => found.length && found)([...document.querySelectorAll('.name .text')].map(one => one.textContent))"))
+        tap.ok(steps == len(path["segments"]) and {s["comm"] for s in path["segments"] if s["tid"] >= 0} <= names and markup(page) == 0,
+               f"{name}: all {steps} steps are there, and names stay texts", names, markup(page))
+    colors = page.wait(f"(found => found.flow > 5 && found)({COLORS})")
+    tap.ok(colors, "a path paints", page.run(COLORS))
+    page.run("document.querySelector('.scroller').focus()")
+    at = len(path["segments"])
+    while at > 0 and path["segments"][at - 1]["cause"] != "network":
+        at -= 1
+        page.key("ArrowLeft")
+    page.key("ArrowLeft")
+    said, segment = page.run(SENTENCE), path["segments"][at - 1]
+    tap.ok(said.startswith(f"{segment['comm']} ({segment['tid']}) on {segment['host']}: waiting for the network") and
+           segment["detail"] in said, "keys go from step to step, and each says what it was", said, segment)
+    before = page.run("document.querySelector('.span').textContent")
+    page.key("f")
+    after = page.wait(f"document.querySelector('.span').textContent !== {json.dumps(before)} && document.querySelector('.span').textContent")
+    tap.ok(after, "and it can be zoomed", before, after)
+    picture(page, "path")
+
+
+tap.run("sources", check_sources)
+if not browser.find():
+    tap.skip("the page", "there is no Chromium")
+    sys.exit(tap.done())
+try:
+    view = Server(lull, env, "--no-browser", *traces, verb="view")
+except RuntimeError as failure:
+    if "without" not in str(failure):
+        raise
+    tap.skip("the page", "built without it")
+    sys.exit(tap.done())
+window = browser.Browser()
+try:
+    window.open("about:blank")
+    window.size(1280, 800)
+    with tempfile.TemporaryDirectory(prefix="lull-path-") as directory:
+        hostile = hostile_trace(directory)
+        tap.run("hostile", check_hostile, window, hostile)
+        tap.run("path", check_path, window, hostile, directory)
+    window.call("Page.navigate", url=view.said["view"])
+    for check in (check_start, check_zoom, check_search, check_walk, check_reload, check_looks, check_words):
+        tap.run(check.__name__, check, window)
+    tap.run("end", check_end, window, view)
+finally:
+    window.end()
+sys.exit(tap.done())

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# What a limit of a control group makes wait, and io_uring: limits.py FOLDER FILE NAME... as small.py. Groups are made for one process,
+# and removed.
+import contextlib
+import ctypes
+import mmap
+import os
+import random
+import resource
+import struct
+import subprocess
+
+import stage
+from small import cold
+
+GROUPS = '/sys/fs/cgroup'
+
+
+@contextlib.contextmanager
+def group(controller):
+    """A group of that controller, of version 1 or 2, and which it is."""
+    one, two = os.path.join(GROUPS, controller), os.path.join(GROUPS, 'cgroup.subtree_control')
+    version = 1 if os.path.isdir(one) else 2
+    if version == 2:
+        with contextlib.suppress(OSError), open(two, encoding='ascii') as file:
+            if {'blkio': 'io'}.get(controller, controller) in file.read().split():
+                one = GROUPS
+    path = os.path.join(one, f'lull-workload-{os.getpid()}')
+    try:
+        os.mkdir(path)
+    except OSError as error:
+        raise stage.Skip(f'control groups cannot be made in {one}: {error.strerror}') from None
+    try:
+        yield path, version
+    finally:
+        os.rmdir(path)
+
+
+def put(path, name, text):
+    try:
+        with open(os.path.join(path, name), 'w', encoding='ascii') as file:
+            file.write(str(text))
+    except OSError as error:
+        raise stage.Skip(f'{path}/{name}: {error.strerror}') from None
+
+
+def counters(path, name):
+    with open(os.path.join(path, name), encoding='ascii') as file:
+        return {key: int(value) for key, value in (line.split() for line in file)}
+
+
+def limited(watch, path, work):
+    """Runs work() as a child in the group: it says when it was what."""
+    reading, writing = os.pipe()
+
+    def inside():
+        put(path, 'cgroup.procs', os.getpid())
+        own = stage.Watch()
+        work(own)
+        os.write(writing, repr(own.report).encode())
+
+    one = stage.child('wl-asker', inside)
+    os.close(writing)
+    with open(reading, encoding='utf-8') as file:
+        text = file.read()
+    stage.ended(one)
+    watch.report.update(eval(text, {'__builtins__': {}}))
+
+
+def idle_ns(cpu):
+    with open('/proc/stat', encoding='ascii') as file:
+        fields, = (line.split() for line in file if line.startswith(f'cpu{cpu} '))
+    return (int(fields[4]) + int(fields[5])) * 10**9 // os.sysconf('SC_CLK_TCK')
+
+
+def cpu_quota(watch, _):
+    """60 ms of CPU time, of which 20 are allowed each 100."""
+    with group('cpu') as (path, version):
+        if version == 1:
+            put(path, 'cpu.cfs_period_us', 100000)
+            put(path, 'cpu.cfs_quota_us', 20000)
+        else:
+            put(path, 'cpu.max', '20000 100000')
+
+        cpu = max(os.sched_getaffinity(0))
+
+        def work(own):
+            os.sched_setaffinity(0, [cpu])
+            before = idle_ns(cpu)
+            with own.asked():
+                stage.burn(0.06)
+            own.knows(idle_ns=idle_ns(cpu) - before)
+
+        limited(watch, path, work)
+        counted = counters(path, 'cpu.stat')
+        throttled_ns = counted.get('throttled_time', 0) or 1000 * counted.get('throttled_usec', 0)
+        if watch.report['idle_ns'] < throttled_ns / 2:
+            raise stage.Skip('other programs had the CPU: no event says then that a quota kept the task off it')
+        watch.knows(throttled_ns=throttled_ns)
+
+
+def blkio(watch, folder):
+    """Half a megabyte is read, of one that is allowed each second."""
+    disk = stage.disk_of(folder)
+    whole = os.path.realpath(os.path.join('/sys/class/block', disk))
+    whole = os.path.dirname(whole) if os.path.exists(os.path.join(whole, 'partition')) else whole
+    with open(os.path.join(whole, 'dev'), encoding='ascii') as file:
+        number = file.read().strip()
+    _, handle = cold(folder, 'slow.data', 1 << 16, 8, os.O_DIRECT)
+    with group('blkio') as (path, version):
+        if version == 1:
+            put(path, 'blkio.throttle.read_bps_device', f'{number} {1 << 20}')
+        else:
+            put(path, 'io.max', f'{number} rbps={1 << 20}')
+
+        def work(own):
+            with mmap.mmap(-1, 1 << 16) as page, own.asked():
+                for part in range(8):
+                    os.preadv(handle, [page], part << 16)
+
+        limited(watch, path, work)
+    watch.knows(disk=disk)
+
+
+def is_reclaiming():
+    """Whether something may put memory of others into a swap file as soon as there is one."""
+    with open('/proc/swaps', encoding='ascii') as file:
+        has_swap = len(file.readlines()) > 1
+    names = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError), open(f'/proc/{pid}/comm', encoding='utf-8', errors='replace') as file:
+            names.append(file.read())
+    return has_swap or any(name.startswith('kdamond') for name in names)
+
+
+def swap(watch, folder):
+    """48 MB are written and then read in a group that may have 24."""
+    stage.need('mkswap', 'swapon', 'swapoff')
+    disk = stage.disk_of(folder)
+    if is_reclaiming():
+        raise stage.Skip('this machine swaps or reclaims by itself: memory of other programs could get into the swap file')
+    file = os.path.join(folder, 'swap')
+    with open(file, 'wb') as made:
+        os.chmod(file, 0o600)
+        made.write(bytes(96 << 20))
+        os.fsync(made.fileno())
+    subprocess.run(['mkswap', '-q', file], check=True)
+    with group('memory') as (path, version):
+        put(path, 'memory.limit_in_bytes' if version == 1 else 'memory.max', 24 << 20)
+        if subprocess.run(['swapon', file], check=False).returncode:
+            raise stage.Skip('swapon failed')
+        try:
+            def work(own):
+                with mmap.mmap(-1, 48 << 20) as pages:
+                    pages.madvise(mmap.MADV_NOHUGEPAGE)
+                    for number in range(12288):
+                        pages[number << 12:(number << 12) + 64] = random.randbytes(64)
+                    before = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+                    with own.asked():
+                        for number in range(0, 12288, 8):
+                            pages[number << 12]
+                    own.knows(faults=resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before)
+
+            limited(watch, path, work)
+        finally:
+            subprocess.run(['swapoff', file], check=True)
+    watch.knows(disk=disk)
+
+
+class Ring:
+    """As little of io_uring as reads one block after the other (io_uring(7))."""
+    SETUP, ENTER, GETEVENTS, READ = 425, 426, 1, 22
+
+    def __init__(self):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.params = ctypes.create_string_buffer(120)
+        self.ring = self.libc.syscall(self.SETUP, 4, self.params)
+        if self.ring < 0:
+            raise stage.Skip(f'io_uring: {os.strerror(ctypes.get_errno())}')
+        self.tail, self.array = (struct.unpack_from('I', self.params, 40 + at)[0] for at in (4, 24))
+        self.head_of_completed, self.completed = (struct.unpack_from('I', self.params, 80 + at)[0] for at in (0, 20))
+        self.submissions, self.completions = (mmap.mmap(self.ring, 4096, offset=at) for at in (0, 0x8000000))
+        self.entries = mmap.mmap(self.ring, 4096, offset=0x10000000)
+        self.count = 0
+
+    def read(self, handle, address, length, offset):
+        struct.pack_into('=BBHiQQIIQ', self.entries, 0, self.READ, 0, 0, handle, offset, address, length, 0, 0)
+        slot = self.count % 4
+        struct.pack_into('I', self.submissions, self.array + 4 * slot, 0)
+        self.count += 1
+        struct.pack_into('I', self.submissions, self.tail, self.count)
+        if self.libc.syscall(self.ENTER, self.ring, 1, 1, self.GETEVENTS, None, 0) < 0:
+            raise OSError(ctypes.get_errno(), 'io_uring_enter')
+        _, result, _ = struct.unpack_from('=QiI', self.completions, self.completed + 16 * ((self.count - 1) % 8))
+        struct.pack_into('I', self.completions, self.head_of_completed, self.count)
+        return result
+
+
+def io_uring(watch, folder):
+    disk = stage.disk_of(folder)
+    _, handle = cold(folder, 'ring.data', 1 << 17, 100, os.O_DIRECT)
+    ring, page = Ring(), mmap.mmap(-1, 4096)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    with watch.asked():
+        results = {ring.read(handle, address, 4096, number << 17) for number in range(100)}
+    if results != {4096}:
+        raise RuntimeError(f'io_uring read {results}')
+    watch.knows(disk=disk)
+
+
+PROGRAMS = (cpu_quota, blkio, swap, io_uring)
+
+if __name__ == '__main__':
+    stage.main(PROGRAMS)

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Questions to the server that the page came from.
+
+export class Api {
+    private readonly id = Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
+
+    private async post(what: string, parameters: object, signal?: AbortSignal): Promise<Response> {
+        const answer = await fetch(`api/${what}`, {
+            method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ parameters }), signal,
+        });
+        if (!answer.ok) {
+            const problem = await answer.json().catch(() => ({})) as { detail?: string };
+            throw new Error(problem.detail || `the server answered ${answer.status}`);
+        }
+        return answer;
+    }
+
+    async ask<T>(what: string, parameters: object = {}): Promise<T> {
+        return (await this.post(what, parameters)).json() as Promise<T>;
+    }
+
+    async bytes(what: string, parameters: object, signal?: AbortSignal): Promise<ArrayBuffer> {
+        return (await this.post(what, parameters, signal)).arrayBuffer();
+    }
+
+    // The server ends when no page is open any more, so each says that it is there, and when it goes.
+    stay(gone: () => void): void {
+        const page = { parameters: { page: this.id } };
+        const here = () => void this.ask('here', page.parameters).catch(gone);
+        here();
+        setInterval(here, 20000);
+        window.addEventListener('pageshow', here);
+        window.addEventListener('pagehide', () => {
+            navigator.sendBeacon('api/bye', new Blob([JSON.stringify(page)], { type: 'application/json' }));
+        });
+    }
+}

@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: MIT
+// The page: its panels share one range of time, one selection and one search, which the address of the page holds.
+
+import { Api } from './api';
+import { drawAxis, Overview } from './axis';
+import { decode } from './columns';
+import { Details } from './details';
+import { button, element, switchTheme } from './dom';
+import { Flow, RawFlow } from './flow';
+import { FlowOf, format, Moment, parse } from './fragment';
+import { Graph, Shared } from './graph';
+import { helpDialog } from './help';
+import { Action, actionOf } from './keys';
+import { Interval, Row, Trace } from './model';
+import { RawRequest, Requests } from './requests';
+import { Rows } from './rows';
+import { saveSvg } from './save';
+import { sentence } from './sentence';
+import { lookOf } from './states';
+import { absolute, duration } from './time';
+import { Tree } from './tree';
+import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
+
+const TITLES: [string, string][] = [['tasks', 'Control flow'], ['cpus', 'Resources'], ['flow', 'Critical flow'], ['requests', 'Requests']];
+const CPUS_MOST = 256; // in the overview
+const ADDRESS_AFTER = 200; // ms without a change
+
+interface Panel {
+    element: HTMLElement;
+    focus(): void;
+}
+
+export class App implements Shared {
+    readonly states: string[];
+    readonly length: number;
+    window: Range;
+    range: Range | null = null;
+    selected: Moment | null = null;
+    hover: number | null = null;
+    query = '';
+    private interval: Interval | null = null;
+    private flowOf: FlowOf | null = null;
+    private flow: Flow | null = null;
+    private readonly trail: { moment: Moment; panel: Graph }[] = [];
+    private readonly rows: Rows;
+    private readonly graphs: Record<string, Graph>;
+    private readonly requests: Requests;
+    private readonly panels: Record<string, Panel>;
+    private shown: string[];
+    private active: Graph;
+    private hasRequests = false;
+    private addressTimer = 0;
+    private onlyAlive = false;
+    private asked = 0; // the latest question about the selection
+    private summed = '';
+
+    private readonly main = element('main');
+    private readonly switches = new Map<string, HTMLButtonElement>();
+    private readonly search = element('input', { type: 'search', placeholder: 'Search rows (/)', 'aria-label': 'Search rows' });
+    private readonly axis = element('canvas', { class: 'axis', 'aria-hidden': 'true' });
+    private readonly overviewCanvas = element('canvas', { class: 'overview', 'aria-label': 'The whole trace; drag to move' });
+    private readonly clock = element('span', { class: 'clock', title: 'Start of what is seen, in UTC' });
+    private readonly span = element('span', { class: 'span', title: 'Length of what is seen' });
+    private readonly overview: Overview;
+    private readonly alive = button('Only of this time', 'Leave out tasks that had ended or not started', () => {
+        this.onlyAlive = !this.onlyAlive;
+        this.alive.setAttribute('aria-pressed', `${this.onlyAlive}`);
+        this.update();
+    });
+    private readonly details = new Details();
+    private readonly dialog: HTMLDialogElement;
+
+    constructor(private readonly trace: Trace, private readonly api: Api) {
+        this.states = trace.states;
+        this.dialog = helpDialog(trace.states);
+        this.length = trace.length;
+        this.window = { start: 0, end: trace.length };
+        this.rows = new Rows(api, trace.length, () => this.drawPanels(), problem => this.details.say(problem, true));
+        this.graphs = {};
+        for (const [name, title] of TITLES.slice(0, 3)) {
+            this.graphs[name] = new Graph(name, title, this, () => this.toggle(name, false));
+        }
+        this.requests = new Requests(trace, request => void this.chooseRequest(request), () => this.toggle('requests', false));
+        this.panels = { ...this.graphs, requests: this.requests };
+        this.active = this.graphs.tasks;
+        this.shown = window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus'];
+        this.overview = new Overview(this.overviewCanvas, this.length, time => {
+            const half = (this.window.end - this.window.start) / 2;
+            this.setWindow({ start: time - half, end: time + half });
+        });
+        this.fill();
+        this.build();
+    }
+
+    // ---- what is on the page ----
+
+    private fill(): void {
+        const { rows } = this.trace;
+        const want = (wanted: number[], width: number) => this.rows.want(wanted, this.window, width);
+        const pictures = (row: number) => this.rows.of(row);
+        const tasks = new Tree(this.trace.tasks, row => `${rows[row].tid}`);
+        const cpus = new Tree(this.trace.resources, () => '', true);
+        const idle = rows.filter(row => row.kind === 'task' && !row.ran).length;
+        const isThere = ({ from, to }: Row) => from < this.window.end && to > this.window.start;
+        this.graphs.tasks.note.append(this.alive, idle ? ` ${idle} tasks that never ran are left out` : '');
+        this.graphs.tasks.show({
+            tree: tasks, pictures, want, isShown: row => rows[row].ran > 0 && (!this.onlyAlive || isThere(rows[row])),
+        });
+        this.graphs.cpus.show({ tree: cpus, pictures, want });
+        this.showFlow(null);
+    }
+
+    private build(): void {
+        const nav = element('nav', { 'aria-label': 'Views' });
+        for (const [name, title] of TITLES) {
+            const made = button(title, `Show or hide ${title}`, () => this.toggle(name, !this.shown.includes(name)));
+            made.textContent = title;
+            this.switches.set(name, made);
+            nav.append(made);
+        }
+        const tools = element('div', { class: 'tools' }, button('−', 'Zoom out (S)', () => this.act('zoomOut')),
+            button('+', 'Zoom in (W)', () => this.act('zoomIn')), button('Fit', 'Zoom to the selection (F)', () => this.act('fit')),
+            button('All', 'Show all of the time (0)', () => this.act('whole')), button('SVG', 'Save what is seen as SVG', () => this.save()),
+            button('◐', 'Light or dark', () => this.switchTheme()), button('?', 'Keys and colours (?)', () => this.dialog.showModal()));
+        const head = element('header', {}, element('h1', { title: this.trace.name }, 'Lull ', element('span', {}, this.trace.hosts.length > 1 ? this.trace.hosts.join(', ') : this.trace.name)), nav,
+            this.search, tools);
+        const time = element('div', { class: 'time' }, element('div', { class: 'corner' }, this.clock, this.span),
+            element('div', { class: 'scales' }, this.overviewCanvas, this.axis));
+        this.details.actions.append(button('Cause ⏎', 'Go to who ended the wait (Enter)', () => this.act('follow')),
+            button('Back ⌫', 'Come back (Backspace)', () => this.act('back')),
+            button('Critical path C', 'The critical path of the selected task (C)', () => this.act('path')));
+        document.body.replaceChildren(head, time, this.main, this.details.element, this.dialog);
+        this.search.addEventListener('input', () => this.setQuery(this.search.value));
+        this.search.addEventListener('keydown', event => this.searchKey(event));
+        document.addEventListener('keydown', event => this.key(event));
+        window.addEventListener('resize', () => this.drawAll());
+        window.addEventListener('hashchange', () => this.restore());
+        matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.drawAll());
+    }
+
+    // From the address, or as it is at first.
+    async start(): Promise<void> {
+        void this.loadOverview();
+        await this.restore();
+        this.active.focus();
+    }
+
+    private async restore(): Promise<void> {
+        const wanted = parse(location.hash);
+        if (format(wanted) === format(this.described())) {
+            return;
+        }
+        if (wanted.panels) {
+            this.shown = wanted.panels.filter(name => name in this.panels);
+        }
+        this.range = wanted.range ? clamp(wanted.range, this.length) : null;
+        this.query = this.search.value = wanted.query;
+        this.flowOf = wanted.flow;
+        this.window = clamp(wanted.window || { start: 0, end: this.length }, this.length);
+        this.layOut();
+        if (wanted.selected && wanted.selected.row < this.trace.rows.length) {
+            const { row, time } = wanted.selected;
+            await this.select(row, Math.min(time, this.length - 1), this.panelOf(row));
+        }
+        if (wanted.flow) {
+            await this.askFlow(wanted.flow);
+        }
+    }
+
+    private described() {
+        return { window: this.window, range: this.range, selected: this.selected, panels: this.shown, query: this.query, flow: this.flowOf };
+    }
+
+    // Panels that are shown, in their order.
+    private layOut(): void {
+        this.shown = TITLES.map(([name]) => name).filter(name => this.shown.includes(name));
+        this.main.replaceChildren(...this.shown.map(name => this.panels[name].element));
+        for (const [name, made] of this.switches) {
+            made.setAttribute('aria-pressed', `${this.shown.includes(name)}`);
+        }
+        if (this.shown.includes('requests') && !this.hasRequests) {
+            void this.loadRequests();
+        }
+        this.update();
+    }
+
+    private toggle(name: string, isShown: boolean): void {
+        this.shown = isShown ? [...this.shown.filter(other => other !== name), name] : this.shown.filter(other => other !== name);
+        this.layOut();
+        if (isShown) {
+            (document.activeElement as HTMLElement | null)?.blur();
+            this.panels[name].element.scrollIntoView({ block: 'nearest' });
+            this.panels[name].focus();
+        }
+    }
+
+    private async loadOverview(): Promise<void> {
+        const cpus = this.trace.rows.map((row, index) => (row.kind === 'thread' ? index : -1)).filter(row => row >= 0).slice(0, CPUS_MOST);
+        if (cpus.length) {
+            const answer = await this.api.bytes('columns', { rows: cpus, columns: 1024, start: 0, end: this.length });
+            this.overview.set(decode(answer).map(picture => picture.block), this.states.indexOf('idle'));
+            this.overview.draw(this.window, this.range);
+        }
+    }
+
+    private async loadRequests(): Promise<void> {
+        this.hasRequests = true;
+        this.requests.note.textContent = 'reading the traces…';
+        try {
+            const { count, requests } = await this.api.ask<{ count: number; requests: RawRequest[] }>('requests');
+            this.requests.show(count, requests);
+            if (document.activeElement === document.body) {
+                this.requests.focus();
+            }
+        } catch (problem) {
+            this.requests.note.textContent = (problem as Error).message;
+        }
+    }
+
+    // ---- drawing ----
+
+    private update(): void {
+        Object.values(this.graphs).forEach(graph => graph.update());
+        this.drawScales();
+        this.changed();
+    }
+
+    private drawPanels(): void {
+        Object.values(this.graphs).forEach(graph => graph.draw());
+    }
+
+    private drawScales(): void {
+        const { start, end } = this.window;
+        // The scale ends where the pictures do, beside the bars for scrolling.
+        const right = Math.max(...Object.values(this.graphs).map(graph => graph.right()));
+        document.documentElement.style.setProperty('--bar', right > 0 ? `${Math.max(0, window.innerWidth - right)}px` : '0px');
+        drawAxis(this.axis, this.window, this.hover);
+        this.overview.draw(this.window, this.range);
+        this.clock.textContent = absolute(this.trace.start, start).slice(0, 26);
+        this.span.textContent = duration(end - start);
+    }
+
+    private drawAll(): void {
+        this.drawPanels();
+        this.drawScales();
+    }
+
+    // The address follows, but not each step of a movement: browsers limit how often it may change.
+    private changed(): void {
+        clearTimeout(this.addressTimer);
+        this.addressTimer = window.setTimeout(() => {
+            history.replaceState(null, '', `#${format(this.described())}`);
+            void this.sum();
+        }, ADDRESS_AFTER);
+    }
+
+    // ---- what panels share ----
+
+    setWindow(wanted: Range): void {
+        this.window = clamp(wanted, this.length);
+        if (this.onlyAlive) {
+            this.graphs.tasks.update();
+        }
+        this.drawAll();
+        this.changed();
+    }
+
+    zoomAt(factor: number, time: number): void {
+        this.setWindow(zoom(this.window, factor, time, this.length));
+    }
+
+    setRange(range: Range | null): void {
+        this.range = range && range.end > range.start ? { start: Math.max(0, range.start), end: Math.min(this.length, range.end) } : null;
+        this.drawAll();
+        this.changed();
+    }
+
+    setHover(time: number | null): void {
+        this.hover = time;
+        this.drawPanels();
+        drawAxis(this.axis, this.window, time);
+    }
+
+    activate(panel: Graph): void {
+        this.active = panel;
+    }
+
+    async select(row: number, time: number, panel: Graph): Promise<void> {
+        this.active = panel;
+        this.selected = { row, time };
+        this.revealSelected();
+        this.changed();
+        await this.ask('moment', { row, time });
+    }
+
+    zoomToSelected(): void {
+        if (this.interval && this.interval.end > this.interval.start) {
+            this.setWindow(fit(this.interval, this.length));
+        }
+    }
+
+    private revealSelected(): void {
+        if (this.selected) {
+            const { row, time } = this.selected;
+            Object.values(this.graphs).forEach(graph => graph.reveal(row));
+            this.window = reveal(this.window, time, this.length);
+        }
+        this.drawAll();
+    }
+
+    private panelOf(row: number): Graph {
+        const isTask = this.trace.rows[row].kind === 'task';
+        return this.active.has(row) ? this.active : isTask ? this.graphs.tasks : this.graphs.cpus;
+    }
+
+    // Asks about a moment, and selects what the answer is about. False if there is no answer.
+    private async ask(what: string, parameters: object): Promise<Interval | null> {
+        const number = ++this.asked;
+        try {
+            const interval = await this.api.ask<Interval>(what, parameters);
+            if (number === this.asked) {
+                this.interval = interval;
+                this.say();
+                return interval;
+            }
+        } catch (problem) {
+            if (number === this.asked) {
+                this.details.say((problem as Error).message, true);
+            }
+        }
+        return null;
+    }
+
+    // The sentence of the selected interval, and what the critical path knows more of it.
+    private say(): void {
+        if (!this.interval || !this.selected) {
+            return;
+        }
+        const { row } = this.interval;
+        const segment = this.flow?.segments[this.flow.at(this.selected.time)];
+        const more = segment?.label && this.flow?.entries[segment.entry].row === row ? ` On the critical path: ${segment.label}.` : '';
+        this.details.say(sentence(this.trace, this.interval) + more);
+    }
+
+    private async step(step: number, extends_: boolean): Promise<void> {
+        if (!this.selected) {
+            return this.active.move(1);
+        }
+        const from = this.interval;
+        const found = await this.ask('moment', { row: this.selected.row, time: this.selected.time, step });
+        if (!found) {
+            return;
+        }
+        if (extends_ && from) {
+            const old = this.range || { start: from.start, end: from.end };
+            this.setRange({ start: Math.min(old.start, found.start), end: Math.max(old.end, found.end) });
+        }
+        this.selected = { row: found.row, time: found.time };
+        this.revealSelected();
+        this.changed();
+    }
+
+    // To what ended a wait; of who runs, to its wait before.
+    private async follow(): Promise<void> {
+        const from = this.selected, panel = this.active;
+        if (!from) {
+            return;
+        }
+        this.details.say('Looking for the cause…');
+        const found = await this.ask('cause', from);
+        if (found) {
+            this.trail.push({ moment: from, panel });
+            this.selected = { row: found.row, time: found.time };
+            this.active = this.panelOf(found.row);
+            this.revealSelected();
+            this.changed();
+        }
+    }
+
+    private async back(): Promise<void> {
+        const last = this.trail.pop();
+        if (last) {
+            await this.select(last.moment.row, last.moment.time, last.panel);
+        }
+    }
+
+    // ---- critical paths ----
+
+    private showFlow(flow: Flow | null): void {
+        const panel = this.graphs.flow;
+        this.flow = flow;
+        if (!flow) {
+            panel.note.textContent = 'select a task and press C, or choose a request';
+            panel.show({ tree: new Tree([], () => '') });
+            return;
+        }
+        const { raw } = flow;
+        const tidOf = new Map(raw.tasks.map(([, , tid, row]) => [row, tid]));
+        const parts = flow.sums().slice(0, 3).map(([word, ns]) => `${lookOf(word).label.toLowerCase()} ${duration(ns)}`);
+        panel.note.textContent = `${raw.name} (${raw.tid}) on ${raw.host}: ${duration(raw.end - raw.start)}; ${parts.join(', ')}` +
+            `${raw.lost ? `; ${raw.lost} events were lost` : ''}${raw.cut ? '; only its start is shown' : ''}`;
+        panel.show({
+            tree: new Tree(flow.entries, row => `${tidOf.get(row) ?? ''}`), isWhole: true,
+            spans: line => flow.byEntry[line.entry] || [],
+            arrows: () => flow.arrows,
+        });
+        if (this.selected) {
+            panel.reveal(this.selected.row);
+        }
+    }
+
+    private async askFlow(of: FlowOf): Promise<boolean> {
+        this.graphs.flow.note.textContent = 'reading the traces…';
+        try {
+            const raw = await this.api.ask<RawFlow>('flow', of);
+            this.flowOf = of;
+            this.showFlow(new Flow(raw, this.states));
+            this.changed();
+            return true;
+        } catch (problem) {
+            this.flowOf = null;
+            this.showFlow(null);
+            this.details.say((problem as Error).message, true);
+            return false;
+        }
+    }
+
+    private async path(): Promise<void> {
+        if (!this.selected) {
+            this.details.say('Select a task first: its critical path is what it waited for, through all tasks and machines.', true);
+            return;
+        }
+        const of = this.range || this.window;
+        this.toggle('flow', true);
+        await this.askFlow({ row: this.selected.row, start: Math.floor(of.start), end: Math.ceil(of.end) });
+    }
+
+    private async chooseRequest(request: RawRequest): Promise<void> {
+        const [id, , , , , , start, end, , , , row] = request;
+        this.window = fit({ start, end }, this.length);
+        this.requests.mark(id);
+        this.setRange({ start, end });
+        if (!this.shown.includes('flow')) {
+            this.toggle('flow', true);
+        }
+        if (!await this.askFlow({ request: id }) || row < 0 || !this.flow) {
+            return;
+        }
+        // Where the client waited first.
+        const away = this.flow.segments.find(segment => this.flow?.entries[segment.entry].row !== row) || this.flow.segments[0];
+        this.graphs.flow.focus();
+        await this.select(row, Math.floor(away ? (away.start + away.end) / 2 : start), this.graphs.flow);
+    }
+
+    // ---- sums ----
+
+    // Of the selected row, else of all CPUs; in the selected range, else in what is seen.
+    private async sum(): Promise<void> {
+        const { start, end } = this.range || this.window;
+        const rows = this.selected ? [this.selected.row]
+            : this.trace.rows.map((row, index) => (row.kind === 'cpu' ? index : -1)).filter(row => row >= 0).slice(0, 4096);
+        const parameters = { rows, start: Math.floor(start), end: Math.min(this.length, Math.ceil(end)) };
+        const key = JSON.stringify(parameters);
+        if (key === this.summed) {
+            return;
+        }
+        this.summed = key;
+        try {
+            const found = await this.api.ask<number[]>('totals', parameters);
+            if (key === this.summed) {
+                const who = this.selected ? this.trace.rows[this.selected.row].name : 'All CPUs';
+                const states = found.map((ns, state): [string, number] => [this.states[state], ns]);
+                this.details.showSums(`${who}: ${this.range ? 'selected range' : 'what is seen'}, ${duration(end - start)}`,
+                    states.filter(([state]) => state !== 'none'));
+            }
+        } catch (problem) {
+            this.details.say((problem as Error).message, true);
+        }
+    }
+
+    // ---- search and keys ----
+
+    private setQuery(query: string): void {
+        this.query = query;
+        this.update();
+    }
+
+    private searchKey(event: KeyboardEvent): void {
+        event.stopPropagation();
+        if (event.key === 'Enter') {
+            this.leaveSearch();
+            this.active.focused = -1;
+            this.selected = null;
+            this.active.move(1, true);
+        } else if (event.key === 'Escape') {
+            this.search.value = '';
+            this.setQuery('');
+            this.leaveSearch();
+        }
+    }
+
+    private leaveSearch(): void {
+        const first = this.shown.map(name => this.graphs[name]).find(graph => graph);
+        this.active = this.shown.includes(this.active.name) ? this.active : first || this.active;
+        this.active.focus();
+    }
+
+    private key(event: KeyboardEvent): void {
+        const target = event.target as HTMLElement;
+        const isButton = target.tagName === 'BUTTON' && (event.key === 'Enter' || event.key === ' ');
+        if (event.ctrlKey || event.altKey || event.metaKey || this.dialog.open || target.tagName === 'INPUT' || isButton) {
+            return;
+        }
+        const action = actionOf(event.key, event.shiftKey);
+        if (action) {
+            event.preventDefault();
+            this.act(action);
+        }
+    }
+
+    private clear(): void {
+        this.selected = this.interval = null;
+        this.details.say('');
+        if (this.query) {
+            this.query = this.search.value = '';
+        }
+        this.setRange(null);
+        this.update();
+    }
+
+    private act(action: Action): void {
+        const { window: seen } = this;
+        const at = this.selected && this.selected.time >= seen.start && this.selected.time <= seen.end
+            ? this.selected.time : (seen.start + seen.end) / 2;
+        const actions: Record<Action, () => void> = {
+            zoomIn: () => this.zoomAt(0.6, this.hover ?? at),
+            zoomOut: () => this.zoomAt(1 / 0.6, this.hover ?? at),
+            left: () => this.setWindow(pan(seen, -0.2, this.length)),
+            right: () => this.setWindow(pan(seen, 0.2, this.length)),
+            whole: () => this.setWindow({ start: 0, end: this.length }),
+            fit: () => (this.range ? this.setWindow(fit(this.range, this.length)) : this.zoomToSelected()),
+            previous: () => void this.step(-1, false),
+            next: () => void this.step(1, false),
+            extendLeft: () => void this.step(-1, true),
+            extendRight: () => void this.step(1, true),
+            up: () => this.active.move(-1),
+            down: () => this.active.move(1),
+            first: () => this.active.move(-10),
+            last: () => this.active.move(10),
+            nextMatch: () => this.active.move(1, true),
+            previousMatch: () => this.active.move(-1, true),
+            follow: () => void this.follow(),
+            back: () => void this.back(),
+            path: () => void this.path(),
+            fold: () => this.active.fold(),
+            search: () => this.search.select(),
+            clear: () => this.clear(),
+            help: () => this.dialog.showModal(),
+        };
+        actions[action]();
+    }
+
+    // ---- the rest ----
+
+    private switchTheme(): void {
+        switchTheme();
+        this.drawAll();
+    }
+
+    private save(): void {
+        const graphs = this.shown.map(name => this.graphs[name]).filter(graph => graph);
+        saveSvg(this.trace.name, graphs, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
+    }
+}

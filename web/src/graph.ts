@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: MIT
+// A panel with a line for each row of a tree: names on the left, what happened on the right.
+
+import { columnBars, Emit, spanBars, toTime, toX } from './bars';
+import { Span } from './columns';
+import { button, color, element } from './dom';
+import { Moment } from './fragment';
+import { Arrow } from './flow';
+import { lookOf } from './states';
+import { Erase, Paint, Pixels, Svg } from './surface';
+import { duration, offset } from './time';
+import { Line, Tree } from './tree';
+import { Range } from './viewport';
+import { RowPicture } from './columns';
+
+export const LINE = 22; // CSS pixels
+const BAR = 16;
+const DRAG = 4; // pixels that a click may move
+const LABEL_LEAST = 34;
+
+// What all panels share; the page or the file that they are in has it.
+export interface Shared {
+    states: string[];
+    length: number;
+    window: Range;
+    range: Range | null;
+    selected: Moment | null;
+    hover: number | null;
+    query: string;
+    setWindow(window: Range): void;
+    zoomAt(factor: number, time: number): void;
+    setRange(range: Range | null): void;
+    select(row: number, time: number, panel: Graph): void;
+    setHover(time: number | null): void;
+    zoomToSelected(): void;
+    activate(panel: Graph): void;
+}
+
+export interface Source {
+    tree: Tree;
+    isShown?(row: number): boolean;
+    isWhole?: boolean; // a search leaves nothing out
+    pictures?(row: number): RowPicture[];
+    spans?(line: Line): Span[];
+    arrows?(): Arrow[];
+    // Called with the rows that are seen.
+    want?(rows: number[], width: number): void;
+}
+
+export class Graph {
+    readonly element: HTMLElement;
+    readonly note = element('span', { class: 'note' });
+    private readonly scroller = element('div', { class: 'scroller', tabindex: '0', role: 'treegrid' });
+    private readonly spacer = element('div', { class: 'spacer' });
+    private readonly names = element('div', { class: 'names' });
+    private readonly canvas = element('canvas', { 'aria-hidden': 'true' });
+    private readonly tip = element('div', { class: 'tip', hidden: '' });
+    private lines: Line[] = [];
+    private source: Source | null = null;
+    focused = -1; // entry
+    private frame = 0;
+
+    constructor(readonly name: string, readonly title: string, private readonly shared: Shared, close: (() => void) | null) {
+        const head = element('div', { class: 'head' }, element('h2', {}, title), this.note);
+        if (close) {
+            head.append(button('×', `Close ${title}`, close));
+        }
+        this.scroller.setAttribute('aria-label', title);
+        this.scroller.append(this.spacer, element('div', { class: 'sticky' }, this.names, this.canvas));
+        this.element = element('section', { class: 'panel', 'data-panel': name, 'aria-label': title }, head, this.scroller, this.tip);
+        this.scroller.addEventListener('scroll', () => this.draw());
+        new ResizeObserver(() => this.draw()).observe(this.scroller);
+        this.scroller.addEventListener('focus', () => shared.activate(this));
+        this.listen();
+    }
+
+    show(source: Source): void {
+        this.source = source;
+        this.update();
+    }
+
+    // After lines may have changed.
+    update(): void {
+        if (!this.source) {
+            return;
+        }
+        this.lines = this.source.tree.lines(this.source.isWhole ? '' : this.shared.query, row => !this.source?.isShown || this.source.isShown(row));
+        this.spacer.style.height = `${this.lines.length * LINE}px`;
+        // A panel with few lines leaves room to the others.
+        this.element.style.flexGrow = `${3 + Math.min(this.lines.length, 16)}`;
+        this.scroller.setAttribute('aria-rowcount', `${this.lines.length}`);
+        this.draw();
+    }
+
+    draw(): void {
+        if (!this.frame && this.source) {
+            this.frame = requestAnimationFrame(() => {
+                this.frame = 0;
+                this.drawNow();
+            });
+        }
+    }
+
+    // ---- lines ----
+
+    private size(): { width: number; height: number } {
+        return { width: Math.max(this.scroller.clientWidth - this.names.offsetWidth, 1), height: this.scroller.clientHeight };
+    }
+
+    private visible(): { first: number; last: number; top: number } {
+        const top = this.scroller.scrollTop;
+        const first = Math.max(0, Math.floor(top / LINE));
+        return { first, last: Math.min(this.lines.length, Math.ceil((top + this.scroller.clientHeight) / LINE)), top };
+    }
+
+    // Where the picture ends, in the window; 0 if it is not shown.
+    right(): number {
+        return this.scroller.clientWidth && this.scroller.getBoundingClientRect().left + this.scroller.clientWidth;
+    }
+
+    private lineOf(row: number): number {
+        return this.lines.findIndex(line => line.row === row);
+    }
+
+    focusedLine(): number {
+        const at = this.lines.findIndex(line => line.entry === this.focused);
+        return at >= 0 ? at : this.shared.selected ? this.lineOf(this.shared.selected.row) : -1;
+    }
+
+    // Moves the focus by lines; from there on the row that it comes to is the selected one.
+    move(step: number, onlyMatches = false): void {
+        let at = this.focusedLine();
+        do {
+            at += step;
+        } while (onlyMatches && this.lines[at] && (!this.lines[at].matches || this.lines[at].row < 0));
+        if (onlyMatches && !this.lines[at]) {
+            return;
+        }
+        this.focusLine(Math.min(Math.max(at, 0), this.lines.length - 1));
+    }
+
+    private focusLine(at: number): void {
+        const line = this.lines[at];
+        if (!line) {
+            return;
+        }
+        this.focused = line.entry;
+        this.scrollTo(at);
+        if (line.row >= 0) {
+            const { window, selected } = this.shared;
+            const time = selected && selected.time >= window.start && selected.time < window.end
+                ? selected.time : (window.start + window.end) / 2;
+            this.shared.select(line.row, Math.floor(time), this);
+        }
+        this.draw();
+    }
+
+    fold(): void {
+        if (this.source && this.focused >= 0) {
+            this.source.tree.toggle(this.focused);
+            this.update();
+        }
+    }
+
+    private scrollTo(at: number): void {
+        const top = at * LINE, height = this.scroller.clientHeight;
+        if (top < this.scroller.scrollTop) {
+            this.scroller.scrollTop = top;
+        } else if (top + LINE > this.scroller.scrollTop + height) {
+            this.scroller.scrollTop = top + LINE - height;
+        }
+    }
+
+    has(row: number): boolean {
+        return !!this.source?.tree.has(row);
+    }
+
+    reveal(row: number): void {
+        if (!this.source?.tree.has(row)) {
+            return;
+        }
+        if (this.lineOf(row) < 0) {
+            this.source.tree.reveal(row);
+            this.update();
+        }
+        const at = this.lineOf(row);
+        if (at >= 0) {
+            this.focused = this.lines[at].entry;
+            this.scrollTo(at);
+        }
+    }
+
+    focus(): void {
+        this.scroller.focus({ preventScroll: true });
+    }
+
+    // ---- drawing ----
+
+    private writeNames(first: number, last: number, top: number): void {
+        this.names.textContent = '';
+        for (let i = first; i < last; i++) {
+            const line = this.lines[i];
+            const isSelected = line.row >= 0 && line.row === this.shared.selected?.row;
+            const name = element('div', {
+                class: `name${isSelected ? ' selected' : ''}${line.depth ? '' : ' host'}${line.matches ? '' : ' other'}`,
+                role: 'row', 'aria-level': `${line.depth + 1}`, 'aria-rowindex': `${i + 1}`, 'aria-selected': `${isSelected}`,
+                id: `${this.name}-${line.entry}`, title: `${line.name} ${line.detail}`,
+            });
+            name.style.top = `${i * LINE - top}px`;
+            name.style.paddingInlineStart = `${4 + line.depth * 12}px`;
+            if (line.hasChildren) {
+                name.setAttribute('aria-expanded', `${line.isOpen}`);
+            }
+            name.append(element('span', { class: 'fold', 'aria-hidden': 'true' }, line.hasChildren ? (line.isOpen ? '▾' : '▸') : ''),
+                element('span', { role: 'rowheader', class: 'text' }, line.name), element('span', { class: 'detail' }, line.detail));
+            name.addEventListener('click', event => {
+                this.shared.activate(this);
+                this.focusLine(i);
+                if ((event.target as Element).classList.contains('fold')) {
+                    this.fold();
+                }
+            });
+            this.names.append(name);
+            if (isSelected) {
+                this.scroller.setAttribute('aria-activedescendant', name.id);
+            }
+        }
+    }
+
+    // The rectangles of a line, in pixels of a surface with `scale` pixels for a CSS pixel.
+    // What is finer lies on what is coarse, after `erase` took that away.
+    private paintLine(line: Line, y: number, width: number, scale: number, paint: Paint, erase: Erase | null): void {
+        const heights = this.shared.states.map(state => lookOf(state).height);
+        const bar = BAR * scale, bottom = Math.round((y + (LINE + BAR) / 2) * scale);
+        const emit: Emit = (x0, x1, low, high, state) => {
+            const y1 = bottom - Math.floor(low * bar);
+            const y0 = Math.min(y1 - 1, bottom - Math.round(high * bar));
+            if (heights[state] > 0) {
+                paint(x0, x1, y0, y1, state);
+            }
+        };
+        const { window } = this.shared;
+        const top = Math.round(y * scale), floor = Math.round((y + LINE) * scale);
+        const pictures = line.row >= 0 && this.source?.pictures ? this.source.pictures(line.row) : [];
+        for (const picture of erase ? pictures : pictures.slice(-1)) {
+            const { block } = picture;
+            const x0 = Math.ceil(toX(block.start, window, width) - 0.5);
+            const x1 = Math.ceil(toX(block.start + block.count * block.width, window, width) - 0.5);
+            erase?.(x0, x1, top, floor);
+            columnBars(picture.block, window, width, heights, emit);
+            spanBars(picture.spans, window, width, heights, (from, to, low, high, state) => {
+                erase?.(from, to, top, floor);
+                emit(from, to, low, high, state);
+            });
+        }
+        if (this.source?.spans) {
+            spanBars(this.source.spans(line), window, width, heights, emit);
+        }
+    }
+
+    private labelsOf(line: Line): Span[] {
+        const pictures = line.row >= 0 && this.source?.pictures ? this.source.pictures(line.row) : [];
+        return this.source?.spans ? this.source.spans(line) : pictures.length ? pictures[pictures.length - 1].spans : [];
+    }
+
+    // What is written in wide spans, at x and y of their baselines.
+    private eachLabel(line: Line, y: number, width: number, write: (x: number, y: number, text: string, ink: string) => void): void {
+        const { window, states } = this.shared;
+        for (const span of this.labelsOf(line)) {
+            const x0 = Math.max(0, toX(span.start, window, width)), x1 = Math.min(width, toX(span.end, window, width));
+            const look = lookOf(states[span.state]);
+            if (span.label && x1 - x0 >= LABEL_LEAST) {
+                const room = Math.floor((x1 - x0 - 8) / 6.2);
+                const text = span.label.length > room ? `${span.label.slice(0, room - 1)}…` : span.label;
+                const isTall = look.height > 0.7;
+                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? '#ffffff' : '');
+            }
+        }
+    }
+
+    private drawNow(): void {
+        const { width, height } = this.size();
+        const { first, last, top } = this.visible();
+        const scale = Math.min(window.devicePixelRatio || 1, 3);
+        const rows: number[] = [];
+        for (let i = Math.max(0, first - 4); i < Math.min(this.lines.length, last + 4); i++) {
+            if (this.lines[i].row >= 0) {
+                rows.push(this.lines[i].row);
+            }
+        }
+        this.source?.want?.(rows, Math.round(width * scale));
+        this.writeNames(first, last, top);
+        this.canvas.width = Math.round(width * scale);
+        this.canvas.height = Math.round(height * scale);
+        this.canvas.style.width = `${width}px`;
+        this.canvas.style.height = `${height}px`;
+        const context = this.canvas.getContext('2d');
+        if (!context || !height) {
+            return;
+        }
+        const pixels = new Pixels(this.canvas.width, this.canvas.height, this.shared.states);
+        for (let i = first; i < last; i++) {
+            this.paintLine(this.lines[i], i * LINE - top, this.canvas.width, scale, pixels.paint, pixels.erase);
+        }
+        context.putImageData(pixels.image, 0, 0);
+        context.setTransform(scale, 0, 0, scale, 0, 0);
+        this.drawLabels(context, first, last, top, width);
+        this.drawArrows(context, top, width, height);
+        this.drawMarks(context, width, height, top);
+    }
+
+    private drawLabels(context: CanvasRenderingContext2D, first: number, last: number, top: number, width: number): void {
+        const ink = color('--ink');
+        context.font = '11px sans-serif';
+        for (let i = first; i < last; i++) {
+            this.eachLabel(this.lines[i], i * LINE - top, width, (x, y, text, own) => {
+                context.fillStyle = own || ink;
+                context.fillText(text, x, y);
+            });
+        }
+    }
+
+    // Arrows that would lie on each other are drawn once.
+    private eachArrow(top: number, width: number, draw: (x: number, y0: number, y1: number) => void): void {
+        const places = new Map(this.lines.map((line, at) => [line.entry, at]));
+        const drawn = new Set<string>();
+        for (const arrow of this.source?.arrows ? this.source.arrows() : []) {
+            const from = places.get(arrow.from), to = places.get(arrow.to);
+            const x = Math.round(toX(arrow.time, this.shared.window, width)) + 0.5;
+            const key = `${x} ${from} ${to}`;
+            if (from !== undefined && to !== undefined && x >= 0 && x <= width && !drawn.has(key)) {
+                drawn.add(key);
+                const down = to > from;
+                draw(x, from * LINE - top + (down ? (LINE + BAR) / 2 : LINE / 2), to * LINE - top + (down ? (LINE - BAR) / 2 : (LINE + BAR) / 2));
+            }
+        }
+    }
+
+    private drawArrows(context: CanvasRenderingContext2D, top: number, width: number, height: number): void {
+        context.strokeStyle = context.fillStyle = color('--arrow');
+        context.lineWidth = 1;
+        this.eachArrow(top, width, (x, y0, y1) => {
+            if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) {
+                return;
+            }
+            const tip = y1 > y0 ? -5 : 5;
+            context.beginPath();
+            context.moveTo(x, y0);
+            context.lineTo(x, y1);
+            context.stroke();
+            context.beginPath();
+            context.moveTo(x, y1);
+            context.lineTo(x - 3, y1 + tip);
+            context.lineTo(x + 3, y1 + tip);
+            context.fill();
+        });
+    }
+
+    private drawMarks(context: CanvasRenderingContext2D, width: number, height: number, top: number): void {
+        const { window, range, selected, hover } = this.shared;
+        const x = (time: number) => Math.round(toX(time, window, width)) + 0.5;
+        const at = selected ? this.lineOf(selected.row) : -1;
+        context.globalCompositeOperation = 'destination-over';
+        if (at >= 0) {
+            context.fillStyle = color('--row');
+            context.fillRect(0, at * LINE - top, width, LINE);
+        }
+        if (range) {
+            context.fillStyle = color('--range');
+            context.fillRect(x(range.start), 0, x(range.end) - x(range.start), height);
+        }
+        context.globalCompositeOperation = 'source-over';
+        if (selected) {
+            context.strokeStyle = color('--mark');
+            context.lineWidth = at >= 0 ? 2 : 1;
+            context.strokeRect(x(selected.time), -1, 0, height + 2);
+            if (at >= 0) {
+                context.strokeRect(x(selected.time) - 3, at * LINE - top + 1, 6, LINE - 2);
+            }
+        }
+        if (hover !== null) {
+            context.strokeStyle = color('--hover');
+            context.lineWidth = 1;
+            context.strokeRect(x(hover), -1, 0, height + 2);
+        }
+    }
+
+    // What is seen, as part of an SVG; returns its height.
+    toSvg(svg: Svg, top: number, names: number, width: number): number {
+        const ink = color('--ink');
+        const { first, last } = this.visible();
+        const height = (last - first) * LINE;
+        svg.text(4, top + 14, this.title, ink, 'bold');
+        const y = top + LINE;
+        svg.clip(`c-${this.name}`, names, y, width, height);
+        for (let i = first; i < last; i++) {
+            this.paintLine(this.lines[i], (i - first) * LINE, width, 1, svg.paint(names, y), null);
+            this.eachLabel(this.lines[i], (i - first) * LINE, width, (x, base, text, own) => svg.text(names + x, y + base, text, own || ink));
+        }
+        this.eachArrow(first * LINE, width, (x, y0, y1) => svg.line(names + x, y + y0, names + x, y + y1, color('--arrow')));
+        svg.unclip();
+        svg.clip(`n-${this.name}`, 0, y, names - 4, height);
+        for (let i = first; i < last; i++) {
+            const line = this.lines[i];
+            svg.text(4 + line.depth * 12, y + (i - first) * LINE + 15, `${line.name} ${line.detail}`, ink, line.depth ? 'normal' : 'bold');
+        }
+        svg.unclip();
+        return height + LINE + 8;
+    }
+
+    // ---- pointer ----
+
+    private place(event: MouseEvent): { time: number; line: Line | undefined; x: number } {
+        const box = this.canvas.getBoundingClientRect();
+        const x = event.clientX - box.left;
+        const at = Math.floor((event.clientY - box.top + this.scroller.scrollTop) / LINE);
+        return { time: Math.max(0, Math.min(this.shared.length, toTime(x, this.shared.window, box.width || 1))), line: this.lines[at], x };
+    }
+
+    private listen(): void {
+        const canvas = this.canvas;
+        canvas.addEventListener('pointerdown', event => this.press(event));
+        canvas.addEventListener('pointermove', event => this.hoverAt(event));
+        canvas.addEventListener('pointerleave', () => {
+            this.tip.hidden = true;
+            this.shared.setHover(null);
+        });
+        canvas.addEventListener('dblclick', () => this.shared.zoomToSelected());
+        this.scroller.addEventListener('wheel', event => {
+            const { time } = this.place(event);
+            const { window } = this.shared;
+            const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+            if (event.ctrlKey || event.metaKey) {
+                this.shared.zoomAt(Math.exp(Math.max(-200, Math.min(200, event.deltaY)) / 300), time);
+            } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+                const step = across / 800 * (window.end - window.start);
+                this.shared.setWindow({ start: window.start + step, end: window.end + step });
+            } else {
+                return;
+            }
+            event.preventDefault();
+        }, { passive: false });
+    }
+
+    private press(event: PointerEvent): void {
+        const start = this.place(event), from = { ...this.shared.window };
+        const pans = event.button === 1 || event.shiftKey || event.pointerType === 'touch';
+        const width = this.canvas.clientWidth || 1;
+        let moved = false;
+        if (event.button > 1) {
+            return;
+        }
+        this.focus();
+        this.shared.activate(this);
+        this.canvas.setPointerCapture(event.pointerId);
+        const move = (next: PointerEvent) => {
+            const { time, x } = this.place(next);
+            moved = moved || Math.abs(x - start.x) > DRAG;
+            if (moved && pans) {
+                const step = (start.x - x) / width * (from.end - from.start);
+                this.shared.setWindow({ start: from.start + step, end: from.end + step });
+            } else if (moved) {
+                this.shared.setRange({ start: Math.floor(Math.min(start.time, time)), end: Math.ceil(Math.max(start.time, time)) });
+            }
+        };
+        const end = () => {
+            this.canvas.removeEventListener('pointermove', move);
+            this.canvas.removeEventListener('pointerup', end);
+            this.canvas.removeEventListener('pointercancel', end);
+            if (!moved && event.button === 0 && start.line) {
+                this.focused = start.line.entry;
+                if (start.line.row >= 0) {
+                    this.shared.select(start.line.row, Math.floor(start.time), this);
+                }
+                this.draw();
+            }
+        };
+        this.canvas.addEventListener('pointermove', move);
+        this.canvas.addEventListener('pointerup', end);
+        this.canvas.addEventListener('pointercancel', end);
+    }
+
+    private hoverAt(event: PointerEvent): void {
+        const { time, line } = this.place(event);
+        this.shared.setHover(time);
+        const span = line && this.labelsOf(line).find(one => one.start <= time && time < one.end);
+        this.tip.hidden = !line;
+        if (line) {
+            const what = span ? ` · ${lookOf(this.shared.states[span.state]).label}${span.label ? `: ${span.label}` : ''}` +
+                ` · ${duration(span.end - span.start)}` : '';
+            this.tip.textContent = `${line.name} ${line.detail}${what} · ${offset(time, (this.shared.window.end - this.shared.window.start) / 1e4)}`;
+            const box = this.element.getBoundingClientRect();
+            const left = Math.min(event.clientX - box.left + 12, box.width - this.tip.offsetWidth - 4);
+            this.tip.style.left = `${Math.max(0, left)}px`;
+            this.tip.style.top = `${Math.max(0, event.clientY - box.top - 28)}px`;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// What the server says of the traces, with names for what it numbers.
+
+export interface Row {
+    kind: string;
+    host: number;
+    name: string;
+    cpu: number;
+    tid: number; // -1: none
+    pid: number;
+    ran: number; // ns in all
+    from: number; // before and after it is in one state: not born, gone, or at rest
+    to: number;
+}
+
+// A line of a tree; parent and row are -1 if there is none.
+export interface Entry {
+    parent: number;
+    row: number;
+    name: string;
+}
+
+export interface Trace {
+    name: string;
+    start: bigint; // ns since 1970
+    length: number;
+    hosts: string[];
+    states: string[];
+    rows: Row[];
+    tasks: Entry[];
+    resources: Entry[];
+}
+
+type RawRow = [number, number, string, number, number, number, number, number, number];
+type RawEntry = [number, number, string];
+
+export interface RawTrace {
+    name: string;
+    start: string;
+    length: number;
+    hosts: string[];
+    states: string[];
+    kinds: string[];
+    rows: RawRow[];
+    tasks: RawEntry[];
+    resources: RawEntry[];
+}
+
+const entryOf = ([parent, row, name]: RawEntry): Entry => ({ parent, row, name });
+
+export function traceOf(raw: RawTrace): Trace {
+    return {
+        name: raw.name,
+        start: BigInt(raw.start),
+        length: Math.max(raw.length, 1),
+        hosts: raw.hosts,
+        states: raw.states,
+        rows: raw.rows.map(([kind, host, name, cpu, tid, pid, ran, from, to]) =>
+            ({ kind: raw.kinds[kind], host, name, cpu, tid, pid, ran, from, to })),
+        tasks: raw.tasks.map(entryOf),
+        resources: raw.resources.map(entryOf),
+    };
+}
+
+// What a row did at a time, as the server answers it.
+export interface Interval {
+    row: number;
+    time: number; // within it
+    state: number;
+    start: number;
+    end: number;
+    label?: string; // the system call
+    cpu?: number;
+    other?: number; // row: of a wait, who ended it; of a CPU, who was there
+    thing?: string; // the disk or interrupt that ended a wait
+    mhz?: number;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// The lines of a tree that are seen: what is folded away or does not match is not.
+
+import { Entry } from './model';
+
+export interface Line {
+    entry: number; // index in the tree
+    row: number; // -1: none
+    name: string;
+    detail: string; // "tid 527"
+    depth: number;
+    hasChildren: boolean;
+    isOpen: boolean;
+    matches: boolean; // what is searched for; true without a search
+}
+
+export class Tree {
+    private readonly children: number[][];
+    private readonly roots: number[] = [];
+    private readonly closed = new Set<number>();
+    private readonly entryOfRow = new Map<number, number>();
+
+    // `isFolded`: what lies below rows is folded away at first.
+    constructor(readonly entries: Entry[], private readonly detailOf: (row: number) => string, isFolded = false) {
+        this.children = entries.map(() => []);
+        entries.forEach((entry, index) => {
+            (entry.parent < 0 ? this.roots : this.children[entry.parent]).push(index);
+            if (entry.row >= 0) {
+                this.entryOfRow.set(entry.row, index);
+            }
+        });
+        entries.forEach((entry, index) => {
+            if (isFolded && entry.row >= 0 && this.children[index].length) {
+                this.closed.add(index);
+            }
+        });
+    }
+
+    toggle(entry: number): void {
+        if (!this.closed.delete(entry) && this.children[entry].length) {
+            this.closed.add(entry);
+        }
+    }
+
+    has(row: number): boolean {
+        return this.entryOfRow.has(row);
+    }
+
+    // Opens what a row lies below.
+    reveal(row: number): void {
+        let entry = this.entryOfRow.get(row);
+        while (entry !== undefined && entry >= 0) {
+            entry = this.entries[entry].parent;
+            this.closed.delete(entry);
+        }
+    }
+
+    private matching(query: string): Set<number> | null {
+        const words = query.toLowerCase().split(/\s+/).filter(word => word);
+        if (!words.length) {
+            return null;
+        }
+        const found = new Set<number>();
+        this.entries.forEach((entry, index) => {
+            const text = `${entry.name} ${entry.row >= 0 ? this.detailOf(entry.row) : ''}`.toLowerCase();
+            if (words.every(word => text.includes(word))) {
+                found.add(index);
+            }
+        });
+        return found.size ? found : null;
+    }
+
+    // In order; of a search that finds something, what matches and what it lies below. `isShown` leaves rows out.
+    lines(query: string, isShown: (row: number) => boolean = () => true): Line[] {
+        const found = this.matching(query);
+        const kept = new Set<number>();
+        this.entries.forEach((entry, index) => {
+            if (found ? !found.has(index) : entry.row >= 0 && !isShown(entry.row)) {
+                return;
+            }
+            for (let at = index; at >= 0 && !kept.has(at); at = this.entries[at].parent) {
+                kept.add(at);
+            }
+        });
+        const lines: Line[] = [];
+        const visit = (index: number, depth: number) => {
+            if (!kept.has(index)) {
+                return;
+            }
+            const entry = this.entries[index];
+            const children = this.children[index].filter(child => kept.has(child));
+            const isOpen = !this.closed.has(index) || found !== null;
+            lines.push({
+                entry: index, row: entry.row, name: entry.name, depth, isOpen, hasChildren: children.length > 0,
+                detail: entry.row >= 0 ? this.detailOf(entry.row) : '', matches: !found || found.has(index),
+            });
+            if (isOpen) {
+                children.forEach(child => visit(child, depth + 1));
+            }
+        };
+        this.roots.forEach(root => visit(root, 0));
+        return lines;
+    }
+}

@@ -324,7 +324,7 @@ static void test_json(void)
     assert_keys(summary, "by_state,by_mode,by_cause,by_task,by_host");
     check_json_summary(get(summary, "by_state"), G_N_ELEMENTS(by_state),
                        "state,cause,duration_ns,share");
-    check_json_summary(get(summary, "by_task"), 3, "host,tid,comm,duration_ns,share");
+    check_json_summary(get(summary, "by_task"), 3, "host,tid,comm,started_by,duration_ns,share");
     check_json_summary(get(summary, "by_host"), 2, "host,duration_ns,share");
     /* 4000000 / 9000001 = 0.44444439… */
     struct json_object *disk = json_object_array_get_idx(get(summary, "by_state"), 0);

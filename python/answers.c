@@ -381,6 +381,7 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "host", host_name(session, share->host));
         put(&dict, "tid", number(share->tid, true));
         put(&dict, "comm", text_or_none(share->comm));
+        put(&dict, "started_by", text_or_none(share->started_by));
         put(&dict, "duration_ns", number(share->duration_ns, true));
         list_add(&tasks, dict);
     }

@@ -196,6 +196,7 @@ struct lull_task_share {
     int32_t tid;
     const char *comm; /**< the last name it has on the path */
     int64_t duration_ns;
+    const char *started_by; /**< its ancestors, oldest first: "cron/1 → sh/2"; or NULL */
 };
 
 /** How long it is in one state for one reason in the tasks of one program on one host, while others

@@ -83,6 +83,15 @@ struct json_object *lull_json_text(const char *text)
     return json_object_new_string(valid);
 }
 
+struct json_object *lull_json_texts(const char *const *texts)
+{
+    struct json_object *list = texts ? json_object_new_array() : NULL;
+    for (size_t i = 0; texts && texts[i]; i++) {
+        json_object_array_add(list, lull_json_text(texts[i]));
+    }
+    return list;
+}
+
 void lull_json_add_text(struct json_object *object, const char *key, const char *text)
 {
     json_object_object_add(object, key, lull_json_text(text));

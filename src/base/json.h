@@ -26,6 +26,8 @@ void lull_json_append(GString *out, const char *text, size_t length);
 
 /* A text as json-c has it; NULL is null. */
 struct json_object *lull_json_text(const char *text);
+/* A list of texts, which ends with NULL; NULL of NULL. */
+struct json_object *lull_json_texts(const char *const *texts);
 void lull_json_add_text(struct json_object *object, const char *key, const char *text);
 void lull_json_add_number(struct json_object *object, const char *key, int64_t number);
 /* The object as a text, on one line or `pretty`. Frees the object; free the text with g_free(). */

@@ -135,6 +135,15 @@ static int64_t held_ns(const struct lull_block_request *request, const struct lu
     return MIN(start_ns, hop->end_ns) - hop->start_ns;
 }
 
+/* How long of the wait it was in a queue, of the scheduler of the disk. */
+static int64_t queued_ns(const struct lull_block_request *request, const struct lull_hop *hop)
+{
+    if (request->insert_ns == INT64_MIN || request->issue_ns == INT64_MIN) {
+        return 0;
+    }
+    return MIN(request->issue_ns, hop->end_ns) - MAX(request->insert_ns, hop->start_ns);
+}
+
 /* A request that is made long after the wait for it has started was held back: by a limit on I/O (of
  * a cgroup), or because requests were all in use. */
 static void report_held(const struct lull_block_request *request, const struct lull_hop *hop,
@@ -591,6 +600,9 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
             2 * held_ns(request, hop) > hop->end_ns - hop->start_ns &&
             held_ns(request, hop) >= LONG_HOLD_NS) {
             g_string_append(out, " held back before the device");
+        } else if (2 * queued_ns(request, hop) > hop->end_ns - hop->start_ns &&
+                   queued_ns(request, hop) >= LONG_HOLD_NS) {
+            g_string_append(out, " queued before the device");
         }
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count &&
                eg->packets.items[evidence->index].flow != LULL_NONE) {

@@ -385,40 +385,6 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
     path->host_names = names;
 }
 
-/* Who made the task, as far as the trace shows it. */
-static uint32_t parent_of(const struct lull_model *model, uint32_t number)
-{
-    const struct lull_task *task = lull_model_task(model, number);
-    if (task->parent == LULL_NONE && task->ppid > 0) {
-        return lull_model_find_tid(model, task->host, task->ppid);
-    }
-    return task->parent;
-}
-
-/* Who started the program of the path, oldest first: cron/1 → sh/2. Threads of the program itself
- * are left out. */
-static void find_ancestors(struct lull_path *path, const struct lull_execgraph *eg)
-{
-    enum { MOST = 8 };
-    const struct lull_model *model = eg->model;
-    g_autoptr(GString) text = g_string_new(NULL);
-    const struct lull_task *child = lull_model_task(model, path->task);
-    uint32_t number = parent_of(model, path->task);
-    for (int i = 0; i < MOST && number != LULL_NONE; i++) {
-        const struct lull_task *task = lull_model_task(model, number);
-        if (task->pid < 0 || task->pid != child->pid) {
-            const int64_t time_ns = child->birth_ns == INT64_MIN ? INT64_MAX : child->birth_ns;
-            g_autofree char *name =
-                g_strdup_printf("%s/%d%s", lull_model_comm(model, number, time_ns), task->tid,
-                                text->len ? " → " : "");
-            g_string_prepend(text, name);
-        }
-        child = task;
-        number = parent_of(model, number);
-    }
-    path->started_by = text->len ? g_string_chunk_insert_const(path->strings, text->str) : NULL;
-}
-
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t start_ns,
@@ -435,7 +401,8 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     path->end_ns = end_ns;
     path->asked_start_ns = start_ns;
     path->asked_end_ns = end_ns;
-    find_ancestors(path, eg);
+    path->started_by = lull_lineage_of(eg, task, path->strings);
+    path->command = lull_lineage_command(eg, session, task);
     take_hosts(path, session, sync);
 
     g_autoptr(GString) text = g_string_new(NULL);
@@ -454,6 +421,9 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     lull_vec_free(&telling.in_calls);
     report_waits(path, eg, waits);
     lull_path_summarise(path);
+    for (uint32_t i = 0; i < path->n_by_task; i++) {
+        path->by_task[i].started_by = lull_lineage_of(eg, path->by_task[i].task, path->strings);
+    }
     count_losses(path, session);
     find_hidden(path, eg->model);
     return path;

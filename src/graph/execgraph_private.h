@@ -154,6 +154,13 @@ typedef void take_mode(void *user, enum lull_mode mode, uint32_t name, int64_t n
 void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
                      enum lull_mode outside, take_mode *take, void *user);
 
+/* lineage.c: who started the program of a task, oldest first: "cron/1 → sh/2", without threads of the
+ * program itself; NULL: not known. Texts are kept in `strings`. */
+const char *lull_lineage_of(const struct lull_execgraph *eg, uint32_t task, GStringChunk *strings);
+/* The command of the recording that it was, with its arguments, kept by the session; NULL: none. */
+const char *const *lull_lineage_command(const struct lull_execgraph *eg,
+                                        const struct lull_session *session, uint32_t task);
+
 /* evidence.c: what is known about a hop, put into a segment that has no evidence yet. Texts are
  * kept in `strings`. */
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,

@@ -30,7 +30,8 @@ struct lull_path {
     const char *comm;
     int64_t start_ns, end_ns;
     int64_t asked_start_ns, asked_end_ns; /* the task was not alive in what is missing of that */
-    const char *started_by; /* its ancestors, oldest first: "cron/1 → sh/2"; or NULL */
+    const char *const *command; /* of the recording, that it was; ends with NULL; or NULL */
+    const char *started_by;     /* its ancestors, oldest first: "cron/1 → sh/2"; or NULL */
 
     struct lull_segment *segments;
     uint32_t n_segments;

@@ -233,6 +233,13 @@ static bool is_one_of(const char *name, const char *const *names)
     return name && g_strv_contains(names, name);
 }
 
+/* Of vfork() and the like: the child has the parent's memory until it runs a program. */
+static bool is_clone_call(const char *name)
+{
+    static const char *const names[] = {"vfork", "clone", "clone3", NULL};
+    return is_one_of(name, names);
+}
+
 static bool is_signal_call(const char *name)
 {
     static const char *const names[] = {
@@ -288,8 +295,9 @@ static void append_release(const struct lull_model *model, const struct lull_wai
     const char *verb = verb_of(release);
     if (is_signal_call(release)) {
         g_string_append_printf(out, ", signalled by %s", waker);
-    } else if (kind == LULL_WAIT_CHILD && is_exec_call(release)) {
-        g_string_append_printf(out, " until its child %s started a program", waker);
+    } else if (kind == LULL_WAIT_CHILD && is_clone_call(lull_model_label(model, reason->call))) {
+        g_string_append_printf(out, " until its child %s %s", waker,
+                               is_exec_call(release) ? "started a program" : "let it go on");
     } else if (kind == LULL_WAIT_CHILD) {
         g_string_append_printf(
             out, is_exit_call(release) || !release ? " for its child %s" : ", woken by %s", waker);

@@ -148,6 +148,33 @@ char *lull_clean_text(const char *text, bool ascii)
     return g_string_free(out, FALSE);
 }
 
+/* A word of a command as a shell would need it. */
+static void append_word(GString *text, const char *word, bool ascii)
+{
+    g_autofree char *clean = lull_clean_text(word, ascii);
+    g_autofree char *quoted = g_shell_quote(clean);
+    const bool is_plain =
+        *clean && !clean[strspn(clean, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789_-+=./:,@%")];
+
+    g_string_append(text, is_plain ? clean : quoted);
+}
+
+void lull_command_append(GString *out, const char *const *command, bool ascii)
+{
+    for (uint32_t i = 0; command[i]; i++) {
+        g_string_append(out, i ? " " : "");
+        append_word(out, command[i], ascii);
+    }
+}
+
+char *lull_ancestors_text(const char *started_by, bool ascii)
+{
+    g_auto(GStrv) names = g_strsplit(started_by, " → ", -1);
+    g_autofree char *joined = g_strjoinv(ascii ? " -> " : " → ", names);
+    return lull_clean_text(joined, ascii);
+}
+
 void lull_task_append(GString *out, const char *comm, int32_t tid, bool ascii)
 {
     lull_clean_append(out, comm && *comm ? comm : tid < 0 ? "interrupt" : "?", ascii);

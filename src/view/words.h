@@ -65,6 +65,10 @@ void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii);
 /* Appends "blocked on disk: vda write, in fsync", "running in write"; `detail` may be NULL. */
 void lull_state_append(GString *out, enum lull_state state, enum lull_cause cause,
                        const char *detail, bool ascii);
+/* Appends a command with its arguments, which ends with NULL, as a shell would need it. */
+void lull_command_append(GString *out, const char *const *command, bool ascii);
+/* "cron/1 → sh/2", as a person sees it. Free with g_free(). */
+char *lull_ancestors_text(const char *started_by, bool ascii);
 /* Appends what a share is about: "postgres: blocked on disk: vda write, in fsync". */
 void lull_cause_append(GString *out, const struct lull_cause_share *share, bool ascii);
 

@@ -123,6 +123,11 @@ def test_names(folder):
     found = [(step["comm"], step["pid"], (step["begin_ns"] - OFFSET) // MS) for step in path["segments"]]
     tap.ok(found == [("reader", 11, 10), ("writer", 12, 12), ("reader", 11, 20), ("reader", 11, 21)],
            "the state names tasks that no event names", path)
+    made = make(os.path.join(folder, "command"), pid=11)
+    tap.ok(path_of(made, "--tid", "11")["query"]["command"] == ["sh", "-c", "sleep 1"] and
+           path_of(made, "--tid", "12")["query"]["command"] is None, "a path says which command its task was")
+    _, text, _ = lull("critpath", "--no-progress", made, "--tid", "11")
+    tap.ok("Its command was: sh -c 'sleep 1'\n" in text, "as a shell would need it", text)
 
 
 def test_hosts(folder):

@@ -263,6 +263,11 @@ def workload(name, master, children, order, *options):
     check_form(name, answer)
     tasks = {master, *children}
     found = order_of(answer["segments"], lambda s: s["tid"], 1 * MS, among=tasks)
+    # Each was forked by the one before.
+    started = {t["tid"]: t["started_by"] or "" for t in answer["summary"]["by_task"]}
+    for parent, child in zip([master, *children], children):
+        if child in started:
+            tap.ok(started[child].endswith(f"/{parent}"), f"{name}: {child} was started by {parent}", started[child])
     tap.ok(found == order, f"{name}: goes {order}", found, describe(answer["segments"]))
 
 

@@ -142,18 +142,6 @@ static void add_known(struct json_object *object, const char *key, int64_t numbe
     add(object, key, number < 0 ? NULL : json_object_new_int64(number));
 }
 
-static struct json_object *json_command(const struct lull_recording_info *recording)
-{
-    if (!recording->command) {
-        return NULL;
-    }
-    struct json_object *list = json_object_new_array();
-    for (uint32_t i = 0; recording->command[i]; i++) {
-        json_object_array_add(list, lull_json_text(recording->command[i]));
-    }
-    return list;
-}
-
 static struct json_object *json_recording(const struct lull_info *info,
                                           const struct lull_recording_info *recording)
 {
@@ -166,7 +154,7 @@ static struct json_object *json_recording(const struct lull_info *info,
     lull_json_add_text(object, "purpose", recording->purpose);
     add(object, "filtered", json_object_new_boolean(recording->is_filtered));
     add(object, "snapshot", json_object_new_boolean(recording->is_snapshot));
-    add(object, "command", json_command(recording));
+    add(object, "command", lull_json_texts(recording->command));
     add_known(object, "pid", recording->pid);
     add_known(object, "exit_status", recording->exit_status);
     add_known(object, "signal", recording->signal);

@@ -14,24 +14,10 @@ static void add_field(GString *text, const char *label, const char *value)
     g_string_append_printf(text, "  %-10s%s\n", label, value);
 }
 
-/* A word of a command as a shell would need it. */
-static void add_word(GString *text, const char *word, bool ascii)
-{
-    g_autofree char *clean = lull_clean_text(word, ascii);
-    g_autofree char *quoted = g_shell_quote(clean);
-    const bool is_plain =
-        *clean && !clean[strspn(clean, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                       "0123456789_-+=./:,@%")];
-    g_string_append(text, is_plain ? clean : quoted);
-}
-
 static void add_command(GString *text, const struct lull_recording_info *recording, bool ascii)
 {
     g_autoptr(GString) line = g_string_new(NULL);
-    for (uint32_t i = 0; recording->command[i]; i++) {
-        g_string_append(line, i ? " " : "");
-        add_word(line, recording->command[i], ascii);
-    }
+    lull_command_append(line, recording->command, ascii);
     add_field(text, "command", line->str);
     g_string_truncate(line, 0);
     if (recording->exit_status >= 0) {

@@ -44,6 +44,7 @@ static void write_query(struct lull_out *out, const struct lull_path *path)
     lull_json_add_number(object, "asked_begin_ns", path->asked_start_ns);
     lull_json_add_number(object, "asked_end_ns", path->asked_end_ns);
     lull_json_add_text(object, "started_by", path->started_by);
+    json_object_object_add(object, "command", lull_json_texts(path->command));
     lull_out_text(out, "{\"version\":1,\n\"query\":");
     lull_out_json(out, object);
 }
@@ -199,6 +200,7 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         add_host(object, path, path->by_task[i].host);
         lull_json_add_number(object, "tid", path->by_task[i].tid);
         lull_json_add_text(object, "comm", path->by_task[i].comm);
+        lull_json_add_text(object, "started_by", path->by_task[i].started_by);
         add_duration(object, path->by_task[i].duration_ns, path);
         write_element(out, i, object);
     }

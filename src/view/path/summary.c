@@ -279,6 +279,47 @@ static bool shows_bars(const struct text_view *view)
     return view->style->unicode && view->style->width > 0;
 }
 
+/* The ancestors of a task from the last on that it shares with the task in question, or is that. */
+static char *own_ancestors(const struct lull_path *path, const char *started_by)
+{
+    g_autofree char *known = g_strdup_printf("%s%s/%d", path->started_by ? path->started_by : "",
+                                             path->started_by ? " → " : "", path->tid);
+    g_auto(GStrv) shared = g_strsplit(known, " → ", -1);
+    g_auto(GStrv) names = g_strsplit(started_by, " → ", -1);
+    guint same = 0;
+
+    /* Names change, tids do not. */
+    while (names[same] && shared[same] &&
+           g_strcmp0(strrchr(names[same], '/'), strrchr(shared[same], '/')) == 0) {
+        same++;
+    }
+    return g_strjoinv(" → ", &names[same > 0 ? same - 1 : 0]);
+}
+
+/* Who started the other programs that take much of the path. */
+static void print_origins(struct text_view *view)
+{
+    enum { MOST = 3, LEAST_PART = 20 };
+    const struct lull_path *path = view->path;
+    g_autoptr(GArray) programs = group_programs(path);
+    const bool ascii = !view->style->unicode;
+
+    for (guint i = 0; i < MIN(programs->len, MOST); i++) {
+        const struct program *program = &g_array_index(programs, struct program, i);
+        const struct lull_task_share *task = program->task;
+        if (!task->started_by || (task->host == path->host && task->task == path->task) ||
+            program->duration_ns < (path->end_ns - path->start_ns) / LEAST_PART ||
+            g_str_has_suffix(task->started_by, "kthreadd/2")) {
+            continue;
+        }
+        g_autofree char *own = own_ancestors(path, task->started_by);
+        g_autofree char *ancestors = lull_ancestors_text(own, ascii);
+        g_autoptr(GString) name = g_string_new(NULL);
+        append_task(view, name, task->comm, task->tid, task->host);
+        lull_out_printf(&view->out, "%s was started by %s.\n", name->str, ancestors);
+    }
+}
+
 bool lull_text_print_summary(struct text_view *view, GError **error)
 {
     const struct lull_column columns[] = {
@@ -310,5 +351,6 @@ bool lull_text_print_summary(struct text_view *view, GError **error)
     lull_out_text(&view->out, "\n");
     bool ok = lull_table_print(table, view->out.file, view->style, error);
     lull_table_free(table);
+    print_origins(view);
     return ok;
 }

@@ -40,10 +40,13 @@ static void print_headline(struct text_view *view)
                     path->n_by_task, path->n_by_task == 1 ? "" : "s", path->n_by_host,
                     path->n_by_host == 1 ? "" : "s", path->n_segments,
                     path->n_segments == 1 ? "" : "s");
+    if (path->command) {
+        g_autoptr(GString) command = g_string_new(NULL);
+        lull_command_append(command, path->command, !view->style->unicode);
+        lull_out_printf(&view->out, "Its command was: %s\n", command->str);
+    }
     if (path->started_by) {
-        g_auto(GStrv) names = g_strsplit(path->started_by, " → ", -1);
-        g_autofree char *joined = g_strjoinv(view->style->unicode ? " → " : " -> ", names);
-        g_autofree char *ancestors = lull_clean_text(joined, !view->style->unicode);
+        g_autofree char *ancestors = lull_ancestors_text(path->started_by, !view->style->unicode);
         lull_out_printf(&view->out, "It was started by %s.\n", ancestors);
     }
     g_string_free(task, TRUE);

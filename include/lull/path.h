@@ -47,9 +47,10 @@ enum lull_mode {
     LULL_MODE_USER,    /**< its own code */
     LULL_MODE_CALL,    /**< a system call */
     LULL_MODE_KERNEL,  /**< a thread or an interrupt of the kernel */
+    LULL_MODE_RECLAIM, /**< the kernel frees memory for it */
 };
 
-/** "user", "call", "kernel"; NULL for UNKNOWN. */
+/** "user", "call", "kernel", "reclaim"; NULL for UNKNOWN. */
 const char *lull_mode_name(enum lull_mode mode);
 /** "running", "preempted", "interrupted", "blocked"; NONE is "none". */
 const char *lull_state_name(enum lull_state state);

@@ -67,11 +67,12 @@ static void set_alarm(struct lull_runner *runner);
     X(interrupt, lull_interrupt_fact)                                                              \
     X(packet, lull_packet_fact)                                                                    \
     X(segment, lull_packet_fact)                                                                   \
-    X(again, lull_again_fact)                                                                      \
+    X(tcp, lull_tcp_fact)                                                                          \
     X(migration, lull_migration_fact)                                                              \
     X(prio, lull_prio_fact)                                                                        \
     X(handler, lull_handler_fact)                                                                  \
     X(page, lull_page_fact)                                                                        \
+    X(paging, lull_paging_fact)                                                                    \
     X(netif, lull_netif_fact)                                                                      \
     X(power, lull_power_fact)                                                                      \
     X(block, lull_block_fact)                                                                      \

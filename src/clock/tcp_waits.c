@@ -310,11 +310,13 @@ static struct resent *resent_of(struct lull_tcp_waits *waits, uint32_t flow)
     return &waits->resent.items[flow];
 }
 
-void lull_tcp_waits_again(struct lull_tcp_waits *waits, const struct lull_again_fact *fact)
+void lull_tcp_waits_learn(struct lull_tcp_waits *waits, const struct lull_tcp_fact *fact)
 {
+    static const enum lull_tcp_wait_kind kinds[] = {[LULL_TCP_FACT_DATA] = LULL_TCP_SENT_AGAIN,
+                                                    [LULL_TCP_FACT_SYN] = LULL_TCP_SYN_AGAIN,
+                                                    [LULL_TCP_FACT_WINDOW] = LULL_TCP_ZERO_WINDOW};
     if (fact->number != LULL_NONE) {
-        note(waits, fact->number, fact->is_syn ? LULL_TCP_SYN_AGAIN : LULL_TCP_SENT_AGAIN,
-             fact->first_ns, fact->last_ns, fact->times);
+        note(waits, fact->number, kinds[fact->kind], fact->first_ns, fact->last_ns, fact->times);
     }
     if (fact->flow != LULL_NONE) {
         struct resent *resent = resent_of(waits, fact->flow);

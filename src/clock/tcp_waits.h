@@ -29,9 +29,9 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits);
  * was matched with, or LULL_NONE. */
 void lull_tcp_waits_feed(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
                          uint32_t sent, uint32_t sent_host);
-/* The same where packets have no headers: TCP sent something again; a segment arrived, in a packet
+/* The same where packets have no headers: what TCP does by itself; a segment arrived, in a packet
  * that was matched with a sent one or not. */
-void lull_tcp_waits_again(struct lull_tcp_waits *waits, const struct lull_again_fact *fact);
+void lull_tcp_waits_learn(struct lull_tcp_waits *waits, const struct lull_tcp_fact *fact);
 void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
                             bool is_matched);
 /* What is known of the packet with this number, or NULL. Valid until the next packet. */

@@ -80,13 +80,23 @@ static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringC
     }
 }
 
+/* What TCP waited for before the packet; a window that had opened before the wait explains nothing
+ * of it. */
+static const struct lull_tcp_wait_note *tcp_wait_in(const struct lull_execgraph *eg,
+                                                    uint32_t number, int64_t start_ns)
+{
+    const struct lull_tcp_wait_note *found = lull_tcp_waits_find(eg->tcp_waits, number);
+    return found && (found->kind != LULL_TCP_ZERO_WINDOW || start_ns < found->last_ns) ? found
+                                                                                       : NULL;
+}
+
 /* Of a wait for a packet, or for the timer that sent one; NULL if TCP did not wait. */
 static const struct lull_tcp_wait_note *tcp_wait_of(const struct lull_execgraph *eg,
                                                     const struct lull_hop *hop,
                                                     const struct evidence *evidence)
 {
     return hop->cause == LULL_CAUSE_NETWORK || hop->cause == LULL_CAUSE_TIMER
-               ? lull_tcp_waits_find(eg->tcp_waits, evidence->index)
+               ? tcp_wait_in(eg, evidence->index, hop->start_ns)
                : NULL;
 }
 
@@ -249,7 +259,7 @@ static void set_reason(const struct lull_execgraph *eg, uint32_t detail, GString
     out->call = lull_model_label(eg->model, reason->call);
     out->object = object->len ? g_string_chunk_insert_const(strings, object->str) : NULL;
     out->fd = reason->fd;
-    out->address = reason->address;
+    out->address = reason->fault ? 0 : reason->address;
     out->release = lull_model_label(eg->model, reason->release);
     out->timed_out = timeout_of(eg, detail) != NULL;
 }
@@ -334,6 +344,9 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
         }
         report_reason(eg, hop->detail, evidence->waker, hop->end_ns, out);
     }
+    if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {
+        g_string_append_printf(out, "%swhile memory is freed for it", out->len ? "; " : "");
+    }
     segment->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
@@ -356,6 +369,7 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
         set_packet(eg, evidence->index, strings, &other);
         g_string_append(out, "for ");
         report_packet(eg, evidence->index, out);
+        append_tcp_wait(tcp_wait_in(eg, evidence->index, wait->start_ns), out);
         g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
     }
     wait->other_task = other.other_task;
@@ -597,6 +611,9 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));
     }
     append_reason_kind(eg, hop->detail, out);
+    if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {
+        g_string_append_printf(out, "%swhile memory is freed for it", out->len ? ", " : "");
+    }
 }
 
 void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,

@@ -127,12 +127,15 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
         wait->end_ns = fact->end_ns;
         note_waker(eg, fact, &reason);
     } else if (is_fault(eg, fact)) {
-        const struct lull_wait_reason reason = {.call = LULL_NONE,
+        uint64_t inode;
+        const enum lull_fault fault = lull_modes_fault(eg, fact->task, fact->start_ns, &inode);
+        const struct lull_wait_reason reason = {.address = inode,
+                                                .call = LULL_NONE,
                                                 .file = LULL_NONE,
                                                 .fd = -1,
                                                 .release = LULL_NONE,
                                                 .release_file = LULL_NONE,
-                                                .is_fault = true};
+                                                .fault = fault};
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
     }
     if (wakeup) {
@@ -233,6 +236,11 @@ struct host_notes *lull_execgraph_host(struct lull_execgraph *eg, uint32_t host)
         memset(lull_vec_add(&eg->hosts), 0, sizeof *eg->hosts.items);
     }
     return &eg->hosts.items[host];
+}
+
+static void on_paging(void *user, const struct lull_paging_fact *fact)
+{
+    lull_modes_paging(user, fact);
 }
 
 static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int32_t cpu)
@@ -363,13 +371,13 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
     lull_tcp_waits_arrived(eg->tcp_waits, fact, note->peer != LULL_NONE);
 }
 
-static void on_again(void *user, const struct lull_again_fact *fact)
+static void on_tcp(void *user, const struct lull_tcp_fact *fact)
 {
     struct lull_execgraph *eg = user;
     if (fact->number < eg->packets.count && fact->flow != LULL_NONE) {
         eg->packets.items[fact->number].flow = fact->flow;
     }
-    lull_tcp_waits_again(eg->tcp_waits, fact);
+    lull_tcp_waits_learn(eg->tcp_waits, fact);
 }
 
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync)
@@ -379,7 +387,8 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .interrupt = on_interrupt,
                                             .packet = on_packet,
                                             .segment = on_segment,
-                                            .again = on_again,
+                                            .tcp = on_tcp,
+                                            .paging = on_paging,
                                             .syscall = on_syscall};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;

@@ -166,6 +166,8 @@ static const char *mode_text(struct telling *telling, enum lull_mode mode, uint3
         return "in user mode";
     case LULL_MODE_KERNEL:
         return "in the kernel";
+    case LULL_MODE_RECLAIM:
+        return "in memory reclaim";
     case LULL_MODE_CALL:
         return text_of_call(telling, name);
     default:

@@ -73,7 +73,15 @@ struct cpu_notes {
 
 struct host_notes {
     LULL_VEC(struct cpu_notes) cpus;
-    bool has_calls; /* of some task */
+    bool has_calls;  /* of some task */
+    bool has_faults; /* in files, of some task */
+};
+
+/* What a task needs of memory. */
+struct paging_note {
+    int64_t fault_ns;   /* it used a page of a file last; INT64_MIN: never */
+    int64_t reclaim_ns; /* since when memory is freed for it; INT64_MIN: it is not */
+    uint64_t inode;
 };
 
 /* A system call of a task. */
@@ -103,8 +111,10 @@ struct lull_execgraph {
     LULL_VEC(struct wait_note) last_waits; /* by task */
     LULL_VEC(struct sent_note) sent;       /* by task, the last */
     LULL_VEC(struct timeout_note) timeouts;
-    struct lull_map timeout_of;        /* evidence → one of these */
-    LULL_VEC(struct call_spans) calls; /* by task */
+    struct lull_map timeout_of;           /* evidence → one of these */
+    LULL_VEC(struct call_spans) calls;    /* by task */
+    LULL_VEC(struct call_spans) reclaims; /* by task: when memory was freed for it */
+    LULL_VEC(struct paging_note) paging;  /* by task */
 };
 
 /* execgraph.c */
@@ -128,6 +138,13 @@ void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop
 /* modes.c: what runs while a task does. A call becomes known when it ends. */
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
 void lull_modes_free(struct lull_execgraph *eg);
+void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact);
+/* Which fault a task is in that waits from start_ns on for what is read from a disk. */
+enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
+                                 uint64_t *inode);
+/* Whether most of that time memory is freed for the task. */
+bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
+                           int64_t end_ns);
 /* What the task runs when it is in no call. */
 enum lull_mode lull_modes_outside(const struct lull_execgraph *eg,
                                   const struct lull_session *session, uint32_t task);

@@ -134,6 +134,18 @@ struct lull_page_fact {
     bool in_interrupt; /* `task` was only interrupted */
 };
 
+/* A task needs memory that is not there. */
+struct lull_paging_fact {
+    int64_t time_ns;
+    uint32_t host, task;
+    enum lull_paging_step {
+        LULL_PAGING_FILE,          /* it uses a page of a file */
+        LULL_PAGING_RECLAIM_START, /* the kernel frees memory for it, and it waits for that */
+        LULL_PAGING_RECLAIM_END,
+    } step;
+    uint64_t inode; /* FILE: of the file; 0: not reported */
+};
+
 /* A packet was handed to a device (net_dev_xmit) or received from one (netif_receive_skb). Counts
  * of what passed; who sent what to whom is in lull_packet_fact. */
 struct lull_netif_fact {
@@ -297,14 +309,21 @@ enum lull_rwbs {
     LULL_RWBS_PREFLUSH = 1 << 10,
 };
 
-/* TCP sent something again, on a host whose packets have no headers. */
-struct lull_again_fact {
-    uint32_t number;  /* of the packet that was sent again; of a SYN also of what answers it */
-    uint32_t flow;    /* of its connection; LULL_NONE: not known, or a SYN's */
-    int64_t first_ns; /* when what was lost was sent first, as far as calls show */
-    int64_t last_ns;  /* when it was sent again */
-    uint32_t times;   /* so far */
-    bool is_syn;
+enum lull_tcp_fact_kind {
+    LULL_TCP_FACT_DATA,   /* was sent again */
+    LULL_TCP_FACT_SYN,    /* was sent again, or is answered after that */
+    LULL_TCP_FACT_WINDOW, /* its sender had no room for more, and now has */
+};
+
+/* What TCP does by itself, on a host whose packets have no headers. */
+struct lull_tcp_fact {
+    uint32_t number; /* of the packet, or LULL_NONE */
+    uint32_t flow;   /* of DATA's connection; LULL_NONE: not known */
+    int64_t
+        first_ns; /* when it was sent first, as far as calls show; since when there was no room */
+    int64_t last_ns; /* when it was sent again; when there was room */
+    uint32_t times;  /* sent again so far; WINDOW: 0 */
+    uint8_t kind;    /* enum lull_tcp_fact_kind */
 };
 
 /* A subscriber; callbacks it does not want are NULL. */
@@ -318,11 +337,12 @@ struct lull_facts {
      * that brought them, or LULL_NONE. Sends may be reported after their time. A connection of a
      * client starts with a SYN. */
     void (*segment)(void *user, const struct lull_packet_fact *fact);
-    void (*again)(void *user, const struct lull_again_fact *fact);
+    void (*tcp)(void *user, const struct lull_tcp_fact *fact);
     void (*migration)(void *user, const struct lull_migration_fact *fact);
     void (*prio)(void *user, const struct lull_prio_fact *fact);
     void (*handler)(void *user, const struct lull_handler_fact *fact);
     void (*page)(void *user, const struct lull_page_fact *fact);
+    void (*paging)(void *user, const struct lull_paging_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);
     void (*power)(void *user, const struct lull_power_fact *fact);
     void (*block)(void *user, const struct lull_block_fact *fact);

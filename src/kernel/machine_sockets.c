@@ -9,7 +9,7 @@
 #include "base/map.h"
 
 enum { TCP = 6, TCP_SYN = 2, TCP_PUSH = 8, TCP_ACK = 16, V4 = 2, V6 = 10 };
-enum { ESTABLISHED = 1, SYN_SENT = 2 };
+enum { ESTABLISHED = 1, SYN_SENT = 2, CLOSED = 7 };
 enum { SENT_SLOTS = 256 };
 
 /* A buffer is not in use for longer between a device and its socket. */
@@ -29,7 +29,11 @@ struct socket {
     /* What it sent first since anything came, and last: times of calls, or of its SYN; INT64_MIN:
      * nothing. */
     int64_t unanswered_ns, sent_ns;
-    struct lull_again_fact again; /* times is 0: nothing was */
+    struct lull_tcp_fact again; /* times is 0: nothing was */
+    int64_t arrived_ns;         /* what came last; INT64_MIN: nothing */
+    uint32_t arrived_number;
+    bool is_closed;              /* its peer's window */
+    struct lull_tcp_fact window; /* last_ns is 0: it has not opened in this call */
 };
 
 /* The bytes in one direction of a connection, counted from its start or, if that is before the
@@ -51,6 +55,7 @@ struct sent {
 struct sockets {
     LULL_VEC(struct socket) list;
     struct lull_map by_address;      /* host and address → list */
+    struct lull_map ends;            /* host and flow of one of its sockets: a set */
     LULL_VEC(struct stream) streams; /* by flow */
     struct sent sent[SENT_SLOTS], received[SENT_SLOTS];
 };
@@ -61,6 +66,7 @@ void sockets_free(struct sockets *sockets)
         lull_vec_free(&sockets->list);
         lull_vec_free(&sockets->streams);
         lull_map_free(&sockets->by_address);
+        lull_map_free(&sockets->ends);
         g_free(sockets);
     }
 }
@@ -82,6 +88,8 @@ static struct socket *socket_of(struct sockets *sockets, uint32_t host, uint64_t
                                                       .opener = LULL_NONE,
                                                       .unanswered_ns = INT64_MIN,
                                                       .sent_ns = INT64_MIN,
+                                                      .arrived_ns = INT64_MIN,
+                                                      .arrived_number = LULL_NONE,
                                                       .address = address});
         lull_map_insert(&sockets->by_address, key, number);
     }
@@ -94,6 +102,33 @@ static struct stream *stream_of(struct sockets *sockets, uint32_t flow)
         lull_vec_push(&sockets->streams, (struct stream){0});
     }
     return &sockets->streams.items[flow];
+}
+
+/* Memory of sockets is used again: what was known of the one before is not true of the next. */
+static void forget(struct socket *socket)
+{
+    socket->flow = socket->opener = LULL_NONE;
+    socket->waiting = 0;
+    socket->again.times = 0;
+    socket->unanswered_ns = socket->sent_ns = socket->arrived_ns = INT64_MIN;
+    socket->is_closed = false;
+}
+
+static void set_flow(struct sockets *sockets, struct socket *socket, uint32_t flow)
+{
+    const uint64_t key = (uint64_t)socket->host << 32 | flow;
+    socket->flow = flow;
+    if (lull_map_find(&sockets->ends, key) == LULL_MAP_NONE) {
+        lull_map_insert(&sockets->ends, key, 0);
+    }
+}
+
+/* Whether a socket of the host sends on this flow: its other end is here too. */
+static bool is_sent_here(const struct sockets *sockets, uint32_t host,
+                         const struct lull_net_packet *packet)
+{
+    return memcmp(packet->source, packet->destination, sizeof packet->source) == 0 ||
+           lull_map_find(&sockets->ends, (uint64_t)host << 32 | packet->flow) != LULL_MAP_NONE;
 }
 
 static struct sent *slot_of(struct sent slots[static SENT_SLOTS], uint32_t host, uint64_t skb)
@@ -213,7 +248,7 @@ static void report_sent(struct lull_model *model, uint32_t flow, uint64_t total,
 
 static void learn_flow(struct lull_model *model, struct socket *socket, uint32_t flow)
 {
-    socket->flow = flow;
+    set_flow(model->sockets, socket, flow);
     if (socket->waiting) {
         struct stream *stream = stream_of(model->sockets, flow);
         stream->called += socket->waiting;
@@ -252,6 +287,7 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
     }
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
     socket->sent_ns = packet.time_ns;
+    socket->window.last_ns = 0;
     if (socket->unanswered_ns == INT64_MIN) {
         socket->unanswered_ns = packet.time_ns;
     }
@@ -266,6 +302,30 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
     struct stream *stream = stream_of(model->sockets, socket->flow);
     stream->called += (uint64_t)ev->ret;
     report_sent(model, socket->flow, MAX(stream->called, stream->seen), &packet, number);
+}
+
+/* The window is as it was before this packet: one before it closed or opened it. Who waits for room
+ * gets it when enough of what is sent then is acknowledged: by any packet until the call ends. */
+static void look_at_window(struct lull_model *model, struct socket *socket, int64_t t,
+                           uint32_t number, const struct lull_ev_tcp_probe *ev)
+{
+    struct lull_tcp_fact *window = &socket->window;
+    const bool is_closed = LULL_HAS(ev, tcp_probe, send_window) && ev->send_window == 0;
+    if (is_closed && !socket->is_closed) {
+        *window = (struct lull_tcp_fact){
+            .flow = LULL_NONE, .first_ns = socket->arrived_ns, .kind = LULL_TCP_FACT_WINDOW};
+    } else if (socket->is_closed && !is_closed && window->first_ns != INT64_MIN) {
+        window->last_ns = socket->arrived_ns;
+        window->number = socket->arrived_number;
+        REPORT(model, tcp, window);
+    }
+    socket->is_closed = is_closed;
+    if (window->last_ns != 0) {
+        window->number = number;
+        REPORT(model, tcp, window);
+    }
+    socket->arrived_ns = t;
+    socket->arrived_number = number;
 }
 
 static void arrived(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -291,13 +351,19 @@ static void arrived(struct lull_model *model, struct machine *machine, int32_t c
         number = come->number;
         packet.time_ns = come->time_ns;
     }
+    look_at_window(model, socket, packet.time_ns, number, ev);
     struct stream *stream = stream_of(model->sockets, packet.flow);
     struct sent *sent = slot_of(model->sockets->sent, machine->host, (uint64_t)ev->skb);
-    if (packet.payload && ev->skb && sent->skb == (uint64_t)ev->skb &&
-        sent->host == machine->host) {
+    const bool is_same = ev->skb && sent->skb == (uint64_t)ev->skb && sent->host == machine->host;
+    /* Buffers are used again too: who sent what was in it before did not send this, if nobody here
+     * could, or if that is long ago. */
+    if (packet.payload && is_same && t - sent->time_ns < AT_ONCE_NS &&
+        is_sent_here(model->sockets, machine->host, &packet)) {
         struct lull_net_packet first = segment(machine, sent->task, c, sent->time_ns);
         stream->seen += packet.payload;
         report_sent(model, packet.flow, MAX(stream->seen, stream->called), &first, sent->number);
+    }
+    if (is_same) {
         sent->skb = 0;
     }
     packet.seq = (uint32_t)stream->arrived;
@@ -311,19 +377,20 @@ static void established(struct lull_model *model, struct socket *socket,
 {
     struct lull_net_packet other = back(packet);
     packet->flow = lull_flows_number(model->flows, packet);
-    socket->flow = packet->flow;
+    set_flow(model->sockets, socket, packet->flow);
     struct stream *out = stream_of(model->sockets, packet->flow);
     out->called = out->seen = out->sent = 0;
     out->sends_whole = true;
     struct stream *in = stream_of(model->sockets, lull_flows_number(model->flows, &other));
     in->arrived = 0;
     in->arrives_whole = true;
-    if (is_client) {
-        packet->is_send = true;
-        packet->tcp_flags = TCP_SYN;
-        packet->seq = UINT32_MAX;
-        report(model, packet, LULL_NONE, false);
-    }
+    /* Its SYN, which this end sent or received, says who is the client. */
+    struct lull_net_packet *syn = is_client ? packet : &other;
+    syn->flow = lull_flows_number(model->flows, syn);
+    syn->is_send = is_client;
+    syn->tcp_flags = TCP_SYN;
+    syn->seq = UINT32_MAX;
+    report(model, syn, LULL_NONE, false);
 }
 
 /* The packet that passed on the CPU right before, or LULL_NONE. */
@@ -340,29 +407,31 @@ static void sent_again(struct lull_model *model, struct machine *machine, int32_
                        const struct lull_ev_tcp_retransmit_skb *ev)
 {
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
-    struct lull_again_fact *again = &socket->again;
+    struct lull_tcp_fact *again = &socket->again;
     const int64_t first_ns =
         socket->unanswered_ns != INT64_MIN ? socket->unanswered_ns : socket->sent_ns;
     if (first_ns == INT64_MIN) {
         return;
     }
     if (again->times == 0 || again->first_ns != first_ns) {
-        *again = (struct lull_again_fact){.first_ns = first_ns, .is_syn = ev->state == SYN_SENT};
+        *again = (struct lull_tcp_fact){.first_ns = first_ns,
+                                        .kind = ev->state == SYN_SENT ? LULL_TCP_FACT_SYN
+                                                                      : LULL_TCP_FACT_DATA};
     }
     again->number = passed(machine, c, t, true);
-    again->flow = again->is_syn ? LULL_NONE : socket->flow;
+    again->flow = again->kind == LULL_TCP_FACT_SYN ? LULL_NONE : socket->flow;
     again->last_ns = t;
     again->times++;
-    REPORT(model, again, again);
+    REPORT(model, tcp, again);
 }
 
 /* What comes back for a SYN explains the wait in connect. */
 static void answered(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                      struct socket *socket)
 {
-    if (socket->again.times && socket->again.is_syn) {
+    if (socket->again.times && socket->again.kind == LULL_TCP_FACT_SYN) {
         socket->again.number = passed(machine, c, t, false);
-        REPORT(model, again, &socket->again);
+        REPORT(model, tcp, &socket->again);
     }
     socket->again.times = 0;
     socket->unanswered_ns = socket->sent_ns = INT64_MIN;
@@ -376,15 +445,17 @@ static void changed(struct lull_model *model, struct machine *machine, int32_t c
     }
     uint32_t number, task = model_on_cpu(model, model_cpu_at(machine, c));
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
+    if (ev->oldstate == SYN_SENT) {
+        answered(model, machine, c, t, socket);
+    }
+    if (ev->newstate == CLOSED || ev->newstate == SYN_SENT ||
+        (ev->newstate == ESTABLISHED && ev->oldstate != SYN_SENT)) {
+        forget(socket);
+    }
     if (ev->newstate == SYN_SENT) {
         socket->opener = task;
-        socket->flow = LULL_NONE;
-        socket->waiting = 0;
         socket->unanswered_ns = socket->sent_ns = t;
-        socket->again.times = 0;
         take_start(model, task, t, &number);
-    } else if (ev->oldstate == SYN_SENT) {
-        answered(model, machine, c, t, socket);
     }
     if (ev->newstate != ESTABLISHED) {
         return;

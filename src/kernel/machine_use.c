@@ -60,6 +60,17 @@ static void use_device(struct lull_model *model, struct machine *machine, int32_
     REPORT(model, netif, &fact);
 }
 
+static void use_paging(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       enum lull_paging_step step, uint64_t inode)
+{
+    const struct cpu *cpu = model_cpu_at(machine, c);
+    const uint32_t task = model_on_cpu(model, cpu);
+    if (task != LULL_NONE && cpu->n_frames == 0) {
+        const struct lull_paging_fact fact = {t, machine->host, task, step, inode};
+        REPORT(model, paging, &fact);
+    }
+}
+
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   int64_t length, struct lull_text device)
 {
@@ -97,6 +108,24 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_page_free *ev = event;
         sched_current(model, machine, c, t, CURRENT_OF(ev, page_free));
         use_pages(model, machine, c, t, true, LULL_HAS(ev, page_free, order), ev->order);
+        break;
+    }
+    case LULL_EVENT_filemap_fault: {
+        const struct lull_ev_filemap_fault *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, filemap_fault));
+        use_paging(model, machine, c, t, LULL_PAGING_FILE, (uint64_t)ev->inode);
+        break;
+    }
+    case LULL_EVENT_reclaim_begin: {
+        const struct lull_ev_reclaim_begin *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, reclaim_begin));
+        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_START, 0);
+        break;
+    }
+    case LULL_EVENT_reclaim_end: {
+        const struct lull_ev_reclaim_end *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, reclaim_end));
+        use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0);
         break;
     }
     case LULL_EVENT_netif_sent: {

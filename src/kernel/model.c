@@ -103,7 +103,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(interrupt);
     ADD(packet);
     ADD(segment);
-    ADD(again);
+    ADD(tcp);
     ADD(migration);
     ADD(prio);
     ADD(handler);

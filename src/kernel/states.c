@@ -18,6 +18,7 @@ const char *lull_mode_name(enum lull_mode mode)
         [LULL_MODE_USER] = "user",
         [LULL_MODE_CALL] = "call",
         [LULL_MODE_KERNEL] = "kernel",
+        [LULL_MODE_RECLAIM] = "reclaim",
     };
     return names[mode];
 }

@@ -57,11 +57,12 @@ enum lull_event_group {
     LULL_GROUP_FUTEX = 128,      /* and fields of futex calls */
     LULL_GROUP_CALLNAMES = 8192, /* nothing but the call that a task is in */
     LULL_GROUP_STACKS = 16384,   /* what lies where in memory, to know places in call chains */
+    LULL_GROUP_PAGING = 32768,   /* pages of files that are not there; memory freed for a task */
     /* What tasks call, with what. */
     LULL_GROUP_CALLS = LULL_GROUP_IO | LULL_GROUP_FUTEX,
     /* What the execution graph needs. */
     LULL_GROUP_GRAPH = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
-                       LULL_GROUP_BLOCK | LULL_GROUP_CALLS | LULL_GROUP_STACKS,
+                       LULL_GROUP_BLOCK | LULL_GROUP_CALLS | LULL_GROUP_STACKS | LULL_GROUP_PAGING,
     /* Calls that record numbers only, which are few except with tracers that record no others. */
     LULL_GROUP_CALLNUMBERS =
         LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX | LULL_GROUP_CALLNAMES,

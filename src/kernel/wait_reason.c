@@ -182,7 +182,7 @@ static enum lull_wait_kind kind_of_file(const struct lull_model *model, uint32_t
 enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
                                           const struct lull_wait_reason *reason)
 {
-    if (reason->is_fault) {
+    if (reason->fault) {
         return LULL_WAIT_FAULT;
     }
     if (reason->stopped) {
@@ -215,7 +215,11 @@ static void append_file(const struct lull_model *model, uint32_t file, int32_t f
 void lull_wait_reason_append_object(const struct lull_model *model,
                                     const struct lull_wait_reason *reason, GString *out)
 {
-    if (reason->address) {
+    if (reason->fault) {
+        if (reason->address) {
+            g_string_append_printf(out, "inode %" G_GUINT64_FORMAT, reason->address);
+        }
+    } else if (reason->address) {
         g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", reason->address);
     } else {
         append_file(model, reason->file, reason->fd, out);
@@ -301,11 +305,26 @@ static void append_release(const struct lull_model *model, const struct lull_wai
     }
 }
 
+static const char *fault_words(const struct lull_wait_reason *reason)
+{
+    static const char *const words[] = {
+        [LULL_FAULT_NONE] = "no page fault",
+        [LULL_FAULT_ANY] = "a page fault",
+        [LULL_FAULT_FILE] = "a page fault of a mapped file",
+        [LULL_FAULT_SWAP] = "a page fault of memory in swap",
+    };
+    return words[reason->fault];
+}
+
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out)
 {
-    if (reason->is_fault) {
-        g_string_append(out, "in a page fault");
+    if (reason->fault) {
+        g_string_append_printf(out, "in %s", fault_words(reason));
+        if (reason->address) {
+            g_string_append(out, ", ");
+            lull_wait_reason_append_object(model, reason, out);
+        }
         return;
     }
     if (reason->stopped) {

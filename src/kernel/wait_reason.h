@@ -27,16 +27,24 @@ enum lull_wait_kind {
     LULL_WAIT_KINDS
 };
 
+/* What memory was used that is not there. */
+enum lull_fault {
+    LULL_FAULT_NONE,
+    LULL_FAULT_ANY,  /* not known which */
+    LULL_FAULT_FILE, /* of a file that is mapped; the address of the reason is its inode */
+    LULL_FAULT_SWAP, /* the task's own, which is in swap */
+};
+
 /* Compared by its bytes: members that are not set are LULL_NONE, -1 or 0, and there is no
  * padding. */
 struct lull_wait_reason {
-    uint64_t address;      /* of the futex; 0: none */
+    uint64_t address;      /* of the futex; of a fault in a file: its inode; 0: none */
     uint32_t call;         /* label of the system call it waited in, or LULL_NONE */
     uint32_t file;         /* lull_model_file() of that call's descriptor, or LULL_NONE */
     int32_t fd;            /* that descriptor, or -1 */
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
-    uint16_t is_fault;     /* 1: in a page fault, in no call; 0: not */
+    uint16_t fault;        /* enum lull_fault: in a page fault, in no call; 0: not */
     uint16_t stopped;      /* 'T': by a signal, 't': by a debugger, both in no call; 0: not */
 };
 

@@ -21,7 +21,7 @@ START = 1700000000 * 10**9
 ROUNDS, ROUND = 20, 10 * MS
 TRANSIT, WORK = 200 * US, 3 * MS
 AHEAD, DRIFT_PPM = 3 * 10**9 + 12345, 40  # the server's clock
-CLIENT, SERVER = 100, 200
+CLIENT, SERVER, OTHER = 100, 200, 300
 ACK, PSH = 8, 16  # in the add-on's order, above the header's length
 LENGTH = 8
 ASKED, ANSWERED = 300, 900
@@ -36,7 +36,7 @@ class Host:
         self.events.append({'t': self.clock(t), 'n': name, 'p': payload, 'pc': {'cpu_id': 0}, 'sec': {'tid': tid}})
 
     def switch(self, t, prev, following, state=0):
-        names = {0: 'swapper/0', CLIENT: 'client', SERVER: 'server'}
+        names = {0: 'swapper/0', CLIENT: 'client', SERVER: 'server', OTHER: 'other'}
         self.event(t, 'sched_switch', {'prev_comm': names[prev], 'prev_tid': prev, 'prev_prio': 20, 'prev_state': state,
                                        'next_comm': names[following], 'next_tid': following, 'next_prio': 20}, prev)
 
@@ -65,9 +65,10 @@ class SocketHost(Host):
         self.is_client = name == 'client'
         self.buffer = 0x1000
 
-    @staticmethod
-    def end(is_client):
-        address, port = ([10, 0, 0, 1], 40000) if is_client else ([10, 0, 0, 2], 80)
+    port = 80
+
+    def end(self, is_client):
+        address, port = ([10, 0, 0, 1], 40000) if is_client else ([10, 0, 0, 2], self.port)
         return address, port, [2, 0, port >> 8, port & 255] + address + [0] * 20
 
     def state(self, t, old, new, tid=0):
@@ -85,7 +86,15 @@ class SocketHost(Host):
         else:
             self.event(t + 1 * US, 'tcp_probe', {
                 'saddr': self.end(self.is_client)[2], 'daddr': self.end(not self.is_client)[2], 'data_len': length,
-                'skbaddr': self.buffer, 'skaddr': 7}, tid)
+                'snd_wnd': 1000, 'skbaddr': self.buffer, 'skaddr': 7}, tid)
+
+    def acknowledged(self, t, window):
+        """Without data; `window` is the peer's before that."""
+        self.buffer += 0x100
+        self.event(t - 1 * US, 'netif_receive_skb', {'skbaddr': self.buffer, 'len': 52, 'name': 'eth0'})
+        self.event(t, 'tcp_probe', {
+            'saddr': self.end(self.is_client)[2], 'daddr': self.end(not self.is_client)[2], 'data_len': 0, 'snd_wnd': window,
+            'skbaddr': self.buffer, 'skaddr': 7})
 
     def again(self, t):
         """A timer of TCP's sends something again."""
@@ -105,7 +114,7 @@ class IdleHidden(SocketHost):
             super().runs(t, task)
 
 
-def make(folder, kind, lost=ROUNDS):
+def make(folder, kind, lost=ROUNDS, closed=ROUNDS):
     client = kind('client', lambda t: t - START)
     server = kind('server', lambda t: t - START + AHEAD + (t - START) * DRIFT_PPM // 10**6)
     for number in range(ROUNDS):
@@ -120,6 +129,9 @@ def make(folder, kind, lost=ROUNDS):
                 client.state(t + 50 * US, 2, 1)
         client.packet(t + 100 * US, True, seq, ack, CLIENT)
         client.switch(t + 150 * US, CLIENT, 0, 1)
+        if number == closed:
+            client.acknowledged(t + 400 * US, 1000)
+            client.acknowledged(t + 2500 * US, 0)
         if number == lost:
             t += AGAIN
             client.again(t + 100 * US)
@@ -202,8 +214,50 @@ def check_lost():
         tap.ok(waits, 'lost: so does that of the server', str(waits))
 
 
+def check_window():
+    """A packet closes the window, another opens it: what the client waited for then says so, and no other wait."""
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, SocketHost, closed=LOST)
+        text = subprocess.run([lull, 'critpath', '--full', '--host', 'client', '--tid', str(CLIENT), folder], capture_output=True,
+                              text=True, encoding='utf-8', check=True).stdout
+        said = [line for line in text.splitlines() if 'zero window' in line]
+        tap.ok(len(said) == 1 and 'the receiver had no room for more for 2.100 ms (zero window)' in said[0] and
+               'client/100' in said[0], 'window: the wait in which it was closed says how long', text)
+
+
+def check_reuse():
+    """Of a server alone: its socket and the buffers of what arrives were another program's before. That is no client."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = SocketHost('server', lambda t: t - START)
+        server.port = 45000  # both ports are as a client's
+        server.event(START, 'sched_switch', {'prev_comm': 'swapper/0', 'prev_tid': 0, 'prev_prio': 20, 'prev_state': 0,
+                                             'next_comm': 'other', 'next_tid': OTHER, 'next_prio': 20})
+        # Bytes of a connection that was there before, and whose addresses never become known.
+        server.event(START + 5 * US, 'sock_send_length', {'sk': 7, 'family': 2, 'protocol': 6, 'ret': 77, 'flags': 0}, OTHER)
+        server.switch(START + 10 * US, OTHER, SERVER)
+        server.switch(START + 15 * US, SERVER, 0, 1)
+        server.state(START + 30 * US, 3, 1)
+        for number in range(ROUNDS):
+            t = START + (1 + number) * ROUND
+            server.switch(t, 0, OTHER)
+            # A datagram to nobody, in the buffer of the packet that comes next.
+            server.event(t + 10 * US, 'net_dev_queue', {'skbaddr': server.buffer + 0x100, 'len': 100, 'name': 'lo'}, OTHER)
+            server.switch(t + 20 * US, OTHER, 0, 1)
+            server.arrives(t + TRANSIT, 0, 0, SERVER)
+            server.packet(t + TRANSIT + WORK, True, 0, 0, SERVER)
+            server.switch(t + TRANSIT + WORK + 50 * US, SERVER, 0, 1)
+        jsonl_to_ctf.write_trace(server.events, os.path.join(folder, server.name), {'hostname': server.name}, offset_ns=START)
+        requests = run('requests', '--json', folder)['requests']
+        tap.ok(not requests, 'who had a buffer or a socket before is not the client, nor is who accepted', str(requests[:2]))
+        segments = run('critpath', '--json', '--tid', str(SERVER), folder)['segments']
+        waits = [s for s in segments if s['state'] == 'blocked' and s['cause'] == 'network']
+        tap.ok(waits and not [s for s in waits if s['by'] and s['by']['tid'] == OTHER], 'nor who the server waited for', str(waits[:2]))
+
+
 check('add-on', Host)
 check('sockets', SocketHost)
 check('sockets, idle hidden', IdleHidden)
 check_lost()
+check_window()
+check_reuse()
 tap.done()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # A client whose SYN is lost, and then a request: the sockets of its server drop what comes for a while (a socket filter that passes
-# nothing), so that TCP has to send it again. Writes the client's stamps (CLOCK_MONOTONIC), and how often the kernel counted that
-# something was sent again, as JSON to the file that is named.
+# nothing), so that TCP has to send it again. Then it sends more than its server, which sleeps, has room for. Writes the client's
+# stamps (CLOCK_MONOTONIC), and how often the kernel counted that something was sent again and that a window opened, as JSON to the
+# file that is named.
 import ctypes
 import json
 import os
@@ -27,10 +28,18 @@ def now():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
+def counter(path, kind, name):
+    with open(path, encoding="ascii") as file:
+        names, values = (line.split() for line in file if line.startswith(kind))
+    return int(values[names.index(name)])
+
+
 def sent_again():
-    with open("/proc/net/snmp", encoding="ascii") as file:
-        names, values = (line.split() for line in file if line.startswith("Tcp:"))
-    return int(values[names.index("RetransSegs")])
+    return counter("/proc/net/snmp", "Tcp:", "RetransSegs")
+
+
+def closed():
+    return counter("/proc/net/netstat", "TcpExt:", "TCPFromZeroWindowAdv")
 
 
 def serve(listening, ready):
@@ -47,7 +56,9 @@ def serve(listening, ready):
     take(end)
     end.recv(100)
     end.sendall(b"answer")
-    end.recv(1)
+    time.sleep(1)  # meanwhile there is no room for what the client sends
+    while end.recv(1 << 20):
+        pass
 
 
 def main():
@@ -57,7 +68,7 @@ def main():
     if server == 0:
         serve(listening, ready_end)
         os._exit(0)
-    before = sent_again()
+    before, closed_before = sent_again(), closed()
     os.read(ready, 1)
     end = socket.socket()
     stamps = {"connect": now()}
@@ -70,9 +81,12 @@ def main():
     end.sendall(b"second")
     end.recv(100)
     stamps["answered"] = now()
+    stamps["sent_again"] = sent_again() - before
+    end.sendall(bytes(12 << 20))
+    stamps["sent"] = now()
     end.close()
     os.waitpid(server, 0)
-    stamps["sent_again"] = sent_again() - before
+    stamps["closed"] = closed() - closed_before
     with open(sys.argv[1], "w", encoding="ascii") as file:
         json.dump(stamps, file)
 

@@ -69,7 +69,7 @@ static void add_reason(struct json_object *object, const struct lull_reason *rea
 {
     struct json_object *element = NULL;
     char address[24];
-    if (reason->call) {
+    if (reason->call || reason->kind) {
         element = json_object_new_object();
         lull_json_add_text(element, "kind", reason->kind);
         lull_json_add_text(element, "call", reason->call);

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# A task that needs memory which is not there: the kernel frees some while it runs and while it waits, and it uses pages of a mapped file
+# and of swap. What each takes is what the script below says.
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(here, '..', 'lib')]
+import jsonl_to_ctf  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+MS = 1000000
+START = 1700000000 * 10**9
+TASK, INODE, READ = 100, 4711, 4
+
+
+class Machine:
+    """One CPU; time passes as the script says."""
+    def __init__(self):
+        self.now, self.events = START, []
+
+    def event(self, name, payload, tid=TASK):
+        self.events.append({'t': self.now - START, 'n': name, 'p': payload, 'pc': {'cpu_id': 0}, 'sec': {'tid': tid}})
+
+    def passes(self, ms):
+        self.now += int(ms * MS)
+
+    def switch(self, prev, following, state):
+        names = {0: 'swapper/0', TASK: 'worker'}
+        self.event('sched_switch', {'prev_comm': names[prev], 'prev_tid': prev, 'prev_prio': 20, 'prev_state': state,
+                                    'next_comm': names[following], 'next_tid': following, 'next_prio': 20}, prev)
+
+    def waits(self, ms, before_wake=()):
+        """The task sleeps; an interrupt wakes it at the end."""
+        self.switch(TASK, 0, 2)
+        self.passes(ms)
+        entry, exit_, inside = before_wake or (('timer_hrtimer_expire_entry', {'hrtimer': 1}), ('timer_hrtimer_expire_exit', {'hrtimer': 1}), ())
+        self.event(*entry, 0)
+        for event in inside:
+            self.event(*event, 0)
+        self.event('sched_waking', {'comm': 'worker', 'tid': TASK, 'prio': 20, 'target_cpu': 0}, 0)
+        self.event(*exit_, 0)
+        self.switch(0, TASK, 0)
+
+    def reads(self, ms, sector):
+        request = {'dev': 253 << 20, 'sector': sector, 'nr_sector': 8, 'rwbs': READ}
+        self.event('block_rq_issue', request)
+        self.waits(ms, (('irq_handler_entry', {'irq': 9, 'name': 'disk'}), ('irq_handler_exit', {'irq': 9}), [('block_rq_complete', request)]))
+
+    def call(self, name, inside=lambda: None):
+        self.event(f'syscall_entry_{name}', {'fd': 1} if name == 'write' else {})
+        inside()
+        self.event(f'syscall_exit_{name}', {'ret': 0})
+
+
+def script(machine):
+    machine.switch(0, TASK, 0)
+    machine.call('getppid')
+    machine.passes(2)
+
+    def write():
+        machine.passes(3)
+        machine.event('mm_vmscan_memcg_reclaim_begin', {'order': 0})
+        machine.passes(1)
+        machine.waits(4)
+        machine.passes(0.5)
+        machine.event('mm_vmscan_memcg_reclaim_end', {'nr_reclaimed': 7})
+        machine.passes(0.25)
+    machine.call('write', write)
+    machine.event('mm_filemap_fault', {'i_ino': INODE, 's_dev': 1, 'index': 3})
+    machine.reads(5, 1000)
+    machine.passes(3)
+    machine.reads(6, 2000)
+    # Not in a call, and the kernel frees memory before it reads.
+    machine.event('mm_vmscan_direct_reclaim_begin', {'order': 0})
+    machine.passes(0.75)
+    machine.event('mm_vmscan_direct_reclaim_end', {'nr_reclaimed': 7})
+    machine.passes(1)
+    machine.switch(TASK, 0, 1)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    made = Machine()
+    script(made)
+    jsonl_to_ctf.write_trace(made.events, os.path.join(folder, 'trace'), {'hostname': 'm'}, offset_ns=START)
+    arguments = [os.environ['LULL'], 'critpath', '--tid', str(TASK), '--end', str((made.now) / 10**9), os.path.join(folder, 'trace')]
+    done = subprocess.run([*arguments[:2], '--json', *arguments[2:]], capture_output=True, text=True, encoding='utf-8', check=False)
+    tap.ok(done.returncode == 0, 'the path is found', done.stderr)
+    path = json.loads(done.stdout)
+    modes = {row['mode']: row['duration_ns'] / MS for row in path['summary']['by_mode']}
+    tap.ok(modes == {'user': 2 + 3 + 1, 'call': 3 + 0.25, 'reclaim': 1 + 0.5 + 0.75}, 'what runs is user code, the call, and reclaim', modes)
+    waits = [s for s in path['segments'] if s['state'] == 'blocked']
+    tap.ok([(s['end_ns'] - s['begin_ns']) / MS for s in waits] == [4, 5, 6], 'it waits three times', waits)
+    reclaim, file, swap = waits
+    tap.ok('in write' in reclaim['detail'] and 'while memory is freed for it' in reclaim['detail'], 'for reclaim', reclaim)
+    tap.ok(f'in a page fault of a mapped file, inode {INODE}' in file['detail'] and file['reason']['object'] == f'inode {INODE}'
+           and file['reason']['kind'] == 'fault', 'for a page of a file', file)
+    tap.ok('in a page fault of memory in swap' in swap['detail'] and 'freed' not in swap['detail'], 'for a page in swap', swap)
+    text = subprocess.run(arguments, capture_output=True, text=True, encoding='utf-8', check=False).stdout
+    tap.ok('in memory reclaim' in text and 'worker: blocked on a timer: hrtimer, in write, while memory is freed for it' in text,
+           'the first screen says so', text)
+tap.done()

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 # The little TAP that the Python tests need: one line a check, a plan at the end, exit 1 if one failed.
+import signal
 import sys
 import traceback
 
 
 class Tap:
     def __init__(self):
+        # What is started here can be ended as from a terminal, also where the tests themselves run in the background.
+        for number in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
+            if signal.getsignal(number) == signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
         self.count = 0
         self.failures = 0
 

@@ -299,7 +299,7 @@ static void process_row(const void *user, uint64_t row, struct lull_cell *cells)
     const struct cputop *top = user;
     const struct task_use *use = &top->tasks.items[row];
     const struct lull_task *task = lull_model_task(top->head.model, use->task);
-    lull_priorities_format(&use->priorities, top->text);
+    lull_priorities_format(&use->priorities, top->head.params->is_lami, top->text);
     *cells++ = lull_cell_host_of(&top->head, task->host);
     *cells++ = lull_cell_task(top->head.model, use->task, top->end_ns, false);
     *cells++ = lull_cell_integer(task->pid >= 0 ? LULL_CELL_NUMBER : LULL_CELL_UNKNOWN, task->pid);

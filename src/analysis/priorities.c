@@ -27,9 +27,9 @@ void lull_priorities_clear(struct lull_priorities *priorities)
     lull_vec_free(&priorities->items);
 }
 
-void lull_priorities_format(const struct lull_priorities *priorities, GString *text)
+void lull_priorities_format(const struct lull_priorities *priorities, bool is_lami, GString *text)
 {
-    g_string_assign(text, "[");
+    g_string_assign(text, is_lami ? "[" : "");
     for (size_t i = 0; i < priorities->items.count; i++) {
         const struct lull_priority_count *item = &priorities->items.items[i];
         g_string_append_printf(text, "%s%d", i ? ", " : "", lull_priority_shown(item->prio));
@@ -37,5 +37,5 @@ void lull_priorities_format(const struct lull_priorities *priorities, GString *t
             g_string_append_printf(text, " (%u times)", item->count);
         }
     }
-    g_string_append_c(text, ']');
+    g_string_append(text, is_lami ? "]" : "");
 }

@@ -4,6 +4,7 @@
 #define LULL_ANALYSIS_PRIORITIES_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -23,7 +24,7 @@ void lull_priorities_add(struct lull_priorities *priorities, int32_t prio);
 void lull_priorities_clear(struct lull_priorities *priorities);
 /* Replaces `text` by the list. Priorities are shown as top and LTTng do: 20 is nice 0, real-time
  * ones are negative. */
-void lull_priorities_format(const struct lull_priorities *priorities, GString *text);
+void lull_priorities_format(const struct lull_priorities *priorities, bool is_lami, GString *text);
 
 /* What is shown for one of the kernel's. */
 static inline int32_t lull_priority_shown(int32_t prio)

@@ -285,7 +285,7 @@ static void tid_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct sched *sched = user;
     const struct wakee *wakee = &sched->wakees.items[row];
-    lull_priorities_format(&wakee->priorities, sched->text);
+    lull_priorities_format(&wakee->priorities, sched->head.params->is_lami, sched->text);
     *cells++ =
         lull_cell_host_of(&sched->head, lull_model_task(sched->head.model, wakee->task)->host);
     *cells++ = lull_cell_task(sched->head.model, wakee->task, sched->end_ns, false);

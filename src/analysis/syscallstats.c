@@ -239,24 +239,26 @@ static void syscallstats_close(struct lull_analysis *analysis, int64_t end_ns)
     }
 }
 
-/* {'success': 2883, 'ENOENT': 2} */
-static const char *outcomes_text(GString *text, const struct call_row *row)
+/* success 2883, ENOENT 2; in LAMI as Python writes it: {'success': 2883, 'ENOENT': 2}. */
+static const char *outcomes_text(GString *text, const struct call_row *row, bool is_lami)
 {
-    g_string_assign(text, "{");
+    const char *quote = is_lami ? "'" : "";
+    g_string_assign(text, is_lami ? "{" : "");
     for (size_t i = 0; i < row->outcomes.count; i++) {
         const struct outcome *outcome = &row->outcomes.items[i];
         const char *name = outcome->code == 0          ? "success"
                            : outcome->code == NOT_TOLD ? "unknown"
                                                        : lull_errno_name(outcome->code);
-        g_string_append(text, i ? ", '" : "'");
+        g_string_append_printf(text, "%s%s", i ? ", " : "", quote);
         if (name) {
             g_string_append(text, name);
         } else {
             g_string_append_printf(text, "-%" G_GINT64_FORMAT, outcome->code);
         }
-        g_string_append_printf(text, "': %" G_GUINT64_FORMAT, outcome->count);
+        g_string_append_printf(text, "%s%s %" G_GUINT64_FORMAT, quote, is_lami ? ":" : "",
+                               outcome->count);
     }
-    g_string_append_c(text, '}');
+    g_string_append(text, is_lami ? "}" : "");
     return text->str;
 }
 
@@ -309,7 +311,8 @@ static void per_tid_row(const void *user, uint64_t index, struct lull_cell *cell
     cells = lull_spread_percentiles(&row->durations, cells);
     *cells++ = total_cell(row->durations.sum);
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)errors_of(row));
-    *cells = lull_cell_text(LULL_CELL_STRING, outcomes_text(stats->text, row));
+    *cells = lull_cell_text(LULL_CELL_STRING,
+                            outcomes_text(stats->text, row, stats->head.params->is_lami));
 }
 
 static const struct lull_result_column total_columns[] = {

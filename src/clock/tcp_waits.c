@@ -60,6 +60,8 @@ struct lull_tcp_waits {
     LULL_VEC(struct lull_tcp_wait_note) notes;
     struct lull_map by_number;
     LULL_VEC(struct resent) resent; /* by flow */
+    struct lull_map by_timer;       /* packets that timers sent: number → their times */
+    LULL_VEC(int64_t) timer_ns;
 };
 
 struct lull_tcp_waits *lull_tcp_waits_new(const struct lull_flows *flows)
@@ -77,6 +79,8 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits)
         lull_vec_free(&waits->notes);
         lull_map_free(&waits->by_number);
         lull_vec_free(&waits->resent);
+        lull_map_free(&waits->by_timer);
+        lull_vec_free(&waits->timer_ns);
         g_free(waits);
     }
 }
@@ -284,6 +288,11 @@ void lull_tcp_waits_feed(struct lull_tcp_waits *waits, const struct lull_packet_
                          uint32_t sent_number, uint32_t sent_host)
 {
     const struct lull_net_packet *packet = fact->packet;
+    if (packet->ip_version == 0 && packet->is_send && fact->in_interrupt &&
+        fact->context_cause == LULL_CAUSE_TIMER) {
+        lull_map_insert(&waits->by_timer, fact->number, waits->timer_ns.count);
+        lull_vec_push(&waits->timer_ns, packet->time_ns);
+    }
     if (packet->protocol != TCP || (packet->flow == LULL_NONE && !packet->socket)) {
         return;
     }
@@ -333,11 +342,30 @@ static void note_resent(struct lull_tcp_waits *waits, uint32_t number, const str
     }
 }
 
+/* An acknowledgement without data, of what arrived last in the other direction. */
+static void acknowledged(struct lull_tcp_waits *waits, uint32_t sent, uint32_t reverse)
+{
+    const uint32_t found =
+        sent != LULL_NONE ? lull_map_find(&waits->by_timer, sent) : LULL_MAP_NONE;
+    if (found == LULL_MAP_NONE || reverse == LULL_NONE) {
+        return;
+    }
+    const struct resent *data = resent_of(waits, reverse);
+    const int64_t sent_ns = waits->timer_ns.items[found];
+    if (data->has_arrived && sent_ns - data->arrived_ns >= DELAYED_NS) {
+        note(waits, sent, LULL_TCP_DELAYED_ACK, data->arrived_ns, sent_ns, 0);
+    }
+}
+
 void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
-                            bool is_matched)
+                            uint32_t sent)
 {
     const struct lull_net_packet *packet = fact->packet;
-    if (packet->is_send || packet->payload == 0 || packet->flow == LULL_NONE) {
+    if (packet->is_send || packet->flow == LULL_NONE) {
+        return;
+    }
+    if (packet->payload == 0) {
+        acknowledged(waits, sent, lull_flows_at(waits->flows, packet->flow)->reverse);
         return;
     }
     const uint32_t reverse = lull_flows_at(waits->flows, packet->flow)->reverse;
@@ -349,7 +377,7 @@ void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_pack
     if (own->is_under_way && packet->time_ns >= own->data.last_ns) {
         note_resent(waits, fact->number, &own->data);
         own->is_under_way = false;
-    } else if (!is_matched && back && back->data.times &&
+    } else if (sent == LULL_NONE && back && back->data.times &&
                (!own->has_arrived || back->data.last_ns > own->arrived_ns)) {
         note_resent(waits, fact->number, &back->data);
     }

@@ -30,10 +30,10 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits);
 void lull_tcp_waits_feed(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
                          uint32_t sent, uint32_t sent_host);
 /* The same where packets have no headers: what TCP does by itself; a segment arrived, in a packet
- * that was matched with a sent one or not. */
+ * that was matched with the sent one of that number, or with none (LULL_NONE). */
 void lull_tcp_waits_learn(struct lull_tcp_waits *waits, const struct lull_tcp_fact *fact);
 void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
-                            bool is_matched);
+                            uint32_t sent);
 /* What is known of the packet with this number, or NULL. Valid until the next packet. */
 const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits *waits,
                                                      uint32_t number);

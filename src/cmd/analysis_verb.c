@@ -12,29 +12,12 @@
 #include "cmd/join_args.h"
 #include "cmd/lami_args.h"
 #include "cmd/options.h"
+#include "cmd/program_out.h"
 #include "view/result/view.h"
 
 const char *const lull_analysis_common[] = {
     "intersection", "begin", "end", "timerange", "local",      "host", "filter",
     "no-sync",      "json",  "csv", "tsv",       "json-times", NULL};
-
-bool lull_analysis_check_form(const struct lull_args *args, const char *other, GError **error)
-{
-    static const char *const forms[] = {"json", "csv", "tsv"};
-    const char *found = other;
-    for (size_t i = 0; i < G_N_ELEMENTS(forms); i++) {
-        if (!lull_args_flag(args, forms[i])) {
-            continue;
-        }
-        if (found) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--%s and --%s exclude each other",
-                        found, forms[i]);
-            return false;
-        }
-        found = forms[i];
-    }
-    return true;
-}
 
 struct lull_result_view *lull_analysis_open_view(const struct lull_args *args,
                                                  struct lull_result_options *options)
@@ -146,7 +129,7 @@ static int open_and_run(const struct lull_args *args, struct lull_query *query, 
 
 int lull_analysis_verb_run(const struct lull_args *args, GError **error)
 {
-    if (!lull_analysis_check_form(args, NULL, error)) {
+    if (!lull_program_out_check(args, NULL, error)) {
         return 2;
     }
     if (lull_lami_answers(args)) {

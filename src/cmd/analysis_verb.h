@@ -25,9 +25,6 @@ int lull_analysis_answer(const struct lull_args *args, struct lull_session *sess
                          const struct lull_question_params *params, uint32_t n,
                          struct lull_result_view *view, GError **error);
 
-/* That not several of --json, --csv, --tsv and `other` (the name of an option that was given, or NULL)
- * are given. */
-bool lull_analysis_check_form(const struct lull_args *args, const char *other, GError **error);
 struct lull_result_options;
 /* The view that they choose, or text; sets what they say of *options. */
 struct lull_result_view *lull_analysis_open_view(const struct lull_args *args,

@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
+#include "cmd/program_out.h"
 #include "view/view.h"
 
 static struct lull_path *comm_path(const struct lull_waits *waits, int32_t host, const char *comm,
@@ -135,9 +136,14 @@ static bool show(const struct lull_args *args, const struct lull_path *path, GEr
     if (lull_critpath_files_on_stdout(args) > 0) {
         return true;
     }
-    lull_write_path *view = lull_args_flag(args, "json")     ? lull_view_path_json
-                            : lull_args_flag(args, "folded") ? lull_view_path_folded
-                                                             : lull_view_path_text;
+    if (lull_program_out_is_wanted(args)) {
+        struct lull_program_out out;
+        lull_program_out_start(&out, args);
+        return lull_program_out_end(&out, lull_view_path_json(path, out.file, &style, error),
+                                    error);
+    }
+    lull_write_path *view =
+        lull_args_flag(args, "folded") ? lull_view_path_folded : lull_view_path_text;
     return view(path, stdout, &style, error);
 }
 
@@ -152,10 +158,13 @@ static bool check_usage(const struct lull_args *args, GError **error)
 {
     const uint32_t n_files = lull_critpath_files_on_stdout(args);
     if (n_files > 1 ||
-        (n_files == 1 && (lull_args_flag(args, "json") || lull_args_flag(args, "folded")))) {
+        (n_files == 1 && (lull_program_out_is_wanted(args) || lull_args_flag(args, "folded")))) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "only one of --svg, --html, --perfetto, --json and --folded can go to standard "
-                    "output");
+                    "only one of --svg, --html, --perfetto, --json, --csv, --tsv and --folded can "
+                    "go to standard output");
+        return false;
+    }
+    if (!lull_program_out_check(args, lull_args_flag(args, "folded") ? "folded" : NULL, error)) {
         return false;
     }
     struct lull_periods *none; /* there is no --period here */
@@ -277,9 +286,20 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "host",    "pid",       "tid",   "comm",
-                                     "begin",        "end",     "timerange", "local", "filter",
-                                     "limit",        "no-sync", "json",      NULL};
+static const char *const common[] = {"intersection",
+                                     "host",
+                                     "pid",
+                                     "tid",
+                                     "comm",
+                                     "begin",
+                                     "end",
+                                     "timerange",
+                                     "local",
+                                     "filter",
+                                     "limit",
+                                     "no-sync",
+                                     LULL_PROGRAM_OUT_COMMON,
+                                     NULL};
 
 static const struct lull_example examples[] = {
     {"lull critpath", "What the command of the last recording waited for."},

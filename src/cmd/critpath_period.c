@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/instance_query.h"
+#include "cmd/program_out.h"
 #include "view/words.h"
 
 /* What of the instances is to be shown. */
@@ -31,8 +32,8 @@ static bool check_usage(const struct lull_args *args, enum choice *choice, GErro
                             ? "--request is a path of its own: leave out --period"
                         : lull_args_flag(args, "unbounded")
                             ? "--unbounded and --period do not go together"
-                        : lull_args_flag(args, "json") && lull_args_flag(args, "folded")
-                            ? "choose one of --json and --folded"
+                        : lull_program_out_is_wanted(args) && lull_args_flag(args, "folded")
+                            ? "choose one of --json, --csv, --tsv and --folded"
                         : lull_critpath_files_on_stdout(args) > 0
                             ? "with --period, --svg, --html and --perfetto need a file, not '-'"
                             : NULL;
@@ -105,16 +106,17 @@ static void show_heading(const struct lull_instance_query *query,
     fprintf(stdout, "%s\n", text->str);
 }
 
+/* As text, or as JSON into `json`. */
 static bool show_path(const struct lull_instance_query *query, const struct lull_instance *instance,
-                      bool is_first, bool is_json, const struct lull_view_style *style,
+                      bool is_first, FILE *json, const struct lull_view_style *style,
                       GError **error)
 {
     struct lull_path *path = lull_instances_path(query->instances, instance, error);
     bool done = path && lull_critpath_write_files(query->args, path, style, error);
-    if (done && is_json) {
-        fprintf(stdout, "%s\n{\"number\":%u,\"path\":", is_first ? "" : ",", instance->number);
-        done = lull_view_path_json(path, stdout, style, error);
-        fputs("}", stdout);
+    if (done && json) {
+        fprintf(json, "%s\n{\"number\":%u,\"path\":", is_first ? "" : ",", instance->number);
+        done = lull_view_path_json(path, json, style, error);
+        fputs("}", json);
     } else if (done) {
         show_heading(query, instance, is_first, style);
         done = lull_view_path_text(path, stdout, style, error);
@@ -124,8 +126,8 @@ static bool show_path(const struct lull_instance_query *query, const struct lull
 }
 
 /* Of all that have one; of one that was named it is an error to have none. */
-static bool show_paths(const struct lull_instance_query *query, const GPtrArray *chosen,
-                       bool is_json, GError **error)
+static bool show_paths(const struct lull_instance_query *query, const GPtrArray *chosen, FILE *json,
+                       GError **error)
 {
     struct lull_view_style style;
     bool is_first = true;
@@ -134,7 +136,7 @@ static bool show_paths(const struct lull_instance_query *query, const GPtrArray 
         if (!lull_instance_has_path(chosen->pdata[i])) {
             continue;
         }
-        if (!show_path(query, chosen->pdata[i], is_first, is_json, &style, error)) {
+        if (!show_path(query, chosen->pdata[i], is_first, json, &style, error)) {
             return false;
         }
         is_first = false;
@@ -143,17 +145,18 @@ static bool show_paths(const struct lull_instance_query *query, const GPtrArray 
 }
 
 static bool show_json(const struct lull_instance_query *query,
-                      const struct lull_instance_paths *paths, bool has_paths, GError **error)
+                      const struct lull_instance_paths *paths, bool has_paths, FILE *file,
+                      GError **error)
 {
-    fputs("{\"version\":1,\n", stdout);
-    if (!lull_view_instances_json(paths, stdout, error)) {
+    fputs("{\"version\":1,\n", file);
+    if (!lull_view_instances_json(paths, file, error)) {
         return false;
     }
-    fputs(",\n\"paths\":[", stdout);
-    if (has_paths && !show_paths(query, paths->chosen, true, error)) {
+    fputs(",\n\"paths\":[", file);
+    if (has_paths && !show_paths(query, paths->chosen, file, error)) {
         return false;
     }
-    fputs("]}\n", stdout);
+    fputs("]}\n", file);
     return true;
 }
 
@@ -163,7 +166,7 @@ static bool show_text(const struct lull_instance_query *query,
     struct lull_view_style style;
     lull_critpath_style(query->args, DEFAULT_ROWS, &style);
     if (choice == CHOOSE_SLOWEST || choice == CHOOSE_EACH || choice == CHOOSE_ONE) {
-        if (!show_paths(query, paths->chosen, false, error)) {
+        if (!show_paths(query, paths->chosen, NULL, error)) {
             return false;
         }
         if (paths->chosen->len == 1) {
@@ -190,8 +193,12 @@ static bool show(const struct lull_instance_query *query, const GPtrArray *chose
     }
     const bool has_paths =
         choice == CHOOSE_SLOWEST || choice == CHOOSE_EACH || choice == CHOOSE_ONE;
-    return lull_args_flag(query->args, "json") ? show_json(query, &paths, has_paths, error)
-                                               : show_text(query, &paths, choice, error);
+    if (!lull_program_out_is_wanted(query->args)) {
+        return show_text(query, &paths, choice, error);
+    }
+    struct lull_program_out out;
+    lull_program_out_start(&out, query->args);
+    return lull_program_out_end(&out, show_json(query, &paths, has_paths, out.file, error), error);
 }
 
 static bool answer(const struct lull_instance_query *query, enum choice choice, GError **error)
@@ -212,7 +219,7 @@ int lull_critpath_period_run(const struct lull_args *args, GError **error)
     enum choice choice;
     struct lull_instance_query query;
     int status = 2;
-    if (!check_usage(args, &choice, error)) {
+    if (!lull_program_out_check(args, NULL, error) || !check_usage(args, &choice, error)) {
         return status;
     }
     if (lull_instance_query_read(&query, args, &status, error)) {

@@ -5,6 +5,7 @@
 #include "analysis/event_counts.h"
 #include "analysis/hidden_idle.h"
 #include "cmd/live_list.h"
+#include "cmd/program_out.h"
 #include "cmd/verb.h"
 #include "source/session/streams.h"
 
@@ -51,6 +52,9 @@ static void clear(struct lull_info *info)
 
 static int run(const struct lull_args *args, GError **error)
 {
+    if (!lull_program_out_check(args, NULL, error)) {
+        return 2;
+    }
     if (lull_live_list_is_requested(args, true)) {
         return lull_live_list_print(args, error);
     }
@@ -61,8 +65,11 @@ static int run(const struct lull_args *args, GError **error)
     bool done = lull_args_host(args, info.session, &info.host, error);
     if (done) {
         collect(&info, lull_args_flag(args, "events"));
-        if (lull_args_flag(args, "json")) {
-            lull_info_print_json(&info);
+        if (lull_program_out_is_wanted(args)) {
+            struct lull_program_out out;
+            lull_program_out_start(&out, args);
+            lull_info_print_json(&info, out.file);
+            done = lull_program_out_end(&out, true, error);
         } else {
             struct lull_view_style style;
             lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
@@ -80,9 +87,17 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin", "end", "timerange",
-                                     "local",        "host",  "cpu", "filter",
-                                     "threads",      "json",  NULL};
+static const char *const common[] = {"intersection",
+                                     "begin",
+                                     "end",
+                                     "timerange",
+                                     "local",
+                                     "host",
+                                     "cpu",
+                                     "filter",
+                                     "threads",
+                                     LULL_PROGRAM_OUT_COMMON,
+                                     NULL};
 
 static const struct lull_example examples[] = {
     {"lull info my-trace", "What the trace holds, what it lost, what it can answer."},

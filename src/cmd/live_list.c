@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cmd/program_out.h"
 #include "source/live/live.h"
 #include "view/table.h"
 
@@ -55,11 +56,13 @@ static void add_row(struct lull_table *table, const struct lull_live_recording *
 static bool print_table(const struct lull_args *args, const struct lull_table *table,
                         GError **error)
 {
-    if (lull_args_flag(args, "json")) {
-        fputs("{\"version\": 1,\n \"sessions\": ", stdout);
-        bool done = lull_table_print_json(table, stdout, error);
-        fputs("}\n", stdout);
-        return done;
+    if (lull_program_out_is_wanted(args)) {
+        struct lull_program_out out;
+        lull_program_out_start(&out, args);
+        fputs("{\"version\": 1,\n \"sessions\": ", out.file);
+        bool done = lull_table_print_json(table, out.file, error);
+        fputs("}\n", out.file);
+        return lull_program_out_end(&out, done, error);
     }
     if (lull_table_row_count(table) == 0) {
         fputs("The relay has no live sessions.\n", stdout);

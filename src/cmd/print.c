@@ -154,7 +154,9 @@ static void printer_init(struct printer *printer, const struct lull_args *args,
         .follow = follow,
         .form = wanted_form(args),
         .has_origin = has_range || !follow->is_live,
-        .json = {.session = session},
+        .json = {.session = session,
+                 .has_iso_times = g_strcmp0(lull_args_text(args, "json-times"), "iso") == 0,
+                 .local_time = lull_args_flag(args, "local") && !is_gmt},
         .text = {.session = session,
                  .clock = clock,
                  .fields = {.dialect = lull_dialect_plain},
@@ -426,8 +428,8 @@ static const struct lull_option options[] = {
 };
 
 static const char *const common[] = {
-    "intersection", "begin", "end",    "timerange", "local",   "host",    "cpu",  "tid",
-    "pid",          "comm",  "filter", "limit",     "no-sync", "threads", "json", NULL};
+    "intersection", "begin",  "end",   "timerange", "local",   "host", "cpu",        "tid", "pid",
+    "comm",         "filter", "limit", "no-sync",   "threads", "json", "json-times", NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},

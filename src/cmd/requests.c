@@ -9,6 +9,7 @@
 #include "answers/tasks.h"
 #include "answers/waits.h"
 #include "cmd/join_args.h"
+#include "cmd/program_out.h"
 #include "view/table.h"
 
 static const struct lull_column columns[] = {
@@ -50,11 +51,13 @@ static struct lull_table *make_table(const struct lull_session *session, const G
 static bool print_table(const struct lull_args *args, const struct lull_table *table,
                         uint32_t total, GError **error)
 {
-    if (lull_args_flag(args, "json")) {
-        printf("{\"version\":1,\"requests\":");
-        bool done = lull_table_print_json(table, stdout, error);
-        printf("}\n");
-        return done;
+    if (lull_program_out_is_wanted(args)) {
+        struct lull_program_out out;
+        lull_program_out_start(&out, args);
+        fputs("{\"version\":1,\"requests\":", out.file);
+        bool done = lull_table_print_json(table, out.file, error);
+        fputs("}\n", out.file);
+        return lull_program_out_end(&out, done, error);
     }
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
@@ -109,6 +112,9 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
 
 static int run(const struct lull_args *args, GError **error)
 {
+    if (!lull_program_out_check(args, NULL, error)) {
+        return 2;
+    }
     struct lull_session *session = lull_args_open_traces(args, error);
     if (!session) {
         return 1;
@@ -131,9 +137,20 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin",   "end",  "timerange", "local",
-                                     "host",         "pid",     "tid",  "comm",      "filter",
-                                     "limit",        "no-sync", "json", NULL};
+static const char *const common[] = {"intersection",
+                                     "begin",
+                                     "end",
+                                     "timerange",
+                                     "local",
+                                     "host",
+                                     "pid",
+                                     "tid",
+                                     "comm",
+                                     "filter",
+                                     "limit",
+                                     "no-sync",
+                                     LULL_PROGRAM_OUT_COMMON,
+                                     NULL};
 
 static const struct lull_example examples[] = {
     {"lull requests client httpd db", "All requests seen on three machines."},

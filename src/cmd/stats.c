@@ -7,6 +7,7 @@
 #include "cmd/analysis_args.h"
 #include "cmd/join_args.h"
 #include "cmd/options.h"
+#include "cmd/program_out.h"
 #include "view/result/view.h"
 
 static const struct lull_option options[] = {
@@ -136,7 +137,7 @@ static int open_and_run(const struct lull_args *args, struct lull_query *query, 
 
 static int run(const struct lull_args *args, GError **error)
 {
-    if (!lull_analysis_check_form(args, lull_args_text(args, "html") ? "html" : NULL, error)) {
+    if (!lull_program_out_check(args, lull_args_text(args, "html") ? "html" : NULL, error)) {
         return 2;
     }
     struct lull_query *query = lull_args_query(args);

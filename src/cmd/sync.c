@@ -4,6 +4,7 @@
 
 #include "clock/sync.h"
 #include "cmd/join_args.h"
+#include "cmd/program_out.h"
 #include "source/session/clocks.h"
 #include "view/table.h"
 
@@ -95,23 +96,24 @@ static bool print_text(const struct lull_table *pairs, const struct lull_table *
     return lull_table_print(hosts, stdout, style, error);
 }
 
-static bool print_json(const struct lull_table *pairs, const struct lull_table *hosts,
-                       GError **error)
+static bool print_json(const struct lull_args *args, const struct lull_table *pairs,
+                       const struct lull_table *hosts, GError **error)
 {
-    printf("{\"version\":1,\"pairs\":");
-    if (!lull_table_print_json(pairs, stdout, error)) {
-        return false;
-    }
-    printf(",\"hosts\":");
-    if (!lull_table_print_json(hosts, stdout, error)) {
-        return false;
-    }
-    printf("}\n");
-    return true;
+    struct lull_program_out out;
+    lull_program_out_start(&out, args);
+    fputs("{\"version\":1,\"pairs\":", out.file);
+    bool done = lull_table_print_json(pairs, out.file, error);
+    fputs(",\"hosts\":", out.file);
+    done = done && lull_table_print_json(hosts, out.file, error);
+    fputs("}\n", out.file);
+    return lull_program_out_end(&out, done, error);
 }
 
 static int run(const struct lull_args *args, GError **error)
 {
+    if (!lull_program_out_check(args, NULL, error)) {
+        return 2;
+    }
     struct lull_session *session = lull_args_open_traces(args, error);
     if (!session) {
         return 1;
@@ -124,8 +126,8 @@ static int run(const struct lull_args *args, GError **error)
     struct lull_table *hosts = lull_table_new(host_columns);
     fill_pairs(pairs, session, sync);
     fill_hosts(hosts, session, sync);
-    bool done = lull_args_flag(args, "json") ? print_json(pairs, hosts, error)
-                                             : print_text(pairs, hosts, &style, error);
+    bool done = lull_program_out_is_wanted(args) ? print_json(args, pairs, hosts, error)
+                                                 : print_text(pairs, hosts, &style, error);
     int status = done ? lull_args_report_problems(session) : 1;
     lull_table_free(pairs);
     lull_table_free(hosts);
@@ -133,7 +135,7 @@ static int run(const struct lull_args *args, GError **error)
     return status;
 }
 
-static const char *const common[] = {"json", NULL};
+static const char *const common[] = {LULL_PROGRAM_OUT_COMMON, NULL};
 
 static const struct lull_example examples[] = {
     {"lull sync client httpd db", "The clocks of three machines that talked to each other."},

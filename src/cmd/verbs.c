@@ -201,7 +201,10 @@ const struct lull_option lull_common_options[] = {
      .argument = "N",
      .help = "read streams that need no merge with N threads; results do not depend on it "
              "(default: one for each CPU)"},
-    {.name = "json", .letter = 'j', .kind = LULL_OPTION_FLAG, .help = "print JSON for programs"},
+    {.name = "json",
+     .letter = 'j',
+     .kind = LULL_OPTION_FLAG,
+     .help = "print JSON for programs; share/lull/schema/lull-VERB.schema.json describes it"},
     {.name = "json-times",
      .kind = LULL_OPTION_CHOICE,
      .argument = "FORM",
@@ -211,7 +214,9 @@ const struct lull_option lull_common_options[] = {
      .choices = json_times},
     {.name = "csv",
      .kind = LULL_OPTION_FLAG,
-     .help = "print the tables with commas between fields, as spreadsheets read them"},
+     .help =
+         "print the tables with commas between fields, as spreadsheets read them: a line of headings, "
+         "which are the keys of JSON, then a line for each row"},
     {.name = "tsv", .kind = LULL_OPTION_FLAG, .help = "the same with tabs"},
     {.name = "color",
      .kind = LULL_OPTION_CHOICE,

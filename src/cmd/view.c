@@ -111,7 +111,8 @@ const struct lull_verb lull_verb_view = {
     .description =
         "Opens the browser on a page that shows what each task did at every moment and what it "
         "waited for (Control flow), what each CPU and interrupt did (Resources), the critical "
-        "path of a task through all machines (Critical flow), and the requests that the machines "
+        "path of a task through all machines (Critical flow), how much of the CPUs was used "
+        "(CPU usage), and the requests that the machines "
         "sent each other (Requests). Select a wait to read what it waited for; Enter goes to who "
         "ended it, Backspace comes back, so a chain of causes can be walked by keyboard. '?' on "
         "the page lists all keys.\n"

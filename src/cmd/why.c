@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "cmd/instance_query.h"
+#include "cmd/program_out.h"
 #include "view/why/why.h"
 
 /* What --limit 0 comes to. */
@@ -133,8 +134,10 @@ static bool show(const struct lull_instance_query *query, const struct lull_why 
         .why = why,
         .command = command,
     };
-    if (lull_args_flag(args, "json")) {
-        return lull_view_why_json(&shown, stdout, error);
+    if (lull_program_out_is_wanted(args)) {
+        struct lull_program_out out;
+        lull_program_out_start(&out, args);
+        return lull_program_out_end(&out, lull_view_why_json(&shown, out.file, error), error);
     }
     struct lull_view_style style;
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
@@ -147,7 +150,7 @@ static int run(const struct lull_args *args, GError **error)
     struct lull_instance_query query;
     struct lull_why_rule rule = LULL_WHY_DEFAULT;
     int status = 2;
-    if (!parse_rule(args, &rule, error)) {
+    if (!lull_program_out_check(args, NULL, error) || !parse_rule(args, &rule, error)) {
         return status;
     }
     if (lull_instance_query_read(&query, args, &status, error)) {
@@ -189,9 +192,20 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin",   "end",  "timerange", "local",
-                                     "host",         "pid",     "tid",  "comm",      "filter",
-                                     "limit",        "no-sync", "json", NULL};
+static const char *const common[] = {"intersection",
+                                     "begin",
+                                     "end",
+                                     "timerange",
+                                     "local",
+                                     "host",
+                                     "pid",
+                                     "tid",
+                                     "comm",
+                                     "filter",
+                                     "limit",
+                                     "no-sync",
+                                     LULL_PROGRAM_OUT_COMMON,
+                                     NULL};
 
 static const struct lull_example examples[] = {
     {"lull why client httpd db", "Why some requests between these machines take longer."},

@@ -368,7 +368,7 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
     if (note->peer < eg->packets.count && eg->packets.items[note->peer].flow == note->flow) {
         eg->packets.items[note->peer].payload = note->payload; /* what was sent again */
     }
-    lull_tcp_waits_arrived(eg->tcp_waits, fact, note->peer != LULL_NONE);
+    lull_tcp_waits_arrived(eg->tcp_waits, fact, note->peer);
 }
 
 static void on_tcp(void *user, const struct lull_tcp_fact *fact)

@@ -6,22 +6,13 @@
 
 #include "kernel/model.h"
 
-enum { PAGE = 32 };
-
-struct fd_page {
-    uint32_t users;
-    uint32_t owner;             /* the table that changed it last: only its slots may be its own */
-    struct fd_page *after_exec; /* what is left of it to a table that does not own it; or NULL */
-    struct fd_slot slots[PAGE];
-};
-
 static struct fd_page *page_new(uint32_t owner)
 {
     struct fd_page *page = g_new(struct fd_page, 1);
     page->users = 1;
     page->owner = owner;
     page->after_exec = NULL;
-    for (unsigned i = 0; i < PAGE; i++) {
+    for (unsigned i = 0; i < FD_PAGE; i++) {
         page->slots[i] = (struct fd_slot){LULL_NONE, LULL_NONE, false};
     }
     return page;
@@ -38,13 +29,9 @@ static void page_unref(struct fd_page *page)
     g_free(page);
 }
 
-/* The index of the page of this number, or where it would be. */
-static size_t position_of(const struct fd_slots *slots, uint32_t number)
+size_t fd_slots_bisect(const struct fd_slots *slots, uint32_t number)
 {
     size_t low = 0, high = slots->pages.count;
-    if (number < high && slots->pages.items[number].number == number) {
-        return number; /* mostly there are no gaps */
-    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (slots->pages.items[middle].number < number) {
@@ -54,21 +41,6 @@ static size_t position_of(const struct fd_slots *slots, uint32_t number)
         }
     }
     return low;
-}
-
-static bool is_at(const struct fd_slots *slots, size_t at, uint32_t number)
-{
-    return at < slots->pages.count && slots->pages.items[at].number == number;
-}
-
-const struct fd_slot *fd_slots_find(const struct fd_slots *slots, int32_t fd)
-{
-    size_t at = position_of(slots, (uint32_t)fd / PAGE);
-    if (!is_at(slots, at, (uint32_t)fd / PAGE)) {
-        return NULL;
-    }
-    const struct fd_slot *slot = &slots->pages.items[at].page->slots[fd % PAGE];
-    return slot->file != LULL_NONE ? slot : NULL;
 }
 
 /* The page at this position, changed by nobody else. */
@@ -91,23 +63,24 @@ static struct fd_page *change_page(struct fd_slots *slots, size_t at)
 
 struct fd_slot *fd_slots_change(struct fd_slots *slots, int32_t fd)
 {
-    uint32_t number = (uint32_t)fd / PAGE;
-    size_t at = position_of(slots, number);
-    if (!is_at(slots, at, number)) {
+    uint32_t number = (uint32_t)fd / FD_PAGE;
+    size_t at = fd_slots_position(slots, number);
+    if (!fd_slots_has_page(slots, at, number)) {
         lull_vec_push(&slots->pages, (struct fd_page_ref){0, NULL});
         struct fd_page_ref *refs = slots->pages.items;
         memmove(&refs[at + 1], &refs[at], (slots->pages.count - 1 - at) * sizeof *refs);
         refs[at] = (struct fd_page_ref){number, page_new(slots->owner)};
     }
-    return &change_page(slots, at)->slots[fd % PAGE];
+    return &change_page(slots, at)->slots[fd % FD_PAGE];
 }
 
 const struct fd_slot *fd_slots_next(const struct fd_slots *slots, int64_t *fd)
 {
-    for (size_t at = position_of(slots, (uint32_t)(*fd / PAGE)); at < slots->pages.count; at++) {
+    for (size_t at = fd_slots_position(slots, (uint32_t)(*fd / FD_PAGE)); at < slots->pages.count;
+         at++) {
         const struct fd_page_ref *ref = &slots->pages.items[at];
-        const int64_t first = (int64_t)ref->number * PAGE;
-        for (int64_t i = MAX(*fd - first, 0); i < PAGE; i++) {
+        const int64_t first = (int64_t)ref->number * FD_PAGE;
+        for (int64_t i = MAX(*fd - first, 0); i < FD_PAGE; i++) {
             if (ref->page->slots[i].file != LULL_NONE) {
                 *fd = first + i;
                 return &ref->page->slots[i];
@@ -146,19 +119,19 @@ static void pack(struct fd_slots *slots)
 
 void fd_slots_drop_range(struct fd_slots *slots, int32_t first, int32_t last)
 {
-    for (size_t at = position_of(slots, (uint32_t)MAX(first, 0) / PAGE); at < slots->pages.count;
-         at++) {
+    for (size_t at = fd_slots_position(slots, (uint32_t)MAX(first, 0) / FD_PAGE);
+         at < slots->pages.count; at++) {
         struct fd_page_ref *ref = &slots->pages.items[at];
-        const int64_t start = (int64_t)ref->number * PAGE;
+        const int64_t start = (int64_t)ref->number * FD_PAGE;
         if (start > last) {
             break;
         }
-        if (start >= first && start + PAGE - 1 <= last && ref->page->owner != slots->owner) {
+        if (start >= first && start + FD_PAGE - 1 <= last && ref->page->owner != slots->owner) {
             page_unref(ref->page);
             ref->page = NULL;
             continue;
         }
-        for (int64_t fd = MAX(start, first); fd < start + PAGE && fd <= last; fd++) {
+        for (int64_t fd = MAX(start, first); fd < start + FD_PAGE && fd <= last; fd++) {
             const struct fd_slot *slot = &ref->page->slots[fd - start];
             if (slot->file != LULL_NONE && slot->owner != slots->owner) {
                 change_page(slots, at)->slots[fd - start].file = LULL_NONE;
@@ -173,13 +146,13 @@ static struct fd_page *page_after_exec(const struct fd_page *page)
 {
     struct fd_page *left = NULL;
     bool is_less = false;
-    for (unsigned i = 0; i < PAGE; i++) {
+    for (unsigned i = 0; i < FD_PAGE; i++) {
         is_less |= page->slots[i].file != LULL_NONE && page->slots[i].is_cloexec;
     }
     if (!is_less) {
         return (struct fd_page *)page;
     }
-    for (unsigned i = 0; i < PAGE; i++) {
+    for (unsigned i = 0; i < FD_PAGE; i++) {
         if (page->slots[i].file != LULL_NONE && !page->slots[i].is_cloexec) {
             left = left ? left : page_new(page->owner);
             left->slots[i] = page->slots[i];

@@ -5,10 +5,11 @@
 #ifndef LULL_KERNEL_FD_SLOTS_H
 #define LULL_KERNEL_FD_SLOTS_H
 
-#include "base/vec.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/vec.h"
+#include "kernel/model.h"
 
 struct fd_slot {
     uint32_t file;  /* lull_model_file(), LULL_NONE: closed */
@@ -17,7 +18,14 @@ struct fd_slot {
     bool is_cloexec;
 };
 
-struct fd_page;
+enum { FD_PAGE = 32 };
+
+struct fd_page {
+    uint32_t users;
+    uint32_t owner;             /* the table that changed it last: only its slots may be its own */
+    struct fd_page *after_exec; /* what is left of it to a table that does not own it; or NULL */
+    struct fd_slot slots[FD_PAGE];
+};
 
 struct fd_page_ref {
     uint32_t number;
@@ -30,8 +38,34 @@ struct fd_slots {
     uint32_t owner;                     /* number of the table, which no other ever had */
 };
 
+/* The index of the page of this number, or where it would be, found by bisection. */
+size_t fd_slots_bisect(const struct fd_slots *slots, uint32_t number);
+
+static inline size_t fd_slots_position(const struct fd_slots *slots, uint32_t number)
+{
+    if (number < slots->pages.count && slots->pages.items[number].number == number) {
+        return number; /* mostly there are no gaps */
+    }
+    return fd_slots_bisect(slots, number);
+}
+
+static inline bool fd_slots_has_page(const struct fd_slots *slots, size_t at, uint32_t number)
+{
+    return at < slots->pages.count && slots->pages.items[at].number == number;
+}
+
 /* The slot of an open descriptor, or NULL. */
-const struct fd_slot *fd_slots_find(const struct fd_slots *slots, int32_t fd);
+static inline const struct fd_slot *fd_slots_find(const struct fd_slots *slots, int32_t fd)
+{
+    const uint32_t number = (uint32_t)fd / FD_PAGE;
+    const size_t at = fd_slots_position(slots, number);
+    if (!fd_slots_has_page(slots, at, number)) {
+        return NULL;
+    }
+    const struct fd_slot *slot = &slots->pages.items[at].page->slots[(uint32_t)fd % FD_PAGE];
+    return slot->file != LULL_NONE ? slot : NULL;
+}
+
 /* The slot of any descriptor, to be changed; until the next call for the same table. */
 struct fd_slot *fd_slots_change(struct fd_slots *slots, int32_t fd);
 /* The first open descriptor from *fd on, whose number *fd becomes; or NULL. */

@@ -110,16 +110,13 @@ static void merge(struct lull_model *model, uint32_t from, uint32_t into)
     fd_slots_clear(&other->slots);
 }
 
-uint32_t files_table(struct lull_model *model, uint32_t task)
+/* The table of a task which has none yet, or was taken for a process of its own until its pid became
+ * known. */
+static uint32_t look_for_table(struct lull_model *model, uint32_t task)
 {
-    struct task *item = &model->tasks.items[task];
-    uint32_t mine = item->table;
-    int32_t pid = pid_of(item);
-    if (mine != LULL_NONE &&
-        (model->tables.items[mine].pid == pid || model->tables.items[mine].is_shared)) {
-        return mine;
-    }
-    /* None yet, or it was taken for a process of its own until its pid became known. */
+    const struct task *item = &model->tasks.items[task];
+    const uint32_t mine = item->table;
+    const int32_t pid = pid_of(item);
     uint32_t number = lull_map_find(&machine_of(model, task)->tables, (uint32_t)pid);
     if (number == LULL_NONE) {
         uint32_t leader = lull_map_find(&machine_of(model, task)->by_tid, (uint32_t)pid);
@@ -135,9 +132,26 @@ uint32_t files_table(struct lull_model *model, uint32_t task)
     return number;
 }
 
+static inline uint32_t table_number(struct lull_model *model, uint32_t task)
+{
+    const struct task *item = &model->tasks.items[task];
+    if (G_LIKELY(item->table != LULL_NONE)) {
+        const struct fd_table *mine = &model->tables.items[item->table];
+        if (G_LIKELY(mine->pid == pid_of(item) || mine->is_shared)) {
+            return item->table;
+        }
+    }
+    return look_for_table(model, task);
+}
+
+uint32_t files_table(struct lull_model *model, uint32_t task)
+{
+    return table_number(model, task);
+}
+
 static struct fd_table *table_of(struct lull_model *model, uint32_t task)
 {
-    uint32_t number = files_table(model, task); /* may move the tables */
+    uint32_t number = table_number(model, task); /* may move the tables */
     return &model->tables.items[number];
 }
 

@@ -22,11 +22,11 @@ static void test_counts(void)
     facts_close(&facts, 40);
     /* getpid: mean 4/3, squared differences 2/9 + 1/9 + ... = 2/3, divided by 2: 1/3, root 0.577 */
     facts_expect(&facts, "per-tid [t10 (10, TID: 10)]",
-                 "getpid 3 1 1.333 2 0.577 1 2 2 2 4 0 {'success': 3}\n"
-                 "open 2 2 2.000 2 0.000 2 2 2 2 4 1 {'ENOENT': 1, 'success': 1}\n"
-                 "nosuch 1 1 1.000 1 ? 1 1 1 1 1 1 {'-9999': 1}\n");
+                 "getpid 3 1 1.333 2 0.577 1 2 2 2 4 0 success 3\n"
+                 "open 2 2 2.000 2 0.000 2 2 2 2 4 1 ENOENT 1, success 1\n"
+                 "nosuch 1 1 1.000 1 ? 1 1 1 1 1 1 -9999 1\n");
     facts_expect(&facts, "per-tid [t11 (10, TID: 11)]",
-                 "read 1 5 5.000 5 ? 5 5 5 5 5 1 {'ERESTARTSYS': 1}\n");
+                 "read 1 5 5.000 5 ? 5 5 5 5 5 1 ERESTARTSYS 1\n");
     facts_expect(&facts, "total", "t10/10/10 6 9 2\nt11/10/11 1 5 1\n");
     facts_end(&facts);
 }
@@ -53,7 +53,7 @@ static void test_compat_address(void)
     facts_close(&facts, 40);
     facts_expect(&facts, "per-tid [t10 (10, TID: 10)]",
                  "mmap2 3 1 1.000 1 0.000 1 1 1 1 3 1 "
-                 "{'success': 1, 'ENOMEM': 1, 'unknown': 1}\n");
+                 "success 1, ENOMEM 1, unknown 1\n");
     facts_end(&facts);
 }
 
@@ -157,8 +157,8 @@ static void test_one_name(void)
     facts_call(&facts, other, "write", 12, 13, 1);
     facts_close(&facts, 40);
     facts_expect(&facts, "per-tid [t11 (11, TID: 11)]",
-                 "write 2 1 1.000 1 0.000 1 1 1 1 2 0 {'success': 2}\n"
-                 "open 1 1 1.000 1 ? 1 1 1 1 1 0 {'success': 1}\ntotal\n");
+                 "write 2 1 1.000 1 0.000 1 1 1 1 2 0 success 2\n"
+                 "open 1 1 1.000 1 ? 1 1 1 1 1 0 success 1\ntotal\n");
     facts_expect(&facts, "total", "t11/11/11 3 3 0\n");
     facts_expect_none(&facts, "per-tid [t10 (10, TID: 10)]");
     facts_end(&facts);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# The JSON Schemas of the analyses: what the verbs print is valid, and what is altered is not. Needs the Python module jsonschema.
-# LULL_BUILD is the build directory, with schema/.
+# The JSON Schemas: what the verbs print is valid, and what is altered is not. Those of the analyses, of their tables, are made and
+# lie in schema/ of the build directory LULL_BUILD; the others are files in schema/. Needs the Python module jsonschema.
 import copy
 import json
 import os
@@ -17,6 +17,7 @@ except ImportError:
 
 lull = os.environ["LULL"]
 samples = os.environ["LULL_SAMPLES"]
+own = os.path.join(os.environ["LULL_SOURCE"], "schema")
 schemas = os.path.join(os.environ.get("LULL_BUILD", os.path.dirname(lull)), "schema")
 tap = Tap()
 READ = ("read : $evt.$name == \"syscall_entry_read\" : $evt.$name == \"syscall_exit_read\" && $evt.$tid == $begin.$evt.$tid")
@@ -103,5 +104,104 @@ def outputs():
         check(verb, "--freq", "--freq-series", chain) if verb == "schedstats" else None
 
 
+# What a schema does not describe would be members that nobody documented. Those of the summary are still growing.
+def undescribed(schema, value, root, path=""):
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    options = [option for option in schema.get("anyOf", [schema])]
+    found = [list(members_without(option, value, root, path)) for option in options]
+    return min(found, key=len)
+
+
+def members_without(schema, value, root, path):
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    if isinstance(value, dict) and "properties" in schema and not path.endswith(".summary"):
+        for key, member in value.items():
+            if key not in schema["properties"]:
+                yield f"{path}.{key}"
+            else:
+                yield from undescribed(schema["properties"][key], member, root, f"{path}.{key}")
+    elif isinstance(value, list) and schema.get("items"):
+        for element in value:
+            yield from undescribed(schema["items"], element, root, path)
+
+
+def rows_of(document):
+    """Some objects of a document, deepest first, and a member that each must have."""
+    if isinstance(document, dict):
+        for value in document.values():
+            yield from rows_of(value)
+        yield document
+    elif isinstance(document, list):
+        for value in document[:1]:
+            yield from rows_of(value)
+
+
+def trimmed(value):
+    """The document with two elements of each list."""
+    if isinstance(value, dict):
+        return {key: trimmed(member) for key, member in value.items()}
+    return [trimmed(element) for element in value[:2]] if isinstance(value, list) else value
+
+
+def check_own(verb, *arguments, lines=False):
+    with open(os.path.join(own, f"lull-{verb}.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    checker = jsonschema.Draft202012Validator(schema)
+    done = subprocess.run([lull, verb, "--json", *arguments], capture_output=True, text=True, timeout=120, check=False)
+    documents = [json.loads(line) for line in done.stdout.splitlines()] if lines else [json.loads(done.stdout)]
+    wrong = [message for document in documents for message in errors(checker, document)]
+    missing = {member for document in documents for member in undescribed(schema, document, schema)}
+    tap.ok(documents and not wrong and not missing and not done.returncode, f"{verb} {' '.join(arguments)[-70:]}: valid", done.stderr,
+           *wrong[:3], *sorted(missing)[:9])
+    return checker, documents[0]
+
+
+def own_outputs():
+    if not jsonschema:
+        tap.skip("own schemas", "the Python module jsonschema is not installed")
+        return
+    django, chain = os.path.join(samples, "django"), os.path.join(samples, "truth/truth-chain")
+    truth = os.path.join(samples, "truth")
+    for verb, arguments in (("requests", [django]), ("sync", [django]), ("info", ["--events", django]), ("why", [django]),
+                            ("critpath", ["--request", "17", django]), ("critpath", ["--slowest", "2", django])):
+        checker, document = check_own(verb, *arguments)
+        check_own(verb, *arguments, "--json-times=iso")
+        document = trimmed(document)
+        tap.ok(not errors(checker, document), f"{verb}: less of it is valid")
+        for what, do in (("another version", lambda other: other.update(version=2)), ("no version", lambda other: other.pop("version")),
+                         ("a list that is none", lambda other: other.update({next(k for k, v in other.items() if isinstance(v, list)): 1}))):
+            other = copy.deepcopy(document)
+            do(other)
+            tap.ok(errors(checker, other), f"{verb}: {what} is not valid")
+        # Each kind of object, without its first member and with an object as that.
+        count = sum(1 for _ in rows_of(document))
+        for i in range(count):
+            for change in ("left out", "odd"):
+                other = copy.deepcopy(document)
+                row = list(rows_of(other))[i]
+                key = next(iter(row))
+                row.pop(key)
+                row.update({key: {"odd": 1}} if change == "odd" else {})
+                tap.ok(errors(checker, other), f"{verb}: object {i}, {key} {change}: not valid")
+    for name in sorted(os.listdir(truth)):
+        trace = os.path.join(truth, name)
+        if os.path.isdir(trace) and name.startswith("truth-"):
+            check_own("critpath", "--comm", "t-*", trace)
+    for verb, arguments in (("critpath", ["--period", READ, "--period-captures", "read : fd = $evt.fd", chain]), ("requests", [chain]),
+                            ("critpath", ["--stacks", "--comm", "sh", os.path.join(samples, "perf/chains.data")]), ("sync", [chain]),
+                            ("info", [os.path.join(samples, "ftrace/whole.dat")]), ("info", [os.path.join(samples, "perf/file.data")]),
+                            ("why", ["--period", READ, chain])):
+        check_own(verb, *arguments)
+    for trace in (django, chain, os.path.join(samples, "ftrace/ring.dat"), os.path.join(samples, "perf/file.data")):
+        checker, event = check_own("print", "--limit", "200", trace, lines=True)
+    check_own("print", "--limit", "10", "--json-times=iso", chain, lines=True)
+    for key in event:
+        tap.ok(key in ("context", "fields") or errors(checker, {k: v for k, v in event.items() if k != key}), f"print: without {key}")
+
+
 tap.run("outputs", outputs)
+tap.run("own outputs", own_outputs)
 sys.exit(tap.done())

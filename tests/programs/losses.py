@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # A client whose SYN is lost, and then a request: the sockets of its server drop what comes for a while (a socket filter that passes
-# nothing), so that TCP has to send it again. Then it sends more than its server, which sleeps, has room for. Writes the client's
-# stamps (CLOCK_MONOTONIC), and how often the kernel counted that something was sent again and that a window opened, as JSON to the
-# file that is named.
+# nothing), so that TCP has to send it again. Then it sends requests in two parts, of which Nagle's algorithm holds the second back, and
+# at last more than its server, which sleeps, has room for. Writes the client's stamps (CLOCK_MONOTONIC), and how often the kernel
+# counted that something was sent again, that an acknowledgement was delayed and that a window opened, as JSON to the file that is
+# named.
 import ctypes
 import json
 import os
@@ -13,6 +14,7 @@ import sys
 import time
 
 SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
+ROUNDS, PART = 5, 100
 
 
 def drop(end):
@@ -38,6 +40,10 @@ def sent_again():
     return counter("/proc/net/snmp", "Tcp:", "RetransSegs")
 
 
+def delayed():
+    return counter("/proc/net/netstat", "TcpExt:", "DelayedACKs")
+
+
 def closed():
     return counter("/proc/net/netstat", "TcpExt:", "TCPFromZeroWindowAdv")
 
@@ -56,6 +62,12 @@ def serve(listening, ready):
     take(end)
     end.recv(100)
     end.sendall(b"answer")
+    for _ in range(ROUNDS):  # in two parts, the second of which waits for an acknowledgement that a timer sends
+        left = 2 * PART
+        while left > 0:
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+            left -= len(end.recv(left))
+        end.sendall(b"answer")
     time.sleep(1)  # meanwhile there is no room for what the client sends
     while end.recv(1 << 20):
         pass
@@ -82,6 +94,13 @@ def main():
     end.recv(100)
     stamps["answered"] = now()
     stamps["sent_again"] = sent_again() - before
+    delayed_before = delayed()
+    for _ in range(ROUNDS):
+        end.sendall(bytes(PART))
+        end.sendall(bytes(PART))
+        end.recv(100)
+    stamps["delayed"] = delayed() - delayed_before
+    stamps["all_answered"] = now()
     end.sendall(bytes(12 << 20))
     stamps["sent"] = now()
     end.close()

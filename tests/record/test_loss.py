@@ -47,7 +47,7 @@ def record(folder):
     found = subprocess.run([LULL, "critpath", "--json", "--no-progress", out], capture_output=True, text=True, check=True, timeout=120)
     words = subprocess.run([LULL, "critpath", "--full", "--no-progress", out], capture_output=True, text=True, check=True, timeout=120)
     offset = description["clock"]["offset_ns"]
-    times = {name: time + offset for name, time in stamps.items() if name not in ("sent_again", "closed")}
+    times = {name: time + offset for name, time in stamps.items() if name not in ("sent_again", "delayed", "closed")}
     return [s["tcp"] for s in json.loads(found.stdout)["segments"] if (s.get("tcp") or {}).get("kind")], words.stdout, times, stamps
 
 
@@ -67,12 +67,17 @@ def check():
         tap.ok(found and all(at[start] - CLOCKS <= tcp["first_ns"] < tcp["last_ns"] <= at[end] + CLOCKS for tcp in found),
                f"{kind}: what was sent again lies between the stamps of who waited", found, at)
     times = {}
-    for tcp in steps:
+    for tcp in (tcp for tcp in steps if tcp["times"]):
         times[tcp["first_ns"]] = max(times.get(tcp["first_ns"], 0), tcp["times"])
     total = sum(times.values())
     tap.ok(total == stamps["sent_again"] and total >= 2, "as often as the kernel counted", total, stamps)
+    delays = {tcp["first_ns"]: tcp["last_ns"] for tcp in steps
+              if tcp["kind"] == "delayed-ack" and tcp["first_ns"] < at["all_answered"]}
+    tap.ok(0 < len(delays) <= stamps["delayed"] and
+           all(at["answered"] <= first + CLOCKS and first + 10 * MS <= last <= at["all_answered"] + CLOCKS
+               for first, last in delays.items()), "acknowledgements that were delayed, no more than the kernel counted", delays, stamps)
     rooms = [float(ms) for ms in re.findall(r"no room for more for ([0-9.]+) ms \(zero window\); in sendto", words)]
-    tap.ok(0 < len(rooms) <= stamps["closed"] and 200 < sum(rooms) <= (at["sent"] - at["answered"]) / MS,
+    tap.ok(0 < len(rooms) <= stamps["closed"] and 200 < sum(rooms) <= (at["sent"] - at["all_answered"]) / MS,
            "so long the receiver had no room, while the client was in sendto", rooms, stamps, words)
     tap.ok("SYN lost, and sent again" in words and re.search(r"bytes, lost, and sent again \d", words), "the path says so", words)
 

@@ -17,6 +17,7 @@ import { lookOf, looks, stateOfSegment } from '../../web/src/states';
 import { escapeXml, Svg } from '../../web/src/surface';
 import { absolute, duration, offset, tickStep } from '../../web/src/time';
 import { Tree } from '../../web/src/tree';
+import { mean, usage } from '../../web/src/usage';
 import { clamp, fit, pan, reveal, zoom } from '../../web/src/viewport';
 
 test('durations have four digits', () => {
@@ -114,6 +115,19 @@ test('how busy all CPUs were', () => {
     assert.equal(columnsFor(1e9, 1200), 1200);
     assert.equal(columnsFor(7, 1200), 7);
     assert.equal(columnsFor(1e9, 1e6), 16384);
+});
+
+test('use of CPUs is the share of who runs, of all rows together', () => {
+    const blocks = decode(answer()).map(picture => picture.block);
+    const seen = { start: 8, end: 48 };
+    // Columns of 8 ns from 16 on; state 1 counts.
+    const one = usage([blocks[0]], seen, 5, [false, true, false]);
+    assert.ok(isNaN(one[0]));
+    assert.deepEqual(one.slice(1).map(share => Math.round(255 * share)), [255, 255, 128, 128]);
+    assert.deepEqual(usage(blocks, seen, 5, [false, true, false]).slice(1).map(share => Math.round(510 * share)), [255, 255, 128, 128]);
+    assert.equal(mean([blocks[0]], seen, [false, true, false]), (255 + 255 + 128 + 128) / 4 / 255);
+    assert.equal(mean([blocks[0]], { start: 28, end: 36 }, [false, true, false]), (4 * 255 + 4 * 128) / 8 / 255);
+    assert.ok(isNaN(mean([], seen, [])));
 });
 
 const entries = [

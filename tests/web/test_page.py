@@ -200,6 +200,24 @@ def check_looks(page):
     page.size(1280, 800)
 
 
+def check_usage(page):
+    """The shares of the whole time are those of lull cputop."""
+    before = page.run("location.hash")
+    page.run("location.hash = 'v=usage'")
+    colors = page.wait(f"(found => found.usage > 1 && found)({COLORS})")
+    top = json.loads(subprocess.run([lull, "cputop", "--json", *traces], env=env, capture_output=True, check=True).stdout)["windows"][0]
+    length = top["end_ns"] - top["begin_ns"]
+    expected = {line["host"]: 100 * line["busy_ns"] / length for line in top["tables"]["per-cpu"]}
+    script = """Object.fromEntries([...document.querySelectorAll('[data-panel=usage] .name')].map(one =>
+        [one.querySelector('.text').textContent, parseFloat(one.querySelector('.detail').textContent)]))"""
+    found = page.wait(f"(found => !Object.values(found).some(isNaN) && Object.keys(found).length === 3 && found)({script})") or page.run(script)
+    tap.ok(colors and found.keys() == expected.keys() and all(abs(found[host] - expected[host]) < 0.7 for host in found),
+           "the use of CPUs is that of lull cputop", found, expected)
+    picture(page, "usage")
+    page.run(f"location.hash = {json.dumps(before)}")
+    page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
+
+
 def check_words(page):
     rows = page.run("[...document.querySelectorAll('[role=treegrid] [role=row]')].every(one => one.getAttribute('aria-level') > 0)")
     names = page.run("[...document.querySelectorAll('button, input, canvas, [role=treegrid]')].filter(one => !one.textContent && "
@@ -303,7 +321,7 @@ try:
         tap.run("hostile", check_hostile, window, hostile)
         tap.run("path", check_path, window, hostile, directory)
     window.call("Page.navigate", url=view.said["view"])
-    for check in (check_start, check_zoom, check_search, check_walk, check_reload, check_looks, check_words):
+    for check in (check_start, check_zoom, check_search, check_walk, check_reload, check_usage, check_looks, check_words):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)
 finally:

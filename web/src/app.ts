@@ -19,9 +19,11 @@ import { sentence } from './sentence';
 import { lookOf } from './states';
 import { absolute, duration } from './time';
 import { Tree } from './tree';
+import { Usage } from './usage';
 import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
 
-const TITLES: [string, string][] = [['tasks', 'Control flow'], ['cpus', 'Resources'], ['flow', 'Critical flow'], ['requests', 'Requests']];
+const TITLES: [string, string][] = [['tasks', 'Control flow'], ['cpus', 'Resources'], ['flow', 'Critical flow'], ['usage', 'CPU usage'],
+    ['requests', 'Requests']];
 const CPUS_MOST = 256; // in the overview
 const ADDRESS_AFTER = 200; // ms without a change
 
@@ -45,6 +47,7 @@ export class App implements Shared {
     private readonly rows: Rows;
     private readonly graphs: Record<string, Graph>;
     private readonly requests: Requests;
+    private readonly usage: Usage;
     private readonly panels: Record<string, Panel>;
     private shown: string[];
     private active: Graph;
@@ -81,7 +84,8 @@ export class App implements Shared {
             this.graphs[name] = new Graph(name, title, this, () => this.toggle(name, false));
         }
         this.requests = new Requests(trace, request => void this.chooseRequest(request), () => this.toggle('requests', false));
-        this.panels = { ...this.graphs, requests: this.requests };
+        this.usage = new Usage(this, this.rows, trace.rows, trace.hosts, () => this.toggle('usage', false));
+        this.panels = { ...this.graphs, requests: this.requests, usage: this.usage };
         this.active = this.graphs.tasks;
         this.shown = window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus'];
         this.overview = new Overview(this.overviewCanvas, this.length, time => {
@@ -221,18 +225,20 @@ export class App implements Shared {
 
     private update(): void {
         Object.values(this.graphs).forEach(graph => graph.update());
+        this.usage.draw();
         this.drawScales();
         this.changed();
     }
 
     private drawPanels(): void {
         Object.values(this.graphs).forEach(graph => graph.draw());
+        this.usage.draw();
     }
 
     private drawScales(): void {
         const { start, end } = this.window;
         // The scale ends where the pictures do, beside the bars for scrolling.
-        const right = Math.max(...Object.values(this.graphs).map(graph => graph.right()));
+        const right = Math.max(...[...Object.values(this.graphs), this.usage].map(panel => panel.right()));
         document.documentElement.style.setProperty('--bar', right > 0 ? `${Math.max(0, window.innerWidth - right)}px` : '0px');
         drawAxis(this.axis, this.window, this.hover);
         this.overview.draw(this.window, this.range);

@@ -36,6 +36,21 @@ export interface Shared {
     activate(panel: Graph): void;
 }
 
+// With Ctrl the wheel zooms, with Shift or across it moves; else the panel scrolls.
+export function turnWheel(event: WheelEvent, time: number, shared: Shared): void {
+    const { window } = shared;
+    if (event.ctrlKey || event.metaKey) {
+        shared.zoomAt(Math.exp(Math.max(-200, Math.min(200, event.deltaY)) / 300), time);
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+        const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+        const step = across / 800 * (window.end - window.start);
+        shared.setWindow({ start: window.start + step, end: window.end + step });
+    } else {
+        return;
+    }
+    event.preventDefault();
+}
+
 export interface Source {
     tree: Tree;
     isShown?(row: number): boolean;
@@ -59,8 +74,12 @@ export class Graph {
     private source: Source | null = null;
     focused = -1; // entry
     private frame = 0;
+    private version = 0; // of the lines
+    private written = '';
+    private readonly heights: number[];
 
     constructor(readonly name: string, readonly title: string, private readonly shared: Shared, close: (() => void) | null) {
+        this.heights = shared.states.map(state => lookOf(state).height);
         const head = element('div', { class: 'head' }, element('h2', {}, title), this.note);
         if (close) {
             head.append(button('×', `Close ${title}`, close));
@@ -85,6 +104,7 @@ export class Graph {
             return;
         }
         this.lines = this.source.tree.lines(this.source.isWhole ? '' : this.shared.query, row => !this.source?.isShown || this.source.isShown(row));
+        this.version++;
         this.spacer.style.height = `${this.lines.length * LINE}px`;
         // A panel with few lines leaves room to the others.
         this.element.style.flexGrow = `${3 + Math.min(this.lines.length, 16)}`;
@@ -93,7 +113,7 @@ export class Graph {
     }
 
     draw(): void {
-        if (!this.frame && this.source) {
+        if (!this.frame && this.source && this.element.isConnected) {
             this.frame = requestAnimationFrame(() => {
                 this.frame = 0;
                 this.drawNow();
@@ -197,6 +217,11 @@ export class Graph {
     // ---- drawing ----
 
     private writeNames(first: number, last: number, top: number): void {
+        const written = `${first} ${last} ${top} ${this.shared.selected?.row} ${this.version}`;
+        if (written === this.written) {
+            return;
+        }
+        this.written = written;
         this.names.textContent = '';
         for (let i = first; i < last; i++) {
             const line = this.lines[i];
@@ -230,7 +255,7 @@ export class Graph {
     // The rectangles of a line, in pixels of a surface with `scale` pixels for a CSS pixel.
     // What is finer lies on what is coarse, after `erase` took that away.
     private paintLine(line: Line, y: number, width: number, scale: number, paint: Paint, erase: Erase | null): void {
-        const heights = this.shared.states.map(state => lookOf(state).height);
+        const { heights } = this;
         const bar = BAR * scale, bottom = Math.round((y + (LINE + BAR) / 2) * scale);
         const emit: Emit = (x0, x1, low, high, state) => {
             const y1 = bottom - Math.floor(low * bar);
@@ -280,6 +305,9 @@ export class Graph {
 
     private drawNow(): void {
         const { width, height } = this.size();
+        if (!height) {
+            return;
+        }
         const { first, last, top } = this.visible();
         const scale = Math.min(window.devicePixelRatio || 1, 3);
         const rows: number[] = [];
@@ -295,7 +323,7 @@ export class Graph {
         this.canvas.style.width = `${width}px`;
         this.canvas.style.height = `${height}px`;
         const context = this.canvas.getContext('2d');
-        if (!context || !height) {
+        if (!context) {
             return;
         }
         const pixels = new Pixels(this.canvas.width, this.canvas.height, this.shared.states);
@@ -426,20 +454,7 @@ export class Graph {
             this.shared.setHover(null);
         });
         canvas.addEventListener('dblclick', () => this.shared.zoomToSelected());
-        this.scroller.addEventListener('wheel', event => {
-            const { time } = this.place(event);
-            const { window } = this.shared;
-            const across = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-            if (event.ctrlKey || event.metaKey) {
-                this.shared.zoomAt(Math.exp(Math.max(-200, Math.min(200, event.deltaY)) / 300), time);
-            } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-                const step = across / 800 * (window.end - window.start);
-                this.shared.setWindow({ start: window.start + step, end: window.end + step });
-            } else {
-                return;
-            }
-            event.preventDefault();
-        }, { passive: false });
+        this.scroller.addEventListener('wheel', event => turnWheel(event, this.place(event).time, this.shared), { passive: false });
     }
 
     private press(event: PointerEvent): void {

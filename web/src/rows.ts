@@ -24,6 +24,7 @@ export class Rows {
     private readonly pictures = new Map<number, RowPicture[]>();
     private running: AbortController | null = null;
     private wanted = '';
+    private pending: Set<number> | null = null;
 
     constructor(private readonly api: Api, private readonly length: number, private readonly changed: () => void,
         private readonly failed: (problem: string) => void) {}
@@ -33,10 +34,20 @@ export class Rows {
         return this.pictures.get(row) || [];
     }
 
-    // Fetches what is missing to draw these rows; a question whose answer nobody wants any more is dropped.
+    // Fetches what is missing to draw these rows. What all panels want in a frame is one question, and one whose answer
+    // nobody wants any more is dropped.
     want(rows: number[], window: Range, width: number): void {
-        const missing = rows.filter(row => !this.of(row).some(picture => isFine(picture.block, window, width)));
+        if (!this.pending) {
+            this.pending = new Set();
+            setTimeout(() => this.ask(window, width), 0);
+        }
+        rows.forEach(row => this.pending?.add(row));
+    }
+
+    private ask(window: Range, width: number): void {
+        const missing = [...this.pending || []].filter(row => !this.of(row).some(picture => isFine(picture.block, window, width)));
         const key = `${missing.join()}|${window.start}|${window.end}|${width}`;
+        this.pending = null;
         if (!missing.length || key === this.wanted) {
             return;
         }
@@ -45,6 +56,7 @@ export class Rows {
         this.running = new AbortController();
         this.fetch(missing, window, width, this.running.signal).catch((problem: Error) => {
             if (problem.name !== 'AbortError') {
+                this.wanted = '';
                 this.failed(problem.message);
             }
         });

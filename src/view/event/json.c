@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/time.h"
+
 /* ---- fields of the same name ---- */
 
 enum lull_json_twins { TWINS_UNKNOWN, TWINS_NONE, TWINS_POSSIBLE };
@@ -227,13 +229,26 @@ static void on_blob(void *user, const char *name, struct lull_text bytes, const 
     lull_linebuf_char(&json->line, '"');
 }
 
+static void append_time(struct lull_event_json *json, int64_t time_ns)
+{
+    char text[LULL_TIME_TEXT_SIZE];
+    if (!json->has_iso_times) {
+        lull_linebuf_signed(&json->line, time_ns);
+        return;
+    }
+    lull_time_format_iso(time_ns, json->local_time, text);
+    lull_linebuf_char(&json->line, '"');
+    lull_linebuf_string(&json->line, text);
+    lull_linebuf_char(&json->line, '"');
+}
+
 static void start_event(struct lull_event_json *json, const struct lull_event *event)
 {
     struct lull_linebuf *line = &json->line;
     const char *host = lull_session_host(json->session, event->host)->name;
     const char *name = lull_event_class_name(event->event_class);
     lull_linebuf_literal(line, "{\"time_ns\":");
-    lull_linebuf_signed(line, event->time_ns);
+    append_time(json, event->time_ns);
     lull_linebuf_literal(line, ",\"host\":");
     lull_linebuf_json(line, host, strlen(host));
     lull_linebuf_literal(line, ",\"cpu\":");

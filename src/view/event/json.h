@@ -7,9 +7,10 @@
 
 #include "view/linebuf.h"
 
-/* Set the session, leave the rest zero. */
+/* Set the first members, leave the rest zero. */
 struct lull_event_json {
     const struct lull_session *session;
+    bool has_iso_times, local_time; /* times as texts, in the local zone or UTC */
 
     struct lull_linebuf line; /* the result */
     struct lull_linebuf open; /* the closing brackets still to be written, innermost last */

@@ -3,6 +3,8 @@
 #ifndef LULL_VIEW_INFO_H
 #define LULL_VIEW_INFO_H
 
+#include <stdio.h>
+
 #include <lull/session.h>
 
 #include "analysis/questions.h"
@@ -38,6 +40,6 @@ bool lull_info_print_text(const struct lull_info *info, const struct lull_view_s
                           GError **error);
 /* The recordings of a host, lines for people, or "". Free with g_free(). */
 char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, bool ascii);
-void lull_info_print_json(const struct lull_info *info);
+void lull_info_print_json(const struct lull_info *info, FILE *file);
 
 #endif

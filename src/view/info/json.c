@@ -304,7 +304,7 @@ static void add_problems(struct json_object *root, const struct lull_info *info)
     add(root, "damaged", json_object_new_boolean(is_damaged));
 }
 
-void lull_info_print_json(const struct lull_info *info)
+void lull_info_print_json(const struct lull_info *info, FILE *file)
 {
     struct json_object *root = json_object_new_object();
     lull_json_add_number(root, "version", 1);
@@ -317,6 +317,6 @@ void lull_info_print_json(const struct lull_info *info)
     add(root, "questions", json_questions(info));
     add_problems(root, info);
     g_autofree char *text = lull_json_format(root, true);
-    fputs(text, stdout);
-    putchar('\n');
+    fputs(text, file);
+    fputc('\n', file);
 }

@@ -95,8 +95,8 @@ def cpu_quota(watch, _):
         limited(watch, path, work)
         counted = counters(path, 'cpu.stat')
         throttled_ns = counted.get('throttled_time', 0) or 1000 * counted.get('throttled_usec', 0)
-        if watch.report['idle_ns'] < throttled_ns / 2:
-            raise stage.Skip('other programs had the CPU: no event says then that a quota kept the task off it')
+        if throttled_ns == 0 or watch.report['idle_ns'] < throttled_ns / 2:
+            raise stage.Skip('other programs had the CPU: no event says then whether a quota kept the task off it')
         watch.knows(throttled_ns=throttled_ns)
 
 

@@ -321,7 +321,9 @@ try:
         tap.run("hostile", check_hostile, window, hostile)
         tap.run("path", check_path, window, hostile, directory)
     window.call("Page.navigate", url=view.said["view"])
-    for check in (check_start, check_zoom, check_search, check_walk, check_reload, check_usage, check_looks, check_words):
+    # What is of the page alone is the same whatever the server was built with.
+    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_looks, check_words)
+    for check in (check_start, check_zoom, check_search, check_walk, check_reload, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)
 finally:

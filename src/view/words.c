@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The words and colours for states and tasks, and the cleaning of text that comes from traces.
- * The colours are close to those that users of Trace Compass know. */
+ * The colours of pictures were chosen by computing: for all kinds of colour vision any two of them,
+ * and each and a white or a dark background, differ at least as tests/view/test_colours.py says. */
 #include "view/words.h"
 
 #include <math.h>
@@ -10,18 +11,18 @@
 #include "view/out.h"
 
 static const struct lull_look looks[LULL_LOOK_COUNT] = {
-    {"running", "running", "run", "#339900", false, "\033[32m"},
-    {"preempted", "preempted", "pre", "#d2691e", false, "\033[38;5;208m"},
-    {"throttled by a CPU quota", "throttled", "thr", "#8b4513", false, "\033[38;5;130m"},
-    {"interrupted", "irq", "int", "#ffd42a", true, "\033[33m"},
-    {"blocked on a task", "task", "tsk", "#dc143c", false, "\033[31m"},
-    {"blocked on a timer", "timer", "tmr", "#336699", false, "\033[94m"},
-    {"blocked on disk", "disk", "dsk", "#6600cc", false, "\033[35m"},
-    {"blocked on network", "network", "net", "#ff9bff", true, "\033[95m"},
-    {"blocked on user input", "user", "usr", "#7a2a1a", false, "\033[36m"},
-    {"blocked on another CPU", "ipi", "ipi", "#7f7fd5", false, "\033[34m"},
-    {"blocked on an interrupt", "irq", "irq", "#b8a000", false, "\033[33m"},
-    {"blocked, cause unknown", "unknown", "unk", "#8c867c", false, "\033[90m"},
+    {"running", "running", "run", "#00d390", true, "\033[32m"},
+    {"preempted", "preempted", "pre", "#cd8b03", true, "\033[38;5;208m"},
+    {"throttled by a CPU quota", "throttled", "thr", "#e2614d", true, "\033[38;5;130m"},
+    {"interrupted", "irq", "int", "#f3d100", true, "\033[33m"},
+    {"blocked on a task", "task", "tsk", "#970e00", false, "\033[31m"},
+    {"blocked on a timer", "timer", "tmr", "#637ef4", true, "\033[94m"},
+    {"blocked on disk", "disk", "dsk", "#4f0063", false, "\033[35m"},
+    {"blocked on network", "network", "net", "#a4cbff", true, "\033[95m"},
+    {"blocked on user input", "user", "usr", "#0b6458", false, "\033[36m"},
+    {"blocked on another CPU", "ipi", "ipi", "#3023a4", false, "\033[34m"},
+    {"blocked on an interrupt", "irq", "irq", "#a25eb0", false, "\033[33m"},
+    {"blocked, cause unknown", "unknown", "unk", "#9599a6", true, "\033[90m"},
 };
 
 uint32_t lull_look_index(enum lull_state state, enum lull_cause cause)

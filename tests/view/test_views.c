@@ -618,7 +618,8 @@ static void svg_element(GMarkupParseContext *context, const char *element, const
     facts->titles += strcmp(element, "title") == 0;
     facts->lines_task += strcmp(element, "line") == 0 && g_strcmp0(class, "a") == 0;
     facts->lines_host += strcmp(element, "line") == 0 && g_strcmp0(class, "x") == 0;
-    if (strcmp(element, "rect") != 0 || !class || attribute(names, values, "rx")) {
+    if (strcmp(element, "rect") != 0 || !class || strcmp(class, "p") == 0 ||
+        attribute(names, values, "rx")) {
         return;
     }
     double x = number_attribute(names, values, "x"), px = number_attribute(names, values, "width");

@@ -18,6 +18,12 @@
 #define ARROW_INK "#3d444d"
 #define HOST_ARROW_INK "#c2185b" /* jumps between hosts */
 
+/* For who has a dark desktop. */
+#define DARK                                                                                       \
+    "@media (prefers-color-scheme:dark){.lull{fill:#e6edf3}.p{fill:#0d1117}.b{fill:#21262d}"       \
+    ".f{fill:#9198a1}.a{stroke:#b1bac4}.i{fill:#b1bac4}.x{stroke:#ff7eb6}.j{fill:#ff7eb6}"         \
+    ".g{stroke:#30363d}.l{stroke:#21262d}}"
+
 #define MIN_BOX_PX 1.0
 
 struct drawing {
@@ -85,26 +91,28 @@ static void put_prologue(struct drawing *drawing)
     put_number(drawing, "\" height=\"", layout->height);
     put_number(drawing, "\" viewBox=\"0 0 ", layout->width);
     put_number(drawing, " ", layout->height);
-    lull_out_text(out, "\" font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
+    lull_out_text(out, "\" class=\"lull\" role=\"img\" aria-labelledby=\"lull-title lull-desc\" "
+                       "font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
                        "font-size=\"12\" fill=\"" INK "\">\n<style>\n"
                        ".f{fill:" FAINT_INK "}.h{font-weight:bold}.e{text-anchor:end}"
                        ".m{text-anchor:middle}.s{font-size:11px}.t{font-size:10px;"
-                       "pointer-events:none}.w{fill:#fff}\n"
+                       "pointer-events:none}.w{fill:#fff}.d{fill:" INK "}\n"
+                       ".p{fill:#fff}.b{fill:#eaeef2}.l{stroke:#eaeef2}"
+                       ".i{fill:" ARROW_INK "}.j{fill:" HOST_ARROW_INK "}\n"
                        ".a{stroke:" ARROW_INK ";stroke-width:1;fill:none;marker-end:url(#a)}"
                        ".x{stroke:" HOST_ARROW_INK ";stroke-width:1.2;fill:none;"
                        "marker-end:url(#x)}.g{stroke:#d0d7de;stroke-width:.6}\n");
     for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
         lull_out_printf(out, ".%s{fill:%s}", lull_look_at(i)->style, lull_look_at(i)->fill);
     }
-    lull_out_text(out, "\n</style>\n<defs>");
+    lull_out_text(out, "\n" DARK "\n</style>\n<defs>");
     lull_out_text(out, "<marker id=\"a\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
                        "markerWidth=\"6\" markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" "
-                       "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" fill=\"" ARROW_INK "\"/></marker>"
+                       "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" class=\"i\"/></marker>"
                        "<marker id=\"x\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
                        "markerWidth=\"7\" markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" "
-                       "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" fill=\"" HOST_ARROW_INK
-                       "\"/></marker></defs>\n");
-    lull_out_text(out, "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+                       "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" class=\"j\"/></marker></defs>\n");
+    lull_out_text(out, "<rect width=\"100%\" height=\"100%\" class=\"p\"/>\n");
 }
 
 static void put_title(struct drawing *drawing)
@@ -118,7 +126,7 @@ static void put_title(struct drawing *drawing)
     lull_clean_append(text, lull_path_host_name(path, path->host), false);
     g_string_append(text, " waiting for?");
     lull_svg_fit(text, drawing->layout.width - 2 * LULL_SVG_MARGIN, 18);
-    lull_out_text(&drawing->out, "<title>");
+    lull_out_text(&drawing->out, "<title id=\"lull-title\">");
     put_escaped(drawing, text->str);
     lull_out_text(&drawing->out, "</title>\n");
     put_text(drawing, LULL_SVG_MARGIN, 34, "class=\"h\" font-size=\"18\"", text->str);
@@ -132,6 +140,9 @@ static void put_title(struct drawing *drawing)
         lull_losses_append(text, path);
         g_string_append(text, " lost");
     }
+    lull_out_text(&drawing->out, "<desc id=\"lull-desc\">");
+    put_escaped(drawing, text->str);
+    lull_out_text(&drawing->out, "</desc>\n");
     put_text(drawing, LULL_SVG_MARGIN, 55, "class=\"f\"", text->str);
     g_string_free(text, TRUE);
 }
@@ -179,7 +190,7 @@ static void put_host_heading(struct drawing *drawing, const struct lull_svg_row 
     lull_svg_fit(text, layout->plot_x - 2 * LULL_SVG_MARGIN, 12);
     put_rect(drawing, LULL_SVG_MARGIN, row->y - LULL_SVG_HOST_HEIGHT,
              layout->width - 2 * LULL_SVG_MARGIN, LULL_SVG_HOST_HEIGHT - 2,
-             "fill=\"#eaeef2\" rx=\"3\"/>\n");
+             "class=\"b\" rx=\"3\"/>\n");
     put_text(drawing, LULL_SVG_MARGIN + 8, row->y - LULL_SVG_HOST_HEIGHT + 15, "class=\"h\"",
              text->str);
     g_string_free(text, TRUE);
@@ -193,8 +204,7 @@ static void put_row_label(struct drawing *drawing, const struct lull_svg_row *ro
 
     lull_duration_format(row->total_ns, duration);
     put_line(drawing, LULL_SVG_MARGIN, row->y + layout->row_height,
-             layout->plot_x + layout->plot_width, row->y + layout->row_height,
-             "stroke=\"#eaeef2\"");
+             layout->plot_x + layout->plot_width, row->y + layout->row_height, "class=\"l\"");
     put_text(drawing, LULL_SVG_MARGIN + 8, baseline, "", row->label);
     put_text(drawing, layout->plot_x - 12, baseline, "class=\"f s e\"", duration);
 }
@@ -222,7 +232,7 @@ static void put_box(struct drawing *drawing, uint32_t row, uint32_t look, int64_
     lull_out_text(&drawing->out, "</title></rect>\n");
     if (height >= 12 && width >= lull_svg_text_width(paint->label, 10) + 8) {
         put_text(drawing, x + width / 2, y + height / 2 + 3.5,
-                 paint->dark_ink ? "class=\"t m\"" : "class=\"t m w\"", paint->label);
+                 paint->dark_ink ? "class=\"t m d\"" : "class=\"t m w\"", paint->label);
     }
 }
 

@@ -120,6 +120,32 @@ static void test_left_out(void)
     facts_end(&facts);
 }
 
+/* The shortest or the longest duration may be asked for alone. */
+static void test_one_bound(void)
+{
+    static const struct {
+        int64_t min_ns, max_ns;
+        const char *total;
+    } bounds[] = {
+        {5, INT64_MAX, "t10/10/10 2 14 0\n"}, /* 6 and 8 */
+        {INT64_MIN, 6, "t10/10/10 2 10 0\n"}, /* 4 and 6 */
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(bounds); i++) {
+        struct lull_question_params params = facts_params();
+        params.min_ns = bounds[i].min_ns;
+        params.max_ns = bounds[i].max_ns;
+        struct facts facts = facts_start(&lull_analysis_syscallstats, params);
+        uint32_t task = facts_task(&facts, 10, 10);
+        facts_open(&facts, 0);
+        facts_call(&facts, task, "read", 1, 5, 0);
+        facts_call(&facts, task, "read", 11, 17, 0);
+        facts_call(&facts, task, "read", 21, 29, 0);
+        facts_close(&facts, 40);
+        facts_expect(&facts, "total", bounds[i].total);
+        facts_end(&facts);
+    }
+}
+
 /* How LTTng records the end of a signal handler: by its start alone. */
 static void test_unended(void)
 {
@@ -219,6 +245,7 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/syscallstats/compat-address", test_compat_address);
     g_test_add_func("/analysis/syscallstats/percentiles", test_percentiles);
     g_test_add_func("/analysis/syscallstats/left-out", test_left_out);
+    g_test_add_func("/analysis/syscallstats/one-bound", test_one_bound);
     g_test_add_func("/analysis/syscallstats/unended", test_unended);
     g_test_add_func("/analysis/syscallstats/one-name", test_one_name);
     g_test_add_func("/analysis/syscallstats/report", test_report);

@@ -406,8 +406,8 @@ const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind)
 const char *lull_tcp_wait_subject(enum lull_tcp_wait_kind kind)
 {
     static const char *const subjects[] = {
-        [LULL_TCP_SENT_AGAIN] = "lost, and sent again",
-        [LULL_TCP_SYN_AGAIN] = "SYN lost, and sent again",
+        [LULL_TCP_SENT_AGAIN] = "sent again",
+        [LULL_TCP_SYN_AGAIN] = "SYN sent again",
         [LULL_TCP_DELAYED_ACK] = "delayed acknowledgement",
         [LULL_TCP_ZERO_WINDOW] = "zero window",
     };
@@ -420,10 +420,10 @@ void lull_tcp_wait_append(const struct lull_tcp_wait_note *found, GString *out)
     lull_duration_format(found->last_ns - found->first_ns, took);
     switch ((enum lull_tcp_wait_kind)found->kind) {
     case LULL_TCP_SENT_AGAIN:
-        g_string_append_printf(out, "lost, and sent again %s after it was sent first", took);
+        g_string_append_printf(out, "sent again %s after it was sent first", took);
         break;
     case LULL_TCP_SYN_AGAIN:
-        g_string_append_printf(out, "SYN lost, and sent again %s after it was sent first", took);
+        g_string_append_printf(out, "SYN sent again %s after it was sent first", took);
         break;
     case LULL_TCP_DELAYED_ACK:
         g_string_append_printf(out, "delayed acknowledgement of what came %s before%s", took,

@@ -39,9 +39,9 @@ const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits
                                                      uint32_t number);
 /* "sent-again", "syn-again", "delayed-ack", "zero-window" */
 const char *lull_tcp_wait_kind_name(enum lull_tcp_wait_kind kind);
-/* What is the same each time: "lost, and sent again". */
+/* What is the same each time: "sent again". */
 const char *lull_tcp_wait_subject(enum lull_tcp_wait_kind kind);
-/* In words: "lost, and sent again 203.0 ms after it was sent first". */
+/* In words: "sent again 203.0 ms after it was sent first". */
 void lull_tcp_wait_append(const struct lull_tcp_wait_note *note, GString *out);
 
 #endif

@@ -567,13 +567,9 @@ static void futex_emit(struct lull_analysis *analysis, const struct lull_window 
     struct futex_analysis *futexes = (struct futex_analysis *)analysis;
     struct futex_table table = {.futexes = futexes};
     (void)window;
-    if (futexes->n_unmeasured) {
-        g_autofree char *note =
-            g_strdup_printf("%" G_GUINT64_FORMAT " waits are not counted, as their start was not "
-                            "seen: how long they took is not known",
-                            futexes->n_unmeasured);
-        sink->note(sink, note);
-    }
+    lull_note_count(
+        sink, futexes->n_unmeasured,
+        "waits are not counted, as their start was not seen: how long they took is not known");
     for (uint32_t i = 0; i < futexes->futexes.count; i++) {
         const struct futex *futex = &futexes->futexes.items[i];
         if (futex->waits.count || futex->n_waiting) {

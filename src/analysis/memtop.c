@@ -282,13 +282,8 @@ static void memtop_emit(struct lull_analysis *analysis, const struct lull_window
                         struct lull_sink *sink)
 {
     struct memtop *top = (struct memtop *)analysis;
-    if (top->without_order) {
-        g_autofree char *note =
-            g_strdup_printf("%" G_GUINT64_FORMAT
-                            " events do not say how many pages they are about: each counts as one",
-                            top->without_order);
-        sink->note(sink, note);
-    }
+    lull_note_count(sink, top->without_order,
+                    "events do not say how many pages they are about: each counts as one");
     while (top->orders.count < ORDERS) { /* nothing was seen: the totals are 0 */
         lull_vec_push(&top->orders, (struct pages){0});
     }

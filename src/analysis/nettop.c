@@ -332,11 +332,7 @@ static void nettop_emit(struct lull_analysis *analysis, const struct lull_window
     const uint32_t limit = analysis->params->limit;
     struct rows rows = {.top = top};
     struct rows *const user = &rows;
-    if (top->without_headers) {
-        g_autofree char *note = g_strdup_printf(
-            "%" G_GUINT64_FORMAT " packets do not show their connection", top->without_headers);
-        sink->note(sink, note);
-    }
+    lull_note_count(sink, top->without_headers, "packets do not show their connection");
     if (top->interfaces.count) {
         qsort(top->interfaces.items, top->interfaces.count, sizeof *top->interfaces.items,
               compare_interfaces);

@@ -44,6 +44,14 @@ bool lull_params_want_duration(const struct lull_question_params *params, int64_
     return duration_ns >= params->min_ns && duration_ns <= params->max_ns;
 }
 
+void lull_note_count(struct lull_sink *sink, uint64_t count, const char *what)
+{
+    if (count) {
+        g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT " %s", count, what);
+        sink->note(sink, text);
+    }
+}
+
 uint64_t lull_params_listed(const struct lull_question_params *params, uint64_t n, const char *what,
                             struct lull_sink *sink)
 {

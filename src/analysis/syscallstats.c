@@ -555,20 +555,12 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
 {
     struct syscallstats *stats = (struct syscallstats *)analysis;
     (void)window;
-    if (stats->n_unmeasured) {
-        g_autofree char *note =
-            g_strdup_printf("%" G_GUINT64_FORMAT " calls are not counted, as their start was not "
-                            "seen: how long they took is not known",
-                            stats->n_unmeasured);
-        sink->note(sink, note);
-    }
-    if (stats->n_unended) {
-        g_autofree char *note =
-            g_strdup_printf("%" G_GUINT64_FORMAT " calls are not counted, as their end was not "
-                            "recorded (LTTng records none of rt_sigreturn)",
-                            stats->n_unended);
-        sink->note(sink, note);
-    }
+    lull_note_count(
+        sink, stats->n_unmeasured,
+        "calls are not counted, as their start was not seen: how long they took is not known");
+    lull_note_count(sink, stats->n_unended,
+                    "calls are not counted, as their end was not recorded (LTTng records none of "
+                    "rt_sigreturn)");
     const bool is_report = analysis->params->is_report;
     const uint64_t n_callers =
         is_report ? limited(stats, stats->callers.count)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a task that runs is running: its own code, a system call, or, being a thread of the kernel,
- * nothing but the kernel; and what it waits for
- * when memory is not there. */
+ * nothing but the kernel; and what it waits for when memory is not there. */
 #include "base/search.h"
 #include "graph/execgraph_private.h"
 

@@ -88,7 +88,7 @@ static void test_percentiles(void)
     }
 }
 
-/* A call whose start was not seen has no duration; it is told, not counted. Filters by task, CPU
+/* A call whose start was not seen has no duration; it is reported, not counted. Filters by task, CPU
  * and duration. */
 static void test_left_out(void)
 {

@@ -206,7 +206,7 @@ function contrast(a: string, b: string): number {
     return (high + 0.05) / (low + 0.05);
 }
 
-test('who runs is told from who waits by height, and states by colour or hatching', () => {
+test('height shows who runs and who waits, colour or hatching shows the state', () => {
     const names = Object.keys(looks);
     const seen = new Set(names.map(name => `${lookOf(name).color} ${lookOf(name).hatch}`));
     assert.equal(seen.size, names.length);

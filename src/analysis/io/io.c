@@ -196,25 +196,18 @@ static void io_close(struct lull_analysis *analysis, int64_t end_ns)
     io_log_close(io);
 }
 
-static void note(struct lull_sink *sink, uint64_t count, const char *what)
-{
-    if (count) {
-        g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT " %s", count, what);
-        sink->note(sink, text);
-    }
-}
-
 static void io_emit(struct lull_analysis *analysis, const struct lull_window *window,
                     struct lull_sink *sink)
 {
     struct io_analysis *io = (struct io_analysis *)analysis;
     unsigned sections = analysis->params->sections;
-    note(sink, io->n_unmeasured,
-         "calls are not measured, as their start was not seen; what they moved counts");
-    note(sink, io->disks.n_unmeasured,
-         "block requests are not measured, as their issue was not seen; their sectors count");
-    note(sink, io->usage.n_unreported,
-         "calls moved a number of bytes that the trace does not record");
+    lull_note_count(sink, io->n_unmeasured,
+                    "calls are not measured, as their start was not seen; what they moved counts");
+    lull_note_count(
+        sink, io->disks.n_unmeasured,
+        "block requests are not measured, as their issue was not seen; their sectors count");
+    lull_note_count(sink, io->usage.n_unreported,
+                    "calls moved a number of bytes that the trace does not record");
     const uint64_t n_log =
         lull_params_listed(analysis->params, io->log.calls.count, "calls of the log", sink);
     if (sections & LULL_SECTION_USAGE) {

@@ -16,9 +16,9 @@ struct text_view {
 /* By state, by program or task, by host. */
 bool lull_text_print_summary(struct text_view *view, GError **error);
 /* Which program in which state for which reason. */
-/* The rows of that: a GArray of struct lull_cause_share, longest first, with what preempted a program summed
- * up unless `full`. Texts of its own are put into `texts`. */
-GArray *lull_causes_shown(const struct lull_path *path, bool full, GStringChunk *texts);
 bool lull_text_print_causes(struct text_view *view, GError **error);
+/* The rows of that: a GArray of struct lull_cause_share, longest first, with what preempted a
+ * program summed up unless `full`. Texts of its own are put into `texts`. */
+GArray *lull_causes_shown(const struct lull_path *path, bool full, GStringChunk *texts);
 
 #endif

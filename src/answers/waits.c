@@ -230,8 +230,8 @@ const struct lull_recording_info *lull_session_command(const struct lull_session
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                 n ? "there are %u recordings of commands: choose a host, or say whose path it is "
-                    "with one of request, tid, comm and period"
-                  : "say whose path it is with one of request, tid, comm and period",
+                    "with one of request, tid, pid, comm and period"
+                  : "say whose path it is with one of request, tid, pid, comm and period",
                 n);
     return NULL;
 }

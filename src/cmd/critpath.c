@@ -9,6 +9,7 @@
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
+#include "cmd/slowest_args.h"
 #include "view/view.h"
 
 static struct lull_path *comm_path(const struct lull_waits *waits, int32_t host, const char *comm,
@@ -154,7 +155,7 @@ static int names_given(const struct lull_args *args)
            (lull_args_number(args, "pid") >= 0) + (lull_args_text(args, "comm") != NULL);
 }
 
-static bool check_usage(const struct lull_args *args, GError **error)
+bool lull_critpath_check_forms(const struct lull_args *args, GError **error)
 {
     const uint32_t n_files = lull_critpath_files_on_stdout(args);
     if (n_files > 1 ||
@@ -164,7 +165,12 @@ static bool check_usage(const struct lull_args *args, GError **error)
                     "go to standard output");
         return false;
     }
-    if (!lull_program_out_check(args, lull_args_flag(args, "folded") ? "folded" : NULL, error)) {
+    return lull_program_out_check(args, lull_args_flag(args, "folded") ? "folded" : NULL, error);
+}
+
+static bool check_usage(const struct lull_args *args, GError **error)
+{
+    if (!lull_critpath_check_forms(args, error)) {
         return false;
     }
     struct lull_periods *none; /* there is no --period here */
@@ -213,7 +219,7 @@ static bool answer(const struct lull_args *args, struct lull_session *session, G
 static int run(const struct lull_args *args, GError **error)
 {
     const bool is_of_many = lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
-                            lull_args_number(args, "slowest") >= 0 ||
+                            lull_args_text(args, "slowest") ||
                             lull_args_number(args, "instance") >= 0;
     if (lull_args_texts(args, "period") || is_of_many) {
         return lull_critpath_period_run(args, error);
@@ -239,12 +245,9 @@ static const struct lull_option options[] = {
      .argument = "ID",
      .help = "the path of a request, by its id in 'lull requests'"},
     LULL_OPTIONS_INSTANCES,
-    {.name = "slowest",
-     .kind = LULL_OPTION_NUMBER,
-     .argument = "N",
-     .help =
-         "the paths of the N slowest instances of --period or, without it, of the requests that "
-         "'lull requests' lists"},
+    LULL_OPTION_SLOWEST(
+        "the paths of the N instances of --period or, without it, of the requests that "
+        "'lull requests' lists that took longest"),
     {.name = "each", .kind = LULL_OPTION_FLAG, .help = "the path of every instance, or request"},
     {.name = "instance",
      .kind = LULL_OPTION_NUMBER,

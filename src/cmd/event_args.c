@@ -2,6 +2,7 @@
 /* --events (the names, and that some trace declares each of them), --tid, --comm and the time. */
 #include "cmd/event_args.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <lull/error.h>
@@ -61,13 +62,21 @@ static bool check_tasks(const struct lull_args *args, const struct lull_session 
            lull_check_selected_tasks(model, &selection, error);
 }
 
-bool lull_args_check_tasks(const struct lull_args *args, struct lull_session *session,
-                           GError **error)
+bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session *session,
+                               bool is_said, GError **error)
 {
-    struct lull_model *model = read_tasks(session);
-    const bool is_right = check_tasks(args, session, model, error);
-    lull_model_free(model);
-    return is_right;
+    if (lull_args_number(args, "tid") >= 0 || lull_args_text(args, "comm")) {
+        struct lull_model *model = read_tasks(session);
+        const bool is_right = check_tasks(args, session, model, error);
+        lull_model_free(model);
+        if (!is_right) {
+            return false;
+        }
+    }
+    if (is_said) {
+        fputs("lull: no event was found\n", stderr);
+    }
+    return true;
 }
 
 /* The threads of --pid; NULL and an error if there are none. */

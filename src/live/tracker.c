@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,13 +125,29 @@ static bool choose_programs(struct lull_tracker *tracker, const struct btf *kern
 
 /* ---- starting ---- */
 
-/* The memory of a section of the object. */
+/* What a section of the object starts with; copied into the kernel by load(). */
 static void *section_of(const struct lull_tracker *tracker, const char *name, size_t least)
 {
     size_t size = 0;
     const struct bpf_map *map = bpf_object__find_map_by_name(tracker->object, name);
     void *data = map ? (void *)bpf_map__initial_value((struct bpf_map *)map, &size) : NULL;
     return size >= least ? data : NULL;
+}
+
+/* The memory of a section that the programs use; NULL, with errno, if it cannot be shared. */
+static void *share(const struct lull_tracker *tracker, const char *name)
+{
+    const int fd = bpf_object__find_map_fd_by_name(tracker->object, name);
+    void *memory =
+        mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unshare_memory(volatile void *memory)
+{
+    if (memory) {
+        munmap((void *)memory, (size_t)sysconf(_SC_PAGESIZE));
+    }
 }
 
 static uint32_t slot_count(void)
@@ -244,10 +261,8 @@ static bool start(struct lull_tracker *tracker, GError **error)
     if (!load(tracker, error)) {
         return false;
     }
-    /* From now on these are the memory that the programs use. */
-    tracker->limits = section_of(tracker, ".data.limits", sizeof *tracker->limits);
-    tracker->without_chains =
-        section_of(tracker, ".data.governed", sizeof *tracker->without_chains);
+    tracker->limits = share(tracker, ".data.limits");
+    tracker->without_chains = share(tracker, ".data.governed");
     const int alarms = bpf_object__find_map_fd_by_name(tracker->object, "alarms");
     tracker->ring = ring_buffer__new(alarms, take_record, tracker, NULL);
     if (!tracker->ring || !tracker->limits || !tracker->without_chains) {
@@ -281,6 +296,8 @@ void lull_tracker_free(struct lull_tracker *tracker)
     if (tracker->stats >= 0) {
         close(tracker->stats);
     }
+    unshare_memory(tracker->limits);
+    unshare_memory(tracker->without_chains);
     ring_buffer__free(tracker->ring);
     bpf_object__close(tracker->object);
     g_free(tracker);

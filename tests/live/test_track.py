@@ -48,7 +48,7 @@ def test_thresholds():
 def test_chains():
     """c0 waits for c1, which waits for c2, …; the last one sleeps."""
     for length in range(2, 7):
-        alarms, _, stamps = track(["offcpu: comm == \"c0\" > 5ms"], "chain", length, 30, 3 * ROUNDS)
+        alarms, _, stamps = track(["offcpu: comm == \"c0\" > 5ms"], "chain", length, 25, 2 * ROUNDS)
         wanted = [f"c{i}" for i in range(1, length)] + ["timer"]
         # A round counts if each task was there well before the sleeper woke, by its own stamps.
         by_task = [[s for s in stamps if s.label == f"c{i}"] for i in range(length)]

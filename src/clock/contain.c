@@ -21,9 +21,12 @@ enum {
     MOST_BINS = 8,                /* a gap that fits within more says too little */
     SLOT_NS = 1000,               /* the first guess is as exact as that */
     SLOTS = 5 * BIN_NS / SLOT_NS, /* two bins around the one with the votes */
-    SAMPLE = 2000,   /* moments for the first guess: the clocks hardly drift meanwhile */
-    DRIFT_PPM = 200, /* at most, from one window to the next */
-    MOST_CPUS = 6,   /* for trying which virtual CPU is which */
+    SAMPLE = 1000,        /* moments for the first guess, at most, to either side of the middle */
+    SAMPLE_LEAST = 25,    /* and at least, even if they last longer than */
+    SAMPLE_NS = 50000000, /* that, in which clocks hardly drift */
+    GUESS_NS = 10000,     /* yet the guess may be wrong by so much */
+    DRIFT_PPM = 200,      /* at most, from one window to the next */
+    MOST_CPUS = 6,        /* for trying which virtual CPU is which */
     FEWEST_MOMENTS = 300,
     FEWEST_WINDOWS = 50,
     MOST_PAIRS = 10000, /* of processes and hosts that are tried */
@@ -88,6 +91,9 @@ struct votes {
 static void vote(struct votes *votes, int64_t bin)
 {
     uint32_t number = lull_map_find(&votes->by_bin, (uint64_t)bin);
+    if (bin > LULL_VCPUS_MOST_OFFSET / BIN_NS || bin < -LULL_VCPUS_MOST_OFFSET / BIN_NS) {
+        return;
+    }
     if (number == LULL_MAP_NONE) {
         number = (uint32_t)votes->counts.count;
         lull_map_insert(&votes->by_bin, (uint64_t)bin, number);
@@ -236,14 +242,29 @@ static void count_slots(const struct lull_window *window, int64_t time_ns, int64
     }
 }
 
+/* How far from the middle, in a direction, moments take part in the guess. */
+static size_t sample_end(const struct vm *vm, size_t middle, int direction)
+{
+    const struct lull_moment *moments = vm->guest->moments.items;
+    size_t i = middle;
+    for (uint32_t n = 0; n < SAMPLE && i > 0 && i < vm->guest->moments.count; n++) {
+        if (n >= SAMPLE_LEAST &&
+            (moments[i].time_ns - moments[middle].time_ns) * direction > SAMPLE_NS) {
+            break;
+        }
+        i += (size_t)direction;
+    }
+    return i;
+}
+
 /* The offsets, near the one with the votes, at which most moments around the middle are inside. */
 static struct range guess(const struct vm *vm, int64_t offset_ns, size_t middle)
 {
     const struct lull_moment *moments = vm->guest->moments.items;
     const int64_t low_ns = offset_ns - 2 * BIN_NS;
     int32_t counts[SLOTS + 1] = {0}, most = -1, count = 0;
-    const size_t from = middle > SAMPLE / 2 ? middle - SAMPLE / 2 : 0;
-    for (size_t i = from; i < MIN(from + SAMPLE, vm->guest->moments.count); i++) {
+    const size_t from = sample_end(vm, middle, -1), to = sample_end(vm, middle, 1);
+    for (size_t i = from; i < to; i++) {
         const struct lull_vcpu *vcpu = vcpu_for(vm, moments[i].cpu);
         const int64_t time_ns = moments[i].time_ns;
         for (size_t w = vcpu ? window_at(vcpu, time_ns + low_ns) : 0;
@@ -267,7 +288,7 @@ static struct range guess(const struct vm *vm, int64_t offset_ns, size_t middle)
             is_going_on = false;
         }
     }
-    return range;
+    return (struct range){range.low_ns - GUESS_NS, range.high_ns + GUESS_NS};
 }
 
 /* Called for each moment that lies in exactly one window, in the order in which they are visited. */
@@ -374,7 +395,7 @@ static bool choose(const struct vm *vm, const struct offsets *offsets, struct fi
 /* The next order of n numbers, of which the first is the ascending one; false after the last. */
 static bool next_order(uint32_t *order, uint32_t n)
 {
-    uint32_t i = n - 1, k = n - 1;
+    uint32_t i = n - 1, k = i;
     while (i > 0 && order[i - 1] >= order[i]) {
         i--;
     }

@@ -63,6 +63,9 @@ static struct lull_vcpu *vcpu_of(struct reading *reading, const struct lull_vcpu
 static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
 {
     struct lull_vcpu *vcpu = vcpu_of(user, fact);
+    if (!lull_vcpus_can_use(fact->time_ns)) {
+        return;
+    }
     switch (fact->step) {
     case LULL_VCPU_INJECT:
         vcpu->vector = fact->number;
@@ -131,7 +134,7 @@ static void number_vcpus(struct lull_vcpus *vcpus)
     for (size_t first = 0, i = 0; i < vcpus->list.count; i++) {
         struct lull_vcpu *vcpu = &vcpus->list.items[i];
         first = is_same_vm(vcpu, &vcpus->list.items[first]) ? first : i;
-        if (vcpus->list.items[first].number < 0) {
+        if (vcpu->number < 0) {
             vcpu->number = (int64_t)(i - first);
         }
     }
@@ -160,7 +163,8 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
 {
     const struct reading *reading = (const struct reading *)watch;
     struct lull_guest_times *times = &reading->vcpus->hosts[event->host];
-    if (event->cpu < 0 || times->moments.count == LULL_VCPUS_MOST) {
+    if (event->cpu < 0 || times->moments.count == LULL_VCPUS_MOST ||
+        !lull_vcpus_can_use(event->time_ns)) {
         return;
     }
     lull_vec_push(&times->moments, (struct lull_moment){event->time_ns, event->cpu});

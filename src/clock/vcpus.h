@@ -12,6 +12,16 @@
 /* Of windows of a virtual CPU, and of events of a host, so many are kept: the first ones. */
 #define LULL_VCPUS_MOST (1u << 22)
 
+/* Times further from 1970 (in 2079) are left out, and offsets above LULL_VCPUS_MOST_OFFSET (73 years) are
+ * not looked for: the difference of two times, less an offset, is within 64 bits. */
+#define LULL_VCPUS_MOST_NS ((INT64_C(1) << 62) - (INT64_C(1) << 60))
+#define LULL_VCPUS_MOST_OFFSET ((INT64_C(1) << 61) - (INT64_C(1) << 52))
+
+static inline bool lull_vcpus_can_use(int64_t time_ns)
+{
+    return time_ns > -LULL_VCPUS_MOST_NS && time_ns < LULL_VCPUS_MOST_NS;
+}
+
 /* A virtual CPU ran its guest from one time to the other. */
 struct lull_window {
     int64_t start_ns, end_ns;

@@ -101,6 +101,9 @@ void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), voi
     if (is_nearby) {
         lull_session_limit(waits->session, INT64_MIN, INT64_MAX);
     }
+    if (waits->eg) {
+        lull_execgraph_learn_quotas(waits->eg, waits->session);
+    }
     if (waits->requests) {
         lull_requests_finish(waits->requests);
     }

@@ -223,6 +223,7 @@ struct task {
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
     char letter;             /* of struct lull_state_fact */
+    bool is_dumped;          /* a state dump that was read by itself names it */
     bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
     struct {         /* its last call, until it starts another */

@@ -376,7 +376,8 @@ static void find_strides(struct lull_ctf_plan *plan, struct lull_stream_plan *st
     stream->strides = g_new0(struct lull_stride, MAX(stream->n_by_id, 1));
     g_ptr_array_add(plan->owned, stream->strides);
     for (uint32_t id = 0; id < stream->n_by_id; id++) {
-        stream->strides[id].bits = stride_bits(stream, stream->by_id[id]);
+        const uint32_t bits = stride_bits(stream, stream->by_id[id]);
+        stream->strides[id].bits = stream->strides[id].unwanted = bits;
         stream->strides[id].index = stream->by_id[id]->index;
     }
 }

@@ -191,9 +191,9 @@ struct lull_header_layout {
 /* What stepping over events of one id takes, where the usual form of a straight header and the
  * alignment of events settle it. */
 struct lull_stride {
-    uint32_t bits; /* from the start of one event to that of the next; 0: its plan tells */
-    uint32_t index : 31;
-    uint32_t is_wanted : 1;
+    uint32_t bits;     /* from the start of one event to that of the next; 0: its plan tells */
+    uint32_t unwanted; /* the same; 0 also if the class is subscribed to */
+    uint32_t index;    /* of the class within the trace */
 };
 
 /* One class of events, ready for decoding. */

@@ -134,16 +134,16 @@ static inline __attribute__((always_inline)) uint64_t stride_on(const struct lul
         if (G_UNLIKELY(body != pos + layout.end || id >= n_strides)) {
             break;
         }
-        const struct lull_stride stride = strides[id];
-        if (stride.bits == 0 || (!counting && stride.is_wanted) || stride.bits > limit - pos ||
+        const uint32_t bits = counting ? strides[id].bits : strides[id].unwanted;
+        if (bits == 0 || bits > limit - pos ||
             (!counting && !lull_clock_map_holds(&s->map, then))) {
             break;
         }
         if (counting) {
-            counts[stride.index]++;
+            counts[strides[id].index]++;
         }
         *clock = then;
-        pos += stride.bits;
+        pos += bits;
     }
     return pos;
 }

@@ -116,7 +116,8 @@ static bool filter_events(const struct lull_args *args, struct lull_session *ses
 
 struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
                                                     struct lull_session *session,
-                                                    char *const *names, GError **error)
+                                                    char *const *names, bool checks_tasks,
+                                                    GError **error)
 {
     struct lull_running_query query = {
         .tid = lull_args_number(args, "tid"),
@@ -124,7 +125,10 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
         .comm = lull_args_text(args, "comm"),
         .is_live = lull_args_live(args) != NULL,
     };
-    if (query.pid >= 0 && !(query.threads = threads_of_process(args, session, error))) {
+    const bool is_shown =
+        query.pid >= 0 && !query.is_live && !checks_tasks && lull_running_shows_pid(session);
+    if (query.pid >= 0 && !is_shown &&
+        !(query.threads = threads_of_process(args, session, error))) {
         return NULL;
     }
     if (!filter_events(args, session, names, error) ||

@@ -69,7 +69,7 @@ static int report(struct lull_session *session, bool is_written)
 static int export_session(const struct lull_args *args, struct lull_session *session,
                           char *const *names, GError **error)
 {
-    struct lull_running_filter *filter = lull_args_select_events(args, session, names, error);
+    struct lull_running_filter *filter = lull_args_select_events(args, session, names, true, error);
     if (!filter) {
         return 1;
     }

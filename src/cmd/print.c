@@ -253,7 +253,8 @@ static bool explain_nothing(const struct lull_args *args, const struct printer *
         lull_args_number(args, "limit") == 0) {
         return true;
     }
-    const bool by_task = lull_args_number(args, "tid") >= 0 || lull_args_text(args, "comm");
+    const bool by_task = lull_args_number(args, "tid") >= 0 || lull_args_number(args, "pid") >= 0 ||
+                         lull_args_text(args, "comm");
     if (by_task && !lull_args_check_tasks(args, printer->session, error)) {
         return false;
     }
@@ -293,7 +294,10 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
 static int print_session(const struct lull_args *args, struct lull_session *session,
                          struct lull_follow *follow, char *const *names, GError **error)
 {
-    struct lull_running_filter *filter = lull_args_select_events(args, session, names, error);
+    /* If nothing is to be printed, nothing is explained either. */
+    const bool checks_tasks = lull_args_number(args, "limit") == 0;
+    struct lull_running_filter *filter =
+        lull_args_select_events(args, session, names, checks_tasks, error);
     if (!filter) {
         return 1;
     }

@@ -548,11 +548,13 @@ PyObject *session_why(PyObject *object, PyObject *args)
     struct lull_why_rule rule = LULL_WHY_DEFAULT;
     PyObject *tuple, *list = NULL;
     long long slower_than_ns;
+    unsigned long long n_slowest;
     unsigned limit;
-    if (!PyArg_ParseTuple(args, "OdLddI", &tuple, &rule.slowest, &slower_than_ns, &rule.typical[0],
-                          &rule.typical[1], &limit)) {
+    if (!PyArg_ParseTuple(args, "OdKLddI", &tuple, &rule.slowest, &n_slowest, &slower_than_ns,
+                          &rule.typical[0], &rule.typical[1], &limit)) {
         return NULL;
     }
+    rule.n_slowest = n_slowest;
     rule.slower_than_ns = slower_than_ns;
     rule.limit = limit;
     PyObject *periods = PyTuple_GetItem(tuple, 6);

@@ -21,10 +21,11 @@ struct lull_why_rule {
     int64_t slower_than_ns; /**< slow instead: all that took longer; INT64_MIN: not so */
     double typical[2];      /**< percentiles of the duration between which the typical ones lie */
     uint32_t limit;         /**< findings for each kind, at most */
+    uint64_t n_slowest;     /**< slow instead: so many that took longest; 0: not so */
 };
 
 /** Value of a struct lull_why_rule. */
-#define LULL_WHY_DEFAULT {sizeof(struct lull_why_rule), -1, INT64_MIN, {25, 75}, 5}
+#define LULL_WHY_DEFAULT {sizeof(struct lull_why_rule), -1, INT64_MIN, {25, 75}, 5, 0}
 
 /** What came out for the instances of one kind. */
 enum lull_why_verdict {

@@ -158,7 +158,7 @@ class Session:
     ) -> Path: ...
     def why(
         self, *, period: Optional[_Texts] = ..., captures: Optional[_Texts] = ..., group_by: Optional[_Texts] = ...,
-        select: Optional[str] = ..., port: Optional[int] = ..., slowest: Optional[float] = ...,
+        select: Optional[str] = ..., port: Optional[int] = ..., slowest: Union[int, str, None] = ...,
         slower_than_ns: Optional[int] = ..., typical: tuple[float, float] = ..., limit: int = ...,
         host: Union[str, int, None] = ..., tid: Optional[int] = ..., comm: Optional[str] = ...,
         begin: Optional[_Time] = ..., end: Optional[_Time] = ..., filter: Optional[str] = ...

@@ -183,10 +183,12 @@ class Answers:
             typical=(25, 75), limit=5, host=None, tid=None, comm=None, begin=None, end=None, filter=None):
         """Why some instances of a period, or requests, take longer: a list with a dict for each kind that can be compared:
         kind, verdict, instances, slow and typical (lists of instances), slow_ns, typical_ns, difference_ns, …, and findings,
-        the largest difference first."""
+        the largest difference first. `slowest`: how many of each kind are the slow ones, as 3, or which share, as "10%"."""
+        is_share = isinstance(slowest, str) and slowest.endswith("%")
         question = self._question(begin, end, host, tid, comm, port, period, captures, group_by, select)
         self._session.filter(filter)
-        return self._session.why(question, -1.0 if slowest is None else float(slowest),
+        return self._session.why(question, float(slowest[:-1]) if is_share else -1.0,
+                                 0 if slowest is None or is_share else int(slowest),
                                  -(1 << 63) if slower_than_ns is None else slower_than_ns, float(typical[0]),
                                  float(typical[1]), limit)
 

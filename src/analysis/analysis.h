@@ -49,7 +49,7 @@ struct lull_question_params {
     int64_t min_ns, max_ns; /* durations or latencies outside are left out; INT64_MIN, INT64_MAX */
     int64_t min_bytes, max_bytes;
     uint32_t limit;           /* rows of a top; 0: all */
-    uint32_t list_limit;      /* for what is shown whole by default, as a log; 0: all */
+    uint32_t list_limit;      /* rows of every other table or list, as a log; 0: all */
     uint32_t freq_resolution; /* linear bins, at least 1 */
     bool freq_uniform;        /* the same bins for all histograms of an analysis */
     bool freq_series;         /* and in one table, a column each */
@@ -122,6 +122,8 @@ const struct lull_analysis_class *lull_analysis_find(const char *name);
  * query names no task. */
 bool lull_params_want_task(const struct lull_question_params *params,
                            const struct lull_model *model, uint32_t task, int64_t time_ns);
+/* Whether the question names tasks. */
+bool lull_params_name_tasks(const struct lull_question_params *params);
 bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu);
 bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns);
 

@@ -14,14 +14,19 @@ bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number)
     return numbers->count == 0;
 }
 
+bool lull_params_name_tasks(const struct lull_question_params *params)
+{
+    return params->tids.count || params->pids.count || params->comms;
+}
+
 bool lull_params_want_task(const struct lull_question_params *params,
                            const struct lull_model *model, uint32_t task, int64_t time_ns)
 {
-    if (params->host < 0 && !params->tids.count && !params->pids.count && !params->comms) {
+    if (params->host < 0 && !lull_params_name_tasks(params)) {
         return true;
     }
     if (task == LULL_NONE) {
-        return !params->tids.count && !params->pids.count && !params->comms;
+        return !lull_params_name_tasks(params);
     }
     const struct lull_task *known = lull_model_task(model, task);
     if ((params->host >= 0 && known->host != (uint32_t)params->host) ||

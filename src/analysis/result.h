@@ -30,6 +30,7 @@ struct lull_result_table {
      */
     const struct lull_result_column *columns;
     uint64_t n_rows;
+    uint64_t n_left_out; /* rows that a limit keeps from being shown */
     /* Fills the cells of one row, one for each column; they were cleared (EMPTY). Views request
      * rows in order, each at least once; some request all of them twice. */
     void (*row)(const void *user, uint64_t row, struct lull_cell *cells);

@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/coverage.h"
+#include "analysis/limit.h"
 #include "analysis/questions.h"
 #include "source/session/streams.h"
 
@@ -73,6 +74,7 @@ static void set_alarm(struct lull_runner *runner);
     X(handler, lull_handler_fact)                                                                  \
     X(page, lull_page_fact)                                                                        \
     X(paging, lull_paging_fact)                                                                    \
+    X(cgroup, lull_cgroup_fact)                                                                    \
     X(netif, lull_netif_fact)                                                                      \
     X(power, lull_power_fact)                                                                      \
     X(block, lull_block_fact)                                                                      \
@@ -184,7 +186,9 @@ static void emit(struct lull_runner *runner, uint32_t class, struct lull_analysi
     for (uint32_t i = 0; runner->notes[class] && i < runner->notes[class]->len; i++) {
         sink->note(sink, runner->notes[class]->pdata[i]);
     }
-    analysis->class->emit(analysis, reported, sink);
+    struct lull_limit limit;
+    analysis->class->emit(analysis, reported,
+                          lull_limit_rows(&limit, sink, analysis->params->list_limit));
     sink->end(sink);
 }
 
@@ -435,6 +439,9 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
     runner->notes = g_new0(GPtrArray *, MAX(n, 1));
     for (uint32_t i = 0; i < n; i++) {
         groups |= classes[i]->groups;
+        if (lull_params_name_tasks(&params[i])) {
+            groups |= LULL_GROUP_SCHED | LULL_GROUP_STATE; /* whether there are such */
+        }
         if (session) {
             runner->notes[i] = notes_of(session, classes[i], params[i].host);
         }

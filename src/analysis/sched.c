@@ -366,7 +366,8 @@ static void emit_stats(struct sched *sched, struct lull_sink *sink)
     if (sched->groupings & LULL_GROUPING_TID) {
         const struct lull_question_params *params = sched->head.params;
         const uint64_t n = sched->wakees.count;
-        sort_wakees(sched, params->is_report ? compare_by_sum : compare_by_name);
+        sort_wakees(sched,
+                    params->is_report || params->list_limit ? compare_by_sum : compare_by_name);
         sink->table(sink, &(struct lull_result_table){.class = &tid_class,
                                                       .n_rows = params->is_report && params->limit
                                                                     ? MIN(n, params->limit)

@@ -41,6 +41,9 @@ static guint first_slow(const GArray *sorted, const struct lull_slow_rule *rule)
     if (rule->slower_than_ns != INT64_MIN) {
         return first_slower_than(sorted, rule->slower_than_ns);
     }
+    if (rule->n_slowest > 0) {
+        return sorted->len - (guint)MIN(rule->n_slowest, sorted->len);
+    }
     if (rule->slowest >= 0) {
         return first_of_slowest(sorted, rule->slowest);
     }

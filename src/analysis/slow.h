@@ -14,6 +14,7 @@ struct lull_slow_rule {
     double slowest;         /* percent of the instances, at least one of them; < 0: see below */
     int64_t slower_than_ns; /* instead: all that took longer; INT64_MIN: not requested */
     double typical[2];      /* percentiles of the duration between which the typical ones lie */
+    uint64_t n_slowest;     /* instead of percent: so many; 0: not requested */
 };
 
 struct lull_timed {

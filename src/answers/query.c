@@ -205,13 +205,12 @@ static bool set_windows(const struct lull_query *query, struct lull_session *ses
 }
 
 /* A name or number that no task had is a slip, not an empty result. Programs that read
- * lttng-analyses expect the latter; who reads no switches does not know all tasks. */
+ * lttng-analyses expect the latter. */
 static bool check_tasks(const struct lull_query *query, const struct lull_model *model,
-                        const struct lull_analysis_class *analysis, GError **error)
+                        GError **error)
 {
-    const struct lull_question_params *params = &query->params;
-    return params->is_lami || query->may_lack_periods || !(analysis->groups & LULL_GROUP_SCHED) ||
-           lull_check_tasks(model, query->host, params, error);
+    return query->params.is_lami || query->may_lack_periods ||
+           lull_check_tasks(model, query->host, &query->params, error);
 }
 
 /* What the results do not say. */
@@ -236,7 +235,7 @@ bool lull_query_read(struct lull_query *query, struct lull_session *session,
         lull_runner_run(runner, progress, user);
         lull_session_unsubscribe_all(session); /* the model's */
         take_followed(query, &followed);
-        is_done = n == 0 || check_tasks(query, lull_runner_model(runner), classes[0], error);
+        is_done = n == 0 || check_tasks(query, lull_runner_model(runner), error);
     }
     lull_period_windows_free(followed.windows);
     lull_period_tracker_free(followed.tracker);

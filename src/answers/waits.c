@@ -76,6 +76,9 @@ void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), voi
     int64_t first_ns, last_ns;
     lull_model_run(waits->model, progress, user);
     lull_session_unsubscribe_all(waits->session); /* the model's, which dies before the session */
+    if (waits->eg) {
+        lull_execgraph_learn_quotas(waits->eg, waits->session);
+    }
     if (waits->requests) {
         lull_requests_finish(waits->requests);
     }
@@ -230,8 +233,8 @@ const struct lull_recording_info *lull_session_command(const struct lull_session
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                 n ? "there are %u recordings of commands: choose a host, or say whose path it is "
-                    "with one of request, tid, comm and period"
-                  : "say whose path it is with one of request, tid, comm and period",
+                    "with one of request, tid, pid, comm and period"
+                  : "say whose path it is with one of request, tid, pid, comm and period",
                 n);
     return NULL;
 }

@@ -187,7 +187,7 @@ struct lull_why *lull_why_compare(struct lull_instances *instances,
         memcpy(&known, rule, MIN(rule->size, sizeof known));
     }
     const struct lull_slow_rule slow = {
-        known.slowest, known.slower_than_ns, {known.typical[0], known.typical[1]}};
+        known.slowest, known.slower_than_ns, {known.typical[0], known.typical[1]}, known.n_slowest};
     struct lull_why *why = g_new0(struct lull_why, 1);
     why->instances = instances;
     why->groups = g_array_new(FALSE, FALSE, sizeof(struct lull_why_group));

@@ -44,6 +44,15 @@ static void set_option(const struct lull_args *args, const struct lull_setting *
     }
 }
 
+/* The programs of lttng-analyses take these for periods too, and do nothing with them. */
+static bool is_unused(const struct lull_args *args, const char *name)
+{
+    static const char *const whom[] = {"tid", "pid", "comm", "procname", "cpu", NULL};
+    const struct lull_analysis_class *class = lull_args_verb(args)->analysis->class;
+    return lull_args_is_dropin(args) && class && class->needs_periods &&
+           g_strv_contains(whom, name);
+}
+
 struct lull_query *lull_args_query(const struct lull_args *args)
 {
     const struct lull_verb *verb = lull_args_verb(args);
@@ -52,7 +61,7 @@ struct lull_query *lull_args_query(const struct lull_args *args)
     const bool is_lami =
         (lull_args_takes(args, "lami") && lull_args_flag(args, "lami")) || verb->is_mi;
     for (const struct lull_setting *setting = lull_settings; setting->name; setting++) {
-        if (lull_args_takes(args, setting->name)) {
+        if (lull_args_takes(args, setting->name) && !is_unused(args, setting->name)) {
             set_option(args, setting, query);
         }
     }

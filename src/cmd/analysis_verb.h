@@ -110,15 +110,13 @@ extern const char *const lull_analysis_common[];
     LULL_OPTION_REFRESH, LULL_OPTIONS_PERIOD("one result for each instance of this period"),       \
         LULL_OPTIONS_PEER
 
-#define LULL_OPTION_LIMIT_TO(limited)                                                              \
+#define LULL_OPTION_LIMIT_ROWS                                                                     \
     {.name = "limit",                                                                              \
      .letter = 'n',                                                                                \
-     .kind = LULL_OPTION_TEXT,                                                                     \
+     .kind = LULL_OPTION_LIMIT,                                                                    \
      .argument = "N",                                                                              \
-     .help = "at most N " limited "; 0 or unlimited: all"}
-#define LULL_OPTION_LIMIT LULL_OPTION_LIMIT_TO("rows of a top, 10 if not given")
-#define LULL_OPTION_LIMIT_LOG                                                                      \
-    LULL_OPTION_LIMIT_TO("rows of a top, 10 if not given, and of the log, all if not given")
+     .help = "at most N rows of each table or list; 0 or unlimited: all (if not given: 10 of a "   \
+             "top, else all)"}
 
 #define LULL_OPTIONS_DURATION                                                                      \
     {.name = "min",                                                                                \

@@ -9,6 +9,7 @@
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
+#include "cmd/slowest_args.h"
 #include "view/view.h"
 
 static struct lull_path *comm_path(const struct lull_waits *waits, int32_t host, const char *comm,
@@ -154,7 +155,7 @@ static int names_given(const struct lull_args *args)
            (lull_args_number(args, "pid") >= 0) + (lull_args_text(args, "comm") != NULL);
 }
 
-static bool check_usage(const struct lull_args *args, GError **error)
+bool lull_critpath_check_forms(const struct lull_args *args, GError **error)
 {
     const uint32_t n_files = lull_critpath_files_on_stdout(args);
     if (n_files > 1 ||
@@ -164,7 +165,12 @@ static bool check_usage(const struct lull_args *args, GError **error)
                     "go to standard output");
         return false;
     }
-    if (!lull_program_out_check(args, lull_args_flag(args, "folded") ? "folded" : NULL, error)) {
+    return lull_program_out_check(args, lull_args_flag(args, "folded") ? "folded" : NULL, error);
+}
+
+static bool check_usage(const struct lull_args *args, GError **error)
+{
+    if (!lull_critpath_check_forms(args, error)) {
         return false;
     }
     struct lull_periods *none; /* there is no --period here */
@@ -213,7 +219,7 @@ static bool answer(const struct lull_args *args, struct lull_session *session, G
 static int run(const struct lull_args *args, GError **error)
 {
     const bool is_of_many = lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
-                            lull_args_number(args, "slowest") >= 0 ||
+                            lull_args_text(args, "slowest") ||
                             lull_args_number(args, "instance") >= 0;
     if (lull_args_texts(args, "period") || is_of_many) {
         return lull_critpath_period_run(args, error);
@@ -239,12 +245,9 @@ static const struct lull_option options[] = {
      .argument = "ID",
      .help = "the path of a request, by its id in 'lull requests'"},
     LULL_OPTIONS_INSTANCES,
-    {.name = "slowest",
-     .kind = LULL_OPTION_NUMBER,
-     .argument = "N",
-     .help =
-         "the paths of the N slowest instances of --period or, without it, of the requests that "
-         "'lull requests' lists"},
+    LULL_OPTION_SLOWEST(
+        "the paths of the N instances of --period or, without it, of the requests that "
+        "'lull requests' lists that took longest"),
     {.name = "each", .kind = LULL_OPTION_FLAG, .help = "the path of every instance, or request"},
     {.name = "instance",
      .kind = LULL_OPTION_NUMBER,
@@ -335,7 +338,10 @@ const struct lull_verb lull_verb_critpath = {
         "CPU. blocked: waiting, with a cause: task (woken by another task that acted before "
         "this wait started), timer, disk (with device and request), network (a packet on its "
         "way, or from a machine that was not traced), user-input, ipi, irq, unknown. throttled: "
-        "ready to run on a CPU that became idle instead, as with the CPU quota of a cgroup. Where the "
+        "ready to run, but a CPU quota did not let it. That is known if its CPU became idle instead, "
+        "or from a recording of 'lull record', if the kernel counted such times of its control "
+        "group, the group had used up its quota, and none of its tasks ran until the next period. "
+        "What the kernel counted is said below the summary. Where the "
         "path goes into a wait, a line before says what was waited for and who ended it: the "
         "system call with its file, futex or child.\n"
         "\n"
@@ -391,6 +397,8 @@ const struct lull_verb lull_verb_critpath = {
         "                         \"share\"}],\n"
         "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
         "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+        "  \"cpu_quotas\":[{\"cgroup\",\"quota_us\",\"period_us\",\"periods\",\n"
+        "                 \"throttled_periods\",\"throttled_ns\"}],\n"
         "  \"lost\":{\"events\",\"packets\"}}\n"
         "\n"
         "With --period:\n"
@@ -421,7 +429,9 @@ const struct lull_verb lull_verb_critpath = {
         "\"stack\":[{\"object\",\"offset\"}], the "
         "calls that started the wait, innermost first; a call at an address where no file is known "
         "has "
-        "\"object\":null and \"address\".",
+        "\"object\":null and \"address\". \"cpu_quotas\" are those that kept tasks off the CPU, in the "
+        "whole recording, in control groups to which tasks of the path belong; \"throttled_ns\" is "
+        "summed over CPUs.",
     .options = options,
     .common = common,
     .examples = examples,

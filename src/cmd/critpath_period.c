@@ -8,6 +8,7 @@
 
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
+#include "cmd/slowest_args.h"
 #include "view/words.h"
 
 /* What of the instances is to be shown. */
@@ -17,7 +18,7 @@ static bool check_usage(const struct lull_args *args, enum choice *choice, GErro
 {
     const bool given[] = {
         [CHOOSE_SUM] = lull_args_flag(args, "aggregate"),
-        [CHOOSE_SLOWEST] = lull_args_number(args, "slowest") >= 0,
+        [CHOOSE_SLOWEST] = lull_args_text(args, "slowest") != NULL,
         [CHOOSE_EACH] = lull_args_flag(args, "each"),
         [CHOOSE_ONE] = lull_args_number(args, "instance") >= 0,
     };
@@ -32,15 +33,11 @@ static bool check_usage(const struct lull_args *args, enum choice *choice, GErro
                             ? "--request is a path of its own: leave out --period"
                         : lull_args_flag(args, "unbounded")
                             ? "--unbounded and --period do not go together"
-                        : lull_program_out_is_wanted(args) && lull_args_flag(args, "folded")
-                            ? "choose one of --json, --csv, --tsv and --folded"
-                        : lull_critpath_files_on_stdout(args) > 0
-                            ? "with --period, --svg, --html and --perfetto need a file, not '-'"
                             : NULL;
     if (wrong) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, wrong);
     }
-    return !wrong;
+    return !wrong && lull_critpath_check_forms(args, error);
 }
 
 /* ---- which instances ---- */
@@ -66,16 +63,17 @@ static GPtrArray *keep_one(const struct lull_instance_query *query, int64_t numb
 
 /* The instances that are meant; NULL and an error. */
 static GPtrArray *choose(const struct lull_instance_query *query, enum choice choice,
-                         GError **error)
+                         const struct lull_slowest *slowest, GError **error)
 {
     const struct lull_args *args = query->args;
     g_autoptr(GPtrArray) chosen =
-        choice == CHOOSE_ONE
-            ? keep_one(query, lull_args_number(args, "instance"), error)
-            : lull_instances_select(query->instances, &query->selection,
-                                    choice == CHOOSE_SLOWEST ? lull_args_number(args, "slowest")
-                                                             : -1);
+        choice == CHOOSE_ONE ? keep_one(query, lull_args_number(args, "instance"), error)
+                             : lull_instances_select(query->instances, &query->selection,
+                                                     choice == CHOOSE_SLOWEST ? G_MAXINT64 : -1);
     const char *drawing = lull_critpath_file_option(args);
+    if (chosen && choice == CHOOSE_SLOWEST) {
+        g_ptr_array_set_size(chosen, (gint)lull_slowest_of(slowest, chosen->len));
+    }
     if (chosen && drawing && (choice == CHOOSE_TABLE || choice == CHOOSE_SUM || chosen->len != 1)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "--%s draws one path: choose it with --instance N or --slowest 1", drawing);
@@ -117,7 +115,7 @@ static bool show_path(const struct lull_instance_query *query, const struct lull
         fprintf(json, "%s\n{\"number\":%u,\"path\":", is_first ? "" : ",", instance->number);
         done = lull_view_path_json(path, json, style, error);
         fputs("}", json);
-    } else if (done) {
+    } else if (done && lull_critpath_files_on_stdout(query->args) == 0) {
         show_heading(query, instance, is_first, style);
         done = lull_view_path_text(path, stdout, style, error);
     }
@@ -169,7 +167,7 @@ static bool show_text(const struct lull_instance_query *query,
         if (!show_paths(query, paths->chosen, NULL, error)) {
             return false;
         }
-        if (paths->chosen->len == 1) {
+        if (paths->chosen->len == 1) { /* as it is if it goes to standard output as a picture */
             return true;
         }
         fputs("\n", stdout);
@@ -201,9 +199,10 @@ static bool show(const struct lull_instance_query *query, const GPtrArray *chose
     return lull_program_out_end(&out, show_json(query, &paths, has_paths, out.file, error), error);
 }
 
-static bool answer(const struct lull_instance_query *query, enum choice choice, GError **error)
+static bool answer(const struct lull_instance_query *query, enum choice choice,
+                   const struct lull_slowest *slowest, GError **error)
 {
-    g_autoptr(GPtrArray) chosen = choose(query, choice, error);
+    g_autoptr(GPtrArray) chosen = choose(query, choice, slowest, error);
     if (!chosen) {
         return false;
     }
@@ -219,11 +218,12 @@ int lull_critpath_period_run(const struct lull_args *args, GError **error)
     enum choice choice;
     struct lull_instance_query query;
     int status = 2;
-    if (!lull_program_out_check(args, NULL, error) || !check_usage(args, &choice, error)) {
+    struct lull_slowest slowest;
+    if (!check_usage(args, &choice, error) || !lull_args_slowest(args, &slowest, error)) {
         return status;
     }
     if (lull_instance_query_read(&query, args, &status, error)) {
-        status = answer(&query, choice, error) ? 0 : 1;
+        status = answer(&query, choice, &slowest, error) ? 0 : 1;
         status |= lull_args_report_damage(query.session);
     }
     lull_instance_query_clear(&query);

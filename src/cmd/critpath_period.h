@@ -20,6 +20,8 @@ bool lull_critpath_write_files(const struct lull_args *args, const struct lull_p
                                const struct lull_view_style *style, GError **error);
 /* critpath.c: the first of them that was given, "svg"; or NULL. */
 const char *lull_critpath_file_option(const struct lull_args *args);
+/* critpath.c: false and an error of usage if they and other forms of output exclude each other. */
+bool lull_critpath_check_forms(const struct lull_args *args, GError **error);
 /* critpath.c: how many of them go to standard output. */
 uint32_t lull_critpath_files_on_stdout(const struct lull_args *args);
 

@@ -2,6 +2,7 @@
 /* --events (the names, and that some trace declares each of them), --tid, --comm and the time. */
 #include "cmd/event_args.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <lull/error.h>
@@ -61,13 +62,22 @@ static bool check_tasks(const struct lull_args *args, const struct lull_session 
            lull_check_selected_tasks(model, &selection, error);
 }
 
-bool lull_args_check_tasks(const struct lull_args *args, struct lull_session *session,
-                           GError **error)
+bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session *session,
+                               bool is_said, GError **error)
 {
-    struct lull_model *model = read_tasks(session);
-    const bool is_right = check_tasks(args, session, model, error);
-    lull_model_free(model);
-    return is_right;
+    if (lull_args_number(args, "tid") >= 0 || lull_args_number(args, "pid") >= 0 ||
+        lull_args_text(args, "comm")) {
+        struct lull_model *model = read_tasks(session);
+        const bool is_right = check_tasks(args, session, model, error);
+        lull_model_free(model);
+        if (!is_right) {
+            return false;
+        }
+    }
+    if (is_said) {
+        fputs("lull: no event was found\n", stderr);
+    }
+    return true;
 }
 
 /* The threads of --pid; NULL and an error if there are none. */
@@ -116,8 +126,7 @@ static bool filter_events(const struct lull_args *args, struct lull_session *ses
 
 struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
                                                     struct lull_session *session,
-                                                    char *const *names, bool checks_tasks,
-                                                    GError **error)
+                                                    char *const *names, GError **error)
 {
     struct lull_running_query query = {
         .tid = lull_args_number(args, "tid"),
@@ -125,8 +134,7 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
         .comm = lull_args_text(args, "comm"),
         .is_live = lull_args_live(args) != NULL,
     };
-    const bool is_shown =
-        query.pid >= 0 && !query.is_live && !checks_tasks && lull_running_shows_pid(session);
+    const bool is_shown = query.pid >= 0 && !query.is_live && lull_running_shows_pid(session);
     if (query.pid >= 0 && !is_shown &&
         !(query.threads = threads_of_process(args, session, error))) {
         return NULL;

@@ -19,16 +19,17 @@ static bool write_events(struct lull_export *export, struct lull_session *sessio
     const struct lull_event *event;
     struct lull_progress progress;
     lull_progress_start(&progress, args, session, "exporting", false);
-    bool is_written = true;
+    bool is_written = true, has_events = false;
     while (is_written && (event = lull_session_read(session))) {
         lull_progress_tick(&progress);
         if (lull_running_filter_passes(filter, event)) {
             is_written = lull_export_event(export, event, error);
+            has_events = true;
         }
     }
-    is_written = is_written && lull_export_finish(export, error);
     lull_progress_end(&progress);
-    return is_written;
+    return is_written && (has_events || lull_args_explain_nothing(args, session, true, error)) &&
+           lull_export_finish(export, error);
 }
 
 static void remove_part(void *path)
@@ -69,7 +70,7 @@ static int report(struct lull_session *session, bool is_written)
 static int export_session(const struct lull_args *args, struct lull_session *session,
                           char *const *names, GError **error)
 {
-    struct lull_running_filter *filter = lull_args_select_events(args, session, names, true, error);
+    struct lull_running_filter *filter = lull_args_select_events(args, session, names, error);
     if (!filter) {
         return 1;
     }

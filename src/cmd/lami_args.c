@@ -19,7 +19,7 @@ const struct lull_option lull_lami_options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "only say, by the exit status, whether the trace can be analysed"},
     {.name = "limit",
-     .kind = LULL_OPTION_TEXT,
+     .kind = LULL_OPTION_LIMIT,
      .argument = "N",
      .help = "at most N rows of a top; 0 or unlimited: all"},
     {.name = "output-progress", .kind = LULL_OPTION_FLAG, .help = "print lines of progress first"},
@@ -36,8 +36,6 @@ const struct lull_option lull_dropin_options[] = {
      .help = "nothing: progress is always shown by size"},
     {.name = "no-color", .kind = LULL_OPTION_FLAG, .help = "the same as --color=never"},
     {.name = "debug", .kind = LULL_OPTION_FLAG, .help = "nothing"},
-    /* Of the programs of periods, which take what is common to all and have no use for it. */
-    {.name = "cpu", .kind = LULL_OPTION_TEXT, .argument = "LIST", .help = "nothing"},
     LULL_OPTION_REFRESH,
     LULL_OPTIONS_OLD_PERIOD,
     {.name = NULL},

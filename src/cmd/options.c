@@ -86,10 +86,13 @@ static void set_unknown_error(const struct lull_args *args, const char *name, si
 
 static bool parse_number(struct value *value, const char *shown, const char *text, GError **error)
 {
+    const bool is_limit = value->option->kind == LULL_OPTION_LIMIT;
     guint64 number = 0;
-    if (!g_ascii_string_to_unsigned(text, 10, 0, INT64_MAX, &number, NULL)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes a whole number from 0, not “%s”",
-                    shown, text);
+    if (!(is_limit && strcmp(text, "unlimited") == 0) &&
+        !g_ascii_string_to_unsigned(text, 10, 0, INT64_MAX, &number, NULL)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s takes a whole number from 0%s, not “%s”", shown,
+                    is_limit ? ", or unlimited" : "", text);
         return false;
     }
     value->number = (int64_t)number;
@@ -119,24 +122,25 @@ static void add_text(struct value *value, const char *text)
 
 static bool set_value(struct value *value, const char *shown, const char *text, GError **error)
 {
-    if (value->option->kind == LULL_OPTION_NUMBER && !parse_number(value, shown, text, error)) {
+    const enum lull_option_kind kind = value->option->kind;
+    if ((kind == LULL_OPTION_NUMBER || kind == LULL_OPTION_LIMIT) &&
+        !parse_number(value, shown, text, error)) {
         return false;
     }
-    if (value->option->kind == LULL_OPTION_CHOICE &&
-        !check_choice(value->option, shown, text, error)) {
+    if (kind == LULL_OPTION_CHOICE && !check_choice(value->option, shown, text, error)) {
         return false;
     }
-    if (value->option->kind == LULL_OPTION_FILE && !text[0]) {
+    if (kind == LULL_OPTION_FILE && !text[0]) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes the name of a file", shown);
         return false;
     }
-    if (value->option->kind == LULL_OPTION_FILE && strcmp(text, "-") == 0 &&
+    if (kind == LULL_OPTION_FILE && strcmp(text, "-") == 0 &&
         strcmp(value->option->argument, "DIR") == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "%s makes a directory: '-', standard output, cannot hold one", shown);
         return false;
     }
-    if (value->option->kind == LULL_OPTION_TEXTS) {
+    if (kind == LULL_OPTION_TEXTS) {
         add_text(value, text);
     }
     value->is_given = true;

@@ -249,19 +249,10 @@ static bool print_event(struct printer *printer, const struct lull_event *event)
 static bool explain_nothing(const struct lull_args *args, const struct printer *printer,
                             GError **error)
 {
-    if (printer->follow->is_live || printer->follow->is_stopped ||
-        lull_args_number(args, "limit") == 0) {
-        return true;
-    }
-    const bool by_task = lull_args_number(args, "tid") >= 0 || lull_args_number(args, "pid") >= 0 ||
-                         lull_args_text(args, "comm");
-    if (by_task && !lull_args_check_tasks(args, printer->session, error)) {
-        return false;
-    }
-    if (printer->form != FORM_BABELTRACE) { /* which says nothing then */
-        fputs("lull: no event was found\n", stderr);
-    }
-    return true;
+    const bool is_over = !printer->follow->is_live && !printer->follow->is_stopped;
+    /* babeltrace2 says nothing then. */
+    return !is_over || lull_args_explain_nothing(args, printer->session,
+                                                 printer->form != FORM_BABELTRACE, error);
 }
 
 static bool print_events(struct printer *printer, struct lull_running_filter *filter,
@@ -274,7 +265,7 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     struct lull_progress progress;
     lull_progress_start(&progress, args, printer->session, "printing", true);
     progress.is_wanted &= !printer->follow->is_live; /* who knows how much is to come? */
-    while (is_written && (limit < 0 || printed < limit) &&
+    while (is_written && (limit <= 0 || printed < limit) &&
            (event = lull_session_read(printer->session)) && !lull_follow_tick(printer->follow)) {
         lull_progress_tick(&progress);
         if (lull_running_filter_passes(filter, event)) {
@@ -294,10 +285,7 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
 static int print_session(const struct lull_args *args, struct lull_session *session,
                          struct lull_follow *follow, char *const *names, GError **error)
 {
-    /* If nothing is to be printed, nothing is explained either. */
-    const bool checks_tasks = lull_args_number(args, "limit") == 0;
-    struct lull_running_filter *filter =
-        lull_args_select_events(args, session, names, checks_tasks, error);
+    struct lull_running_filter *filter = lull_args_select_events(args, session, names, error);
     if (!filter) {
         return 1;
     }

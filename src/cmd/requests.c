@@ -10,6 +10,7 @@
 #include "answers/waits.h"
 #include "cmd/join_args.h"
 #include "cmd/program_out.h"
+#include "cmd/slowest_args.h"
 #include "view/table.h"
 
 static const struct lull_column columns[] = {
@@ -81,9 +82,11 @@ static bool read_selection(const struct lull_args *args, struct lull_session *se
            lull_args_range(args, session, &selection->start_ns, &selection->end_ns, error);
 }
 
-static int run_session(const struct lull_args *args, struct lull_session *session, GError **error)
+static int run_session(const struct lull_args *args, struct lull_session *session,
+                       const struct lull_slowest *slowest, GError **error)
 {
     struct lull_selection selection = LULL_SELECT_ALL;
+    const bool is_sorted = lull_args_text(args, "slowest") != NULL;
     const int64_t limit = lull_args_number(args, "limit");
     if (!read_selection(args, session, &selection, error)) {
         return 1;
@@ -95,10 +98,9 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
         return 1;
     }
     g_autoptr(GPtrArray) rows =
-        lull_waits_select_requests(waits, &selection, lull_args_number(args, "slowest"));
-    if (limit >= 0) {
-        g_ptr_array_set_size(rows, (gint)MIN(rows->len, limit));
-    }
+        lull_waits_select_requests(waits, &selection, is_sorted ? G_MAXINT64 : -1);
+    const uint32_t n = lull_slowest_of(slowest, rows->len);
+    g_ptr_array_set_size(rows, (gint)(limit > 0 ? MIN(n, limit) : n));
     struct lull_table *table = make_table(session, rows);
     if (lull_waits_request_count(waits) == 0) {
         lull_args_warn_requests(args, session);
@@ -112,7 +114,8 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
 
 static int run(const struct lull_args *args, GError **error)
 {
-    if (!lull_program_out_check(args, NULL, error)) {
+    struct lull_slowest slowest;
+    if (!lull_program_out_check(args, NULL, error) || !lull_args_slowest(args, &slowest, error)) {
         return 2;
     }
     struct lull_session *session = lull_args_open_traces(args, error);
@@ -120,16 +123,13 @@ static int run(const struct lull_args *args, GError **error)
         return 1;
     }
     lull_args_join(args, session);
-    int status = run_session(args, session, error);
+    int status = run_session(args, session, &slowest, error);
     lull_session_free(session);
     return status;
 }
 
 static const struct lull_option options[] = {
-    {.name = "slowest",
-     .kind = LULL_OPTION_NUMBER,
-     .argument = "N",
-     .help = "only the N that took longest, the slowest first"},
+    LULL_OPTION_SLOWEST("only the N that took longest, the slowest first"),
     {.name = "port",
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",

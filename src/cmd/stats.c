@@ -17,7 +17,7 @@ static const struct lull_option options[] = {
      .help = "write a page with charts and tables that sort to FILE and print nothing: it needs no "
              "network and nothing but FILE; '-' is standard output"},
     LULL_OPTION_FREQ,
-    LULL_OPTION_LIMIT,
+    LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_DURATION,
     LULL_OPTIONS_SIZE,
     LULL_OPTIONS_WHOM,

@@ -15,6 +15,7 @@ enum lull_option_kind {
     LULL_OPTION_TEXT,   /* const char *  */
     LULL_OPTION_TEXTS,  /* the same, several times: const char *const * */
     LULL_OPTION_NUMBER, /* int64_t, >= 0; -1 if not given */
+    LULL_OPTION_LIMIT,  /* the same, where 0 and the word "unlimited", which is 0, mean all */
     LULL_OPTION_FILE,   /* const char *, completed as a file name */
     LULL_OPTION_CHOICE, /* const char *, one of `choices` */
 };

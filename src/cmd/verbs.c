@@ -189,9 +189,9 @@ const struct lull_option lull_common_options[] = {
              "\"postgres*\"'; 'lull help filter' describes the language"},
     {.name = "limit",
      .letter = 'n',
-     .kind = LULL_OPTION_NUMBER,
+     .kind = LULL_OPTION_LIMIT,
      .argument = "N",
-     .help = "at most N lines of results"},
+     .help = "at most N rows of each table or list; 0 or unlimited: all"},
     {.name = "no-sync",
      .kind = LULL_OPTION_FLAG,
      .help = "keep the clocks of the machines as they are: do not join them by the packets they "

@@ -8,7 +8,7 @@
 /* ---- cputop ---- */
 
 static const struct lull_option cputop_options[] = {
-    LULL_OPTION_LIMIT,
+    LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_WHOM,
     LULL_OPTIONS_WHEN,
     {.name = "top",
@@ -60,7 +60,7 @@ static const struct lull_option sched_options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "statistics and histograms by task, as without --total and --per-prio"},
     {.name = "per-prio", .kind = LULL_OPTION_FLAG, .help = "statistics and histograms by priority"},
-    LULL_OPTION_LIMIT_LOG,
+    LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_DURATION,
     LULL_OPTIONS_FREQ,
     LULL_OPTIONS_WHOM,
@@ -141,7 +141,7 @@ static const struct lull_option waits_options[] = {
     {.name = "asleep",
      .kind = LULL_OPTION_FLAG,
      .help = "also tasks that were blocked all the time, and did nothing"},
-    LULL_OPTION_LIMIT_TO("rows of a table, 10 if not given"),
+    LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_DURATION,
     LULL_OPTIONS_WHOM,
     LULL_OPTIONS_WHEN,

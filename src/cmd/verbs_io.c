@@ -6,12 +6,11 @@
 
 /* ---- syscallstats ---- */
 
-static const struct lull_option syscallstats_options[] = {
-    LULL_OPTION_LIMIT_TO("tasks, those with most calls; all if not given"),
-    LULL_OPTIONS_DURATION,
-    LULL_OPTIONS_WHOM,
-    LULL_OPTIONS_WHEN,
-    {.name = NULL}};
+static const struct lull_option syscallstats_options[] = {LULL_OPTION_LIMIT_ROWS,
+                                                          LULL_OPTIONS_DURATION,
+                                                          LULL_OPTIONS_WHOM,
+                                                          LULL_OPTIONS_WHEN,
+                                                          {.name = NULL}};
 
 static const struct lull_example syscallstats_examples[] = {
     {"lull syscallstats my-trace", "Every system call of every task."},
@@ -39,9 +38,9 @@ const struct lull_verb lull_verb_syscallstats = {
 /* ---- io ---- */
 
 static const struct lull_option io_options[] = {
-    LULL_OPTION_USAGE, LULL_OPTION_STATS,     LULL_OPTION_TOP,   LULL_OPTION_FREQ,
-    LULL_OPTION_LOG,   LULL_OPTION_LIMIT_LOG, LULL_OPTIONS_SIZE, LULL_OPTIONS_DURATION,
-    LULL_OPTIONS_FREQ, LULL_OPTIONS_WHOM,     LULL_OPTIONS_WHEN, {.name = NULL},
+    LULL_OPTION_USAGE, LULL_OPTION_STATS,      LULL_OPTION_TOP,   LULL_OPTION_FREQ,
+    LULL_OPTION_LOG,   LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_SIZE, LULL_OPTIONS_DURATION,
+    LULL_OPTIONS_FREQ, LULL_OPTIONS_WHOM,      LULL_OPTIONS_WHEN, {.name = NULL},
 };
 
 #define IO_DESCRIPTION                                                                             \
@@ -115,8 +114,11 @@ IO_VERB(iolog, LULL_SECTION_LOG, "list all input and output calls",
 
 /* ---- futex ---- */
 
-static const struct lull_option futex_options[] = {
-    LULL_OPTION_LIMIT, LULL_OPTIONS_DURATION, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
+static const struct lull_option futex_options[] = {LULL_OPTION_LIMIT_ROWS,
+                                                   LULL_OPTIONS_DURATION,
+                                                   LULL_OPTIONS_WHOM,
+                                                   LULL_OPTIONS_WHEN,
+                                                   {.name = NULL}};
 
 static const struct lull_example futex_examples[] = {
     {"lull futex my-trace", "The locks that were waited for longest."},

@@ -10,7 +10,7 @@ static const struct lull_option irq_options[] = {
     LULL_OPTION_STATS,
     LULL_OPTION_FREQ,
     LULL_OPTION_LOG,
-    LULL_OPTION_LIMIT_TO("rows of the log, all if not given"),
+    LULL_OPTION_LIMIT_ROWS,
     {.name = "irq",
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
@@ -75,7 +75,7 @@ IRQ_VERB(irqlog, LULL_SECTION_LOG, "list all handlers of interrupts",
 /* ---- memtop ---- */
 
 static const struct lull_option memtop_options[] = {
-    LULL_OPTION_LIMIT,
+    LULL_OPTION_LIMIT_ROWS,
     {.name = "by-order",
      .kind = LULL_OPTION_FLAG,
      .help = "a row for each order: how many allocations of 1, 2, 4, … pages"},
@@ -111,7 +111,7 @@ const struct lull_verb lull_verb_memtop = {
 /* ---- nettop ---- */
 
 static const struct lull_option nettop_options[] = {
-    LULL_OPTION_LIMIT, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
+    LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
 
 static const struct lull_example nettop_examples[] = {
     {"lull nettop my-trace", "Interfaces and connections that moved most."},
@@ -136,7 +136,7 @@ const struct lull_verb lull_verb_nettop = {
 /* ---- freq ---- */
 
 static const struct lull_option freq_options[] = {
-    LULL_OPTION_LOG, LULL_OPTION_LIMIT_LOG, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
+    LULL_OPTION_LOG, LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
 
 static const struct lull_example freq_examples[] = {
     {"lull freq my-trace", "At which frequencies CPUs and tasks ran."},

@@ -39,7 +39,7 @@ static const struct lull_option period_options[] = {
     LULL_OPTION_TOP,
     LULL_OPTION_STATS,
     LULL_OPTION_FREQ,
-    LULL_OPTION_LIMIT,
+    LULL_OPTION_LIMIT_ROWS,
     {.name = "min",
      .kind = LULL_OPTION_TEXT,
      .argument = "D",
@@ -54,6 +54,7 @@ static const struct lull_option period_options[] = {
      .help = "the same as --freq-uniform: there is no table of all histograms here"},
     LULL_OPTION_FREQ_LOG,
     LULL_OPTIONS_OLD_PERIOD,
+    LULL_OPTIONS_WHOM,
     LULL_OPTIONS_PEER,
     {.name = NULL},
 };
@@ -61,7 +62,8 @@ static const struct lull_option period_options[] = {
 #define PERIOD_DESCRIPTION                                                                         \
     "A period is an interval that one event opens and another closes, such as a request; "         \
     "--period defines one, 'lull help periods' describes the language. Periods can lie in one "    \
-    "another. Those whose end was not seen are not counted; the log lists them apart.\n"           \
+    "another. Those whose end was not seen are not counted; the log lists them apart. --tid, "     \
+    "--pid, --comm and --cpu choose those that such a task, or something on such a CPU, opened.\n" \
     "\n"                                                                                           \
     "Every event of the trace can open and close, of the kernel and of user space. Events "        \
     "outside of --begin and --end do neither."

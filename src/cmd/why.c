@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
+#include "cmd/slowest_args.h"
 #include "view/why/why.h"
 
 /* What --limit 0 comes to. */
@@ -23,39 +24,29 @@ static bool complain(GError **error, const char *what)
     return false;
 }
 
-/* A number of percent, with or without the sign; *end is after it. */
-static bool parse_percent(const char *text, double *percent, const char **end)
-{
-    char *behind;
-    *percent = g_ascii_strtod(text, &behind);
-    if (behind == text || !(*percent >= 0 && *percent <= 100)) {
-        return false;
-    }
-    *end = behind + (*behind == '%');
-    return true;
-}
-
 static bool parse_rule(const struct lull_args *args, struct lull_why_rule *rule, GError **error)
 {
-    const char *slowest = lull_args_text(args, "slowest"), *end;
-    const char *slower = lull_args_text(args, "slower-than");
+    struct lull_slowest slowest;
+    const char *end, *slower = lull_args_text(args, "slower-than");
     const char *typical = lull_args_text(args, "typical");
     const int64_t limit = lull_args_number(args, "limit");
     if (limit >= 0) {
         rule->limit = limit ? (uint32_t)MIN(limit, MOST_SENTENCES) : MOST_SENTENCES;
     }
-    if (slowest && slower) {
-        return complain(error, "choose one of --slowest and --slower-than");
+    if (!lull_args_slowest(args, &slowest, error)) {
+        return false;
     }
-    if (slowest && (!parse_percent(slowest, &rule->slowest, &end) || *end)) {
-        return complain(error, "--slowest takes a percentage from 0 to 100, as in 5%");
+    rule->slowest = slowest.percent;
+    rule->n_slowest = slowest.count;
+    if (lull_args_text(args, "slowest") && slower) {
+        return complain(error, "choose one of --slowest and --slower-than");
     }
     if (slower && !lull_duration_parse(slower, &rule->slower_than_ns, error)) {
         g_prefix_error(error, "--slower-than: ");
         return false;
     }
-    if (typical && (!parse_percent(typical, &rule->typical[0], &end) || *end != '-' ||
-                    !parse_percent(end + 1, &rule->typical[1], &end) || *end ||
+    if (typical && (!lull_parse_percent(typical, &rule->typical[0], &end) || *end != '-' ||
+                    !lull_parse_percent(end + 1, &rule->typical[1], &end) || *end ||
                     rule->typical[0] >= rule->typical[1])) {
         return complain(error, "--typical takes two percentiles, as in 25-75");
     }
@@ -176,11 +167,8 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
      .help = "without --period: only requests to this port of the server"},
-    {.name = "slowest",
-     .kind = LULL_OPTION_TEXT,
-     .argument = "P%",
-     .help = "the slow ones are the slowest P % (default: the slowest 10 %, or those of them that "
-             "lie clearly apart)"},
+    LULL_OPTION_SLOWEST("the slow ones are the N of each kind that took longest (default: 10%, or "
+                        "those of them that lie clearly apart)"),
     {.name = "slower-than",
      .kind = LULL_OPTION_TEXT,
      .argument = "T",

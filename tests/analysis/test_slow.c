@@ -35,7 +35,7 @@ static char *choose(const int64_t *took, uint32_t count, struct lull_slow_rule r
 
 static struct lull_slow_rule rule_of(double slowest, int64_t slower_than_ns)
 {
-    return (struct lull_slow_rule){slowest, slower_than_ns, {25, 75}};
+    return (struct lull_slow_rule){slowest, slower_than_ns, {25, 75}, 0};
 }
 
 /* Of twelve, from the quickest: 1 11 3 9 5 7 6 8 4 10 2 0. The middle half are the 4th to the 9th. */
@@ -49,6 +49,11 @@ static void test_given(void)
     EXPECT(twelve, rule_of(-1, 109), "10 2 0 | 9 5 7 6 8 4"); /* took longer, not as long */
     EXPECT(twelve, rule_of(-1, 200), "| 9 5 7 6 8 4");
     EXPECT(twelve, rule_of(50, 111), "0 | 9 5 7 6 8 4"); /* the limit counts */
+    struct lull_slow_rule rule = rule_of(-1, NO_LIMIT);
+    rule.n_slowest = 2;
+    EXPECT(twelve, rule, "2 0 | 9 5 7 6 8 4");
+    rule.n_slowest = 99;
+    EXPECT(twelve, rule, "1 11 3 9 5 7 6 8 4 10 2 0 |");
 }
 
 /* A tenth of twelve is one; nothing lies beyond the fence, which is at 109 + 1.5 * 5. */

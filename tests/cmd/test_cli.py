@@ -90,8 +90,8 @@ def test_pager():
         tap.ok(status == 0 and "PAGED:" in out and "\033[1m" in out, "a terminal: through the pager, with colours", status, out)
         tap.ok(os.path.getsize(seen) > 100, "the pager has got it all before lull ends")
         os.remove(seen)
-        status, out = run_in_terminal("cputop", "--comm", "x", "--limit", "x", chain, **pager)
-        tap.ok(status == 2 and "PAGED:lull cputop: --limit" in out, "errors go there too, and the exit status is ours", status, out)
+        status, out = run_in_terminal("cputop", "--cpu", "x", chain, **pager)
+        tap.ok(status == 2 and "PAGED:lull cputop: --cpu" in out, "errors go there too, and the exit status is ours", status, out)
         status, out = run_in_terminal("cputop", "--no-pager", "--limit", "1", chain, **pager)
         tap.ok(status == 0 and "PAGED" not in out and "Top CPU" in out, "--no-pager", status, out)
         for name, none in (("empty", ""), ("cat", "cat")):

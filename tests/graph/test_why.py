@@ -221,11 +221,13 @@ def check_choice(scratch):
     order = sorted(range(machines.count), key=lambda n: machines.durations[n])
     tap.ok([r["number"] - 1 for r in kind["slow"]] == order[:-4:-1], "--slowest 10%: three of thirty, slowest first",
            kind["slow"])
+    kind = answer("why", traces, "--slowest", "2")["kinds"][0]
+    tap.ok([r["number"] - 1 for r in kind["slow"]] == order[:-3:-1], "--slowest 2: these two", kind["slow"])
     kind = answer("why", traces, "--slower-than", "20ms", "--typical", "0-50")["kinds"][0]
     tap.ok({r["number"] - 1 for r in kind["slow"]} == {4, 17}, "--slower-than: those", kind["slow"])
     tap.ok({r["number"] - 1 for r in kind["typical"]} == set(order[:15]), "--typical 0-50: the quicker half",
            kind["typical"])
-    for wrong in (["--slowest", "x"], ["--slowest", "101"], ["--typical", "75-25"], ["--group-by", "x"],
+    for wrong in (["--slowest", "x"], ["--slowest", "101%"], ["--typical", "75-25"], ["--group-by", "x"],
                   ["--slowest", "5", "--slower-than", "1s"], ["--select", "x"], ["--slower-than", "-"]):
         done = lull("why", traces, *wrong)
         tap.ok(done.returncode == 2 and done.stderr.startswith("lull"), f"{wrong}: usage error", done.stderr)

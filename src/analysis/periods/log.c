@@ -210,7 +210,7 @@ void period_report_incomplete(const struct period_report *report)
     uint32_t n = 0;
     for (uint32_t i = 0; i < report->n_instances; i++) {
         const struct lull_period_instance *at = period_instance(report, i);
-        if (!at->is_complete && report->question->is_selected[at->period]) {
+        if (report->is_open[i] && report->question->is_selected[at->period]) {
             chosen[n++] = i;
         }
     }

@@ -3,6 +3,7 @@
 #include "analysis/periods/private.h"
 
 #include "analysis/period_windows.h"
+#include "base/map.h"
 
 struct periods {
     struct lull_analysis head;
@@ -37,13 +38,41 @@ bool period_is_inside(const struct period_report *report, uint32_t period, uint3
     return period == ancestor;
 }
 
-static void count_instances(struct period_report *report, uint32_t *all)
+/* The processes of the threads that are asked for, by host and tid. */
+static void find_threads(const struct lull_analysis *analysis, struct lull_map *threads)
+{
+    const struct lull_numbers *pids = &analysis->params->pids;
+    for (uint32_t i = 0; pids->count && i < lull_model_task_count(analysis->model); i++) {
+        const struct lull_task *task = lull_model_task(analysis->model, i);
+        if (lull_numbers_have(pids, task->pid)) {
+            lull_map_insert(threads, (uint64_t)task->host << 32 | (uint32_t)task->tid, i);
+        }
+    }
+}
+
+/* Whether a task that is asked for opened it, on a CPU that is. */
+static bool is_wanted(const struct period_report *report, const struct lull_map *threads,
+                      const struct lull_period_instance *instance)
+{
+    const struct lull_question_params *params = report->params;
+    const uint64_t key = (uint64_t)instance->host << 32 | (uint32_t)instance->start_tid;
+    return lull_numbers_have(&params->cpus, instance->start_cpu) &&
+           lull_numbers_have(&params->tids, instance->start_tid) &&
+           (!params->pids.count || lull_map_find(threads, key) != LULL_NONE) &&
+           (!params->comms ||
+            (instance->start_comm && lull_comm_matches(params->comms, instance->start_comm)));
+}
+
+static void count_instances(struct period_report *report, const struct lull_map *threads,
+                            uint32_t *all)
 {
     for (uint32_t i = 0; i < report->n_instances; i++) {
         const struct lull_period_instance *instance = period_instance(report, i);
         const int64_t duration = period_duration(instance);
-        report->n_incomplete += !instance->is_complete;
-        report->is_counted[i] = instance->is_complete &&
+        const bool is_one = is_wanted(report, threads, instance);
+        report->is_open[i] = is_one && !instance->is_complete;
+        report->n_incomplete += report->is_open[i];
+        report->is_counted[i] = is_one && instance->is_complete &&
                                 duration >= report->question->min_duration_ns &&
                                 duration <= report->question->max_duration_ns;
         report->is_whole[i] = report->is_counted[i] && (instance->parent == LULL_NO_PERIOD ||
@@ -132,15 +161,20 @@ static void periods_emit(struct lull_analysis *analysis, const struct lull_windo
     };
     uint32_t *all = g_new(uint32_t, MAX(report.n_instances, 1));
     report.is_counted = g_new(bool, MAX(report.n_instances, 1));
+    report.is_open = g_new(bool, MAX(report.n_instances, 1));
     report.is_whole = g_new(bool, MAX(report.n_instances, 1));
     report.all = all;
     report.positions = g_new(size_t, MAX(report.n_instances, 1));
     memset(report.positions, 0xff, report.n_instances * sizeof(size_t));
-    count_instances(&report, all);
+    struct lull_map threads = {0};
+    find_threads(analysis, &threads);
+    count_instances(&report, &threads, all);
+    lull_map_free(&threads);
     report_notes(&report);
     report_tables(&report);
     g_free(report.positions);
     g_free(report.is_counted);
+    g_free(report.is_open);
     g_free(report.is_whole);
     g_free(all);
 }

@@ -21,6 +21,7 @@ struct period_report {
     const struct lull_session *session; /* or NULL */
     struct lull_sink *sink;
     bool *is_counted; /* by instance: complete, and of a requested duration */
+    bool *is_open;    /* of those that are asked for: not seen to end */
     bool *is_whole;   /* the same, and all its ancestors: only these are set against one another */
     uint32_t n_instances, n_counted, n_incomplete;
     const uint32_t *all; /* those that are counted */

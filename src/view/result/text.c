@@ -431,6 +431,10 @@ static void text_table(struct lull_sink *sink, const struct lull_result_table *t
         lull_result_rows_read(&layout.rows, row);
         print_row(text, &layout);
     }
+    if (table->n_left_out) {
+        lull_out_printf(&text->view.out, "(%" PRIu64 " more; --limit 0 shows all)\n",
+                        table->n_left_out);
+    }
     lull_result_rows_clear(&layout.rows);
     g_free(layout.positions);
 }

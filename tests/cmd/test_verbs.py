@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# What all verbs have in common, held against each that `lull --help` lists: exit statuses (2 for bad usage, 1 for what never existed,
+# 0 with a sentence where nothing is found), --limit and --slowest. The numbers of rows are arithmetic on what --limit 0 prints.
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+LULL = os.environ["LULL"]
+SAMPLES = os.environ["LULL_SAMPLES"]
+CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "django"))
+READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
+# Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
+NO_ANSWER = {"record", "snapshot", "view", "serve", "help"}
+# What a verb needs to have something to answer.
+NEEDS = {"critpath": ("--comm", "t-asker"), **{f"period{what}": ("--period", READ) for what in ("log", "top", "stats", "freq")}}
+tap = Tap()
+
+
+def run(*arguments):
+    return subprocess.run([LULL, *arguments], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_STATE_HOME": "/nonexistent"})
+
+
+def is_status(name, done, status, said=None):
+    tap.ok(done.returncode == status and (said is None or re.search(said, done.stdout + done.stderr)), name, done.returncode,
+           done.stdout[-300:], done.stderr[-300:])
+
+
+def options(verb):
+    return set(re.findall(r"^\s+(?:-\w, )?--([a-z0-9-]+)", run(verb, "--help").stdout, re.M))
+
+
+def arguments_of(verb, scratch):
+    return ("--ctf2", os.path.join(scratch, "new")) if verb == "export" else NEEDS.get(verb, ())
+
+
+def statuses(verb, takes, scratch):
+    is_status(f"{verb}: an unknown option", run(verb, "--no-such-option", CHAIN), 2, "there is no option --no-such-option")
+    if verb in NO_ANSWER:
+        return
+    more = arguments_of(verb, scratch)
+    is_status(f"{verb}: no trace", run(verb, *more), 2, "no trace given")
+    is_status(f"{verb}: no such trace", run(verb, *more, os.path.join(scratch, "nowhere")), 1, "nowhere")
+    for option, value, said in (("comm", "nobody", "no task named “nobody”"), ("host", "mars", "there is no host “mars”")):
+        if option in takes:
+            is_status(f"{verb}: --{option} that never was", run(verb, *(more if verb != "critpath" or option == "host" else ()),
+                                                                f"--{option}", value, CHAIN), 1, said)
+            tap.ok(not os.listdir(scratch), f"{verb}: nothing is left", os.listdir(scratch))
+    if "filter" in takes and verb not in ("critpath", "info"):
+        is_status(f"{verb}: nothing found", run(verb, *more, "--filter", "cpu == 7", CHAIN), 0,
+                  "Nothing was|No request|There is no instance|no event was found")
+    if "limit" in takes:
+        is_status(f"{verb}: a bad limit", run(verb, *more, "--limit", "-1", CHAIN), 2, "--limit takes a whole number from 0, or unlimited")
+
+
+def rows(verb, more, limit):
+    """The rows of each table, histograms and values over time aside; of verbs without tables the lines."""
+    if verb == "print":
+        return {"lines": run(verb, *more, "--limit", limit, "--begin", "+300ms", "--end", "+310ms", CHAIN).stdout.splitlines()}
+    done = json.loads(run(verb, "--json", *more, "--limit", limit, DJANGO if verb in ("requests", "nettop") else CHAIN).stdout)
+    if "requests" in done:
+        return {"requests": done["requests"]}
+    tables = {}
+    for window in done["windows"]:
+        for name, found in window["tables"].items():
+            for row in found:
+                tables.setdefault((window.get("analysis"), name, str(row.get("of"))), []).append(row)
+    return {key: found for key, found in tables.items() if "freq" not in key[1] and "over-time" not in key[1]}
+
+
+def limits(verb):
+    more = NEEDS.get(verb, ())
+    whole, limited = rows(verb, more, "0"), rows(verb, more, "2")
+    if verb in ("print", "requests", "cputop"):
+        tap.ok(whole == rows(verb, more, "unlimited"), f"{verb}: --limit unlimited is all too")
+    wrong = {key: len(found) for key, found in limited.items() if len(found) != min(2, len(whole[key]))}
+    tap.ok(limited and not wrong, f"{verb}: --limit 2 is two rows of each table", wrong)
+
+
+def slowest():
+    took = [one["duration_ns"] for one in json.loads(run("requests", "--json", DJANGO).stdout)["requests"]]
+    took.sort(reverse=True)
+    for given, count in (("3", 3), ("5%", len(took) // 20), ("0.01%", 1), ("99999", len(took))):
+        found = [one["duration_ns"] for one in json.loads(run("requests", "--json", "--slowest", given, DJANGO).stdout)["requests"]]
+        tap.ok(found == took[:count], f"requests --slowest {given}", len(found), count)
+    for given, count in (("3", 3), ("1%", len(took) // 100)):
+        found = json.loads(run("critpath", "--json", "--slowest", given, DJANGO).stdout)["paths"]
+        tap.ok(len(found) == count, f"critpath --slowest {given}", len(found), count)
+    whole = {kind["kind"]: kind["instances"] for kind in json.loads(run("why", "--json", DJANGO).stdout)["kinds"]}
+    for given, rule in (("3", lambda n: 3), ("20%", lambda n: max(1, n // 5))):
+        kinds = json.loads(run("why", "--json", "--slowest", given, DJANGO).stdout)["kinds"]
+        wrong = [(kind["kind"], len(kind["slow"])) for kind in kinds
+                 if whole[kind["kind"]] >= 4 and len(kind["slow"]) != rule(whole[kind["kind"]])]
+        tap.ok(kinds and not wrong, f"why --slowest {given}", *wrong)
+    for verb in ("requests", "critpath", "why"):
+        for bad in ("0", "-1", "x", "101%", "5%%", "1.5"):
+            is_status(f"{verb} --slowest {bad}", run(verb, "--slowest", bad, DJANGO), 2, "--slowest takes how many, as in 5, or a percentage")
+    picture = run("critpath", "--slowest", "1", "--svg", "-", DJANGO)
+    tap.ok(picture.stdout.startswith("<?xml") and picture.stdout.endswith("</svg>\n") and not picture.returncode,
+           "critpath --slowest 1 --svg -: the picture alone")
+
+
+def period_verbs():
+    """Who opened a period is who it is of."""
+    def tasks(*more):
+        window, = json.loads(run("periodlog", "--json", "--period", READ, *more, CHAIN).stdout)["windows"]
+        return [(row["task"]["tid"], row["task"]["comm"], row["cpu"]) for row in window["tables"]["log"]]
+    everyone = tasks()
+    worker = next(tid for tid, comm, _ in everyone if comm == "t-worker")
+    asker = json.loads(run("critpath", "--json", "--comm", "t-asker", CHAIN).stdout)["query"]["tid"]
+    for more, keeps in ((("--comm", "t-*,lttng"), lambda tid, comm, cpu: comm.startswith("t-") or comm == "lttng"),
+                        (("--tid", str(worker)), lambda tid, comm, cpu: tid == worker), (("--cpu", "0"), lambda tid, comm, cpu: cpu == 0),
+                        (("--pid", str(asker)), lambda tid, comm, cpu: tid in (asker, worker))):
+        expected = [one for one in everyone if keeps(*one)]
+        tap.ok(expected and expected != everyone and tasks(*more) == expected, f"periodlog {' '.join(more)}", tasks(*more), expected)
+
+
+VERBS = re.findall(r"^  ([a-z]+) ", run("--help").stdout.split("\nRecord:")[1], re.M)
+tap.ok(len(VERBS) > 30 and NO_ANSWER < set(VERBS), "the verbs", VERBS)
+for this in VERBS:
+    taken = options(this)
+    with tempfile.TemporaryDirectory() as folder:
+        tap.run(this, statuses, this, taken, folder)
+    if "limit" in taken and this not in ("critpath", "why"):
+        tap.run(f"{this} --limit", limits, this) if not this.endswith("freq") or this == "freq" else None
+tap.run("slowest", slowest)
+tap.run("periods", period_verbs)
+sys.exit(tap.done())

@@ -325,6 +325,19 @@ static void report_reason(const struct lull_execgraph *eg, uint32_t detail, uint
     }
 }
 
+/* What the kernel does for the task that waits, whatever it waits for. */
+static void append_meanwhile(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                             const char *after, GString *out)
+{
+    const char *what = lull_modes_in_dump(eg, hop->line, hop->start_ns) ? "while its core is dumped"
+                       : lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)
+                           ? "while memory is freed for it"
+                           : NULL;
+    if (what) {
+        g_string_append_printf(out, "%s%s", out->len ? after : "", what);
+    }
+}
+
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                         GStringChunk *strings, struct lull_segment *segment)
 {
@@ -355,9 +368,7 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
         }
         report_reason(eg, hop->detail, evidence->waker, hop->end_ns, out);
     }
-    if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {
-        g_string_append_printf(out, "%swhile memory is freed for it", out->len ? "; " : "");
-    }
+    append_meanwhile(eg, hop, "; ", out);
     segment->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
@@ -461,8 +472,8 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_
 }
 
 /* Who had the CPU meanwhile: the three that had it longest. */
-void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
-                             GStringChunk *strings, struct lull_segment *segment)
+GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
+                                GStringChunk *strings, struct lull_segment *segment)
 {
     enum { NAMED = 3 };
     const struct lull_hop *hop = piece->hop;
@@ -476,11 +487,11 @@ void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_
             g_string_printf(text, "kept off CPU %d, which was idle", hop->cpu);
         }
         segment->detail = g_string_chunk_insert_const(strings, text->str);
-        return;
+        return NULL;
     }
-    g_autoptr(GArray) shares = lull_evidence_shares(eg, piece);
+    GArray *shares = lull_evidence_shares(eg, piece);
     if (shares->len == 0) {
-        return;
+        return shares;
     }
     const struct cpu_share *most = &g_array_index(shares, struct cpu_share, 0);
     g_autoptr(GString) out = g_string_new(NULL);
@@ -509,6 +520,7 @@ void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_
         g_string_append_printf(out, " on CPU %d", hop->cpu);
     }
     segment->detail = g_string_chunk_insert_const(strings, out->str);
+    return shares;
 }
 
 /* ---- what is the same each time ---- */
@@ -632,9 +644,7 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));
     }
     append_reason_kind(eg, hop->detail, out);
-    if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {
-        g_string_append_printf(out, "%swhile memory is freed for it", out->len ? ", " : "");
-    }
+    append_meanwhile(eg, hop, ", ", out);
 }
 
 void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,

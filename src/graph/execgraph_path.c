@@ -200,6 +200,8 @@ static const char *mode_text(struct telling *telling, enum lull_mode mode, uint3
         return "in the kernel";
     case LULL_MODE_RECLAIM:
         return "in memory reclaim";
+    case LULL_MODE_DUMP:
+        return "in its core dump";
     case LULL_MODE_CALL:
         return text_of_call(telling, name);
     default:
@@ -255,8 +257,40 @@ static void add_run(struct telling *telling, const struct path_piece *piece,
     }
 }
 
+static void add_preemptor(struct telling *telling, const char *detail, int64_t ns)
+{
+    lull_vec_push(&telling->runs,
+                  (struct lull_path_run){.segment = (uint32_t)telling->segments.count,
+                                         .detail = detail,
+                                         .count = 1,
+                                         .ns = ns,
+                                         .longest_ns = ns});
+}
+
+/* Each that had the CPU is a cause of its own. */
+static void add_preemption(struct telling *telling, const struct path_piece *piece,
+                           struct lull_segment *segment)
+{
+    g_autoptr(GArray) shares =
+        lull_evidence_preempted(telling->eg, piece, telling->path->strings, segment);
+    int64_t left_ns = piece->end_ns - piece->start_ns;
+    for (guint i = 0; shares && i < shares->len && left_ns > 0; i++) {
+        const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
+        const int64_t ns = MIN(share->ns, left_ns);
+        g_string_truncate(telling->text, 0);
+        lull_evidence_append_preemptor(telling->eg, share->task, piece->end_ns, telling->text);
+        add_preemptor(telling,
+                      g_string_chunk_insert_const(telling->path->strings, telling->text->str), ns);
+        left_ns -= ns;
+    }
+    if (left_ns > 0) {
+        add_preemptor(telling, segment->cause == LULL_CAUSE_NONE ? NULL : segment->subject,
+                      left_ns);
+    }
+}
+
 /* The evidence, in parts and in one line. */
-static void add_evidence(const struct telling *telling, const struct path_piece *piece,
+static void add_evidence(struct telling *telling, const struct path_piece *piece,
                          struct lull_segment *segment)
 {
     const struct lull_execgraph *eg = telling->eg;
@@ -267,7 +301,7 @@ static void add_evidence(const struct telling *telling, const struct path_piece 
         segment->detail = segment->object = lull_model_label(eg->model, piece->label);
         return;
     case LULL_STATE_PREEMPTED:
-        lull_evidence_preempted(eg, piece, telling->path->strings, segment);
+        add_preemption(telling, piece, segment);
         return;
     default:
         lull_evidence_wait(eg, piece->hop, telling->path->strings, segment);

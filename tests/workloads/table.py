@@ -45,6 +45,7 @@ TABLE = {
     'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from a UDP socket', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-resolver', 'blocked', 'timer')),
     'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-producer', 'blocked', 'timer')),
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),
+    'core_dump': Workload('small.py', r'wl-crasher: .*core (dump|is dumped), waited for by wl-asker in wait4'),
     'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64'),
     'mapped_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in a page fault'),
     'sqlite': Workload('small.py', r'blocked on disk: {disk} write.*, in (fsync|fdatasync)'),

@@ -3,6 +3,7 @@
 #include "graph/critpath.h"
 #include "base/search.h"
 #include "graph/execgraph_private.h"
+#include "graph/lineage.h"
 
 #include <string.h>
 
@@ -451,6 +452,13 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
     path->host_names = names;
 }
 
+static const char *kept_lineage(struct lull_path *path, const struct lull_model *model,
+                                uint32_t task)
+{
+    g_autofree char *ancestors = lull_lineage_of(model, task);
+    return ancestors ? g_string_chunk_insert_const(path->strings, ancestors) : NULL;
+}
+
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t start_ns,
@@ -467,8 +475,8 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     path->end_ns = end_ns;
     path->asked_start_ns = start_ns;
     path->asked_end_ns = end_ns;
-    path->started_by = lull_lineage_of(eg, task, path->strings);
-    path->command = lull_lineage_command(eg, session, task);
+    path->started_by = kept_lineage(path, eg->model, task);
+    path->command = lull_lineage_command(eg->model, session, task);
     take_hosts(path, session, sync);
 
     g_autoptr(GString) text = g_string_new(NULL);
@@ -488,7 +496,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     report_waits(path, eg, waits);
     lull_path_summarise(path);
     for (uint32_t i = 0; i < path->n_by_task; i++) {
-        path->by_task[i].started_by = lull_lineage_of(eg, path->by_task[i].task, path->strings);
+        path->by_task[i].started_by = kept_lineage(path, eg->model, path->by_task[i].task);
     }
     lull_quotas_list(eg, path);
     count_losses(path, session);

@@ -174,13 +174,6 @@ void lull_quotas_append(const struct lull_execgraph *eg, uint32_t quota, GString
 void lull_quotas_list(const struct lull_execgraph *eg, struct lull_path *path);
 void lull_quotas_free(struct lull_quotas *quotas);
 
-/* lineage.c: who started the program of a task, oldest first: "cron/1 → sh/2", without threads of the
- * program itself; NULL: not known. Texts are kept in `strings`. */
-const char *lull_lineage_of(const struct lull_execgraph *eg, uint32_t task, GStringChunk *strings);
-/* The command of the recording that it was, with its arguments, kept by the session; NULL: none. */
-const char *const *lull_lineage_command(const struct lull_execgraph *eg,
-                                        const struct lull_session *session, uint32_t task);
-
 /* evidence.c: what is known about a hop, put into a segment that has no evidence yet. Texts are
  * kept in `strings`. */
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,

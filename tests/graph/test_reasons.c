@@ -152,6 +152,18 @@ static const struct way {
      "ready",
      "in epoll_wait on descriptor 7, woken by t2/2",
      false},
+    {"in-vain",
+     {RECVFROM, 8, 0, 8},
+     {READ, 9, 0, 8},
+     NULL,
+     "in recvfrom from descriptor 8, woken in vain by t2/2, which read what it had sent",
+     false},
+    {"room",
+     {SENDTO, 8, 0, 8},
+     {READ, 9, 0, 8},
+     NULL,
+     "in sendto to descriptor 8 that t2/2 read from",
+     false},
 };
 
 static void test_ways(struct fixture *f, gconstpointer data)

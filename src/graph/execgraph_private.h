@@ -178,13 +178,16 @@ void lull_quotas_free(struct lull_quotas *quotas);
  * kept in `strings`. */
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                         GStringChunk *strings, struct lull_segment *segment);
+/* Another task that the evidence names, or LULL_NONE. */
+void lull_evidence_set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                             GStringChunk *strings, struct lull_segment *segment);
 /* The same about a wait that the path goes into. */
 void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GStringChunk *strings,
                            struct lull_wait *wait);
 /* Why a task waited, or NULL: it was in no call. */
 const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
                                                     uint32_t detail);
-/* Returns lull_evidence_shares(), or NULL: nobody else, a quota kept the task off the CPU. */
+/* preemption.c. Returns lull_evidence_shares(), or NULL: nobody else, a quota kept the task off the CPU. */
 GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                                 GStringChunk *strings, struct lull_segment *segment);
 /* The calls by which the task of a hop fell asleep, or LULL_NONE. */

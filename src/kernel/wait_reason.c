@@ -291,8 +291,7 @@ static bool can_pass_data(enum lull_wait_kind kind)
  * and it goes on waiting. */
 static bool is_in_vain(const struct lull_model *model, const struct lull_wait_reason *reason)
 {
-    static const char *const readers[] = {"read",    "readv",    "recvfrom",
-                                          "recvmsg", "recvmmsg", NULL};
+    static const char *const readers[] = {"read", "readv", "recvfrom", "recvmsg", "recvmmsg", NULL};
     const char *call = lull_model_label(model, reason->call);
     return (lull_wait_reason_kind(model, reason) == LULL_WAIT_SOCKET ||
             g_str_has_prefix(call, "recv")) &&

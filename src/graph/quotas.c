@@ -363,7 +363,7 @@ static int64_t densest(const GArray *gaps, int64_t ns)
             most_ns = near_ns;
             first_ns = items[i].rest_ns;
         }
-        near_ns -= items[i].length_ns;
+        lull_add(&near_ns, -items[i].length_ns);
     }
     return most_ns > all_ns / 2 ? first_ns : -1;
 }

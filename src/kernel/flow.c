@@ -54,6 +54,13 @@ static uint32_t find(const struct lull_flows *flows, const struct lull_flow *wan
     return number;
 }
 
+/* 127.0.0.0/8 and ::1 (RFC 6890) mean another machine on each host. */
+static bool is_loopback(const uint8_t address[static 16], uint8_t ip_version)
+{
+    return ip_version == 4 ? address[0] == 127
+                           : memcmp(address, &in6addr_loopback, sizeof in6addr_loopback) == 0;
+}
+
 uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packet *packet)
 {
     if (!packet->ip_version) {
@@ -67,6 +74,10 @@ uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packe
     flow.destination_port = packet->destination_port;
     flow.ip_version = packet->ip_version;
     flow.protocol = packet->protocol;
+    flow.host =
+        is_loopback(flow.source, flow.ip_version) || is_loopback(flow.destination, flow.ip_version)
+            ? packet->host
+            : LULL_NONE;
     uint64_t hash = hash_flow(&flow);
     uint32_t number = find(flows, &flow, hash);
     if (number != LULL_NONE) {
@@ -80,6 +91,7 @@ uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packe
     back.destination_port = flow.source_port;
     back.ip_version = flow.ip_version;
     back.protocol = flow.protocol;
+    back.host = flow.host;
     number = flows->flows.count;
     flow.reverse = find(flows, &back, hash_flow(&back));
     if (flow.reverse != LULL_NONE) {

@@ -12,6 +12,7 @@ struct lull_flow {
     uint8_t source[16], destination[16];
     uint16_t source_port, destination_port;
     uint8_t ip_version, protocol;
+    uint32_t host; /* whose loopback addresses these are; LULL_NONE: addresses that hosts share */
     uint32_t reverse; /* the flow of the answers; LULL_NONE until one is seen */
 };
 

@@ -36,12 +36,13 @@ struct socket {
     struct lull_tcp_fact window; /* last_ns is 0: it has not opened in this call */
 };
 
-/* The bytes in one direction of a connection, counted from its start or, if that is before the
- * trace, from the first that was seen. What was sent is known from the calls that sent it and, on
- * one host, from what arrived, whichever comes first. */
+/* The bytes in one direction of a connection as one host knows them, counted from its start or, if
+ * that is before the trace, from the first that was seen. What was sent is known from the calls that
+ * sent it and, on one host, from what arrived, whichever comes first. */
 struct stream {
     uint64_t called, seen, sent, arrived;
     bool sends_whole, arrives_whole; /* counted from the start of the connection */
+    bool has_socket;                 /* a socket of the host sends here */
 };
 
 /* A packet that was sent or received, by the address of its buffer: several may come before the
@@ -54,9 +55,9 @@ struct sent {
 
 struct sockets {
     LULL_VEC(struct socket) list;
-    struct lull_map by_address;      /* host and address → list */
-    struct lull_map ends;            /* host and flow of one of its sockets: a set */
-    LULL_VEC(struct stream) streams; /* by flow */
+    struct lull_map by_address; /* host and address → list */
+    struct lull_map by_flow;    /* host and flow → streams */
+    LULL_VEC(struct stream) streams;
     struct sent sent[SENT_SLOTS], received[SENT_SLOTS];
 };
 
@@ -66,7 +67,7 @@ void sockets_free(struct sockets *sockets)
         lull_vec_free(&sockets->list);
         lull_vec_free(&sockets->streams);
         lull_map_free(&sockets->by_address);
-        lull_map_free(&sockets->ends);
+        lull_map_free(&sockets->by_flow);
         g_free(sockets);
     }
 }
@@ -96,12 +97,20 @@ static struct socket *socket_of(struct sockets *sockets, uint32_t host, uint64_t
     return &sockets->list.items[number];
 }
 
-static struct stream *stream_of(struct sockets *sockets, uint32_t flow)
+static uint32_t find_stream(const struct sockets *sockets, uint32_t host, uint32_t flow)
 {
-    while (sockets->streams.count <= flow) {
+    return lull_map_find(&sockets->by_flow, (uint64_t)host << 32 | flow);
+}
+
+static struct stream *stream_of(struct sockets *sockets, uint32_t host, uint32_t flow)
+{
+    uint32_t number = find_stream(sockets, host, flow);
+    if (number == LULL_MAP_NONE) {
+        number = sockets->streams.count;
         lull_vec_push(&sockets->streams, (struct stream){0});
+        lull_map_insert(&sockets->by_flow, (uint64_t)host << 32 | flow, number);
     }
-    return &sockets->streams.items[flow];
+    return &sockets->streams.items[number];
 }
 
 /* Memory of sockets is used again: what was known of the one before is not true of the next. */
@@ -116,19 +125,17 @@ static void forget(struct socket *socket)
 
 static void set_flow(struct sockets *sockets, struct socket *socket, uint32_t flow)
 {
-    const uint64_t key = (uint64_t)socket->host << 32 | flow;
     socket->flow = flow;
-    if (lull_map_find(&sockets->ends, key) == LULL_MAP_NONE) {
-        lull_map_insert(&sockets->ends, key, 0);
-    }
+    stream_of(sockets, socket->host, flow)->has_socket = true;
 }
 
 /* Whether a socket of the host sends on this flow: its other end is here too. */
 static bool is_sent_here(const struct sockets *sockets, uint32_t host,
                          const struct lull_net_packet *packet)
 {
+    const uint32_t number = find_stream(sockets, host, packet->flow);
     return memcmp(packet->source, packet->destination, sizeof packet->source) == 0 ||
-           lull_map_find(&sockets->ends, (uint64_t)host << 32 | packet->flow) != LULL_MAP_NONE;
+           (number != LULL_MAP_NONE && sockets->streams.items[number].has_socket);
 }
 
 static struct sent *slot_of(struct sent slots[static SENT_SLOTS], uint32_t host, uint64_t skb)
@@ -227,7 +234,7 @@ static void report(struct lull_model *model, struct lull_net_packet *packet, uin
 static void report_sent(struct lull_model *model, uint32_t flow, uint64_t total,
                         const struct lull_net_packet *packet, uint32_t number)
 {
-    struct stream *stream = stream_of(model->sockets, flow);
+    struct stream *stream = stream_of(model->sockets, packet->host, flow);
     if (total <= stream->sent) {
         return;
     }
@@ -250,7 +257,7 @@ static void learn_flow(struct lull_model *model, struct socket *socket, uint32_t
 {
     set_flow(model->sockets, socket, flow);
     if (socket->waiting) {
-        struct stream *stream = stream_of(model->sockets, flow);
+        struct stream *stream = stream_of(model->sockets, socket->host, flow);
         stream->called += socket->waiting;
         socket->waiting = 0;
         report_sent(model, flow, stream->called, &socket->first, socket->first_number);
@@ -299,7 +306,7 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
         socket->waiting += (uint64_t)ev->ret;
         return;
     }
-    struct stream *stream = stream_of(model->sockets, socket->flow);
+    struct stream *stream = stream_of(model->sockets, machine->host, socket->flow);
     stream->called += (uint64_t)ev->ret;
     report_sent(model, socket->flow, MAX(stream->called, stream->seen), &packet, number);
 }
@@ -352,7 +359,7 @@ static void arrived(struct lull_model *model, struct machine *machine, int32_t c
         packet.time_ns = come->time_ns;
     }
     look_at_window(model, socket, packet.time_ns, number, ev);
-    struct stream *stream = stream_of(model->sockets, packet.flow);
+    struct stream *stream = stream_of(model->sockets, machine->host, packet.flow);
     struct sent *sent = slot_of(model->sockets->sent, machine->host, (uint64_t)ev->skb);
     const bool is_same = ev->skb && sent->skb == (uint64_t)ev->skb && sent->host == machine->host;
     /* Buffers are used again too: who sent what was in it before did not send this, if nobody here
@@ -378,10 +385,11 @@ static void established(struct lull_model *model, struct socket *socket,
     struct lull_net_packet other = back(packet);
     packet->flow = lull_flows_number(model->flows, packet);
     set_flow(model->sockets, socket, packet->flow);
-    struct stream *out = stream_of(model->sockets, packet->flow);
+    struct stream *out = stream_of(model->sockets, packet->host, packet->flow);
     out->called = out->seen = out->sent = 0;
     out->sends_whole = true;
-    struct stream *in = stream_of(model->sockets, lull_flows_number(model->flows, &other));
+    struct stream *in =
+        stream_of(model->sockets, packet->host, lull_flows_number(model->flows, &other));
     in->arrived = 0;
     in->arrives_whole = true;
     /* Its SYN, which this end sent or received, says who is the client. */

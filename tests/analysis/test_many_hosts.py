@@ -61,6 +61,15 @@ def starts_of(path):
     return {host: sorted(times) for host, times in found.items()}
 
 
+def requests_of(path, *options):
+    """Without what numbers them across machines, by host: begin_ns is on the clock of each."""
+    found = {}
+    for request in json.loads(run("requests", "--json", *options, path)[0])["requests"]:
+        del request["id"]
+        found.setdefault(request.pop("host", ""), []).append(request)
+    return found
+
+
 def without_number(text):
     return re.sub(r'("(?:client|httpd|db))-\d+"', r'\1"', text)
 
@@ -101,4 +110,14 @@ with tempfile.TemporaryDirectory() as folder:
         tap.skip("memory for a machine more", "sanitizers take more")
     else:
         tap.ok(each < KIB_FOR_A_HOST, f"a machine more costs less than {KIB_FOR_A_HOST} KiB", f"{used} KiB: {each:.0f}")
+
+    # The loopback of each is its own, though their connections have the same addresses and ports.
+    with tarfile.open(os.path.join(source, "tests", "data", "truth.tar.xz")) as archive:
+        archive.extractall(folder, members=[m for m in archive.getmembers() if "/truth-tcp/" in m.name], filter="data")
+    pair = os.path.join(folder, "pair")
+    names = many_hosts.make(os.path.join(folder, "truth", "truth-tcp"), 2, pair)
+    alone = [requests_of(os.path.join(pair, f"host-{at:04}")) for at in (0, 1)]
+    together = requests_of(pair, "--no-sync")
+    tap.ok(all(len(one) == 1 and together.get(name) == list(one.values())[0] for name, one in zip(names, alone)),
+           "requests on the loopbacks of two machines", f"{alone} {together}")
 sys.exit(tap.done())

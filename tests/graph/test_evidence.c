@@ -126,6 +126,29 @@ static void test_packet(void)
     world_close(&world);
 }
 
+/* The softirq of the network woke it, but no packet was recorded. */
+static void test_packet_unrecorded(void)
+{
+    struct world world;
+    world_open(&world);
+    struct lull_model *model = world.model;
+    const int64_t t = world.now_ns;
+    feed_switch(model, 0, 0, t + 5, 7, 0, 1);
+    feed_softirq(model, 0, 0, t + 30, 3, true);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t + 31, 7, 0);
+    feed_softirq(model, 0, 0, t + 32, 3, false);
+    feed_switch(model, 0, 0, t + 33, 0, 7, 0);
+    feed_switch(model, 0, 0, t + 40, 7, 0, 1);
+    lull_model_finish(model);
+    struct lull_path *path = path_of(&world, 0, 7, t + 5, t + 40);
+    const struct lull_segment *wait = find(path, LULL_STATE_BLOCKED);
+    g_assert_cmpint(wait->cause, ==, LULL_CAUSE_NETWORK);
+    g_assert_cmpint(wait->other_tid, ==, -1);
+    g_assert_cmpstr(wait->detail, ==, "softirq NET_RX");
+    lull_path_free(path);
+    world_close(&world);
+}
+
 static void test_interrupt(void)
 {
     struct world world;
@@ -204,6 +227,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/graph/evidence/disk", test_disk);
     g_test_add_func("/graph/evidence/packet", test_packet);
+    g_test_add_func("/graph/evidence/packet-unrecorded", test_packet_unrecorded);
     g_test_add_func("/graph/evidence/interrupt", test_interrupt);
     g_test_add_func("/graph/evidence/woken", test_woken);
     g_test_add_func("/graph/evidence/preempted", test_preempted);

@@ -405,6 +405,22 @@ static const struct recording ftrace = {
     "10: futex 150..160 = 1 futex 1000 op 1 private val 1\n"
     "10: sendfile 170..180 = 100 copy fd 3=disk,?,120 to 4=unknown,?,before wants 100 moved 100\n"};
 
+/* Reported by number and by name: one call, with the arguments of the name, which has a text where
+ * the number had a pointer. */
+static const char *const twice_events[][2] = {
+    {"sys_enter", "id=257 args=[-100 140000000 0 0 0 0]"},
+    {"syscall_entry_openat", "dfd=-100 filename=\"/a\" flags=524288"},
+    {"sys_exit", "id=257 ret=3"},
+    {"syscall_exit_openat", "ret=3"},
+    {"sys_enter", "id=0 args=[3 140000000 64 0 0 0]"},
+    {"sys_exit", "id=0 ret=64"},
+    {NULL, NULL},
+};
+static const struct recording twice = {ftrace_classes, false, 0, twice_events,
+                                       "10: openat 110..130 = 3 open fd 3=disk,/a,cloexec,130\n"
+                                       "10: read 150..160 = 64 read fd 3=disk,/a,cloexec,130 "
+                                       "wants 64 moved 64\n"};
+
 /* Behind a loss, an end of the same name need not be of the same call. */
 static void test_loss(void)
 {
@@ -494,6 +510,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/kernel/calls/times", &times, test_recording);
     g_test_add_data_func("/kernel/calls/old", &old, test_recording);
     g_test_add_data_func("/kernel/calls/ftrace", &ftrace, test_recording);
+    g_test_add_data_func("/kernel/calls/twice", &twice, test_recording);
     g_test_add_func("/kernel/calls/loss", test_loss);
     g_test_add_func("/kernel/calls/numbers", test_numbers);
     return g_test_run();

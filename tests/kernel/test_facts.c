@@ -609,6 +609,24 @@ static void test_last_cpu(struct fixture *f, gconstpointer data)
     }
 }
 
+/* Events name the task: 7 was last seen on CPU 0 at 15, and is on CPU 1 at 30. When it left CPU 0
+ * after 15 is not known; nor, from then on, who is there. */
+static void test_moved_unseen(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 10, 0, 7, 0);
+    feed_switch(model, 0, 1, 12, 8, 0, 1);
+    FEED(sched_waking, 0, 0, 15, .have = WITHOUT(sched_waking, prio), .tid = 9, .target_cpu = 0,
+         .context_tid = 7);
+    FEED(sched_waking, 0, 1, 30, .have = WITHOUT(sched_waking, prio), .tid = 9, .target_cpu = 0,
+         .context_tid = 7);
+    expect(f, "c0 10: 0 since 10 then 7\n"
+              "c1 12: 8 since 10 then 0\n"
+              "c1 12: 0 since 12 then ?\n" /* CPU 1 was last seen at 12: when 7 came is not known */
+              "c0 15: 7 since 10 then ?\n"
+              "c1 30: 7 since 30 (unknown 18) then 7\n");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -633,6 +651,7 @@ int main(int argc, char **argv)
     CASE("remap", test_remap);
     CASE("alarm", test_alarm);
     CASE("last-cpu", test_last_cpu);
+    CASE("moved-unseen", test_moved_unseen);
     g_test_add_func("/kernel/facts/discarded", test_discarded);
     g_test_add_func("/kernel/facts/lost-first", test_lost_first);
     g_test_add_func("/kernel/facts/missing-packets", test_missing_packets);

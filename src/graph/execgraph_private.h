@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "graph/execgraph.h"
+#include "graph/spans.h"
 #include "clock/match.h"
 #include "clock/tcp_waits.h"
 #include "kernel/wait_reason.h"
@@ -84,18 +85,6 @@ struct paging_note {
     uint64_t inode;
 };
 
-/* A system call of a task. */
-struct call_span {
-    int64_t start_ns;
-    uint32_t ns;   /* see modes.c */
-    uint32_t name; /* label */
-};
-
-struct call_spans {
-    struct call_span *items;
-    size_t count, capacity;
-};
-
 struct lull_execgraph {
     struct lull_model *model;
     const struct lull_sync *sync; /* or NULL */
@@ -112,8 +101,8 @@ struct lull_execgraph {
     LULL_VEC(struct sent_note) sent;       /* by task, the last */
     LULL_VEC(struct timeout_note) timeouts;
     struct lull_map timeout_of;           /* evidence → one of these */
-    LULL_VEC(struct call_spans) calls;    /* by task */
-    LULL_VEC(struct call_spans) reclaims; /* by task: when memory was freed for it */
+    LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
+    LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */
 };
 

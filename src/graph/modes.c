@@ -1,50 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* What a task that runs is running: its own code, a system call, or, being a thread of the kernel,
  * nothing but the kernel; and what it waits for when memory is not there. */
-#include "base/search.h"
 #include "graph/execgraph_private.h"
 
 #include <string.h>
 
-/* The span ends where the next one starts, which has no name; without a next one it never does. */
-#define LONG_SPAN UINT32_MAX
+static const struct lull_spans no_spans = {0};
 
-static const struct call_spans no_spans = {0};
-
-static const struct call_spans *calls_of(const struct lull_execgraph *eg, uint32_t task)
+static const struct lull_spans *calls_of(const struct lull_execgraph *eg, uint32_t task)
 {
     return task < eg->calls.count ? &eg->calls.items[task] : &no_spans;
 }
 
-static const struct call_spans *reclaims_of(const struct lull_execgraph *eg, uint32_t task)
+static const struct lull_spans *reclaims_of(const struct lull_execgraph *eg, uint32_t task)
 {
     return task < eg->reclaims.count ? &eg->reclaims.items[task] : &no_spans;
-}
-
-static int64_t end_of(const struct call_spans *spans, size_t index)
-{
-    const struct call_span *span = &spans->items[index];
-    if (span->ns != LONG_SPAN) {
-        return span->start_ns + span->ns;
-    }
-    if (index + 1 == spans->count) {
-        return INT64_MAX;
-    }
-    return span[1].name == LULL_NONE ? span[1].start_ns : span->start_ns;
-}
-
-/* `end_ns` is INT64_MAX for what never ends. */
-static void add_span(struct call_spans *spans, int64_t start_ns, int64_t end_ns, uint32_t name)
-{
-    if (spans->count && end_of(spans, spans->count - 1) != INT64_MAX) {
-        start_ns = MAX(start_ns, end_of(spans, spans->count - 1));
-    }
-    const uint64_t ns = (uint64_t)MAX(end_ns, start_ns) - (uint64_t)start_ns;
-    const bool is_long = ns >= LONG_SPAN;
-    lull_vec_push(spans, (struct call_span){start_ns, is_long ? LONG_SPAN : (uint32_t)ns, name});
-    if (is_long && end_ns != INT64_MAX) {
-        lull_vec_push(spans, (struct call_span){end_ns, 0, LULL_NONE});
-    }
 }
 
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
@@ -56,8 +26,9 @@ void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *
     }
     /* A call that never returns, exit, is reported when it starts. */
     const bool is_last = fact->is_open && fact->end_ns == fact->start_ns;
-    add_span(&eg->calls.items[fact->task], fact->start_ns, is_last ? INT64_MAX : fact->end_ns,
-             fact->name);
+    lull_spans_add(
+        &eg->calls.items[fact->task],
+        (struct lull_span){fact->start_ns, is_last ? INT64_MAX : fact->end_ns, fact->name});
 }
 
 /* kthreadd, and what it has made. */
@@ -89,27 +60,21 @@ enum lull_mode lull_modes_outside(const struct lull_execgraph *eg,
                                                                               : LULL_MODE_UNKNOWN;
 }
 
-/* The first span that may end after the time. */
-static size_t span_at(const struct call_spans *spans, int64_t time_ns)
-{
-    const size_t i = LULL_LOWER_BOUND(k, spans->count, spans->items[k].start_ns <= time_ns);
-    return i ? i - 1 : 0;
-}
-
-static void each_call(const struct call_spans *spans, int64_t t, int64_t last_ns,
+static void each_call(const struct lull_spans *spans, int64_t t, int64_t last_ns,
                       enum lull_mode outside, take_mode *take, void *user)
 {
-    for (size_t i = span_at(spans, t); i < spans->count && spans->items[i].start_ns < last_ns;
-         i++) {
-        const int64_t start_ns = MAX(spans->items[i].start_ns, t);
-        const int64_t end_ns = MIN(end_of(spans, i), last_ns);
+    struct lull_spans_reader reader = lull_spans_from(spans, t);
+    struct lull_span span;
+    while (lull_spans_next(&reader, &span) && span.start_ns < last_ns) {
+        const int64_t start_ns = MAX(span.start_ns, t);
+        const int64_t end_ns = MIN(span.end_ns, last_ns);
         if (end_ns <= start_ns) {
             continue;
         }
         if (t < start_ns) {
             take(user, outside, LULL_NONE, start_ns - t);
         }
-        take(user, LULL_MODE_CALL, spans->items[i].name, end_ns - start_ns);
+        take(user, LULL_MODE_CALL, span.name, end_ns - start_ns);
         t = end_ns;
     }
     if (t < last_ns) {
@@ -120,12 +85,14 @@ static void each_call(const struct call_spans *spans, int64_t t, int64_t last_ns
 void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
                      enum lull_mode outside, take_mode *take, void *user)
 {
-    const struct call_spans *calls = calls_of(eg, piece->hop->line);
-    const struct call_spans *reclaims = reclaims_of(eg, piece->hop->line);
+    const struct lull_spans *calls = calls_of(eg, piece->hop->line);
+    struct lull_spans_reader reclaims =
+        lull_spans_from(reclaims_of(eg, piece->hop->line), piece->start_ns);
+    struct lull_span reclaim;
     int64_t t = piece->start_ns;
-    for (size_t i = span_at(reclaims, t); i < reclaims->count && t < piece->end_ns; i++) {
-        const int64_t start_ns = CLAMP(reclaims->items[i].start_ns, t, piece->end_ns);
-        const int64_t end_ns = CLAMP(end_of(reclaims, i), start_ns, piece->end_ns);
+    while (t < piece->end_ns && lull_spans_next(&reclaims, &reclaim)) {
+        const int64_t start_ns = CLAMP(reclaim.start_ns, t, piece->end_ns);
+        const int64_t end_ns = CLAMP(reclaim.end_ns, start_ns, piece->end_ns);
         each_call(calls, t, start_ns, outside, take, user);
         if (start_ns < end_ns) {
             take(user, LULL_MODE_RECLAIM, LULL_NONE, end_ns - start_ns);
@@ -155,7 +122,8 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
         break;
     case LULL_PAGING_RECLAIM_END:
         if (note->reclaim_ns != INT64_MIN) {
-            add_span(&eg->reclaims.items[fact->task], note->reclaim_ns, fact->time_ns, 0);
+            lull_spans_add(&eg->reclaims.items[fact->task],
+                           (struct lull_span){note->reclaim_ns, fact->time_ns, 0});
             note->reclaim_ns = INT64_MIN;
         }
         break;
@@ -182,12 +150,11 @@ enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task,
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                            int64_t end_ns)
 {
-    const struct call_spans *spans = reclaims_of(eg, task);
+    struct lull_spans_reader reader = lull_spans_from(reclaims_of(eg, task), start_ns);
+    struct lull_span span;
     int64_t within_ns = 0;
-    for (size_t i = span_at(spans, start_ns); i < spans->count && spans->items[i].start_ns < end_ns;
-         i++) {
-        within_ns +=
-            MAX(MIN(end_of(spans, i), end_ns) - MAX(spans->items[i].start_ns, start_ns), 0);
+    while (lull_spans_next(&reader, &span) && span.start_ns < end_ns) {
+        within_ns += MAX(MIN(span.end_ns, end_ns) - MAX(span.start_ns, start_ns), 0);
     }
     return within_ns > (end_ns - start_ns) / 2;
 }
@@ -195,11 +162,11 @@ bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64
 void lull_modes_free(struct lull_execgraph *eg)
 {
     for (size_t i = 0; i < eg->calls.count; i++) {
-        lull_vec_free(&eg->calls.items[i]);
+        lull_spans_free(&eg->calls.items[i]);
     }
     lull_vec_free(&eg->calls);
     for (size_t i = 0; i < eg->reclaims.count; i++) {
-        lull_vec_free(&eg->reclaims.items[i]);
+        lull_spans_free(&eg->reclaims.items[i]);
     }
     lull_vec_free(&eg->reclaims);
     lull_vec_free(&eg->paging);

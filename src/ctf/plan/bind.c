@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "ctf/plan/build.h"
+#include "ctf/plan/gather.h"
 
 /* Follows member names joined by dots. Returns the field or NULL; fills path and depth (optional
  * fields take no part of it), and says whether a variant or an optional field lies on the way. */
@@ -170,6 +171,7 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
     event->clear_size = 0;
     event->ops = event->skip;
     event->loads = NULL;
+    event->is_straight = event->fixed_bits < LULL_BITS_HUGE;
     event->has_fields = n_bindings > 0;
     if (n_bindings == 0 && n_extra == 0) {
         return;
@@ -197,10 +199,9 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
         uint32_t slot = stream->slots_end[index];
         event->ops = lull_plan_build_event(plan, stream, index, wants, false, plan->owned_wants,
                                            &budget, &slot, NULL);
-        const struct lull_op *run = event->ops, *loads = run + 1;
-        if (event->fixed_bits < LULL_BITS_HUGE && run->code == LULL_OP_RUN &&
-            loads->code == LULL_OP_LOADS && loads[loads->count + 1].code == LULL_OP_END) {
-            event->loads = loads->loads;
+        if (event->fixed_bits < LULL_BITS_HUGE) {
+            event->loads = lull_gathered(event->ops, LULL_OP_LOADS);
+            event->is_straight = event->loads != NULL;
         }
     }
     lull_kept_fields_free(wants);
@@ -232,8 +233,12 @@ void lull_ctf_plan_load_all(struct lull_ctf_plan *plan)
             /* Built once without sums, so it can be built. */
             uint64_t budget = LULL_NODE_BUDGET;
             uint32_t slot = stream->slots_end[e];
-            stream->plans[e].all = lull_plan_build_event(plan, stream, e, NULL, true, plan->owned,
-                                                         &budget, &slot, NULL);
+            struct lull_event_plan *event = &stream->plans[e];
+            event->all = lull_plan_build_event(plan, stream, e, NULL, true, plan->owned, &budget,
+                                               &slot, NULL);
+            if (event->fixed_bits < LULL_BITS_HUGE) {
+                event->sums = lull_gathered(event->all, LULL_OP_SUMS);
+            }
             max_slot = MAX(max_slot, slot);
         }
     }

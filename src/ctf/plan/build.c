@@ -3,6 +3,7 @@
  * position's alignment at compile time is used to merge neighbours into runs; where it knows
  * nothing, runs align themselves when they are executed. */
 #include "ctf/plan/build.h"
+#include "ctf/plan/gather.h"
 
 #include "base/bits.h"
 #include "ctf/schema/text.h"
@@ -48,6 +49,7 @@ struct lull_op *lull_builder_run(struct lull_builder *b)
     if (b->run < 0) {
         struct lull_op *op = lull_builder_emit(b, LULL_OP_RUN);
         op->align = b->pending_align;
+        op->is_at_byte = b->known >= 8 && b->rem % 8 == 0;
         b->pending_align = 1;
         b->run = (int)b->ops->len - 1;
     }
@@ -555,78 +557,11 @@ void lull_builder_add(struct lull_builder *b, enum lull_scope scope, const struc
     }
 }
 
-/* Whether the operation is a load that needs no decision. */
-static bool is_plain(const struct lull_op *op)
-{
-    const bool is_integer =
-        op->code >= LULL_OP_U8 && op->code <= LULL_OP_U64 && (!op->is_big_endian || op->size == 8);
-    const bool is_array = op->code == LULL_OP_ARRAY && op->count <= UINT16_MAX &&
-                          (!op->is_text || op->encoding < LULL_ENCODING_UTF16BE);
-    return (is_integer || is_array) && op->bits % 8 == 0 && op->bits / 8 <= UINT16_MAX &&
-           op->dst <= UINT16_MAX;
-}
-
-static struct lull_load *add_load(struct lull_load *load, const struct lull_op *op)
-{
-    *load = (struct lull_load){.offset = (uint16_t)(op->bits / 8),
-                               .dst = (uint16_t)op->dst,
-                               .count = (uint16_t)op->count,
-                               .shift = (uint8_t)(64 - op->size),
-                               .is_signed = op->is_signed};
-    return load + 1;
-}
-
-/* What n operations load: integers first, then bytes, then texts. */
-static const struct lull_loads *loads_of(const struct lull_op *ops, guint n)
-{
-    static const struct lull_op nowhere = {.size = 8, .dst = LULL_MEM_NOWHERE};
-    struct lull_loads *loads =
-        g_malloc0(sizeof *loads + (n + LULL_LOADS_TOGETHER) * sizeof *loads->items);
-    struct lull_load *load = loads->items;
-    for (guint i = 0; i < n; i++) {
-        load = ops[i].code == LULL_OP_ARRAY ? load : add_load(load, &ops[i]);
-    }
-    while ((load - loads->items) % LULL_LOADS_TOGETHER != 0) {
-        load = add_load(load, &nowhere);
-    }
-    loads->n_integers = (uint16_t)(load - loads->items);
-    for (int is_text = 0; is_text <= 1; is_text++) {
-        for (guint i = 0; i < n; i++) {
-            if (ops[i].code == LULL_OP_ARRAY && ops[i].is_text == (is_text == 1)) {
-                load = add_load(load, &ops[i]);
-                ++*(is_text ? &loads->n_texts : &loads->n_arrays);
-            }
-        }
-    }
-    return loads;
-}
-
-/* The loads of a run depend on nothing but where it starts: they become one operation. What follows
- * a RUN directly is never jumped to. */
-static void gather_loads(struct lull_builder *b)
-{
-    for (guint i = 0; i < b->ops->len; i++) {
-        struct lull_op *first = lull_builder_op(b, (int)i + 1);
-        guint n = 0;
-        if (lull_builder_op(b, (int)i)->code != LULL_OP_RUN) {
-            continue;
-        }
-        while (n < UINT16_MAX - LULL_LOADS_TOGETHER && is_plain(&first[n])) {
-            n++;
-        }
-        if (n > 0) {
-            const struct lull_loads *loads = loads_of(first, n);
-            g_ptr_array_add(b->owned, (gpointer)loads);
-            *first = (struct lull_op){.code = LULL_OP_LOADS, .count = n - 1, .loads = loads};
-        }
-    }
-}
-
 const struct lull_op *lull_builder_finish(struct lull_builder *b, GError **error)
 {
     close_run(b);
     lull_builder_emit(b, LULL_OP_END);
-    gather_loads(b);
+    lull_gather_straight(b->ops, b->owned);
     struct lull_op *ops = (struct lull_op *)(void *)g_array_free(b->ops, FALSE);
     g_ptr_array_add(b->owned, ops);
     b->ops = NULL;

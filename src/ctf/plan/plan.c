@@ -494,12 +494,13 @@ void lull_ctf_plan_free(struct lull_ctf_plan *plan)
     g_free(plan);
 }
 
-struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream, uint64_t id)
+const struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream,
+                                                    uint64_t id)
 {
     if (id < stream->n_by_id) {
-        return stream->by_id[id]->skip ? stream->by_id[id] : NULL;
+        return stream->by_id[id];
     }
     uint32_t low = LULL_LOWER_BOUND(i, stream->decl->n_events, stream->decl->events[i].id < id);
     bool found = low < stream->decl->n_events && stream->decl->events[low].id == id;
-    return found ? &stream->plans[low] : NULL;
+    return found ? &stream->plans[low] : &stream->unknown;
 }

@@ -23,7 +23,7 @@ enum lull_op_code {
     LULL_OP_BITS,         /* any `size`, any bit, also booleans, reals, reversed bytes */
     LULL_OP_CLOCK,        /* like BITS, into the clock, which advances (CTF 1.8.3, 8) */
     LULL_OP_ARRAY,        /* `count` bytes at bit `bits` of the run as struct lull_text */
-    LULL_OP_LOADS,        /* `loads`, which stand for this and the next `count` operations */
+    LULL_OP_LOADS,        /* `loads`; with the next `count` operations, nothing is left to do */
     LULL_OP_STRING,       /* align to a byte, up to and with the NUL; text to `dst` unless 0 */
     LULL_OP_SEQUENCE,     /* align, as many elements as `slot` says: `bits` from one to the next,
                              `count` bits of the last; bytes to `dst` unless 0 */
@@ -51,6 +51,7 @@ enum lull_op_code {
     LULL_OP_SUM_U64,
     LULL_OP_SUM_BITS,  /* `count` integers or reals, `target` bits from one to the next */
     LULL_OP_SUM_BYTES, /* `count` bytes of a text or blob */
+    LULL_OP_SUMS,      /* `loads`, into the checksum; otherwise like LOADS */
 };
 
 /* The options of a variant: by small tag values at once, by others with a search. */
@@ -70,6 +71,7 @@ struct lull_op {
     bool is_blob;
     bool is_boolean;
     bool is_bit_reversed;
+    bool is_at_byte;  /* RUN: it always starts at one */
     uint8_t encoding; /* enum lull_encoding; texts of wide ones are converted to UTF-8 */
     bool is_real;     /* IEEE 754, becomes a double */
     uint32_t align;   /* bits, a power of two; 1: nothing to do */
@@ -83,25 +85,27 @@ struct lull_op {
     union {
         const struct lull_switch *choice; /* SWITCH */
         const struct lull_fc *fc;         /* OPTIONAL */
-        const struct lull_loads *loads;   /* LOADS */
+        const struct lull_loads *loads;   /* LOADS, SUMS */
     };
 };
 
-/* One of the loads that need no decision: an integer of whole bytes, least significant first, or an
- * array of bytes. Positions are bytes, from the start of the run. */
+/* One of the loads that need no decision: an integer within 64 bits, or an array of bytes. */
 struct lull_load {
-    uint16_t offset;
+    uint16_t offset; /* bytes, from the start of the run */
     uint16_t dst;
-    uint16_t count;    /* of an array: its bytes */
-    uint8_t shift;     /* of an integer: 64 less its bits */
-    uint8_t is_signed; /* 1 or 0 */
+    uint16_t count; /* of an array: its bytes */
+    uint8_t left;   /* of an integer: by how much it is shifted until nothing is above it */
+    uint8_t right;  /* 64 less its bits */
+    uint64_t mask;  /* of an unsigned one: its bits; all of a signed one */
 };
 
 /* All such loads of a run, close together. */
 struct lull_loads {
-    uint16_t n_integers; /* a multiple of LULL_LOADS_TOGETHER: the last ones may go nowhere */
-    uint16_t n_arrays;   /* after them */
-    uint16_t n_texts;    /* after these: arrays up to the first NUL */
+    uint16_t n_little; /* a multiple of LULL_LOADS_TOGETHER: the last ones may go nowhere */
+    uint16_t n_big;    /* after them: of the other byte order */
+    uint16_t n_arrays; /* after these; to be summed: their bytes are numbers */
+    uint16_t n_texts;  /* after these: arrays up to the first NUL */
+    bool has_more;     /* n_big or n_arrays is not 0 */
     struct lull_load items[];
 };
 
@@ -192,10 +196,12 @@ struct lull_event_plan {
     const struct lull_loads *loads; /* all that `ops` do if the event is a single run; or NULL */
     const struct lull_op *skip;     /* NULL: no such event class */
     const struct lull_op *all;      /* sums every field; NULL before lull_ctf_plan_load_all() */
+    const struct lull_loads *sums;  /* all that `all` does if the event is a single run; or NULL */
     uint64_t have;                  /* bindings that every event of the class has */
     uint32_t clear_size;            /* bytes of fields to clear first: some may be left out */
     bool has_wide_text;             /* texts that must be converted */
     bool has_fields;                /* the subscription has bindings, so `have` is wanted */
+    bool is_straight;               /* fixed_bits and `loads` are all that `ops` do */
     int32_t subscription;           /* or -1 */
     uint32_t index;                 /* of the class within the trace */
     struct lull_event_class *event_class;
@@ -271,8 +277,9 @@ void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan);
 /* Compiles all event classes for lull_plan_sum(), once. Not to be called while streams are read. */
 void lull_ctf_plan_load_all(struct lull_ctf_plan *plan);
 
-/* The plan of an event id, or NULL. */
-struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream, uint64_t id);
+/* The plan of an event id: that of no class, without `skip`, if nothing declares it. */
+const struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_plan *stream,
+                                                    uint64_t id);
 
 /* Runs operations from bit `pos` of `buf`, whose readable bits end at `limit` (LULL_LOAD_SLACK
  * bytes after it must exist). Alignment counts from buf. Returns the position after them, or

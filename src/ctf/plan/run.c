@@ -304,6 +304,10 @@ static inline __attribute__((always_inline)) uint64_t machine(const struct lull_
         case LULL_OP_SUM_BYTES:
             sums.checksum += lull_sum_bytes(op, AT(op), op->count, memory);
             break;
+        case LULL_OP_SUMS:
+            sums.checksum += lull_sums_run(op->loads, buf + (base >> 3));
+            op += op->count;
+            break;
         }
     }
 #undef AT

@@ -17,8 +17,25 @@ uint64_t lull_sum_numbers(const struct lull_op *op, const uint8_t *buf, uint64_t
                           uint64_t stride)
 {
     uint64_t sum = 0;
+    if (op->size == 8 && stride == 8 && bit % 8 == 0 && !op->is_signed && !op->is_boolean &&
+        !op->is_bit_reversed) {
+        return lull_sum_u8s(buf + (bit >> 3), n);
+    }
     for (uint64_t i = 0; i < n; i++, bit += stride) {
         sum += lull_op_number(op, buf, bit);
+    }
+    return sum;
+}
+
+uint64_t lull_sums_run_more(const struct lull_loads *loads, const uint8_t *run)
+{
+    const struct lull_load *load = loads->items + loads->n_little, *end = load;
+    uint64_t sum = 0;
+    for (end += loads->n_big; load < end; load++) {
+        sum += lull_load_integer(load, run, true);
+    }
+    for (end += loads->n_arrays; load < end; load++) {
+        sum += lull_sum_u8s(run + load->offset, load->count);
     }
     return sum;
 }

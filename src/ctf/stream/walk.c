@@ -151,7 +151,9 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
     const struct lull_stream_plan *stream = s->stream;
     struct lull_event_plan *const *by_id = stream->by_id;
     const uint32_t n_by_id = stream->n_by_id;
-    const struct lull_header_layout layout = stream->layout;
+    /* Which of them stays in registers: a walk to the next event is short. */
+    const struct lull_header_layout copy = stream->layout;
+    const struct lull_header_layout *layout = purpose == TO_NEXT ? &stream->layout : &copy;
     const uint64_t event_align = stream->event_align;
     uint8_t *memory = s->memory;
     const uint8_t *buf = s->buf;
@@ -159,8 +161,8 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
     uint64_t clock = lull_memory_get(memory, LULL_MEM_CLOCK), calm = ~clock;
     for (;;) {
         uint64_t id, body;
-        if (kind != LULL_HEADER_GENERAL && G_LIKELY(pos + layout.long_end <= limit)) {
-            body = straight_header(kind, &layout, buf, pos, purpose != TO_COUNT, &id, &clock);
+        if (kind != LULL_HEADER_GENERAL && G_LIKELY(pos + layout->long_end <= limit)) {
+            body = straight_header(kind, layout, buf, pos, purpose != TO_COUNT, &id, &clock);
         } else {
             s->pos = pos;
             lull_memory_set(memory, LULL_MEM_CLOCK, clock);
@@ -189,34 +191,34 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
         const struct lull_event_plan *plan =
             G_LIKELY(id < n_by_id) ? by_id[id] : lull_stream_plan_find(stream, id);
         const char *why = NULL;
-        bool wanted = purpose == TO_NEXT && plan && plan->subscription >= 0;
+        const bool sums = purpose == TO_SUM || purpose == TO_SUM_TIMED;
+        const bool wanted = purpose == TO_NEXT && plan->subscription >= 0;
+        const bool is_straight = sums     ? plan->sums != NULL
+                                 : wanted ? plan->is_straight
+                                          : plan->fixed_bits < LULL_BITS_HUGE;
         struct lull_tally tally = {0, 0};
         uint64_t next;
-        /* A class without wanted fields and of fixed size takes one addition. */
+        if (wanted) {
+            prepare_fields(s, plan);
+        }
         if (purpose != TO_COUNT && !lull_clock_map_holds(&s->map, clock)) {
             next = LULL_PLAN_BAD_TAG;
             why = LULL_TIME_OUTSIDE;
-        } else if (G_UNLIKELY(!plan || !plan->skip)) {
-            next = LULL_PLAN_BAD_TAG;
-            why = "an event of a class that the metadata does not declare";
-        } else if (purpose == TO_SUM || purpose == TO_SUM_TIMED) {
-            next = lull_plan_sum(plan->all, buf, limit, body, memory, &tally);
-        } else if ((!wanted || plan->ops == plan->skip) && plan->fixed_bits < LULL_BITS_HUGE) {
-            if (wanted) {
-                prepare_fields(s, plan);
-            }
-            next = ((body + plan->align_mask) & ~plan->align_mask) + plan->fixed_bits;
-        } else if (wanted && plan->loads) {
-            prepare_fields(s, plan);
+        } else if (is_straight) {
             const uint64_t run = (body + plan->align_mask) & ~plan->align_mask;
             next = run + plan->fixed_bits;
-            if (G_LIKELY(next <= limit)) {
+            if (sums && G_LIKELY(next <= limit)) {
+                tally.checksum = lull_sums_run(plan->sums, buf + (run >> 3));
+                tally.fields = plan->all->count;
+            } else if (wanted && plan->loads && G_LIKELY(next <= limit)) {
                 lull_loads_run(plan->loads, buf + (run >> 3), memory);
             }
+        } else if (G_UNLIKELY(!plan->skip)) {
+            next = LULL_PLAN_BAD_TAG;
+            why = "an event of a class that the metadata does not declare";
+        } else if (sums) {
+            next = lull_plan_sum(plan->all, buf, limit, body, memory, &tally);
         } else {
-            if (wanted) {
-                prepare_fields(s, plan);
-            }
             next = lull_plan_run(wanted ? plan->ops : plan->skip, buf, limit, body, memory);
         }
         if (kind == LULL_HEADER_GENERAL && next == pos) {

@@ -518,8 +518,8 @@ const struct lull_event *lull_session_read(struct lull_session *session)
                 return &stream->event;
             }
             /* The tree has held a lower bound, or the time of the event that was handed out. */
-            bool any = !session->filter ? stream->ops->next(stream)
-                                        : lull_session_next_passing(session, stream);
+            bool any = G_LIKELY(!session->filter) ? stream->ops->next(stream)
+                                                  : lull_session_next_passing(session, stream);
             lull_merge_update(merge, any ? stream->event.time_ns : INT64_MAX);
             if (G_UNLIKELY(session->has_news)) {
                 lull_session_take_news(session);

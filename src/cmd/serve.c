@@ -26,12 +26,11 @@ static void print_urls(const struct lull_args *args, const struct lull_serving *
     printf("Ctrl-C ends the server.\n");
 }
 
-static void wait_for_end(const struct lull_args *args, struct lull_serving *serving)
+static void wait_for_end(struct lull_serving *serving)
 {
-    int signal_number;
-    print_urls(args, serving);
+    print_urls(serving->args, serving);
     fflush(stdout);
-    while (sigwait(&serving->ends, &signal_number) != 0) { /* EINTR */
+    while (lull_serving_goes_on(serving)) {
     }
 }
 

@@ -28,6 +28,8 @@ void lull_model_set_start(struct lull_model *model, uint32_t host, int64_t start
 /* Reads the session from start to end; calls `progress` (may be NULL) every some thousand
  * events. */
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user);
+/* For `progress`: nothing more is read, and nothing more reported. */
+void lull_model_stop(struct lull_model *model);
 
 /* Feeds one typed event; for tests and sources that have no session. `event` is the struct of `id`.
  * System calls are identified by their number (of x86-64). */

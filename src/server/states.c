@@ -218,10 +218,10 @@ bool server_states(const struct served *served, const struct served_tree *tree,
     const uint32_t most = CLAMP(STATES_MOST / MAX(n_items, 1), 1, STATES_PER_ROW);
     g_string_append(out, "{\"rows\":[");
     for (uint32_t i = 0; i < n_items; i++) {
-        if (items[i] < 1 || (uint64_t)items[i] > tree->entries.count) {
+        const struct served_entry *entry = served_find(served, tree, items[i]);
+        if (!entry) {
             continue;
         }
-        const struct served_entry *entry = &tree->entries.items[items[i] - 1];
         g_string_append_printf(out, "%s{\"entryId\":%" PRId64 ",\"states\":[",
                                out->str[out->len - 1] == '[' ? "" : ",", items[i]);
         struct picture picture = {.served = served,
@@ -278,7 +278,9 @@ static bool add_arrows(const struct served *served, uint32_t row, const struct s
         }
         const bool is_task =
             at->state == LULL_STORE_USER && at->evidence < lull_store_row_count(served->store);
-        const uint32_t target = is_task ? served->tasks.by_row[at->evidence] : 0;
+        const uint32_t entry = is_task ? served->tasks.by_row[at->evidence] : 0;
+        const uint32_t target =
+            entry ? served_id(served, &served->tasks.entries.items[entry - 1]) : 0;
         const struct last_arrow arrow = {source, target, at->start_ns >> shift};
         if (source && target && source != target &&
             (arrow.source != last.source || arrow.target != last.target ||
@@ -341,9 +343,9 @@ bool server_tooltip(const struct served *served, const struct served_tree *tree,
     const struct lull_store_interval *at = NULL;
     struct lull_store_cursor cursor;
     g_string_append(out, "{\"State\":");
-    if (item >= 1 && (uint64_t)item <= tree->entries.count &&
-        tree->entries.items[item - 1].row != LULL_NONE) {
-        const uint32_t row = tree->entries.items[item - 1].row;
+    const struct served_entry *entry = served_find(served, tree, item);
+    if (entry && entry->row != LULL_NONE) {
+        const uint32_t row = entry->row;
         if (!lull_store_seek(served->store, row, time_ns, &cursor, error)) {
             return false;
         }

@@ -79,7 +79,7 @@ const struct lull_verb lull_verb_serve = {
         "did (Resources Status), and who used the CPUs (CPU Usage). From Critical Path, clients derive "
         "the path of a task, by its tid, between two times; the first one takes as long as 'lull "
         "critpath'. The store of the traces is "
-        "made first if it is not there; see 'lull index'.\n"
+        "made if it is not there (see 'lull index'); meanwhile viewers see what is finished.\n"
         "\n"
         "The server listens on 127.0.0.1 alone. Its addresses contain a token, new at each start, "
         "without which nothing is answered: whoever has the address can read the traces. Requests "

@@ -120,7 +120,8 @@ const struct lull_verb lull_verb_view = {
         "the traces. It ends some seconds after the page was closed. The address of the page "
         "holds what it shows: --at opens it there again.\n"
         "\n"
-        "The store of the traces is made first if it is not there; see 'lull index'.",
+        "The store of the traces is made if it is not there; see 'lull index'. The page opens at once, "
+        "says how far that is, and fills in; critical paths and requests come with the end.",
     .output = "The address. With --json, on one line:\n"
               "\n"
               " {\"version\":1,\"view\"}",

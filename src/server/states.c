@@ -130,39 +130,66 @@ static int64_t end_of_run(const struct picture *picture, uint32_t column, unsign
     return (picture->first + column) * (INT64_C(1) << picture->shift);
 }
 
+/* What most of a column is, of which the part before now_ns is drawn already, in one state. */
+static unsigned dominant_rest(const struct picture *picture, uint32_t column, int64_t now_ns,
+                              unsigned drawn)
+{
+    uint8_t rest[LULL_STORE_STATES];
+    const int64_t start_ns = (picture->first + column) * (INT64_C(1) << picture->shift);
+    const int64_t share = (int64_t)(((__int128)(now_ns - start_ns) * 255) >> picture->shift);
+    memcpy(rest, picture->shares + (size_t)column * LULL_STORE_STATES, sizeof rest);
+    rest[drawn] = (uint8_t)MAX(rest[drawn] - share, 0);
+    return dominant(rest);
+}
+
+/* The interval at now_ns: the cursor's next one if it `follows`, else it is looked for. */
+static bool find_interval(const struct picture *picture, int64_t now_ns, bool follows,
+                          struct lull_store_cursor *cursor, const struct lull_store_interval **at,
+                          GError **error)
+{
+    GError *failure = NULL;
+    if (!follows && !lull_store_seek(picture->served->store, picture->row, now_ns, cursor, error)) {
+        return false;
+    }
+    *at = lull_store_next(cursor, &failure);
+    if (failure) {
+        g_propagate_error(error, failure);
+    }
+    return !failure;
+}
+
 /* States of a row, touching each other. False if there are too many. */
 static bool draw(const struct picture *picture, GString *out, GError **error)
 {
+    struct lull_store_cursor cursor;
+    bool follows = false; /* an exact state ended now, */
+    unsigned drawn = 0;   /* which was this one */
     uint32_t n = 0;
     for (int64_t now_ns = picture->start_ns; now_ns < picture->end_ns; n++) {
         const uint32_t column = (uint32_t)((now_ns >> picture->shift) - picture->first);
         const uint8_t *shares = picture->shares + (size_t)column * LULL_STORE_STATES;
-        const unsigned state = dominant(shares);
-        struct lull_store_cursor cursor;
+        unsigned state = dominant(shares);
         const struct lull_store_interval *at = NULL;
         if (n == picture->most) {
             return false;
         }
-        if (shares[state] == 255 || picture->shift == 0) {
-            if (!lull_store_seek(picture->served->store, picture->row, now_ns, &cursor, error)) {
-                return false;
-            }
-            GError *failure = NULL;
-            at = lull_store_next(&cursor, &failure);
-            if (failure) {
-                g_propagate_error(error, failure);
-                return false;
-            }
+        if ((follows || shares[state] == 255 || picture->shift == 0) &&
+            !find_interval(picture, now_ns, follows, &cursor, &at, error)) {
+            return false;
         }
         if (at && at->end_ns > now_ns &&
             at->end_ns - at->start_ns >= INT64_C(1) << picture->shift) {
             append_state(out, now_ns, at->end_ns, at->state,
                          server_label_of(picture->served, picture->kind, at));
             now_ns = at->end_ns;
+            drawn = at->state;
+            follows = true;
         } else {
+            state = follows ? dominant_rest(picture, column, now_ns, drawn) : state;
             const int64_t end_ns = end_of_run(picture, column, state);
             append_state(out, now_ns, end_ns, (enum lull_store_state)state, NULL);
             now_ns = end_ns;
+            follows = false;
         }
     }
     return true;

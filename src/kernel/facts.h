@@ -146,6 +146,14 @@ struct lull_paging_fact {
     uint64_t inode; /* FILE: of the file; 0: not reported */
 };
 
+/* A process was moved to another control group. */
+struct lull_cgroup_fact {
+    int64_t time_ns;
+    uint32_t host, task; /* a task of the process */
+    int64_t hierarchy;   /* 0: of version 2 */
+    uint32_t path;       /* label; within its hierarchy */
+};
+
 /* A packet was handed to a device (net_dev_xmit) or received from one (netif_receive_skb). Counts
  * of what passed; who sent what to whom is in lull_packet_fact. */
 struct lull_netif_fact {
@@ -343,6 +351,7 @@ struct lull_facts {
     void (*handler)(void *user, const struct lull_handler_fact *fact);
     void (*page)(void *user, const struct lull_page_fact *fact);
     void (*paging)(void *user, const struct lull_paging_fact *fact);
+    void (*cgroup)(void *user, const struct lull_cgroup_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);
     void (*power)(void *user, const struct lull_power_fact *fact);
     void (*block)(void *user, const struct lull_block_fact *fact);

@@ -254,6 +254,7 @@ struct subscriber {
 
 struct lull_model {
     struct lull_session *session;
+    bool is_stopped;
     enum lull_event_id ids[LULL_EVENT_COUNT];
     LULL_VEC(struct machine) machines;
     LULL_VEC(struct task) tasks;

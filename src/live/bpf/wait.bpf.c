@@ -116,6 +116,77 @@ static __always_inline bool is_followed(const struct lull_track_slot *slot)
     return !config.command || slot->flags & LULL_TRACK_IS_FOLLOWED;
 }
 
+/* ---- what happened to no task ---- */
+
+/* A disk's request or an interrupt that is over. */
+struct happened {
+    uint32_t measure, number;
+    uint64_t since, id;
+    uint32_t uid, pad;
+    char comm[LULL_TRACK_COMM];
+    struct lull_track_hop hop;
+};
+
+/* Whether one more alarm may be made in this window of about a second. */
+static __always_inline bool spend(uint32_t i, uint64_t now, uint32_t limit)
+{
+    const uint64_t window = now >> 30;
+    if (limits[i].window != window) {
+        limits[i].window = window;
+        limits[i].spent = 0;
+    }
+    if (limits[i].spent >= limit) {
+        return false;
+    }
+    __sync_fetch_and_add(&limits[i].spent, 1);
+    return true;
+}
+
+static __always_inline void report_event(uint32_t i, const struct happened *event, uint64_t now,
+                                         struct lull_track_counts *count)
+{
+    struct lull_track_record *record = bpf_ringbuf_reserve(&alarms, sizeof *record, 0);
+    if (!record) {
+        count->lost[i]++;
+        return;
+    }
+    __builtin_memset(record, 0, offsetof(struct lull_track_record, stack));
+    record->rule = i;
+    record->since_ns = event->since;
+    record->end_ns = now;
+    record->tid = (uint32_t)event->id;
+    record->tgid = event->id >> 32;
+    record->uid = event->uid;
+    record->cpu = bpf_get_smp_processor_id();
+    __builtin_memcpy(record->comm, event->comm, sizeof record->comm);
+    record->call = LULL_TRACK_NO_CALL;
+    record->hop[0] = event->hop;
+    bpf_ringbuf_submit(record, 0);
+}
+
+static __always_inline void judge_event(const struct happened *event)
+{
+    struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
+    const uint64_t now = bpf_ktime_get_ns();
+    if (!count) {
+        return;
+    }
+    count->events++;
+    for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
+        const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
+        if (rule->measure != event->measure || now - event->since <= limits[i].threshold_ns ||
+            (rule->has_number && rule->number != event->number)) {
+            continue;
+        }
+        count->candidates[i]++;
+        if (spend(i, now, rule->limit)) {
+            report_event(i, event, now, count);
+        } else {
+            count->limited[i]++;
+        }
+    }
+}
+
 /* ---- interrupts ---- */
 
 /* Frame `i`, or NULL: written so that the verifier sees the bound. */
@@ -160,6 +231,25 @@ static __always_inline struct lull_track_hop *frame_now(void)
     return frame_at(context, context->depth - 1);
 }
 
+/* The same of an interrupt that rules may be about. */
+static __always_inline void leave_measured(uint32_t measure, uint32_t kind, uint32_t number)
+{
+    if (config.measures & 1u << measure) {
+        const struct lull_track_hop *frame = frame_now();
+        if (frame) {
+            struct happened interrupt = {
+                .measure = measure, .number = number, .since = frame->start_ns};
+            interrupt.hop.kind = kind;
+            interrupt.hop.a = number;
+            interrupt.id = bpf_get_current_pid_tgid();
+            interrupt.uid = (uint32_t)bpf_get_current_uid_gid();
+            bpf_get_current_comm(interrupt.comm, sizeof interrupt.comm);
+            judge_event(&interrupt);
+        }
+    }
+    leave();
+}
+
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(irq_entry, int irq)
 {
@@ -168,9 +258,9 @@ int BPF_PROG(irq_entry, int irq)
 }
 
 SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(irq_exit)
+int BPF_PROG(irq_exit, int irq)
 {
-    leave();
+    leave_measured(LULL_TRACK_IRQ, LULL_TRACK_HOP_IRQ, irq);
     return 0;
 }
 
@@ -184,9 +274,9 @@ int BPF_PROG(softirq_entry, unsigned int vector)
 }
 
 SEC("tp_btf/softirq_exit")
-int BPF_PROG(softirq_exit)
+int BPF_PROG(softirq_exit, unsigned int vector)
 {
-    leave();
+    leave_measured(LULL_TRACK_SOFTIRQ, LULL_TRACK_HOP_SOFTIRQ, vector);
     return 0;
 }
 
@@ -232,17 +322,91 @@ int BPF_PROG(function_exit)
     return 0;
 }
 
+/* ---- disks ---- */
+
+struct issued {
+    uint64_t since, id;
+    uint32_t flags, uid;
+    char comm[LULL_TRACK_COMM];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 10240);
+    __type(key, uint64_t);
+    __type(value, struct issued);
+} requests SEC(".maps");
+
+static __always_inline void describe_request(const struct request *request,
+                                             struct lull_track_hop *hop)
+{
+    const struct gendisk *disk = request->q->disk;
+    hop->kind = LULL_TRACK_HOP_DISK;
+    hop->a = disk ? (uint32_t)disk->major << 20 | (uint32_t)disk->first_minor : 0;
+    hop->b = (request->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
+    hop->sector = request->__sector;
+}
+
+/* A request that is given once more, after the driver put it back, starts anew. */
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(disk_issued, const struct request *request)
+{
+    const uint64_t key = (uint64_t)request;
+    const uint32_t operation = request->cmd_flags & REQ_OP_MASK;
+    struct issued issued = {.since = bpf_ktime_get_ns(),
+                            .id = bpf_get_current_pid_tgid(),
+                            .uid = (uint32_t)bpf_get_current_uid_gid()};
+    struct lull_track_slot *other;
+    const struct lull_track_slot *slot = slot_find((uint32_t)issued.id, &other);
+    if (operation == REQ_OP_DRV_IN || operation == REQ_OP_DRV_OUT) {
+        return 0;
+    }
+    if (slot) {
+        issued.flags = slot->flags & LULL_TRACK_IS_FOLLOWED;
+    } else if (config.command && (uint32_t)issued.id == config.command) {
+        issued.flags = LULL_TRACK_IS_FOLLOWED;
+    }
+    bpf_get_current_comm(issued.comm, sizeof issued.comm);
+    if (bpf_map_update_elem(&requests, &key, &issued, BPF_ANY) != 0) {
+        struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
+        if (count) {
+            count->untracked++;
+        }
+    }
+    return 0;
+}
+
+static __always_inline void measure_request(const struct request *request)
+{
+    const uint64_t key = (uint64_t)request;
+    const struct issued *issued = bpf_map_lookup_elem(&requests, &key);
+    struct happened done = {.measure = LULL_TRACK_BLOCK};
+    if (!issued) {
+        return;
+    }
+    describe_request(request, &done.hop);
+    done.number = done.hop.a;
+    done.since = issued->since;
+    done.id = issued->id;
+    done.uid = issued->uid;
+    __builtin_memcpy(done.comm, issued->comm, sizeof done.comm);
+    const bool counts_here = !config.command || issued->flags & LULL_TRACK_IS_FOLLOWED;
+    bpf_map_delete_elem(&requests, &key);
+    if (counts_here) {
+        judge_event(&done);
+    }
+}
+
 /* What an interrupt has just finished is why it wakes somebody next. */
 SEC("tp_btf/block_rq_complete")
-int BPF_PROG(disk_done, const struct request *request)
+int BPF_PROG(disk_done, const struct request *request, int error, unsigned int bytes)
 {
     struct lull_track_hop *frame = frame_now();
     if (frame) {
-        const struct gendisk *disk = request->q->disk;
-        frame->kind = LULL_TRACK_HOP_DISK;
-        frame->a = disk ? (uint32_t)disk->major << 20 | (uint32_t)disk->first_minor : 0;
-        frame->b = (request->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
-        frame->sector = request->__sector;
+        describe_request(request, frame);
+    }
+    if (config.measures & 1u << LULL_TRACK_BLOCK && bytes >= request->__data_len) { /* all of it */
+        measure_request(request);
     }
     return 0;
 }
@@ -480,21 +644,6 @@ static __always_inline bool is_wanted(const volatile struct lull_track_kernel_ru
     return true;
 }
 
-/* Whether one more alarm may be made in this window of about a second. */
-static __always_inline bool spend(uint32_t i, uint64_t now, uint32_t limit)
-{
-    const uint64_t window = now >> 30;
-    if (limits[i].window != window) {
-        limits[i].window = window;
-        limits[i].spent = 0;
-    }
-    if (limits[i].spent >= limit) {
-        return false;
-    }
-    __sync_fetch_and_add(&limits[i].spent, 1);
-    return true;
-}
-
 static __always_inline void report(uint32_t i, const struct ended *wait,
                                    struct lull_track_counts *count)
 {
@@ -534,8 +683,8 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
     find_call(wait);
     for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
         const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
-        if (!is_measured(rule, wait, limits[i].threshold_ns) || !is_called(rule, wait) ||
-            !is_wanted(rule, wait)) {
+        if (rule->measure >= LULL_TRACK_BLOCK || !is_measured(rule, wait, limits[i].threshold_ns) ||
+            !is_called(rule, wait) || !is_wanted(rule, wait)) {
             continue;
         }
         count->candidates[i]++;
@@ -594,6 +743,8 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
             struct ended wait = {.task = task, .slot = slot, .now = now, .woken = slot->woken};
             judge(&wait, count);
         }
+    } else if (slot->ran && is_followed(slot)) { /* it was never seen to leave */
+        count->unseen++;
     }
     slot->flags &= ~LULL_TRACK_IS_NEW;
     slot->since = 0;

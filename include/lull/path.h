@@ -38,7 +38,7 @@ enum lull_cause {
     LULL_CAUSE_IPI,        /**< an interrupt from another CPU */
     LULL_CAUSE_IRQ,        /**< another hardware interrupt */
     LULL_CAUSE_UNKNOWN,    /**< the trace does not show it */
-    LULL_CAUSE_THROTTLED,  /**< PREEMPTED, but its CPU idled: a quota kept the task off it */
+    LULL_CAUSE_THROTTLED,  /**< PREEMPTED: a quota kept the task off its CPU */
 };
 
 /** What a task that is RUNNING runs. More may follow. */

@@ -8,6 +8,19 @@
 
 G_BEGIN_DECLS
 
+/** The CPU quota of a control group, and what the kernel counted of it within a recording. */
+struct lull_cpu_quota {
+    const char *cgroup;        /**< path within its hierarchy */
+    int64_t hierarchy;         /**< its number; 0: of version 2 */
+    int64_t quota_us;          /**< the tasks of the group may have that much CPU time … */
+    int64_t period_us;         /**< … each period */
+    int64_t periods;           /**< in which they ran */
+    int64_t throttled_periods; /**< in which the quota was used up */
+    int64_t throttled_ns;      /**< how long it kept tasks off the CPU, summed over CPUs */
+    const int32_t *pids;       /**< processes in it at the start or at the end */
+    uint32_t n_pids;
+};
+
 /** One recording: a directory with recording.json, whose traces are of one host. Texts that it does
  * not contain are "". */
 struct lull_recording_info {
@@ -28,6 +41,8 @@ struct lull_recording_info {
     int64_t start_ns, end_ns;   /**< on the host's own clock; start_ns > end_ns: not recorded */
     int64_t events;             /**< that the tracer recorded, or -1 */
     int64_t lost_events;        /**< that it had to drop, or -1 */
+    const struct lull_cpu_quota *cpu_quotas; /**< of the machine; NULL: none, or not recorded */
+    uint32_t n_cpu_quotas;
 };
 
 /** Recordings are numbered from 0 in the order in which their first trace was added. */

@@ -74,8 +74,10 @@ static void set_alarm(struct lull_runner *runner);
     X(handler, lull_handler_fact)                                                                  \
     X(page, lull_page_fact)                                                                        \
     X(paging, lull_paging_fact)                                                                    \
+    X(cgroup, lull_cgroup_fact)                                                                    \
     X(netif, lull_netif_fact)                                                                      \
     X(power, lull_power_fact)                                                                      \
+    X(vcpu, lull_vcpu_fact)                                                                        \
     X(block, lull_block_fact)                                                                      \
     X(syscall, lull_syscall_fact)                                                                  \
     X(lost, lull_lost_fact)                                                                        \

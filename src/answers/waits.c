@@ -76,6 +76,9 @@ void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), voi
     int64_t first_ns, last_ns;
     lull_model_run(waits->model, progress, user);
     lull_session_unsubscribe_all(waits->session); /* the model's, which dies before the session */
+    if (waits->eg) {
+        lull_execgraph_learn_quotas(waits->eg, waits->session);
+    }
     if (waits->requests) {
         lull_requests_finish(waits->requests);
     }

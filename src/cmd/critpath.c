@@ -338,7 +338,10 @@ const struct lull_verb lull_verb_critpath = {
         "CPU. blocked: waiting, with a cause: task (woken by another task that acted before "
         "this wait started), timer, disk (with device and request), network (a packet on its "
         "way, or from a machine that was not traced), user-input, ipi, irq, unknown. throttled: "
-        "ready to run on a CPU that became idle instead, as with the CPU quota of a cgroup. Where the "
+        "ready to run, but a CPU quota did not let it. That is known if its CPU became idle instead, "
+        "or from a recording of 'lull record', if the kernel counted such times of its control "
+        "group, the group had used up its quota, and none of its tasks ran until the next period. "
+        "What the kernel counted is said below the summary. Where the "
         "path goes into a wait, a line before says what was waited for and who ended it: the "
         "system call with its file, futex or child.\n"
         "\n"
@@ -394,6 +397,8 @@ const struct lull_verb lull_verb_critpath = {
         "                         \"share\"}],\n"
         "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}]},\n"
         "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+        "  \"cpu_quotas\":[{\"cgroup\",\"quota_us\",\"period_us\",\"periods\",\n"
+        "                 \"throttled_periods\",\"throttled_ns\"}],\n"
         "  \"lost\":{\"events\",\"packets\"}}\n"
         "\n"
         "With --period:\n"
@@ -424,7 +429,9 @@ const struct lull_verb lull_verb_critpath = {
         "\"stack\":[{\"object\",\"offset\"}], the "
         "calls that started the wait, innermost first; a call at an address where no file is known "
         "has "
-        "\"object\":null and \"address\".",
+        "\"object\":null and \"address\". \"cpu_quotas\" are those that kept tasks off the CPU, in the "
+        "whole recording, in control groups to which tasks of the path belong; \"throttled_ns\" is "
+        "summed over CPUs.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -5,6 +5,8 @@
 #include "base/search.h"
 #include "graph/execgraph_private.h"
 
+#include <lull/recording.h>
+
 #include <string.h>
 
 #include "base/time.h"
@@ -465,8 +467,15 @@ void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_
     enum { NAMED = 3 };
     const struct lull_hop *hop = piece->hop;
     if (piece->cause == LULL_CAUSE_THROTTLED) {
-        g_autofree char *text = g_strdup_printf("kept off CPU %d, which was idle", hop->cpu);
-        segment->detail = g_string_chunk_insert_const(strings, text);
+        g_autoptr(GString) text = g_string_new(NULL);
+        if (piece->label != LULL_NONE) {
+            lull_quotas_append(eg, piece->label, text);
+            segment->object = lull_quotas_at(eg, piece->label)->cgroup;
+            segment->subject = g_string_chunk_insert_const(strings, text->str);
+        } else {
+            g_string_printf(text, "kept off CPU %d, which was idle", hop->cpu);
+        }
+        segment->detail = g_string_chunk_insert_const(strings, text->str);
         return;
     }
     g_autoptr(GArray) shares = lull_evidence_shares(eg, piece);
@@ -644,6 +653,9 @@ uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct pat
 {
     if (piece->state == LULL_STATE_INTERRUPTED && piece->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, piece->label));
+    }
+    if (piece->cause == LULL_CAUSE_THROTTLED && piece->label != LULL_NONE) {
+        lull_quotas_append(eg, piece->label, out);
     }
     if (piece->state != LULL_STATE_BLOCKED || piece->hop->detail == LULL_NONE) {
         return LULL_NONE;

@@ -243,6 +243,13 @@ static void on_paging(void *user, const struct lull_paging_fact *fact)
     lull_modes_paging(user, fact);
 }
 
+static void on_cgroup(void *user, const struct lull_cgroup_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    lull_vec_push(&eg->moves,
+                  (struct move_note){fact->time_ns, fact->hierarchy, fact->task, fact->path});
+}
+
 static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int32_t cpu)
 {
     struct host_notes *notes = lull_execgraph_host(eg, host);
@@ -389,6 +396,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .segment = on_segment,
                                             .tcp = on_tcp,
                                             .paging = on_paging,
+                                            .cgroup = on_cgroup,
                                             .syscall = on_syscall};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;
@@ -414,6 +422,8 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     }
     lull_vec_free(&eg->hosts);
     lull_modes_free(eg);
+    lull_vec_free(&eg->moves);
+    lull_quotas_free(eg->quotas);
     lull_vec_free(&eg->packets);
     lull_vec_free(&eg->senders);
     lull_vec_free(&eg->evidence);

@@ -18,6 +18,9 @@ struct lull_execgraph;
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync);
 void lull_execgraph_free(struct lull_execgraph *eg);
 
+/* After lull_model_run(): what recordings say of CPU quotas. */
+void lull_execgraph_learn_quotas(struct lull_execgraph *eg, const struct lull_session *session);
+
 /* Lines are the model's task numbers. */
 const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);
 

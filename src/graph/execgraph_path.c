@@ -75,52 +75,84 @@ static void each_running(const struct lull_execgraph *eg, const struct lull_hop 
     }
 }
 
-/* Since when the state of a hop has lasted, of which it may be a part. */
-static int64_t since_ns_of(const struct lull_execgraph *eg, const struct lull_hop *hop)
+/* From when until when the state of a hop has lasted, of which it may be a part. */
+static void find_state(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                       int64_t *since_ns, int64_t *until_ns)
 {
     uint32_t n;
     const struct lull_graph_point *points = lull_graph_points(eg->graph, hop->line, &n);
     const size_t after = LULL_LOWER_BOUND(i, n, points[i].time_ns <= hop->start_ns);
-    return after > 0 ? points[after - 1].time_ns : hop->start_ns;
+    *since_ns = after > 0 ? points[after - 1].time_ns : hop->start_ns;
+    *until_ns = after < n ? points[after].time_ns : hop->end_ns;
+}
+
+/* A hop that is PREEMPTED, and what takes its pieces. */
+struct preempted {
+    const struct lull_execgraph *eg;
+    const struct lull_hop *hop;
+    int64_t since_ns, until_ns; /* the task was runnable */
+    take_path_piece *take;
+    void *user;
+};
+
+static void take_preempted(const struct preempted *whole, int64_t start_ns, int64_t end_ns,
+                           enum lull_cause cause, uint32_t quota)
+{
+    if (start_ns < end_ns) {
+        whole->take(whole->user, &(struct path_piece){whole->hop, start_ns, end_ns,
+                                                      LULL_STATE_PREEMPTED, quota, cause});
+    }
 }
 
 /* A scheduler does not let a CPU become idle while a task waits for it. If it does so for long, a
  * quota (the CPU bandwidth of its cgroup, or of real-time tasks) keeps the task off the CPU. A CPU
  * that was idle before says nothing: it has to wake up. */
-static void each_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                           take_path_piece *take, void *user)
+static void take_idle(const struct preempted *whole, int64_t t, int64_t last_ns)
 {
     enum { LONG_NS = 1000000 };
-    const struct lull_task *task = lull_model_task(eg->model, hop->line);
-    int64_t t = hop->start_ns;
-    if (hop->cpu >= 0 && task->host < eg->hosts.count &&
-        (size_t)hop->cpu < eg->hosts.items[task->host].cpus.count) {
-        const struct cpu_notes *notes = &eg->hosts.items[task->host].cpus.items[hop->cpu];
-        const int64_t since_ns = since_ns_of(eg, hop);
-        size_t i =
-            LULL_LOWER_BOUND(k, notes->switches.count, notes->switches.items[k].time_ns < since_ns);
-        for (; i < notes->switches.count && notes->switches.items[i].time_ns < hop->end_ns; i++) {
+    const struct lull_hop *hop = whole->hop;
+    const struct lull_execgraph *eg = whole->eg;
+    const uint32_t host = lull_model_task(eg->model, hop->line)->host;
+    if (hop->cpu >= 0 && host < eg->hosts.count &&
+        (size_t)hop->cpu < eg->hosts.items[host].cpus.count) {
+        const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
+        size_t i = LULL_LOWER_BOUND(k, notes->switches.count,
+                                    notes->switches.items[k].time_ns < whole->since_ns);
+        for (; i < notes->switches.count && notes->switches.items[i].time_ns < last_ns; i++) {
             const struct switch_note *note = &notes->switches.items[i];
             const int64_t end_ns =
-                i + 1 < notes->switches.count ? MIN(note[1].time_ns, hop->end_ns) : hop->end_ns;
+                i + 1 < notes->switches.count ? MIN(note[1].time_ns, last_ns) : last_ns;
             if (note->task != LULL_NONE || note->is_unknown || end_ns - note->time_ns < LONG_NS ||
                 end_ns <= t) {
                 continue;
             }
             const int64_t idle_ns = MAX(note->time_ns, t);
-            if (t < idle_ns) {
-                take(user, &(struct path_piece){hop, t, idle_ns, LULL_STATE_PREEMPTED, LULL_NONE,
-                                                LULL_CAUSE_NONE});
-            }
-            take(user, &(struct path_piece){hop, idle_ns, end_ns, LULL_STATE_PREEMPTED, LULL_NONE,
-                                            LULL_CAUSE_THROTTLED});
+            take_preempted(whole, t, idle_ns, LULL_CAUSE_NONE, LULL_NONE);
+            take_preempted(whole, idle_ns, end_ns, LULL_CAUSE_THROTTLED,
+                           lull_quotas_of(eg, hop->line, idle_ns));
             t = end_ns;
         }
     }
-    if (t < hop->end_ns) {
-        take(user, &(struct path_piece){hop, t, hop->end_ns, LULL_STATE_PREEMPTED, LULL_NONE,
-                                        LULL_CAUSE_NONE});
+    take_preempted(whole, t, last_ns, LULL_CAUSE_NONE, LULL_NONE);
+}
+
+/* What its quota explains, then what idle CPUs do of the rest. */
+static void each_preempted(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                           take_path_piece *take, void *user)
+{
+    struct preempted whole = {.eg = eg, .hop = hop, .take = take, .user = user};
+    struct throttling found;
+    int64_t t = hop->start_ns;
+    find_state(eg, hop, &whole.since_ns, &whole.until_ns);
+    while (lull_quotas_next(eg, hop->line, whole.since_ns, whole.until_ns, t, &found) &&
+           found.start_ns < hop->end_ns) {
+        const int64_t start_ns = MAX(found.start_ns, t);
+        const int64_t end_ns = MIN(found.end_ns, hop->end_ns);
+        take_idle(&whole, t, start_ns);
+        take_preempted(&whole, start_ns, end_ns, LULL_CAUSE_THROTTLED, found.quota);
+        t = end_ns;
     }
+    take_idle(&whole, t, hop->end_ns);
 }
 
 void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
@@ -424,6 +456,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     for (uint32_t i = 0; i < path->n_by_task; i++) {
         path->by_task[i].started_by = lull_lineage_of(eg, path->by_task[i].task, path->strings);
     }
+    lull_quotas_list(eg, path);
     count_losses(path, session);
     find_hidden(path, eg->model);
     return path;

@@ -85,6 +85,13 @@ struct paging_note {
     uint64_t inode;
 };
 
+/* A process was moved to another control group. */
+struct move_note {
+    int64_t time_ns;
+    int64_t hierarchy;
+    uint32_t task, path; /* a task of it; label */
+};
+
 struct lull_execgraph {
     struct lull_model *model;
     const struct lull_sync *sync; /* or NULL */
@@ -104,6 +111,8 @@ struct lull_execgraph {
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
     LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */
+    LULL_VEC(struct move_note) moves;
+    struct lull_quotas *quotas; /* NULL: no CPU quota kept a task off the CPU */
 };
 
 /* execgraph.c */
@@ -115,7 +124,8 @@ struct path_piece {
     const struct lull_hop *hop;
     int64_t start_ns, end_ns;
     enum lull_state state;
-    uint32_t label; /* INTERRUPTED: of the interrupt; else LULL_NONE */
+    uint32_t label; /* INTERRUPTED: of the interrupt; THROTTLED: lull_quotas_at(), or LULL_NONE if
+                       only the idle CPU says so; else LULL_NONE */
     enum lull_cause cause;
 };
 
@@ -142,6 +152,24 @@ enum lull_mode lull_modes_outside(const struct lull_execgraph *eg,
 typedef void take_mode(void *user, enum lull_mode mode, uint32_t name, int64_t ns);
 void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
                      enum lull_mode outside, take_mode *take, void *user);
+
+/* quotas.c: the next time from start_ns to end_ns in which a quota kept the task off the CPU, of which it
+ * is known that it was runnable from since_ns to until_ns. False: there is none. */
+struct throttling {
+    int64_t start_ns, end_ns;
+    uint32_t quota;
+};
+bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int64_t since_ns,
+                      int64_t until_ns, int64_t start_ns, struct throttling *found);
+/* The innermost quota of those that keep tasks off the CPU, to which the task belonged at that time;
+ * or LULL_NONE. */
+uint32_t lull_quotas_of(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns);
+const struct lull_cpu_quota *lull_quotas_at(const struct lull_execgraph *eg, uint32_t quota);
+/* "of /x, 20.0 ms each 100.0 ms" */
+void lull_quotas_append(const struct lull_execgraph *eg, uint32_t quota, GString *out);
+/* Fills quotas of a path that has its sums. */
+void lull_quotas_list(const struct lull_execgraph *eg, struct lull_path *path);
+void lull_quotas_free(struct lull_quotas *quotas);
 
 /* lineage.c: who started the program of a task, oldest first: "cron/1 → sh/2", without threads of the
  * program itself; NULL: not known. Texts are kept in `strings`. */

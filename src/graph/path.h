@@ -49,7 +49,10 @@ struct lull_path {
     uint32_t n_by_mode;
     struct lull_host_share *by_host; /* longest first, ties by host */
     uint32_t n_by_host;
-    struct lull_host_clock *sync;       /* one per host */
+    struct lull_host_clock *sync; /* one per host */
+    /* Those that kept tasks of a control group off the CPU to which a task of the path belonged. */
+    const struct lull_cpu_quota **quotas;
+    uint32_t n_quotas;
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
     bool hides_idle;                    /* one of these hosts does, see lull_model_hides_idle() */
     GStringChunk *strings;              /* owner of all text above */

@@ -146,6 +146,14 @@ struct lull_paging_fact {
     uint64_t inode; /* FILE: of the file; 0: not reported */
 };
 
+/* A process was moved to another control group. */
+struct lull_cgroup_fact {
+    int64_t time_ns;
+    uint32_t host, task; /* a task of the process */
+    int64_t hierarchy;   /* 0: of version 2 */
+    uint32_t path;       /* label; within its hierarchy */
+};
+
 /* A packet was handed to a device (net_dev_xmit) or received from one (netif_receive_skb). Counts
  * of what passed; who sent what to whom is in lull_packet_fact. */
 struct lull_netif_fact {
@@ -326,6 +334,16 @@ struct lull_tcp_fact {
     uint8_t kind;    /* enum lull_tcp_fact_kind */
 };
 
+/* A thread enters a guest as one of its virtual CPUs, leaves it, or injects an interrupt that the guest
+ * gets when it is entered next. */
+struct lull_vcpu_fact {
+    int64_t time_ns;
+    uint32_t host;
+    uint32_t task; /* the thread */
+    enum lull_vcpu_step { LULL_VCPU_ENTER, LULL_VCPU_LEAVE, LULL_VCPU_INJECT } step;
+    int64_t number; /* of the virtual CPU, or of the vector; -1: not known */
+};
+
 /* A subscriber; callbacks it does not want are NULL. */
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
@@ -343,8 +361,10 @@ struct lull_facts {
     void (*handler)(void *user, const struct lull_handler_fact *fact);
     void (*page)(void *user, const struct lull_page_fact *fact);
     void (*paging)(void *user, const struct lull_paging_fact *fact);
+    void (*cgroup)(void *user, const struct lull_cgroup_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);
     void (*power)(void *user, const struct lull_power_fact *fact);
+    void (*vcpu)(void *user, const struct lull_vcpu_fact *fact);
     void (*block)(void *user, const struct lull_block_fact *fact);
     void (*syscall)(void *user, const struct lull_syscall_fact *fact);
     void (*lost)(void *user, const struct lull_lost_fact *fact);

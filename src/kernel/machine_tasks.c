@@ -196,6 +196,20 @@ void sched_executed(struct lull_model *model, struct machine *machine, int32_t c
     }
 }
 
+void sched_attached(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                    const struct lull_ev_cgroup_attach_task *ev)
+{
+    if (ev->tid <= 0 || !LULL_HAS(ev, cgroup_attach_task, path)) {
+        return;
+    }
+    const struct lull_cgroup_fact fact = {.time_ns = t,
+                                          .host = machine->host,
+                                          .task = model_task(model, machine, ev->tid, c),
+                                          .hierarchy = ev->hierarchy,
+                                          .path = model_label_of(model, ev->path)};
+    REPORT(model, cgroup, &fact);
+}
+
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
                   bool is_free)
 {

@@ -110,6 +110,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(page);
     ADD(netif);
     ADD(power);
+    ADD(vcpu);
     ADD(block);
     ADD(syscall);
     ADD(lost);
@@ -422,6 +423,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         break;
     case LULL_EVENT_sched_process_exec:
         sched_executed(model, machine, c, t, event);
+        break;
+    case LULL_EVENT_cgroup_attach_task:
+        sched_attached(model, machine, c, t, event);
         break;
     case LULL_EVENT_sched_process_exit:
         sched_exited(model, machine, t, ((const struct lull_ev_sched_process_exit *)event)->tid,

@@ -416,6 +416,9 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_sched_process_fork *ev);
 void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_process_exec *ev);
+/* Moved to another control group. */
+void sched_attached(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                    const struct lull_ev_cgroup_attach_task *ev);
 /* A system call that runs another program has ended; whether it did is not known. */
 void sched_exec_ended(struct task *task, int64_t t);
 /* It has succeeded. path: of the program; "": not reported; NULL: the name is known already. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/quotas.h"
 #include "record/watch.h"
 
 /* ---- which tracer ---- */
@@ -257,10 +258,23 @@ static bool end_state(struct lull_recorder *recorder, GError **error)
 
 static bool start_recording(struct lull_recorder *recorder, GError **error)
 {
+    if (!recorder->question.is_snapshot) {
+        recorder->quotas = lull_quotas_read();
+    }
     recorder->recording.start_ns = lull_recorder_now_ns(recorder);
     return recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));
+}
+
+/* Who recorded long before a snapshot does not know what was counted in its time. */
+static void end_quotas(struct lull_recorder *recorder)
+{
+    if (recorder->quotas) {
+        g_autoptr(GPtrArray) before = recorder->quotas;
+        recorder->quotas = lull_quotas_read();
+        lull_quotas_subtract(recorder->quotas, before);
+    }
 }
 
 static void requested(void *user, bool is_signal)
@@ -286,6 +300,7 @@ static bool record(struct lull_recorder *recorder, GError **error)
     done =
         done && lull_watch_wait(&watch, &recording->ended_by, error) && end_state(recorder, error);
     recording->end_ns = lull_recorder_now_ns(recorder);
+    end_quotas(recorder);
     done = done &&
            (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - start_ns, error));
     lull_watch_end(&watch);
@@ -305,6 +320,7 @@ static void describe(struct lull_recorder *recorder)
     recording->request = &recorder->request;
     recording->tracer = recorder->tracer;
     recording->reason = recorder->reason;
+    recording->quotas = recorder->quotas;
     recording->command = recorder->question.command;
     recording->pid = recorder->command.pid;
     recording->has_ended =
@@ -347,6 +363,7 @@ void lull_recorder_free(struct lull_recorder *recorder)
         lull_invoker_clear(&recorder->invoker);
         g_free(recorder->keeper.path);
         g_free(recorder->keeper.part);
+        g_clear_pointer(&recorder->quotas, g_ptr_array_unref);
         g_free(recorder->left);
         g_free(recorder->reason);
         g_string_free(recorder->refused, TRUE);

@@ -24,6 +24,7 @@ struct lull_recorder {
     struct lull_command command;
     struct lull_tracer *tracer;
     struct lull_state_trace *state; /* of the machine; NULL: it is complete, or there is none */
+    GPtrArray *quotas;              /* of CPU time, as they were at the start, then meanwhile */
     struct lull_control control;    /* of a flight recorder */
     uint32_t n_snapshots;
     uint32_t cleaned;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "record/quotas.h"
 #include "record/tasks.h"
 
 #define FILE_NAME "recording.json"
@@ -98,6 +99,30 @@ static void add_recorded(struct json_object *object, const struct lull_recording
     json_object_object_add(object, "recorded", recorded);
 }
 
+static void add_quotas(struct json_object *object, const GPtrArray *quotas)
+{
+    struct json_object *list = json_object_new_array();
+    for (guint i = 0; i < quotas->len; i++) {
+        const struct lull_quota *quota = quotas->pdata[i];
+        struct json_object *element = json_object_new_object();
+        struct json_object *pids = json_object_new_array();
+        for (guint k = 0; k < quota->pids->len; k++) {
+            json_object_array_add(pids,
+                                  json_object_new_int64(g_array_index(quota->pids, pid_t, k)));
+        }
+        lull_json_add_text(element, "cgroup", quota->path);
+        lull_json_add_number(element, "hierarchy", quota->hierarchy);
+        lull_json_add_number(element, "quota_us", quota->quota_us);
+        lull_json_add_number(element, "period_us", quota->period_us);
+        lull_json_add_number(element, "periods", quota->periods);
+        lull_json_add_number(element, "throttled_periods", quota->throttled_periods);
+        lull_json_add_number(element, "throttled_ns", quota->throttled_ns);
+        json_object_object_add(element, "pids", pids);
+        json_object_array_add(list, element);
+    }
+    json_object_object_add(object, "cpu_quotas", list);
+}
+
 /* Takes the descriptor; errno says why not. */
 static bool write_text(int fd, const char *text)
 {
@@ -132,6 +157,9 @@ bool lull_recording_json_write(const struct lull_recording *recording,
     add_machine(object, recording->request->epoch_offset_ns);
     add_command(object, recording);
     add_recorded(object, recording);
+    if (recording->quotas) {
+        add_quotas(object, recording->quotas);
+    }
     const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
                                                                   JSON_C_TO_STRING_NOSLASHESCAPE);
     g_autofree char *line = g_strconcat(text, "\n", NULL);

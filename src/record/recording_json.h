@@ -28,6 +28,7 @@ struct lull_recording {
     int64_t start_ns, end_ns;   /* since the Unix epoch */
     enum lull_recording_end ended_by;
     struct lull_tracer_result result;
+    const GPtrArray *quotas; /* of CPU time: struct lull_quota, as counted meanwhile; or NULL */
 };
 
 /* Writes the file, and waits until it is on the disk. */

@@ -198,7 +198,7 @@ const char *lull_path_host_name(const struct lull_path *path, uint32_t host)
 /* A detail that goes on with the sentence ("by make/12") needs no colon. */
 static bool continues_sentence(const char *detail)
 {
-    static const char *const words[] = {"by ", "on ", "in ",  "from ",
+    static const char *const words[] = {"by ", "on ", "in ",  "from ", "of ",
                                         "to ", "at ", "for ", "after "};
 
     for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {

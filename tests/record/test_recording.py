@@ -164,6 +164,52 @@ def test_archive(folder):
            "what is not finished is left out, and said to be", packed["problems"])
 
 
+# ---- quotas ----
+
+QUOTA = {"cgroup": "/shop/web", "hierarchy": 0, "quota_us": 20000, "period_us": 100000, "periods": 4, "throttled_periods": 3,
+         "throttled_ns": 210 * MS, "pids": [11]}
+
+
+def quota_events():
+    """Periods start at 5 ms, 105 ms, …. Task 11 has 20 ms of each, of which somebody takes 10 ms the first time; task 12 has the CPU
+    otherwise. It runs again 1 ms after the start of the third, because of 12."""
+    turns = [(5, 11), (10, 12), (20, 11), (35, 12), (105, 11), (125, 12), (206, 11), (226, 12), (305, 11), (320, 12), (325, 11), (330, 0)]
+    before = 0
+    for at, tid in turns:
+        yield switch(at * MS, 0, before, tid, 0)
+        before = tid
+
+
+def quota_path(folder, name, **changes):
+    path = os.path.join(folder, name)
+    describe(path, command=None, **changes)
+    small_dat.write(os.path.join(path, "trace.dat"), list(quota_events()), OFFSET)
+    found = path_of(path, "--tid", "11")
+    pieces = [((step["begin_ns"] - OFFSET) // MS, (step["end_ns"] - OFFSET) // MS) for step in found["segments"]
+              if step["cause"] == "throttled"]
+    return path, pieces, found
+
+
+def test_quota(folder):
+    """Truth: the 20 ms of a period were used up at 35, 125 and 226 ms, and the next one started at 105, 205 and 305."""
+    throttled = [(35, 105), (125, 205), (226, 305)]
+    path, pieces, found = quota_path(folder, "used up", cpu_quotas=[QUOTA])
+    tap.ok(pieces == throttled, "a quota that was used up, until the next period", pieces, found["segments"])
+    tap.ok(found["cpu_quotas"] == [{key: QUOTA[key] for key in QUOTA if key not in ("hierarchy", "pids")}],
+           "what the kernel counted is beside the path", found["cpu_quotas"])
+    said = "The CPU quota of /shop/web, 20.00 ms each 100.0 ms, was used up in 3 of 4 periods of the recording"
+    _, text, _ = lull("critpath", "--no-progress", path, "--tid", "11")
+    tap.ok(said in text and "throttled by a CPU quota of /shop/web, 20.00 ms each 100.0 ms" in text, "also for people", text)
+    tap.ok(said in lull("info", path)[1], "and in info")
+    for name, quota, expected in (
+            ("of a group around it", {**QUOTA, "cgroup": "/shop", "pids": [11, 12]}, []),  # one of the two runs always
+            ("that was never used up", {**QUOTA, "throttled_ns": 0}, []),
+            ("of others", {**QUOTA, "pids": [99]}, []),
+            ("that is larger than what they used", {**QUOTA, "quota_us": 50000}, [])):
+        pieces = quota_path(folder, name, cpu_quotas=[quota])[1]
+        tap.ok(pieces == expected, f"a quota {name} explains nothing", pieces)
+
+
 # ---- what is refused ----
 
 DAMAGED = {
@@ -177,7 +223,11 @@ DAMAGED = {
     "numbers in it": {"command": ["make", 2]}, "boot id": {"boot_id": "1234"}, "boot id of a number": {"boot_id": 5},
     "end before begin": {"begin_ns": 2, "end_ns": 1}, "begin alone": {"end_ns": None}, "recorded": {"recorded": 3},
     "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1}, "events": {"events": ["sched:sched_switch", 1]},
-    "snapshot": {"snapshot": "yes"},
+    "snapshot": {"snapshot": "yes"}, "quotas": {"cpu_quotas": {}}, "no quota": {"cpu_quotas": [7]},
+    "a quota without path": {"cpu_quotas": [{"quota_us": 1}]},
+    **{f"a quota with {key} {value}": {"cpu_quotas": [{**QUOTA, key: value}]}
+       for key, value in (("period_us", 0), ("period_us", 1 << 40), ("quota_us", -1), ("throttled_ns", "long"),
+                          ("periods", None), ("pids", [0]), ("pids", [1 << 31]), ("pids", ["x"]))},
 }
 
 
@@ -268,7 +318,7 @@ def test_real(folder):
 
 
 def main():
-    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_damage, test_foreign, test_unfinished, test_real):
+    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_damage, test_foreign, test_unfinished, test_real):
         folder = tempfile.mkdtemp(prefix="lull-recording-")
         tap.run(test.__name__, test, folder)
         shutil.rmtree(folder)

@@ -22,13 +22,13 @@ NAP = 0.15
 
 
 def file_lock(watch, folder, take):
-    path, held = os.path.join(folder, 'stock.lock'), stage.Gate()
+    path, held, stamp = os.path.join(folder, 'stock.lock'), stage.Gate(), stage.Stamp()
 
     def hold():
         with open(path, 'w', encoding='ascii') as file:
             take(file)
             held.open()
-            time.sleep(NAP)
+            stamp.nap(NAP)
 
     holder = stage.child('wl-holder', hold)
     held.wait()
@@ -36,6 +36,7 @@ def file_lock(watch, folder, take):
         take(file)
     watch.knows(path=path)
     stage.ended(holder)
+    stamp.of(watch)
 
 
 def flock(watch, folder):
@@ -54,12 +55,13 @@ def mutex(watch, _):
     libc.pthread_mutexattr_init(kind)
     libc.pthread_mutexattr_setpshared(kind, 1)
     libc.pthread_mutex_init(shared, kind)
-    held = stage.Gate()
+    held, stamp = stage.Gate(), stage.Stamp()
 
     def hold():
         libc.pthread_mutex_lock(shared)
         held.open()
-        stage.burn(NAP)
+        with stamp.during():
+            stage.burn(NAP)
         libc.pthread_mutex_unlock(shared)
 
     holder = stage.child('wl-holder', hold)
@@ -67,21 +69,23 @@ def mutex(watch, _):
     with watch.asked():
         libc.pthread_mutex_lock(shared)
     stage.ended(holder)
+    stamp.of(watch)
 
 
 def process_lock(watch, _):
-    lock, held = multiprocessing.Lock(), stage.Gate()
+    lock, held, stamp = multiprocessing.Lock(), stage.Gate(), stage.Stamp()
 
     def hold():
         with lock:
             held.open()
-            time.sleep(NAP)
+            stamp.nap(NAP)
 
     holder = stage.child('wl-holder', hold)
     held.wait()
     with watch.asked(), lock:
         pass
     stage.ended(holder)
+    stamp.of(watch)
 
 
 def gil(watch, _):
@@ -110,7 +114,7 @@ def late_dns(watch, _):
         time.sleep(2 * NAP)
         server.sendto(query[:2] + b'\x81\x83' + query[4:], client)
 
-    resolver = stage.child('wl-resolver', answer)
+    resolver, stamp = stage.child('wl-resolver', answer), stage.Stamp()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.connect(server.getsockname())
         waiting = select.poll()
@@ -120,18 +124,21 @@ def late_dns(watch, _):
             if waiting.poll(1000 * NAP):
                 raise RuntimeError('the answer came too early')
             client.send(query)
-            waiting.poll(1000)
+            with stamp.during():
+                waiting.poll(1000)
             client.recv(512)
     watch.knows(address=f'127.0.0.1:{server.getsockname()[1]}', bytes=len(query))
     stage.ended(resolver)
+    stamp.of(watch)
 
 
 def slow_pipe(watch, _):
     reading, writing = os.pipe()
+    stamp = stage.Stamp()
 
     def produce():
         for _ in range(8):
-            time.sleep(NAP / 8)
+            stamp.nap(NAP / 8)
             os.write(writing, b'one line\n')
 
     producer = stage.child('wl-producer', produce)
@@ -140,21 +147,23 @@ def slow_pipe(watch, _):
         while os.read(reading, 100):
             pass
     stage.ended(producer)
+    stamp.of(watch)
 
 
 def sigstop(watch, _):
-    stopped = os.getpid()
+    stopped, stamp = os.getpid(), stage.Stamp()
 
     def stop():
         time.sleep(0.02)
         os.kill(stopped, signal.SIGSTOP)
-        time.sleep(NAP)
+        stamp.nap(NAP)
         os.kill(stopped, signal.SIGCONT)
 
     stopper = stage.child('wl-stopper', stop)
     with watch.asked():
         stage.burn(0.04)
     stage.ended(stopper)
+    stamp.of(watch)
 
 
 def cold(folder, name, step, count, flags=0):
@@ -225,7 +234,7 @@ def tar_xz(watch, folder):
 
 def veth(watch, _):
     stage.own_network()
-    apart, moved, ready = stage.Gate(), stage.Gate(), stage.Gate()
+    apart, moved, ready, stamp = stage.Gate(), stage.Gate(), stage.Gate(), stage.Stamp()
 
     def serve():
         stage.exchanges.unshare_network()
@@ -237,7 +246,7 @@ def veth(watch, _):
         ready.open()
         connection, _ = listener.accept()
         connection.recv(100)
-        time.sleep(NAP)
+        stamp.nap(NAP)
         connection.sendall(b'answer')
 
     server = stage.child('wl-server', serve)
@@ -251,6 +260,7 @@ def veth(watch, _):
         client.sendall(b'question')
         client.recv(100)
     stage.ended(server)
+    stamp.of(watch)
 
 
 PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, cold_file, mapped_file, sqlite, tar_xz, veth)

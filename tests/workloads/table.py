@@ -3,17 +3,19 @@
 #
 # A saying is a regular expression of which {name} stands for what the workload reported under that name. Each must be found in the
 # first ten lines of the critical path, in one line of them. `why` and `reason` are arguments of `lull why`, and what its first
-# sentence has to say, where there are many requests.
+# sentence has to say, where there are many requests. `amount` is the program, state and cause whose time in the path has to be what the
+# workload measured as `cause_ns`.
 import re
 import string
 
 
 class Workload:
-    def __init__(self, script, *says, why=None, reason=None):
+    def __init__(self, script, *says, why=None, reason=None, amount=None):
         self.script = script
         self.says = says
         self.why = why
         self.because = reason
+        self.amount = amount
         self.name = None
 
     @staticmethod
@@ -31,22 +33,23 @@ class Workload:
 
 
 SLEEPS = r'blocked on a timer: .*clock_nanosleep'
+QUOTA = r'wl-asker: throttled by a CPU quota of /\S*{group}, 20\.00 ms each 100\.0 ms'
 TABLE = {
-    'flock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in flock'),
-    'fcntl_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in fcntl'),
+    'flock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in flock', amount=('wl-holder', 'blocked', 'timer')),
+    'fcntl_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in fcntl', amount=('wl-holder', 'blocked', 'timer')),
     # pthread_mutex_lock() is the futex system call; the holder burns CPU time.
-    'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex'),
-    'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex'),
+    'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex', amount=('wl-holder', 'running', None)),
+    'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex', amount=('wl-holder', 'blocked', 'timer')),
     # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
     'gil': Workload('small.py', r'wl-asker: .*timed out in futex, later woken by wl-burner'),
-    'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from a UDP socket', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll'),
-    'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read'),
-    'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped'),
+    'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from a UDP socket', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-resolver', 'blocked', 'timer')),
+    'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-producer', 'blocked', 'timer')),
+    'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),
     'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64'),
     'mapped_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in a page fault'),
     'sqlite': Workload('small.py', r'blocked on disk: {disk} write.*, in (fsync|fdatasync)'),
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write'),
-    'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom'),
+    'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
     'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by pgbench in'),
     'redis': Workload('services.py', r'redis-server: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by wl-asker in recvfrom'),
     'nginx': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by nginx in epoll_wait', why=('--port', '8080'),
@@ -56,7 +59,9 @@ TABLE = {
     'java': Workload('services.py', r'wl-holder: blocked on a timer: .*, timed out in futex, waited for by wl-asker in futex'),
     'go': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by get in (epoll_p?wait|read)'),
     'node': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by node in epoll_p?wait'),
-    'cpu_quota': Workload('limits.py', r'wl-asker: .*(quota|throttled)'),
+    # The kernel's own cpu.stat says for how long.
+    'cpu_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),
+    'busy_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),
     'blkio': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read held back before the device, in preadv'),
     'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault'),
     'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter'),

@@ -7,6 +7,7 @@
 # all of them.
 # What a workload has to say (table.py) follows from how it is made and from what it measured itself, never from what Lull
 # printed. Needs root. LULL is the program; LULL_SCRATCH a folder on a disk, for the files that the workloads read and write.
+import glob
 import json
 import os
 import re
@@ -23,6 +24,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LULL = os.environ['LULL']
 FIRST_LINES = 10
 MOST_UNKNOWN = 0.02
+# An amount may differ by that part of it, and by what a wake-up takes on a busy machine.
+MOST_DIFFERENCE, MOST_LATE = 0.1, 4 * MS
 ATTEMPTS = 3
 tap = Tap()
 seen = []  # (tracer, workload, share of unknown, what it said, or what was wrong)
@@ -46,6 +49,15 @@ def unknown_of(text):
     return float(warned[1]) / 100 if warned else 0
 
 
+def amount_fault(workload, report, path):
+    """What is wrong with how long the cause lasted."""
+    shown = sum(row['duration_ns'] for row in path['summary']['by_cause']
+                if (row['program'], row['state'], row['cause']) == workload.amount)
+    if abs(shown - report['cause_ns']) <= MOST_DIFFERENCE * report['cause_ns'] + MOST_LATE:
+        return []
+    return [f"{' '.join(map(str, workload.amount))} for {shown / MS:.1f} ms, of which the workload says {report['cause_ns'] / MS:.1f} ms"]
+
+
 def judge(workload, tracer, report, recording, offset_ns):
     """What is wrong with the answers, and what they are."""
     if 'broken' in report:
@@ -59,6 +71,8 @@ def judge(workload, tracer, report, recording, offset_ns):
     unknown = unknown_of(text)
     if tracer == 'ftrace' and unknown > MOST_UNKNOWN:
         faults.append(f'{100 * unknown:.1f} % is unknown')
+    if workload.amount:
+        faults += amount_fault(workload, report, json.loads(ask('critpath', '--json', *asked, recording)))
     if workload.why:
         said = ask('why', *workload.why, recording)
         sentence = next((line for line in said.splitlines() if line.startswith(' 1. ')), said)
@@ -73,7 +87,11 @@ def record(tracer, script, names, folder):
     """What the workloads of one script reported, by name; the recording; and the offset of its clock."""
     reports = os.path.join(folder, 'reports')
     command = [sys.executable, os.path.join(HERE, script), os.path.join(folder, 'files'), reports, *names]
-    recording, offset_ns = recorders.record(tracer, command, folder, '--buffer', '8M')
+    try:
+        recording, offset_ns = recorders.record(tracer, command, folder, '--buffer', '8M')
+    finally:  # what a workload leaves so that it is there when the recording ends
+        for group in glob.glob(f"/sys/fs/cgroup/**/{os.environ['LULL_WORKLOAD_GROUP']}-*/", recursive=True):
+            os.rmdir(group)
     with open(reports, encoding='utf-8') as file:
         return {report['name']: report for report in map(json.loads, file)}, recording, offset_ns
 
@@ -118,6 +136,7 @@ def run(tracer, script, names):
 
 
 def main():
+    os.environ['LULL_WORKLOAD_GROUP'] = f'lull-workload-{os.getpid()}'
     named = os.environ.get('LULL_WORKLOADS', '').split() or sys.argv[1:]
     wanted = list(TABLE) if named == ['all'] else named or [name for name in TABLE if TABLE[name].script == 'small.py']
     for tracer in recorders.TRACERS:

@@ -12,6 +12,9 @@
 
 /* Arguments of a command may have 2 MiB, and each byte may become an escape of six. */
 #define MOST_BYTES (16 << 20)
+/* Linux allows a second, and of CPU time what that many CPUs have in it. */
+#define MOST_PERIOD_US 1000000
+#define MOST_QUOTA_US ((int64_t)MOST_PERIOD_US << 20)
 
 struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file)
 {
@@ -24,6 +27,8 @@ static void clear(void *user)
     g_ptr_array_unref(file->texts);
     g_free((gpointer)file->info.command);
     g_free(file->events);
+    g_free((gpointer)file->info.cpu_quotas);
+    g_free(file->pids);
 }
 
 void lull_recording_unref(struct lull_recording_file *file)
@@ -192,6 +197,94 @@ static bool read_events(const struct reader *reader, struct json_object *object)
     return true;
 }
 
+static bool read_quota(const struct reader *reader, struct json_object *object,
+                       struct lull_cpu_quota *quota)
+{
+    const struct {
+        const char *key;
+        int64_t least, most;
+        int64_t *to;
+    } numbers[] = {
+        {"hierarchy", -1, INT32_MAX, &quota->hierarchy},
+        {"quota_us", 1, MOST_QUOTA_US, &quota->quota_us},
+        {"period_us", 1, MOST_PERIOD_US, &quota->period_us},
+        {"periods", 0, INT64_MAX - 1, &quota->periods},
+        {"throttled_periods", 0, INT64_MAX - 1, &quota->throttled_periods},
+        {"throttled_ns", 0, INT64_MAX - 1, &quota->throttled_ns},
+    };
+    struct json_object *value;
+    const char *path = json_object_object_get_ex(object, "cgroup", &value) ? text_of(value) : NULL;
+    if (!path) {
+        return fail(reader, "cpu_quotas", "has one without “cgroup”, a text");
+    }
+    quota->cgroup = keep(reader->file, path);
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        if (!json_object_object_get_ex(object, numbers[i].key, NULL)) {
+            return fail(reader, numbers[i].key, "is missing in one of “cpu_quotas”");
+        }
+        if (!read_number(reader, object, numbers[i].key, numbers[i].least, numbers[i].most,
+                         numbers[i].to)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The processes of all quotas are in one array. */
+static bool read_pids(const struct reader *reader, struct json_object *object, GArray *pids)
+{
+    struct json_object *list;
+    if (!json_object_object_get_ex(object, "pids", &list)) {
+        return true;
+    }
+    const bool is_list = json_object_is_type(list, json_type_array);
+    for (size_t i = 0; i < (is_list ? json_object_array_length(list) : 0); i++) {
+        struct json_object *value = json_object_array_get_idx(list, i);
+        const int64_t pid =
+            json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : 0;
+        if (pid < 1 || pid > INT32_MAX) {
+            return fail(reader, "pids", "has one that is no process id");
+        }
+        const int32_t known = (int32_t)pid;
+        g_array_append_val(pids, known);
+    }
+    return true;
+}
+
+static bool read_quotas(const struct reader *reader, struct json_object *object)
+{
+    struct json_object *list;
+    struct lull_recording_file *file = reader->file;
+    if (!json_object_object_get_ex(object, "cpu_quotas", &list)) {
+        return true;
+    }
+    if (!json_object_is_type(list, json_type_array)) {
+        return fail(reader, "cpu_quotas", "is not a list");
+    }
+    const size_t n = json_object_array_length(list);
+    struct lull_cpu_quota *quotas = g_new0(struct lull_cpu_quota, n);
+    g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    file->info.cpu_quotas = quotas;
+    file->info.n_cpu_quotas = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *one = json_object_array_get_idx(list, i);
+        const guint first = pids->len;
+        if (!json_object_is_type(one, json_type_object)) {
+            return fail(reader, "cpu_quotas", "is not a list of objects");
+        }
+        if (!read_quota(reader, one, &quotas[i]) || !read_pids(reader, one, pids)) {
+            return false;
+        }
+        quotas[i].n_pids = pids->len - first;
+    }
+    const int32_t *next = file->pids = g_memdup2(pids->data, pids->len * sizeof(int32_t));
+    for (size_t i = 0; i < n; i++) {
+        quotas[i].pids = next;
+        next += quotas[i].n_pids;
+    }
+    return true;
+}
+
 static bool read_boot_id(const struct reader *reader, struct json_object *object)
 {
     struct json_object *value;
@@ -236,7 +329,8 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
     return read_flag(reader, object, "filtered", &info->is_filtered) &&
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
            read_numbers(reader, object, recorded) && read_command(reader, object) &&
-           read_events(reader, object) && read_boot_id(reader, object);
+           read_events(reader, object) && read_quotas(reader, object) &&
+           read_boot_id(reader, object);
 }
 
 /* ---- the file ---- */

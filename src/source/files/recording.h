@@ -22,6 +22,7 @@ struct lull_recording_file {
     bool has_boot_id;
     uint8_t boot_id[16];
     GPtrArray *texts;
+    int32_t *pids; /* of its CPU quotas */
 };
 
 struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file);

@@ -8,6 +8,7 @@
 #include "analysis/event_counts.h"
 #include "base/json.h"
 #include "view/info/info.h"
+#include "view/quota.h"
 #include "source/session/streams.h"
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
@@ -162,6 +163,11 @@ static struct json_object *json_recording(const struct lull_info *info,
     lull_json_add_text(object, "ended_by", recording->ended_by);
     add_known(object, "events", recording->events);
     add_known(object, "lost_events", recording->lost_events);
+    struct json_object *quotas = json_object_new_array();
+    for (uint32_t i = 0; i < recording->n_cpu_quotas; i++) {
+        json_object_array_add(quotas, lull_quota_json(&recording->cpu_quotas[i]));
+    }
+    add(object, "cpu_quotas", quotas);
     return object;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "view/info/info.h"
+#include "view/quota.h"
 #include "view/words.h"
 
 static void add_field(GString *text, const char *label, const char *value)
@@ -78,6 +79,17 @@ static void add_result(GString *text, const struct lull_recording_info *recordin
     }
 }
 
+static void add_quotas(GString *text, const struct lull_recording_info *recording, bool ascii)
+{
+    for (uint32_t i = 0; i < recording->n_cpu_quotas; i++) {
+        if (recording->cpu_quotas[i].throttled_periods > 0) {
+            g_autoptr(GString) line = g_string_new(NULL);
+            lull_quota_append(line, &recording->cpu_quotas[i], ascii);
+            add_field(text, "quota", line->str);
+        }
+    }
+}
+
 char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, bool ascii)
 {
     GString *text = g_string_new(NULL);
@@ -93,6 +105,7 @@ char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, boo
         }
         add_how(text, recording, ascii);
         add_result(text, recording);
+        add_quotas(text, recording, ascii);
         g_string_append_c(text, '\n');
     }
     return g_string_free(text, FALSE);

@@ -4,6 +4,7 @@
 #include "view/view.h"
 
 #include "view/out.h"
+#include "view/quota.h"
 #include "view/words.h"
 
 static void add_known(struct json_object *object, const char *key, int64_t number, bool is_known)
@@ -246,6 +247,10 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
     }
     write_summary(&out, path);
     write_sync(&out, path);
+    lull_out_text(&out, "],\n\"cpu_quotas\":[");
+    for (uint32_t i = 0; i < path->n_quotas; i++) {
+        write_element(&out, i, lull_quota_json(path->quotas[i]));
+    }
     lull_out_printf(&out,
                     "],\n\"lost\":{\"events\":%" G_GUINT64_FORMAT ",\"packets\":%" G_GUINT64_FORMAT
                     "}}\n",

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "view/path/rows.h"
 #include "view/table.h"
+#include "view/quota.h"
 #include "view/words.h"
 
 #define BOLD "\033[1m"
@@ -116,6 +117,15 @@ static void warn_of_clipping(const struct text_view *view, GString *notes)
     }
 }
 
+/* What the kernel says of quotas, also where the path cannot show when they were used up. */
+static void report_quotas(const struct text_view *view, GString *notes)
+{
+    for (uint32_t i = 0; i < view->path->n_quotas; i++) {
+        lull_quota_append(notes, view->path->quotas[i], !view->style->unicode);
+        g_string_append_c(notes, '\n');
+    }
+}
+
 /* Says of each host on the path how well its clock is joined to the others. */
 static void report_clocks(const struct text_view *view, GString *notes)
 {
@@ -159,6 +169,7 @@ static void print_notes(struct text_view *view)
     warn_of_clipping(view, notes);
     warn_of_losses(view, notes);
     warn_of_unknown(view, notes);
+    report_quotas(view, notes);
     if (notes->len) {
         lull_out_printf(&view->out, "\n%s", notes->str);
     }

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* When a CPU quota kept tasks off the CPU. No event of Linux says so, but the tasks of a control group that
+ * has used up its quota are runnable, and none of them runs until the next period starts. Only groups
+ * of which the kernel counted such times (recording.json) are looked at. */
+#include "graph/execgraph_private.h"
+
+#include <lull/recording.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "base/sums.h"
+#include "base/time.h"
+
+enum {
+    LEAST_NS = 1000000,      /* what is shorter is no throttling */
+    MOST_SLACK_NS = 5000000, /* the kernel hands a quota out in slices of that length */
+    PERIODS_BACK = 4,        /* who used more in one period gets less in the next */
+    PHASE_PART = 10,         /* tasks run again within that part of the period */
+};
+
+/* The tasks of the group that are on CPUs from a moment on, and their CPU time until then. */
+struct use_step {
+    int64_t time_ns, used_ns;
+    int32_t running; /* while steps are collected: what changes */
+};
+
+struct quota {
+    const struct lull_cpu_quota *info;
+    uint32_t host;
+    uint32_t within;  /* the next one around it, or LULL_NONE */
+    int64_t phase_ns; /* periods start at times that leave this remainder; -1: not known */
+    LULL_VEC(struct use_step) use;
+};
+
+/* One quota in the life of a task. */
+struct membership {
+    uint32_t quota; /* or LULL_NONE */
+    int64_t since_ns, until_ns;
+};
+
+struct lull_quotas {
+    LULL_VEC(struct quota) all;
+    LULL_VEC(struct membership) members; /* by task */
+    GHashTable *by_path;                 /* "host hierarchy path" → number + 1 */
+};
+
+/* ---- who is in which group ---- */
+
+static char *key_of(uint32_t host, int64_t hierarchy, const char *path)
+{
+    return g_strdup_printf("%u %" G_GINT64_FORMAT " %s", host, hierarchy, path);
+}
+
+/* The quota of a group, or of the next one around it that has one. */
+static uint32_t find_quota(const struct lull_quotas *quotas, uint32_t host, int64_t hierarchy,
+                           const char *path)
+{
+    g_autofree char *key = key_of(host, hierarchy, path);
+    char *start = key + strlen(key) - strlen(path);
+    for (char *end = key + strlen(key); end; end = strrchr(start, '/')) {
+        *end = '\0';
+        const guint found = GPOINTER_TO_UINT(g_hash_table_lookup(quotas->by_path, key));
+        if (found) {
+            return found - 1;
+        }
+    }
+    return LULL_NONE;
+}
+
+static void take_quotas(struct lull_quotas *quotas, const struct lull_recording_info *recording)
+{
+    for (uint32_t i = 0; i < recording->n_cpu_quotas; i++) {
+        const struct lull_cpu_quota *info = &recording->cpu_quotas[i];
+        char *key = key_of(recording->host, info->hierarchy, info->cgroup);
+        if (info->throttled_ns == 0 || g_hash_table_contains(quotas->by_path, key)) {
+            g_free(key);
+            continue;
+        }
+        g_hash_table_insert(quotas->by_path, key, GUINT_TO_POINTER(quotas->all.count + 1));
+        lull_vec_push(&quotas->all, (struct quota){.info = info,
+                                                   .host = recording->host,
+                                                   .within = LULL_NONE,
+                                                   .phase_ns = -1});
+    }
+}
+
+static void nest(struct lull_quotas *quotas)
+{
+    for (size_t i = 0; i < quotas->all.count; i++) {
+        struct quota *quota = &quotas->all.items[i];
+        g_autofree char *above = g_strdup(quota->info->cgroup);
+        char *slash = strrchr(above, '/');
+        if (slash) {
+            *slash = '\0';
+            quota->within = find_quota(quotas, quota->host, quota->info->hierarchy, above);
+        }
+    }
+}
+
+static uint64_t process_key(uint32_t host, int32_t pid)
+{
+    return (uint64_t)host << 32 | (uint32_t)pid;
+}
+
+static uint64_t process_of(const struct lull_model *model, uint32_t number)
+{
+    const struct lull_task *task = lull_model_task(model, number);
+    return process_key(task->host, task->pid >= 0 ? task->pid : task->tid);
+}
+
+/* What processes were in: at the start or the end, and what they were moved to. */
+struct homes {
+    LULL_VEC(struct membership) all;
+    struct lull_map by_process;
+};
+
+static void put_home(struct homes *homes, uint64_t process, struct membership home)
+{
+    lull_map_insert(&homes->by_process, process, (uint32_t)homes->all.count);
+    lull_vec_push(&homes->all, home);
+}
+
+static void find_homes(const struct lull_execgraph *eg, const struct lull_quotas *quotas,
+                       struct homes *homes)
+{
+    for (size_t i = 0; i < quotas->all.count; i++) {
+        const struct quota *quota = &quotas->all.items[i];
+        for (uint32_t k = 0; k < quota->info->n_pids; k++) {
+            put_home(homes, process_key(quota->host, quota->info->pids[k]),
+                     (struct membership){(uint32_t)i, INT64_MIN, INT64_MAX});
+        }
+    }
+    for (size_t i = 0; i < eg->moves.count; i++) {
+        const struct move_note *move = &eg->moves.items[i];
+        const uint64_t process = process_of(eg->model, move->task);
+        const uint32_t host = lull_model_task(eg->model, move->task)->host;
+        const uint32_t quota =
+            find_quota(quotas, host, move->hierarchy, lull_model_label(eg->model, move->path));
+        const uint32_t known = lull_map_find(&homes->by_process, process);
+        if (quota != LULL_NONE) {
+            put_home(homes, process, (struct membership){quota, move->time_ns, INT64_MAX});
+        } else if (known != LULL_MAP_NONE &&
+                   quotas->all.items[homes->all.items[known].quota].info->hierarchy ==
+                       move->hierarchy) {
+            homes->all.items[known].until_ns = MIN(homes->all.items[known].until_ns, move->time_ns);
+        }
+    }
+}
+
+static void settle(const struct lull_execgraph *eg, struct lull_quotas *quotas)
+{
+    const struct membership none = {LULL_NONE, INT64_MIN, INT64_MAX};
+    struct homes homes = {0};
+    find_homes(eg, quotas, &homes);
+    for (uint32_t i = 0; i < lull_model_task_count(eg->model); i++) {
+        const struct lull_task *task = lull_model_task(eg->model, i);
+        const uint32_t home = lull_map_find(&homes.by_process, process_of(eg->model, i));
+        struct membership own = none;
+        if (home != LULL_MAP_NONE) {
+            own = homes.all.items[home];
+        } else if (task->parent < i && task->birth_ns != INT64_MIN) {
+            const struct membership *parent = &quotas->members.items[task->parent];
+            if (parent->since_ns <= task->birth_ns && task->birth_ns < parent->until_ns) {
+                own.quota = parent->quota;
+            }
+        }
+        lull_vec_push(&quotas->members, own);
+    }
+    lull_vec_free(&homes.all);
+    lull_map_free(&homes.by_process);
+}
+
+uint32_t lull_quotas_of(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns)
+{
+    if (!eg->quotas || task >= eg->quotas->members.count) {
+        return LULL_NONE;
+    }
+    const struct membership *own = &eg->quotas->members.items[task];
+    return own->since_ns <= time_ns && time_ns < own->until_ns ? own->quota : LULL_NONE;
+}
+
+/* ---- when they ran ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct use_step *x = a, *y = b;
+    if (x->time_ns != y->time_ns) {
+        return x->time_ns < y->time_ns ? -1 : 1;
+    }
+    return (x->running > y->running) - (x->running < y->running);
+}
+
+static void add_use(struct lull_quotas *quotas, uint32_t number, int64_t start_ns, int64_t end_ns)
+{
+    for (; number != LULL_NONE; number = quotas->all.items[number].within) {
+        struct quota *quota = &quotas->all.items[number];
+        lull_vec_push(&quota->use, (struct use_step){start_ns, 0, 1});
+        lull_vec_push(&quota->use, (struct use_step){end_ns, 0, -1});
+    }
+}
+
+static void take_cpu(struct lull_quotas *quotas, const struct cpu_notes *notes, int64_t last_ns)
+{
+    for (size_t i = 0; i < notes->switches.count; i++) {
+        const struct switch_note *note = &notes->switches.items[i];
+        if (note->is_unknown || note->task >= quotas->members.count) {
+            continue;
+        }
+        const struct membership *own = &quotas->members.items[note->task];
+        const int64_t next_ns = i + 1 < notes->switches.count ? note[1].time_ns : last_ns;
+        const int64_t start_ns = MAX(note->time_ns, own->since_ns);
+        const int64_t end_ns = MIN(next_ns, own->until_ns);
+        if (start_ns < end_ns) {
+            add_use(quotas, own->quota, start_ns, end_ns);
+        }
+    }
+}
+
+static void sum_use(struct quota *quota)
+{
+    int64_t used_ns = 0;
+    int32_t running = 0;
+    if (quota->use.count) {
+        qsort(quota->use.items, quota->use.count, sizeof *quota->use.items, by_time);
+    }
+    for (size_t i = 0; i < quota->use.count; i++) {
+        struct use_step *step = &quota->use.items[i];
+        if (i > 0) {
+            lull_add(&used_ns, lull_product(running, step->time_ns - step[-1].time_ns));
+        }
+        running += step->running;
+        step->running = running;
+        step->used_ns = used_ns;
+    }
+}
+
+/* The last step that is not after the time; the count of steps if there is none. */
+static size_t step_at(const struct quota *quota, int64_t time_ns)
+{
+    const size_t after =
+        LULL_LOWER_BOUND(i, quota->use.count, quota->use.items[i].time_ns <= time_ns);
+    return after ? after - 1 : quota->use.count;
+}
+
+static int64_t used_until(const struct quota *quota, int64_t time_ns)
+{
+    const size_t at = step_at(quota, time_ns);
+    if (at == quota->use.count) {
+        return 0;
+    }
+    const struct use_step *step = &quota->use.items[at];
+    return lull_sum(step->used_ns, lull_product(step->running, time_ns - step->time_ns));
+}
+
+/* ---- when they could not ---- */
+
+static int64_t period_ns(const struct quota *quota)
+{
+    return quota->info->period_us * 1000;
+}
+
+/* When the last period started that starts before the time or as good as then. Without a known rhythm, while
+ * that is looked for, one ends then. */
+static int64_t boundary_before(const struct quota *quota, int64_t time_ns)
+{
+    const int64_t ns = period_ns(quota);
+    if (quota->phase_ns < 0) {
+        return time_ns;
+    }
+    const int64_t late_ns = time_ns + ns / (2 * PHASE_PART);
+    const int64_t rest_ns = ((late_ns - quota->phase_ns) % ns + ns) % ns;
+    return MIN(late_ns - rest_ns, time_ns);
+}
+
+/* Whether the group, which runs no more from start_ns on, has used up what it may use until end_ns, a boundary
+ * between periods: in the last period, or in several. */
+static bool is_used_up(const struct quota *quota, int64_t start_ns, int64_t end_ns)
+{
+    const int64_t ns = period_ns(quota), quota_ns = quota->info->quota_us * 1000;
+    const int64_t slack_ns = MIN(quota_ns / 4, MOST_SLACK_NS);
+    const int64_t first_ns = end_ns - lull_sum(end_ns - start_ns, ns - 1) / ns * ns;
+    for (int back = 0; back < PERIODS_BACK; back++) {
+        const int64_t used_ns =
+            used_until(quota, start_ns) - used_until(quota, first_ns - back * ns);
+        if (used_ns >= (back + 1) * quota_ns - slack_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first time from start_ns on, within since_ns to until_ns, in which no task of the group runs and
+ * its quota is used up. */
+static bool find_throttling(const struct quota *quota, int64_t since_ns, int64_t until_ns,
+                            int64_t start_ns, struct throttling *found)
+{
+    size_t i = step_at(quota, since_ns);
+    for (i = i == quota->use.count ? 0 : i; i < quota->use.count; i++) {
+        const struct use_step *step = &quota->use.items[i];
+        if (step->time_ns >= until_ns) {
+            break;
+        }
+        const int64_t quiet_ns = MAX(step->time_ns, since_ns);
+        const int64_t end_ns = boundary_before(
+            quota, i + 1 < quota->use.count ? MIN(step[1].time_ns, until_ns) : until_ns);
+        if (step->running == 0 && end_ns > start_ns && end_ns - quiet_ns >= LEAST_NS &&
+            is_used_up(quota, step->time_ns, end_ns)) {
+            found->start_ns = quiet_ns;
+            found->end_ns = end_ns;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int64_t since_ns,
+                      int64_t until_ns, int64_t start_ns, struct throttling *found)
+{
+    bool has_found = false;
+    for (uint32_t i = lull_quotas_of(eg, task, since_ns); i != LULL_NONE;
+         i = eg->quotas->all.items[i].within) {
+        struct throttling one = {.quota = i};
+        if (find_throttling(&eg->quotas->all.items[i], since_ns, until_ns, start_ns, &one) &&
+            (!has_found || one.start_ns < found->start_ns)) {
+            *found = one;
+            has_found = true;
+        }
+    }
+    return has_found;
+}
+
+/* ---- when periods start ---- */
+
+/* A time in which tasks could not run, as long as no rhythm is known. */
+struct gap {
+    int64_t rest_ns; /* of its end, divided by the period */
+    int64_t length_ns;
+};
+
+static int compare_gaps(const void *a, const void *b)
+{
+    const struct gap *x = a, *y = b;
+    return (x->rest_ns > y->rest_ns) - (x->rest_ns < y->rest_ns);
+}
+
+/* Where most of the time ends close together, the first of these ends; -1: nowhere. */
+static int64_t densest(const GArray *gaps, int64_t ns)
+{
+    const struct gap *items = (const struct gap *)(const void *)gaps->data;
+    int64_t first_ns = -1, most_ns = 0, all_ns = 0, near_ns = 0;
+    guint end = 0;
+    for (guint i = 0; i < gaps->len; i++) {
+        lull_add(&all_ns, items[i].length_ns);
+    }
+    for (guint i = 0; i < gaps->len; i++) {
+        while (end < i + gaps->len &&
+               (items[end % gaps->len].rest_ns - items[i].rest_ns + ns) % ns <= ns / PHASE_PART) {
+            lull_add(&near_ns, items[end++ % gaps->len].length_ns);
+        }
+        if (near_ns > most_ns) {
+            most_ns = near_ns;
+            first_ns = items[i].rest_ns;
+        }
+        near_ns -= items[i].length_ns;
+    }
+    return most_ns > all_ns / 2 ? first_ns : -1;
+}
+
+static void add_gap(const struct quota *quota, const struct throttling *found, GArray *gaps)
+{
+    const int64_t ns = period_ns(quota);
+    const struct gap gap = {(found->end_ns % ns + ns) % ns, found->end_ns - found->start_ns};
+    g_array_append_val(gaps, gap);
+}
+
+/* The timer that starts periods keeps its rhythm, and tasks that had to wait run soon after it: it
+ * is in the ends of the longest of such times. Who has none is not looked at any more. */
+static void find_phases(const struct lull_execgraph *eg, struct lull_quotas *quotas)
+{
+    g_autoptr(GPtrArray) gaps = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    for (size_t i = 0; i < quotas->all.count; i++) {
+        g_ptr_array_add(gaps, g_array_new(FALSE, FALSE, sizeof(struct gap)));
+    }
+    const uint32_t n_lines = MIN(lull_graph_line_count(eg->graph), quotas->members.count);
+    for (uint32_t task = 0; task < n_lines; task++) {
+        uint32_t n = 0;
+        const struct lull_graph_point *points = quotas->members.items[task].quota == LULL_NONE
+                                                    ? NULL
+                                                    : lull_graph_points(eg->graph, task, &n);
+        for (uint32_t i = 1; i < n; i++) {
+            struct throttling found;
+            if (points[i].state == LULL_STATE_PREEMPTED &&
+                lull_quotas_next(eg, task, points[i - 1].time_ns, points[i].time_ns,
+                                 points[i].time_ns - 1, &found)) {
+                add_gap(&quotas->all.items[found.quota], &found, gaps->pdata[found.quota]);
+            }
+        }
+    }
+    for (size_t i = 0; i < quotas->all.count; i++) {
+        struct quota *quota = &quotas->all.items[i];
+        g_array_sort(gaps->pdata[i], compare_gaps);
+        quota->phase_ns = densest(gaps->pdata[i], period_ns(quota));
+        if (quota->phase_ns < 0) {
+            lull_vec_free(&quota->use);
+        }
+    }
+}
+
+void lull_execgraph_learn_quotas(struct lull_execgraph *eg, const struct lull_session *session)
+{
+    struct lull_quotas *quotas = g_new0(struct lull_quotas, 1);
+    int64_t first_ns, last_ns;
+    eg->quotas = quotas;
+    quotas->by_path = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
+        take_quotas(quotas, lull_session_recording(session, i));
+    }
+    if (quotas->all.count == 0) {
+        g_clear_pointer(&eg->quotas, lull_quotas_free);
+        return;
+    }
+    nest(quotas);
+    settle(eg, quotas);
+    lull_model_range(eg->model, &first_ns, &last_ns);
+    for (size_t h = 0; h < eg->hosts.count; h++) {
+        for (size_t c = 0; c < eg->hosts.items[h].cpus.count; c++) {
+            take_cpu(quotas, &eg->hosts.items[h].cpus.items[c], last_ns);
+        }
+    }
+    for (size_t i = 0; i < quotas->all.count; i++) {
+        sum_use(&quotas->all.items[i]);
+    }
+    find_phases(eg, quotas);
+}
+
+void lull_quotas_free(struct lull_quotas *quotas)
+{
+    if (quotas) {
+        for (size_t i = 0; i < quotas->all.count; i++) {
+            lull_vec_free(&quotas->all.items[i].use);
+        }
+        lull_vec_free(&quotas->all);
+        lull_vec_free(&quotas->members);
+        g_hash_table_unref(quotas->by_path);
+        g_free(quotas);
+    }
+}
+
+const struct lull_cpu_quota *lull_quotas_at(const struct lull_execgraph *eg, uint32_t quota)
+{
+    return eg->quotas->all.items[quota].info;
+}
+
+void lull_quotas_list(const struct lull_execgraph *eg, struct lull_path *path)
+{
+    g_autofree bool *is_of_path = eg->quotas ? g_new0(bool, eg->quotas->all.count) : NULL;
+    if (!eg->quotas) {
+        return;
+    }
+    for (uint32_t i = 0; i < path->n_by_task; i++) {
+        const uint32_t task = path->by_task[i].task;
+        uint32_t number =
+            task < eg->quotas->members.count ? eg->quotas->members.items[task].quota : LULL_NONE;
+        for (; number != LULL_NONE; number = eg->quotas->all.items[number].within) {
+            is_of_path[number] = true;
+        }
+    }
+    path->quotas = g_new0(const struct lull_cpu_quota *, eg->quotas->all.count);
+    for (uint32_t i = 0; i < eg->quotas->all.count; i++) {
+        if (is_of_path[i]) {
+            path->quotas[path->n_quotas++] = lull_quotas_at(eg, i);
+        }
+    }
+}
+
+void lull_quotas_append(const struct lull_execgraph *eg, uint32_t quota, GString *out)
+{
+    const struct lull_cpu_quota *info = lull_quotas_at(eg, quota);
+    char limit[LULL_TIME_TEXT_SIZE], each[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(info->quota_us * 1000, limit);
+    lull_duration_format(info->period_us * 1000, each);
+    g_string_append_printf(out, "of %s, %s each %s", info->cgroup, limit, each);
+}

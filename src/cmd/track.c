@@ -331,6 +331,7 @@ const struct lull_verb lull_verb_track = {
         "              state\n"
         " wakeup       from being woken, or started, to running: the delay of the scheduler\n"
         " preempt      from losing the CPU while it could run to running again\n"
+        " fork         from being started, by fork or clone, to running for the first time\n"
         " futex        offcpu in futex: locks, conditions, joins\n"
         " poll         offcpu in poll, select, epoll_wait, and calls like them\n"
         " fault        offcpu outside of system calls: page faults\n"

@@ -23,6 +23,7 @@ enum lull_track_measure {
     LULL_TRACK_WAKEUP,  /* waking to running */
     LULL_TRACK_PREEMPT, /* losing the CPU while runnable to running */
     LULL_TRACK_OFFCPU,  /* going to sleep to running */
+    LULL_TRACK_FORK,    /* being started to running for the first time */
     /* From here on not of a task. */
     LULL_TRACK_BLOCK,   /* a request given to the disk to its completion */
     LULL_TRACK_IRQ,     /* start to end of the handler of an interrupt */

@@ -3,6 +3,7 @@
 # `lull track` against programs that know how long they waited, and for whom: their own stamps, and the kernel's counters.
 #
 # With LULL_LIVE=all more rounds of each. Without the right to bpf() it is skipped, with the reason.
+import collections
 import itertools
 import json
 import os
@@ -47,7 +48,7 @@ def test_thresholds():
 
 def test_chains():
     """c0 waits for c1, which waits for c2, …; the last one sleeps."""
-    for length in range(2, 7):
+    for length in range(2, 7) if ROUNDS > 1 else (2, 4, 6):
         alarms, _, stamps = track(["offcpu: comm == \"c0\" > 5ms"], "chain", length, 25, 2 * ROUNDS)
         wanted = [f"c{i}" for i in range(1, length)] + ["timer"]
         # A round counts if each task was there well before the sleeper woke, by its own stamps.
@@ -109,17 +110,16 @@ def test_requests():
     """A direct read of one block is one request, which lies within the read's stamps."""
     path = os.path.join(os.environ["LULL_SCRATCH"], f"live-waits-{os.getpid()}")
     alarms, summary, reads = track_once(["block > 0ns"], "disk", path, 100)
-    of = [[alarm for alarm in alarms if inside(alarm, read)] for read in reads]
+    of = [[alarm["object"] for alarm in alarms if inside(alarm, read)] for read in reads]
     if not any(of):
         tap.skip("requests", "this file system has no direct reads, or no disk under it")
         return
-    # Now and then a task of the kernel's gives the request to the disk.
-    tap.ok(sum(len(found) == 1 for found in of[1:]) >= 80 and all(len(found) <= 1 for found in of[1:]),
-           "each read is one request", [len(found) for found in of])
-    objects = {(found[0]["object"]["detail"], found[0]["object"]["sector"]) for found in of if found}
-    tap.ok(len(objects) == 1 and all(re.fullmatch(r"disk \S+ \(read\)", detail) for detail, _ in objects),
-           "all of one disk and sector", objects)
-    detail = next(iter(objects))[0]
+    # Who gives a request to the disk also gives it those of others that wait: the block is what nearly all have. Now and
+    # then another gives ours.
+    (detail, sector), _ = collections.Counter((found["detail"], found["sector"]) for found in sum(of, [])).most_common(1)[0]
+    numbers = [sum((found["detail"], found["sector"]) == (detail, sector) for found in objects) for objects in of]
+    tap.ok(numbers.count(1) >= 50 and max(numbers) == 1, "each read is one request of one sector", detail, numbers)
+    tap.ok(re.fullmatch(r"disk \S+ \(read\)", detail), "it reads from a disk", detail)
     tap.ok(os.path.exists(f"/sys/block/{detail.split()[1]}"), "the disk is one of this machine", detail)
     alarms, _, _ = track_once([f"block({detail.split()[1]}): rw == \"write\" > 0ns"], "disk", path, 20)
     tap.ok(all("(write)" in alarm["object"]["detail"] for alarm in alarms), "rw == write leaves out reads", alarms[:2])
@@ -141,7 +141,7 @@ def test_interrupts():
         with subprocess.Popen([LULL, "track", "--json", f"{kind} > 0ns"], stdout=subprocess.PIPE, text=True) as process:
             first = json.loads(process.stdout.readline())  # it tracks
             inner = counted(path)
-            time.sleep(0.3)
+            time.sleep(0.2)
             inner = counted(path) - inner
             process.send_signal(signal.SIGTERM)
             *alarms, last = map(json.loads, process.stdout)
@@ -170,13 +170,22 @@ def test_filters():
 
 def test_limit():
     """Over 1000 alarms a second are counted, and nothing else is lost."""
-    alarms, summary, sleeps = track_once(["offcpu > 1us"], "sleeps", 4000, 60_000)
+    alarms, summary, sleeps = track_once(["offcpu > 1us"], "sleeps", 2500, 60_000)
     tap.ok(summary["limited"] > 0 or len(sleeps) / (sleeps[-1].after - sleeps[0].before) * 1e9 < 1500,
            "alarms over the limit are counted", summary)
     # A timer may end a sleep before the task has left the CPU: then it did not wait.
     tap.ok(len(alarms) + summary["limited"] + summary["lost"] == summary["candidates"] >= 0.9 * len(sleeps),
            "kept and counted are all", len(alarms), len(sleeps), summary)
     tap.ok(summary["lost"] == 0, "the ring buffer had room", summary)
+
+
+def test_forks():
+    """Each task that the program starts runs for the first time once."""
+    alarms, _, stamps = track(["fork > 0ns"], "chain", 4, 5, 1)
+    started = {stamp.tid for stamp in stamps}
+    tap.ok(len(started) == 4 and sorted(alarm["task"]["tid"] for alarm in alarms) == sorted(started), "one for each fork",
+           started, alarms)
+    tap.ok(all(alarm["chain"] == [] and alarm["delay_ns"] == alarm["cpu_wait_ns"] for alarm in alarms), "all of it for a CPU", alarms)
 
 
 def test_governor():
@@ -256,7 +265,7 @@ def main():
         return tap.done()
     for test in (test_thresholds, test_chains, test_mutex, test_preempt, test_packets, test_requests,
                  test_interrupts, test_filters, test_limit,
-                 test_governor, test_ends,
+                 test_forks, test_governor, test_ends,
                  test_refusal):
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()

@@ -567,6 +567,10 @@ static __always_inline bool is_measured(const volatile struct lull_track_kernel_
         if (state || is_new) {
             return false;
         }
+    } else if (rule->measure == LULL_TRACK_FORK) {
+        if (!is_new) {
+            return false;
+        }
     } else if (rule->measure == LULL_TRACK_WAKEUP) {
         if ((!state && !is_new) || !wait->woken) {
             return false;

@@ -272,9 +272,11 @@ static void waits_close(struct lull_analysis *analysis, int64_t end_ns)
 #define SUMS(share_use)                                                                            \
     {"Total time", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_BAR},                   \
         {"Share of all waits", "SHARE", "share", LULL_CELL_RATIO, NULL, share_use},                \
-        {"Count", "COUNT", "count", LULL_CELL_NUMBER, "waits", 0},                                 \
+        {"Count", "COUNT", "count", LULL_CELL_NUMBER, "waits", LULL_USE_DETAIL},                   \
         {"Mean", "MEAN", "mean_ns", LULL_CELL_DURATION, NULL, LULL_USE_NOT_TEXT},                  \
-        {"Longest", "LONGEST", "longest_ns", LULL_CELL_DURATION, NULL, 0}
+    {                                                                                              \
+        "Longest", "LONGEST", "longest_ns", LULL_CELL_DURATION, NULL, LULL_USE_DETAIL              \
+    }
 
 static const struct lull_result_column cause_columns[] = {
     {"State, as ps shows it", "STATE", "state", LULL_CELL_STRING, NULL, 0},
@@ -287,11 +289,16 @@ static const struct lull_result_class causes_class = {
 
 #define WAIT_COLUMNS                                                                               \
     HOST, {"Task", "TASK", "task", LULL_CELL_PROCESS, NULL, 0},                                    \
-        {"State, as ps shows it", "STATE", "state", LULL_CELL_STRING, NULL, 0},                    \
+        {"State, as ps shows it", "STATE", "state", LULL_CELL_STRING, NULL, LULL_USE_DETAIL},      \
         {"Cause", "CAUSE", "cause", LULL_CELL_STRING, NULL, 0},                                    \
         {"System call", "CALL", "call", LULL_CELL_SYSCALL, NULL, 0},                               \
         {"What it waited for", "OBJECT", "object", LULL_CELL_STRING, NULL, 0},                     \
-        {"Who ended the wait, or had the CPU before", "BY", "by", LULL_CELL_PROCESS, NULL, 0},     \
+        {"Who ended the wait, or had the CPU before",                                              \
+         "BY",                                                                                     \
+         "by",                                                                                     \
+         LULL_CELL_PROCESS,                                                                        \
+         NULL,                                                                                     \
+         LULL_USE_DETAIL},                                                                         \
         SUMS(LULL_USE_NOT_TEXT),                                                                   \
         {"Start of the longest", "AT", "longest_at_ns", LULL_CELL_TIMESTAMP, NULL, 0}
 

@@ -7,6 +7,7 @@
 #include "cmd/join_args.h"
 #include "cmd/program_out.h"
 #include "source/session/clocks.h"
+#include "view/out.h"
 #include "view/table.h"
 
 static void fill_pairs(struct lull_table *table, const struct lull_session *session,
@@ -72,6 +73,9 @@ static const struct lull_column pair_columns[] = {
     },
     {.title = "A→B", .key = "matched_ab", .type = LULL_COLUMN_COUNT},
     {.title = "B→A", .key = "matched_ba", .type = LULL_COLUMN_COUNT},
+    {.title = "MATCHED", .key = "matched", .type = LULL_COLUMN_COUNT, .unit = "packets"},
+    {.title = "A→B", .key = "matched_ab", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL},
+    {.title = "B→A", .key = "matched_ba", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL},
     {.title = "QUALITY", .key = "quality", .type = LULL_COLUMN_TEXT},
     {.title = "OFFSET B-A", .key = "offset_ns", .type = LULL_COLUMN_DURATION},
     {.title = "DRIFT", .key = "drift_ppm", .type = LULL_COLUMN_REAL, .unit = "ppm", .digits = 3},
@@ -132,22 +136,29 @@ static bool print_text(const struct lull_session *session, const struct lull_tab
                        const struct lull_table *hosts, const struct lull_view_style *style,
                        GError **error)
 {
+    struct lull_out out;
+    lull_out_start(&out, stdout);
+    lull_out_fold(&out, style->width);
     if (lull_table_row_count(hosts) < 2) {
-        printf("One host: there are no clocks to join.\n");
+        lull_out_text(&out, "One host: there are no clocks to join.\n");
     } else if (lull_table_row_count(pairs) == 0) {
-        printf("The hosts exchanged no packets that both ends recorded: their clocks stay as they "
-               "are.\n");
+        lull_out_text(&out, "The hosts exchanged no packets that both ends recorded: their clocks "
+                            "stay as they are.\n");
     } else {
         printf("%s, and what they say of their clocks:\n\n",
                has_guests(session)
                    ? "Packets that two hosts exchanged and times at which guests ran"
                    : "Packets that two hosts exchanged");
+        lull_out_text(&out,
+                      "Packets that two hosts exchanged, and what they say of their clocks:\n\n");
     }
     if (!lull_table_print(pairs, stdout, style, error)) {
         return false;
     }
     print_guests(session);
     printf("%sWhat is added to each host's own time:\n\n", lull_table_row_count(pairs) ? "\n" : "");
+    lull_out_printf(&out, "%sWhat is added to each host's own time:\n\n",
+                    lull_table_row_count(pairs) ? "\n" : "");
     return lull_table_print(hosts, stdout, style, error);
 }
 

@@ -57,7 +57,8 @@ struct lull_path {
     uint32_t n_quotas;
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
     bool hides_idle;                    /* one of these hosts does, see lull_model_hides_idle() */
-    GStringChunk *strings;              /* owner of all text above */
+    bool is_cut; /* some of it is not known for want of events before or after those read */
+    GStringChunk *strings; /* owner of all text above */
 };
 
 /* lull_path_free() frees its arrays (each from g_malloc(), or NULL; also that of host_names) and its

@@ -328,7 +328,8 @@ bool lull_text_print_summary(struct text_view *view, GError **error)
         [SUM_SHARE] = {.title = "SHARE", .type = LULL_COLUMN_SHARE},
         [SUM_BAR] = {.title = "BAR",
                      .type = LULL_COLUMN_TEXT,
-                     .flags = shows_bars(view) ? LULL_COLUMN_KEEP : LULL_COLUMN_JSON_ONLY},
+                     .flags = shows_bars(view) ? LULL_COLUMN_KEEP | LULL_COLUMN_BAR
+                                               : LULL_COLUMN_JSON_ONLY},
         {0},
     };
     const struct lull_path *path = view->path;

@@ -507,6 +507,7 @@ bool lull_view_path_text(const struct lull_path *path, FILE *file,
     struct text_view view = {.path = path, .style = style, .shows_hosts = path->n_by_host > 1};
 
     lull_out_start(&view.out, file);
+    lull_out_fold(&view.out, style->width);
     print_headline(&view);
     if (!lull_text_print_causes(&view, error)) {
         return false;

@@ -439,6 +439,7 @@ bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
 {
     struct why_view view = {.why = why, .style = style};
     lull_out_start(&view.out, file);
+    lull_out_fold(&view.out, style->width);
     for (uint32_t i = 0; i < why->why->groups->len; i++) {
         const bool is_long =
             g_array_index(why->why->groups, struct lull_why_group, i).info.verdict ==

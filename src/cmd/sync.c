@@ -66,14 +66,7 @@ static void fill_hosts(struct lull_table *table, const struct lull_session *sess
 static const struct lull_column pair_columns[] = {
     {.title = "HOST A", .key = "a", .type = LULL_COLUMN_TEXT},
     {.title = "HOST B", .key = "b", .type = LULL_COLUMN_TEXT},
-    {
-        .title = "MATCHED",
-        .key = "matched",
-        .type = LULL_COLUMN_COUNT,
-    },
-    {.title = "A→B", .key = "matched_ab", .type = LULL_COLUMN_COUNT},
-    {.title = "B→A", .key = "matched_ba", .type = LULL_COLUMN_COUNT},
-    {.title = "MATCHED", .key = "matched", .type = LULL_COLUMN_COUNT, .unit = "packets"},
+    {.title = "MATCHED", .key = "matched", .type = LULL_COLUMN_COUNT},
     {.title = "A→B", .key = "matched_ab", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL},
     {.title = "B→A", .key = "matched_ba", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL},
     {.title = "QUALITY", .key = "quality", .type = LULL_COLUMN_TEXT},

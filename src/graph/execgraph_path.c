@@ -462,6 +462,8 @@ static bool is_cut(const struct lull_execgraph *eg, const struct lull_hop *hop)
         return hop->state == LULL_STATE_BLOCKED && eg->evidence.items[hop->detail].is_open;
     }
     return n == 0 || hop->end_ns <= points[0].time_ns || hop->start_ns >= points[n - 1].time_ns;
+}
+
 static const char *kept_lineage(struct lull_path *path, const struct lull_model *model,
                                 uint32_t task)
 {

@@ -65,6 +65,9 @@ find_missing() {
     needs_program esbuild esbuild
     needs_library libtracefs libtracefs-dev
     needs_library lttng-ctl liblttng-ctl-dev
+    needs_library 'libbpf >= 1.1' libbpf-dev
+    needs_program clang clang
+    needs_program llvm-strip llvm
     needs_library zlib zlib1g-dev
     needs_library libzstd libzstd-dev
     if [ "$want" = ci ]; then
@@ -88,7 +91,6 @@ find_missing() {
             needs_program chromium-headless-shell chromium-headless-shell
         needs_program dh_python3 dh-python
         needs_program lintian lintian
-        needs_program clang clang
         # The fuzz targets need libFuzzer and sanitizers, which the compiler only recommends.
         if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
             clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null; then

@@ -22,6 +22,8 @@ struct lull_args {
     struct value *values;
     uint32_t n_values;
     GPtrArray *rest;
+    uint32_t n_before; /* of rest, before "--" */
+    bool has_dashes;
     GPtrArray *added; /* words of rest that are ours */
 };
 
@@ -250,6 +252,8 @@ static bool parse_words(struct lull_args *args, struct words *words, GError **er
     for (words->at = 0; words->at < words->argc; words->at++) {
         const char *word = words->argv[words->at];
         if (strcmp(word, "--") == 0) {
+            args->n_before = args->rest->len;
+            args->has_dashes = true;
             while (++words->at < words->argc) {
                 g_ptr_array_add(args->rest, words->argv[words->at]);
             }
@@ -381,4 +385,9 @@ const char *const *lull_args_rest(const struct lull_args *args, uint32_t *count)
 {
     *count = args->rest->len;
     return (const char *const *)args->rest->pdata;
+}
+
+uint32_t lull_args_before_dashes(const struct lull_args *args)
+{
+    return args->has_dashes ? args->n_before : args->rest->len;
 }

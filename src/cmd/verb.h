@@ -44,6 +44,8 @@ bool lull_args_takes(const struct lull_args *args, const char *name);
 bool lull_args_is_dropin(const struct lull_args *args);
 /* The words of the line besides options: the traces. */
 const char *const *lull_args_rest(const struct lull_args *args, uint32_t *count);
+/* How many of them stand before "--". */
+uint32_t lull_args_before_dashes(const struct lull_args *args);
 
 struct lull_example {
     const char *command; /* "lull info my-trace" */

@@ -101,7 +101,7 @@ static bool parse_operand(struct lull_parser *p, struct lull_operand *operand)
         operand->value = lull_value_int(lull_parser_sees(p, "true"));
         return lull_parser_advance(p);
     }
-    return p->token.kind == LULL_TOKEN_NAME ? parse_name(p, operand)
+    return p->token.kind == LULL_TOKEN_NAME ? p->parse_name(p, operand)
                                             : lull_parser_literal(p, operand);
 }
 
@@ -136,9 +136,12 @@ static enum type type_of(const struct lull_operand *operand)
     case LULL_OPERAND_TIME:
     case LULL_OPERAND_POINT:
         return TYPE_TIME;
+    case LULL_OPERAND_GIVEN:
+        return operand->value.kind == LULL_VALUE_TEXT   ? TYPE_TEXT
+               : operand->value.kind == LULL_VALUE_NONE ? TYPE_ANY
+                                                        : TYPE_NUMBER;
     case LULL_OPERAND_FIELD:
     case LULL_OPERAND_RUNNING:
-    case LULL_OPERAND_GIVEN:
         return TYPE_ANY;
     }
     return TYPE_ANY;
@@ -212,7 +215,7 @@ static bool parse_relation(struct lull_parser *p, struct lull_node *node, size_t
         return lull_parser_fail(p, start,
                                 "two constants are compared; a field must be on one side");
     }
-    if (lull_parser_is_relation(p)) {
+    if (lull_parser_is_relation(p) && !(p->stops_at_gt && p->token.kind == LULL_TOKEN_GT)) {
         return lull_parser_fail(p, p->token.start, "comparisons are joined with &&, not chained");
     }
     return check_types(p, at, &node->left, &node->right);
@@ -248,7 +251,7 @@ static bool parse_exists(struct lull_parser *p, struct lull_node *node)
         return false;
     }
     const size_t start = p->token.start;
-    if (p->token.kind != LULL_TOKEN_NAME || !parse_name(p, &node->left) ||
+    if (p->token.kind != LULL_TOKEN_NAME || !p->parse_name(p, &node->left) ||
         node->left.kind != LULL_OPERAND_FIELD) {
         return !*p->error && lull_parser_fail(p, start, "exists() takes a field");
     }
@@ -256,7 +259,7 @@ static bool parse_exists(struct lull_parser *p, struct lull_node *node)
 }
 
 /* A constant, exists(), or a comparison. */
-static const struct lull_node *parse_test(struct lull_parser *p)
+const struct lull_node *lull_parser_test(struct lull_parser *p)
 {
     struct lull_node *node = lull_parser_node(p, LULL_NODE_CONSTANT);
     if (lull_parser_sees(p, "true") || lull_parser_sees(p, "false")) {
@@ -360,7 +363,8 @@ struct lull_filter *lull_filter_parse_named(const char *text, const char *const 
                                            .what = "the filter",
                                            .arena = filter->terms.arena},
                                  .terms = &filter->terms,
-                                 .parse_test = parse_test,
+                                 .parse_test = lull_parser_test,
+                                 .parse_name = parse_name,
                                  .has_strict_not = true,
                                  .user = filter,
                                  .error = &why};

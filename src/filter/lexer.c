@@ -302,7 +302,8 @@ static bool lex_string(struct lull_lexer *lexer, struct lull_token *token, GErro
     return true;
 }
 
-/* Longer ones first. Those from `PERIOD_SIGNS` on are of periods only. */
+/* Longer ones first. Those from `PERIOD_SIGNS` on are of periods only, but for the first, which rules have
+ * too. */
 static const struct {
     const char text[3];
     enum lull_token_kind kind;
@@ -313,7 +314,7 @@ static const struct {
     {">", LULL_TOKEN_GT},    {"!", LULL_TOKEN_NOT},        {"(", LULL_TOKEN_OPEN},
     {")", LULL_TOKEN_CLOSE}, {"[", LULL_TOKEN_OPEN_INDEX}, {"]", LULL_TOKEN_CLOSE_INDEX},
     {".", LULL_TOKEN_DOT},   {",", LULL_TOKEN_COMMA},      {"+", LULL_TOKEN_PLUS},
-    {"-", LULL_TOKEN_MINUS}, {"=*", LULL_TOKEN_GLOB},      {":", LULL_TOKEN_COLON},
+    {"-", LULL_TOKEN_MINUS}, {":", LULL_TOKEN_COLON},      {"=*", LULL_TOKEN_GLOB},
     {"/", LULL_TOKEN_SLASH}, {"=", LULL_TOKEN_ASSIGN},
 };
 #define PERIOD_SIGNS (G_N_ELEMENTS(signs) - 4)
@@ -321,7 +322,7 @@ static const struct {
 static bool lex_sign(struct lull_lexer *lexer, struct lull_token *token, GError **error)
 {
     const char *at = lexer->text + lexer->pos;
-    const size_t n = lexer->is_period ? G_N_ELEMENTS(signs) : PERIOD_SIGNS;
+    const size_t n = lexer->is_period ? G_N_ELEMENTS(signs) : PERIOD_SIGNS + lexer->is_rule;
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(signs[i].text);
         if (length <= lexer->length - lexer->pos && memcmp(at, signs[i].text, length) == 0) {

@@ -34,8 +34,8 @@ enum lull_token_kind {
     LULL_TOKEN_COMMA,
     LULL_TOKEN_PLUS,
     LULL_TOKEN_MINUS,
+    LULL_TOKEN_COLON, /* of periods and of rules */
     /* Of periods only. */
-    LULL_TOKEN_COLON,
     LULL_TOKEN_SLASH,
     LULL_TOKEN_ASSIGN,
     LULL_TOKEN_GLOB,
@@ -59,6 +59,7 @@ struct lull_lexer {
     /* As lttng-analyses has it: more signs, any character after a backslash, numbers such as 007
      * and 5. */
     bool is_period;
+    bool is_rule;             /* of lull track */
     struct lull_arena *arena; /* of the strings */
 };
 

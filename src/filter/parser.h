@@ -16,8 +16,12 @@ struct lull_parser {
     struct lull_terms *terms;
     /* What is joined: a test, or a constant. NULL and an error if there is none. */
     const struct lull_node *(*parse_test)(struct lull_parser *parser);
+    /* lull_parser_test(): makes the operand what the next token, a name, means. */
+    bool (*parse_name)(struct lull_parser *parser, struct lull_operand *operand);
     /* A test after ! needs parentheses, because !a == 1 is ambiguous. */
     bool has_strict_not;
+    /* A > after a comparison is none of the condition: the caller's. */
+    bool stops_at_gt;
     unsigned nesting;
     GError **error;
     void *user;
@@ -48,6 +52,8 @@ bool lull_parser_literal(struct lull_parser *p, struct lull_operand *operand);
 bool lull_parser_pattern(struct lull_parser *p, struct lull_node *node);
 
 bool lull_parser_is_relation(const struct lull_parser *p);
+/* A test as filters have it (filter.c), for parse_test. */
+const struct lull_node *lull_parser_test(struct lull_parser *p);
 /* Tests joined by &&, || and !. */
 const struct lull_node *lull_parser_condition(struct lull_parser *p);
 

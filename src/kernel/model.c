@@ -110,6 +110,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(page);
     ADD(netif);
     ADD(power);
+    ADD(vcpu);
     ADD(block);
     ADD(syscall);
     ADD(lost);
@@ -515,9 +516,17 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
                  event->host, event->cpu, event->time_ns);
         if (G_UNLIKELY((++n & 0xffff) == 0) && progress) {
             progress(user);
+            if (model->is_stopped) {
+                return;
+            }
         }
     }
     lull_model_finish(model);
+}
+
+void lull_model_stop(struct lull_model *model)
+{
+    model->is_stopped = true;
 }
 
 /* A state that still lasts at end_ns; false if there is none, or nothing of it. *note has room for

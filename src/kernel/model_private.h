@@ -224,6 +224,7 @@ struct task {
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
     char letter;             /* of struct lull_state_fact */
+    bool is_dumped;          /* a state dump that was read by itself names it */
     bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
     struct {         /* its last call, until it starts another */
@@ -253,6 +254,7 @@ struct subscriber {
 
 struct lull_model {
     struct lull_session *session;
+    bool is_stopped;
     enum lull_event_id ids[LULL_EVENT_COUNT];
     LULL_VEC(struct machine) machines;
     LULL_VEC(struct task) tasks;

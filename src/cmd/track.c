@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* lull track: reports waits of this machine that are longer than rules allow, while they happen. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <lull/error.h>
+
+#include "base/time.h"
+#include "cmd/analysis_args.h"
+#include "cmd/verb.h"
+#include "record/command.h"
+#include "record/watch.h"
+#include "view/live/alarm.h"
+
+/* As shells have it. */
+enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
+
+#define SHOWN_PER_S 20
+#define MOST_OVERHEAD 0.01
+
+struct track {
+    GPtrArray *rules;
+    const char *const *command; /* ends with NULL; NULL: there is none */
+    GPtrArray *words;
+    int64_t duration_ns, most_alarms, rate; /* most_alarms -1: no limit; rate 0: none */
+    double most_overhead;
+    bool is_json;
+    struct lull_invoker invoker;
+    struct lull_command child;
+    struct lull_tracker *tracker;
+    struct lull_alarm_view view;
+    uint64_t n_alarms, n_hidden;
+    int64_t second, shown; /* of the alarms of this second */
+};
+
+/* ---- the question ---- */
+
+static bool parse_rules(struct track *track, const char *const *words, uint32_t n, GError **error)
+{
+    if (n == 0 || n > LULL_TRACK_RULES) {
+        g_set_error(
+            error, LULL_ERROR, LULL_ERROR_USAGE,
+            n ? "at most %d rules at a time"
+              : "it takes a rule, such as 'offcpu > 5ms', or up to %d of them (a command comes "
+                "after --)",
+            LULL_TRACK_RULES);
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct lull_track_rule *rule = lull_track_rule_parse(words[i], error);
+        if (!rule) {
+            return false;
+        }
+        g_ptr_array_add(track->rules, rule);
+    }
+    return true;
+}
+
+static bool parse_overhead(const char *text, double *overhead, GError **error)
+{
+    char *end = NULL;
+    const double percent = text ? g_ascii_strtod(text, &end) : 100 * MOST_OVERHEAD;
+    *overhead = percent / 100;
+    if (!text ||
+        (end > text && (*end == '\0' || strcmp(end, "%") == 0) && percent > 0 && percent <= 100)) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                "--max-overhead takes a share of the CPUs' time, such as 0.5%%, not “%s”", text);
+    return false;
+}
+
+static bool parse(const struct lull_args *args, struct track *track, GError **error)
+{
+    uint32_t n_words;
+    const char *const *words = lull_args_rest(args, &n_words);
+    const uint32_t n_rules = lull_args_before_dashes(args);
+    for (uint32_t i = n_rules; i < n_words; i++) {
+        g_ptr_array_add(track->words, (gpointer)words[i]);
+    }
+    g_ptr_array_add(track->words, NULL);
+    track->command = n_words > n_rules ? (const char *const *)track->words->pdata : NULL;
+    track->is_json = lull_args_flag(args, "json");
+    track->most_alarms = lull_args_number(args, "count");
+    track->rate = lull_args_number(args, "rate");
+    if (track->rate < 0) {
+        track->rate = track->is_json ? 0 : SHOWN_PER_S;
+    }
+    return parse_rules(track, words, n_rules, error) &&
+           parse_overhead(lull_args_text(args, "max-overhead"), &track->most_overhead, error) &&
+           lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &track->duration_ns, error);
+}
+
+/* ---- alarms ---- */
+
+static bool is_shown(struct track *track)
+{
+    const int64_t second = g_get_monotonic_time() / G_USEC_PER_SEC;
+    if (track->second != second) {
+        track->second = second;
+        track->shown = 0;
+    }
+    return track->rate == 0 || track->shown++ < track->rate;
+}
+
+static bool has_all(const struct track *track)
+{
+    return track->most_alarms >= 0 && track->n_alarms >= (uint64_t)track->most_alarms;
+}
+
+static void take_alarm(void *user, const struct lull_track_alarm *alarm)
+{
+    struct track *track = user;
+    if (has_all(track)) {
+        return;
+    }
+    track->n_alarms++;
+    if (!is_shown(track)) {
+        track->n_hidden++;
+    } else if (track->is_json) {
+        lull_alarm_json(&track->view, alarm);
+    } else {
+        lull_alarm_text(&track->view, alarm);
+    }
+}
+
+static bool take(struct track *track, GError **error)
+{
+    const bool done = lull_tracker_take(track->tracker, error);
+    fflush(track->view.file);
+    return done;
+}
+
+/* ---- running ---- */
+
+static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
+{
+    struct track *track = user;
+    const bool is_over =
+        has_all(track) || (track->command && lull_command_has_ended(&track->child, false));
+    *how = LULL_RECORDING_ENDED_BY_COMMAND;
+    return is_over;
+}
+
+static bool check(void *user, GError **error)
+{
+    struct track *track = user;
+    lull_tracker_govern(track->tracker);
+    return take(track, error);
+}
+
+static void requested(void *user, bool is_signal)
+{
+    take(user, NULL); /* what is wrong is said at the next check */
+}
+
+static bool start(struct track *track, GError **error)
+{
+    const struct lull_tracker_question question = {
+        .rules = (const struct lull_track_rule *const *)track->rules->pdata,
+        .n_rules = track->rules->len,
+        .command = track->command ? (uint32_t)track->child.pid : 0,
+        .most_overhead = track->most_overhead,
+        .alarm = take_alarm,
+        .user = track};
+    track->tracker = lull_tracker_new(&question, error);
+    return track->tracker &&
+           (!track->command || lull_command_release(&track->child, track->command[0], error));
+}
+
+static bool report_end(struct track *track, GError **error)
+{
+    struct lull_tracker_counts counts;
+    if (!take(track, error) || !lull_tracker_count(track->tracker, &counts, error)) {
+        return false;
+    }
+    if (track->is_json) {
+        lull_alarm_end_json(&track->view, &counts, track->n_alarms);
+    } else {
+        lull_alarm_end_text(&track->view, &counts, track->n_alarms, track->n_hidden);
+    }
+    fflush(track->view.file);
+    return true;
+}
+
+static bool watch(struct track *track, GError **error)
+{
+    enum lull_recording_end how;
+    struct lull_watch watch = {.has_ended = has_ended,
+                               .check = check,
+                               .requested = requested,
+                               .user = track,
+                               .request = -1,
+                               .duration_ns = track->duration_ns,
+                               .command = track->command ? track->child.pid : -1};
+    lull_watch_start(&watch);
+    bool done = start(track, error);
+    if (done) {
+        watch.request = lull_tracker_fd(track->tracker);
+        done = lull_watch_wait(&watch, &how, error) && report_end(track, error);
+    }
+    lull_watch_end(&watch);
+    return done;
+}
+
+static int64_t epoch_of_monotonic(void)
+{
+    return g_get_real_time() * 1000 - g_get_monotonic_time() * 1000;
+}
+
+static int finish(struct track *track, bool done)
+{
+    const int why = track->child.exec_errno;
+    if (why) {
+        return why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    }
+    if (!done || !track->command || !track->child.has_ended) {
+        return done ? 0 : 1;
+    }
+    const int status = track->child.wait_status;
+    return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run_track(struct track *track, const struct lull_args *args, GError **error)
+{
+    lull_view_style_init(&track->view.style, stdout, lull_args_text(args, "color"));
+    track->view.file = stdout;
+    track->view.epoch_ns = epoch_of_monotonic();
+    track->view.style.local_time = lull_args_flag(args, "local");
+    if (track->command &&
+        (!lull_invoker_init(&track->invoker, error) ||
+         !lull_command_start(&track->child, track->command, &track->invoker, error))) {
+        return 1;
+    }
+    track->view.names = lull_machine_names_new();
+    const int status = finish(track, watch(track, error));
+    lull_command_end(&track->child);
+    lull_tracker_free(track->tracker);
+    lull_machine_names_free(track->view.names);
+    return status;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    struct track track = {.child = {.pid = -1, .go = -1, .fate = -1},
+                          .rules =
+                              g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free),
+                          .words = g_ptr_array_new()};
+    const int status = parse(args, &track, error) ? run_track(&track, args, error) : 2;
+    lull_invoker_clear(&track.invoker);
+    g_ptr_array_unref(track.rules);
+    g_ptr_array_unref(track.words);
+    return status;
+}
+
+static const struct lull_option options[] = {
+    {.name = "duration",
+     .letter = 'd',
+     .kind = LULL_OPTION_TEXT,
+     .argument = "T",
+     .help = "stop after this time (500ms, 10s, …; a bare number is seconds; 0: no limit)"},
+    {.name = "count",
+     .letter = 'c',
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help = "stop after N alarms"},
+    {.name = "rate",
+     .kind = LULL_OPTION_NUMBER,
+     .argument = "N",
+     .help =
+         "show at most N alarms a second and count the others (default: 20, with --json all; 0: "
+         "all)"},
+    {.name = "max-overhead",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "SHARE",
+     .help =
+         "if tracking takes more than this share of the time of all CPUs, give up the chains of "
+         "wakers (default: 1%)"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {"json", "local", NULL};
+
+static const struct lull_example examples[] = {
+    {"sudo lull track 'offcpu > 5ms' -- ./slow-thing",
+     "Long waits of a command and what it starts."},
+    {"sudo lull track 'wakeup: comm =~ \"postgres*\" > 2ms'",
+     "When PostgreSQL had to wait for a CPU."},
+    {"sudo lull track 'futex: pid == 4711 > 1ms' --count 10", "Ten waits for locks of a process."},
+    {"sudo lull track 'offcpu(D) worst' --duration 1min",
+     "Each uninterruptible sleep that is longer than all before."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_track = {
+    .name = "track",
+    .summary = "report waits that are longer than you allow, as they happen",
+    .usage = "RULE… [-- COMMAND…]",
+    .description =
+        "Watches all tasks of this machine with eBPF programs, and reports each wait that is longer "
+        "than a rule allows: who waited how long, in which system call, for whom, and where in the "
+        "kernel. It records nothing. The last line says what it cost. LIVE.md in the documentation "
+        "says more.\n"
+        "\n"
+        "A rule is a kind of wait, and may have a filter after a colon, and a time after >:\n"
+        "\n"
+        " KIND[: FILTER] [> TIME] [worst]\n"
+        "\n"
+        " offcpu       from going to sleep to running again; offcpu(D), offcpu(S): only in that\n"
+        "              state\n"
+        " wakeup       from being woken, or started, to running: the delay of the scheduler\n"
+        " preempt      from losing the CPU while it could run to running again\n"
+        " futex        offcpu in futex: locks, conditions, joins\n"
+        " poll         offcpu in poll, select, epoll_wait, and calls like them\n"
+        " fault        offcpu outside of system calls: page faults\n"
+        "\n"
+        "Exactly the waits that are longer than TIME are reported, once each. With 'worst', each "
+        "alarm raises the time to its own. The filter is written in the language of --filter ('lull "
+        "help filter') and can name comm, pid, tid, uid, cpu, call and waker_comm. Equality of the "
+        "first five is checked in the kernel.\n"
+        "\n"
+        "The second line of an alarm says for whom each part of the wait was: the task that ended "
+        "it, from when that task was itself woken; before that the one that had woken it; and so on, "
+        "up to four. A chain ends at a task that had been running all the time, or at an interrupt: a "
+        "timer, a request to a disk, a packet. Each waker's last wait is all that is known of it, so "
+        "for waits that a task spent on many things 'lull record' and 'lull critpath' say more.\n"
+        "\n"
+        "With a command, only its waits and those of what it starts are reported; it runs as with "
+        "'lull record'. Waits that began before tracking began, and those of lull itself, are not "
+        "reported. Alarms over 1000 a second of one rule are counted only, and so are alarms for "
+        "which there was no room; the last line has the numbers.\n"
+        "\n"
+        "Tracking needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON; names of kernel "
+        "functions need CAP_SYSLOG.",
+    .output =
+        "With --json a line for each alarm, as it happens, and one with 'summary' at the end. 'chain' "
+        "has the parts of the wait, the latest first, each with the task that it was for, or else a "
+        "'detail'. Times are nanoseconds since 1970; 'monotonic_ns' is the end on CLOCK_MONOTONIC.",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .takes_no_trace = true,
+    .has_no_pager = true,
+    .run = run,
+};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks records, and finds out who each part of a wait was for: the waker from when it was itself woken,
+ * before that the waker's waker, as far as the wait reaches back. */
+#include "live/alarm.h"
+
+#include <string.h>
+
+#include "base/time.h"
+
+/* ---- what came ---- */
+
+static bool has_end(const char comm[LULL_TRACK_COMM])
+{
+    return memchr(comm, '\0', LULL_TRACK_COMM) != NULL;
+}
+
+static bool are_hops_sound(const struct lull_track_record *record)
+{
+    for (uint32_t i = 0; i < LULL_TRACK_HOPS; i++) {
+        const struct lull_track_hop *hop = &record->hop[i];
+        if (hop->kind >= LULL_TRACK_HOP_KINDS ||
+            (hop->kind == LULL_TRACK_HOP_TASK && !has_end(hop->comm))) {
+            return false;
+        }
+        if (hop->kind != LULL_TRACK_HOP_TASK) { /* what follows is of an older chain */
+            return true;
+        }
+    }
+    return true;
+}
+
+static bool is_sound(const struct lull_track_record *record, uint32_t n_rules)
+{
+    return record->rule < n_rules && !(record->flags & ~(uint32_t)LULL_TRACK_FLAGS) &&
+           record->end_ns <= LULL_TIME_MAX && record->since_ns > 0 &&
+           record->since_ns <= record->end_ns &&
+           (record->woken_ns == 0 ||
+            (record->woken_ns >= record->since_ns && record->woken_ns <= record->end_ns)) &&
+           record->tid > 0 && record->tid <= INT32_MAX && record->tgid <= INT32_MAX &&
+           record->call >= LULL_TRACK_NO_CALL && has_end(record->comm) &&
+           record->stack_bytes <= (int32_t)sizeof record->stack && are_hops_sound(record);
+}
+
+/* ---- what it means ---- */
+
+static void find_parts(struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    const int64_t since_ns = (int64_t)record->since_ns;
+    int64_t end_ns = (int64_t)record->woken_ns;
+    if (record->woken_ns == 0 || record->state == 0) { /* nobody woke it, or nobody had to */
+        return;
+    }
+    alarm->is_cut = true;
+    for (uint32_t i = 0; i < LULL_TRACK_HOPS && alarm->is_cut; i++) {
+        const struct lull_track_hop *hop = &record->hop[i];
+        if (hop->kind == LULL_TRACK_HOP_NONE) {
+            return;
+        }
+        const bool is_task = hop->kind == LULL_TRACK_HOP_TASK;
+        const int64_t start_ns =
+            is_task ? (int64_t)MIN(MAX(hop->start_ns, (uint64_t)since_ns), (uint64_t)end_ns)
+                    : since_ns;
+        alarm->part[alarm->n_parts++] =
+            (struct lull_track_part){.hop = hop, .start_ns = start_ns, .end_ns = end_ns};
+        end_ns = start_ns;
+        alarm->is_cut = start_ns > since_ns;
+    }
+}
+
+bool lull_track_alarm_read(const void *data, size_t size,
+                           const struct lull_track_rule *const *rules, uint32_t n_rules,
+                           struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = data;
+    if (size != sizeof *record || !is_sound(record, n_rules)) {
+        return false;
+    }
+    *alarm = (struct lull_track_alarm){.record = record,
+                                       .rule = rules[record->rule],
+                                       .start_ns = (int64_t)record->since_ns,
+                                       .end_ns = (int64_t)record->end_ns,
+                                       .cpu_from_ns = INT64_MAX};
+    if (record->woken_ns) {
+        alarm->cpu_from_ns = (int64_t)record->woken_ns;
+    }
+    if (alarm->rule->kind->measure == LULL_TRACK_WAKEUP) {
+        alarm->start_ns = MAX(alarm->start_ns, (int64_t)record->woken_ns);
+    }
+    if (record->call >= 0 && !(record->flags & LULL_TRACK_IS_COMPAT)) {
+        alarm->call = call_name_of_number(LULL_TRACK_CALL_NUMBERS, record->call);
+    }
+    alarm->n_frames = record->stack_bytes > 0 ? (uint32_t)record->stack_bytes / 8 : 0;
+    find_parts(alarm);
+    return true;
+}
+
+bool lull_track_alarm_is_wanted(const struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    const struct lull_track_hop *waker = &record->hop[0];
+    struct lull_value values[LULL_TRACK_NAMES] = {
+        [LULL_TRACK_COMM_NAME] = lull_value_text(record->comm, strlen(record->comm)),
+        [LULL_TRACK_PID_NAME] = lull_value_int(record->tgid),
+        [LULL_TRACK_TID_NAME] = lull_value_int(record->tid),
+        [LULL_TRACK_UID_NAME] = lull_value_int(record->uid),
+        [LULL_TRACK_CPU_NAME] = lull_value_int(record->cpu),
+    };
+    if (!alarm->rule->filter) {
+        return true;
+    }
+    if (alarm->call) {
+        values[LULL_TRACK_CALL_NAME] = lull_value_text(alarm->call, strlen(alarm->call));
+    }
+    if (record->woken_ns && waker->kind == LULL_TRACK_HOP_TASK) {
+        values[LULL_TRACK_WAKER_NAME] = lull_value_text(waker->comm, strlen(waker->comm));
+    }
+    return lull_given_holds(alarm->rule->filter, values);
+}
+
+char lull_track_state_letter(uint32_t state)
+{
+    static const struct {
+        uint32_t bit;
+        char letter;
+    } letters[] = {{LULL_TRACK_STATE_S, 'S'}, {LULL_TRACK_STATE_D, 'D'}, {0x4, 'T'}, {0x8, 't'}};
+    for (uint32_t i = 0; i < G_N_ELEMENTS(letters); i++) {
+        if (state & letters[i].bit) {
+            return letters[i].letter;
+        }
+    }
+    return state ? 'I' : 'R';
+}

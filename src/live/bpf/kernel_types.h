@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The members of the kernel's structs that the programs read. Where they lie is found when the programs are
+ * loaded, from the running kernel's BTF. */
+#ifndef LULL_LIVE_KERNEL_TYPES_H
+#define LULL_LIVE_KERNEL_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kuid {
+    uint32_t val;
+};
+
+struct cred {
+    struct kuid uid;
+};
+
+struct thread_info {
+    uint32_t status; /* of x86 */
+};
+
+struct task_struct {
+    struct thread_info thread_info;
+    unsigned int __state;
+    unsigned int flags;
+    int pid, tgid;
+    uint64_t start_time;
+    const struct cred *cred;
+    char comm[16];
+};
+
+/* Of x86-64. */
+struct pt_regs {
+    unsigned long di, orig_ax;
+};
+
+struct pt_regs___arm64 {
+    uint64_t orig_x0;
+    int32_t syscallno;
+};
+
+struct gendisk {
+    int major, first_minor;
+};
+
+struct request_queue {
+    struct gendisk *disk;
+};
+
+struct request {
+    struct request_queue *q;
+    unsigned int cmd_flags;
+    uint64_t __sector;
+};
+
+struct in6_addr {
+    union {
+        uint8_t u6_addr8[16];
+    } in6_u;
+};
+
+struct sock_common {
+    uint32_t skc_daddr;
+    uint16_t skc_dport, skc_num;
+    unsigned short skc_family;
+    struct in6_addr skc_v6_daddr;
+};
+
+struct sock {
+    struct sock_common __sk_common;
+};
+
+#pragma clang attribute pop
+
+enum {
+    TASK_DEAD = 0x80,
+    TASK_WAKING = 0x200,
+    TASK_NOLOAD = 0x400,
+    PF_KTHREAD = 0x00200000,
+    TS_COMPAT = 0x2,
+    TIMER_SOFTIRQ = 1,
+    HRTIMER_SOFTIRQ = 8,
+    REQ_OP_MASK = 0xff,
+    REQ_OP_WRITE = 1,
+    AF_INET = 2,
+    AF_INET6 = 10,
+};
+
+#endif

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Sees every wait of every task: when it went, who woke it, when it ran again. What is longer than a rule
+ * allows is reported with the chain of its wakers. Only tracepoints are used (tp_btf); the fast path, a
+ * wait that is short enough, touches one cache line of each task. */
+#include "kernel_types.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "live/records.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+const volatile struct lull_track_config config SEC(".rodata.config") = {0};
+
+/* By rule. User space raises a threshold of "worst"; the window and what was spent in it bound the alarms. */
+struct {
+    uint64_t threshold_ns, window, spent;
+} limits[LULL_TRACK_RULES] SEC(".data.limits") = {0};
+
+/* User space gives up the chains, because they cost too much. */
+volatile uint32_t without_chains SEC(".data.governed") = 0;
+
+/* The interrupts that a CPU is in. */
+struct context {
+    uint32_t depth, pad;
+    struct lull_track_hop frame[LULL_TRACK_NESTED];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LULL_TRACK_MOST_SLOTS);
+    __type(key, uint32_t);
+    __type(value, struct lull_track_slot);
+} slots SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct context);
+} contexts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct lull_track_counts);
+} counts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 20);
+} alarms SEC(".maps");
+
+static const uint32_t zero;
+
+/* ---- slots ---- */
+
+static __always_inline bool claim(struct lull_track_slot *slot, uint32_t tid)
+{
+    if (__sync_val_compare_and_swap(&slot->tid, 0, tid) != 0) {
+        return false;
+    }
+    slot->start_time = 0;
+    return true;
+}
+
+/* Where the tid may be: in one of two places, of which the first is its own on machines with few pids. */
+static __always_inline struct lull_track_slot *slot_find(uint32_t tid,
+                                                         struct lull_track_slot **other)
+{
+    uint32_t first = tid & config.slot_mask, second = (tid * 0x9e3779b1u >> 9) & config.slot_mask;
+    struct lull_track_slot *slot = bpf_map_lookup_elem(&slots, &first);
+    *other = bpf_map_lookup_elem(&slots, &second);
+    if (slot && slot->tid == tid) {
+        return slot;
+    }
+    if (*other && (*other)->tid == tid) {
+        return *other;
+    }
+    return NULL;
+}
+
+/* The slot of a living task, made if there is room. */
+static __always_inline struct lull_track_slot *slot_of(const struct task_struct *task)
+{
+    const uint32_t tid = task->pid;
+    uint32_t first = tid & config.slot_mask;
+    struct lull_track_slot *other, *slot = slot_find(tid, &other);
+    if (!slot) {
+        slot = bpf_map_lookup_elem(&slots, &first);
+        if (slot && !claim(slot, tid)) {
+            slot = other && claim(other, tid) ? other : NULL;
+        }
+    }
+    if (slot &&
+        slot->start_time != task->start_time) { /* it is new here, or its tid was another's */
+        slot->start_time = task->start_time;
+        slot->tgid = task->tgid;
+        slot->since = slot->woken = slot->ran = slot->begin = slot->early_ns = 0;
+        slot->state = 0;
+        slot->flags = (task->flags & PF_KTHREAD ? LULL_TRACK_IS_KERNEL : 0) |
+                      (config.command && tid == config.command ? LULL_TRACK_IS_FOLLOWED : 0);
+        slot->hop[0].kind = LULL_TRACK_HOP_NONE;
+    }
+    return slot;
+}
+
+/* Whether its waits count. */
+static __always_inline bool is_followed(const struct lull_track_slot *slot)
+{
+    return !config.command || slot->flags & LULL_TRACK_IS_FOLLOWED;
+}
+
+/* ---- interrupts ---- */
+
+/* Frame `i`, or NULL: written so that the verifier sees the bound. */
+static __always_inline struct lull_track_hop *frame_at(struct context *context, uint32_t i)
+{
+    if (i >= LULL_TRACK_NESTED) {
+        return NULL;
+    }
+    asm volatile("" : "+r"(i));
+    return &context->frame[i & (LULL_TRACK_NESTED - 1)];
+}
+
+static __always_inline void enter(uint32_t kind, uint32_t number)
+{
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    if (!context) {
+        return;
+    }
+    struct lull_track_hop *frame = frame_at(context, context->depth++);
+    if (frame) {
+        frame->start_ns = bpf_ktime_get_ns();
+        frame->kind = kind;
+        frame->a = number;
+    }
+}
+
+static __always_inline void leave(void)
+{
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    if (context && context->depth > 0) {
+        context->depth--;
+    }
+}
+
+/* The innermost interrupt, or NULL. */
+static __always_inline struct lull_track_hop *frame_now(void)
+{
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    if (!context || context->depth == 0) {
+        return NULL;
+    }
+    return frame_at(context, context->depth - 1);
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_entry, int irq)
+{
+    enter(LULL_TRACK_HOP_IRQ, irq);
+    return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_exit)
+{
+    leave();
+    return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int vector)
+{
+    enter(vector == TIMER_SOFTIRQ || vector == HRTIMER_SOFTIRQ ? LULL_TRACK_HOP_TIMER
+                                                               : LULL_TRACK_HOP_SOFTIRQ,
+          vector);
+    return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_exit)
+{
+    leave();
+    return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_entry)
+{
+    enter(LULL_TRACK_HOP_TIMER, 0);
+    return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(timer_exit)
+{
+    leave();
+    return 0;
+}
+
+SEC("tp_btf/irq_work_entry")
+int BPF_PROG(work_entry)
+{
+    enter(LULL_TRACK_HOP_INTERRUPT, 0);
+    return 0;
+}
+
+SEC("tp_btf/irq_work_exit")
+int BPF_PROG(work_exit)
+{
+    leave();
+    return 0;
+}
+
+SEC("tp_btf/call_function_single_entry")
+int BPF_PROG(function_entry)
+{
+    enter(LULL_TRACK_HOP_INTERRUPT, 0);
+    return 0;
+}
+
+SEC("tp_btf/call_function_single_exit")
+int BPF_PROG(function_exit)
+{
+    leave();
+    return 0;
+}
+
+/* What an interrupt has just finished is why it wakes somebody next. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(disk_done, const struct request *request)
+{
+    struct lull_track_hop *frame = frame_now();
+    if (frame) {
+        const struct gendisk *disk = request->q->disk;
+        frame->kind = LULL_TRACK_HOP_DISK;
+        frame->a = disk ? (uint32_t)disk->major << 20 | (uint32_t)disk->first_minor : 0;
+        frame->b = (request->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
+        frame->sector = request->__sector;
+    }
+    return 0;
+}
+
+static __always_inline void received(const struct sock *sock)
+{
+    struct lull_track_hop *frame = frame_now();
+    const struct sock_common *common = &sock->__sk_common;
+    const unsigned short family = common->skc_family;
+    if (!frame || (family != AF_INET && family != AF_INET6)) {
+        return;
+    }
+    frame->kind = LULL_TRACK_HOP_PACKET;
+    frame->a = __builtin_bswap16(common->skc_dport);
+    frame->b = common->skc_num;
+    frame->c = family == AF_INET6;
+    if (family == AF_INET6) {
+        bpf_core_read(frame->address, 16, &common->skc_v6_daddr);
+    } else {
+        *(uint32_t *)frame->address = common->skc_daddr;
+    }
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(data_ready, const struct sock *sock)
+{
+    received(sock);
+    return 0;
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(tcp_received, const struct sock *sock)
+{
+    received(sock);
+    return 0;
+}
+
+/* ---- wakers ---- */
+
+/* Who wakes now, and who had woken that one before. */
+static __always_inline void explain(struct lull_track_hop chain[LULL_TRACK_HOPS])
+{
+    const struct lull_track_hop *frame = frame_now();
+    const uint64_t id = bpf_get_current_pid_tgid();
+    if (without_chains) {
+        chain[0].kind = LULL_TRACK_HOP_NONE;
+        return;
+    }
+    chain[1].kind = LULL_TRACK_HOP_NONE;
+    if (frame) {
+        chain[0] = *frame;
+        return;
+    }
+    chain[0].kind = (uint32_t)id ? LULL_TRACK_HOP_TASK : LULL_TRACK_HOP_INTERRUPT;
+    chain[0].start_ns = 0;
+    chain[0].a = id >> 32;
+    chain[0].b = (uint32_t)id;
+    if (!(uint32_t)
+            id) { /* the idle task wakes nobody: it is an interrupt that no tracepoint names */
+        return;
+    }
+    bpf_get_current_comm(chain[0].comm, sizeof chain[0].comm);
+    struct lull_track_slot *other, *waker = slot_find((uint32_t)id, &other);
+    if (waker) {
+        chain[0].start_ns = waker->begin;
+        chain[1] = waker->hop[0];
+        chain[2] = waker->hop[1];
+        chain[3] = waker->hop[2];
+    }
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, const struct task_struct *task)
+{
+    struct lull_track_slot *other, *slot = slot_find(task->pid, &other);
+    if (!slot) {
+        return 0;
+    }
+    const uint64_t now = bpf_ktime_get_ns();
+    if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
+        explain(slot->early);
+        slot->early_ns = now;
+    } else if (slot->woken == 0) {
+        explain(slot->hop);
+        slot->begin = now;
+        slot->woken = now;
+    }
+    return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(started, const struct task_struct *task)
+{
+    struct lull_track_slot *slot = slot_of(task);
+    if (!slot) {
+        return 0;
+    }
+    explain(slot->hop);
+    slot->since = slot->woken = slot->begin = bpf_ktime_get_ns();
+    slot->state = 0;
+    slot->flags |= LULL_TRACK_IS_NEW;
+    if (config.command) {
+        struct lull_track_slot *other;
+        const uint32_t parent_tid = (uint32_t)bpf_get_current_pid_tgid();
+        const struct lull_track_slot *parent = slot_find(parent_tid, &other);
+        if (parent_tid == config.command || (parent && parent->flags & LULL_TRACK_IS_FOLLOWED)) {
+            slot->flags |= LULL_TRACK_IS_FOLLOWED;
+        }
+    }
+    return 0;
+}
+
+/* ---- alarms ---- */
+
+struct ended {
+    const struct task_struct *task;
+    const struct lull_track_slot *slot;
+    uint64_t now, woken;
+    uint64_t first_argument;
+    int32_t call;
+    uint32_t flags;
+};
+
+/* In which system call the task is: what its saved registers say. */
+static __always_inline void find_call(struct ended *wait)
+{
+    struct task_struct *task = (struct task_struct *)wait->task;
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    struct pt_regs___arm64 *arm = (struct pt_regs___arm64 *)regs;
+    wait->call = LULL_TRACK_NO_CALL;
+    wait->first_argument = 0;
+    if (wait->flags & LULL_TRACK_IS_KERNEL) {
+        return;
+    }
+    if (bpf_core_field_exists(regs->orig_ax)) {
+        wait->call = (int32_t)BPF_CORE_READ(regs, orig_ax);
+        wait->first_argument = BPF_CORE_READ(regs, di);
+        if (bpf_core_field_exists(task->thread_info.status) &&
+            (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT)) {
+            wait->flags |= LULL_TRACK_IS_COMPAT;
+        }
+    } else if (bpf_core_field_exists(arm->syscallno)) {
+        wait->call = BPF_CORE_READ(arm, syscallno);
+        wait->first_argument = BPF_CORE_READ(arm, orig_x0);
+    }
+    if (wait->call < 0) {
+        wait->call = LULL_TRACK_NO_CALL;
+    }
+}
+
+static __always_inline bool is_measured(const volatile struct lull_track_kernel_rule *rule,
+                                        const struct ended *wait, uint64_t threshold_ns)
+{
+    const bool is_new = wait->slot->flags & LULL_TRACK_IS_NEW;
+    const uint32_t state = wait->slot->state;
+    uint64_t from = wait->slot->since;
+    if (rule->measure == LULL_TRACK_PREEMPT) {
+        if (state || is_new) {
+            return false;
+        }
+    } else if (rule->measure == LULL_TRACK_WAKEUP) {
+        if ((!state && !is_new) || !wait->woken) {
+            return false;
+        }
+        from = wait->woken;
+    } else if (!state || (rule->states && !(rule->states & state))) {
+        return false;
+    }
+    return wait->now - from > threshold_ns;
+}
+
+static __always_inline bool is_called(const volatile struct lull_track_kernel_rule *rule,
+                                      const struct ended *wait)
+{
+    if (rule->calls == LULL_TRACK_ANY_CALL) {
+        return true;
+    }
+    if (rule->calls == LULL_TRACK_OUTSIDE_CALLS) {
+        return wait->call == LULL_TRACK_NO_CALL && !(wait->flags & LULL_TRACK_IS_KERNEL);
+    }
+    if (wait->flags & LULL_TRACK_IS_COMPAT) {
+        return false;
+    }
+    bool found = false;
+    for (uint32_t i = 0; i < LULL_TRACK_CALLS; i++) {
+        found |= i < rule->n_calls && rule->call[i] == wait->call;
+    }
+    return found;
+}
+
+static __always_inline bool has_comm(const volatile struct lull_track_test *test,
+                                     const struct task_struct *task)
+{
+    for (uint32_t i = 0; i < LULL_TRACK_COMM; i++) {
+        if (test->comm[i] != task->comm[i]) {
+            return false;
+        }
+        if (test->comm[i] == '\0') {
+            break;
+        }
+    }
+    return true;
+}
+
+static __always_inline bool is_wanted(const volatile struct lull_track_kernel_rule *rule,
+                                      const struct ended *wait)
+{
+    const struct task_struct *task = wait->task;
+    for (uint32_t i = 0; i < LULL_TRACK_TESTS && i < rule->n_tests; i++) {
+        const volatile struct lull_track_test *test = &rule->test[i];
+        uint32_t number;
+        if (test->field == LULL_TRACK_TEST_COMM) {
+            if (!has_comm(test, task)) {
+                return false;
+            }
+            continue;
+        }
+        switch (test->field) {
+        case LULL_TRACK_TEST_PID:
+            number = task->tgid;
+            break;
+        case LULL_TRACK_TEST_TID:
+            number = task->pid;
+            break;
+        case LULL_TRACK_TEST_UID:
+            number = task->cred->uid.val;
+            break;
+        default:
+            number = bpf_get_smp_processor_id();
+        }
+        if (number != test->number) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether one more alarm may be made in this window of about a second. */
+static __always_inline bool spend(uint32_t i, uint64_t now, uint32_t limit)
+{
+    const uint64_t window = now >> 30;
+    if (limits[i].window != window) {
+        limits[i].window = window;
+        limits[i].spent = 0;
+    }
+    if (limits[i].spent >= limit) {
+        return false;
+    }
+    __sync_fetch_and_add(&limits[i].spent, 1);
+    return true;
+}
+
+static __always_inline void report(uint32_t i, const struct ended *wait,
+                                   struct lull_track_counts *count)
+{
+    struct lull_track_record *record = bpf_ringbuf_reserve(&alarms, sizeof *record, 0);
+    const struct task_struct *task = wait->task;
+    const struct lull_track_slot *slot = wait->slot;
+    if (!record) {
+        count->lost[i]++;
+        return;
+    }
+    record->rule = i;
+    record->flags = wait->flags;
+    record->since_ns = slot->since;
+    record->woken_ns = wait->woken;
+    record->end_ns = wait->now;
+    record->tid = task->pid;
+    record->tgid = task->tgid;
+    record->uid = task->cred->uid.val;
+    record->cpu = bpf_get_smp_processor_id();
+    bpf_core_read(record->comm, sizeof record->comm, &task->comm);
+    record->call = wait->call;
+    record->state = slot->state;
+    record->first_argument = wait->first_argument;
+    __builtin_memcpy(record->hop, slot->hop, sizeof record->hop);
+    record->pad = 0;
+    record->stack_bytes =
+        bpf_get_task_stack((struct task_struct *)task, record->stack, sizeof record->stack, 0);
+    bpf_ringbuf_submit(record, 0);
+}
+
+static __always_inline void judge(struct ended *wait, struct lull_track_counts *count)
+{
+    wait->flags = wait->slot->flags;
+    if ((uint32_t)wait->task->tgid == config.self || !is_followed(wait->slot)) {
+        return;
+    }
+    find_call(wait);
+    for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
+        const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
+        if (!is_measured(rule, wait, limits[i].threshold_ns) || !is_called(rule, wait) ||
+            !is_wanted(rule, wait)) {
+            continue;
+        }
+        count->candidates[i]++;
+        if (spend(i, wait->now, rule->limit)) {
+            report(i, wait, count);
+        } else {
+            count->limited[i]++;
+        }
+    }
+}
+
+/* ---- switches ---- */
+
+static __always_inline void leaves(const struct task_struct *task, uint64_t now, uint32_t state,
+                                   struct lull_track_counts *count)
+{
+    struct lull_track_slot *slot = slot_of(task);
+    if (!slot) {
+        count->untracked++;
+        return;
+    }
+    if (state & TASK_DEAD) {
+        slot->since = 0;
+        slot->start_time = 0;
+        slot->tid = 0;
+        return;
+    }
+    if (slot->since && is_followed(slot)) { /* some kernels hide switches from or to some tasks */
+        count->unseen++;
+    }
+    slot->state = state;
+    slot->woken = state ? 0 : now;
+    slot->since = now;
+}
+
+static __always_inline void comes(const struct task_struct *task, uint64_t now,
+                                  struct lull_track_counts *count)
+{
+    struct lull_track_slot *other, *slot = slot_find(task->pid, &other);
+    if (!slot || slot->start_time != task->start_time) {
+        return;
+    }
+    const uint64_t since = slot->since;
+    if (since) {
+        const bool counts = is_followed(slot);
+        count->waits += counts;
+        if (slot->woken == 0 && slot->early_ns > slot->ran) { /* woken before it was off the CPU */
+            __builtin_memcpy(slot->hop, slot->early, sizeof slot->hop);
+            slot->woken = slot->begin = since;
+        } else if (slot->woken == 0) {
+            slot->hop[0].kind = LULL_TRACK_HOP_NONE;
+            slot->begin = now;
+            count->unknown_wakers += counts;
+        }
+        if (now - since > config.least_ns) {
+            struct ended wait = {.task = task, .slot = slot, .now = now, .woken = slot->woken};
+            judge(&wait, count);
+        }
+    }
+    slot->flags &= ~LULL_TRACK_IS_NEW;
+    slot->since = 0;
+    slot->ran = now;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+    struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    const uint64_t now = bpf_ktime_get_ns();
+    if (!count || !context) {
+        return 0;
+    }
+    count->switches++;
+    context->depth = 0;
+    if (prev->pid) {
+        uint32_t state = preempt ? 0 : prev->__state;
+        if (state & TASK_NOLOAD) { /* an idle task of the kernel's, in no D that anybody means */
+            state &= ~LULL_TRACK_STATE_D;
+        }
+        if (state & TASK_WAKING) { /* somebody is already waking it, and the state is gone */
+            state = config.has_prev_state ? (uint32_t)ctx[3] : LULL_TRACK_STATE_S;
+        }
+        leaves(prev, now, state, count);
+    }
+    if (next->pid) {
+        comes(next, now, count);
+    }
+    return 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads /proc/kallsyms, /proc/interrupts and /sys/dev/block. */
+#include "live/names.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/search.h"
+
+struct function {
+    uint64_t address;
+    const char *name;
+};
+
+struct lull_machine_names {
+    struct lull_arena *arena;
+    GArray *functions; /* struct function, by address; NULL: not read yet */
+    GHashTable *irqs;  /* number → name */
+};
+
+struct lull_machine_names *lull_machine_names_new(void)
+{
+    struct lull_machine_names *names = g_new0(struct lull_machine_names, 1);
+    names->arena = lull_arena_new();
+    return names;
+}
+
+void lull_machine_names_free(struct lull_machine_names *names)
+{
+    if (names) {
+        g_clear_pointer(&names->functions, g_array_unref);
+        g_clear_pointer(&names->irqs, g_hash_table_unref);
+        lull_arena_free(names->arena);
+        g_free(names);
+    }
+}
+
+/* ---- functions ---- */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct function *a = left, *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static void read_functions(struct lull_machine_names *names)
+{
+    char line[512], type, name[256];
+    unsigned long long address;
+    FILE *file = fopen("/proc/kallsyms", "re");
+    names->functions = g_array_new(FALSE, FALSE, sizeof(struct function));
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%llx %c %255s", &address, &type, name) == 3 && address &&
+            strchr("tTwW", type)) {
+            const struct function function = {address,
+                                              lull_arena_strndup(names->arena, name, strlen(name))};
+            g_array_append_val(names->functions, function);
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    qsort(names->functions->data, names->functions->len, sizeof(struct function), by_address);
+}
+
+const char *lull_machine_function(struct lull_machine_names *names, uint64_t address)
+{
+    if (!names->functions) {
+        read_functions(names);
+    }
+    const struct function *functions = (const struct function *)(void *)names->functions->data;
+    const uint32_t after =
+        LULL_LOWER_BOUND(i, names->functions->len, functions[i].address <= address);
+    return after ? functions[after - 1].name : NULL;
+}
+
+/* ---- hops ---- */
+
+/* "24:  0  831  PCI-MSIX-0000:00:05.0  1-edge  virtio1-req.0": the last word, after all counts. */
+static void read_irqs(struct lull_machine_names *names)
+{
+    g_autofree char *text = NULL;
+    names->irqs = g_hash_table_new(NULL, NULL);
+    if (!g_file_get_contents("/proc/interrupts", &text, NULL, NULL)) {
+        return;
+    }
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (uint32_t i = 0; lines[i]; i++) {
+        char *end;
+        const guint64 number = g_ascii_strtoull(lines[i], &end, 10);
+        const char *last = strrchr(g_strchomp(lines[i]), ' ');
+        if (*end == ':' && end > lines[i] && last && number <= G_MAXUINT32) {
+            g_hash_table_insert(names->irqs, GUINT_TO_POINTER(number),
+                                lull_arena_strndup(names->arena, last + 1, strlen(last + 1)));
+        }
+    }
+}
+
+static void describe_irq(struct lull_machine_names *names, uint32_t number, GString *out)
+{
+    if (!names->irqs) {
+        read_irqs(names);
+    }
+    const char *name = g_hash_table_lookup(names->irqs, GUINT_TO_POINTER(number));
+    g_string_append_printf(out, "interrupt %u%s%s", number, name ? " " : "", name ? name : "");
+}
+
+static void describe_disk(const struct lull_track_hop *hop, GString *out)
+{
+    g_autofree char *link =
+        g_strdup_printf("/sys/dev/block/%u:%u", hop->a >> 20, hop->a & ((1u << 20) - 1));
+    g_autofree char *target = g_file_read_link(link, NULL);
+    g_autofree char *name = target ? g_path_get_basename(target) : g_strdup("not known");
+    g_string_append_printf(out, "disk %s (%s)", name, hop->b ? "write" : "read");
+}
+
+static void describe_packet(const struct lull_track_hop *hop, GString *out)
+{
+    char address[INET6_ADDRSTRLEN];
+    inet_ntop(hop->c ? AF_INET6 : AF_INET, hop->address, address, sizeof address);
+    g_string_append_printf(out, hop->c ? "a packet from [%s]:%u" : "a packet from %s:%u", address,
+                           hop->a);
+}
+
+void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,
+                           GString *out)
+{
+    static const char *const softirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+                                           "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
+    switch ((enum lull_track_hop_kind)hop->kind) {
+    case LULL_TRACK_HOP_TASK:
+        g_string_append(out, hop->comm);
+        break;
+    case LULL_TRACK_HOP_TIMER:
+        g_string_append(out, "a timer");
+        break;
+    case LULL_TRACK_HOP_IRQ:
+        describe_irq(names, hop->a, out);
+        break;
+    case LULL_TRACK_HOP_SOFTIRQ:
+        g_string_append_printf(out, "softirq %s",
+                               hop->a < G_N_ELEMENTS(softirqs) ? softirqs[hop->a] : "?");
+        break;
+    case LULL_TRACK_HOP_DISK:
+        describe_disk(hop, out);
+        break;
+    case LULL_TRACK_HOP_PACKET:
+        describe_packet(hop, out);
+        break;
+    case LULL_TRACK_HOP_NONE:
+    case LULL_TRACK_HOP_INTERRUPT:
+    case LULL_TRACK_HOP_KINDS:
+        g_string_append(out, "an interrupt");
+        break;
+    }
+}

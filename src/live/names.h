@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What this machine calls things: addresses of kernel functions, interrupts, disks. Read when first asked
+ * for. */
+#ifndef LULL_LIVE_NAMES_H
+#define LULL_LIVE_NAMES_H
+
+#include "live/records.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+struct lull_machine_names;
+
+/* Free with lull_machine_names_free(). */
+struct lull_machine_names *lull_machine_names_new(void);
+void lull_machine_names_free(struct lull_machine_names *names);
+
+/* The kernel's function at that address; NULL if it is not known, as without CAP_SYSLOG. */
+const char *lull_machine_function(struct lull_machine_names *names, uint64_t address);
+/* Appends what a hop is, in words: "disk vda (write)", "a packet from 10.9.0.3:5432". Tasks only have a
+ * name, which is appended as it came. */
+void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,
+                           GString *out);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* What the programs in the kernel and this program share: what is asked, the slot of each task, and the
+ * record of an alarm. Both sides are compiled from this header; no padding is implied. */
+#ifndef LULL_LIVE_RECORDS_H
+#define LULL_LIVE_RECORDS_H
+
+#include <stdint.h>
+
+enum {
+    LULL_TRACK_RULES = 8,
+    LULL_TRACK_TESTS = 4,   /* of one rule, that the kernel makes */
+    LULL_TRACK_CALLS = 8,   /* system calls of one rule */
+    LULL_TRACK_HOPS = 4,    /* of a chain */
+    LULL_TRACK_FRAMES = 32, /* of a stack */
+    LULL_TRACK_COMM = 16,
+    LULL_TRACK_NESTED = 4, /* interrupts in interrupts */
+    LULL_TRACK_MOST_SLOTS = 65536,
+    LULL_TRACK_NO_CALL = -1,
+};
+
+/* What a rule measures. */
+enum lull_track_measure {
+    LULL_TRACK_WAKEUP,  /* waking to running */
+    LULL_TRACK_PREEMPT, /* losing the CPU while runnable to running */
+    LULL_TRACK_OFFCPU,  /* going to sleep to running */
+    LULL_TRACK_MEASURES
+};
+
+/* Bits of task_struct.__state that have kept their values since there is BTF. */
+enum {
+    LULL_TRACK_STATE_S = 0x1,
+    LULL_TRACK_STATE_D = 0x2,
+};
+
+enum lull_track_calls {
+    LULL_TRACK_ANY_CALL,
+    LULL_TRACK_LISTED_CALLS,
+    LULL_TRACK_OUTSIDE_CALLS, /* a page fault: no call, and no task of the kernel's */
+};
+
+enum lull_track_test_field {
+    LULL_TRACK_TEST_PID,
+    LULL_TRACK_TEST_TID,
+    LULL_TRACK_TEST_UID,
+    LULL_TRACK_TEST_CPU,
+    LULL_TRACK_TEST_COMM,
+};
+
+struct lull_track_test {
+    uint32_t field, number;
+    char comm[LULL_TRACK_COMM]; /* the rest is NUL */
+};
+
+struct lull_track_kernel_rule {
+    uint64_t threshold_ns;    /* longer waits are reported */
+    uint32_t measure, states; /* states 0: any */
+    uint32_t calls, n_calls;
+    int32_t call[LULL_TRACK_CALLS];
+    uint32_t n_tests, limit; /* alarms in a window of 2^30 ns */
+    struct lull_track_test test[LULL_TRACK_TESTS];
+};
+
+struct lull_track_config {
+    uint32_t n_rules, slot_mask;
+    uint32_t self;                /* the process that is never reported */
+    uint32_t command;             /* only this task and its descendants; 0: all */
+    uint32_t has_prev_state, pad; /* sched_switch has it as an argument */
+    uint64_t least_ns;            /* the smallest threshold */
+    struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
+};
+
+enum lull_track_hop_kind {
+    LULL_TRACK_HOP_NONE, /* the chain has ended */
+    LULL_TRACK_HOP_TASK,
+    LULL_TRACK_HOP_TIMER,
+    LULL_TRACK_HOP_IRQ,       /* number a */
+    LULL_TRACK_HOP_SOFTIRQ,   /* vector a */
+    LULL_TRACK_HOP_INTERRUPT, /* without a name */
+    LULL_TRACK_HOP_DISK,
+    LULL_TRACK_HOP_PACKET,
+    LULL_TRACK_HOP_KINDS
+};
+
+/* Who ended a wait. It had been at work on that since start_ns, when it was itself woken. */
+struct lull_track_hop {
+    uint64_t start_ns; /* 0: since before anything was seen of it */
+    uint32_t a,
+        b; /* TASK: pid and tid; DISK: device and whether it wrote; PACKET: ports, from and to */
+    uint32_t kind;
+    uint32_t c; /* PACKET: whether it is IPv6 */
+    union {
+        char comm[LULL_TRACK_COMM]; /* TASK */
+        uint8_t address[16];        /* PACKET: from where */
+        uint64_t sector;            /* DISK */
+    };
+};
+
+/* In lull_track_slot.flags and lull_track_record.flags. */
+enum {
+    LULL_TRACK_IS_NEW = 1 << 0,      /* it waits for its first run */
+    LULL_TRACK_IS_FOLLOWED = 1 << 1, /* the command or a descendant */
+    LULL_TRACK_IS_KERNEL = 1 << 2,
+    LULL_TRACK_IS_COMPAT = 1 << 3, /* calls have the numbers of another architecture */
+    LULL_TRACK_FLAGS = (1 << 4) - 1,
+};
+
+/* What is known of a task. The first 64 bytes are all that most switches touch. */
+struct lull_track_slot {
+    uint32_t tid, tgid; /* tid 0: free */
+    uint64_t start_time;
+    uint64_t since;    /* off the CPU; 0: running, or not known */
+    uint64_t woken;    /* runnable again */
+    uint64_t ran;      /* on a CPU */
+    uint64_t begin;    /* woken last, which `hop` explains */
+    uint64_t early_ns; /* woken before it had left the CPU, which `early` explains */
+    uint32_t state;
+    uint32_t flags;
+    struct lull_track_hop hop[LULL_TRACK_HOPS];
+    struct lull_track_hop early[LULL_TRACK_HOPS];
+};
+
+struct lull_track_record {
+    uint32_t rule, flags;
+    uint64_t since_ns, woken_ns, end_ns; /* woken_ns 0: not seen */
+    uint32_t tid, tgid, uid, cpu;
+    char comm[LULL_TRACK_COMM];
+    int32_t call;
+    uint32_t state;
+    uint64_t first_argument; /* of the call */
+    struct lull_track_hop hop[LULL_TRACK_HOPS];
+    int32_t stack_bytes; /* an errno, negative, if there is none */
+    uint32_t pad;
+    uint64_t stack[LULL_TRACK_FRAMES];
+};
+
+/* Of each CPU; with a command, waits are its own and those of what it starts. */
+struct lull_track_counts {
+    uint64_t switches, waits;
+    uint64_t unseen;                       /* waits that the kernel did not show the end of */
+    uint64_t untracked;                    /* waits of tasks without a slot */
+    uint64_t unknown_wakers;               /* waits whose end nobody was seen to cause */
+    uint64_t candidates[LULL_TRACK_RULES]; /* longer than the threshold */
+    uint64_t limited[LULL_TRACK_RULES];    /* of them over the limit */
+    uint64_t lost[LULL_TRACK_RULES];       /* of them without room in the ring buffer */
+};
+
+#endif

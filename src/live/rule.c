@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* The kinds of waits, and the parser of rules on top of the parser of filters. */
+#include "live/rule.h"
+
+#include <string.h>
+
+#include "base/suggest.h"
+#include "base/time.h"
+
+/* So many alarms of one rule in about a second; the others are counted. */
+#define MOST_ALARMS 1000
+
+const struct lull_track_kind lull_track_kinds[] = {
+    {.name = "offcpu",
+     .help = "from going to sleep to running again; offcpu(D) and offcpu(S): only in that state",
+     .measure = LULL_TRACK_OFFCPU,
+     .takes_states = true},
+    {.name = "wakeup",
+     .help = "from being woken, or started, to running: the delay of the scheduler",
+     .measure = LULL_TRACK_WAKEUP},
+    {.name = "preempt",
+     .help = "from losing the CPU while it could run to running again",
+     .measure = LULL_TRACK_PREEMPT},
+    {.name = "futex",
+     .help = "offcpu in futex: locks, conditions, joins",
+     .measure = LULL_TRACK_OFFCPU,
+     .calls = LULL_TRACK_LISTED_CALLS,
+     .call = {"futex", "futex_waitv", "futex_wait"}},
+    {.name = "poll",
+     .help = "offcpu in poll, select or epoll_wait, and calls like them",
+     .measure = LULL_TRACK_OFFCPU,
+     .calls = LULL_TRACK_LISTED_CALLS,
+     .call = {"poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"}},
+    {.name = "fault",
+     .help = "offcpu outside of system calls: page faults",
+     .measure = LULL_TRACK_OFFCPU,
+     .calls = LULL_TRACK_OUTSIDE_CALLS},
+    {.name = NULL},
+};
+
+const struct lull_given_name lull_track_names[] = {
+    [LULL_TRACK_COMM_NAME] = {"comm", LULL_VALUE_TEXT},
+    [LULL_TRACK_PID_NAME] = {"pid", LULL_VALUE_INT},
+    [LULL_TRACK_TID_NAME] = {"tid", LULL_VALUE_INT},
+    [LULL_TRACK_UID_NAME] = {"uid", LULL_VALUE_INT},
+    [LULL_TRACK_CPU_NAME] = {"cpu", LULL_VALUE_INT},
+    [LULL_TRACK_CALL_NAME] = {"call", LULL_VALUE_TEXT},
+    [LULL_TRACK_WAKER_NAME] = {"waker_comm", LULL_VALUE_TEXT},
+    [LULL_TRACK_NAMES] = {NULL, LULL_VALUE_NONE},
+};
+
+/* ---- parsing ---- */
+
+static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
+{
+    return lull_given_parse(p, lull_track_names, operand);
+}
+
+static bool parse_kind(struct lull_parser *p, struct lull_track_rule *rule)
+{
+    const char *names[G_N_ELEMENTS(lull_track_kinds)];
+    uint32_t i;
+    for (i = 0; lull_track_kinds[i].name; i++) {
+        names[i] = lull_track_kinds[i].name;
+        if (lull_parser_sees(p, names[i])) {
+            rule->kind = &lull_track_kinds[i];
+            return true;
+        }
+    }
+    names[i] = NULL;
+    g_autofree char *all = g_strjoinv(", ", (char **)names);
+    const char *meant = p->token.kind == LULL_TOKEN_NAME
+                            ? lull_suggest(lull_parser_text(p, &p->token), names)
+                            : NULL;
+    return lull_parser_fail(p, p->token.start, "expected a kind of wait%s%s%s (there are %s)",
+                            meant ? ", perhaps “" : "", meant ? meant : "", meant ? "”" : "", all);
+}
+
+/* What stands in parentheses after the kind: read as it is, because it is no expression. */
+static bool parse_states(struct lull_parser *p, struct lull_track_rule *rule)
+{
+    struct lull_lexer *lexer = &p->lexer;
+    const size_t start = p->token.start;
+    if (!rule->kind->takes_states) {
+        return lull_parser_fail(p, start, "%s takes nothing in parentheses", rule->kind->name);
+    }
+    for (size_t at = p->token.end; at < lexer->length; at++) {
+        const char c = lexer->text[at];
+        if (c == 'S' || c == 'D') {
+            rule->states |= c == 'S' ? LULL_TRACK_STATE_S : LULL_TRACK_STATE_D;
+        } else if (c == ')' && rule->states) {
+            lexer->pos = at + 1;
+            return lull_parser_advance(p);
+        } else if (c != '|' && c != ' ') {
+            return lull_parser_fail(p, at,
+                                    "expected a state: S (sleeping), D (not to be disturbed), "
+                                    "or S|D");
+        }
+    }
+    return lull_parser_fail(p, start, "the ( has no )");
+}
+
+static bool parse_threshold(struct lull_parser *p, struct lull_track_rule *rule)
+{
+    if (!lull_parser_advance(p)) {
+        return false;
+    }
+    const struct lull_token token = p->token;
+    g_autoptr(GError) why = NULL;
+    if (token.kind != LULL_TOKEN_NUMBER) {
+        return lull_parser_fail(p, token.start, "expected a time after >, such as 5ms");
+    }
+    if (!lull_duration_parse(lull_parser_text(p, &token), &rule->threshold_ns, &why)) {
+        return lull_parser_fail(p, token.start, "%s", why->message);
+    }
+    return lull_parser_advance(p);
+}
+
+static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
+{
+    bool has_threshold = false;
+    if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
+        return lull_parser_fail(p, LULL_PARSER_MOST_BYTES, "the rule is longer than %d bytes",
+                                LULL_PARSER_MOST_BYTES);
+    }
+    if (!lull_parser_advance(p) || !parse_kind(p, rule) || !lull_parser_advance(p) ||
+        (p->token.kind == LULL_TOKEN_OPEN && !parse_states(p, rule))) {
+        return false;
+    }
+    if (p->token.kind == LULL_TOKEN_COLON) {
+        if (!lull_parser_advance(p)) {
+            return false;
+        }
+        rule->filter = lull_parser_condition(p);
+        if (!rule->filter) {
+            return false;
+        }
+    }
+    if (p->token.kind == LULL_TOKEN_GT) {
+        has_threshold = true;
+        if (!parse_threshold(p, rule)) {
+            return false;
+        }
+    }
+    if (lull_parser_sees(p, "worst")) {
+        rule->is_worst = true;
+        if (!lull_parser_advance(p)) {
+            return false;
+        }
+    }
+    if (p->token.kind != LULL_TOKEN_END || !(has_threshold || rule->is_worst)) {
+        return lull_parser_fail(p, p->token.start,
+                                has_threshold || rule->is_worst
+                                    ? "expected the end of the rule"
+                                    : "expected > and a time, as in > 5ms, or worst");
+    }
+    return true;
+}
+
+struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error)
+{
+    struct lull_track_rule *rule = g_new0(struct lull_track_rule, 1);
+    struct lull_terms terms = {0};
+    GError *why = NULL;
+    rule->arena = terms.arena = lull_arena_new();
+    rule->text = g_strdup(text);
+    struct lull_parser parser = {.lexer = {.text = rule->text,
+                                           .length = strlen(rule->text),
+                                           .what = "the rule",
+                                           .is_rule = true,
+                                           .arena = rule->arena},
+                                 .terms = &terms,
+                                 .parse_test = lull_parser_test,
+                                 .parse_name = parse_name,
+                                 .has_strict_not = true,
+                                 .stops_at_gt = true,
+                                 .error = &why};
+    if (parse_text(&parser, rule)) {
+        return rule;
+    }
+    g_propagate_error(error, why);
+    lull_track_rule_free(rule);
+    return NULL;
+}
+
+void lull_track_rule_free(struct lull_track_rule *rule)
+{
+    if (rule) {
+        lull_arena_free(rule->arena);
+        g_free(rule->text);
+        g_free(rule);
+    }
+}
+
+/* ---- what the kernel checks ---- */
+
+/* NAME == NUMBER or comm == TEXT. */
+static bool compile_test(const struct lull_node *node, struct lull_track_test *test)
+{
+    static const enum lull_track_test_field fields[] = {
+        [LULL_TRACK_COMM_NAME] = LULL_TRACK_TEST_COMM, [LULL_TRACK_PID_NAME] = LULL_TRACK_TEST_PID,
+        [LULL_TRACK_TID_NAME] = LULL_TRACK_TEST_TID,   [LULL_TRACK_UID_NAME] = LULL_TRACK_TEST_UID,
+        [LULL_TRACK_CPU_NAME] = LULL_TRACK_TEST_CPU,
+    };
+    const struct lull_value *value = &node->right.value;
+    if (node->kind != LULL_NODE_COMPARE || node->relation != LULL_RELATION_EQ ||
+        node->left.kind != LULL_OPERAND_GIVEN || node->left.index >= G_N_ELEMENTS(fields) ||
+        node->right.kind != LULL_OPERAND_VALUE) {
+        return false;
+    }
+    *test = (struct lull_track_test){.field = fields[node->left.index]};
+    if (value->kind == LULL_VALUE_INT && value->bits <= UINT32_MAX) {
+        test->number = (uint32_t)value->bits;
+        return true;
+    }
+    if (value->kind != LULL_VALUE_TEXT || value->text.length >= sizeof test->comm ||
+        memchr(value->text.data, '\0', value->text.length)) {
+        return false;
+    }
+    memcpy(test->comm, value->text.data, value->text.length);
+    return true;
+}
+
+static void compile_filter(const struct lull_node *node, struct lull_track_kernel_rule *out)
+{
+    if (node->kind == LULL_NODE_AND) {
+        for (uint32_t i = 0; i < node->n; i++) {
+            compile_filter(node->children[i], out);
+        }
+    } else if (out->n_tests < LULL_TRACK_TESTS && compile_test(node, &out->test[out->n_tests])) {
+        out->n_tests++;
+    }
+}
+
+void lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_track_kernel_rule *out)
+{
+    const struct lull_track_kind *kind = rule->kind;
+    *out = (struct lull_track_kernel_rule){.threshold_ns = (uint64_t)rule->threshold_ns,
+                                           .measure = kind->measure,
+                                           .states = rule->states,
+                                           .calls = kind->calls,
+                                           .limit = MOST_ALARMS};
+    for (int32_t number = 0; number < LULL_TRACK_MOST_CALL && out->n_calls < LULL_TRACK_CALLS;
+         number++) {
+        const char *name = call_name_of_number(LULL_TRACK_CALL_NUMBERS, number);
+        if (name && g_strv_contains(kind->call, name)) {
+            out->call[out->n_calls++] = number;
+        }
+    }
+    if (rule->filter) {
+        compile_filter(rule->filter, out);
+    }
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules of `lull track`: which waits are worth an alarm.
+ *   RULE := KIND ["(" STATES ")"] [":" FILTER] [">" TIME] ["worst"]
+ * FILTER is the language of --filter over what is known of a wait (lull_track_names). */
+#ifndef LULL_LIVE_RULE_H
+#define LULL_LIVE_RULE_H
+
+#include <lull/error.h>
+#include <stdbool.h>
+
+#include "filter/given.h"
+#include "kernel/calls.h"
+#include "live/records.h"
+
+/* The numbers of this machine's system calls; all are smaller than LULL_TRACK_MOST_CALL. */
+#ifdef __x86_64__
+#define LULL_TRACK_CALL_NUMBERS CALL_NUMBERS_X86_64
+#else
+#define LULL_TRACK_CALL_NUMBERS CALL_NUMBERS_GENERIC
+#endif
+#define LULL_TRACK_MOST_CALL 1024
+
+/* One line of the table of kinds. */
+struct lull_track_kind {
+    const char *name;
+    const char *help; /* "from … to …" */
+    enum lull_track_measure measure;
+    bool takes_states; /* S and D in parentheses */
+    enum lull_track_calls calls;
+    const char *call[LULL_TRACK_CALLS + 1]; /* LISTED_CALLS; ends with NULL */
+};
+
+/* Ends with a NULL name. */
+extern const struct lull_track_kind lull_track_kinds[];
+
+/* What a filter can name, in the order of lull_track_values. */
+enum lull_track_name {
+    LULL_TRACK_COMM_NAME,
+    LULL_TRACK_PID_NAME,
+    LULL_TRACK_TID_NAME,
+    LULL_TRACK_UID_NAME,
+    LULL_TRACK_CPU_NAME,
+    LULL_TRACK_CALL_NAME,
+    LULL_TRACK_WAKER_NAME,
+    LULL_TRACK_NAMES
+};
+
+extern const struct lull_given_name lull_track_names[];
+
+struct lull_track_rule {
+    char *text; /* as it was given */
+    const struct lull_track_kind *kind;
+    uint32_t states; /* 0: any */
+    int64_t threshold_ns;
+    bool is_worst;                  /* each alarm raises the threshold to its time */
+    const struct lull_node *filter; /* or NULL */
+    struct lull_arena *arena;
+};
+
+/* NULL and LULL_ERROR_USAGE with the column and what was expected. Free with lull_track_rule_free(). */
+struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error);
+void lull_track_rule_free(struct lull_track_rule *rule);
+/* The part of it that the kernel checks; the filter has the last word. */
+void lull_track_rule_compile(const struct lull_track_rule *rule,
+                             struct lull_track_kernel_rule *out);
+
+#endif

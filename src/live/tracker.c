@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* The tracker over eBPF: loads bpf/wait.bpf.c, which is part of this program, attaches it to tracepoints,
+ * and reads its ring buffer and counters. All of it ends with the process: nothing is pinned. */
+#include "live/tracker.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "wait_object.h"
+
+/* What the programs cost is measured for so long, so often. */
+#define MEASURE_NS (100 * INT64_C(1000000))
+#define MEASURE_EVERY_NS (10 * LULL_NS_PER_S)
+
+/* The programs, in the order in which they are attached: the ends of interrupts before their starts, so
+ * that no CPU is thought to be in an interrupt for good. */
+static const struct program {
+    const char *name, *event;
+    bool is_optional; /* kernels without that event, or of other architectures, do without */
+} programs[] = {
+    {"irq_exit", "irq_handler_exit", false},
+    {"softirq_exit", "softirq_exit", false},
+    {"timer_exit", "hrtimer_expire_exit", false},
+    {"work_exit", "irq_work_exit", true},
+    {"function_exit", "call_function_single_exit", true},
+    {"irq_entry", "irq_handler_entry", false},
+    {"softirq_entry", "softirq_entry", false},
+    {"timer_entry", "hrtimer_expire_entry", false},
+    {"work_entry", "irq_work_entry", true},
+    {"function_entry", "call_function_single_entry", true},
+    {"disk_done", "block_rq_complete", true},
+    {"data_ready", "sk_data_ready", true},
+    {"tcp_received", "tcp_probe", true},
+    {"started", "sched_wakeup_new", false},
+    {"waking", "sched_waking", false},
+    {"switched", "sched_switch", false},
+};
+
+enum { N_PROGRAMS = G_N_ELEMENTS(programs) };
+
+/* As in bpf/wait.bpf.c. */
+struct limit {
+    uint64_t threshold_ns, window, spent;
+};
+
+struct lull_tracker {
+    struct lull_tracker_question question;
+    struct bpf_object *object;
+    struct bpf_program *program[N_PROGRAMS];
+    struct bpf_link *link[N_PROGRAMS]; /* NULL: not attached */
+    struct ring_buffer *ring;
+    volatile struct limit *limits; /* shared with the programs */
+    volatile uint32_t *without_chains;
+    struct lull_tracker_counts counts; /* what is counted here */
+    int stats;                         /* open while the kernel measures the programs */
+    int64_t measured_ns, next_ns;
+    uint64_t run_ns;
+};
+
+/* ---- what the machine has ---- */
+
+static int64_t now_ns(void)
+{
+    return g_get_monotonic_time() * 1000;
+}
+
+static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static bool refuse(GError **error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED, "live tracking: %s", text);
+    return false;
+}
+
+static bool refuse_errno(GError **error, const char *what, int why)
+{
+    if (why == EPERM || why == EACCES) {
+        return refuse(
+            error,
+            "%s: %s: run lull as root, or give it CAP_BPF and CAP_PERFMON (an unprivileged "
+            "container, a user namespace or kernel lockdown may forbid it even so)",
+            what, g_strerror(why));
+    }
+    return refuse(error, "%s: %s", what, g_strerror(why));
+}
+
+/* The arguments of a tracepoint; -1: this kernel does not have it. */
+static int arguments_of(const struct btf *kernel, const char *event)
+{
+    g_autofree char *name = g_strconcat("btf_trace_", event, NULL);
+    const int id = btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF);
+    const struct btf_type *type = id > 0 ? btf__type_by_id(kernel, (uint32_t)id) : NULL;
+    type = type ? btf__type_by_id(kernel, type->type) : NULL;
+    type = type && btf_is_ptr(type) ? btf__type_by_id(kernel, type->type) : NULL;
+    return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;
+}
+
+/* Leaves out what this kernel does not have. */
+static bool choose_programs(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
+{
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        tracker->program[i] = bpf_object__find_program_by_name(tracker->object, programs[i].name);
+        if (arguments_of(kernel, programs[i].event) >= 0) {
+            continue;
+        }
+        if (!programs[i].is_optional) {
+            return refuse(error, "the kernel has no tracepoint %s", programs[i].event);
+        }
+        bpf_program__set_autoload(tracker->program[i], false);
+        tracker->program[i] = NULL;
+    }
+    return true;
+}
+
+/* ---- starting ---- */
+
+/* What a section of the object starts with; copied into the kernel by load(). */
+static void *section_of(const struct lull_tracker *tracker, const char *name, size_t least)
+{
+    size_t size = 0;
+    const struct bpf_map *map = bpf_object__find_map_by_name(tracker->object, name);
+    void *data = map ? (void *)bpf_map__initial_value((struct bpf_map *)map, &size) : NULL;
+    return size >= least ? data : NULL;
+}
+
+/* The memory of a section that the programs use; NULL, with errno, if it cannot be shared. */
+static void *share(const struct lull_tracker *tracker, const char *name)
+{
+    const int fd = bpf_object__find_map_fd_by_name(tracker->object, name);
+    void *memory =
+        mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unshare_memory(volatile void *memory)
+{
+    if (memory) {
+        munmap((void *)memory, (size_t)sysconf(_SC_PAGESIZE));
+    }
+}
+
+static uint32_t slot_count(void)
+{
+    g_autofree char *text = NULL;
+    guint64 most = LULL_TRACK_MOST_SLOTS;
+    uint32_t count = 1024;
+    if (g_file_get_contents("/proc/sys/kernel/pid_max", &text, NULL, NULL)) {
+        g_ascii_string_to_unsigned(g_strstrip(text), 10, 1, G_MAXINT32, &most, NULL);
+    }
+    while (count < most && count < LULL_TRACK_MOST_SLOTS) {
+        count *= 2;
+    }
+    return count;
+}
+
+static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
+{
+    const struct lull_tracker_question *question = &tracker->question;
+    struct lull_track_config *config = section_of(tracker, ".rodata.config", sizeof *config);
+    struct limit *limits = section_of(tracker, ".data.limits", sizeof *limits * LULL_TRACK_RULES);
+    const uint32_t n_slots = slot_count();
+    if (!config || !limits) {
+        return refuse(error, "the program's own eBPF object is damaged");
+    }
+    *config =
+        (struct lull_track_config){.n_rules = question->n_rules,
+                                   .slot_mask = n_slots - 1,
+                                   .self = (uint32_t)getpid(),
+                                   .command = question->command,
+                                   .has_prev_state = arguments_of(kernel, "sched_switch") >= 4,
+                                   .least_ns = UINT64_MAX};
+    for (uint32_t i = 0; i < question->n_rules; i++) {
+        lull_track_rule_compile(question->rules[i], &config->rule[i]);
+        limits[i].threshold_ns = config->rule[i].threshold_ns;
+        config->least_ns = MIN(config->least_ns, config->rule[i].threshold_ns);
+    }
+    bpf_map__set_max_entries(bpf_object__find_map_by_name(tracker->object, "slots"), n_slots);
+    return true;
+}
+
+static bool load(struct lull_tracker *tracker, GError **error)
+{
+    struct stat status;
+    struct bpf_object_open_opts options = {.sz = sizeof options, .object_name = "lull_wait"};
+    if (stat("/sys/kernel/btf/vmlinux", &status) != 0) {
+        return refuse(error,
+                      "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it "
+                      "needs Linux 5.15 or later, built with CONFIG_DEBUG_INFO_BTF");
+    }
+    struct btf *kernel = btf__load_vmlinux_btf();
+    if (!kernel) {
+        return refuse_errno(error, "cannot read /sys/kernel/btf/vmlinux", errno);
+    }
+    tracker->object = bpf_object__open_mem(wait_bpf_o, sizeof wait_bpf_o, &options);
+    const bool is_ready =
+        tracker->object
+            ? choose_programs(tracker, kernel, error) && configure(tracker, kernel, error)
+            : refuse_errno(error, "cannot open the program's eBPF object", errno);
+    btf__free(kernel);
+    const int why = is_ready ? -bpf_object__load(tracker->object) : 0;
+    if (why) {
+        return refuse_errno(error, "cannot load the eBPF programs", why);
+    }
+    return is_ready;
+}
+
+static bool attach(struct lull_tracker *tracker, GError **error)
+{
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        if (!tracker->program[i]) {
+            continue;
+        }
+        tracker->link[i] = bpf_program__attach(tracker->program[i]);
+        if (!tracker->link[i]) {
+            g_autofree char *what = g_strdup_printf("cannot attach to %s", programs[i].event);
+            return refuse_errno(error, what, errno);
+        }
+    }
+    return true;
+}
+
+static int take_record(void *user, void *data, size_t size)
+{
+    struct lull_tracker *tracker = user;
+    const struct lull_tracker_question *question = &tracker->question;
+    struct lull_track_alarm alarm;
+    if (!lull_track_alarm_read(data, size, question->rules, question->n_rules, &alarm)) {
+        tracker->counts.damaged++;
+        return 0;
+    }
+    if (!lull_track_alarm_is_wanted(&alarm)) {
+        tracker->counts.filtered++;
+        return 0;
+    }
+    if (alarm.rule->is_worst) {
+        volatile struct limit *limit = &tracker->limits[alarm.record->rule];
+        const uint64_t took_ns = (uint64_t)(alarm.end_ns - alarm.start_ns);
+        if (took_ns <= limit->threshold_ns) {
+            tracker->counts.not_worst++;
+            return 0;
+        }
+        limit->threshold_ns = took_ns;
+    }
+    question->alarm(question->user, &alarm);
+    return 0;
+}
+
+static bool start(struct lull_tracker *tracker, GError **error)
+{
+    if (!load(tracker, error)) {
+        return false;
+    }
+    tracker->limits = share(tracker, ".data.limits");
+    tracker->without_chains = share(tracker, ".data.governed");
+    const int alarms = bpf_object__find_map_fd_by_name(tracker->object, "alarms");
+    tracker->ring = ring_buffer__new(alarms, take_record, tracker, NULL);
+    if (!tracker->ring || !tracker->limits || !tracker->without_chains) {
+        return refuse_errno(error, "cannot read the ring buffer", errno);
+    }
+    return attach(tracker, error);
+}
+
+struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *question, GError **error)
+{
+    struct lull_tracker *tracker = g_new0(struct lull_tracker, 1);
+    libbpf_set_print(NULL); /* what goes wrong is said below, in one line */
+    tracker->question = *question;
+    tracker->stats = -1;
+    tracker->counts.overhead = -1;
+    if (start(tracker, error)) {
+        return tracker;
+    }
+    lull_tracker_free(tracker);
+    return NULL;
+}
+
+void lull_tracker_free(struct lull_tracker *tracker)
+{
+    if (!tracker) {
+        return;
+    }
+    for (uint32_t i = N_PROGRAMS; i-- > 0;) {
+        bpf_link__destroy(tracker->link[i]);
+    }
+    if (tracker->stats >= 0) {
+        close(tracker->stats);
+    }
+    unshare_memory(tracker->limits);
+    unshare_memory(tracker->without_chains);
+    ring_buffer__free(tracker->ring);
+    bpf_object__close(tracker->object);
+    g_free(tracker);
+}
+
+/* ---- running ---- */
+
+int lull_tracker_fd(const struct lull_tracker *tracker)
+{
+    return ring_buffer__epoll_fd(tracker->ring);
+}
+
+bool lull_tracker_take(struct lull_tracker *tracker, GError **error)
+{
+    const int taken = ring_buffer__consume(tracker->ring);
+    return taken >= 0 || refuse_errno(error, "cannot read the ring buffer", -taken);
+}
+
+/* How long all programs ran while the kernel measured, and how often one was left out. */
+static void ask_programs(const struct lull_tracker *tracker, uint64_t *run_ns, uint64_t *missed)
+{
+    *run_ns = *missed = 0;
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof info;
+        if (tracker->link[i] &&
+            bpf_obj_get_info_by_fd(bpf_program__fd(tracker->program[i]), &info, &size) == 0) {
+            *run_ns += info.run_time_ns;
+            *missed += info.recursion_misses;
+        }
+    }
+}
+
+static void stop_measuring(struct lull_tracker *tracker, int64_t now)
+{
+    uint64_t run_ns, missed;
+    ask_programs(tracker, &run_ns, &missed);
+    close(tracker->stats);
+    tracker->stats = -1;
+    tracker->counts.overhead = (double)(run_ns - tracker->run_ns) /
+                               ((double)(now - tracker->measured_ns) * g_get_num_processors());
+    if (tracker->counts.overhead > tracker->question.most_overhead) {
+        *tracker->without_chains = 1;
+        tracker->counts.has_no_chains = true;
+    }
+}
+
+void lull_tracker_govern(struct lull_tracker *tracker)
+{
+    const int64_t now = now_ns();
+    if (tracker->stats >= 0) {
+        if (now - tracker->measured_ns >= MEASURE_NS) {
+            stop_measuring(tracker, now);
+        }
+    } else if (now >= tracker->next_ns) {
+        uint64_t missed;
+        tracker->next_ns = now + MEASURE_EVERY_NS;
+        tracker->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+        tracker->measured_ns = now_ns();
+        ask_programs(tracker, &tracker->run_ns, &missed);
+    }
+}
+
+static void add_counts(struct lull_track_counts *sum, const struct lull_track_counts *one)
+{
+    uint64_t *to = (uint64_t *)sum;
+    const uint64_t *from = (const uint64_t *)one;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) {
+        to[i] += from[i];
+    }
+}
+
+bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts *counts,
+                        GError **error)
+{
+    const uint32_t zero = 0;
+    const int n_cpus = libbpf_num_possible_cpus();
+    uint64_t run_ns;
+    g_autofree struct lull_track_counts *all =
+        g_new0(struct lull_track_counts, n_cpus > 0 ? n_cpus : 1);
+    const int map = bpf_object__find_map_fd_by_name(tracker->object, "counts");
+    *counts = tracker->counts;
+    if (n_cpus <= 0 || bpf_map_lookup_elem(map, &zero, all) != 0) {
+        return refuse_errno(error, "cannot read the counters", errno);
+    }
+    for (int i = 0; i < n_cpus; i++) {
+        add_counts(&counts->kernel, &all[i]);
+    }
+    ask_programs(tracker, &run_ns, &counts->missed);
+    return true;
+}

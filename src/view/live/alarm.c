@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* Text and JSON of alarms. Names of tasks are anybody's text, and are cleaned. */
+#include "view/live/alarm.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "view/words.h"
+
+/* More of a stack than this is for programs. */
+#define SHOWN_FRAMES 6
+
+/* ---- what both show ---- */
+
+/* What every sleeper has innermost, and every call outermost. */
+static bool is_plumbing(const char *function)
+{
+    static const char *const names[] = {
+        "schedule",     "__schedule",     "io_schedule", "do_syscall_64",
+        "x64_sys_call", "invoke_syscall", "el0_svc",     NULL};
+    return g_strv_contains(names, function) || g_str_has_prefix(function, "schedule_") ||
+           g_str_has_prefix(function, "entry_SYSCALL") ||
+           g_str_has_prefix(function, "__bpf_trace") || g_str_has_prefix(function, "bpf_");
+}
+
+static bool is_task(const struct lull_track_hop *hop)
+{
+    return hop->kind == LULL_TRACK_HOP_TASK;
+}
+
+/* ---- text ---- */
+
+static void add_time(GString *out, int64_t time_ns)
+{
+    char text[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(time_ns, text);
+    g_string_append(out, text);
+}
+
+static void add_comm(const struct lull_alarm_view *view, GString *out, const char *comm,
+                     uint32_t tid)
+{
+    lull_clean_append(out, comm, !view->style.unicode);
+    g_string_append_printf(out, "/%u", tid);
+}
+
+static void add_hop(const struct lull_alarm_view *view, GString *out,
+                    const struct lull_track_hop *hop)
+{
+    if (is_task(hop)) {
+        add_comm(view, out, hop->comm, hop->b);
+        return;
+    }
+    g_autoptr(GString) words = g_string_new(NULL);
+    lull_machine_describe(view->names, hop, words);
+    lull_clean_append(out, words->str, !view->style.unicode);
+}
+
+/* "9.1 ms for bbb/12, 2 ms for a timer, 0.2 ms for a CPU" */
+static void add_parts(const struct lull_alarm_view *view, GString *out,
+                      const struct lull_track_alarm *alarm)
+{
+    const char *before = "   ";
+    for (uint32_t i = 0; i < alarm->n_parts; i++) {
+        const struct lull_track_part *part = &alarm->part[i];
+        g_string_append(out, before);
+        add_time(out, part->end_ns - part->start_ns);
+        g_string_append(out, " for ");
+        add_hop(view, out, part->hop);
+        before = ", ";
+    }
+    if (alarm->is_cut && alarm->n_parts > 0) {
+        const int64_t rest_ns =
+            alarm->part[alarm->n_parts - 1].start_ns - (int64_t)alarm->record->since_ns;
+        g_string_append(out, before);
+        add_time(out, rest_ns);
+        g_string_append(out,
+                        view->style.unicode ? " for … (longer chain)" : " for ... (longer chain)");
+    } else if (alarm->n_parts == 0 && alarm->record->state) {
+        g_string_append_printf(out, "%swaker not known", before);
+        before = ", ";
+    }
+    if (alarm->cpu_from_ns < alarm->end_ns) {
+        g_string_append(out, before);
+        add_time(out, alarm->end_ns - alarm->cpu_from_ns);
+        g_string_append(out, " for a CPU");
+    }
+    g_string_append_c(out, '\n');
+}
+
+static void add_stack(const struct lull_alarm_view *view, GString *out,
+                      const struct lull_track_alarm *alarm)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < alarm->n_frames && shown < SHOWN_FRAMES; i++) {
+        const char *function = lull_machine_function(view->names, alarm->record->stack[i]);
+        if (function && !is_plumbing(function)) {
+            g_string_append_printf(out, "%s%s", shown++ ? " " : "   in ", function);
+        }
+    }
+    if (shown) {
+        g_string_append_c(out, '\n');
+    }
+}
+
+void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    char clock[LULL_TIME_TEXT_SIZE];
+    g_autoptr(GString) out = g_string_new(NULL);
+    lull_time_format_clock(alarm->end_ns + view->epoch_ns, view->style.local_time, clock);
+    g_string_append_printf(out, "%s %s ", clock, alarm->rule->kind->name);
+    add_time(out, alarm->end_ns - alarm->start_ns);
+    if (!alarm->rule->is_worst) {
+        g_string_append(out, " > ");
+        add_time(out, alarm->rule->threshold_ns);
+    }
+    g_string_append(out, "  ");
+    add_comm(view, out, record->comm, record->tid);
+    if (alarm->call) {
+        g_string_append_printf(out, " in %s", alarm->call);
+    }
+    g_string_append_printf(out, " (%c)\n", lull_track_state_letter(record->state));
+    add_parts(view, out, alarm);
+    add_stack(view, out, alarm);
+    fputs(out->str, view->file);
+}
+
+/* ---- JSON ---- */
+
+static const char *const hop_kinds[LULL_TRACK_HOP_KINDS] = {
+    [LULL_TRACK_HOP_TASK] = "task",      [LULL_TRACK_HOP_TIMER] = "timer",
+    [LULL_TRACK_HOP_IRQ] = "irq",        [LULL_TRACK_HOP_SOFTIRQ] = "softirq",
+    [LULL_TRACK_HOP_DISK] = "disk",      [LULL_TRACK_HOP_PACKET] = "packet",
+    [LULL_TRACK_HOP_NONE] = "interrupt", [LULL_TRACK_HOP_INTERRUPT] = "interrupt",
+};
+
+static struct json_object *task_json(uint32_t pid, uint32_t tid, const char *comm)
+{
+    struct json_object *task = json_object_new_object();
+    lull_json_add_text(task, "comm", comm);
+    lull_json_add_number(task, "pid", pid);
+    lull_json_add_number(task, "tid", tid);
+    return task;
+}
+
+static struct json_object *part_json(const struct lull_alarm_view *view,
+                                     const struct lull_track_part *part)
+{
+    const struct lull_track_hop *hop = part->hop;
+    struct json_object *object = json_object_new_object();
+    g_autoptr(GString) words = g_string_new(NULL);
+    lull_json_add_text(object, "kind", hop_kinds[hop->kind]);
+    json_object_object_add(object, "task",
+                           is_task(hop) ? task_json(hop->a, hop->b, hop->comm) : NULL);
+    lull_machine_describe(view->names, hop, words);
+    lull_json_add_text(object, "detail", is_task(hop) ? NULL : words->str);
+    lull_json_add_number(object, "begin_ns", part->start_ns + view->epoch_ns);
+    lull_json_add_number(object, "end_ns", part->end_ns + view->epoch_ns);
+    return object;
+}
+
+static struct json_object *stack_json(const struct lull_alarm_view *view,
+                                      const struct lull_track_alarm *alarm)
+{
+    struct json_object *stack = json_object_new_array();
+    for (uint32_t i = 0; i < alarm->n_frames; i++) {
+        const uint64_t address = alarm->record->stack[i];
+        const char *function = lull_machine_function(view->names, address);
+        g_autofree char *number = function ? NULL : g_strdup_printf("0x%" PRIx64, address);
+        json_object_array_add(stack, lull_json_text(function ? function : number));
+    }
+    return stack;
+}
+
+static void print_line(const struct lull_alarm_view *view, struct json_object *object)
+{
+    g_autofree char *text = lull_json_format(object, false);
+    fprintf(view->file, "%s\n", text);
+}
+
+void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    const char state[] = {lull_track_state_letter(record->state), '\0'};
+    struct json_object *object = json_object_new_object();
+    struct json_object *chain = json_object_new_array();
+    lull_json_add_number(object, "lull_track", 1);
+    lull_json_add_text(object, "rule", alarm->rule->text);
+    lull_json_add_text(object, "kind", alarm->rule->kind->name);
+    lull_json_add_number(object, "begin_ns", alarm->start_ns + view->epoch_ns);
+    lull_json_add_number(object, "end_ns", alarm->end_ns + view->epoch_ns);
+    lull_json_add_number(object, "delay_ns", alarm->end_ns - alarm->start_ns);
+    lull_json_add_number(object, "monotonic_ns", alarm->end_ns);
+    json_object_object_add(object, "task", task_json(record->tgid, record->tid, record->comm));
+    lull_json_add_number(object, "uid", record->uid);
+    lull_json_add_number(object, "cpu", record->cpu);
+    lull_json_add_text(object, "call", alarm->call);
+    lull_json_add_text(object, "state", state);
+    json_object_object_add(
+        object, "cpu_wait_ns",
+        record->woken_ns ? json_object_new_int64(alarm->end_ns - alarm->cpu_from_ns) : NULL);
+    for (uint32_t i = 0; i < alarm->n_parts; i++) {
+        json_object_array_add(chain, part_json(view, &alarm->part[i]));
+    }
+    json_object_object_add(object, "chain", chain);
+    json_object_object_add(object, "chain_is_cut", json_object_new_boolean(alarm->is_cut));
+    json_object_object_add(object, "stack", stack_json(view, alarm));
+    print_line(view, object);
+}
+
+/* ---- the last line ---- */
+
+static uint64_t sum_of(const uint64_t numbers[LULL_TRACK_RULES])
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < LULL_TRACK_RULES; i++) {
+        sum += numbers[i];
+    }
+    return sum;
+}
+
+static uint64_t limited(const struct lull_tracker_counts *counts)
+{
+    return sum_of(counts->kernel.limited);
+}
+
+static uint64_t lost(const struct lull_tracker_counts *counts)
+{
+    return sum_of(counts->kernel.lost);
+}
+
+static uint64_t untracked(const struct lull_tracker_counts *counts)
+{
+    return counts->kernel.untracked;
+}
+
+static uint64_t unseen(const struct lull_tracker_counts *counts)
+{
+    return counts->kernel.unseen;
+}
+
+static uint64_t missed(const struct lull_tracker_counts *counts)
+{
+    return counts->missed;
+}
+
+static uint64_t damaged(const struct lull_tracker_counts *counts)
+{
+    return counts->damaged;
+}
+
+/* What is missing from the alarms, with words for it. */
+static const struct loss {
+    const char *words, *key;
+    uint64_t (*of)(const struct lull_tracker_counts *counts);
+} losses[] = {
+    {"alarms over 1000 a second", "limited", limited},
+    {"alarms without room in the ring buffer", "lost", lost},
+    {"waits of untracked tasks", "untracked", untracked},
+    {"waits that the kernel did not show the end of", "unseen", unseen},
+    {"events left out by the kernel", "missed", missed},
+    {"damaged records", "damaged", damaged},
+};
+
+void lull_alarm_end_text(const struct lull_alarm_view *view,
+                         const struct lull_tracker_counts *counts, uint64_t n_alarms,
+                         uint64_t n_hidden)
+{
+    const char *before = "; lost: ";
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_string_append_printf(out, "%" PRIu64 " alarm%s", n_alarms, n_alarms == 1 ? "" : "s");
+    if (n_hidden) {
+        g_string_append_printf(out, " (%" PRIu64 " of them not shown: --rate)", n_hidden);
+    }
+    g_string_append_printf(out, " of %" PRIu64 " waits", counts->kernel.waits);
+    if (counts->filtered) {
+        g_string_append_printf(out, ", %" PRIu64 " filtered", counts->filtered);
+    }
+    for (uint32_t i = 0; i < G_N_ELEMENTS(losses); i++) {
+        const uint64_t number = losses[i].of(counts);
+        if (number) {
+            g_string_append_printf(out, "%s%" PRIu64 " %s", before, number, losses[i].words);
+            before = ", ";
+        }
+    }
+    if (before[0] == ';') {
+        g_string_append(out, "; lost: nothing");
+    }
+    if (counts->has_no_chains) {
+        g_string_append(out, "; chains given up to cost less (--max-overhead)");
+    }
+    if (counts->overhead >= 0) {
+        g_string_append_printf(out, "; cost %.2f %% of the CPUs", 100 * counts->overhead);
+    }
+    fprintf(view->file, "%s\n", out->str);
+}
+
+void lull_alarm_end_json(const struct lull_alarm_view *view,
+                         const struct lull_tracker_counts *counts, uint64_t n_alarms)
+{
+    struct json_object *object = json_object_new_object();
+    struct json_object *summary = json_object_new_object();
+    lull_json_add_number(object, "lull_track", 1);
+    lull_json_add_number(summary, "alarms", (int64_t)n_alarms);
+    lull_json_add_number(summary, "waits", (int64_t)counts->kernel.waits);
+    lull_json_add_number(summary, "unknown_wakers", (int64_t)counts->kernel.unknown_wakers);
+    lull_json_add_number(summary, "candidates", (int64_t)sum_of(counts->kernel.candidates));
+    lull_json_add_number(summary, "filtered", (int64_t)counts->filtered);
+    lull_json_add_number(summary, "not_worst", (int64_t)counts->not_worst);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(losses); i++) {
+        lull_json_add_number(summary, losses[i].key, (int64_t)losses[i].of(counts));
+    }
+    json_object_object_add(summary, "has_chains", json_object_new_boolean(!counts->has_no_chains));
+    json_object_object_add(summary, "overhead",
+                           counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);
+    json_object_object_add(object, "summary", summary);
+    print_line(view, object);
+}

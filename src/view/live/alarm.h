@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* How alarms of `lull track` are shown, one after the other: lines for people, or JSON. */
+#ifndef LULL_VIEW_LIVE_ALARM_H
+#define LULL_VIEW_LIVE_ALARM_H
+
+#include "live/names.h"
+#include "live/tracker.h"
+#include "view/view.h"
+
+struct lull_alarm_view {
+    FILE *file;
+    struct lull_view_style style;
+    struct lull_machine_names *names;
+    int64_t epoch_ns; /* what CLOCK_MONOTONIC is to be added to */
+};
+
+/* Two or three lines: what waited how long, for whom, where in the kernel. */
+void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
+/* One object on one line. */
+void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
+/* The last line: what was seen, lost, and what it cost. */
+void lull_alarm_end_text(const struct lull_alarm_view *view,
+                         const struct lull_tracker_counts *counts, uint64_t n_alarms,
+                         uint64_t n_hidden);
+void lull_alarm_end_json(const struct lull_alarm_view *view,
+                         const struct lull_tracker_counts *counts, uint64_t n_alarms);
+
+#endif

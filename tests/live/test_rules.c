@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules of lull track: what they mean, what is refused and where; and records as they may come from the
+ * kernel, or not. */
+#include <string.h>
+
+#include "live/alarm.h"
+
+#define MS UINT64_C(1000000)
+
+static struct lull_track_rule *parse(const char *text)
+{
+    GError *error = NULL;
+    struct lull_track_rule *rule = lull_track_rule_parse(text, &error);
+    g_assert_no_error(error);
+    return rule;
+}
+
+/* ---- rules ---- */
+
+static void test_rules(void)
+{
+    static const struct {
+        const char *text, *kind;
+        int64_t threshold_ns;
+        uint32_t states;
+        bool is_worst, has_filter;
+    } cases[] = {
+        {"offcpu > 5ms", "offcpu", 5000000, 0, false, false},
+        {"offcpu(D)>1us", "offcpu", 1000, LULL_TRACK_STATE_D, false, false},
+        {"offcpu(S|D) worst", "offcpu", 0, LULL_TRACK_STATE_S | LULL_TRACK_STATE_D, true, false},
+        {"wakeup: comm =~ \"a > b*\" > 1.5s worst", "wakeup", 1500000000, 0, true, true},
+        {"futex: pid > 100 > 7ns", "futex", 7, 0, false, true},
+        {"poll: (pid >= 1 && !(tid == 4)) || cpu in (0, 1) > 1h", "poll", 3600000000000, 0, false,
+         true},
+        {"preempt > 0ns", "preempt", 0, 0, false, false},
+        {"fault:call==\"read\">2min", "fault", 120000000000, 0, false, true},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_track_rule *rule = parse(cases[i].text);
+        g_assert_cmpstr(rule->text, ==, cases[i].text);
+        g_assert_cmpstr(rule->kind->name, ==, cases[i].kind);
+        g_assert_cmpint(rule->threshold_ns, ==, cases[i].threshold_ns);
+        g_assert_cmpuint(rule->states, ==, cases[i].states);
+        g_assert_true(rule->is_worst == cases[i].is_worst);
+        g_assert_true((rule->filter != NULL) == cases[i].has_filter);
+        lull_track_rule_free(rule);
+    }
+}
+
+static void test_refused(void)
+{
+    static const struct {
+        const char *text, *column, *says;
+    } cases[] = {
+        {"", "column 1:", "expected a kind of wait"},
+        {"offcup > 5ms", "column 1:", "perhaps “offcpu”"},
+        {"offcpu", "column 7:", "expected > and a time"},
+        {"offcpu 5ms", "column 8:", "expected > and a time"},
+        {"offcpu >", "column 9:", "expected a time after >"},
+        {"offcpu > 5", "column 10:", "has no unit"},
+        {"offcpu > 5MB", "column 10:", "not a duration"},
+        {"offcpu > 5ms > 6ms", "column 14:", "expected the end of the rule"},
+        {"offcpu > 5ms worst x", "column 20:", "expected the end of the rule"},
+        {"offcpu(X) > 5ms", "column 8:", "expected a state"},
+        {"offcpu() > 5ms", "column 8:", "expected a state"},
+        {"offcpu(S > 5ms", "column 10:", "expected a state"},
+        {"offcpu(S", "column 7:", "has no )"},
+        {"wakeup(S) > 5ms", "column 7:", "takes nothing in parentheses"},
+        {"offcpu: > 5ms", "column 9:", "expected a number or a text"},
+        {"offcpu: prio == 1 > 5ms", "column 9:", "there is no “prio” here; there are comm, pid"},
+        {"offcpu: pid == \"x\" > 5ms", "column 13:", "a number is compared with a text"},
+        {"offcpu: comm == 1 > 5ms", "column 14:", "a text is compared with a number"},
+        {"offcpu: pid =~ \"x\" > 5ms", "column 13:", "a pattern is for texts"},
+        {"offcpu: exists(pid) > 5ms", "column 16:", "exists() takes a field"},
+        {"offcpu: pid == 1 == 2 > 5ms", "column 18:", "not chained"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        g_assert_null(lull_track_rule_parse(cases[i].text, &error));
+        g_assert_error(error, LULL_ERROR, LULL_ERROR_USAGE);
+        if (!strstr(error->message, cases[i].column) || !strstr(error->message, cases[i].says)) {
+            g_error("%s: %s", cases[i].text, error->message);
+        }
+    }
+}
+
+/* What the kernel can check goes there; what it cannot is left to the filter. */
+static void test_compiled(void)
+{
+    struct lull_track_kernel_rule kernel;
+    struct lull_track_rule *rule =
+        parse("poll: pid == 7 && (tid == 8 && comm == \"a b\") && uid != 0 "
+              "&& comm == \"a name of 16 bytes\" && cpu == 3 > 2ms");
+    lull_track_rule_compile(rule, &kernel);
+    g_assert_cmpuint(kernel.threshold_ns, ==, 2 * MS);
+    g_assert_cmpuint(kernel.measure, ==, LULL_TRACK_OFFCPU);
+    g_assert_cmpuint(kernel.n_tests, ==, 4);
+    g_assert_cmpuint(kernel.test[0].field, ==, LULL_TRACK_TEST_PID);
+    g_assert_cmpuint(kernel.test[0].number, ==, 7);
+    g_assert_cmpuint(kernel.test[1].field, ==, LULL_TRACK_TEST_TID);
+    g_assert_cmpstr(kernel.test[2].comm, ==, "a b");
+    g_assert_cmpuint(kernel.test[3].field, ==, LULL_TRACK_TEST_CPU);
+    g_assert_cmpuint(kernel.calls, ==, LULL_TRACK_LISTED_CALLS);
+#ifdef __x86_64__
+    /* poll, select, pselect6, ppoll, epoll_wait, epoll_pwait, epoll_pwait2: asm/unistd_64.h */
+    static const int32_t calls[] = {7, 23, 232, 270, 271, 281, 441};
+    g_assert_cmpmem(kernel.call, kernel.n_calls * sizeof(int32_t), calls, sizeof calls);
+#endif
+    lull_track_rule_free(rule);
+    rule = parse("wakeup: pid == 7 || tid == 8 > 2ms");
+    lull_track_rule_compile(rule, &kernel);
+    g_assert_cmpuint(kernel.n_tests, ==, 0);
+    lull_track_rule_free(rule);
+}
+
+/* ---- records ---- */
+
+/* Waited from 10 ms, woken at 40 ms by b, which c had woken at 35 ms, which a timer had at 20 ms; runs at
+ * 41 ms. */
+static struct lull_track_record sound_record(void)
+{
+    struct lull_track_record record = {.since_ns = 10 * MS,
+                                       .woken_ns = 40 * MS,
+                                       .end_ns = 41 * MS,
+                                       .tid = 101,
+                                       .tgid = 100,
+                                       .uid = 5,
+                                       .cpu = 1,
+                                       .comm = "a",
+                                       .call = LULL_TRACK_NO_CALL,
+                                       .state = LULL_TRACK_STATE_S,
+                                       .stack_bytes = 16,
+                                       .stack = {1, 2}};
+    record.hop[0] = (struct lull_track_hop){
+        .kind = LULL_TRACK_HOP_TASK, .start_ns = 35 * MS, .a = 200, .b = 201, .comm = "b"};
+    record.hop[1] = (struct lull_track_hop){
+        .kind = LULL_TRACK_HOP_TASK, .start_ns = 20 * MS, .a = 300, .b = 301, .comm = "c"};
+    record.hop[2] = (struct lull_track_hop){.kind = LULL_TRACK_HOP_TIMER, .start_ns = 19 * MS};
+    return record;
+}
+
+static void check_part(const struct lull_track_alarm *alarm, uint32_t i, uint64_t start_ms,
+                       uint64_t end_ms)
+{
+    g_assert_cmpuint(i, <, alarm->n_parts);
+    g_assert_cmpint(alarm->part[i].start_ns, ==, start_ms * MS);
+    g_assert_cmpint(alarm->part[i].end_ns, ==, end_ms * MS);
+}
+
+static void test_parts(void)
+{
+    struct lull_track_rule *rule = parse("offcpu > 1ms"), *wakeup = parse("wakeup > 1us");
+    const struct lull_track_rule *rules[] = {rule, wakeup};
+    struct lull_track_record record = sound_record();
+    struct lull_track_alarm alarm;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    g_assert_cmpint(alarm.start_ns, ==, 10 * MS);
+    g_assert_cmpint(alarm.cpu_from_ns, ==, 40 * MS);
+    g_assert_cmpuint(alarm.n_parts, ==, 3);
+    g_assert_cmpuint(alarm.n_frames, ==, 2);
+    check_part(&alarm, 0, 35, 40);
+    check_part(&alarm, 1, 20, 35);
+    check_part(&alarm, 2, 10, 20);
+    g_assert_false(alarm.is_cut);
+
+    record.rule = 1; /* measures only from the waking on */
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    g_assert_cmpint(alarm.start_ns, ==, 40 * MS);
+
+    record.hop[1].start_ns = 9 * MS; /* c had been running all the time */
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    g_assert_cmpuint(alarm.n_parts, ==, 2);
+    check_part(&alarm, 1, 10, 35);
+    g_assert_false(alarm.is_cut);
+
+    record.hop[1].start_ns = 20 * MS;
+    record.hop[2].kind = LULL_TRACK_HOP_NONE; /* who woke c is not known */
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    g_assert_cmpuint(alarm.n_parts, ==, 2);
+    g_assert_true(alarm.is_cut);
+
+    record.woken_ns = 0; /* nobody was seen to wake it */
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    g_assert_cmpuint(alarm.n_parts, ==, 0);
+    g_assert_cmpint(alarm.cpu_from_ns, ==, INT64_MAX);
+    lull_track_rule_free(rule);
+    lull_track_rule_free(wakeup);
+}
+
+/* Whatever the times of the hops: parts go back from the waking, within the wait. */
+static void test_any_times(void)
+{
+    struct lull_track_rule *rule = parse("offcpu > 1ms");
+    const struct lull_track_rule *rules[] = {rule};
+    GRand *random = g_rand_new_with_seed(7);
+    for (uint32_t n = 0; n < 20000; n++) {
+        struct lull_track_record record = sound_record();
+        struct lull_track_alarm alarm;
+        for (uint32_t i = 0; i < LULL_TRACK_HOPS; i++) {
+            record.hop[i].kind = g_rand_int_range(random, 0, LULL_TRACK_HOP_KINDS + 1);
+            record.hop[i].start_ns = g_rand_boolean(random) ? g_rand_int(random) % (50 * MS)
+                                                            : UINT64_MAX - g_rand_int(random);
+        }
+        if (!lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm)) {
+            continue;
+        }
+        int64_t end_ns = 40 * MS;
+        for (uint32_t i = 0; i < alarm.n_parts; i++) {
+            g_assert_cmpint(alarm.part[i].end_ns, ==, end_ns);
+            g_assert_cmpint(alarm.part[i].start_ns, <=, end_ns);
+            end_ns = alarm.part[i].start_ns;
+        }
+        g_assert_cmpint(end_ns, >=, 10 * MS);
+        g_assert_true(alarm.n_parts == 0 || alarm.is_cut == (end_ns > (int64_t)(10 * MS)));
+    }
+    g_rand_free(random);
+    lull_track_rule_free(rule);
+}
+
+/* What cannot be is refused. */
+static void test_damaged(void)
+{
+    struct lull_track_rule *rule = parse("offcpu > 1ms");
+    const struct lull_track_rule *rules[] = {rule};
+    const struct lull_track_record sound = sound_record();
+    struct lull_track_record record = sound;
+    struct lull_track_alarm alarm;
+    g_assert_false(lull_track_alarm_read(&record, sizeof record - 1, rules, 1, &alarm));
+    g_assert_false(lull_track_alarm_read(&record, 0, rules, 1, &alarm));
+#define REFUSED(change)                                                                            \
+    do {                                                                                           \
+        record = sound;                                                                            \
+        change;                                                                                    \
+        g_assert_false(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));           \
+    } while (0)
+    REFUSED(record.rule = 1);
+    REFUSED(record.rule = UINT32_MAX);
+    REFUSED(record.flags = 1u << 31);
+    REFUSED(record.since_ns = 0);
+    REFUSED(record.since_ns = 42 * MS);
+    REFUSED(record.woken_ns = 9 * MS);
+    REFUSED(record.woken_ns = 42 * MS);
+    REFUSED(record.end_ns = UINT64_MAX);
+    REFUSED(record.tid = 0);
+    REFUSED(record.tid = UINT32_MAX);
+    REFUSED(record.tgid = UINT32_MAX);
+    REFUSED(record.call = -2);
+    REFUSED(record.stack_bytes = 257);
+    REFUSED(memset(record.comm, 'x', sizeof record.comm));
+    REFUSED(record.hop[0].kind = LULL_TRACK_HOP_KINDS);
+    REFUSED(memset(record.hop[1].comm, 'x', sizeof record.hop[1].comm));
+#undef REFUSED
+    record = sound; /* no stack, and what follows the end of a chain does not matter */
+    record.stack_bytes = -14;
+    record.hop[3].kind = UINT32_MAX;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+    g_assert_cmpuint(alarm.n_frames, ==, 0);
+    lull_track_rule_free(rule);
+}
+
+static void test_wanted(void)
+{
+    static const struct {
+        const char *filter;
+        bool holds;
+    } cases[] = {
+        {"pid == 100 && tid == 101", true},
+        {"pid == 101", false},
+        {"comm == \"a\" && waker_comm == \"b\"", true},
+        {"waker_comm != \"b\"", false},
+        {"waker_comm =~ \"?\" && comm !~ \"b*\"", true},
+        {"call == \"read\" || call != \"read\"", false}, /* it is in no call */
+        {"!(call == \"read\")", true},
+        {"uid in (1, 5) && cpu < 2", true},
+        {"cpu in (2, 3)", false},
+        {"true", true},
+        {"false || pid > tid", false},
+    };
+    const struct lull_track_record record = sound_record();
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *text = g_strdup_printf("offcpu: %s > 1ms", cases[i].filter);
+        struct lull_track_rule *rule = parse(text);
+        struct lull_track_alarm alarm;
+        const struct lull_track_rule *rules[] = {rule};
+        g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+        if (lull_track_alarm_is_wanted(&alarm) != cases[i].holds) {
+            g_error("%s", cases[i].filter);
+        }
+        lull_track_rule_free(rule);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/live/rules", test_rules);
+    g_test_add_func("/live/refused", test_refused);
+    g_test_add_func("/live/compiled", test_compiled);
+    g_test_add_func("/live/parts", test_parts);
+    g_test_add_func("/live/any_times", test_any_times);
+    g_test_add_func("/live/damaged", test_damaged);
+    g_test_add_func("/live/wanted", test_wanted);
+    return g_test_run();
+}

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# `lull track` against programs that know how long they waited, and for whom: their own stamps, and the kernel's counters.
+#
+# With LULL_LIVE=all more rounds of each. Without the right to bpf() it is skipped, with the reason.
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from live.tracked import LULL, Hidden, inside, lull_track, names, track, track_once, why_not
+from tap import Tap
+
+MS = 1_000_000
+ROUNDS = 10 if os.environ.get("LULL_LIVE") == "all" else 1
+tap = Tap()
+
+
+def test_thresholds():
+    """Each wait that is longer than the threshold is reported once, none that is not."""
+    threshold = 3 * MS
+    alarms, summary, sleeps = track(["offcpu > 3ms"], "sleeps", 150 * ROUNDS, threshold)
+    found = [[alarm for alarm in alarms if inside(alarm, sleep)] for sleep in sleeps]
+    # No sleep is shorter than was asked for, but for what the task did between setting the timer and leaving the CPU: far
+    # less than this unless another took the CPU from it there.
+    surely = [index for index, s in enumerate(sleeps) if int(s.label) > threshold + MS and s.lost == 0]
+    tap.ok(len(sleeps) == 150 * ROUNDS, "there are waits on either side", len(sleeps))
+    if not surely:
+        tap.skip("longer waits", "another program took the CPU during each: this machine is too busy")
+    tap.ok(all(len(found[index]) == 1 for index in surely), "each longer wait is reported exactly once",
+           [(sleeps[index], found[index]) for index in surely if len(found[index]) != 1][:3])
+    tap.ok(all(len(of) <= 1 for of in found), "none is reported twice")
+    wrong = [s for s, of in zip(sleeps, found) if of and s.after - s.before <= threshold]
+    tap.ok(not wrong, "none that its stamps say was not longer", wrong[:3])
+    tap.ok(all(alarm["delay_ns"] > threshold for alarm in alarms), "no alarm is below the threshold")
+    own = [alarm for alarm in alarms if alarm["task"]["tid"] == sleeps[0].tid and alarm["call"] == "clock_nanosleep"]
+    tap.ok(len(own) == sum(map(len, found)), "each alarm lies between the stamps of one wait", len(own))
+    tap.ok(all(names(alarm) == ["timer"] and alarm["call"] == "clock_nanosleep" for alarm in sum(found, [])),
+           "a timer ended them, in clock_nanosleep", [(names(a), a["call"]) for a in own if names(a) != ["timer"]][:3])
+    kept = summary["alarms"] + summary["filtered"] + summary["limited"] + summary["lost"]
+    tap.ok(kept == summary["candidates"], "what is counted adds up", summary)
+
+
+def test_chains():
+    """c0 waits for c1, which waits for c2, …; the last one sleeps."""
+    for length in range(2, 7):
+        alarms, _, stamps = track(["offcpu: comm == \"c0\" > 5ms"], "chain", length, 25, 2 * ROUNDS)
+        wanted = [f"c{i}" for i in range(1, length)] + ["timer"]
+        # A round counts if each task was there well before the sleeper woke, by its own stamps.
+        by_task = [[s for s in stamps if s.label == f"c{i}"] for i in range(length)]
+        judged = 0
+        for round_ in zip(*by_task):
+            if any(s.before > round_[-1].after - 5 * MS for s in round_):
+                continue
+            judged += 1
+            of = [alarm for alarm in alarms if inside(alarm, round_[0])]
+            tap.ok(len(of) == 1 and names(of[0]) == wanted[:4] and of[0]["chain_is_cut"] == (length > 4),
+                   f"a chain of {length} tasks is {' '.join(wanted[:4])}", of)
+            for alarm in of:
+                check_parts(alarm)
+        if judged == 0:
+            tap.skip(f"a chain of {length}", "no round in which all tasks waited at once: this machine is too busy")
+
+
+def check_parts(alarm):
+    """They go back from the end without hole or overlap."""
+    parts, begin = alarm["chain"], alarm["begin_ns"]
+    ends = [alarm["end_ns"] - alarm["cpu_wait_ns"]] + [part["begin_ns"] for part in parts]
+    tap.ok(all(part["end_ns"] == end for part, end in zip(parts, ends)) and
+           (ends[-1] == begin) != alarm["chain_is_cut"], "its parts cover the wait", alarm)
+
+
+def test_mutex():
+    alarms, _, stamps = track(["futex: comm == \"waiter\" > 5ms"], "mutex", 20, 5 * ROUNDS)
+    long = [s for s in stamps if s.after - s.before > 10 * MS]
+    of = [[alarm for alarm in alarms if inside(alarm, s)] for s in long]
+    tap.ok(all(len(found) == 1 and found[0]["call"] == "futex" for found in of), "each wait for the lock is reported", of)
+    tap.ok(all(names(found[0]) == ["holder", "timer"] for found in of if found), "it was for the holder, who slept", of)
+
+
+def test_preempt():
+    """The kernel's own run_delay of each task is the sum of its waits for a CPU."""
+    alarms, summary, stamps = track(["preempt > 20us"], "spin", 400)
+    if summary["limited"] or summary["lost"]:
+        tap.skip("preempted tasks", f"there was too much to report: {summary}")
+        return
+    for stamp in stamps:
+        reported = sum(alarm["delay_ns"] for alarm in alarms if alarm["task"]["tid"] == stamp.tid)
+        delayed = stamp.after - stamp.before
+        tap.ok(0.9 * delayed - 10 * MS <= reported <= 1.1 * delayed + 10 * MS, "preempted as long as the kernel says",
+               f"{reported} ns reported, run_delay {delayed} ns")
+
+
+def test_packets():
+    alarms, _, stamps = track(["offcpu: comm == \"receiver\" > 5ms"], "socket", 20, 5 * ROUNDS)
+    long = [s for s in stamps if s.after - s.before > 10 * MS]
+    of = [[alarm for alarm in alarms if inside(alarm, s)] for s in long]
+    tap.ok(long and all(len(found) == 1 and names(found[0]) == ["packet"] for found in of), "a packet ended each", of)
+    details = {found[0]["chain"][0]["detail"] for found in of if found}
+    tap.ok(all(re.fullmatch(r"a packet from 127\.0\.0\.1:\d+", detail) for detail in details) and len(details) == 1,
+           "all from the same address and port", details)
+
+
+def test_filters():
+    """Filters of the kernel and of user space take the same."""
+    for rule in ("offcpu: comm == \"c1\" > 5ms", "offcpu: comm =~ \"c[1]\" > 5ms"):
+        alarms, _, _ = track([rule], "chain", 3, 20, 2)
+        tap.ok(alarms and {alarm["task"]["comm"] for alarm in alarms} == {"c1"}, rule, alarms)
+    alarms, _, _ = track(["offcpu: waker_comm == \"c2\" > 5ms"], "chain", 3, 20, 2)
+    tap.ok(alarms and all(names(alarm)[0] == "c2" for alarm in alarms), "waker_comm", alarms)
+    alarms, _, _ = track(["offcpu > 1ms", "poll > 1ms", "futex > 1ms", "fault > 1h", "offcpu(D): comm == \"c0\" > 1ms"], "chain",
+                         2, 20, 2)
+    tap.ok({alarm["kind"] for alarm in alarms if alarm["task"]["comm"] in ("c0", "c1")} == {"offcpu"},
+           "a read of a pipe is no poll, futex, fault or disk wait", [a for a in alarms if a["kind"] != "offcpu"][:2])
+    alarms, _, _ = track(["offcpu: comm =~ \"c[01]\" > 1ms worst"], "chain", 2, 20, 3)
+    lengths = [alarm["delay_ns"] for alarm in alarms]
+    tap.ok(lengths and all(a < b for a, b in itertools.pairwise(lengths)), "worst: each is longer than all before", lengths)
+
+
+def test_limit():
+    """Over 1000 alarms a second are counted, and nothing else is lost."""
+    alarms, summary, sleeps = track_once(["offcpu > 1us"], "sleeps", 4000, 60_000)
+    tap.ok(summary["limited"] > 0 or len(sleeps) / (sleeps[-1].after - sleeps[0].before) * 1e9 < 1500,
+           "alarms over the limit are counted", summary)
+    # A timer may end a sleep before the task has left the CPU: then it did not wait.
+    tap.ok(len(alarms) + summary["limited"] + summary["lost"] == summary["candidates"] >= 0.9 * len(sleeps),
+           "kept and counted are all", len(alarms), len(sleeps), summary)
+    tap.ok(summary["lost"] == 0, "the ring buffer had room", summary)
+
+
+def test_governor():
+    """What costs too much is given up; lengths stay."""
+    alarms, summary, sleeps = track_once(["offcpu > 1ms"], "sleeps", 200, 4 * MS, overhead="0.00001%")
+    tap.ok(not summary["has_chains"] and summary["overhead"] > 0, "the chains are given up", summary)
+    tap.ok(summary["overhead"] < 1, "the overhead is a share", summary)
+    late = [alarm for alarm in alarms if any(inside(alarm, s) for s in sleeps[-20:])]
+    tap.ok(late and all(alarm["chain"] == [] and alarm["delay_ns"] > MS for alarm in late), "lengths without chains", late[:2])
+
+
+def links(pid):
+    folder = f"/proc/{pid}/fd"
+    try:
+        return [os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder)]
+    except OSError:
+        return []
+
+
+def test_ends():
+    """Text, --count, --duration, signals, and the status of the command."""
+    out = lull_track("offcpu > 1ms", "--", sys.executable, "-c", "import time; time.sleep(0.02)")
+    found = re.search(r"^\d\d:\d\d:\d\d\.\d{9} offcpu ([\d.]+) ms > 1\.000 ms  python\S*/\d+ in clock_nanosleep \(S\)\n"
+                      r"   ([\d.]+) ms for a timer(, [\d.]+ [um]s for a CPU)?\n   in hrtimer_nanosleep ", out, re.M)
+    tap.ok(found and 19.9 < float(found[2]) <= float(found[1]), "text says what, how long, who and why", out)
+    tap.ok(re.search(r"^\d+ alarms? (\(.*\) )?of \d+ waits; lost: (nothing|\d+ waits that the kernel did not show).*\n\Z", out, re.M), "the last line has the counts", out)
+    with open(os.path.join(os.environ["LULL_SOURCE"], "schema", "lull-track.schema.json"), encoding="utf-8") as file:
+        alarm, summary = json.load(file)["anyOf"]
+    counted = lull_track("--count", "2", "--json", "offcpu > 100us").splitlines()
+    tap.ok(len(counted) == 3, "--count 2 ends after two", counted)
+    *alarms, last = map(json.loads, counted)
+    tap.ok(all(set(of) == {"lull_track", *alarm["required"]} for of in alarms), "the schema has all members of alarms", alarms)
+    members = summary["properties"]["summary"]["required"]
+    tap.ok(set(last) == {"lull_track", "summary"} and set(last["summary"]) == set(members), "and of the summary", last)
+    start = time.monotonic()
+    lull_track("--duration", "300ms", "offcpu > 1s")
+    tap.ok(0.3 <= time.monotonic() - start < 10, "--duration ends it")
+    done = subprocess.run([LULL, "track", "offcpu > 1s", "--", "sh", "-c", "exit 7"], capture_output=True, timeout=60, check=False)
+    tap.ok(done.returncode == 7, "the status is the command's", done)
+    done = subprocess.run([LULL, "track", "offcpu > 1s", "--", "/nonexistent"], capture_output=True, timeout=60, check=False)
+    tap.ok(done.returncode == 127, "127: no such command", done)
+    for number, wanted in (signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL):
+        with subprocess.Popen([LULL, "track", "--json", "offcpu > 1us"], stdout=subprocess.PIPE) as process:
+            process.stdout.readline()  # it tracks
+            tap.ok(any("bpf" in link for link in links(process.pid)), "it holds eBPF programs")
+            process.send_signal(number)
+            process.stdout.read()
+            tap.ok(process.wait(20) == wanted, f"{signal.Signals(number).name} ends it", process.returncode)
+
+
+def test_refusal():
+    """Where bpf() is not permitted, one line says so."""
+    command = ["unshare", "--user", "--map-root-user", LULL, "track", "offcpu > 1s", "--duration", "100ms"]
+    if subprocess.run(["unshare", "--user", "--map-root-user", "true"], capture_output=True, check=False, timeout=60).returncode:
+        tap.skip("without the right to bpf()", "no user namespaces here")
+        return
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    tap.ok(done.returncode == 1 and done.stderr.count("\n") == 1 and "CAP_BPF" in done.stderr and "not permitted" in done.stderr,
+           "without the right to bpf() one line says why", done)
+
+
+def unless_hidden(test):
+    try:
+        test()
+    except Hidden as hidden:
+        tap.skip(test.__name__, str(hidden))
+
+
+def main():
+    reason = why_not()
+    if reason:
+        tap.skip("lull track", reason)
+        return tap.done()
+    for test in (test_thresholds, test_chains, test_mutex, test_preempt, test_packets, test_filters, test_limit,
+                 test_governor, test_ends,
+                 test_refusal):
+        tap.run(test.__name__, unless_hidden, test)
+    return tap.done()
+
+
+sys.exit(main())

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# `lull track` of a program that a test starts: what it reported, and what the program says that happened.
+import collections
+import ctypes
+import errno
+import json
+import os
+import subprocess
+import tempfile
+
+LULL = os.environ["LULL"]
+PROGRAM = os.path.join(os.environ["LULL_PROGRAMS"], "live-waits")
+BPF_MAP_CREATE, SYS_BPF = 0, {"x86_64": 321, "aarch64": 280}
+
+Stamp = collections.namedtuple("Stamp", "tid label before after lost")
+
+
+def why_not():
+    """Why this machine cannot track, or None. Asked of the kernel, not of Lull."""
+    number = SYS_BPF.get(os.uname().machine)
+    if number is None:
+        return "the number of bpf() is not known here"
+    listed = subprocess.run([LULL, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    if "live tracking (libbpf " not in listed:
+        return "this lull was built without live tracking"
+    libc = ctypes.CDLL(None, use_errno=True)
+    attributes = (ctypes.c_uint32 * 32)(2, 4, 8, 1)  # an array of one number
+    fd = libc.syscall(number, BPF_MAP_CREATE, ctypes.byref(attributes), 128)
+    if fd < 0:
+        return f"bpf(): {os.strerror(ctypes.get_errno())} ({errno.errorcode.get(ctypes.get_errno())})"
+    os.close(fd)
+    if os.geteuid() != 0:
+        return "only root may attach to tracepoints"
+    return None if os.path.exists("/sys/kernel/btf/vmlinux") else "the kernel has no BTF"
+
+
+def lull_track(*arguments, timeout=60):
+    done = subprocess.run([LULL, "track", *arguments], capture_output=True, text=True, check=False, timeout=timeout,
+                          stdin=subprocess.DEVNULL)
+    if done.returncode != 0 or done.stderr:
+        raise RuntimeError(f"lull track {arguments}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+class Hidden(Exception):
+    """This kernel hides switches and wake-ups of some tasks, so it cannot be said when or by whom a wait ended."""
+
+
+def track(rules, *what):
+    """The alarms of the program, the summary, and the program's stamps."""
+    for _ in range(5):
+        alarms, summary, stamps = track_once(rules, *what)
+        if not summary["unseen"] and not summary["unknown_wakers"]:
+            return alarms, summary, stamps
+    raise Hidden(f"this kernel hides switches: {summary}")
+
+
+def track_once(rules, *what, overhead="100%"):
+    """The same, whatever the kernel hides."""
+    with tempfile.TemporaryDirectory() as folder:
+        stamps = os.path.join(folder, "stamps")
+        lines = lull_track("--json", "--max-overhead", overhead, *rules, "--", PROGRAM, stamps, *map(str, what)).splitlines()
+        with open(stamps, encoding="utf-8") as file:
+            fields = [line.split() for line in file]
+    *alarms, last = map(json.loads, lines)
+    return alarms, last["summary"], [Stamp(int(f[0]), f[1], int(f[2]), int(f[3]), int(f[4])) for f in fields]
+
+
+def inside(alarm, stamp):
+    """That task's wait, between these two stamps."""
+    end = alarm["monotonic_ns"]
+    return alarm["task"]["tid"] == stamp.tid and stamp.before <= end - alarm["delay_ns"] and end <= stamp.after
+
+
+def names(alarm):
+    """The chain: names of tasks, or kinds of interrupts."""
+    return [part["task"]["comm"] if part["task"] else part["kind"] for part in alarm["chain"]]

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits of known length and cause, for `lull track`. What happened is written to the file argv[1] with
+ * CLOCK_MONOTONIC: a line each, TID LABEL BEFORE_NS AFTER_NS SWITCHES, of which the last is how often the
+ * task lost the CPU meanwhile without wanting to.
+ *   live-waits FILE sleeps N AROUND_NS   sleeps of from half to one and a half of that time, which is the label
+ *   live-waits FILE chain N MS ROUNDS    task c0 waits for c1, that for c2, …; the last one sleeps
+ *   live-waits FILE mutex MS ROUNDS      thread waiter waits for a lock that holder has while it sleeps
+ *   live-waits FILE spin MS              two tasks want one CPU; BEFORE and AFTER are their run_delay
+ *   live-waits FILE socket MS ROUNDS     receiver waits for a TCP segment of sender on the loopback */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "truth.h"
+
+static int stamps;
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+static long switches(void)
+{
+    struct rusage usage;
+    must(getrusage(RUSAGE_THREAD, &usage), "getrusage");
+    return usage.ru_nivcsw;
+}
+
+/* One line at once, so that tasks can share the file. */
+static void note(const char *label, int64_t before, int64_t after, long lost)
+{
+    char line[128];
+    const int n = snprintf(line, sizeof line, "%ld %s %lld %lld %ld\n", (long)syscall(SYS_gettid),
+                           label, (long long)before, (long long)after, lost);
+    must(write(stamps, line, (size_t)n), "write");
+}
+
+static void sleep_ns(int64_t ns)
+{
+    struct timespec time = {ns / 1000000000, ns % 1000000000};
+    while (nanosleep(&time, &time) != 0) {
+    }
+}
+
+static void run_sleeps(long n, int64_t around_ns)
+{
+    for (long i = 0; i < n; i++) {
+        char label[32];
+        const int64_t length = around_ns / 2 + around_ns * i / n;
+        const long lost = switches();
+        const int64_t before = now();
+        sleep_ns(length);
+        const int64_t after = now();
+        snprintf(label, sizeof label, "%lld", (long long)length);
+        note(label, before, after, switches() - lost);
+    }
+}
+
+/* ---- chains ---- */
+
+static void be_link(long link, long n, int64_t sleep, long rounds, int (*pipes)[2])
+{
+    char name[24], byte = 0;
+    snprintf(name, sizeof name, "c%ld", link);
+    prctl(PR_SET_NAME, name);
+    for (long i = 0; i < rounds; i++) {
+        const int64_t before = now();
+        if (link == n - 1) {
+            sleep_ns(sleep);
+        } else {
+            must(read(pipes[link][0], &byte, 1), "read");
+        }
+        note(name, before, now(), 0);
+        if (link > 0) {
+            must(write(pipes[link - 1][1], &byte, 1), "write");
+        }
+    }
+}
+
+static void run_chain(long n, int64_t sleep, long rounds)
+{
+    int pipes[8][2];
+    for (long i = 0; i < n; i++) {
+        must(pipe(pipes[i]), "pipe");
+    }
+    for (long i = n - 1; i >= 0; i--) {
+        if (must(fork(), "fork") == 0) {
+            prctl(PR_SET_PDEATHSIG, 9);
+            be_link(i, n, sleep, rounds, pipes);
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0) {
+    }
+}
+
+/* ---- locks ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct gate held, wanted;
+static long lock_rounds;
+
+static void *be_waiter(void *argument)
+{
+    prctl(PR_SET_NAME, "waiter");
+    for (long i = 0; i < lock_rounds; i++) {
+        gate_pass(&held);
+        const int64_t before = now();
+        pthread_mutex_lock(&mutex);
+        note("waiter", before, now(), 0);
+        pthread_mutex_unlock(&mutex);
+        gate_open(&wanted);
+    }
+    return argument;
+}
+
+static void run_mutex(int64_t sleep, long rounds)
+{
+    pthread_t thread;
+    lock_rounds = rounds;
+    gate_make(&held);
+    gate_make(&wanted);
+    prctl(PR_SET_NAME, "holder");
+    must(-pthread_create(&thread, NULL, be_waiter, NULL), "pthread_create");
+    for (long i = 0; i < rounds; i++) {
+        pthread_mutex_lock(&mutex);
+        gate_open(&held);
+        sleep_ns(sleep);
+        pthread_mutex_unlock(&mutex);
+        gate_pass(&wanted);
+    }
+    pthread_join(thread, NULL);
+}
+
+/* ---- one CPU for two ---- */
+
+static int64_t run_delay(void)
+{
+    unsigned long long ran, delayed;
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    if (!file || fscanf(file, "%llu %llu", &ran, &delayed) != 2) {
+        must(-1, "schedstat");
+    }
+    fclose(file);
+    return (int64_t)delayed;
+}
+
+static void spin(int64_t end)
+{
+    const int64_t before = run_delay();
+    const long lost = switches();
+    while (now() < end) {
+    }
+    note("spin", before, run_delay(), switches() - lost);
+}
+
+static void run_spin(int64_t length)
+{
+    truth_pin(0);
+    const int64_t end = now() + length;
+    const pid_t child = (pid_t)must(fork(), "fork");
+    spin(end);
+    if (child == 0) {
+        _exit(0);
+    }
+    wait(NULL);
+}
+
+/* ---- packets ---- */
+
+static void run_socket(int64_t sleep, long rounds)
+{
+    int ends[2];
+    char byte = 0;
+    truth_tcp_pair(ends);
+    if (must(fork(), "fork") == 0) {
+        prctl(PR_SET_NAME, "sender");
+        for (long i = 0; i < rounds; i++) {
+            sleep_ns(sleep);
+            must(write(ends[0], &byte, 1), "write");
+        }
+        _exit(0);
+    }
+    prctl(PR_SET_NAME, "receiver");
+    for (long i = 0; i < rounds; i++) {
+        const int64_t before = now();
+        must(read(ends[1], &byte, 1), "read");
+        note("receiver", before, now(), 0);
+    }
+    wait(NULL);
+}
+
+static int64_t number(int argc, char **argv, int i)
+{
+    return i < argc ? strtoll(argv[i], NULL, 10) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[2] : "";
+    const int64_t ms = 1000000;
+    alarm(60);
+    stamps = (int)must(open(argc > 1 ? argv[1] : "", O_WRONLY | O_CREAT | O_APPEND, 0600), "open");
+    if (strcmp(what, "sleeps") == 0) {
+        run_sleeps(number(argc, argv, 3), number(argc, argv, 4));
+    } else if (strcmp(what, "chain") == 0) {
+        run_chain(number(argc, argv, 3), number(argc, argv, 4) * ms, number(argc, argv, 5));
+    } else if (strcmp(what, "mutex") == 0) {
+        run_mutex(number(argc, argv, 3) * ms, number(argc, argv, 4));
+    } else if (strcmp(what, "spin") == 0) {
+        run_spin(number(argc, argv, 3) * ms);
+    } else {
+        run_socket(number(argc, argv, 3) * ms, number(argc, argv, 4));
+    }
+    return 0;
+}

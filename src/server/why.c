@@ -102,7 +102,7 @@ static void append_kind(struct telling *telling, const struct lull_why_group *ki
 
 bool server_why(const struct served *served, GString *out, GError **error)
 {
-    const struct server_reading *reading = server_paths_lock(served->paths, error);
+    const struct server_reading *reading = server_paths_lock(served->about->paths, error);
     struct lull_instances *instances =
         reading ? lull_waits_instances(reading->waits, NULL, NULL, error) : NULL;
     if (instances) {
@@ -120,6 +120,6 @@ bool server_why(const struct served *served, GString *out, GError **error)
         lull_why_free(why);
     }
     lull_instances_free(instances);
-    server_paths_unlock(served->paths);
+    server_paths_unlock(served->about->paths);
     return instances != NULL;
 }

@@ -72,6 +72,7 @@ export class App implements Shared {
         this.alive.setAttribute('aria-pressed', `${this.onlyAlive}`);
         this.update();
     });
+    private readonly indexed = element('progress', { max: '1', 'aria-label': 'Indexing the traces', title: 'Indexing the traces' });
     private readonly details = new Details();
     private readonly dialog: HTMLDialogElement;
 
@@ -86,7 +87,7 @@ export class App implements Shared {
             this.graphs[name] = new Graph(name, title, this, () => this.toggle(name, false));
         }
         this.requests = new Requests(trace, request => void this.chooseRequest(request), () => this.toggle('requests', false));
-        this.usage = new Usage(this, this.rows, trace.rows, trace.hosts, () => this.toggle('usage', false));
+        this.usage = new Usage(this, this.rows, trace, () => this.toggle('usage', false));
         this.why = new Why(finding => void this.chooseFinding(finding), () => this.toggle('why', false));
         this.panels = { ...this.graphs, requests: this.requests, usage: this.usage, why: this.why };
         this.active = this.graphs.tasks;
@@ -96,6 +97,7 @@ export class App implements Shared {
             this.setWindow({ start: time - half, end: time + half });
         });
         this.fill();
+        this.showFlow(null);
         this.build();
     }
 
@@ -109,12 +111,31 @@ export class App implements Shared {
         const cpus = new Tree(this.trace.resources, () => '', true);
         const idle = rows.filter(row => row.kind === 'task' && !row.ran).length;
         const isThere = ({ from, to }: Row) => from < this.window.end && to > this.window.start;
-        this.graphs.tasks.note.append(this.alive, idle ? ` ${idle} tasks that never ran are left out` : '');
-        this.graphs.tasks.show({
+        this.graphs.tasks.note.replaceChildren(this.alive, idle ? ` ${idle} tasks that never ran are left out` : '');
+        this.graphs.tasks.renew({
             tree: tasks, pictures, want, isShown: row => rows[row].ran > 0 && (!this.onlyAlive || isThere(rows[row])),
         });
-        this.graphs.cpus.show({ tree: cpus, pictures, want });
-        this.showFlow(null);
+        this.graphs.cpus.renew({ tree: cpus, pictures, want });
+        this.indexed.value = this.trace.done / this.trace.length;
+        this.indexed.hidden = this.trace.isWhole;
+    }
+
+    // More of the traces is indexed.
+    renew(trace: Trace): void {
+        Object.assign(this.trace, trace);
+        this.rows.renew();
+        this.usage.renew();
+        this.fill();
+        this.summed = '';
+        void this.loadOverview();
+        if (trace.isWhole && this.loaded.size) {
+            this.loaded.clear();
+            this.loadLists();
+        }
+        if (trace.isWhole && this.flowOf && !this.flow) {
+            void this.askFlow(this.flowOf);
+        }
+        this.update();
     }
 
     private build(): void {
@@ -130,7 +151,7 @@ export class App implements Shared {
             button('All', 'Show all of the time (0)', () => this.act('whole')), button('SVG', 'Save what is seen as SVG', () => this.save()),
             button('◐', 'Light or dark', () => this.switchTheme()), button('?', 'Keys and colours (?)', () => this.dialog.showModal()));
         const head = element('header', {}, element('h1', { title: this.trace.name }, 'Lull ', element('span', {}, this.trace.hosts.length > 1 ? this.trace.hosts.join(', ') : this.trace.name)), nav,
-            this.search, tools);
+            this.indexed, this.search, tools);
         const time = element('div', { class: 'time' }, element('div', { class: 'corner' }, this.clock, this.span),
             element('div', { class: 'scales' }, this.overviewCanvas, this.axis));
         this.details.actions.append(button('Cause ⏎', 'Go to who ended the wait (Enter)', () => this.act('follow')),
@@ -185,11 +206,7 @@ export class App implements Shared {
         for (const [name, made] of this.switches) {
             made.setAttribute('aria-pressed', `${this.shown.includes(name)}`);
         }
-        void this.load(this.requests, async () => {
-            const { count, requests } = await this.api.ask<{ count: number; requests: RawRequest[] }>('requests');
-            this.requests.show(count, requests);
-        });
-        void this.load(this.why, async () => this.why.show((await this.api.ask<{ kinds: Kind[] }>('why')).kinds));
+        this.loadLists();
         this.update();
     }
 
@@ -210,6 +227,14 @@ export class App implements Shared {
             this.overview.set(decode(answer).map(picture => picture.block), this.states.indexOf('idle'));
             this.overview.draw(this.window, this.range);
         }
+    }
+
+    private loadLists(): void {
+        void this.load(this.requests, async () => {
+            const { count, requests } = await this.api.ask<{ count: number; requests: RawRequest[] }>('requests');
+            this.requests.show(count, requests);
+        });
+        void this.load(this.why, async () => this.why.show((await this.api.ask<{ kinds: Kind[] }>('why')).kinds));
     }
 
     // Fills a panel that needs the whole traces when it is first shown.
@@ -424,6 +449,11 @@ export class App implements Shared {
     }
 
     private async askFlow(of: FlowOf): Promise<boolean> {
+        if (!this.trace.isWhole) {
+            this.flowOf = of;
+            this.graphs.flow.note.textContent = 'comes when all of the traces is indexed';
+            return false;
+        }
         this.graphs.flow.note.textContent = 'reading the traces…';
         try {
             const raw = await this.api.ask<RawFlow>('flow', of);

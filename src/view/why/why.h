@@ -35,6 +35,10 @@ void lull_why_verdict_append(GString *out, const struct lull_why_group *kind);
 /* Why what was explained may be wrong; lines, or nothing. */
 void lull_why_warnings_append(GString *text, const struct lull_why_shown *why,
                               const struct lull_why_group *kind);
+/* Who started the task that it is about, or who had the CPU instead: "cron/1 → sh/2"; and which one
+ * that is. NULL: several, or not known. Free with g_free(). */
+char *lull_contribution_lineage(const struct lull_why_shown *why,
+                                const struct lull_contribution *contribution, int32_t *tid);
 /* The slow instance whose path is that sample. */
 const struct lull_instance *lull_why_instance(const struct lull_why_shown *why,
                                               const struct lull_why_group *kind, uint32_t sample);

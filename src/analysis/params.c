@@ -49,10 +49,11 @@ bool lull_params_want_duration(const struct lull_question_params *params, int64_
     return duration_ns >= params->min_ns && duration_ns <= params->max_ns;
 }
 
-void lull_note_count(struct lull_sink *sink, uint64_t count, const char *what)
+void lull_note_count(struct lull_sink *sink, uint64_t count, const char *one, const char *many)
 {
     if (count) {
-        g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT " %s", count, what);
+        g_autofree char *text =
+            g_strdup_printf("%" G_GUINT64_FORMAT " %s", count, count == 1 ? one : many);
         sink->note(sink, text);
     }
 }

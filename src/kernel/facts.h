@@ -334,6 +334,16 @@ struct lull_tcp_fact {
     uint8_t kind;    /* enum lull_tcp_fact_kind */
 };
 
+/* A thread enters a guest as one of its virtual CPUs, leaves it, or injects an interrupt that the guest
+ * gets when it is entered next. */
+struct lull_vcpu_fact {
+    int64_t time_ns;
+    uint32_t host;
+    uint32_t task; /* the thread */
+    enum lull_vcpu_step { LULL_VCPU_ENTER, LULL_VCPU_LEAVE, LULL_VCPU_INJECT } step;
+    int64_t number; /* of the virtual CPU, or of the vector; -1: not known */
+};
+
 /* A subscriber; callbacks it does not want are NULL. */
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
@@ -354,6 +364,7 @@ struct lull_facts {
     void (*cgroup)(void *user, const struct lull_cgroup_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);
     void (*power)(void *user, const struct lull_power_fact *fact);
+    void (*vcpu)(void *user, const struct lull_vcpu_fact *fact);
     void (*block)(void *user, const struct lull_block_fact *fact);
     void (*syscall)(void *user, const struct lull_syscall_fact *fact);
     void (*lost)(void *user, const struct lull_lost_fact *fact);

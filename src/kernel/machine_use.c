@@ -91,6 +91,19 @@ static void use_power(struct lull_model *model, struct machine *machine, int32_t
     REPORT(model, power, &fact);
 }
 
+static void use_vcpu(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                     enum lull_vcpu_step step, bool has_number, int64_t number)
+{
+    enum { MOST = 4095 }; /* KVM_MAX_VCPUS; what is more is no number */
+    const uint32_t task = model_on_cpu(model, model_cpu_at(machine, c));
+    if (task != LULL_NONE) {
+        const struct lull_vcpu_fact fact = {t, machine->host, task, step,
+                                            has_number && number >= 0 && number <= MOST ? number
+                                                                                        : -1};
+        REPORT(model, vcpu, &fact);
+    }
+}
+
 void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event)
 {
@@ -140,6 +153,25 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_netif_received *ev = event;
         sched_current(model, machine, c, t, CURRENT_OF(ev, netif_received));
         use_device(model, machine, c, t, false, ev->len, ev->device);
+        break;
+    }
+    case LULL_EVENT_kvm_entry: {
+        const struct lull_ev_kvm_entry *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_entry));
+        use_vcpu(model, machine, c, t, LULL_VCPU_ENTER, LULL_HAS(ev, kvm_entry, vcpu), ev->vcpu);
+        break;
+    }
+    case LULL_EVENT_kvm_exit: {
+        const struct lull_ev_kvm_exit *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_exit));
+        use_vcpu(model, machine, c, t, LULL_VCPU_LEAVE, LULL_HAS(ev, kvm_exit, vcpu), ev->vcpu);
+        break;
+    }
+    case LULL_EVENT_kvm_inject: {
+        const struct lull_ev_kvm_inject *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_inject));
+        use_vcpu(model, machine, c, t, LULL_VCPU_INJECT, LULL_HAS(ev, kvm_inject, vector),
+                 ev->vector);
         break;
     }
     case LULL_EVENT_cpu_idle: {

@@ -110,6 +110,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(page);
     ADD(netif);
     ADD(power);
+    ADD(vcpu);
     ADD(block);
     ADD(syscall);
     ADD(lost);

@@ -71,6 +71,7 @@ enum lull_event_group {
     LULL_GROUP_NETIF = 1024, /* packets given to devices */
     LULL_GROUP_POWER = 2048, /* idle states and frequencies of CPUs */
     LULL_GROUP_REMAP = 4096, /* bios remapped from one device to another */
+    LULL_GROUP_VIRT = 65536, /* virtual CPUs, on the host of a virtual machine */
 };
 
 /* Subscribes a session to all events of the groups. ids: by subscription number, the event; has

@@ -3,6 +3,7 @@
  * CPU, by cause, system call, object, and who ended the wait. The offline twin of offcputime and
  * offwaketime. */
 #include "analysis/waits.h"
+#include "analysis/quotas.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -516,6 +517,7 @@ static void waits_emit(struct lull_analysis *analysis, const struct lull_window 
                         waits->n_asleep == 1 ? "is" : "are");
         sink->note(sink, waits->text->str);
     }
+    lull_quotas_note(analysis, sink);
     emit_causes(waits, sink);
     sink->table(sink,
                 &(struct lull_result_table){.class = &waits_class,

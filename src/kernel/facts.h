@@ -134,7 +134,7 @@ struct lull_page_fact {
     bool in_interrupt; /* `task` was only interrupted */
 };
 
-/* A task needs memory that is not there. */
+/* A task needs memory that is not there, or the kernel writes what it has to a file. */
 struct lull_paging_fact {
     int64_t time_ns;
     uint32_t host, task;
@@ -142,6 +142,7 @@ struct lull_paging_fact {
         LULL_PAGING_FILE,          /* it uses a page of a file */
         LULL_PAGING_RECLAIM_START, /* the kernel frees memory for it, and it waits for that */
         LULL_PAGING_RECLAIM_END,
+        LULL_PAGING_DUMP, /* it ends by a signal, with a core dump, and then exits */
     } step;
     uint64_t inode; /* FILE: of the file; 0: not reported */
 };

@@ -71,6 +71,13 @@ static void use_paging(struct lull_model *model, struct machine *machine, int32_
     }
 }
 
+/* Of signal(7), in numbers that all architectures but a few share. */
+static bool dumps_core(int64_t signal)
+{
+    static const uint8_t signals[] = {3, 4, 5, 6, 7, 8, 11, 24, 25, 31};
+    return signal > 0 && signal < 32 && memchr(signals, (int)signal, sizeof signals);
+}
+
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   int64_t length, struct lull_text device)
 {
@@ -139,6 +146,14 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_reclaim_end *ev = event;
         sched_current(model, machine, c, t, CURRENT_OF(ev, reclaim_end));
         use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0);
+        break;
+    }
+    case LULL_EVENT_signal_deliver: {
+        const struct lull_ev_signal_deliver *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, signal_deliver));
+        if (LULL_HAS(ev, signal_deliver, handler) && ev->handler == 0 && dumps_core(ev->sig)) {
+            use_paging(model, machine, c, t, LULL_PAGING_DUMP, 0);
+        }
         break;
     }
     case LULL_EVENT_netif_sent: {

@@ -57,7 +57,8 @@ enum lull_event_group {
     LULL_GROUP_FUTEX = 128,      /* and fields of futex calls */
     LULL_GROUP_CALLNAMES = 8192, /* nothing but the call that a task is in */
     LULL_GROUP_STACKS = 16384,   /* what lies where in memory, to know places in call chains */
-    LULL_GROUP_PAGING = 32768,   /* pages of files that are not there; memory freed for a task */
+    LULL_GROUP_PAGING = 32768,   /* pages of files that are not there; memory freed for a task, or
+                                    dumped when it crashes */
     /* What tasks call, with what. */
     LULL_GROUP_CALLS = LULL_GROUP_IO | LULL_GROUP_FUTEX,
     /* What the execution graph needs. */

@@ -75,7 +75,7 @@ static void add_mode_rows(const struct text_view *view, struct lull_table *table
     static const char *const phrases[LULL_MODE_COUNT] = {
         [LULL_MODE_UNKNOWN] = "  in an unknown mode", [LULL_MODE_USER] = "  in user mode",
         [LULL_MODE_CALL] = "  in system calls",       [LULL_MODE_KERNEL] = "  in kernel threads",
-        [LULL_MODE_RECLAIM] = "  in memory reclaim",
+        [LULL_MODE_RECLAIM] = "  in memory reclaim",  [LULL_MODE_DUMP] = "  in core dumps",
     };
     const struct lull_path *path = view->path;
     if (path->n_by_mode == 1 && path->by_mode[0].mode == LULL_MODE_UNKNOWN) {

@@ -26,12 +26,11 @@ static void print_urls(const struct lull_args *args, const struct lull_serving *
     printf("Ctrl-C ends the server.\n");
 }
 
-static void wait_for_end(const struct lull_args *args, struct lull_serving *serving)
+static void wait_for_end(struct lull_serving *serving)
 {
-    int signal_number;
-    print_urls(args, serving);
+    print_urls(serving->args, serving);
     fflush(stdout);
-    while (sigwait(&serving->ends, &signal_number) != 0) { /* EINTR */
+    while (lull_serving_goes_on(serving)) {
     }
 }
 
@@ -80,7 +79,7 @@ const struct lull_verb lull_verb_serve = {
         "did (Resources Status), and who used the CPUs (CPU Usage). From Critical Path, clients derive "
         "the path of a task, by its tid, between two times; the first one takes as long as 'lull "
         "critpath'. The store of the traces is "
-        "made first if it is not there; see 'lull index'.\n"
+        "made if it is not there (see 'lull index'); meanwhile viewers see what is finished.\n"
         "\n"
         "The server listens on 127.0.0.1 alone. Its addresses contain a token, new at each start, "
         "without which nothing is answered: whoever has the address can read the traces. Requests "

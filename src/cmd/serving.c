@@ -9,7 +9,7 @@
 
 #include "cmd/store_args.h"
 
-enum { TRIES = 20 };
+enum { TRIES = 20, LOOK_AGAIN_US = 5000 };
 
 /* On the port that was asked for, or on the first free one after the usual. */
 static struct server_http *start(struct server_settings *settings, int64_t port,
@@ -42,7 +42,7 @@ static bool prepare(const struct lull_args *args, struct lull_serving *serving, 
                                                  .origin = text(args, "allow-origin"),
                                                  .host = text(args, "host-name"),
                                                  .answer = server_answer,
-                                                 .user = serving->served};
+                                                 .user = serving->stage};
     if (lull_args_takes(args, "at")) {
         const char *at = lull_args_text(args, "at");
         /* It becomes part of a header, and of JSON. */
@@ -79,43 +79,111 @@ static bool check(const struct lull_args *args, GError **error)
     return true;
 }
 
-static struct served *open_served(const struct lull_args *args, int *status, GError **error)
+/* ---- the store ---- */
+
+static void show_part(void *user, struct lull_store *part, int64_t end_ns)
 {
-    struct lull_store_place place;
-    uint32_t count;
-    const char *const *traces = lull_args_rest(args, &count);
-    if (!lull_args_store_place(args, &place, error)) {
-        return NULL;
+    server_stage_show(user, part, end_ns, false);
+}
+
+static void *make_store(void *user)
+{
+    struct lull_serving *serving = user;
+    const struct lull_store_making making = {show_part, serving->stage, &serving->is_stopped};
+    const struct lull_store_place *place = &serving->place;
+    if (lull_args_store_make(serving->args, place, &making, &serving->status, &serving->failure)) {
+        struct lull_store *store = lull_store_open(place->path, place->key, &serving->failure);
+        if (store) {
+            server_stage_show(serving->stage, store, INT64_MIN, true);
+        }
     }
-    struct lull_store *store = lull_args_store(args, &place, NULL, status, error);
-    lull_store_place_clear(&place);
-    return store ? served_new(store, traces, count, !lull_args_flag(args, "no-sync")) : NULL;
+    g_atomic_int_set(&serving->is_over, 1);
+    return NULL;
+}
+
+/* Returns when there is something to see. Until then signals end us in the usual way. */
+static bool open_stage(struct lull_serving *serving, GError **error)
+{
+    uint32_t count;
+    const char *const *traces = lull_args_rest(serving->args, &count);
+    if (!lull_args_store_place(serving->args, &serving->place, error)) {
+        return false;
+    }
+    serving->stage = server_stage_new(traces, count, !lull_args_flag(serving->args, "no-sync"));
+    struct lull_store *store = lull_store_open(serving->place.path, serving->place.key, NULL);
+    if (store) {
+        server_stage_show(serving->stage, store, INT64_MIN, true);
+        return true;
+    }
+    block_signals(serving);
+    serving->indexer = g_thread_new("indexing", make_store, serving);
+    pthread_sigmask(SIG_SETMASK, &serving->before, NULL);
+    struct served *served = NULL;
+    while (!served && !g_atomic_int_get(&serving->is_over)) {
+        g_usleep(LOOK_AGAIN_US);
+        served = server_stage_use(serving->stage);
+    }
+    served_unuse(served);
+    return served || !serving->failure;
+}
+
+bool lull_serving_goes_on(struct lull_serving *serving)
+{
+    static const struct timespec second = {.tv_sec = 1};
+    const bool is_over = g_atomic_int_get(&serving->is_over);
+    return !(is_over && serving->failure) && sigtimedwait(&serving->ends, NULL, &second) < 0;
+}
+
+/* What was being made when it was ended is not missed. */
+static void end_indexing(struct lull_serving *serving, GError **error)
+{
+    const bool was_over = g_atomic_int_get(&serving->is_over);
+    g_atomic_int_set(&serving->is_stopped, 1);
+    if (serving->indexer) {
+        g_thread_join(serving->indexer);
+    }
+    if (!serving->failure) {
+        return;
+    }
+    if (was_over) {
+        serving->status = 1;
+        g_clear_error(error);
+        g_propagate_error(error, g_steal_pointer(&serving->failure));
+    }
+    g_clear_error(&serving->failure);
+}
+
+/* ---- the whole ---- */
+
+static void serve(struct lull_serving *serving, uint16_t usual_port,
+                  void (*wait)(struct lull_serving *serving), GError **error)
+{
+    const int64_t port = lull_args_number(serving->args, "port");
+    block_signals(serving);
+    if (prepare(serving->args, serving, error)) {
+        serving->http = start(&serving->settings, port, usual_port, error);
+    }
+    if (serving->http) {
+        wait(serving);
+    }
 }
 
 int lull_args_serve(const struct lull_args *args, uint16_t usual_port,
-                    void (*wait)(const struct lull_args *args, struct lull_serving *serving),
-                    GError **error)
+                    void (*wait)(struct lull_serving *serving), GError **error)
 {
-    struct lull_serving serving = {0};
-    int status = 0;
+    struct lull_serving serving = {.args = args};
     if (!check(args, error)) {
         return 2;
     }
-    serving.served = open_served(args, &status, error);
-    if (!serving.served) {
-        return 1;
+    if (open_stage(&serving, error)) {
+        serve(&serving, usual_port, wait, error);
+        server_http_free(serving.http);
+        pthread_sigmask(SIG_SETMASK, &serving.before, NULL);
     }
-    block_signals(&serving);
-    if (prepare(args, &serving, error)) {
-        serving.http = start(&serving.settings, lull_args_number(args, "port"), usual_port, error);
-    }
-    if (serving.http) {
-        wait(args, &serving);
-    }
-    status = serving.http ? status : 1;
-    server_http_free(serving.http);
-    pthread_sigmask(SIG_SETMASK, &serving.before, NULL);
-    served_free(serving.served);
+    end_indexing(&serving, error);
+    const int status = serving.http ? serving.status : 1;
+    server_stage_free(serving.stage);
+    lull_store_place_clear(&serving.place);
     g_free(serving.fragment);
     return status;
 }

@@ -5,7 +5,6 @@
 #include <lull/error.h>
 
 #include "cmd/join_args.h"
-#include "store/build.h"
 
 bool lull_args_store_place(const struct lull_args *args, struct lull_store_place *place,
                            GError **error)
@@ -20,10 +19,31 @@ bool lull_args_store_place(const struct lull_args *args, struct lull_store_place
     return lull_store_place_find(traces, count, !lull_args_flag(args, "no-sync"), place, error);
 }
 
-static bool build(const struct lull_args *args, const struct lull_store_place *place, int *status,
-                  GError **error)
-{
+struct making {
+    const struct lull_store_making *wanted;
     struct lull_progress progress;
+};
+
+static bool on_progress(void *user)
+{
+    struct making *making = user;
+    lull_progress_update(&making->progress);
+    return !making->wanted->is_stopped || !g_atomic_int_get(making->wanted->is_stopped);
+}
+
+/* Who sees it needs no bar. */
+static void on_part(void *user, struct lull_store *part, int64_t end_ns)
+{
+    struct making *making = user;
+    lull_progress_end(&making->progress);
+    making->wanted->show(making->wanted->user, part, end_ns);
+}
+
+bool lull_args_store_make(const struct lull_args *args, const struct lull_store_place *place,
+                          const struct lull_store_making *wanted, int *status, GError **error)
+{
+    struct making making = {.wanted = wanted};
+    const struct lull_store_watch watch = {on_progress, wanted->show ? on_part : NULL, &making};
     struct lull_session *session = lull_args_open_traces(args, error);
     if (!session) {
         return false;
@@ -31,11 +51,10 @@ static bool build(const struct lull_args *args, const struct lull_store_place *p
     if (lull_session_host_count(session) > 1) {
         lull_args_join(args, session);
     }
-    lull_progress_start(&progress, args, session, "indexing", false);
-    const bool is_done =
-        lull_store_place_make(place, error) &&
-        lull_store_build(session, place->path, place->key, lull_args_progress, &progress, error);
-    lull_progress_end(&progress);
+    lull_progress_start(&making.progress, args, session, "indexing", false);
+    const bool is_done = lull_store_place_make(place, error) &&
+                         lull_store_build(session, place->path, place->key, &watch, error);
+    lull_progress_end(&making.progress);
     *status = lull_args_report_problems(session);
     lull_session_free(session);
     return is_done;
@@ -45,11 +64,12 @@ struct lull_store *lull_args_store(const struct lull_args *args,
                                    const struct lull_store_place *place, bool *is_new, int *status,
                                    GError **error)
 {
+    const struct lull_store_making making = {0};
     struct lull_store *store = lull_store_open(place->path, place->key, NULL);
     if (is_new) {
         *is_new = !store;
     }
-    if (!store && build(args, place, status, error)) {
+    if (!store && lull_args_store_make(args, place, &making, status, error)) {
         store = lull_store_open(place->path, place->key, error);
     }
     return store;

@@ -53,17 +53,15 @@ static void print_url(const struct lull_args *args, const struct lull_serving *s
     fflush(stdout);
 }
 
-static void wait_for_end(const struct lull_args *args, struct lull_serving *serving)
+static void wait_for_end(struct lull_serving *serving)
 {
-    static const struct timespec second = {.tv_sec = 1};
-    if (!lull_args_flag(args, "no-browser")) {
+    struct server_visitors *visitors = server_stage_about(serving->stage)->visitors;
+    if (!lull_args_flag(serving->args, "no-browser")) {
         open_browser(serving);
     }
-    print_url(args, serving);
-    while (!server_visitors_are_gone(serving->served->visitors, g_get_monotonic_time())) {
-        if (sigtimedwait(&serving->ends, NULL, &second) >= 0) {
-            break;
-        }
+    print_url(serving->args, serving);
+    while (!server_visitors_are_gone(visitors, g_get_monotonic_time()) &&
+           lull_serving_goes_on(serving)) {
     }
 }
 
@@ -122,7 +120,8 @@ const struct lull_verb lull_verb_view = {
         "the traces. It ends some seconds after the page was closed. The address of the page "
         "holds what it shows: --at opens it there again.\n"
         "\n"
-        "The store of the traces is made first if it is not there; see 'lull index'.",
+        "The store of the traces is made if it is not there; see 'lull index'. The page opens at once, "
+        "says how far that is, and fills in; critical paths and requests come with the end.",
     .output = "The address. With --json, on one line:\n"
               "\n"
               " {\"version\":1,\"view\"}",

@@ -28,6 +28,8 @@ void lull_model_set_start(struct lull_model *model, uint32_t host, int64_t start
 /* Reads the session from start to end; calls `progress` (may be NULL) every some thousand
  * events. */
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user);
+/* For `progress`: nothing more is read, and nothing more reported. */
+void lull_model_stop(struct lull_model *model);
 
 /* For a model that is to read only what comes after as_of_ns: takes from the state dump, as far as it
  * lies in start_ns <= t < end_ns, what is hardly another by then: processes, names, devices. Before

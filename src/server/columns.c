@@ -36,25 +36,36 @@ static bool is_drawn(unsigned state)
     return state != LULL_STORE_UNKNOWN && state != LULL_STORE_NONE;
 }
 
+/* Keeps the states with the largest shares; of equal ones, the first. */
+static void insert(const uint8_t *shares, unsigned state, uint8_t states[STATES_SENT],
+                   uint8_t most[STATES_SENT])
+{
+    unsigned at = is_drawn(state) ? STATES_SENT : 0;
+    if (at == 0 || shares[state] <= most[STATES_SENT - 1]) {
+        return;
+    }
+    for (; at > 0 && shares[state] > most[at - 1]; at--) {
+        if (at < STATES_SENT) {
+            most[at] = most[at - 1];
+            states[at] = states[at - 1];
+        }
+    }
+    most[at] = shares[state];
+    states[at] = (uint8_t)state;
+}
+
 /* The states with the largest shares, largest first; what is not drawn is left out. */
 static void pick(const uint8_t *shares, uint32_t count, uint32_t column, uint8_t *out)
 {
     uint8_t states[STATES_SENT] = {0}, most[STATES_SENT] = {0};
-    for (unsigned s = 0; s < LULL_STORE_STATES; s++) {
-        if (!shares[s] || !is_drawn(s)) {
-            continue;
-        }
-        unsigned at = STATES_SENT;
-        while (at > 0 && shares[s] > most[at - 1]) {
-            at--;
-            if (at + 1 < STATES_SENT) {
-                most[at + 1] = most[at];
-                states[at + 1] = states[at];
-            }
-        }
-        if (at < STATES_SENT) {
-            most[at] = shares[s];
-            states[at] = (uint8_t)s;
+    uint64_t halves[2];
+    memcpy(halves, shares, sizeof halves);
+    for (unsigned half = 0; half < G_N_ELEMENTS(halves); half++) {
+        /* Few states occur: from one to the next. */
+        for (uint64_t left = GUINT64_FROM_LE(halves[half]); left;) {
+            const unsigned byte = (unsigned)__builtin_ctzll(left) / 8;
+            left &= ~(UINT64_C(0xff) << (8 * byte));
+            insert(shares, 8 * half + byte, states, most);
         }
     }
     for (unsigned i = 0; i < STATES_SENT; i++) {
@@ -66,12 +77,8 @@ static void pick(const uint8_t *shares, uint32_t count, uint32_t column, uint8_t
 /* The only state of a column, or -1. */
 static int only_state(const uint8_t *shares)
 {
-    for (unsigned s = 0; s < LULL_STORE_STATES; s++) {
-        if (shares[s] == UINT8_MAX && is_drawn(s)) {
-            return (int)s;
-        }
-    }
-    return -1;
+    const uint8_t *found = memchr(shares, UINT8_MAX, LULL_STORE_STATES);
+    return found && is_drawn((unsigned)(found - shares)) ? (int)(found - shares) : -1;
 }
 
 static void append_wide(const struct served *served, uint32_t index, enum lull_store_kind kind,

@@ -49,26 +49,26 @@ static struct lull_path *path_of_row(const struct server_reading *reading, uint3
 bool server_flow(const struct served *served, uint32_t row, int64_t start_ns, int64_t end_ns,
                  GString *out, GError **error)
 {
-    const struct server_reading *reading = server_paths_lock(served->paths, error);
+    const struct server_reading *reading = server_paths_lock(served->about->paths, error);
     struct lull_path *path = reading ? path_of_row(reading, row, start_ns, end_ns, error) : NULL;
     if (path) {
         append_flow(served, reading, path, out);
     }
     lull_path_free(path);
-    server_paths_unlock(served->paths);
+    server_paths_unlock(served->about->paths);
     return path != NULL;
 }
 
 bool server_flow_of_request(const struct served *served, int64_t id, GString *out, GError **error)
 {
-    const struct server_reading *reading = server_paths_lock(served->paths, error);
+    const struct server_reading *reading = server_paths_lock(served->about->paths, error);
     struct lull_path *path =
         reading ? lull_waits_request_path(reading->waits, id, LULL_PATH_BOUNDED, error) : NULL;
     if (path) {
         append_flow(served, reading, path, out);
     }
     lull_path_free(path);
-    server_paths_unlock(served->paths);
+    server_paths_unlock(served->about->paths);
     return path != NULL;
 }
 
@@ -93,7 +93,7 @@ static bool find_other(const struct server_reading *reading, const struct lull_p
 bool server_flow_cause(const struct served *served, const struct server_moment *wait, uint32_t *row,
                        int64_t *time_ns, GError **error)
 {
-    const struct server_reading *reading = server_paths_lock(served->paths, error);
+    const struct server_reading *reading = server_paths_lock(served->about->paths, error);
     struct lull_path *path =
         reading ? path_of_row(reading, wait->row, wait->at.start_ns, wait->at.end_ns, error) : NULL;
     const bool is_found = path && find_other(reading, path, wait->row, row, time_ns);
@@ -102,7 +102,7 @@ bool server_flow_cause(const struct served *served, const struct server_moment *
                             "no other task had a part in this wait, as far as the trace shows");
     }
     lull_path_free(path);
-    server_paths_unlock(served->paths);
+    server_paths_unlock(served->about->paths);
     return is_found;
 }
 
@@ -126,7 +126,7 @@ static void append_request(const struct served *served, const struct server_read
 bool server_requests(const struct served *served, GString *out, GError **error)
 {
     const struct lull_selection all = LULL_SELECT_ALL;
-    const struct server_reading *reading = server_paths_lock(served->paths, error);
+    const struct server_reading *reading = server_paths_lock(served->about->paths, error);
     if (reading) {
         GPtrArray *found = lull_waits_select_requests(reading->waits, &all, REQUESTS_MOST);
         g_string_append_printf(out, "{\"count\":%u,\"requests\":[",
@@ -137,6 +137,6 @@ bool server_requests(const struct served *served, GString *out, GError **error)
         g_string_append(out, "]}");
         g_ptr_array_unref(found);
     }
-    server_paths_unlock(served->paths);
+    server_paths_unlock(served->about->paths);
     return reading != NULL;
 }

@@ -35,8 +35,8 @@ struct server_paths {
     char **traces;
     uint32_t n_traces;
     bool is_joined;
-    const struct lull_store *store;
-    struct lull_session *session; /* NULL: nothing was read yet */
+    const struct lull_store *store; /* NULL: it is not whole */
+    struct lull_session *session;   /* NULL: nothing was read yet */
     struct server_reading reading;
     uint32_t *rows;
     LULL_VEC(struct made_path *) made;
@@ -74,8 +74,7 @@ static const char *style_of(const struct lull_segment *segment)
 
 /* ---- all of them ---- */
 
-struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined,
-                                      const struct lull_store *store)
+struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined)
 {
     struct server_paths *paths = g_new0(struct server_paths, 1);
     g_mutex_init(&paths->lock);
@@ -85,8 +84,14 @@ struct server_paths *server_paths_new(const char *const *traces, uint32_t count,
     }
     paths->n_traces = count;
     paths->is_joined = is_joined;
-    paths->store = store;
     return paths;
+}
+
+void server_paths_set_store(struct server_paths *paths, const struct lull_store *store)
+{
+    g_mutex_lock(&paths->lock);
+    paths->store = store;
+    g_mutex_unlock(&paths->lock);
 }
 
 static void free_made(struct made_path *made)
@@ -184,6 +189,13 @@ static bool read_traces(struct server_paths *paths, GError **error)
 {
     if (paths->session) {
         return true;
+    }
+    if (!paths->store) {
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_QUESTION,
+            "critical paths and requests can be asked for when all of the traces is "
+            "indexed");
+        return false;
     }
     struct lull_session *session = lull_session_new();
     if (!lull_session_add_all(session, (const char *const *)paths->traces, paths->n_traces,

@@ -18,9 +18,11 @@
 
 struct server_paths;
 
-/* `is_joined`: the clocks of several hosts are. `traces` is copied, `store` borrowed. */
-struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined,
-                                      const struct lull_store *store);
+/* `is_joined`: the clocks of several hosts are. `traces` is copied. */
+struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined);
+/* The store is whole; it is borrowed. Before, there are no paths: the traces are being read already,
+ * and not all tasks have rows. */
+void server_paths_set_store(struct server_paths *paths, const struct lull_store *store);
 void server_paths_free(struct server_paths *paths);
 
 /* What was read of the traces. */

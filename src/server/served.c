@@ -145,28 +145,54 @@ static void make_uuid(const char *text, char uuid[SERVED_UUID])
                sum + 18);
 }
 
-struct served *served_new(struct lull_store *store, const char *const *paths, uint32_t count,
-                          bool is_joined)
+struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined)
 {
-    struct served *served = g_new0(struct served, 1);
+    struct served_about *about = g_new0(struct served_about, 1);
     g_autoptr(GString) all = g_string_new("experiment");
-    served->store = store;
-    served->traces = g_new0(struct served_trace, MAX(count, 1));
-    served->n_traces = count;
-    served->paths = server_paths_new(paths, count, is_joined, store);
-    served->visitors = server_visitors_new();
+    about->traces = g_new0(struct served_trace, MAX(count, 1));
+    about->n_traces = count;
+    about->paths = server_paths_new(paths, count, is_joined);
+    about->visitors = server_visitors_new();
     for (uint32_t i = 0; i < count; i++) {
         char *real = realpath(paths[i], NULL);
-        served->traces[i].path = g_strdup(real ? real : paths[i]);
-        served->traces[i].name = g_path_get_basename(served->traces[i].path);
-        make_uuid(served->traces[i].path, served->traces[i].uuid);
+        about->traces[i].path = g_strdup(real ? real : paths[i]);
+        about->traces[i].name = g_path_get_basename(about->traces[i].path);
+        make_uuid(about->traces[i].path, about->traces[i].uuid);
         g_string_append_c(all, '\n');
-        g_string_append(all, served->traces[i].path);
+        g_string_append(all, about->traces[i].path);
         free(real);
     }
-    served->name = g_strdup(count ? served->traces[0].name : "");
-    make_uuid(all->str, served->uuid);
+    about->name = g_strdup(count ? about->traces[0].name : "");
+    make_uuid(all->str, about->uuid);
+    return about;
+}
+
+void served_about_free(struct served_about *about)
+{
+    if (!about) {
+        return;
+    }
+    for (uint32_t i = 0; i < about->n_traces; i++) {
+        g_free(about->traces[i].path);
+        g_free(about->traces[i].name);
+    }
+    server_paths_free(about->paths);
+    server_visitors_free(about->visitors);
+    g_free(about->traces);
+    g_free(about->name);
+    g_free(about);
+}
+
+struct served *served_new(const struct served_about *about, struct lull_store *store,
+                          int64_t until_ns, bool is_whole)
+{
+    struct served *served = g_new0(struct served, 1);
+    g_atomic_ref_count_init(&served->uses);
+    served->about = about;
+    served->store = store;
     lull_store_range(store, &served->start_ns, &served->end_ns);
+    served->until_ns = MAX(until_ns, served->end_ns);
+    served->is_whole = is_whole;
     add_tasks(&served->tasks, store);
     add_resources(&served->resources, store);
     return served;
@@ -181,21 +207,37 @@ static void free_tree(struct served_tree *tree)
     g_free(tree->by_row);
 }
 
-void served_free(struct served *served)
+struct served *served_use(struct served *served)
 {
-    if (!served) {
-        return;
+    g_atomic_ref_count_inc(&served->uses);
+    return served;
+}
+
+void served_unuse(struct served *served)
+{
+    if (served && g_atomic_ref_count_dec(&served->uses)) {
+        free_tree(&served->tasks);
+        free_tree(&served->resources);
+        lull_store_free(served->store);
+        g_free(served);
     }
-    for (uint32_t i = 0; i < served->n_traces; i++) {
-        g_free(served->traces[i].path);
-        g_free(served->traces[i].name);
+}
+
+/* ---- numbers ---- */
+
+uint32_t served_id(const struct served *served, const struct served_entry *entry)
+{
+    const uint32_t n_hosts = lull_store_host_count(served->store);
+    return 1 + (entry->row == LULL_NONE ? entry->host : n_hosts + entry->row);
+}
+
+const struct served_entry *served_find(const struct served *served, const struct served_tree *tree,
+                                       int64_t id)
+{
+    const uint32_t n_hosts = lull_store_host_count(served->store);
+    if (id < 1 || id > (int64_t)n_hosts + lull_store_row_count(served->store)) {
+        return NULL;
     }
-    free_tree(&served->tasks);
-    free_tree(&served->resources);
-    server_paths_free(served->paths);
-    server_visitors_free(served->visitors);
-    lull_store_free(served->store);
-    g_free(served->traces);
-    g_free(served->name);
-    g_free(served);
+    const uint32_t at = id <= n_hosts ? (uint32_t)id : tree->by_row[id - 1 - n_hosts];
+    return at ? &tree->entries.items[at - 1] : NULL;
 }

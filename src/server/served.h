@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "store/store.h"
 
-/* A line of a tree. Its number in TSP is its index + 1. */
+/* A line of a tree. */
 struct served_entry {
     int32_t parent; /* index, or -1 */
     uint32_t row;   /* LULL_NONE: it has no states */
@@ -17,7 +17,7 @@ struct served_entry {
 
 struct served_tree {
     LULL_VEC(struct served_entry) entries;
-    uint32_t *by_row; /* index + 1 */
+    uint32_t *by_row; /* index + 1; hosts come first */
 };
 
 enum { SERVED_UUID = 37 };
@@ -27,22 +27,42 @@ struct served_trace {
     char uuid[SERVED_UUID];
 };
 
-struct served {
-    struct lull_store *store;
+/* What stays while a store is made. */
+struct served_about {
     struct served_trace *traces;
     uint32_t n_traces;
     char *name;
     char uuid[SERVED_UUID];
-    int64_t start_ns, end_ns;
-    struct served_tree tasks, resources;
     struct server_paths *paths;       /* paths.h */
     struct server_visitors *visitors; /* visitors.h */
 };
 
-/* `store` becomes the property of `served`, which borrows nothing. `is_joined`: the clocks of the
- * traces are. */
-struct served *served_new(struct lull_store *store, const char *const *paths, uint32_t count,
-                          bool is_joined);
-void served_free(struct served *served);
+/* The store, or as much of it as there is: it never changes; another one follows it (stage.h). */
+struct served {
+    const struct served_about *about;
+    struct lull_store *store;
+    int64_t start_ns, end_ns;
+    int64_t until_ns; /* where it will end when it is whole */
+    bool is_whole;
+    struct served_tree tasks, resources;
+    gatomicrefcount uses;
+};
+
+/* `is_joined`: the clocks of the traces are. Nothing is borrowed. */
+struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined);
+void served_about_free(struct served_about *about);
+
+/* `store` becomes the property of `served`; `about` is borrowed. */
+struct served *served_new(const struct served_about *about, struct lull_store *store,
+                          int64_t until_ns, bool is_whole);
+struct served *served_use(struct served *served);
+/* NULL is allowed. */
+void served_unuse(struct served *served);
+
+/* The number of a line in TSP, which stays the same while the store grows: hosts, then rows. */
+uint32_t served_id(const struct served *served, const struct served_entry *entry);
+/* NULL if there is none. */
+const struct served_entry *served_find(const struct served *served, const struct served_tree *tree,
+                                       int64_t id);
 
 #endif

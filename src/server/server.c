@@ -11,11 +11,13 @@
 void server_answer(void *user, const struct server_request *request, struct server_answer *answer)
 {
     static const char tsp[] = "tsp/api/", view[] = "api/";
+    struct served *served = server_stage_use(user);
     if (g_str_has_prefix(request->path, tsp)) {
-        server_tsp(user, request, request->path + strlen(tsp), answer);
+        server_tsp(served, request, request->path + strlen(tsp), answer);
     } else if (g_str_has_prefix(request->path, view)) {
-        server_view(user, request, request->path + strlen(view), answer);
+        server_view(served, request, request->path + strlen(view), answer);
     } else {
         server_page(request->path, answer);
     }
+    served_unuse(served);
 }

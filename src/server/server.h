@@ -4,9 +4,9 @@
 #define LULL_SERVER_H
 
 #include "server/http.h"
-#include "server/served.h"
+#include "server/stage.h"
 
-/* For struct server_settings; `user` is a struct served. */
+/* For struct server_settings; `user` is a struct server_stage. */
 void server_answer(void *user, const struct server_request *request, struct server_answer *answer);
 
 #endif

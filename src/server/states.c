@@ -130,39 +130,66 @@ static int64_t end_of_run(const struct picture *picture, uint32_t column, unsign
     return (picture->first + column) * (INT64_C(1) << picture->shift);
 }
 
+/* What most of a column is, of which the part before now_ns is drawn already, in one state. */
+static unsigned dominant_rest(const struct picture *picture, uint32_t column, int64_t now_ns,
+                              unsigned drawn)
+{
+    uint8_t rest[LULL_STORE_STATES];
+    const int64_t start_ns = (picture->first + column) * (INT64_C(1) << picture->shift);
+    const int64_t share = (int64_t)(((__int128)(now_ns - start_ns) * 255) >> picture->shift);
+    memcpy(rest, picture->shares + (size_t)column * LULL_STORE_STATES, sizeof rest);
+    rest[drawn] = (uint8_t)MAX(rest[drawn] - share, 0);
+    return dominant(rest);
+}
+
+/* The interval at now_ns: the cursor's next one if it `follows`, else it is looked for. */
+static bool find_interval(const struct picture *picture, int64_t now_ns, bool follows,
+                          struct lull_store_cursor *cursor, const struct lull_store_interval **at,
+                          GError **error)
+{
+    GError *failure = NULL;
+    if (!follows && !lull_store_seek(picture->served->store, picture->row, now_ns, cursor, error)) {
+        return false;
+    }
+    *at = lull_store_next(cursor, &failure);
+    if (failure) {
+        g_propagate_error(error, failure);
+    }
+    return !failure;
+}
+
 /* States of a row, touching each other. False if there are too many. */
 static bool draw(const struct picture *picture, GString *out, GError **error)
 {
+    struct lull_store_cursor cursor;
+    bool follows = false; /* an exact state ended now, */
+    unsigned drawn = 0;   /* which was this one */
     uint32_t n = 0;
     for (int64_t now_ns = picture->start_ns; now_ns < picture->end_ns; n++) {
         const uint32_t column = (uint32_t)((now_ns >> picture->shift) - picture->first);
         const uint8_t *shares = picture->shares + (size_t)column * LULL_STORE_STATES;
-        const unsigned state = dominant(shares);
-        struct lull_store_cursor cursor;
+        unsigned state = dominant(shares);
         const struct lull_store_interval *at = NULL;
         if (n == picture->most) {
             return false;
         }
-        if (shares[state] == 255 || picture->shift == 0) {
-            if (!lull_store_seek(picture->served->store, picture->row, now_ns, &cursor, error)) {
-                return false;
-            }
-            GError *failure = NULL;
-            at = lull_store_next(&cursor, &failure);
-            if (failure) {
-                g_propagate_error(error, failure);
-                return false;
-            }
+        if ((follows || shares[state] == 255 || picture->shift == 0) &&
+            !find_interval(picture, now_ns, follows, &cursor, &at, error)) {
+            return false;
         }
         if (at && at->end_ns > now_ns &&
             at->end_ns - at->start_ns >= INT64_C(1) << picture->shift) {
             append_state(out, now_ns, at->end_ns, at->state,
                          server_label_of(picture->served, picture->kind, at));
             now_ns = at->end_ns;
+            drawn = at->state;
+            follows = true;
         } else {
+            state = follows ? dominant_rest(picture, column, now_ns, drawn) : state;
             const int64_t end_ns = end_of_run(picture, column, state);
             append_state(out, now_ns, end_ns, (enum lull_store_state)state, NULL);
             now_ns = end_ns;
+            follows = false;
         }
     }
     return true;
@@ -218,10 +245,10 @@ bool server_states(const struct served *served, const struct served_tree *tree,
     const uint32_t most = CLAMP(STATES_MOST / MAX(n_items, 1), 1, STATES_PER_ROW);
     g_string_append(out, "{\"rows\":[");
     for (uint32_t i = 0; i < n_items; i++) {
-        if (items[i] < 1 || (uint64_t)items[i] > tree->entries.count) {
+        const struct served_entry *entry = served_find(served, tree, items[i]);
+        if (!entry) {
             continue;
         }
-        const struct served_entry *entry = &tree->entries.items[items[i] - 1];
         g_string_append_printf(out, "%s{\"entryId\":%" PRId64 ",\"states\":[",
                                out->str[out->len - 1] == '[' ? "" : ",", items[i]);
         struct picture picture = {.served = served,
@@ -278,7 +305,9 @@ static bool add_arrows(const struct served *served, uint32_t row, const struct s
         }
         const bool is_task =
             at->state == LULL_STORE_USER && at->evidence < lull_store_row_count(served->store);
-        const uint32_t target = is_task ? served->tasks.by_row[at->evidence] : 0;
+        const uint32_t entry = is_task ? served->tasks.by_row[at->evidence] : 0;
+        const uint32_t target =
+            entry ? served_id(served, &served->tasks.entries.items[entry - 1]) : 0;
         const struct last_arrow arrow = {source, target, at->start_ns >> shift};
         if (source && target && source != target &&
             (arrow.source != last.source || arrow.target != last.target ||
@@ -341,9 +370,9 @@ bool server_tooltip(const struct served *served, const struct served_tree *tree,
     const struct lull_store_interval *at = NULL;
     struct lull_store_cursor cursor;
     g_string_append(out, "{\"State\":");
-    if (item >= 1 && (uint64_t)item <= tree->entries.count &&
-        tree->entries.items[item - 1].row != LULL_NONE) {
-        const uint32_t row = tree->entries.items[item - 1].row;
+    const struct served_entry *entry = served_find(served, tree, item);
+    if (entry && entry->row != LULL_NONE) {
+        const uint32_t row = entry->row;
         if (!lull_store_seek(served->store, row, time_ns, &cursor, error)) {
             return false;
         }

@@ -46,8 +46,10 @@ void server_tree(const struct served *served, const struct served_tree *tree, bo
     g_string_append(out, ",\"entries\":[");
     for (size_t i = 0; i < tree->entries.count; i++) {
         const struct served_entry *entry = &tree->entries.items[i];
-        g_string_append_printf(out, "%s{\"id\":%zu,\"parentId\":%d,", i ? "," : "", i + 1,
-                               entry->parent < 0 ? -1 : entry->parent + 1);
+        g_string_append_printf(
+            out, "%s{\"id\":%u,\"parentId\":%" PRId64 ",", i ? "," : "", served_id(served, entry),
+            entry->parent < 0 ? INT64_C(-1)
+                              : (int64_t)served_id(served, &tree->entries.items[entry->parent]));
         append_labels(entry, is_tasks, out);
         g_string_append_printf(out, ",\"start\":%" PRId64 ",\"end\":%" PRId64 ",\"hasData\":%s",
                                served->start_ns, served->end_ns,
@@ -79,7 +81,7 @@ static void append_user(const struct served *served, const struct server_range *
     const double length = (double)MAX(range->end_ns - range->start_ns, 1);
     g_ascii_formatd(share, sizeof share, "%.2f", 100.0 * (double)user->ns / length);
     g_string_append_printf(out, "%s{\"id\":%u,\"parentId\":%d,\"labels\":[",
-                           out->str[out->len - 1] == '[' ? "" : ",", user->entry + 1,
+                           out->str[out->len - 1] == '[' ? "" : ",", served_id(served, entry),
                            is_host ? -1 : (int)entry->host + 1);
     lull_json_append(out, entry->name, strlen(entry->name));
     if (is_host) {

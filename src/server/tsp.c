@@ -60,33 +60,41 @@ static void model_start(GString *out)
     g_string_append(out, "{\"model\":");
 }
 
-static void model_end(GString *out)
+static void model_end(const struct served *served, GString *out)
 {
-    g_string_append(out, ",\"status\":\"COMPLETED\",\"statusMessage\":\"Completed\"}");
+    g_string_append(out, served->is_whole
+                             ? ",\"status\":\"COMPLETED\",\"statusMessage\":\"Completed\"}"
+                             : ",\"status\":\"RUNNING\",\"statusMessage\":\"Indexing\"}");
+}
+
+static const char *indexing_status(const struct served *served)
+{
+    return served->is_whole ? "COMPLETED" : "RUNNING";
 }
 
 static void append_trace(const struct served *served, uint32_t i, GString *out)
 {
-    const struct served_trace *trace = &served->traces[i];
+    const struct served_trace *trace = &served->about->traces[i];
     g_string_append_printf(out, "%s{", out->str[0] && out->str[out->len - 1] == '}' ? "," : "");
     text(out, "name", trace->name);
     g_string_append_c(out, ',');
     text(out, "path", trace->path);
     g_string_append_printf(out,
                            ",\"UUID\":\"%s\",\"nbEvents\":0,\"start\":%" PRId64 ",\"end\":%" PRId64
-                           ",\"properties\":{},\"indexingStatus\":\"COMPLETED\"}",
-                           trace->uuid, served->start_ns, served->end_ns);
+                           ",\"properties\":{},\"indexingStatus\":\"%s\"}",
+                           trace->uuid, served->start_ns, served->end_ns, indexing_status(served));
 }
 
 static void append_experiment(const struct served *served, GString *out)
 {
     g_string_append_c(out, '{');
-    text(out, "name", served->name);
+    text(out, "name", served->about->name);
     g_string_append_printf(out,
                            ",\"UUID\":\"%s\",\"nbEvents\":0,\"start\":%" PRId64 ",\"end\":%" PRId64
-                           ",\"indexingStatus\":\"COMPLETED\",\"traces\":[",
-                           served->uuid, served->start_ns, served->end_ns);
-    for (uint32_t i = 0; i < served->n_traces; i++) {
+                           ",\"indexingStatus\":\"%s\",\"traces\":[",
+                           served->about->uuid, served->start_ns, served->end_ns,
+                           indexing_status(served));
+    for (uint32_t i = 0; i < served->about->n_traces; i++) {
         append_trace(served, i, out);
     }
     g_string_append(out, "]}");
@@ -267,7 +275,7 @@ static bool annotations(struct call *call, GString *out)
 /* The same for critical paths. */
 static bool answer_path_model(struct call *call, const char *id, const char *what, GString *out)
 {
-    struct server_paths *paths = call->served->paths;
+    struct server_paths *paths = call->served->about->paths;
     if (strcmp(what, "tree") == 0) {
         server_paths_tree(paths, id, out);
     } else if (strcmp(what, "style") == 0) {
@@ -293,7 +301,7 @@ static bool answer_path_model(struct call *call, const char *id, const char *wha
 /* Makes or removes a path. */
 static void change_paths(struct call *call, const char *id)
 {
-    struct server_paths *paths = call->served->paths;
+    struct server_paths *paths = call->served->about->paths;
     GError *error = NULL;
     if (strcmp(call->request->method, "DELETE") == 0) {
         if (!server_paths_remove(paths, id, call->answer->body)) {
@@ -314,7 +322,7 @@ static void route_path(struct call *call, const char *id, const char *what)
     if (!what && strcmp(call->request->method, "GET") != 0) {
         change_paths(call, id);
     } else if (!what) {
-        server_paths_describe_one(call->served->paths, id, call->answer->body);
+        server_paths_describe_one(call->served->about->paths, id, call->answer->body);
     } else if (strcmp(what, "configTypes") == 0) {
         server_paths_types(call->parts[5] != NULL, call->answer->body);
     } else {
@@ -322,7 +330,7 @@ static void route_path(struct call *call, const char *id, const char *what)
         if (!answer_path_model(call, id, what, out)) {
             not_found(call, "outputs have nothing of this name");
         } else if (call->answer->status == 200) {
-            model_end(out);
+            model_end(call->served, out);
             g_string_append_len(call->answer->body, out->str, (gssize)out->len);
         }
     }
@@ -360,7 +368,7 @@ static void answer_view(struct call *call, enum view view, const char *kind, con
         server_refuse(call->answer, 500, "Failed", error->message);
         g_error_free(error);
     } else if (call->answer->status == 200) {
-        model_end(out);
+        model_end(call->served, out);
         g_string_append_len(call->answer->body, out->str, (gssize)out->len);
     }
     g_string_free(out, TRUE);
@@ -377,16 +385,16 @@ static void route_output(struct call *call)
     }
     /* A path is deleted as a part of the output that it was derived from. */
     if (strcmp(call->request->method, "DELETE") == 0 && parts[1] &&
-        server_paths_have(call->served->paths, parts[1])) {
+        server_paths_have(call->served->about->paths, parts[1])) {
         route_path(call, parts[1], NULL);
         return;
     }
-    if (server_paths_have(call->served->paths, parts[0])) {
+    if (server_paths_have(call->served->about->paths, parts[0])) {
         route_path(call, parts[0], parts[1]);
         return;
     }
     if (parts[1] && parts[2] && strcmp(parts[0], "timeGraph") == 0 &&
-        server_paths_have(call->served->paths, parts[1])) {
+        server_paths_have(call->served->about->paths, parts[1])) {
         route_path(call, parts[1], parts[2]);
         return;
     }
@@ -419,7 +427,7 @@ static void route_traces(struct call *call)
     const bool is_post = strcmp(call->request->method, "POST") == 0;
     if (!call->parts[1] && !is_post) {
         g_string_append_c(out, '[');
-        for (uint32_t i = 0; i < served->n_traces; i++) {
+        for (uint32_t i = 0; i < served->about->n_traces; i++) {
             append_trace(served, i, out);
         }
         g_string_append_c(out, ']');
@@ -430,9 +438,9 @@ static void route_traces(struct call *call)
         bad(call, "uri is missing");
         return;
     }
-    for (uint32_t i = 0; i < served->n_traces; i++) {
-        if (is_post ? strcmp(json_object_get_string(uri), served->traces[i].path) == 0
-                    : strcmp(call->parts[1], served->traces[i].uuid) == 0) {
+    for (uint32_t i = 0; i < served->about->n_traces; i++) {
+        if (is_post ? strcmp(json_object_get_string(uri), served->about->traces[i].path) == 0
+                    : strcmp(call->parts[1], served->about->traces[i].uuid) == 0) {
             if (strcmp(call->request->method, "DELETE") == 0) {
                 server_refuse(call->answer, 409, "In use", "the trace is in use");
             } else {
@@ -458,7 +466,7 @@ static void route_experiments(struct call *call)
         g_string_append(out, is_post ? "" : "[");
         append_experiment(call->served, out);
         g_string_append(out, is_post ? "" : "]");
-    } else if (strcmp(call->parts[1], call->served->uuid) != 0) {
+    } else if (strcmp(call->parts[1], call->served->about->uuid) != 0) {
         not_found(call, "there is no such experiment");
     } else if (!call->parts[2]) {
         append_experiment(call->served, out);
@@ -469,7 +477,7 @@ static void route_experiments(struct call *call)
             append_view(i, out);
             if (i == 0) { /* in the order of names */
                 g_string_append_c(out, ',');
-                server_paths_describe(call->served->paths, out);
+                server_paths_describe(call->served->about->paths, out);
             }
         }
         g_string_append_c(out, ']');

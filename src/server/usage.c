@@ -26,10 +26,9 @@ static bool used(const struct served *served, int64_t item, int64_t start_ns, in
                  int64_t *ns, GError **error)
 {
     *ns = 0;
-    if (item >= 1 && (uint64_t)item <= served->tasks.entries.count &&
-        served->tasks.entries.items[item - 1].row != LULL_NONE) {
-        return server_cpu_time(served, served->tasks.entries.items[item - 1].row, start_ns, end_ns,
-                               ns, error);
+    const struct served_entry *entry = served_find(served, &served->tasks, item);
+    if (entry && entry->row != LULL_NONE) {
+        return server_cpu_time(served, entry->row, start_ns, end_ns, ns, error);
     }
     const bool is_host = item >= 1 && item <= lull_store_host_count(served->store);
     for (uint32_t row = 0; is_host && row < lull_store_row_count(served->store); row++) {
@@ -55,7 +54,7 @@ static bool append_series(const struct served *served, const struct server_range
                           int64_t item, GString *out, GError **error)
 {
     char number[G_ASCII_DTOSTR_BUF_SIZE];
-    const char *name = served->tasks.entries.items[item - 1].name;
+    const char *name = served_find(served, &served->tasks, item)->name;
     g_string_append_printf(out, "%s{\"seriesId\":%" PRId64 ",\"seriesName\":",
                            out->str[out->len - 1] == '[' ? "" : ",", item);
     lull_json_append(out, name, strlen(name));
@@ -88,7 +87,7 @@ bool server_usage(const struct served *served, const struct server_range *range,
 {
     g_string_append(out, "{\"title\":\"CPU Usage\",\"series\":[");
     for (uint32_t i = 0; i < n_items; i++) {
-        if (items[i] >= 1 && (uint64_t)items[i] <= served->tasks.entries.count &&
+        if (served_find(served, &served->tasks, items[i]) &&
             !append_series(served, range, items[i], out, error)) {
             return false;
         }

@@ -38,7 +38,7 @@ static bool take_time(const struct question *question, const char *key, int64_t 
     if (!server_param_number(question->params, key, &offset_ns)) {
         return bad(error, "a time is missing");
     }
-    *time_ns = CLAMP(lull_sum(served->start_ns, offset_ns), served->start_ns, served->end_ns);
+    *time_ns = CLAMP(lull_sum(served->start_ns, offset_ns), served->start_ns, served->until_ns);
     return true;
 }
 
@@ -168,9 +168,12 @@ static bool answer_trace(const struct question *question, GError **error)
     const struct served *served = question->served;
     GString *out = question->out;
     g_string_append(out, "{\"name\":");
-    append_string(out, served->name);
+    append_string(out, served->about->name);
     g_string_append_printf(out, ",\"start\":\"%" PRId64 "\",\"length\":%" PRIu64, served->start_ns,
-                           (uint64_t)served->end_ns - (uint64_t)served->start_ns);
+                           (uint64_t)served->until_ns - (uint64_t)served->start_ns);
+    g_string_append_printf(out, ",\"done\":%" PRIu64 ",\"isWhole\":%s",
+                           (uint64_t)served->end_ns - (uint64_t)served->start_ns,
+                           served->is_whole ? "true" : "false");
     append_names(out, "states", states, LULL_STORE_STATES);
     append_names(out, "kinds", kinds, LULL_STORE_KINDS);
     g_string_append(out, ",\"hosts\":[");
@@ -288,7 +291,7 @@ static bool answer_requests(const struct question *question, GError **error)
 static bool answer_here(const struct question *question, GError **error)
 {
     const char *id = server_param_text(question->params, "page");
-    server_visitors_here(question->served->visitors, id ? id : "", g_get_monotonic_time());
+    server_visitors_here(question->served->about->visitors, id ? id : "", g_get_monotonic_time());
     g_string_append(question->out, "{}");
     return true;
 }
@@ -296,7 +299,7 @@ static bool answer_here(const struct question *question, GError **error)
 static bool answer_bye(const struct question *question, GError **error)
 {
     const char *id = server_param_text(question->params, "page");
-    server_visitors_left(question->served->visitors, id ? id : "", g_get_monotonic_time());
+    server_visitors_left(question->served->about->visitors, id ? id : "", g_get_monotonic_time());
     g_string_append(question->out, "{}");
     return true;
 }

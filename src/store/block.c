@@ -5,6 +5,8 @@
 
 #include "base/bits.h"
 
+enum { SHORT = 28 /* bits that most numbers have */ };
+
 static uint8_t *put(uint8_t *p, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7) {
@@ -28,11 +30,17 @@ uint32_t store_block_encode(const struct lull_store_interval *intervals, uint32_
 }
 
 /* One number that is at most `most`. */
-static bool get(const uint8_t **p, const uint8_t *end, uint64_t most, uint64_t *value)
+static inline bool get(const uint8_t **p, const uint8_t *end, uint64_t most, uint64_t *value)
 {
-    if (*p < end && **p < 0x80) { /* the usual case */
-        *value = *(*p)++;
-        return *value <= most;
+    uint64_t sum = 0;
+    const uint8_t *at = *p;
+    for (unsigned shift = 0; at < end && shift < SHORT; shift += 7) {
+        sum |= (uint64_t)(*at & 0x7f) << shift;
+        if (*at++ < 0x80) {
+            *p = at;
+            *value = sum;
+            return sum <= most;
+        }
     }
     const uint64_t room = (uint64_t)(end - *p);
     const uint64_t length = lull_load_leb128(*p, room, false, value);

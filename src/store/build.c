@@ -136,7 +136,25 @@ static void fill_rows(struct store_build *build)
     }
 }
 
-static void read_session(struct store_build *build, void (*progress)(void *user), void *user)
+void build_finish(struct store_build *build)
+{
+    cpus_finish(build);
+    name_tasks(build);
+    fill_rows(build);
+}
+
+static void on_progress(void *user)
+{
+    struct store_build *build = user;
+    if (!build->watch->progress(build->watch->user)) {
+        build->is_stopped = true;
+        lull_model_stop(build->model);
+    } else if (build->watch->show) {
+        build_show_part(build);
+    }
+}
+
+static void read_session(struct store_build *build)
 {
     static const struct lull_facts facts = {
         .state = on_state,
@@ -155,10 +173,16 @@ static void read_session(struct store_build *build, void (*progress)(void *user)
         lull_model_set_start(build->model, host, build->coverage[host].first_ns);
     }
     lull_model_subscribe(build->model, &facts, build);
-    lull_model_run(build->model, progress, user);
-    cpus_finish(build);
-    name_tasks(build);
-    fill_rows(build);
+    lull_model_run(build->model, on_progress, build);
+    build_finish(build);
+}
+
+static bool was_stopped(const struct store_build *build, GError **error)
+{
+    if (build->is_stopped) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION, "indexing was stopped");
+    }
+    return build->is_stopped;
 }
 
 static bool find_range(struct store_build *build, GError **error)
@@ -184,13 +208,15 @@ static bool find_range(struct store_build *build, GError **error)
 }
 
 bool lull_store_build(struct lull_session *session, const char *path, const uint8_t key[32],
-                      void (*progress)(void *user), void *user, GError **error)
+                      const struct lull_store_watch *watch, GError **error)
 {
-    struct store_build build = {.session = session, .writer = store_writer_new(path, error)};
+    struct store_build build = {
+        .session = session, .writer = store_writer_new(path, error), .watch = watch};
     bool is_done = build.writer && find_range(&build, error);
     if (is_done) {
-        read_session(&build, progress, user);
-        is_done = store_writer_finish(build.writer, key, build.start_ns, build.end_ns, error);
+        read_session(&build);
+        is_done = !was_stopped(&build, error) &&
+                  store_writer_finish(build.writer, key, build.start_ns, build.end_ns, error);
     }
     lull_model_free(build.model);
     store_writer_free(build.writer);

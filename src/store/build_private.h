@@ -8,6 +8,7 @@
 #include "base/slots.h"
 #include "base/vec.h"
 #include "kernel/model.h"
+#include "store/build.h"
 #include "store/writer.h"
 
 /* A state on a CPU that lasts from `time_ns` to the next one. */
@@ -50,6 +51,10 @@ struct store_build {
     struct lull_map handlers;          /* host, CPU, label → row */
     LULL_VEC(struct store_cpu *) cpus; /* by host and CPU: */
     struct lull_map cpu_numbers;
+    const struct lull_store_watch *watch;
+    bool is_stopped;
+    bool is_part;        /* a copy, for build_finish() alone */
+    int64_t part_due_us; /* when the next part is; 0: not known yet */
 };
 
 struct build_task *build_task(struct store_build *build, uint32_t task);
@@ -59,6 +64,12 @@ uint32_t build_text(struct store_build *build, uint32_t label);
 /* The task is in `state` from start_ns to end_ns; a hole before that is filled. */
 void build_task_piece(struct store_build *build, uint32_t task, int64_t start_ns, int64_t end_ns,
                       enum lull_store_state state, uint32_t label, uint32_t evidence);
+
+/* Brings all rows to end_ns. */
+void build_finish(struct store_build *build);
+
+/* part.c: shows what is finished, if it is time. */
+void build_show_part(struct store_build *build);
 
 /* cpus.c */
 struct store_cpu *build_cpu(struct store_build *build, uint32_t host, int32_t cpu);

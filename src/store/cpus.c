@@ -223,15 +223,22 @@ void cpus_lost(void *user, const struct lull_lost_fact *fact)
 
 /* ---- the end ---- */
 
+/* A part makes no rows: the whole might give their numbers to others. */
+static bool has_row(const struct store_build *build, uint32_t task)
+{
+    return task == LULL_NONE || (task < build->tasks.count && build->tasks.items[task].row);
+}
+
 void cpus_finish(struct store_build *build)
 {
     for (size_t i = 0; i < build->cpus.count; i++) {
         struct store_cpu *cpu = build->cpus.items[i];
         uint32_t task;
         int64_t since_ns;
-        if (lull_model_running(build->model, cpu->host, cpu->number, &task, &since_ns)) {
+        if (lull_model_running(build->model, cpu->host, cpu->number, &task, &since_ns) &&
+            (!build->is_part || has_row(build, task))) {
             account(build, cpu, cpu->host, cpu->number, task, since_ns,
-                    build->coverage[cpu->host].last_ns);
+                    MIN(build->coverage[cpu->host].last_ns, build->end_ns));
         }
         const uint32_t rows[] = {cpu->row, cpu->thread_row};
         for (uint32_t r = 0; r < G_N_ELEMENTS(rows); r++) {

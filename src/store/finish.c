@@ -210,6 +210,9 @@ static void put_tables(struct store_writer *writer, struct store_header *header,
 /* Gives the file its name. */
 static bool publish(struct store_writer *writer)
 {
+    if (!writer->path) {
+        return true; /* it is a part, which never has one */
+    }
     if (fdatasync(writer->fd) != 0) {
         return false;
     }

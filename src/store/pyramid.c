@@ -3,6 +3,8 @@
  * bin above it that it is half of. */
 #include "store/pyramid.h"
 
+enum { NARROW = 55 /* 255 times 2^this fits into 64 bits */ };
+
 static uint64_t bins_of(int64_t start_ns, int64_t end_ns, unsigned shift, int64_t *first)
 {
     *first = start_ns >> shift;
@@ -36,10 +38,15 @@ void pyramid_plan(struct store_row *row)
 void pyramid_shares(const int64_t ns[STORE_STATES], unsigned shift, uint8_t shares[STORE_STATES])
 {
     const uint64_t width = UINT64_C(1) << shift;
+    memset(shares, 0, STORE_STATES);
     for (unsigned s = 0; s < STORE_STATES; s++) {
-        const unsigned __int128 part = (unsigned __int128)ns[s] * 255 + width / 2;
-        const uint8_t share = (uint8_t)(part >> shift);
-        shares[s] = ns[s] > 0 && share == 0 ? 1 : share;
+        if (ns[s] <= 0) {
+            continue;
+        }
+        const uint8_t share =
+            shift < NARROW ? (uint8_t)(((uint64_t)ns[s] * 255 + width / 2) >> shift)
+                           : (uint8_t)(((unsigned __int128)ns[s] * 255 + width / 2) >> shift);
+        shares[s] = share == 0 ? 1 : share;
     }
 }
 

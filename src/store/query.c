@@ -165,6 +165,21 @@ static void close_column(struct column *column, unsigned shift, uint8_t *shares)
     column->at++;
 }
 
+/* Columns with nothing but one state, from one that starts at start_ns. Where they end. */
+static int64_t fill_columns(struct column *column, unsigned shift, uint32_t count, int64_t start_ns,
+                            int64_t end_ns, unsigned state, uint8_t *shares)
+{
+    const uint64_t whole = ((uint64_t)end_ns - (uint64_t)start_ns) >> shift;
+    const uint32_t n = (uint32_t)MIN(whole, (uint64_t)(count - column->at));
+    uint8_t *at = shares + (size_t)column->at * STORE_STATES;
+    memset(at, 0, (size_t)n * STORE_STATES);
+    for (uint32_t i = 0; i < n; i++) {
+        at[(size_t)i * STORE_STATES + state] = UINT8_MAX;
+    }
+    column->at += n;
+    return start_ns + (int64_t)((uint64_t)n << shift);
+}
+
 /* Adds what lies within the columns. */
 static void add_piece(struct column *column, int64_t first, unsigned shift, uint32_t count,
                       int64_t start_ns, int64_t end_ns, unsigned state, uint8_t *shares)
@@ -172,6 +187,12 @@ static void add_piece(struct column *column, int64_t first, unsigned shift, uint
     const int64_t origin_ns = (int64_t)((uint64_t)first << shift);
     start_ns = MAX(start_ns, origin_ns + (int64_t)((uint64_t)column->at << shift));
     while (start_ns < end_ns && column->at < count) {
+        const int64_t column_ns = origin_ns + (int64_t)((uint64_t)column->at << shift);
+        if (start_ns == column_ns && (uint64_t)end_ns - (uint64_t)start_ns >= UINT64_C(1)
+                                                                                  << shift) {
+            start_ns = fill_columns(column, shift, count, start_ns, end_ns, state, shares);
+            continue;
+        }
         const int64_t edge_ns = origin_ns + (int64_t)(((uint64_t)column->at + 1) << shift);
         const int64_t piece_ns = MIN(edge_ns, end_ns);
         column->ns[state] += piece_ns - start_ns;

@@ -44,7 +44,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     store_writer_loss(writer, &(struct store_loss){2000, 3000, 5, 0, 0, -1});
     g_assert_true(store_writer_finish(writer, key, 1000, 90000, NULL));
     store_writer_free(writer);
-    served = served_new(lull_store_open(path, key, NULL), paths, 1, false);
+    struct lull_store *store = lull_store_open(path, key, NULL);
+    served = served_new(served_about_new(paths, 1, false), store, 90000, true);
+    server_paths_set_store(served->about->paths, store);
     g_unlink(path);
     g_rmdir(dir);
     return 0;
@@ -58,8 +60,8 @@ static char *fill_in(const char *path)
     g_autofree char *resources = g_strconcat(views, "ResourcesStatusDataProvider", NULL);
     const struct {
         const char *mark, *text;
-    } marks[] = {{"%T", served->traces[0].uuid},
-                 {"%E", served->uuid},
+    } marks[] = {{"%T", served->about->traces[0].uuid},
+                 {"%E", served->about->uuid},
                  {"%V", tasks},
                  {"%R", resources},
                  {"%C", SERVER_PATH_ID},

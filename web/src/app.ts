@@ -70,6 +70,7 @@ export class App implements Shared {
         this.alive.setAttribute('aria-pressed', `${this.onlyAlive}`);
         this.update();
     });
+    private readonly indexed = element('progress', { max: '1', 'aria-label': 'Indexing the traces', title: 'Indexing the traces' });
     private readonly details = new Details();
     private readonly dialog: HTMLDialogElement;
 
@@ -84,7 +85,7 @@ export class App implements Shared {
             this.graphs[name] = new Graph(name, title, this, () => this.toggle(name, false));
         }
         this.requests = new Requests(trace, request => void this.chooseRequest(request), () => this.toggle('requests', false));
-        this.usage = new Usage(this, this.rows, trace.rows, trace.hosts, () => this.toggle('usage', false));
+        this.usage = new Usage(this, this.rows, trace, () => this.toggle('usage', false));
         this.panels = { ...this.graphs, requests: this.requests, usage: this.usage };
         this.active = this.graphs.tasks;
         this.shown = window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus'];
@@ -93,6 +94,7 @@ export class App implements Shared {
             this.setWindow({ start: time - half, end: time + half });
         });
         this.fill();
+        this.showFlow(null);
         this.build();
     }
 
@@ -106,12 +108,30 @@ export class App implements Shared {
         const cpus = new Tree(this.trace.resources, () => '', true);
         const idle = rows.filter(row => row.kind === 'task' && !row.ran).length;
         const isThere = ({ from, to }: Row) => from < this.window.end && to > this.window.start;
-        this.graphs.tasks.note.append(this.alive, idle ? ` ${idle} tasks that never ran are left out` : '');
-        this.graphs.tasks.show({
+        this.graphs.tasks.note.replaceChildren(this.alive, idle ? ` ${idle} tasks that never ran are left out` : '');
+        this.graphs.tasks.renew({
             tree: tasks, pictures, want, isShown: row => rows[row].ran > 0 && (!this.onlyAlive || isThere(rows[row])),
         });
-        this.graphs.cpus.show({ tree: cpus, pictures, want });
-        this.showFlow(null);
+        this.graphs.cpus.renew({ tree: cpus, pictures, want });
+        this.indexed.value = this.trace.done / this.trace.length;
+        this.indexed.hidden = this.trace.isWhole;
+    }
+
+    // More of the traces is indexed.
+    renew(trace: Trace): void {
+        Object.assign(this.trace, trace);
+        this.rows.renew();
+        this.usage.renew();
+        this.fill();
+        this.summed = '';
+        void this.loadOverview();
+        if (trace.isWhole && this.hasRequests) {
+            void this.loadRequests();
+        }
+        if (trace.isWhole && this.flowOf && !this.flow) {
+            void this.askFlow(this.flowOf);
+        }
+        this.update();
     }
 
     private build(): void {
@@ -127,7 +147,7 @@ export class App implements Shared {
             button('All', 'Show all of the time (0)', () => this.act('whole')), button('SVG', 'Save what is seen as SVG', () => this.save()),
             button('◐', 'Light or dark', () => this.switchTheme()), button('?', 'Keys and colours (?)', () => this.dialog.showModal()));
         const head = element('header', {}, element('h1', { title: this.trace.name }, 'Lull ', element('span', {}, this.trace.hosts.length > 1 ? this.trace.hosts.join(', ') : this.trace.name)), nav,
-            this.search, tools);
+            this.indexed, this.search, tools);
         const time = element('div', { class: 'time' }, element('div', { class: 'corner' }, this.clock, this.span),
             element('div', { class: 'scales' }, this.overviewCanvas, this.axis));
         this.details.actions.append(button('Cause ⏎', 'Go to who ended the wait (Enter)', () => this.act('follow')),
@@ -416,6 +436,11 @@ export class App implements Shared {
     }
 
     private async askFlow(of: FlowOf): Promise<boolean> {
+        if (!this.trace.isWhole) {
+            this.flowOf = of;
+            this.graphs.flow.note.textContent = 'comes when all of the traces is indexed';
+            return false;
+        }
         this.graphs.flow.note.textContent = 'reading the traces…';
         try {
             const raw = await this.api.ask<RawFlow>('flow', of);

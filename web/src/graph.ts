@@ -98,6 +98,15 @@ export class Graph {
         this.update();
     }
 
+    // Lines were added: what is folded and focused stays.
+    renew(source: Source): void {
+        if (this.source) {
+            source.tree.foldAs(this.source.tree);
+            this.focused = source.tree.find(this.source.tree, this.focused);
+        }
+        this.show(source);
+    }
+
     // After lines may have changed.
     update(): void {
         if (!this.source) {

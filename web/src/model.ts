@@ -24,6 +24,8 @@ export interface Trace {
     name: string;
     start: bigint; // ns since 1970
     length: number;
+    done: number; // ns that are indexed
+    isWhole: boolean;
     hosts: string[];
     states: string[];
     rows: Row[];
@@ -38,6 +40,8 @@ export interface RawTrace {
     name: string;
     start: string;
     length: number;
+    done: number;
+    isWhole: boolean;
     hosts: string[];
     states: string[];
     kinds: string[];
@@ -53,6 +57,8 @@ export function traceOf(raw: RawTrace): Trace {
         name: raw.name,
         start: BigInt(raw.start),
         length: Math.max(raw.length, 1),
+        done: raw.done,
+        isWhole: raw.isWhole,
         hosts: raw.hosts,
         states: raw.states,
         rows: raw.rows.map(([kind, host, name, cpu, tid, pid, ran, from, to]) =>

@@ -24,10 +24,18 @@ export class Rows {
     private readonly pictures = new Map<number, RowPicture[]>();
     private running: AbortController | null = null;
     private wanted = '';
+    private readonly fresh = new Set<number>(); // rows with pictures of all that is indexed
     private pending: Set<number> | null = null;
 
     constructor(private readonly api: Api, private readonly length: number, private readonly changed: () => void,
         private readonly failed: (problem: string) => void) {}
+
+    // More is indexed: what there is stays until it is fetched again.
+    renew(): void {
+        this.fresh.clear();
+        this.running?.abort();
+        this.wanted = '';
+    }
 
     // What there is of a row, coarse first.
     of(row: number): RowPicture[] {
@@ -45,7 +53,7 @@ export class Rows {
     }
 
     private ask(window: Range, width: number): void {
-        const missing = [...this.pending || []].filter(row => !this.of(row).some(picture => isFine(picture.block, window, width)));
+        const missing = [...this.pending || []].filter(row => !this.fresh.has(row) || !this.of(row).some(picture => isFine(picture.block, window, width)));
         const key = `${missing.join()}|${window.start}|${window.end}|${width}`;
         this.pending = null;
         if (!missing.length || key === this.wanted) {
@@ -81,8 +89,9 @@ export class Rows {
     }
 
     private keep(row: number, picture: RowPicture): void {
-        const known = this.of(row).filter(old => old.block.width !== picture.block.width || old.block.start !== picture.block.start);
+        const known = (this.fresh.has(row) ? this.of(row) : []).filter(old => old.block.width !== picture.block.width || old.block.start !== picture.block.start);
         known.push(picture);
+        this.fresh.add(row);
         // The coarsest is the one that shows most; of the others the latest are worth keeping.
         const coarsest = known.reduce((a, b) => (b.block.width > a.block.width ? b : a));
         const kept = known.filter(one => one !== coarsest).slice(-KEPT + 1);

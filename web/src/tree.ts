@@ -42,6 +42,24 @@ export class Tree {
         }
     }
 
+    // As it was before lines were added.
+    foldAs(before: Tree): void {
+        this.entries.forEach((entry, index) => {
+            const old = entry.row >= 0 ? before.entryOfRow.get(entry.row) : index;
+            if (old !== undefined && before.closed.has(old)) {
+                this.closed.add(index);
+            } else if (old !== undefined && before.children[old]?.length) {
+                this.closed.delete(index);
+            }
+        });
+    }
+
+    // The entry that shows what an entry of another tree does; -1: none.
+    find(other: Tree, entry: number): number {
+        const row = other.entries[entry]?.row ?? -1;
+        return row < 0 ? entry : this.entryOfRow.get(row) ?? -1;
+    }
+
     has(row: number): boolean {
         return this.entryOfRow.has(row);
     }

@@ -5,7 +5,7 @@ import { toTime, toX } from './bars';
 import { Block, covers, STATES_SENT } from './columns';
 import { button, color, element } from './dom';
 import { Shared, turnWheel } from './graph';
-import { Row } from './model';
+import { Trace } from './model';
 import { Rows } from './rows';
 import { duration } from './time';
 import { Range } from './viewport';
@@ -62,15 +62,14 @@ export class Usage {
     private readonly spacer = element('div', { class: 'spacer' });
     private readonly names = element('div', { class: 'names' });
     private readonly canvas = element('canvas', { 'aria-hidden': 'true' });
-    private readonly lanes: Lane[];
+    private lanes: Lane[] = [];
     private readonly counts: boolean[];
     private frame = 0;
 
-    constructor(private readonly shared: Shared, private readonly rows: Rows, private readonly about: Row[], private readonly hosts: string[],
+    constructor(private readonly shared: Shared, private readonly rows: Rows, private readonly trace: Trace,
         close: () => void) {
         this.counts = shared.states.map(state => RUNNING.includes(state));
-        this.lanes = hosts.map((_, host) =>
-            ({ host, cpus: about.map((row, index) => (row.kind === 'thread' && row.host === host ? index : -1)).filter(row => row >= 0) }));
+        this.renew();
         this.spacer.style.height = `${this.lanes.length * LANE}px`;
         this.scroller.append(this.spacer, element('div', { class: 'sticky' }, this.names, this.canvas));
         this.element = element('section', { class: 'panel', 'data-panel': 'usage', 'aria-label': 'CPU usage' },
@@ -80,6 +79,13 @@ export class Usage {
         new ResizeObserver(() => this.draw()).observe(this.scroller);
         this.scroller.addEventListener('scroll', () => this.draw());
         this.listen();
+    }
+
+    // More of the trace is known.
+    renew(): void {
+        const { rows, hosts } = this.trace;
+        this.lanes = hosts.map((_, host) =>
+            ({ host, cpus: rows.map((row, index) => (row.kind === 'thread' && row.host === host ? index : -1)).filter(row => row >= 0) }));
     }
 
     focus(): void {
@@ -128,7 +134,7 @@ export class Usage {
             this.rows.want(lane.cpus, this.shared.window, Math.round(width * scale));
             const blocks = this.blocks(lane.cpus);
             this.area(context, usage(blocks, this.shared.window, width, this.counts), floor, color('--busy'));
-            const isHere = selected && this.about[selected.row].kind === 'task' && this.about[selected.row].host === lane.host;
+            const isHere = selected && this.trace.rows[selected.row].kind === 'task' && this.trace.rows[selected.row].host === lane.host;
             if (isHere && selected) {
                 this.rows.want([selected.row], this.shared.window, Math.round(width * scale));
                 const own = usage(this.blocks([selected.row]), this.shared.window, width, this.counts).map(share => share / lane.cpus.length);
@@ -164,7 +170,7 @@ export class Usage {
     }
 
     private name(lane: Lane, top: number, share: number): void {
-        const made = element('div', { class: 'name host' }, element('span', { class: 'text' }, this.hosts[lane.host]),
+        const made = element('div', { class: 'name host' }, element('span', { class: 'text' }, this.trace.hosts[lane.host]),
             element('span', { class: 'detail' }, isNaN(share) ? '' : `${(100 * share).toFixed(1)} % of ${lane.cpus.length}`));
         made.style.top = `${top}px`;
         made.style.paddingInlineStart = '18px';

@@ -4,7 +4,21 @@
 import { Api } from './api';
 import { App } from './app';
 import { element } from './dom';
-import { RawTrace, traceOf } from './model';
+import { RawTrace, Trace, traceOf } from './model';
+
+const AGAIN_AFTER = 500; // ms
+
+// While the traces are indexed, what is finished grows.
+async function follow(trace: Trace, api: Api, app: App): Promise<void> {
+    for (let done = trace.done, isWhole = trace.isWhole; !isWhole;) {
+        await new Promise(later => setTimeout(later, AGAIN_AFTER));
+        const next = traceOf(await api.ask<RawTrace>('trace'));
+        if (next.done !== done || next.isWhole) {
+            app.renew(next);
+        }
+        ({ done, isWhole } = next);
+    }
+}
 
 async function main(): Promise<void> {
     const api = new Api();
@@ -12,7 +26,9 @@ async function main(): Promise<void> {
     api.stay(gone);
     const trace = traceOf(await api.ask<RawTrace>('trace'));
     document.title = `${trace.name} – Lull`;
-    await new App(trace, api).start();
+    const app = new App(trace, api);
+    await app.start();
+    follow(trace, api, app).catch(gone);
 }
 
 main().catch((problem: Error) => {

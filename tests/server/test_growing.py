@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# lull serve on a trace that is still being indexed: it answers at once from what is finished, what it says grows, and a server that is
+# ended early leaves nothing. The trace is one packet again and again, each 2^32 ns after the one before: a task in a system call for
+# half of its time, so that every sum is known. A machine may be too fast to be seen at work; then the trace is made longer.
+import json
+import os
+import struct
+import sys
+import tempfile
+import time
+import uuid
+
+from server.serving import Server, environment
+from tap import Tap
+
+lull = os.environ["LULL"]
+tap = Tap()
+PERIOD = 1 << 32  # a packet's time: what 32 bits of an event's time hold
+PAIRS, TID = 32768, 4321
+STEP = PERIOD // PAIRS
+P = "org.eclipse.tracecompass.internal.analysis.os.linux.core.threadstatus."
+TASKS = P + "ThreadStatusDataProvider"
+METADATA = """/* CTF 1.8 */
+typealias integer {{ size = 8; align = 8; signed = false; }} := u8;
+typealias integer {{ size = 32; align = 8; signed = false; }} := u32;
+typealias integer {{ size = 64; align = 8; signed = false; }} := u64;
+typealias integer {{ size = 32; align = 8; signed = true; }} := i32;
+typealias integer {{ size = 64; align = 8; signed = true; }} := i64;
+typealias integer {{ size = 8; align = 8; signed = false; encoding = UTF8; }} := letter;
+trace {{ major = 1; minor = 8; byte_order = le; uuid = "{uuid}";
+    packet.header := struct {{ u32 magic; u8 uuid[16]; u32 stream_id; }}; }};
+env {{ hostname = "growing"; domain = "kernel"; sysname = "Linux"; tracer_name = "lttng-modules"; tracer_major = 2; tracer_minor = 13; }};
+clock {{ name = "monotonic"; freq = 1000000000; offset = 0; }};
+typealias integer {{ size = 64; align = 8; signed = false; map = clock.monotonic.value; }} := long_time;
+typealias integer {{ size = 32; align = 8; signed = false; map = clock.monotonic.value; }} := short_time;
+stream {{ id = 0;
+    packet.context := struct {{ long_time timestamp_begin; long_time timestamp_end; u64 content_size; u64 packet_size; u32 cpu_id; }};
+    event.header := struct {{ u8 id; short_time timestamp; }}; }};
+event {{ name = "sched_switch"; id = 0; stream_id = 0; fields := struct {{ letter prev_comm[16]; i32 prev_tid; i32 prev_prio;
+    i64 prev_state; letter next_comm[16]; i32 next_tid; i32 next_prio; }}; }};
+event {{ name = "syscall_entry_getppid"; id = 1; stream_id = 0; fields := struct {{ }}; }};
+event {{ name = "syscall_exit_getppid"; id = 2; stream_id = 0; fields := struct {{ i64 ret; }}; }};
+"""
+
+
+def make(directory, packets):
+    """(start, end) of the events. A task comes; in each packet there are PAIRS system calls of half a step."""
+    name = uuid.uuid5(uuid.NAMESPACE_DNS, directory)
+    come = struct.pack("<BI16siiq16sii", 0, 0, b"swapper/0", 0, 20, 0, b"caller", TID, 20)
+    calls = b"".join(struct.pack("<BI", 1, i * STEP + STEP // 2) + struct.pack("<BIq", 2, i * STEP + STEP - 1, 0) for i in range(PAIRS))
+    head = struct.Struct("<I16sIQQQQI")
+    with open(os.path.join(directory, "metadata"), "w", encoding="utf-8") as file:
+        file.write(METADATA.format(uuid=name))
+    with open(os.path.join(directory, "channel_0"), "wb") as file:
+        for i in range(1, packets + 1):
+            body = come + calls if i == 1 else calls
+            size = (head.size + len(body)) * 8
+            file.write(head.pack(0xC1FC1FC1, name.bytes, 0, i * PERIOD, (i + 1) * PERIOD - 1, size, size, 0) + body)
+    return PERIOD, (packets + 1) * PERIOD - 1
+
+
+def files_in(cache):
+    return [name for _, _, names in os.walk(cache) for name in names]
+
+
+def ask_page(server, what, **parameters):
+    path = server.base[:-len("tsp/api")] + "api/" + what
+    return json.loads(server.raw("POST", path, json.dumps({"parameters": parameters}).encode())[2])
+
+
+def check_part(server, experiment, start, end):
+    """What a server says that has part of the trace. Returns the number of the task."""
+    outputs = f"experiments/{experiment['UUID']}/outputs"
+    tap.ok(experiment["start"] == start < experiment["end"] < end and experiment["traces"][0]["indexingStatus"] == "RUNNING",
+           "while the trace is being indexed, its end is that of what is finished", experiment)
+    _, answer = server.ask("POST", f"{outputs}/timeGraph/{TASKS}/tree", {})
+    entry = next((e["id"] for e in answer["model"]["entries"] if e["labels"][1:2] == [str(TID)]), None)
+    _, rows = server.ask("POST", f"{outputs}/timeGraph/{TASKS}/states", {
+        "requested_timerange": {"start": start, "end": start + 8 * STEP, "nbTimes": 8 * STEP // 4}, "requested_items": [entry]})
+    found = [(s["start"], s["end"], s["style"]["parentKey"]) for s in rows["model"]["rows"][0]["states"]]
+    expected = []
+    for i in range(8):
+        at = start + i * STEP
+        expected += [(at - (i > 0), at + STEP // 2, "Usermode"), (at + STEP // 2, at + STEP - 1, "System call")]
+    expected.append((start + 8 * STEP - 1, start + 8 * STEP, "Usermode"))
+    whole = [(s, min(e, start + 8 * STEP), k) for s, e, k in found]
+    tap.ok(answer["status"] == rows["status"] == "RUNNING" and whole == expected, "and its states are there already", found[:4], expected[:4])
+    trace = ask_page(server, "trace")
+    row = next((i for i, r in enumerate(trace["rows"]) if r[5] == TID), None)
+    done = trace["done"]
+    sums = dict(zip(trace["states"], ask_page(server, "totals", rows=[row], start=0, end=done)))
+    late = ask_page(server, "totals", rows=[row], start=0, end=trace["length"])
+    tap.ok(trace["length"] == end - start and done < trace["length"] or trace["isWhole"], "the page knows how much is to come", trace["length"], done)
+    # Of each step the call takes all but 1 ns of the second half.
+    calls, rest = divmod(done, STEP)
+    expected = calls * (STEP // 2 - 1) + max(0, min(rest, STEP - 1) - STEP // 2)
+    tap.ok(sums["user"] + sums["syscall"] == done and sums["syscall"] == expected, "sums are right up to there", sums, expected)
+    tap.ok(sum(late) >= sum(sums.values()), "what is not indexed yet can be asked about", late)
+    status, answer = server.ask("POST", f"{outputs}/org.eclipse.tracecompass.analysis.graph.core.dataprovider.CriticalPathDataProvider",
+                                {"tid": TID})
+    tap.ok(status in (200, 400) and (status == 200 or "indexed" in answer["detail"]), "critical paths come with the whole", answer)
+    return entry
+
+
+def check_growth(server, first, entry, start, end):
+    ends, statuses = [first["end"]], ["RUNNING"]
+    while statuses[-1] == "RUNNING":
+        time.sleep(0.02)
+        _, experiments = server.ask("GET", "experiments")
+        ends.append(experiments[0]["end"])
+        statuses.append(experiments[0]["indexingStatus"])
+    tap.ok(ends == sorted(ends) and ends[-1] == end and statuses[-1] == "COMPLETED", "it grows to the whole", ends)
+    _, answer = server.ask("POST", f"experiments/{first['UUID']}/outputs/timeGraph/{TASKS}/tree", {})
+    tap.ok(answer["status"] == "COMPLETED" and [e["id"] for e in answer["model"]["entries"] if e["labels"][1:2] == [str(TID)]] == [entry],
+           "the task has the number that it had", answer["model"]["entries"])
+
+
+def check(env, cache):
+    for packets in (48, 144, 432):
+        with tempfile.TemporaryDirectory(prefix="lull-growing-") as trace:
+            start, end = make(trace, packets)
+            server = Server(lull, env, trace)
+            _, experiments = server.ask("GET", "experiments")
+            if experiments[0]["indexingStatus"] == "COMPLETED" and packets < 432:
+                server.end()
+                continue
+            entry = check_part(server, experiments[0], start, end)
+            check_growth(server, experiments[0], entry, start, end)
+            status, _, errors = server.end()
+            tap.ok((status, errors) == (0, "") and len(files_in(cache)) == 1, "the store is there then", status, errors, files_in(cache))
+            again = Server(lull, env, trace)
+            tap.ok(again.ask("GET", "experiments")[1][0]["indexingStatus"] == "COMPLETED", "and is used the next time")
+            again.end()
+            os.utime(os.path.join(trace, "channel_0"))
+            os.unlink(os.path.join(cache, "lull", "view", files_in(cache)[0]))
+            early = Server(lull, env, trace)
+            status, _, errors = early.end()
+            tap.ok((status, errors) == (0, ""), "a server that is ended early ends in order", status, errors)
+            return
+
+
+with tempfile.TemporaryDirectory(prefix="lull-growing-cache-") as folder:
+    tap.run("growing", check, environment(folder), folder)
+sys.exit(tap.done())

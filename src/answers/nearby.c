@@ -16,21 +16,30 @@
 /* Traces up to this size are read whole: it takes no time that anyone would notice. */
 #define SMALL_BYTES (UINT64_C(32) << 20)
 
-/* What needs events of all the time before: what lies where in memory, connections of which packets have
- * no headers, groups that have a CPU quota. */
+static bool has_throttled(const struct lull_recording_info *recording)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < recording->n_cpu_quotas; i++) {
+        has |= recording->cpu_quotas[i].throttled_ns > 0;
+    }
+    return has;
+}
+
+/* What needs events of all the time before: what lies where in memory; connections of which packets
+ * have no headers; which control group tasks are in, and the rhythm of its quota. */
 static bool needs_all(const struct lull_session *session)
 {
     static const enum lull_event_id with_history[] = {LULL_EVENT_mapping, LULL_EVENT_tcp_probe};
+    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
+        if (has_throttled(lull_session_recording(session, i))) {
+            return true;
+        }
+    }
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
         for (size_t i = 0; i < G_N_ELEMENTS(with_history); i++) {
             if (lull_session_declares(session, host, lull_vocabulary_names(with_history[i]))) {
                 return true;
             }
-        }
-    }
-    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
-        if (lull_session_recording(session, i)->n_cpu_quotas > 0) {
-            return true;
         }
     }
     return false;

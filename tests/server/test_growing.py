@@ -75,7 +75,7 @@ def check_growth(server, first, entry, start, end):
 
 
 def check(env, cache):
-    for packets in (48, 144, 432):
+    for packets in (12, 48, 144, 432):
         with tempfile.TemporaryDirectory(prefix="lull-growing-") as trace:
             start, end = make(trace, packets)
             server = Server(lull, env, trace)
@@ -99,5 +99,12 @@ def check(env, cache):
 
 
 with tempfile.TemporaryDirectory(prefix="lull-growing-cache-") as folder:
-    tap.run("growing", check, environment(folder), folder)
+    try:
+        Server(lull, environment(folder), os.path.join(os.environ["LULL_SAMPLES"], "truth", "truth-chain")).end()
+        os.unlink(os.path.join(folder, "lull", "view", files_in(folder)[0]))
+        tap.run("growing", check, environment(folder), folder)
+    except RuntimeError as failure:
+        if "libmicrohttpd" not in str(failure):
+            raise
+        tap.skip("growing", "built without libmicrohttpd")
 sys.exit(tap.done())

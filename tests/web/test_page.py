@@ -317,7 +317,7 @@ PAINTED = """(canvas => {
 
 def check_growing(page):
     """A machine may be too fast to be seen at work; then the trace is made longer."""
-    for packets in (96, 288, 864):
+    for packets in (24, 96, 288, 864):
         with tempfile.TemporaryDirectory(prefix="lull-growing-") as trace:
             make(trace, packets)
             server = Server(lull, env, "--no-browser", trace, verb="view")

@@ -62,6 +62,7 @@ enum lull_column_use {
     LULL_USE_LAMI = 1 << 2,     /**< only in LAMI; lull_rows_column() leaves it out */
     LULL_USE_BAR = 1 << 3,      /**< text and HTML draw a bar beside the value */
     LULL_USE_NOT_TEXT = 1 << 4, /**< in JSON and HTML, too wide for a terminal */
+    LULL_USE_DETAIL = 1 << 5,   /**< the first to be left out where a terminal is too narrow */
 };
 
 /** A column of a table. */

@@ -48,9 +48,10 @@ enum lull_mode {
     LULL_MODE_CALL,    /**< a system call */
     LULL_MODE_KERNEL,  /**< a thread or an interrupt of the kernel */
     LULL_MODE_RECLAIM, /**< the kernel frees memory for it */
+    LULL_MODE_DUMP,    /**< the kernel dumps its core, because a signal ends it */
 };
 
-/** "user", "call", "kernel", "reclaim"; NULL for UNKNOWN. */
+/** "user", "call", "kernel", "reclaim", "dump"; NULL for UNKNOWN. */
 const char *lull_mode_name(enum lull_mode mode);
 /** "running", "preempted", "interrupted", "blocked"; NONE is "none". */
 const char *lull_state_name(enum lull_state state);
@@ -208,7 +209,8 @@ struct lull_cause_share {
     enum lull_cause cause;
     const char *detail; /**< the segments' subject; RUNNING: as lull_segment.mostly; or NULL */
     int64_t duration_ns, longest_ns;
-    uint32_t count;      /**< segments; RUNNING: stretches of it in that mode */
+    uint32_t count;      /**< segments; RUNNING: stretches of it in that mode; PREEMPTED: times that
+                              it was by that program */
     uint32_t first;      /**< number of the first of them */
     enum lull_mode mode; /**< RUNNING: what it runs */
     /** The innermost wait that it explains: who waited, the kind of reason, the system call, and on

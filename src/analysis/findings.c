@@ -201,6 +201,17 @@ static bool is_costly(const struct findings *findings, const struct lull_wait_su
            (call && !is_rest && g_strv_contains(locks, call));
 }
 
+/* What was waited for, after "for"; NULL: the wait had not ended. */
+static const char *cause_text(uint8_t cause)
+{
+    const char *name = lull_waits_cause(cause);
+    return cause == LULL_CAUSE_TASK         ? "another task"
+           : cause == LULL_CAUSE_TIMER      ? "a timer"
+           : strcmp(name, "not ended") == 0 ? NULL
+           : cause == LULL_CAUSE_UNKNOWN    ? "something unknown"
+                                            : name;
+}
+
 static void add_wait(struct findings *findings, const struct lull_wait_sum *wait)
 {
     char total[LULL_TIME_TEXT_SIZE];
@@ -213,16 +224,15 @@ static void add_wait(struct findings *findings, const struct lull_wait_sum *wait
     g_autofree char *by = key->by == LULL_NONE ? NULL : task_text(findings, key->by, end_ns);
     g_autofree char *what = g_strdup_printf("waits --tid %d --state %c", task->tid, key->letter);
     g_autofree char *times = times_text(wait);
-    const char *why = key->letter == 'R'              ? "a CPU"
-                      : key->cause == LULL_CAUSE_TASK ? "another task"
-                                                      : lull_waits_cause(key->cause);
-    char *text = g_strdup_printf("%s waited %s for %s%s%s%s%s%s%s (%s)", who,
-                                 duration(wait->total_ns, total), why, object ? ", " : "",
-                                 object ? object : "", call ? ", in " : "", call ? call : "",
-                                 !by                  ? ""
-                                 : key->letter == 'R' ? ", after "
-                                                      : ", ended by ",
-                                 by ? by : "", times);
+    const char *cause = key->letter == 'R' ? "a CPU" : cause_text(key->cause);
+    char *text =
+        g_strdup_printf("%s waited %s%s%s%s%s%s%s%s%s%s (%s)", who, duration(wait->total_ns, total),
+                        cause ? " for " : "", cause ? cause : "", object ? ", " : "",
+                        object ? object : "", call ? ", in " : "", call ? call : "",
+                        !by                  ? ""
+                        : key->letter == 'R' ? ", after "
+                                             : ", ended by ",
+                        by ? by : "", cause ? "" : ", and still did at the end", times);
     lull_vec_push(&findings->rows,
                   (struct finding){"wait", text, make_command(findings, task->host, what),
                                    task->host, wait->total_ns, wait->longest_at_ns});
@@ -310,7 +320,7 @@ static void add_delays(struct findings *findings)
 
 static const struct lull_result_column finding_columns[] = {
     {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
-    {"Kind", NULL, "kind", LULL_CELL_STRING, NULL, LULL_USE_NOT_TEXT},
+    {"Kind", "KIND", "kind", LULL_CELL_STRING, NULL, LULL_USE_NOT_TEXT},
     {"Time", "TIME", "time_ns", LULL_CELL_DURATION, NULL, 0},
     {"Finding", "FINDING", "finding", LULL_CELL_STRING, NULL, 0},
     {"Start of the longest", "AT", "at_ns", LULL_CELL_TIMESTAMP, NULL, LULL_USE_NOT_TEXT},
@@ -318,7 +328,7 @@ static const struct lull_result_column finding_columns[] = {
     {0},
 };
 static const struct lull_result_class findings_class = {
-    .name = "findings", .title = "Findings", .columns = finding_columns, .is_own = true};
+    .name = "findings", .title = "What cost most", .columns = finding_columns, .is_own = true};
 
 static void finding_row(const void *user, uint64_t row, struct lull_cell *cells)
 {

@@ -177,8 +177,7 @@ const struct lull_question lull_questions[] = {
         .text = "when guests ran, as a host of virtual machines",
         .needs = NEEDS({NAMES("kvm_x86_entry", "kvm_entry", "kvm:kvm_entry")},
                        {NAMES("kvm_x86_exit", "kvm_exit", "kvm:kvm_exit")}),
-        .improves = NEEDS({NAMES("kvm_x86_hypercall", "kvm_hypercall", "kvm:kvm_hypercall"),
-                           .without = "guests cannot be matched with their own traces"}),
+        .improves = NEEDS(),
     },
     {.id = NULL},
 };

@@ -77,6 +77,7 @@ static void set_alarm(struct lull_runner *runner);
     X(cgroup, lull_cgroup_fact)                                                                    \
     X(netif, lull_netif_fact)                                                                      \
     X(power, lull_power_fact)                                                                      \
+    X(vcpu, lull_vcpu_fact)                                                                        \
     X(block, lull_block_fact)                                                                      \
     X(syscall, lull_syscall_fact)                                                                  \
     X(lost, lull_lost_fact)                                                                        \

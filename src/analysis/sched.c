@@ -189,11 +189,12 @@ static const struct lull_result_column wait_columns[] = {
     {"Wakeup timestamp", "WAKEUP", "wakeup_ns", LULL_CELL_TIMESTAMP, NULL, 0},
     {"Switch timestamp", "SWITCH", "switch_ns", LULL_CELL_TIMESTAMP, NULL, 0},
     {"Scheduling latency", "LATENCY", "latency_ns", LULL_CELL_DURATION, NULL, LULL_USE_BAR},
-    {"Priority", "PRIO", "prio", LULL_CELL_NUMBER, NULL, 0},
-    {"Target CPU", "CPU", "cpu", LULL_CELL_CPU, NULL, 0},
+    {"Priority", "PRIO", "prio", LULL_CELL_NUMBER, NULL, LULL_USE_DETAIL},
+    {"Target CPU", "CPU", "cpu", LULL_CELL_CPU, NULL, LULL_USE_DETAIL},
     {"Wakee process", "WAKEE", "wakee", LULL_CELL_PROCESS, NULL, 0},
     {"Waker process", "WAKER", "waker", LULL_CELL_PROCESS, NULL, 0},
-    {"Woken in an interrupt", "IN IRQ", "in_interrupt", LULL_CELL_BOOL, NULL, LULL_USE_OWN},
+    {"Woken in an interrupt", "IN IRQ", "in_interrupt", LULL_CELL_BOOL, NULL,
+     LULL_USE_OWN | LULL_USE_DETAIL},
     {0},
 };
 static const struct lull_result_class log_class = {

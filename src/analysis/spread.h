@@ -16,15 +16,23 @@ void lull_spread_add(struct lull_distribution *spread, int64_t duration_ns);
     {"Minimum " noun, "MIN", "min_ns", LULL_CELL_DURATION, NULL, 0},                               \
         {"Average " noun, "AVG", "avg_ns", LULL_CELL_DURATION, NULL, 0},                           \
         {"Maximum " noun, "MAX", "max_ns", LULL_CELL_DURATION, NULL, 0},                           \
-        {of_deviation " standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL, 0}
+    {                                                                                              \
+        of_deviation " standard deviation", "STDEV", "stdev_ns", LULL_CELL_DURATION, NULL,         \
+            LULL_USE_DETAIL                                                                        \
+    }
 
 /* Lull's own columns after those of LAMI. */
 #define LULL_SPREAD_PERCENTILES                                                                    \
-    {"50th percentile", "P50", "p50_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},                  \
-        {"90th percentile", "P90", "p90_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},              \
-        {"99th percentile", "P99", "p99_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},              \
     {                                                                                              \
-        "99.9th percentile", "P99.9", "p99_9_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN           \
+        "50th percentile",  "P50", "p50_ns",                                                       \
+        LULL_CELL_DURATION, NULL,  LULL_USE_OWN | LULL_USE_DETAIL},                                \
+        {"90th percentile",  "P90", "p90_ns",                                                      \
+         LULL_CELL_DURATION, NULL,  LULL_USE_OWN | LULL_USE_DETAIL},                               \
+        {"99th percentile",  "P99", "p99_ns",                                                      \
+         LULL_CELL_DURATION, NULL,  LULL_USE_OWN | LULL_USE_DETAIL},                               \
+    {                                                                                              \
+        "99.9th percentile", "P99.9", "p99_9_ns", LULL_CELL_DURATION, NULL,                        \
+            LULL_USE_OWN | LULL_USE_DETAIL                                                         \
     }
 
 /* `cells` were cleared. Minimum, average, maximum and deviation; without a value all are EMPTY, the

@@ -3,6 +3,7 @@
  * CPU, by cause, system call, object, and who ended the wait. The offline twin of offcputime and
  * offwaketime. */
 #include "analysis/waits.h"
+#include "analysis/quotas.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -271,9 +272,11 @@ static void waits_close(struct lull_analysis *analysis, int64_t end_ns)
 #define SUMS(share_use)                                                                            \
     {"Total time", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_BAR},                   \
         {"Share of all waits", "SHARE", "share", LULL_CELL_RATIO, NULL, share_use},                \
-        {"Count", "COUNT", "count", LULL_CELL_NUMBER, "waits", 0},                                 \
+        {"Count", "COUNT", "count", LULL_CELL_NUMBER, "waits", LULL_USE_DETAIL},                   \
         {"Mean", "MEAN", "mean_ns", LULL_CELL_DURATION, NULL, LULL_USE_NOT_TEXT},                  \
-        {"Longest", "LONGEST", "longest_ns", LULL_CELL_DURATION, NULL, 0}
+    {                                                                                              \
+        "Longest", "LONGEST", "longest_ns", LULL_CELL_DURATION, NULL, LULL_USE_DETAIL              \
+    }
 
 static const struct lull_result_column cause_columns[] = {
     {"State, as ps shows it", "STATE", "state", LULL_CELL_STRING, NULL, 0},
@@ -286,11 +289,16 @@ static const struct lull_result_class causes_class = {
 
 #define WAIT_COLUMNS                                                                               \
     HOST, {"Task", "TASK", "task", LULL_CELL_PROCESS, NULL, 0},                                    \
-        {"State, as ps shows it", "STATE", "state", LULL_CELL_STRING, NULL, 0},                    \
+        {"State, as ps shows it", "STATE", "state", LULL_CELL_STRING, NULL, LULL_USE_DETAIL},      \
         {"Cause", "CAUSE", "cause", LULL_CELL_STRING, NULL, 0},                                    \
         {"System call", "CALL", "call", LULL_CELL_SYSCALL, NULL, 0},                               \
         {"What it waited for", "OBJECT", "object", LULL_CELL_STRING, NULL, 0},                     \
-        {"Who ended the wait, or had the CPU before", "BY", "by", LULL_CELL_PROCESS, NULL, 0},     \
+        {"Who ended the wait, or had the CPU before",                                              \
+         "BY",                                                                                     \
+         "by",                                                                                     \
+         LULL_CELL_PROCESS,                                                                        \
+         NULL,                                                                                     \
+         LULL_USE_DETAIL},                                                                         \
         SUMS(LULL_USE_NOT_TEXT),                                                                   \
         {"Start of the longest", "AT", "longest_at_ns", LULL_CELL_TIMESTAMP, NULL, 0}
 
@@ -509,6 +517,7 @@ static void waits_emit(struct lull_analysis *analysis, const struct lull_window 
                         waits->n_asleep == 1 ? "is" : "are");
         sink->note(sink, waits->text->str);
     }
+    lull_quotas_note(analysis, sink);
     emit_causes(waits, sink);
     sink->table(sink,
                 &(struct lull_result_table){.class = &waits_class,

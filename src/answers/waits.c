@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "answers/nearby.h"
 #include "base/time.h"
 #include "kernel/vocabulary.h"
 #include "source/session/clocks.h"
@@ -26,6 +27,27 @@ static bool check_events(const struct lull_session *session, GError **error)
     return false;
 }
 
+static void open_reading(struct lull_waits *waits)
+{
+    const bool has_paths = waits->wanted & LULL_WANT_PATHS;
+    /* What a task called is evidence in a path alone. */
+    waits->model = lull_model_new(waits->session, has_paths ? LULL_GROUP_GRAPH
+                                                            : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS);
+    if (has_paths) {
+        waits->eg = lull_execgraph_new(waits->model, waits->sync);
+    }
+    if (waits->wanted & LULL_WANT_REQUESTS) {
+        waits->requests = lull_requests_new(waits->model);
+    }
+}
+
+static void close_reading(struct lull_waits *waits)
+{
+    g_clear_pointer(&waits->requests, lull_requests_free);
+    g_clear_pointer(&waits->eg, lull_execgraph_free);
+    g_clear_pointer(&waits->model, lull_model_free);
+}
+
 struct lull_waits *lull_waits_new(struct lull_session *session, unsigned wanted, GError **error)
 {
     if ((wanted & LULL_WANT_PATHS) && !check_events(session, error)) {
@@ -34,19 +56,17 @@ struct lull_waits *lull_waits_new(struct lull_session *session, unsigned wanted,
     struct lull_waits *waits = g_new0(struct lull_waits, 1);
     lull_session_unsubscribe_all(session);
     waits->session = session;
+    waits->wanted = wanted;
     waits->sync = lull_session_sync(session);
     waits->last_ns = INT64_MAX;
-    /* What a task called is evidence in a path alone. */
-    waits->model =
-        lull_model_new(session, wanted & LULL_WANT_PATHS ? LULL_GROUP_GRAPH
-                                                         : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS);
-    if (wanted & LULL_WANT_PATHS) {
-        waits->eg = lull_execgraph_new(waits->model, waits->sync);
-    }
-    if (wanted & LULL_WANT_REQUESTS) {
-        waits->requests = lull_requests_new(waits->model);
-    }
+    open_reading(waits);
     return waits;
+}
+
+void lull_waits_reopen(struct lull_waits *waits)
+{
+    close_reading(waits);
+    open_reading(waits);
 }
 
 void lull_waits_free(struct lull_waits *waits)
@@ -55,9 +75,7 @@ void lull_waits_free(struct lull_waits *waits)
         return;
     }
     lull_period_tracker_free(waits->tracker);
-    lull_requests_free(waits->requests);
-    lull_execgraph_free(waits->eg);
-    lull_model_free(waits->model);
+    close_reading(waits);
     g_free(waits);
 }
 
@@ -74,8 +92,15 @@ void lull_waits_follow(struct lull_waits *waits, const struct lull_periods *peri
 void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), void *user)
 {
     int64_t first_ns, last_ns;
+    const bool is_nearby = waits->nearby.bytes > 0;
+    if (is_nearby) {
+        lull_waits_start_nearby(waits);
+    }
     lull_model_run(waits->model, progress, user);
     lull_session_unsubscribe_all(waits->session); /* the model's, which dies before the session */
+    if (is_nearby) {
+        lull_session_limit(waits->session, INT64_MIN, INT64_MAX);
+    }
     if (waits->eg) {
         lull_execgraph_learn_quotas(waits->eg, waits->session);
     }

@@ -10,8 +10,17 @@
 #include "graph/execgraph.h"
 #include "period/period.h"
 
+/* See nearby.h. */
+struct nearby {
+    int64_t asked_start_ns, asked_end_ns;
+    int64_t start_ns, end_ns; /* what is read; INT64_MIN and INT64_MAX: not limited */
+    uint64_t bytes;           /* before and after; 0: all */
+    uint64_t total_bytes;
+};
+
 struct lull_waits {
     struct lull_session *session;
+    unsigned wanted;              /* enum lull_want */
     const struct lull_sync *sync; /* how its clocks were joined; NULL: they were not */
     struct lull_model *model;
     struct lull_execgraph *eg;           /* NULL: paths are not wanted */
@@ -19,7 +28,11 @@ struct lull_waits {
     const struct lull_periods *periods;  /* NULL: none are followed */
     struct lull_period_tracker *tracker; /* of them */
     int64_t last_ns;                     /* where periods end that are open at the end */
+    struct nearby nearby;
 };
+
+/* Forgets what was read, for reading again. */
+void lull_waits_reopen(struct lull_waits *waits);
 
 /* The selection as this version knows it. */
 struct lull_selection lull_selection_of(const struct lull_selection *selection);

@@ -2,6 +2,7 @@
 /* The reading of packets that the join of clocks needs. */
 #include "clock/join.h"
 
+#include "clock/contain.h"
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
 
@@ -61,6 +62,7 @@ struct lull_sync *lull_join_clocks(struct lull_session *session, void (*progress
     }
     if (n_hosts > 1) {
         read_packets(session, sync, progress, user);
+        lull_contain(session, sync, progress, user);
     }
     lull_sync_finish(sync, start_ns, end_ns);
     if (n_hosts > 1) {

@@ -93,7 +93,7 @@ static struct lull_sync_link *link_of(struct lull_sync *sync, uint32_t a, uint32
     if (!link) {
         link = g_new0(struct lull_sync_link, 1);
         link->key = key;
-        link->pair = (struct lull_sync_pair){.a = a, .b = b, .bound_ns = -1};
+        link->pair = (struct lull_sync_pair){.a = a, .b = b, .bound_ns = -1, .guest = LULL_NONE};
         lull_corridor_init(&link->all);
         lull_corridor_init(&link->tcp);
         link->hull = lull_hull_new();
@@ -151,6 +151,23 @@ void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet)
     do {
         add_match(sync, &match, is_tcp);
     } while (lull_matcher_more(sync->matcher, &match));
+}
+
+void lull_sync_add_message(struct lull_sync *sync, uint32_t from, int64_t sent_ns, uint32_t to,
+                           int64_t received_ns)
+{
+    const struct lull_match message = {
+        .send_host = from, .receive_host = to, .send_ns = sent_ns, .receive_ns = received_ns};
+    add_match(sync, &message, false);
+}
+
+void lull_sync_add_contained(struct lull_sync *sync, uint32_t host, uint32_t guest, uint64_t inside,
+                             uint64_t outside)
+{
+    struct lull_sync_pair *pair = &link_of(sync, MIN(host, guest), MAX(host, guest))->pair;
+    pair->guest = guest;
+    pair->contained = inside;
+    pair->not_contained = outside;
 }
 
 static bool solve(struct lull_corridor *corridor)

@@ -37,6 +37,11 @@ struct lull_sync_pair {
     double drift_ppm;  /* of b against a */
     int64_t bound_ns;  /* the largest possible error over the exchange; -1 unless APPROXIMATE or
                           ACCURATE */
+    /* One of them, or LULL_NONE: it runs in a virtual machine on the other (contain.h). So many of its
+     * events lie where a virtual CPU of it ran, and elsewhere; what bounds the clocks then counts as
+     * matched, too. */
+    uint32_t guest;
+    uint64_t contained, not_contained;
 };
 
 struct lull_sync;
@@ -46,6 +51,12 @@ struct lull_sync *lull_sync_new(uint32_t n_hosts);
 void lull_sync_free(struct lull_sync *sync);
 /* Feeds one packet, in the hosts' own times (identity transforms), in any order between hosts. */
 void lull_sync_add(struct lull_sync *sync, const struct lull_net_packet *packet);
+/* Feeds what happened on one host before something on another, in their own times. */
+void lull_sync_add_message(struct lull_sync *sync, uint32_t from, int64_t sent_ns, uint32_t to,
+                           int64_t received_ns);
+/* Says that one is the other's guest, by how many of its events that lie inside, and do not. */
+void lull_sync_add_contained(struct lull_sync *sync, uint32_t host, uint32_t guest, uint64_t inside,
+                             uint64_t outside);
 /* Computes pairs and transforms. start_ns, end_ns: by host, the range of its traces in its own time
  * (for bounds). */
 void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int64_t *end_ns);

@@ -5,36 +5,52 @@
 
 #include <lull/recording.h>
 
+#include "answers/nearby.h"
 #include "base/output.h"
+#include "base/time.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
 #include "cmd/slowest_args.h"
 #include "view/view.h"
 
-static struct lull_path *comm_path(const struct lull_waits *waits, int32_t host, const char *comm,
-                                   int64_t start_ns, int64_t end_ns, enum lull_path_kind kind,
-                                   GError **error)
+/* Of several tasks of a name, which one it is; others: how many more there are. */
+static void report_choice(const struct lull_args *args, const struct lull_waits *waits,
+                          const struct lull_path *path, uint32_t others)
 {
-    uint32_t others;
-    const uint32_t task = lull_waits_find_comm(waits, host, comm, &others, error);
-    if (task == LULL_NONE) {
-        return NULL;
+    int64_t start_ns, end_ns;
+    if (others == 0) {
+        return;
     }
-    if (others) {
-        fprintf(stderr,
-                "lull: %u other task%s had the name “%s” as well; this is the one that lived "
-                "longest, tid %d "
-                "(choose another with --tid)\n",
-                others, others == 1 ? "" : "s", comm, lull_waits_task(waits, task)->tid);
+    fprintf(stderr,
+            "lull: %u other task%s had the name “%s” as well; this is the one that lived "
+            "longest%s, tid %d "
+            "(choose another with --tid)\n",
+            others, others == 1 ? "" : "s", lull_args_text(args, "comm"),
+            lull_waits_read_range(waits, &start_ns, &end_ns) ? " around that time" : "",
+            lull_waits_task(waits, lull_path_task(path))->tid);
+}
+
+/* What is known from events that were not read is not known. */
+static void report_range(const struct lull_args *args, const struct lull_waits *waits)
+{
+    int64_t start_ns, end_ns;
+    if (!lull_waits_read_range(waits, &start_ns, &end_ns) || start_ns == INT64_MIN) {
+        return;
     }
-    return lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
+    char start[LULL_TIME_TEXT_SIZE];
+    lull_time_format_iso(start_ns, lull_args_flag(args, "local"), start);
+    fprintf(stderr,
+            "lull: read from %s on: files that were opened before have no names here "
+            "(--read-all reads everything)\n",
+            start);
 }
 
 static struct lull_path *find_path(const struct lull_args *args, struct lull_session *session,
-                                   const struct lull_waits *waits, GError **error)
+                                   const struct lull_waits *waits, uint32_t *others, GError **error)
 {
     int32_t host;
+    uint32_t task;
     int64_t start_ns, end_ns;
     const enum lull_path_kind kind =
         lull_args_flag(args, "unbounded") ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED;
@@ -50,12 +66,12 @@ static struct lull_path *find_path(const struct lull_args *args, struct lull_ses
         return NULL;
     }
     if (comm) {
-        return comm_path(waits, host, comm, start_ns, end_ns, kind, error);
-    }
-    if (tid < 0 && pid < 0) {
+        task = lull_waits_find_comm(waits, host, comm, others, error);
+    } else if (tid < 0 && pid < 0) {
         return lull_waits_command_path(waits, host, start_ns, end_ns, kind, error);
+    } else {
+        task = lull_waits_find_tid(waits, host, tid >= 0 ? tid : pid, error);
     }
-    const uint32_t task = lull_waits_find_tid(waits, host, tid >= 0 ? tid : pid, error);
     return task == LULL_NONE ? NULL
                              : lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
 }
@@ -196,6 +212,41 @@ static bool check_question(const struct lull_args *args, const struct lull_sessi
                                      lull_session_command(session, host, error));
 }
 
+/* The path of a short time does not need what was recorded long before and after. */
+static bool limit_reading(const struct lull_args *args, struct lull_session *session,
+                          struct lull_waits *waits, bool has_request, GError **error)
+{
+    int64_t start_ns, end_ns;
+    if (has_request || lull_args_flag(args, "read-all")) {
+        return true;
+    }
+    if (!lull_args_range(args, session, &start_ns, &end_ns, error)) {
+        return false;
+    }
+    lull_waits_near(waits, start_ns, end_ns, 0);
+    return true;
+}
+
+/* The path, read again with more as long as it may depend on that. */
+static struct lull_path *read_path(const struct lull_args *args, struct lull_session *session,
+                                   struct lull_waits *waits, uint32_t *others, GError **error)
+{
+    for (;;) {
+        g_autoptr(GError) why = NULL;
+        *others = 0;
+        lull_args_read(args, session, waits);
+        struct lull_path *path = find_path(args, session, waits, others, &why);
+        if (lull_waits_widen(waits, path)) {
+            lull_path_free(path);
+            continue;
+        }
+        if (why) {
+            g_propagate_error(error, g_steal_pointer(&why));
+        }
+        return path;
+    }
+}
+
 static bool answer(const struct lull_args *args, struct lull_session *session, GError **error)
 {
     if (!check_question(args, session, error)) {
@@ -208,8 +259,16 @@ static bool answer(const struct lull_args *args, struct lull_session *session, G
     if (!waits) {
         return false;
     }
-    lull_args_read(args, session, waits);
-    struct lull_path *path = find_path(args, session, waits, error);
+    if (!limit_reading(args, session, waits, has_request, error)) {
+        lull_waits_free(waits);
+        return false;
+    }
+    uint32_t others;
+    struct lull_path *path = read_path(args, session, waits, &others, error);
+    if (path) {
+        report_choice(args, waits, path, others);
+        report_range(args, waits);
+    }
     const bool done = path && show(args, path, error);
     lull_path_free(path);
     lull_waits_free(waits);
@@ -260,6 +319,10 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "follow the last cause all the way back, beyond the start of each wait: what "
              "determined when a task such as a batch job finished"},
+    {.name = "read-all",
+     .kind = LULL_OPTION_FLAG,
+     .help = "with --begin or --end: read all of the traces, for names of what was opened long "
+             "before"},
     {.name = "full",
      .kind = LULL_OPTION_FLAG,
      .help = "one line for every segment, nothing grouped, and all of the summary"},
@@ -349,11 +412,15 @@ const struct lull_verb lull_verb_critpath = {
         "exec to its exit, unless options say otherwise. For any other trace, without --begin "
         "and --end, it covers the task's whole life in the trace. --pid takes the "
         "thread that the process started with, --comm the "
-        "longest-lived task that ever had that name, and says how many others there are. The "
+        "longest-lived task that ever had that name, and says how many others there are. "
+        "With --begin or --end, no more of a large trace is read than the path needs: what was "
+        "recorded shortly before and after, and the state dump. So --comm takes the task that "
+        "lived longest around that time; files that were opened before, and arguments of calls "
+        "that had started, are not known then. --read-all reads everything. The "
         "summary comes first: by cause, that is which program was in which state for which "
         "reason, how often, how long at most, and who waited for it; then by state and by "
         "program. What runs is its own code (user mode), a system call, memory reclaim "
-        "(the kernel frees memory for it), or a thread of the kernel, as far as that was recorded. Then the path. If it has "
+        "(the kernel frees memory for it), its core dump (after a signal that ends it so), or a thread of the kernel, as far as that was recorded. Then the path. If it has "
         "more than 40 steps (or N with --limit N), steps that repeat at least three times "
         "become one line with their number, and the longest are shown, as many as it takes to "
         "cover 99 % of the time; what is left out is "
@@ -421,7 +488,7 @@ const struct lull_verb lull_verb_critpath = {
         "the packet, or that had the CPU longest; \"reason\" is the system call in which the task "
         "waited "
         "and what that call is about. \"tcp\" is there only if the headers of packets show that TCP "
-        "itself waited: \"kind\" is sent-again, syn-again, delayed-ack or zero-window. \"mode\" is what runs: user, call (\"detail\" names it), kernel, reclaim, or "
+        "itself waited: \"kind\" is sent-again, syn-again, delayed-ack or zero-window. \"mode\" is what runs: user, call (\"detail\" names it), kernel, reclaim, dump, or "
         "null if system calls were not recorded; \"by_mode\" sums to the time that is running. A "
         "segment that runs says what \"mostly\", if that is known, and for how long. A negative tid is the interrupt context of CPU -1-tid. Where call "
         "chains were "

@@ -65,7 +65,8 @@ static bool check_tasks(const struct lull_args *args, const struct lull_session 
 bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session *session,
                                bool is_said, GError **error)
 {
-    if (lull_args_number(args, "tid") >= 0 || lull_args_text(args, "comm")) {
+    if (lull_args_number(args, "tid") >= 0 || lull_args_number(args, "pid") >= 0 ||
+        lull_args_text(args, "comm")) {
         struct lull_model *model = read_tasks(session);
         const bool is_right = check_tasks(args, session, model, error);
         lull_model_free(model);
@@ -133,7 +134,9 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
         .comm = lull_args_text(args, "comm"),
         .is_live = lull_args_live(args) != NULL,
     };
-    if (query.pid >= 0 && !(query.threads = threads_of_process(args, session, error))) {
+    const bool is_shown = query.pid >= 0 && !query.is_live && lull_running_shows_pid(session);
+    if (query.pid >= 0 && !is_shown &&
+        !(query.threads = threads_of_process(args, session, error))) {
         return NULL;
     }
     if (!filter_events(args, session, names, error) ||

@@ -13,7 +13,8 @@ char **lull_args_event_names(const struct lull_args *args, GError **error);
 bool lull_args_check_event_names(const struct lull_session *session, char *const *names,
                                  GError **error);
 /* Limits the session to what the options ask for, and to events of these names; subscribes to them.
- * NULL and an error if it cannot be. Free with lull_running_filter_free(). */
+ * NULL and an error if it cannot be. That no process is that of --pid is found out here only if all must
+ * be read for it. Free with lull_running_filter_free(). */
 struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
                                                     struct lull_session *session,
                                                     char *const *names, GError **error);

@@ -8,6 +8,7 @@
 #include "cmd/join_args.h"
 #include "cmd/options.h"
 #include "cmd/program_out.h"
+#include "cmd/stats_top.h"
 #include "view/result/view.h"
 
 static const struct lull_option options[] = {
@@ -80,6 +81,9 @@ static int report(const struct lull_args *args, struct lull_session *session,
                             lull_args_flag(args, "csv") || lull_args_flag(args, "tsv");
     struct lull_result_report *report =
         lull_result_report_new(session, query->host, query->params.limit);
+    if (lull_args_text(args, "html")) {
+        lull_stats_add_top(args, session, query, report);
+    }
     const uint32_t n = (uint32_t)report->parts.count;
     g_autofree struct lull_question_params *params =
         params_of(report, &query->params, wants_freq ? LULL_SECTION_FREQ : 0);
@@ -170,7 +174,9 @@ const struct lull_verb lull_verb_stats = {
         "average, and system calls, disk and network transfer per second. A transfer counts "
         "when it is complete.\n"
         "\n"
-        "--html writes one page that needs no other file and no network. Its tables sort by a "
+        "--html writes one page that needs no other file and no network. At its top are the "
+        "critical path of what took longest (the slowest request, or instance of --period, or the "
+        "recorded command) and what 'lull why' says. Its tables sort by a "
         "click on a heading, or with the keyboard; without scripts they can still be read.",
     .output =
         "With --json, as of the other analyses, with the name of the analysis in each window:\n"

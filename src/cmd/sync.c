@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* lull sync: how the clocks of the machines relate, from the packets they exchanged. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "clock/sync.h"
 #include "cmd/join_args.h"
 #include "cmd/program_out.h"
 #include "source/session/clocks.h"
+#include "view/out.h"
 #include "view/table.h"
 
 static void fill_pairs(struct lull_table *table, const struct lull_session *session,
@@ -24,6 +26,11 @@ static void fill_pairs(struct lull_table *table, const struct lull_session *sess
         lull_table_set_number(table, 3, pair->matched_ab);
         lull_table_set_number(table, 4, pair->matched_ba);
         lull_table_set_text(table, 5, lull_sync_quality_name(pair->quality));
+        if (pair->guest != LULL_NONE) {
+            lull_table_set_text(table, 9, lull_session_host(session, pair->guest)->name);
+            lull_table_set_number(table, 10, pair->contained);
+            lull_table_set_number(table, 11, pair->not_contained);
+        }
         if (!is_known) {
             continue;
         }
@@ -59,13 +66,22 @@ static void fill_hosts(struct lull_table *table, const struct lull_session *sess
 static const struct lull_column pair_columns[] = {
     {.title = "HOST A", .key = "a", .type = LULL_COLUMN_TEXT},
     {.title = "HOST B", .key = "b", .type = LULL_COLUMN_TEXT},
-    {.title = "MATCHED", .key = "matched", .type = LULL_COLUMN_COUNT, .unit = "packets"},
-    {.title = "A→B", .key = "matched_ab", .type = LULL_COLUMN_COUNT},
-    {.title = "B→A", .key = "matched_ba", .type = LULL_COLUMN_COUNT},
+    {.title = "MATCHED", .key = "matched", .type = LULL_COLUMN_COUNT},
+    {.title = "A→B", .key = "matched_ab", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL},
+    {.title = "B→A", .key = "matched_ba", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL},
     {.title = "QUALITY", .key = "quality", .type = LULL_COLUMN_TEXT},
     {.title = "OFFSET B-A", .key = "offset_ns", .type = LULL_COLUMN_DURATION},
     {.title = "DRIFT", .key = "drift_ppm", .type = LULL_COLUMN_REAL, .unit = "ppm", .digits = 3},
     {.title = "ERROR AT MOST", .key = "bound_ns", .type = LULL_COLUMN_DURATION},
+    {.title = "GUEST", .key = "guest", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_JSON_ONLY},
+    {.title = "INSIDE",
+     .key = "contained",
+     .type = LULL_COLUMN_COUNT,
+     .flags = LULL_COLUMN_JSON_ONLY},
+    {.title = "OUTSIDE",
+     .key = "not_contained",
+     .type = LULL_COLUMN_COUNT,
+     .flags = LULL_COLUMN_JSON_ONLY},
     {0},
 };
 
@@ -78,21 +94,64 @@ static const struct lull_column host_columns[] = {
     {0},
 };
 
-static bool print_text(const struct lull_table *pairs, const struct lull_table *hosts,
-                       const struct lull_view_style *style, GError **error)
+static bool has_guests(const struct lull_session *session)
 {
+    uint32_t count;
+    const struct lull_sync_pair *pairs = lull_sync_pairs(lull_session_sync(session), &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (pairs[i].guest != LULL_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_guests(const struct lull_session *session)
+{
+    uint32_t count;
+    const struct lull_sync_pair *pairs = lull_sync_pairs(lull_session_sync(session), &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_sync_pair *pair = &pairs[i];
+        if (pair->guest == LULL_NONE) {
+            continue;
+        }
+        const uint32_t host = pair->guest == pair->a ? pair->b : pair->a;
+        printf("\n%s is a virtual machine on %s: %" PRIu64 " of its %" PRIu64
+               " events in the time that both recorded lie\nwhere a virtual CPU of it ran, and "
+               "that joins their clocks.\n",
+               lull_session_host(session, pair->guest)->name,
+               lull_session_host(session, host)->name, pair->contained,
+               pair->contained + pair->not_contained);
+    }
+}
+
+static bool print_text(const struct lull_session *session, const struct lull_table *pairs,
+                       const struct lull_table *hosts, const struct lull_view_style *style,
+                       GError **error)
+{
+    struct lull_out out;
+    lull_out_start(&out, stdout);
+    lull_out_fold(&out, style->width);
     if (lull_table_row_count(hosts) < 2) {
-        printf("One host: there are no clocks to join.\n");
+        lull_out_text(&out, "One host: there are no clocks to join.\n");
     } else if (lull_table_row_count(pairs) == 0) {
-        printf("The hosts exchanged no packets that both ends recorded: their clocks stay as they "
-               "are.\n");
+        lull_out_text(&out, "The hosts exchanged no packets that both ends recorded: their clocks "
+                            "stay as they are.\n");
     } else {
-        printf("Packets that two hosts exchanged, and what they say of their clocks:\n\n");
+        printf("%s, and what they say of their clocks:\n\n",
+               has_guests(session)
+                   ? "Packets that two hosts exchanged and times at which guests ran"
+                   : "Packets that two hosts exchanged");
+        lull_out_text(&out,
+                      "Packets that two hosts exchanged, and what they say of their clocks:\n\n");
     }
     if (!lull_table_print(pairs, stdout, style, error)) {
         return false;
     }
+    print_guests(session);
     printf("%sWhat is added to each host's own time:\n\n", lull_table_row_count(pairs) ? "\n" : "");
+    lull_out_printf(&out, "%sWhat is added to each host's own time:\n\n",
+                    lull_table_row_count(pairs) ? "\n" : "");
     return lull_table_print(hosts, stdout, style, error);
 }
 
@@ -127,7 +186,7 @@ static int run(const struct lull_args *args, GError **error)
     fill_pairs(pairs, session, sync);
     fill_hosts(hosts, session, sync);
     bool done = lull_program_out_is_wanted(args) ? print_json(args, pairs, hosts, error)
-                                                 : print_text(pairs, hosts, &style, error);
+                                                 : print_text(session, pairs, hosts, &style, error);
     int status = done ? lull_args_report_problems(session) : 1;
     lull_table_free(pairs);
     lull_table_free(hosts);
@@ -158,12 +217,18 @@ const struct lull_verb lull_verb_sync = {
         "The quality is accurate (offset and drift are bounded on both sides), approximate "
         "(drift is bounded on one side), incomplete (packets in one direction only: the clocks "
         "cannot be joined), or fail (the packets contradict clocks that run evenly, as when a "
-        "clock was set while tracing). Hosts that exchanged no packets keep their own clocks.",
+        "clock was set while tracing). Hosts that exchanged no packets keep their own clocks.\n"
+        "\n"
+        "A virtual machine and its host need no packets: a guest records events only while one of "
+        "its virtual CPUs runs. Where the host recorded that (kvm_entry and kvm_exit), Lull looks "
+        "for the one offset at which all of a guest's events lie there. It joins the clocks only "
+        "if no other offset comes near; each entry and exit then counts as matched.",
     .output = "With --json:\n"
               "\n"
               " {\"version\":1,\n"
               "  \"pairs\":[{\"a\",\"b\",\"matched\",\"matched_ab\",\"matched_ba\",\"quality\",\n"
-              "            \"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+              "            \"offset_ns\",\"drift_ppm\",\"bound_ns\",\n"
+              "            \"guest\",\"contained\",\"not_contained\"}],\n"
               "  \"hosts\":[{\"host\",\"clock\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}]}\n"
               "\n"
               "What is not known is null.",

@@ -253,13 +253,16 @@ const struct lull_verb lull_verb_why = {
         "   \"contributions\":[{\"sentence\",\"host\",\"comm\",\"state\",\"cause\",\"detail\",\n"
         "     \"tid\",\"other_tid\",\"lock\":{\"host\",\"comm\",\"call\",\"holder\",\n"
         "     \"holder_tid\"},\"details\":[{…,\"difference_ns\"}],\"through\",\n"
+        "     \"started_by\",\n"
         "     \"difference_ns\",\"share\",\"low_ns\",\"high_ns\",\"slow_ns\",\"typical_ns\",\n"
         "     \"outstanding\",\"most\"}]}]}\n"
         "\n"
         "verdict is explained, unclear, alike, none-slow, no-typical or too-few. slow_ns and "
         "typical_ns are means; low_ns and high_ns the 95 % interval of difference_ns; outstanding "
         "is how many slow ones have more of it than any typical one, most the number of the slow "
-        "one that has most of it. A tid is null where several tasks are meant. not_joined has the "
+        "one that has most of it. started_by lists who started the task that the "
+        "sentence is about, oldest first: the one that had the CPU or the lock, if that is it. A "
+        "tid is null where several tasks are meant. not_joined has the "
         "hosts whose clocks could not be joined with the others ('lull sync'): no path leads from "
         "one to another of them.",
     .options = options,

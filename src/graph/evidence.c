@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The evidence for a step of a path, in one line of words: the request, the packet, the interrupt,
- * who ran instead. */
+/* The evidence for a step of a path, in one line of words: the request, the packet, the
+ * interrupt. */
 #include "graph/critpath.h"
-#include "base/search.h"
 #include "graph/execgraph_private.h"
-
-#include <lull/recording.h>
 
 #include <string.h>
 
 #include "base/time.h"
-#include "base/sums.h"
 
 enum { SECTOR_BYTES = 512, LONG_HOLD_NS = 1000000 };
 
@@ -34,9 +30,8 @@ static const char *operation_name(uint32_t rwbs)
                                     : "flush";
 }
 
-/* Another task that the evidence names. */
-static void set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
-                      GStringChunk *strings, struct lull_segment *segment)
+void lull_evidence_set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                             GStringChunk *strings, struct lull_segment *segment)
 {
     if (task != LULL_NONE) {
         segment->other_task = task;
@@ -61,8 +56,8 @@ static void set_request(const struct lull_execgraph *eg, uint32_t index, GString
     if (request->insert_ns != INT64_MIN && request->issue_ns >= request->insert_ns) {
         segment->queue_ns = request->issue_ns - request->insert_ns;
     }
-    set_other(eg, request->submitter, MAX(request->complete_ns, request->issue_ns), strings,
-              segment);
+    lull_evidence_set_other(eg, request->submitter, MAX(request->complete_ns, request->issue_ns),
+                            strings, segment);
 }
 
 static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringChunk *strings,
@@ -78,7 +73,7 @@ static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringC
     }
     if (packet->peer != LULL_NONE) {
         const struct packet_note *sent = &eg->packets.items[packet->peer];
-        set_other(eg, sent->line, sent->time_ns, strings, segment);
+        lull_evidence_set_other(eg, sent->line, sent->time_ns, strings, segment);
     }
 }
 
@@ -122,7 +117,7 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
     } else if (hop->cause == LULL_CAUSE_NETWORK && evidence->index < eg->packets.count) {
         set_packet(eg, evidence->index, strings, segment);
     } else if (evidence->waker != LULL_NONE) {
-        set_other(eg, evidence->waker, hop->end_ns, strings, segment);
+        lull_evidence_set_other(eg, evidence->waker, hop->end_ns, strings, segment);
     } else if (evidence->label != LULL_NONE) {
         segment->object = lull_model_label(eg->model, evidence->label);
     }
@@ -325,6 +320,19 @@ static void report_reason(const struct lull_execgraph *eg, uint32_t detail, uint
     }
 }
 
+/* What the kernel does for the task that waits, whatever it waits for. */
+static void append_meanwhile(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                             const char *after, GString *out)
+{
+    const char *what = lull_modes_in_dump(eg, hop->line, hop->start_ns) ? "while its core is dumped"
+                       : lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)
+                           ? "while memory is freed for it"
+                           : NULL;
+    if (what) {
+        g_string_append_printf(out, "%s%s", out->len ? after : "", what);
+    }
+}
+
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                         GStringChunk *strings, struct lull_segment *segment)
 {
@@ -355,9 +363,7 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
         }
         report_reason(eg, hop->detail, evidence->waker, hop->end_ns, out);
     }
-    if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {
-        g_string_append_printf(out, "%swhile memory is freed for it", out->len ? "; " : "");
-    }
+    append_meanwhile(eg, hop, "; ", out);
     segment->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 
@@ -375,7 +381,7 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
     struct lull_segment other = {.other_task = LULL_NONE, .other_tid = -1};
     g_autoptr(GString) out = g_string_new(NULL);
     if (evidence->waker != LULL_NONE) {
-        set_other(eg, evidence->waker, wait->end_ns, strings, &other);
+        lull_evidence_set_other(eg, evidence->waker, wait->end_ns, strings, &other);
     } else if (evidence->index < eg->packets.count) {
         set_packet(eg, evidence->index, strings, &other);
         g_string_append(out, "for ");
@@ -393,122 +399,6 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop)
 {
     return hop->detail < eg->chains.count ? eg->chains.items[hop->detail] : LULL_NONE;
-}
-
-static gint longest_first(gconstpointer a, gconstpointer b)
-{
-    const struct cpu_share *left = a, *right = b;
-    if (left->ns != right->ns) {
-        return left->ns < right->ns ? 1 : -1;
-    }
-    return left->task < right->task ? -1 : left->task > right->task;
-}
-
-static gint by_task(gconstpointer a, gconstpointer b)
-{
-    const struct cpu_share *left = a, *right = b;
-    return left->task < right->task ? -1 : left->task > right->task;
-}
-
-/* One share of each task, longest first. */
-static void sum_shares(GArray *shares)
-{
-    struct cpu_share *items = (struct cpu_share *)(void *)shares->data;
-    guint n = 0;
-    g_array_sort(shares, by_task);
-    for (guint i = 0; i < shares->len; i++) {
-        if (n > 0 && items[n - 1].task == items[i].task) {
-            lull_add(&items[n - 1].ns, items[i].ns);
-        } else {
-            items[n++] = items[i];
-        }
-    }
-    g_array_set_size(shares, n);
-    g_array_sort(shares, longest_first);
-}
-
-/* First switch after time_ns. */
-static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
-{
-    return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
-}
-
-GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_piece *piece)
-{
-    const struct lull_hop *hop = piece->hop;
-    const uint32_t host = lull_model_task(eg->model, hop->line)->host;
-    GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct cpu_share));
-    if (hop->cpu < 0 || host >= eg->hosts.count ||
-        (size_t)hop->cpu >= eg->hosts.items[host].cpus.count) {
-        return shares;
-    }
-    const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
-    size_t i = switch_after(notes, piece->start_ns);
-    for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
-        const struct switch_note *note = &notes->switches.items[i];
-        if (note->time_ns >= piece->end_ns) {
-            break;
-        }
-        int64_t until =
-            i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : piece->end_ns;
-        int64_t ns = MIN(until, piece->end_ns) - MAX(note->time_ns, piece->start_ns);
-        if (ns > 0 && note->task != hop->line && !note->is_unknown) {
-            g_array_append_val(shares, ((struct cpu_share){note->task, ns}));
-        }
-    }
-    sum_shares(shares);
-    return shares;
-}
-
-/* Who had the CPU meanwhile: the three that had it longest. */
-void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
-                             GStringChunk *strings, struct lull_segment *segment)
-{
-    enum { NAMED = 3 };
-    const struct lull_hop *hop = piece->hop;
-    if (piece->cause == LULL_CAUSE_THROTTLED) {
-        g_autoptr(GString) text = g_string_new(NULL);
-        if (piece->label != LULL_NONE) {
-            lull_quotas_append(eg, piece->label, text);
-            segment->object = lull_quotas_at(eg, piece->label)->cgroup;
-            segment->subject = g_string_chunk_insert_const(strings, text->str);
-        } else {
-            g_string_printf(text, "kept off CPU %d, which was idle", hop->cpu);
-        }
-        segment->detail = g_string_chunk_insert_const(strings, text->str);
-        return;
-    }
-    g_autoptr(GArray) shares = lull_evidence_shares(eg, piece);
-    if (shares->len == 0) {
-        return;
-    }
-    const struct cpu_share *most = &g_array_index(shares, struct cpu_share, 0);
-    g_autoptr(GString) out = g_string_new(NULL);
-    set_other(eg, most->task, hop->end_ns, strings, segment);
-    if (2 * most->ns >= piece->end_ns - piece->start_ns) {
-        lull_evidence_append_preemptor(eg, most->task, hop->end_ns, out);
-    } else {
-        g_string_append(out, "by several tasks");
-    }
-    segment->subject = g_string_chunk_insert_const(strings, out->str);
-    g_string_truncate(out, 0);
-    bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
-    g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
-    for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {
-        const struct cpu_share *share = &g_array_index(shares, struct cpu_share, k);
-        char ns[LULL_TIME_TEXT_SIZE];
-        lull_duration_format(share->ns, ns);
-        if (share->task == LULL_NONE) {
-            continue;
-        }
-        g_string_append_printf(out, "%s%s/%d %s", is_idle || named++ ? ", " : "",
-                               lull_model_comm(eg->model, share->task, hop->end_ns),
-                               lull_model_task(eg->model, share->task)->tid, ns);
-    }
-    if (!is_idle) {
-        g_string_append_printf(out, " on CPU %d", hop->cpu);
-    }
-    segment->detail = g_string_chunk_insert_const(strings, out->str);
 }
 
 /* ---- what is the same each time ---- */
@@ -632,20 +522,7 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));
     }
     append_reason_kind(eg, hop->detail, out);
-    if (lull_modes_in_reclaim(eg, hop->line, hop->start_ns, hop->end_ns)) {
-        g_string_append_printf(out, "%swhile memory is freed for it", out->len ? ", " : "");
-    }
-}
-
-void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
-                                    GString *out)
-{
-    if (task == LULL_NONE) {
-        g_string_append(out, "the CPU came out of idle");
-        return;
-    }
-    g_string_append(out, "by ");
-    append_task_kind(eg, task, time_ns, out);
+    append_meanwhile(eg, hop, ", ", out);
 }
 
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,

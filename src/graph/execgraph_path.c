@@ -3,6 +3,7 @@
 #include "graph/critpath.h"
 #include "base/search.h"
 #include "graph/execgraph_private.h"
+#include "graph/lineage.h"
 
 #include <string.h>
 
@@ -200,6 +201,8 @@ static const char *mode_text(struct telling *telling, enum lull_mode mode, uint3
         return "in the kernel";
     case LULL_MODE_RECLAIM:
         return "in memory reclaim";
+    case LULL_MODE_DUMP:
+        return "in its core dump";
     case LULL_MODE_CALL:
         return text_of_call(telling, name);
     default:
@@ -255,8 +258,40 @@ static void add_run(struct telling *telling, const struct path_piece *piece,
     }
 }
 
+static void add_preemptor(struct telling *telling, const char *detail, int64_t ns)
+{
+    lull_vec_push(&telling->runs,
+                  (struct lull_path_run){.segment = (uint32_t)telling->segments.count,
+                                         .detail = detail,
+                                         .count = 1,
+                                         .ns = ns,
+                                         .longest_ns = ns});
+}
+
+/* Each that had the CPU is a cause of its own. */
+static void add_preemption(struct telling *telling, const struct path_piece *piece,
+                           struct lull_segment *segment)
+{
+    g_autoptr(GArray) shares =
+        lull_evidence_preempted(telling->eg, piece, telling->path->strings, segment);
+    int64_t left_ns = piece->end_ns - piece->start_ns;
+    for (guint i = 0; shares && i < shares->len && left_ns > 0; i++) {
+        const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
+        const int64_t ns = MIN(share->ns, left_ns);
+        g_string_truncate(telling->text, 0);
+        lull_evidence_append_preemptor(telling->eg, share->task, piece->end_ns, telling->text);
+        add_preemptor(telling,
+                      g_string_chunk_insert_const(telling->path->strings, telling->text->str), ns);
+        left_ns -= ns;
+    }
+    if (left_ns > 0) {
+        add_preemptor(telling, segment->cause == LULL_CAUSE_NONE ? NULL : segment->subject,
+                      left_ns);
+    }
+}
+
 /* The evidence, in parts and in one line. */
-static void add_evidence(const struct telling *telling, const struct path_piece *piece,
+static void add_evidence(struct telling *telling, const struct path_piece *piece,
                          struct lull_segment *segment)
 {
     const struct lull_execgraph *eg = telling->eg;
@@ -267,7 +302,7 @@ static void add_evidence(const struct telling *telling, const struct path_piece 
         segment->detail = segment->object = lull_model_label(eg->model, piece->label);
         return;
     case LULL_STATE_PREEMPTED:
-        lull_evidence_preempted(eg, piece, telling->path->strings, segment);
+        add_preemption(telling, piece, segment);
         return;
     default:
         lull_evidence_wait(eg, piece->hop, telling->path->strings, segment);
@@ -417,6 +452,25 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
     path->host_names = names;
 }
 
+/* Whether the graph does not reach as far as the hop: nothing was read of its line before or after
+ * it, or not how its wait ended. */
+static bool is_cut(const struct lull_execgraph *eg, const struct lull_hop *hop)
+{
+    uint32_t n;
+    const struct lull_graph_point *points = lull_graph_points(eg->graph, hop->line, &n);
+    if (hop->detail != LULL_NONE) {
+        return hop->state == LULL_STATE_BLOCKED && eg->evidence.items[hop->detail].is_open;
+    }
+    return n == 0 || hop->end_ns <= points[0].time_ns || hop->start_ns >= points[n - 1].time_ns;
+}
+
+static const char *kept_lineage(struct lull_path *path, const struct lull_model *model,
+                                uint32_t task)
+{
+    g_autofree char *ancestors = lull_lineage_of(model, task);
+    return ancestors ? g_string_chunk_insert_const(path->strings, ancestors) : NULL;
+}
+
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t start_ns,
@@ -433,8 +487,8 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     path->end_ns = end_ns;
     path->asked_start_ns = start_ns;
     path->asked_end_ns = end_ns;
-    path->started_by = lull_lineage_of(eg, task, path->strings);
-    path->command = lull_lineage_command(eg, session, task);
+    path->started_by = kept_lineage(path, eg->model, task);
+    path->command = lull_lineage_command(eg->model, session, task);
     take_hosts(path, session, sync);
 
     g_autoptr(GString) text = g_string_new(NULL);
@@ -443,7 +497,9 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     g_autoptr(GArray) hops =
         lull_critpath_find_waits(eg->graph, task, start_ns, end_ns, kind, waits);
     for (guint i = 0; i < hops->len; i++) {
-        lull_path_each_piece(eg, &g_array_index(hops, struct lull_hop, i), report, &telling);
+        const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
+        path->is_cut |= is_cut(eg, hop);
+        lull_path_each_piece(eg, hop, report, &telling);
     }
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
@@ -454,7 +510,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     report_waits(path, eg, waits);
     lull_path_summarise(path);
     for (uint32_t i = 0; i < path->n_by_task; i++) {
-        path->by_task[i].started_by = lull_lineage_of(eg, path->by_task[i].task, path->strings);
+        path->by_task[i].started_by = kept_lineage(path, eg->model, path->by_task[i].task);
     }
     lull_quotas_list(eg, path);
     count_losses(path, session);

@@ -83,6 +83,7 @@ struct paging_note {
     int64_t fault_ns;   /* it used a page of a file last; INT64_MIN: never */
     int64_t reclaim_ns; /* since when memory is freed for it; INT64_MIN: it is not */
     uint64_t inode;
+    int64_t dump_ns; /* since when its core is dumped; INT64_MAX: it is not */
 };
 
 /* A process was moved to another control group. */
@@ -144,6 +145,8 @@ enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task,
 /* Whether most of that time memory is freed for the task. */
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                            int64_t end_ns);
+/* Whether its core is dumped then. */
+bool lull_modes_in_dump(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns);
 /* What the task runs when it is in no call. */
 enum lull_mode lull_modes_outside(const struct lull_execgraph *eg,
                                   const struct lull_session *session, uint32_t task);
@@ -153,8 +156,8 @@ typedef void take_mode(void *user, enum lull_mode mode, uint32_t name, int64_t n
 void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
                      enum lull_mode outside, take_mode *take, void *user);
 
-/* quotas.c: the next time from start_ns to end_ns in which a quota kept the task off the CPU, of which it
- * is known that it was runnable from since_ns to until_ns. False: there is none. */
+/* quotas.c: the next time after start_ns in which a quota kept the task off the CPU, of which it is
+ * known that it was runnable from since_ns to until_ns. False: there is none. */
 struct throttling {
     int64_t start_ns, end_ns;
     uint32_t quota;
@@ -171,25 +174,22 @@ void lull_quotas_append(const struct lull_execgraph *eg, uint32_t quota, GString
 void lull_quotas_list(const struct lull_execgraph *eg, struct lull_path *path);
 void lull_quotas_free(struct lull_quotas *quotas);
 
-/* lineage.c: who started the program of a task, oldest first: "cron/1 → sh/2", without threads of the
- * program itself; NULL: not known. Texts are kept in `strings`. */
-const char *lull_lineage_of(const struct lull_execgraph *eg, uint32_t task, GStringChunk *strings);
-/* The command of the recording that it was, with its arguments, kept by the session; NULL: none. */
-const char *const *lull_lineage_command(const struct lull_execgraph *eg,
-                                        const struct lull_session *session, uint32_t task);
-
 /* evidence.c: what is known about a hop, put into a segment that has no evidence yet. Texts are
  * kept in `strings`. */
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                         GStringChunk *strings, struct lull_segment *segment);
+/* Another task that the evidence names, or LULL_NONE. */
+void lull_evidence_set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                             GStringChunk *strings, struct lull_segment *segment);
 /* The same about a wait that the path goes into. */
 void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GStringChunk *strings,
                            struct lull_wait *wait);
 /* Why a task waited, or NULL: it was in no call. */
 const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
                                                     uint32_t detail);
-void lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
-                             GStringChunk *strings, struct lull_segment *segment);
+/* preemption.c. Returns lull_evidence_shares(), or NULL: nobody else, a quota kept the task off the CPU. */
+GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
+                                GStringChunk *strings, struct lull_segment *segment);
 /* The calls by which the task of a hop fell asleep, or LULL_NONE. */
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop);
 /* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted piece, longest

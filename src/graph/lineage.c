@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a task comes from: the programs that started it, and the command that it was. */
-#include "graph/execgraph_private.h"
+#include "graph/lineage.h"
 
 #include <lull/recording.h>
 
@@ -14,10 +14,9 @@ static uint32_t parent_of(const struct lull_model *model, uint32_t number)
     return task->parent;
 }
 
-const char *lull_lineage_of(const struct lull_execgraph *eg, uint32_t task, GStringChunk *strings)
+char *lull_lineage_of(const struct lull_model *model, uint32_t task)
 {
     enum { MOST = 16 };
-    const struct lull_model *model = eg->model;
     g_autoptr(GString) text = g_string_new(NULL);
     const struct lull_task *child = lull_model_task(model, task);
     uint32_t number = parent_of(model, task);
@@ -33,13 +32,13 @@ const char *lull_lineage_of(const struct lull_execgraph *eg, uint32_t task, GStr
         child = parent;
         number = parent_of(model, number);
     }
-    return text->len ? g_string_chunk_insert_const(strings, text->str) : NULL;
+    return text->len ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
 }
 
-const char *const *lull_lineage_command(const struct lull_execgraph *eg,
+const char *const *lull_lineage_command(const struct lull_model *model,
                                         const struct lull_session *session, uint32_t task)
 {
-    const struct lull_task *known = lull_model_task(eg->model, task);
+    const struct lull_task *known = lull_model_task(model, task);
     for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
         const struct lull_recording_info *info = lull_session_recording(session, i);
         if (info->command && info->pid > 0 && info->host == known->host &&

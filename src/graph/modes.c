@@ -82,8 +82,20 @@ static void each_call(const struct lull_spans *spans, int64_t t, int64_t last_ns
     }
 }
 
-void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
-                     enum lull_mode outside, take_mode *take, void *user)
+/* Until when a core is dumped, once that has started. */
+static int64_t dump_end_ns(const struct lull_execgraph *eg, uint32_t task)
+{
+    return lull_model_task(eg->model, task)->exit_ns;
+}
+
+bool lull_modes_in_dump(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns)
+{
+    return task < eg->paging.count && eg->paging.items[task].dump_ns <= time_ns &&
+           time_ns < dump_end_ns(eg, task);
+}
+
+static void each_alive(const struct lull_execgraph *eg, const struct path_piece *piece,
+                       enum lull_mode outside, take_mode *take, void *user)
 {
     const struct lull_spans *calls = calls_of(eg, piece->hop->line);
     struct lull_spans_reader reclaims =
@@ -102,12 +114,31 @@ void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *p
     each_call(calls, t, piece->end_ns, outside, take, user);
 }
 
+void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
+                     enum lull_mode outside, take_mode *take, void *user)
+{
+    const uint32_t task = piece->hop->line;
+    const int64_t dump_ns = task < eg->paging.count ? eg->paging.items[task].dump_ns : INT64_MAX;
+    const int64_t start_ns = CLAMP(dump_ns, piece->start_ns, piece->end_ns);
+    const int64_t end_ns = CLAMP(dump_end_ns(eg, task), start_ns, piece->end_ns);
+    if (start_ns == end_ns) {
+        each_alive(eg, piece, outside, take, user);
+        return;
+    }
+    struct path_piece before = *piece, after = *piece;
+    before.end_ns = start_ns;
+    after.start_ns = end_ns;
+    each_alive(eg, &before, outside, take, user);
+    take(user, LULL_MODE_DUMP, LULL_NONE, end_ns - start_ns);
+    each_alive(eg, &after, outside, take, user);
+}
+
 /* ---- memory ---- */
 
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact)
 {
     while (eg->paging.count <= fact->task) {
-        lull_vec_push(&eg->paging, (struct paging_note){INT64_MIN, INT64_MIN, 0});
+        lull_vec_push(&eg->paging, (struct paging_note){INT64_MIN, INT64_MIN, 0, INT64_MAX});
         memset(lull_vec_add(&eg->reclaims), 0, sizeof *eg->reclaims.items);
     }
     struct paging_note *note = &eg->paging.items[fact->task];
@@ -126,6 +157,9 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
                            (struct lull_span){note->reclaim_ns, fact->time_ns, 0});
             note->reclaim_ns = INT64_MIN;
         }
+        break;
+    case LULL_PAGING_DUMP:
+        note->dump_ns = MIN(note->dump_ns, fact->time_ns);
         break;
     }
 }

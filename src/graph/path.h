@@ -11,12 +11,12 @@
 #include "kernel/stacks.h"
 #include "kernel/states.h"
 
-/* What a part of a segment ran. */
+/* A part of a segment: what ran, or who had the CPU instead. */
 struct lull_path_run {
     uint32_t segment;
-    enum lull_mode mode;
-    const char *detail; /* "in write", "in user mode"; or NULL */
-    uint32_t count;     /* of stretches */
+    enum lull_mode mode; /* RUNNING */
+    const char *detail;  /* "in write", "in user mode", "by cc1"; or NULL */
+    uint32_t count;      /* of stretches */
     int64_t ns, longest_ns;
 };
 
@@ -43,7 +43,9 @@ struct lull_path {
     uint32_t n_by_task;
     struct lull_cause_share *by_cause; /* longest first, ties by first */
     uint32_t n_by_cause;
-    struct lull_path_run *runs; /* what segments that are RUNNING run, if that was looked for */
+    struct lull_path_run
+        *runs; /* of those that are RUNNING or PREEMPTED, if that was looked for; by
+                                   segment */
     uint32_t n_runs;
     struct lull_mode_share *by_mode; /* longest first, ties by mode */
     uint32_t n_by_mode;
@@ -55,7 +57,8 @@ struct lull_path {
     uint32_t n_quotas;
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
     bool hides_idle;                    /* one of these hosts does, see lull_model_hides_idle() */
-    GStringChunk *strings;              /* owner of all text above */
+    bool is_cut; /* some of it is not known for want of events before or after those read */
+    GStringChunk *strings; /* owner of all text above */
 };
 
 /* lull_path_free() frees its arrays (each from g_malloc(), or NULL; also that of host_names) and its

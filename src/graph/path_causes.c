@@ -143,9 +143,12 @@ static struct lull_cause_share share_of(const struct lull_path *path, uint32_t n
 void lull_path_sum_causes(struct lull_path *path)
 {
     struct lull_cause_sums *sums = lull_cause_sums_new();
-    for (uint32_t i = 0; i < path->n_segments; i++) {
-        const struct lull_cause_share share = share_of(path, i);
-        if (share.state != LULL_STATE_RUNNING || path->n_runs == 0) {
+    for (uint32_t i = 0, run = 0; i < path->n_segments; i++) {
+        while (run < path->n_runs && path->runs[run].segment < i) {
+            run++;
+        }
+        if (run == path->n_runs || path->runs[run].segment != i) {
+            const struct lull_cause_share share = share_of(path, i);
             lull_cause_sums_add(sums, &share);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* When a CPU quota kept tasks off the CPU. No event of Linux says so, but the tasks of a control group that
- * has used up its quota are runnable, and none of them runs until the next period starts. Only groups
- * of which the kernel counted such times (recording.json) are looked at. */
+/* When a CPU quota kept tasks off the CPU. No event of Linux says so, but the tasks of a control
+ * group that has used up its quota are runnable, and none of them runs until the next period
+ * starts. Only groups of which the kernel counted such times (recording.json) are looked at. */
 #include "graph/execgraph_private.h"
 
 #include <lull/recording.h>
@@ -261,8 +261,8 @@ static int64_t period_ns(const struct quota *quota)
     return quota->info->period_us * 1000;
 }
 
-/* When the last period started that starts before the time or as good as then. Without a known rhythm, while
- * that is looked for, one ends then. */
+/* When the last period started that starts before the time or as good as then. Without a known
+ * rhythm, while that is looked for, one ends then. */
 static int64_t boundary_before(const struct quota *quota, int64_t time_ns)
 {
     const int64_t ns = period_ns(quota);
@@ -274,8 +274,8 @@ static int64_t boundary_before(const struct quota *quota, int64_t time_ns)
     return MIN(late_ns - rest_ns, time_ns);
 }
 
-/* Whether the group, which runs no more from start_ns on, has used up what it may use until end_ns, a boundary
- * between periods: in the last period, or in several. */
+/* Whether the group, which runs no more from start_ns on, has used up what it may use until end_ns,
+ * a boundary between periods: in the last period, or in several. */
 static bool is_used_up(const struct quota *quota, int64_t start_ns, int64_t end_ns)
 {
     const int64_t ns = period_ns(quota), quota_ns = quota->info->quota_us * 1000;
@@ -291,8 +291,8 @@ static bool is_used_up(const struct quota *quota, int64_t start_ns, int64_t end_
     return false;
 }
 
-/* The first time from start_ns on, within since_ns to until_ns, in which no task of the group runs and
- * its quota is used up. */
+/* The first time from start_ns on, within since_ns to until_ns, in which no task of the group runs
+ * and its quota is used up. */
 static bool find_throttling(const struct quota *quota, int64_t since_ns, int64_t until_ns,
                             int64_t start_ns, struct throttling *found)
 {
@@ -363,7 +363,7 @@ static int64_t densest(const GArray *gaps, int64_t ns)
             most_ns = near_ns;
             first_ns = items[i].rest_ns;
         }
-        near_ns -= items[i].length_ns;
+        lull_add(&near_ns, -items[i].length_ns);
     }
     return most_ns > all_ns / 2 ? first_ns : -1;
 }

@@ -134,7 +134,7 @@ struct lull_page_fact {
     bool in_interrupt; /* `task` was only interrupted */
 };
 
-/* A task needs memory that is not there. */
+/* A task needs memory that is not there, or the kernel writes what it has to a file. */
 struct lull_paging_fact {
     int64_t time_ns;
     uint32_t host, task;
@@ -142,6 +142,7 @@ struct lull_paging_fact {
         LULL_PAGING_FILE,          /* it uses a page of a file */
         LULL_PAGING_RECLAIM_START, /* the kernel frees memory for it, and it waits for that */
         LULL_PAGING_RECLAIM_END,
+        LULL_PAGING_DUMP, /* it ends by a signal, with a core dump, and then exits */
     } step;
     uint64_t inode; /* FILE: of the file; 0: not reported */
 };
@@ -334,6 +335,16 @@ struct lull_tcp_fact {
     uint8_t kind;    /* enum lull_tcp_fact_kind */
 };
 
+/* A thread enters a guest as one of its virtual CPUs, leaves it, or injects an interrupt that the guest
+ * gets when it is entered next. */
+struct lull_vcpu_fact {
+    int64_t time_ns;
+    uint32_t host;
+    uint32_t task; /* the thread */
+    enum lull_vcpu_step { LULL_VCPU_ENTER, LULL_VCPU_LEAVE, LULL_VCPU_INJECT } step;
+    int64_t number; /* of the virtual CPU, or of the vector; -1: not known */
+};
+
 /* A subscriber; callbacks it does not want are NULL. */
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
@@ -354,6 +365,7 @@ struct lull_facts {
     void (*cgroup)(void *user, const struct lull_cgroup_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);
     void (*power)(void *user, const struct lull_power_fact *fact);
+    void (*vcpu)(void *user, const struct lull_vcpu_fact *fact);
     void (*block)(void *user, const struct lull_block_fact *fact);
     void (*syscall)(void *user, const struct lull_syscall_fact *fact);
     void (*lost)(void *user, const struct lull_lost_fact *fact);

@@ -210,11 +210,24 @@ void sched_bury(struct lull_model *model, struct machine *machine, uint32_t numb
     }
 }
 
+/* The task with a number, which mostly is the one that is known to be on the CPU. */
+static uint32_t task_on(struct lull_model *model, struct machine *machine, int32_t c, int32_t tid)
+{
+    const uint32_t known = model_cpu_at(machine, c)->task;
+    if (G_LIKELY(known != LULL_NONE)) {
+        const struct lull_task *task = &model->tasks.items[known].public;
+        if (G_LIKELY(task->tid == tid && !task->is_dead)) {
+            return known;
+        }
+    }
+    return model_task(model, machine, tid, c);
+}
+
 /* Returns who left. */
 static uint32_t switch_out(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                            const struct lull_ev_sched_switch *ev)
 {
-    uint32_t number = model_task(model, machine, ev->prev_tid, c);
+    uint32_t number = task_on(model, machine, c, ev->prev_tid);
     struct task *task = &model->tasks.items[number];
     if (task->is_idle) {
         task->state = LULL_STATE_PREEMPTED;
@@ -223,7 +236,7 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     if (LULL_HAS(ev, sched_switch, context_pid) && ev->context_pid > 0) {
         task->public.pid = ev->context_pid;
     }
-    model_rename(model, number, ev->prev_comm, t);
+    model_named(model, number, ev->prev_comm, t);
     if (task->state != LULL_STATE_RUNNING && task->state != LULL_STATE_NONE) {
         sched_lose(model, number);
     }
@@ -291,9 +304,8 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
 }
 
 static void switch_in(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                      uint32_t previous, const struct lull_ev_sched_switch *ev)
+                      uint32_t previous, uint32_t number, const struct lull_ev_sched_switch *ev)
 {
-    uint32_t number = model_task(model, machine, ev->next_tid, c);
     struct task *task = &model->tasks.items[number];
     struct cpu *cpu = model_cpu_at(machine, c);
     cpu->task = number;
@@ -303,7 +315,7 @@ static void switch_in(struct lull_model *model, struct machine *machine, int32_t
         task->state = LULL_STATE_RUNNING;
         report_switch(model, machine, c, t, previous, number);
     } else {
-        model_rename(model, number, ev->next_comm, t);
+        model_named(model, number, ev->next_comm, t);
         enter(model, number, c, t);
         report_switch(model, machine, c, t, previous, number);
         model->tasks.items[number].waking = no_waking;
@@ -452,11 +464,11 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
     if (LULL_HAS(ev, sched_switch, prev_prio)) {
         sched_prio(model, machine, t, previous, ev->prev_prio, machine->prio_offset);
     }
+    uint32_t next = model_task(model, machine, ev->next_tid, c);
     if (LULL_HAS(ev, sched_switch, next_prio)) {
-        sched_prio(model, machine, t, model_task(model, machine, ev->next_tid, c), ev->next_prio,
-                   machine->prio_offset);
+        sched_prio(model, machine, t, next, ev->next_prio, machine->prio_offset);
     }
-    switch_in(model, machine, c, t, previous, ev);
+    switch_in(model, machine, c, t, previous, next, ev);
 }
 
 /* The waking of a task that still runs: it is on its way out, or will not block at all. */
@@ -485,14 +497,10 @@ static void note_waking(const struct lull_model *model, const struct cpu *cpu, i
 }
 
 static void sched_wake(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                       int32_t tid, struct lull_text comm, int32_t target_cpu,
+                       uint32_t number, struct lull_text comm, int32_t target_cpu,
                        enum lull_event_id id, enum irq_context context)
 {
-    if (tid <= 0) {
-        return;
-    }
-    uint32_t number = model_task(model, machine, tid, c);
-    model_rename(model, number, comm, t);
+    model_named(model, number, comm, t);
     struct task *task = &model->tasks.items[number];
     note_waking(model, model_cpu_at(machine, c), t, task, id, context);
     if (id == LULL_EVENT_sched_wakeup_new) {
@@ -537,11 +545,14 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
     }
     /* Of a task that is not recorded, its wakings of others may still be. */
     sched_current(model, machine, c, t, CURRENT_OF(ev, sched_waking));
-    if (LULL_HAS(ev, sched_waking, prio) && ev->tid > 0) {
-        sched_prio(model, machine, t, model_task(model, machine, ev->tid, c), ev->prio,
-                   machine->wakeup_prio_offset);
+    if (ev->tid <= 0) {
+        return;
     }
-    sched_wake(model, machine, c, t, ev->tid, ev->comm,
+    uint32_t number = model_task(model, machine, ev->tid, c);
+    if (LULL_HAS(ev, sched_waking, prio)) {
+        sched_prio(model, machine, t, number, ev->prio, machine->wakeup_prio_offset);
+    }
+    sched_wake(model, machine, c, t, number, ev->comm,
                LULL_HAS(ev, sched_waking, target_cpu) ? ev->target_cpu : -1, id,
                irq_context_of(LULL_HAS(ev, sched_waking, flags), ev->flags));
 }
@@ -558,7 +569,7 @@ void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c
         return;
     }
     uint32_t number = model_task(model, machine, ev->tid, c);
-    model_rename(model, number, ev->comm, t);
+    model_named(model, number, ev->comm, t);
     if (LULL_HAS(ev, sched_migrate_task, prio)) {
         sched_prio(model, machine, t, number, ev->prio, machine->prio_offset);
     }

@@ -71,6 +71,13 @@ static void use_paging(struct lull_model *model, struct machine *machine, int32_
     }
 }
 
+/* Of signal(7), in numbers that all architectures but a few share. */
+static bool dumps_core(int64_t signal)
+{
+    static const uint8_t signals[] = {3, 4, 5, 6, 7, 8, 11, 24, 25, 31};
+    return signal > 0 && signal < 32 && memchr(signals, (int)signal, sizeof signals);
+}
+
 void use_received(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   int64_t length, struct lull_text device)
 {
@@ -89,6 +96,19 @@ static void use_power(struct lull_model *model, struct machine *machine, int32_t
     *(kind == LULL_POWER_IDLE ? &cpu->idle_state : &cpu->frequency_khz) = value;
     struct lull_power_fact fact = {t, machine->host, c, kind, value};
     REPORT(model, power, &fact);
+}
+
+static void use_vcpu(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                     enum lull_vcpu_step step, bool has_number, int64_t number)
+{
+    enum { MOST = 4095 }; /* KVM_MAX_VCPUS; what is more is no number */
+    const uint32_t task = model_on_cpu(model, model_cpu_at(machine, c));
+    if (task != LULL_NONE) {
+        const struct lull_vcpu_fact fact = {t, machine->host, task, step,
+                                            has_number && number >= 0 && number <= MOST ? number
+                                                                                        : -1};
+        REPORT(model, vcpu, &fact);
+    }
 }
 
 void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -128,6 +148,14 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0);
         break;
     }
+    case LULL_EVENT_signal_deliver: {
+        const struct lull_ev_signal_deliver *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, signal_deliver));
+        if (LULL_HAS(ev, signal_deliver, handler) && ev->handler == 0 && dumps_core(ev->sig)) {
+            use_paging(model, machine, c, t, LULL_PAGING_DUMP, 0);
+        }
+        break;
+    }
     case LULL_EVENT_netif_sent: {
         const struct lull_ev_netif_sent *ev = event;
         sched_current(model, machine, c, t, CURRENT_OF(ev, netif_sent));
@@ -140,6 +168,25 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_netif_received *ev = event;
         sched_current(model, machine, c, t, CURRENT_OF(ev, netif_received));
         use_device(model, machine, c, t, false, ev->len, ev->device);
+        break;
+    }
+    case LULL_EVENT_kvm_entry: {
+        const struct lull_ev_kvm_entry *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_entry));
+        use_vcpu(model, machine, c, t, LULL_VCPU_ENTER, LULL_HAS(ev, kvm_entry, vcpu), ev->vcpu);
+        break;
+    }
+    case LULL_EVENT_kvm_exit: {
+        const struct lull_ev_kvm_exit *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_exit));
+        use_vcpu(model, machine, c, t, LULL_VCPU_LEAVE, LULL_HAS(ev, kvm_exit, vcpu), ev->vcpu);
+        break;
+    }
+    case LULL_EVENT_kvm_inject: {
+        const struct lull_ev_kvm_inject *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_inject));
+        use_vcpu(model, machine, c, t, LULL_VCPU_INJECT, LULL_HAS(ev, kvm_inject, vector),
+                 ev->vector);
         break;
     }
     case LULL_EVENT_cpu_idle: {

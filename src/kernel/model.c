@@ -110,6 +110,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(page);
     ADD(netif);
     ADD(power);
+    ADD(vcpu);
     ADD(block);
     ADD(syscall);
     ADD(lost);
@@ -281,8 +282,13 @@ void model_rename(struct lull_model *model, uint32_t number, struct lull_text co
     size_t length = MIN(comm.length, sizeof text - 1);
     memcpy(text, comm.data, length);
     text[length] = '\0';
-    struct name name = {g_string_chunk_insert_const(model->strings, text), time_ns, task->name,
-                        model->names.count, 0};
+    struct name name = {
+        .comm = g_string_chunk_insert_const(model->strings, text),
+        .since_ns = time_ns,
+        .before = task->name,
+        .jump = model->names.count,
+        .length = (uint32_t)strlen(text),
+    };
     if (task->name != LULL_NONE) {
         const struct name *names = model->names.items, *before = &names[task->name];
         const struct name *jump = &names[before->jump], *second = &names[jump->jump];

@@ -31,6 +31,12 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
 /* For `progress`: nothing more is read, and nothing more reported. */
 void lull_model_stop(struct lull_model *model);
 
+/* For a model that is to read only what comes after as_of_ns: takes from the state dump, as far as it
+ * lies in start_ns <= t < end_ns, what is hardly another by then: processes, names, devices. Before
+ * lull_model_run(); limits the session to that time. */
+void lull_model_read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns,
+                          int64_t as_of_ns);
+
 /* Feeds one typed event; for tests and sources that have no session. `event` is the struct of `id`.
  * System calls are identified by their number (of x86-64). */
 void lull_model_feed(struct lull_model *model, unsigned id, const void *event, uint32_t host,

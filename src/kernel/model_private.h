@@ -197,7 +197,8 @@ struct name {
     /* Another one further back, or itself: from any name the way to any before it is short (Myers,
      * "An applicative random-access stack", 1983). */
     uint32_t jump;
-    uint32_t depth; /* how many are before it */
+    uint32_t depth;  /* how many are before it */
+    uint32_t length; /* of comm */
 };
 
 /* The first waking of a task since it stopped running. */
@@ -223,6 +224,7 @@ struct task {
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */
     char letter;             /* of struct lull_state_fact */
+    bool is_dumped;          /* a state dump that was read by itself names it */
     bool is_partial; /* it has left a CPU without being seen to: where it is now is not known */
     bool is_compat;  /* its system calls are of 32 bits, though their events do not say so */
     struct {         /* its last call, until it starts another */
@@ -327,6 +329,21 @@ static inline struct cpu *model_cpu(struct lull_model *model, struct machine *ma
 {
     const uint32_t index = lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu);
     return G_LIKELY(index) ? &machine->cpus.items[index - 1] : model_cpu_add(model, machine, cpu);
+}
+
+/* An event says that the task has this name; mostly it is known. */
+static inline void model_named(struct lull_model *model, uint32_t number, struct lull_text comm,
+                               int64_t time_ns)
+{
+    const struct task *task = &model->tasks.items[number];
+    if (G_LIKELY(task->name != LULL_NONE && task->renamed_ns == INT64_MIN)) {
+        const struct name *name = &model->names.items[task->name];
+        if (G_LIKELY(name->length == comm.length &&
+                     memcmp(name->comm, comm.data, comm.length) == 0)) {
+            return;
+        }
+    }
+    model_rename(model, number, comm, time_ns);
 }
 
 /* One that is there. */

@@ -159,7 +159,8 @@ uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int3
     uint32_t i = lull_map_find(&model->by_tid, model_tid_key(host, tid));
     for (; i != LULL_NONE; i = model->tasks.items[i].older) {
         const struct lull_task *task = &model->tasks.items[i].public;
-        if (task->host == host && task->tid == tid && task->first_ns <= task->last_ns) {
+        const bool is_seen = task->first_ns <= task->last_ns || model->tasks.items[i].is_dumped;
+        if (task->host == host && task->tid == tid && is_seen) {
             return i;
         }
     }

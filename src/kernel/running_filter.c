@@ -11,6 +11,8 @@
 #include "kernel/running.h"
 #include "kernel/vocabulary.h"
 #include "source/session/event_filter.h"
+#include "source/session/streams.h"
+#include "source/source.h"
 
 /* Of all events; sched_switch has the rest too. */
 struct fields {
@@ -68,6 +70,25 @@ static bool contexts_suffice(struct lull_running_filter *filter, struct lull_ses
                             (filter->query.pid >= 0 ? HAS_PID : 0) |
                             (filter->query.comm ? HAS_COMM : 0);
     return (fields->present & needed) == needed;
+}
+
+static void look_for_pid(void *user, uint32_t trace, const struct lull_event_class *event_class)
+{
+    const struct lull_source *source = event_class->source;
+    struct lull_field_type type;
+    bool *is_shown = user;
+    *is_shown = *is_shown &&
+                source->ops->describe(source, event_class->index, "context.pid", &type) &&
+                type.info.kind == LULL_INFO_INT && !type.info.is_optional;
+}
+
+bool lull_running_shows_pid(const struct lull_session *session)
+{
+    bool is_shown = true;
+    for (uint32_t host = 0; is_shown && host < lull_session_host_count(session); host++) {
+        lull_session_each_host_class(session, host, look_for_pid, &is_shown);
+    }
+    return is_shown;
 }
 
 struct lull_running_filter *lull_running_filter_new(struct lull_session *session,

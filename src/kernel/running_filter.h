@@ -10,7 +10,7 @@ struct lull_running_query {
     int64_t tid;              /* -1: any */
     int64_t pid;              /* -1: any */
     GHashTable *threads;      /* int64_t of lull_running_task(): those that have it, where contexts
-                                 do not say; the filter owns it */
+                                 do not say; NULL: they do everywhere; the filter owns it */
     const char *comm;         /* NULL: any; for lull_comm_matches() */
     int64_t start_ns, end_ns; /* INT64_MIN, INT64_MAX: no limit */
     bool is_live;             /* the session can be read once only */
@@ -23,6 +23,9 @@ static inline int64_t lull_running_task(uint32_t host, int64_t tid)
 {
     return (int64_t)host << 32 | (uint32_t)tid;
 }
+
+/* Whether contexts say of every event which process it is of. */
+bool lull_running_shows_pid(const struct lull_session *session);
 
 /* Subscribes to what the query wants and to what is needed to know who runs, limits and rewinds the
  * session. The query's comm must live as long as the session. Free with

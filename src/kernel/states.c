@@ -15,10 +15,8 @@ const char *lull_state_name(enum lull_state state)
 const char *lull_mode_name(enum lull_mode mode)
 {
     static const char *const names[LULL_MODE_COUNT] = {
-        [LULL_MODE_USER] = "user",
-        [LULL_MODE_CALL] = "call",
-        [LULL_MODE_KERNEL] = "kernel",
-        [LULL_MODE_RECLAIM] = "reclaim",
+        [LULL_MODE_USER] = "user",       [LULL_MODE_CALL] = "call", [LULL_MODE_KERNEL] = "kernel",
+        [LULL_MODE_RECLAIM] = "reclaim", [LULL_MODE_DUMP] = "dump",
     };
     return names[mode];
 }

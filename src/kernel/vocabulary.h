@@ -57,7 +57,8 @@ enum lull_event_group {
     LULL_GROUP_FUTEX = 128,      /* and fields of futex calls */
     LULL_GROUP_CALLNAMES = 8192, /* nothing but the call that a task is in */
     LULL_GROUP_STACKS = 16384,   /* what lies where in memory, to know places in call chains */
-    LULL_GROUP_PAGING = 32768,   /* pages of files that are not there; memory freed for a task */
+    LULL_GROUP_PAGING = 32768,   /* pages of files that are not there; memory freed for a task, or
+                                    dumped when it crashes */
     /* What tasks call, with what. */
     LULL_GROUP_CALLS = LULL_GROUP_IO | LULL_GROUP_FUTEX,
     /* What the execution graph needs. */
@@ -71,6 +72,7 @@ enum lull_event_group {
     LULL_GROUP_NETIF = 1024, /* packets given to devices */
     LULL_GROUP_POWER = 2048, /* idle states and frequencies of CPUs */
     LULL_GROUP_REMAP = 4096, /* bios remapped from one device to another */
+    LULL_GROUP_VIRT = 65536, /* virtual CPUs, on the host of a virtual machine */
 };
 
 /* Subscribes a session to all events of the groups. ids: by subscription number, the event; has

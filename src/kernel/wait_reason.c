@@ -287,6 +287,17 @@ static bool can_pass_data(enum lull_wait_kind kind)
            kind == LULL_WAIT_NONE;
 }
 
+/* A reader has no use for room: who reads what it sent through the same socket wakes it for nothing,
+ * and it goes on waiting. */
+static bool is_in_vain(const struct lull_model *model, const struct lull_wait_reason *reason)
+{
+    static const char *const readers[] = {"read", "readv", "recvfrom", "recvmsg", "recvmmsg", NULL};
+    const char *call = lull_model_label(model, reason->call);
+    return (lull_wait_reason_kind(model, reason) == LULL_WAIT_SOCKET ||
+            g_str_has_prefix(call, "recv")) &&
+           is_one_of(call, readers) && is_one_of(lull_model_label(model, reason->release), readers);
+}
+
 static void append_release(const struct lull_model *model, const struct lull_wait_reason *reason,
                            bool has_object, const char *waker, GString *out)
 {
@@ -303,6 +314,8 @@ static void append_release(const struct lull_model *model, const struct lull_wai
             out, is_exit_call(release) || !release ? " for its child %s" : ", woken by %s", waker);
     } else if (kind == LULL_WAIT_LOCK) {
         g_string_append_printf(out, ", released by %s", waker);
+    } else if (is_in_vain(model, reason)) {
+        g_string_append_printf(out, ", woken in vain by %s, which read what it had sent", waker);
     } else if (verb && has_object && can_pass_data(kind)) {
         g_string_append_printf(out, " that %s %s", waker, verb);
     } else {

@@ -18,11 +18,11 @@ struct lull_quota {
     GArray *pids;              /* pid_t: processes in it */
 };
 
-/* All that this machine has now, with what they count since they exist: struct lull_quota, which the
- * array owns. */
+/* All that this machine has now, with what they count since they exist: struct lull_quota, which
+ * the array owns. */
 GPtrArray *lull_quotas_read(void);
-/* Leaves in `now` what it counted since `before`; what was not there before had counted nothing. The
- * processes are those of both times. */
+/* Leaves in `now` what it counted since `before`; what was not there before had counted nothing.
+ * The processes are those of both times. */
 void lull_quotas_subtract(GPtrArray *now, const GPtrArray *before);
 
 #endif

@@ -101,12 +101,13 @@ static void add_recorded(struct json_object *object, const struct lull_recording
 
 static void add_quotas(struct json_object *object, const GPtrArray *quotas)
 {
+    const bool has_pids = lull_tasks_are_global();
     struct json_object *list = json_object_new_array();
     for (guint i = 0; i < quotas->len; i++) {
         const struct lull_quota *quota = quotas->pdata[i];
         struct json_object *element = json_object_new_object();
         struct json_object *pids = json_object_new_array();
-        for (guint k = 0; k < quota->pids->len; k++) {
+        for (guint k = 0; has_pids && k < quota->pids->len; k++) {
             json_object_array_add(pids,
                                   json_object_new_int64(g_array_index(quota->pids, pid_t, k)));
         }

@@ -9,10 +9,18 @@
 
 #include <lull/error.h>
 
+#include "view/words.h"
+
+#define FOLD_INDENT 4
+
 void lull_out_start(struct lull_out *out, FILE *file)
 {
-    out->file = file;
-    out->error = 0;
+    *out = (struct lull_out){.file = file};
+}
+
+void lull_out_fold(struct lull_out *out, int width)
+{
+    out->fold = width;
 }
 
 /* A failing stdio call need not set errno (a full buffer of fmemopen does not). */
@@ -21,26 +29,53 @@ static void note_failure(struct lull_out *out)
     out->error = errno ? errno : EIO;
 }
 
-void lull_out_text(struct lull_out *out, const char *text)
+static void write_bytes(struct lull_out *out, const char *bytes, size_t length)
 {
-    if (out->error) {
+    errno = 0;
+    if (!out->error && length > 0 && fwrite(bytes, 1, length, out->file) != length) {
+        note_failure(out);
+    }
+}
+
+/* What is there of a line; one that shows a command can be copied. */
+static void write_line(struct lull_out *out)
+{
+    if (!out->line) {
         return;
     }
-    errno = 0;
-    if (fputs(text, out->file) == EOF) {
-        note_failure(out);
+    const char *text = out->line->str;
+    const int blanks = (int)strspn(text, " ");
+    const bool is_command = g_str_has_prefix(text + blanks, "lull ");
+    g_autofree char *folded =
+        is_command ? g_strdup(text)
+                   : lull_fold_text(text, out->fold, MIN(blanks + FOLD_INDENT, out->fold / 4));
+    write_bytes(out, folded, strlen(folded));
+    g_string_free(out->line, TRUE);
+    out->line = NULL;
+}
+
+void lull_out_text(struct lull_out *out, const char *text)
+{
+    if (out->fold == 0) {
+        write_bytes(out, text, strlen(text));
+        return;
+    }
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        out->line = out->line ? out->line : g_string_new(NULL);
+        g_string_append_len(out->line, text, (gssize)length);
+        text += length;
+        if (*text == '\n') {
+            write_line(out);
+            write_bytes(out, text++, 1);
+        }
     }
 }
 
 void lull_out_bytes(struct lull_out *out, const char *bytes, size_t length)
 {
-    if (out->error || length == 0) {
-        return;
-    }
-    errno = 0;
-    if (fwrite(bytes, 1, length, out->file) != length) {
-        note_failure(out);
-    }
+    write_line(out);
+    write_bytes(out, bytes, length);
 }
 
 void lull_out_printf(struct lull_out *out, const char *format, ...)
@@ -52,7 +87,10 @@ void lull_out_printf(struct lull_out *out, const char *format, ...)
     }
     errno = 0;
     va_start(arguments, format);
-    if (vfprintf(out->file, format, arguments) < 0) {
+    if (out->fold) {
+        g_autofree char *text = g_strdup_vprintf(format, arguments);
+        lull_out_text(out, text);
+    } else if (vfprintf(out->file, format, arguments) < 0) {
         note_failure(out);
     }
     va_end(arguments);
@@ -66,6 +104,7 @@ void lull_out_json(struct lull_out *out, struct json_object *object)
 
 bool lull_out_end(struct lull_out *out, const char *what, GError **error)
 {
+    write_line(out);
     if (!out->error) {
         errno = 0;
         if (fflush(out->file) == EOF) {

@@ -12,14 +12,19 @@
 #include "base/json.h"
 
 struct lull_out {
-    FILE *file; /* borrowed */
-    int error;  /* errno of the first failure, or 0 */
+    FILE *file;    /* borrowed */
+    int error;     /* errno of the first failure, or 0 */
+    int fold;      /* width to which lines of text are folded, 0: never */
+    GString *line; /* the start of one that is to be folded, or NULL */
 };
 
 /* Enough for every text of lull_decimal_format(). */
 #define LULL_DECIMAL_SIZE 64
 
 void lull_out_start(struct lull_out *out, FILE *file);
+/* From now on lines of lull_out_text() and lull_out_printf() that are wider than `width` go on in the next
+ * one, a little to the right; those of lull_out_bytes() stay as they are, and commands. 0: never. */
+void lull_out_fold(struct lull_out *out, int width);
 void lull_out_text(struct lull_out *out, const char *text);
 void lull_out_bytes(struct lull_out *out, const char *bytes, size_t length);
 /* No %f, %e, %g: they follow the locale; see lull_decimal_format(). */

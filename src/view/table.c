@@ -16,6 +16,7 @@
 
 #define MAX_COLUMNS 64
 #define MIN_WRAP 24 /* columns */
+#define MIN_TEXT 12 /* to which texts are cut */
 #define GAP 2       /* between columns */
 
 struct cell {
@@ -166,42 +167,6 @@ static char *heading(const struct lull_column *column, const struct lull_view_st
     return column->unit ? g_strdup_printf("%s (%s)", title, column->unit) : g_steal_pointer(&title);
 }
 
-/* Puts line ends into clean text so that no line is wider than `width`: between words where that
- * can be. */
-static char *fold(const char *text, int width)
-{
-    GString *folded = g_string_new(NULL);
-    gsize blank = 0; /* after the last blank of the line, or 0 */
-    int used = 0;
-
-    for (; *text; text = g_utf8_next_char(text)) {
-        char one[8] = {0};
-        memcpy(one, text, (size_t)(g_utf8_next_char(text) - text));
-        if (used + lull_text_width(one) > width) {
-            if (*one == ' ') { /* the line ends with a word: the blank becomes the line end */
-                g_string_append_c(folded, '\n');
-                used = 0;
-                blank = 0;
-                continue;
-            }
-            if (blank) {
-                folded->str[blank - 1] = '\n';
-                used = lull_text_width(folded->str + blank);
-                blank = 0;
-            } else {
-                g_string_append_c(folded, '\n');
-                used = 0;
-            }
-        }
-        g_string_append(folded, one);
-        used += lull_text_width(one);
-        if (*one == ' ') {
-            blank = folded->len;
-        }
-    }
-    return g_string_free(folded, FALSE);
-}
-
 static int smartcols_flags(const struct lull_column *column)
 {
     if (!is_text(column)) {
@@ -218,9 +183,35 @@ static const struct cell *row_cells(const struct lull_table *table, uint32_t row
     return &g_array_index(table->cells, struct cell, (size_t)row * table->n_columns);
 }
 
+/* What a column takes if nothing of it is cut. */
+static int natural_width(const struct lull_table *table, uint32_t column,
+                         const struct lull_view_style *style)
+{
+    g_autofree char *title = heading(&table->columns[column], style);
+    int width = table->no_headings ? 0 : lull_text_width(title);
+    for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
+        g_autofree char *text =
+            format_cell(&table->columns[column], &row_cells(table, row)[column], style);
+        width = MAX(width, lull_text_width(text));
+    }
+    return width;
+}
+
+/* A column as it is laid out. */
+struct position {
+    int index; /* in the library's table, or -1: not shown */
+    int fold;  /* text is folded at this width, 0: never */
+};
+
+static int least_wrap(const struct lull_view_style *style)
+{
+    return MIN(MIN_WRAP, style->width * 2 / 5);
+}
+
 /* What the other columns leave of the terminal for `wrapped`; without terminal there is no bound.
  */
 static int width_left(const struct lull_table *table, uint32_t wrapped,
+                      const struct position positions[static MAX_COLUMNS],
                       const struct lull_view_style *style)
 {
     int left = style->width;
@@ -229,26 +220,61 @@ static int width_left(const struct lull_table *table, uint32_t wrapped,
         return G_MAXINT;
     }
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        if (i == wrapped || (table->columns[i].flags & LULL_COLUMN_JSON_ONLY)) {
-            continue;
+        if (i != wrapped && positions[i].index >= 0) {
+            left -= MIN(natural_width(table, i, style), style->width) + GAP;
         }
-        g_autofree char *title = heading(&table->columns[i], style);
-        int width = table->no_headings ? 0 : lull_text_width(title);
-        for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
-            g_autofree char *text =
-                format_cell(&table->columns[i], &row_cells(table, row)[i], style);
-            width = MAX(width, lull_text_width(text));
-        }
-        left -= MIN(width, style->width) + GAP;
     }
-    return MAX(left, MIN_WRAP);
+    return MAX(left, least_wrap(style));
 }
 
-/* A column as it is laid out. */
-struct position {
-    int index; /* in the library's table, or -1: not shown */
-    int fold;  /* text is folded at this width, 0: never */
-};
+/* The column to leave out: a bar, else the last of the details, else the last that is neither wrapped nor
+ * to be kept; -1: none. */
+static int least_needed(const struct lull_table *table,
+                        const struct position positions[static MAX_COLUMNS])
+{
+    int last = -1, detail = -1, n = 0;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        const unsigned flags = table->columns[i].flags;
+        if (positions[i].index >= 0 && flags & LULL_COLUMN_BAR) {
+            return (int)i;
+        }
+        if (positions[i].index >= 0 && !(flags & (LULL_COLUMN_WRAP | LULL_COLUMN_KEEP))) {
+            last = (int)i;
+            detail = flags & LULL_COLUMN_DETAIL ? (int)i : detail;
+        }
+        n += positions[i].index >= 0;
+    }
+    return n <= 1 ? -1 : detail >= 0 ? detail : last;
+}
+
+/* Which columns are shown: on a narrow terminal as many as fit with texts cut to a readable rest. Appends
+ * the headings of the others, without bars. */
+static void choose_columns(const struct lull_table *table, const struct lull_view_style *style,
+                           struct position positions[static MAX_COLUMNS], GString *left_out)
+{
+    int widths[MAX_COLUMNS], all = -GAP, least;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        const unsigned flags = table->columns[i].flags;
+        positions[i] = (struct position){.index = flags & LULL_COLUMN_JSON_ONLY ? -1 : 0};
+        if (positions[i].index < 0 || style->width <= 0) {
+            continue;
+        }
+        widths[i] = natural_width(table, i, style);
+        if (is_text(&table->columns[i]) && !(flags & LULL_COLUMN_KEEP)) {
+            widths[i] = MIN(widths[i], flags & LULL_COLUMN_WRAP ? least_wrap(style) : MIN_TEXT);
+        }
+        all += widths[i] + GAP;
+    }
+    while (style->width > 0 && all > style->width &&
+           (least = least_needed(table, positions)) >= 0) {
+        positions[least].index = -1;
+        all -= widths[least] + GAP;
+        if (!(table->columns[least].flags & LULL_COLUMN_BAR)) {
+            g_autofree char *title = heading(&table->columns[least], style);
+            g_string_append_printf(left_out, "%s%s", left_out->len ? ", " : "", title);
+        }
+    }
+}
 
 static void add_columns(const struct lull_table *table, struct libscols_table *to,
                         struct position positions[static MAX_COLUMNS],
@@ -258,8 +284,7 @@ static void add_columns(const struct lull_table *table, struct libscols_table *t
 
     for (uint32_t i = 0; i < table->n_columns; i++) {
         const struct lull_column *column = &table->columns[i];
-        positions[i] = (struct position){.index = -1};
-        if (column->flags & LULL_COLUMN_JSON_ONLY) {
+        if (positions[i].index < 0) {
             continue;
         }
         positions[i].index = n++;
@@ -270,7 +295,7 @@ static void add_columns(const struct lull_table *table, struct libscols_table *t
         if (style->width <= 0 || !(column->flags & LULL_COLUMN_WRAP)) {
             continue;
         }
-        positions[i].fold = width_left(table, i, style);
+        positions[i].fold = width_left(table, i, positions, style);
         scols_column_set_wrapfunc(added, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
         scols_column_set_safechars(added, "\n");
     }
@@ -288,7 +313,8 @@ static void add_line(const struct lull_table *table, uint32_t row, struct libsco
             continue;
         }
         g_autofree char *text = format_cell(&table->columns[i], &cells[i], style);
-        g_autofree char *folded = positions[i].fold ? fold(text, positions[i].fold) : NULL;
+        g_autofree char *folded =
+            positions[i].fold ? lull_fold_text(text, positions[i].fold, 0) : NULL;
         scols_line_set_data(line, positions[i].index, folded ? folded : text);
         if (style->color && cells[i].color) {
             scols_cell_set_color(scols_line_get_cell(line, positions[i].index), cells[i].color);
@@ -441,6 +467,8 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
     if (print_plain(table, &out, style)) {
         return lull_out_end(&out, "a table", error);
     }
+    g_autoptr(GString) left_out = g_string_new(NULL);
+    choose_columns(table, style, positions, left_out);
     struct libscols_table *to = new_smartcols(table, style);
     add_columns(table, to, positions, style);
     for (uint32_t row = 0; row < lull_table_row_count(table); row++) {
@@ -457,6 +485,10 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
     lull_out_text(&out, text);
     lull_out_text(&out, "\n");
     free(text);
+    if (left_out->len) {
+        lull_out_fold(&out, style->width);
+        lull_out_printf(&out, "(no room for %s)\n", left_out->str);
+    }
     return lull_out_end(&out, "a table", error);
 }
 

@@ -39,7 +39,9 @@ enum lull_column_flags {
     LULL_COLUMN_JSON_ONLY = 1 << 1, /* not in text */
     LULL_COLUMN_WRAP =
         1 << 2, /* on a terminal: long text goes on in the next line; else it is cut if need be */
-    LULL_COLUMN_KEEP = 1 << 3, /* on a terminal: never cut */
+    LULL_COLUMN_KEEP = 1 << 3,   /* on a terminal: never cut */
+    LULL_COLUMN_BAR = 1 << 4,    /* on a terminal: the first to go where there is no room */
+    LULL_COLUMN_DETAIL = 1 << 5, /* the next */
 };
 
 struct lull_column {

@@ -127,6 +127,50 @@ int lull_text_width(const char *text)
     return cells;
 }
 
+/* What is one place on the terminal: a character, or an escape sequence, which takes none. */
+static const char *next_place(const char *text, int *cells)
+{
+    if (*text == '\033') {
+        const char *end = strchr(text, 'm');
+        *cells = 0;
+        return end ? end + 1 : text + strlen(text);
+    }
+    const char *next = g_utf8_next_char(text);
+    const gunichar c = g_utf8_get_char(text);
+    *cells = g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+    return next;
+}
+
+char *lull_fold_text(const char *text, int width, int indent)
+{
+    GString *folded = g_string_new(NULL);
+    gsize blank = 0;                 /* where the last blank of the line is; 0: none */
+    int used = 0, behind = 0, cells; /* of the line, and of it after that blank */
+    for (const char *next; *text; text = next) {
+        next = next_place(text, &cells);
+        if (used + cells > width && *text == ' ') { /* the blank becomes the line end */
+            g_string_append_printf(folded, "\n%*s", indent, "");
+            used = indent;
+            blank = 0;
+            continue;
+        }
+        if (used + cells > width) {
+            g_autofree char *end = g_strdup_printf("\n%*s", indent, "");
+            const bool is_word = blank && indent + behind + cells <= width;
+            const gsize at = is_word ? blank : folded->len;
+            g_string_erase(folded, (gssize)at, is_word ? 1 : 0);
+            g_string_insert(folded, (gssize)at, end);
+            used = indent + (is_word ? behind : 0);
+            blank = 0;
+        }
+        blank = *text == ' ' && folded->len > 0 ? folded->len : blank;
+        behind = *text == ' ' ? 0 : behind + cells;
+        used += cells;
+        g_string_append_len(folded, text, next - text);
+    }
+    return g_string_free(folded, FALSE);
+}
+
 void lull_bytes_append(GString *out, double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

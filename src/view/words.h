@@ -42,6 +42,10 @@ char *lull_clean_text(const char *text, bool ascii);
 /* Columns of a terminal that clean text takes. */
 int lull_text_width(const char *text);
 
+/* Puts line ends into clean text so that no line is wider than `width`: between words where that can
+ * be. Lines but the first start with so many blanks. Colours take no room. Free with g_free(). */
+char *lull_fold_text(const char *text, int width, int indent);
+
 /* Appends "512 B", "4.0 KiB". */
 void lull_bytes_append(GString *out, double bytes);
 

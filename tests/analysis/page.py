@@ -89,6 +89,6 @@ class Page(HTMLParser):
                     found.append(f"{element.name} {name}={value}")
             if element.name in ("link", "iframe", "object", "embed", "base", "img", "form"):
                 found.append(element.name)
-            if element.name == "style" and ("url(" in element.text or "@import" in element.text):
+            if element.name == "style" and ("url(" in element.text.replace("url(#", "") or "@import" in element.text):
                 found.append("style")
         return found

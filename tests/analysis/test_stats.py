@@ -160,7 +160,7 @@ def check_form(page, name):
     targets = {element.attributes.get("id") for element in page.root.everything()}
     links = [link.attributes["href"][1:] for link in page.root.each("a")]
     tap.ok(links and not set(links) - targets, f"{name}: the chapters are there", links)
-    tap.ok(all(svg.attributes.get("role") == "img" and svg.attributes.get("aria-label") for svg in page.root.each("svg")),
+    tap.ok(all(svg.attributes.get("role") == "img" and (svg.attributes.get("aria-label") or svg.attributes.get("aria-labelledby")) for svg in page.root.each("svg")),
            f"{name}: charts have names")
     check_script(page, name)
 
@@ -187,6 +187,31 @@ def page_is_the_report(name, *arguments):
         for gap in document["unanswered"]:
             tap.ok(gap["missing"] in page.root.text, f"{name}: the page says what {gap['analysis']} lacks")
         tap.ok(make_page(folder, *arguments)[1] == text, f"{name}: the same bytes again")
+
+
+def top_of_the_page(traces):
+    """The slowest exchange of that trace is one of the client's with the web server, which asks the database meanwhile; the rest is
+    what lull why says. Values of all hosts over time are in one figure."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Page(make_page(folder, *traces)[1])
+        sections = {one.attributes.get("id"): one for one in page.root.each("section")}
+        drawn = sections["longest"].first("svg").text
+        tap.ok(re.search(r"What was python3/\d+ on client waiting for\?", drawn) and all(name in drawn for name in ("apache2/", "postgres/")),
+               "the path of what took longest", drawn[:200])
+        said = [" ".join(line.split()) for line in run("why", *traces, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.splitlines() if line.strip()]
+        there = [" ".join(one.text.split()) for one in sections["why"].each("p")]
+        tap.ok(len(said) > 20 and there == said, "what lull why says", *[pair for pair in zip(there, said) if pair[0] != pair[1]][:3])
+        ids = [one.attributes["id"] for one in page.root.everything() if "id" in one.attributes]
+        tap.ok(len(ids) == len(set(ids)) and len(list(page.root.each("h1"))) == 1, "one title, and no id twice")
+        figures = {figure.first("figcaption").text.split(" over time")[0]: figure for figure in page.root.each("figure")
+                   if " over time" in figure.first("figcaption").text}
+        calls, cpus = figures["System calls"], figures["CPU usage"]
+        lines = [one.attributes["class"] for one in calls.each("path") if re.fullmatch("l[0-9]", one.attributes.get("class", ""))]
+        tap.ok(lines == ["l0", "l1", "l2"] and len(list(calls.each("details"))) == 3 and
+               all(f"{host} System calls per second" in calls.text for host in ("client", "db", "httpd")),
+               "three hosts are three lines of one chart", lines)
+        strips = [one.text for one in cpus.first("svg").parent.each("span") if "CPU" in one.text]
+        tap.ok(strips == ["client CPU 0", "httpd CPU 0", "db CPU 0"], "and strips of one", strips)
 
 
 # ---- any name ----
@@ -311,6 +336,7 @@ tap.run("time", time_sums_up)
 tap.run("time, a part", time_sums_up, "--begin", "1795222897000000000", "--end", "1795222901000000000")
 tap.run("one host", page_is_the_report, "one host", one_host)
 tap.run("three hosts", page_is_the_report, "three hosts", "--limit", "3", django)
+tap.run("top", top_of_the_page, [os.path.join(django, host) for host in ("client", "httpd", "db")])
 for test in (any_name_is_harmless, whole_or_not, tables_sort):
     with tempfile.TemporaryDirectory() as scratch:
         tap.run(test.__name__, test, scratch)

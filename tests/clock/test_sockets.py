@@ -147,7 +147,7 @@ def make(folder, kind, lost=ROUNDS, closed=ROUNDS):
 def run(*arguments):
     done = subprocess.run([lull, *arguments], capture_output=True, text=True, encoding='utf-8', check=False)
     if done.returncode:
-        tap.note(done.stderr)
+        print('#', done.stderr.replace('\n', '\n# '))
     return json.loads(done.stdout)
 
 

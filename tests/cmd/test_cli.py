@@ -230,6 +230,9 @@ def test_terminal():
         _, output = run_in_terminal("waits", "--color=never", "--limit", "3", chain, COLUMNS=str(columns))
         rows = re.search(r"Longest waits in all\r?\n((?:.+\n)+)", output)[1].splitlines()
         rows = rows[:4]
+        if columns == 60:
+            tap.ok(re.search(r"^\(no room for .*\bAT\)", output, re.M), "60 columns: no room for times, which is said", output[-900:])
+            continue
         tap.ok(all(re.search(r"\d\d:\d\d:\d\d\.\d{9}\s*$", row) for row in rows[1:]), f"{columns} columns: times are whole", rows)
         tap.ok(("█" in rows[1]) == (columns == 200), f"{columns} columns: bars only where there is room", rows)
     tap.ok("\x1b" not in run("info", chain).stdout, "plain when piped")

@@ -5,9 +5,13 @@
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
+from server.serving import Server, environment
+from source.relay import Relay, Session
 from tap import Tap
 
 try:
@@ -202,6 +206,51 @@ def own_outputs():
         tap.ok(key in ("context", "fields") or errors(checker, {k: v for k, v in event.items() if k != key}), f"print: without {key}")
 
 
+def servers():
+    """What the verbs that go on running say first, index writes, and print counts."""
+    if not jsonschema:
+        tap.skip("servers", "the Python module jsonschema is not installed")
+        return
+    chain = os.path.join(samples, "truth/truth-chain")
+    check_own("print", "--count-fields", chain)
+    with Relay([Session(2, "other", [], [], host="db", timer=1500000)]) as relay:
+        checker, document = check_own("info", relay.url)
+        tap.ok(document["sessions"] and errors(checker, {**document, "sessions": [{}]}), "info of a relay: no empty session")
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        for state in (True, False):
+            checker, document = check_own("index", chain)
+            tap.ok(document["is_new"] is state, "index: written once", document)
+        for key in document:
+            tap.ok(errors(checker, {k: v for k, v in document.items() if k != key}), f"index: without {key}: not valid")
+        for verb, key in (("serve", "tsp"), ("view", "view")):
+            try:
+                server = Server(lull, environment(cache), *(("--no-browser",) if verb == "view" else ()), chain, verb=verb)
+            except RuntimeError as error:
+                if "built" not in str(error):
+                    raise
+                tap.skip(f"{verb} --json", str(error).strip())
+                continue
+            with open(os.path.join(own, f"lull-{verb}.schema.json"), encoding="utf-8") as file:
+                checker = jsonschema.Draft202012Validator(json.load(file))
+            server.end()
+            said = server.said
+            tap.ok(not errors(checker, said) and set(said) == {"version", key} and errors(checker, {"version": 1}) and
+                   errors(checker, {**said, key: 1}) and errors(checker, {**said, "version": 2}), f"{verb}: valid, and no other", said)
+
+
+def every_verb():
+    """Each that takes --json has one, and what is there is of a verb."""
+    text = subprocess.run([lull, "--help"], capture_output=True, text=True, check=True).stdout
+    verbs = re.findall(r"^  ([a-z]+) ", text.split("\nRecord:")[1], re.M)
+    takers = {verb for verb in verbs if "--json " in subprocess.run([lull, verb, "--help"], capture_output=True, text=True, check=True).stdout}
+    there = {name.removeprefix("lull-").removesuffix(".schema.json") for folder in (own, schemas) if os.path.isdir(folder)
+             for name in os.listdir(folder) if name.endswith(".schema.json")}
+    tap.ok(takers == there or not os.path.isdir(schemas), "a schema for each verb with --json", sorted(takers ^ there))
+
+
 tap.run("outputs", outputs)
+tap.run("every verb", every_verb)
+tap.run("servers", servers)
 tap.run("own outputs", own_outputs)
 sys.exit(tap.done())

@@ -16,7 +16,7 @@ SAMPLES = os.environ["LULL_SAMPLES"]
 CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "django"))
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
 # Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
-NO_ANSWER = {"record", "snapshot", "view", "serve", "help"}
+NO_ANSWER = {"record", "snapshot", "track", "view", "serve", "help"}
 # What a verb needs to have something to answer.
 NEEDS = {"critpath": ("--comm", "t-asker"), **{f"period{what}": ("--period", READ) for what in ("log", "top", "stats", "freq")}}
 tap = Tap()

@@ -83,6 +83,40 @@ static void test_undivided(void)
     }
 }
 
+/* Whether the fast way is taken, and finds what the other does. */
+static bool found_like(const char *text, const char *other)
+{
+    struct tsdl_machine of_other, whole, fast;
+    g_assert_true(tsdl_machine_find(&of_other, other, strlen(other)));
+    g_assert_true(tsdl_machine_find(&whole, text, strlen(text)));
+    const bool is_like =
+        tsdl_machine_find_like(&fast, text, strlen(text), &of_other, other, strlen(other));
+    if (is_like) {
+        g_assert_cmpstr(fast.blocks->str, ==, whole.blocks->str);
+        g_assert_cmpuint(fast.after, ==, whole.after);
+        g_assert_cmpmem(fast.spans->data, fast.spans->len * sizeof(struct tsdl_span),
+                        whole.spans->data, whole.spans->len * sizeof(struct tsdl_span));
+        tsdl_machine_clear(&fast);
+    }
+    tsdl_machine_clear(&of_other);
+    tsdl_machine_clear(&whole);
+    return is_like;
+}
+
+static void test_like(void)
+{
+    g_assert_true(found_like(first, first));
+    g_assert_true(
+        found_like(TRACE(UUID_B) ENV("x = \"}\";") CLOCK(UUID_B, "123") EVENT("e"), first));
+    /* Another rest; a block more, or one where the other has none; one that the rest ends within. */
+    g_assert_false(found_like(TRACE(UUID_B) CLOCK(UUID_B, "123") EVENT("f"), first));
+    g_assert_false(found_like(first, EVENT("e")));
+    g_assert_false(
+        found_like(first, TRACE(UUID_A) EVENT("x") CLOCK(UUID_A, "7") EVENT("e") "/**/"));
+    g_assert_false(found_like(TRACE(UUID_A) "/* " CLOCK(UUID_A, "7") EVENT("e") "*/", first));
+    g_assert_false(found_like(TRACE(UUID_A) "event {" CLOCK(UUID_A, "7") EVENT("e") "};", first));
+}
+
 /* The blocks are a text of their own, which says the same of the machine as the whole. */
 static void test_blocks(void)
 {
@@ -112,6 +146,7 @@ int main(int argc, char **argv)
     g_test_add_func("/machine/same", test_same);
     g_test_add_func("/machine/different", test_different);
     g_test_add_func("/machine/undivided", test_undivided);
+    g_test_add_func("/machine/like", test_like);
     g_test_add_func("/machine/blocks", test_blocks);
     return g_test_run();
 }

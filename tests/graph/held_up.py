@@ -130,7 +130,7 @@ class HeldUp:
             "task asker client 100", "task server web 200", "task keeper web 300", "task burner web 400",
             "flow web tcp client:40000 web:80", "flow dns udp web:50000 ns:53",
             # the burner is runnable all the time, the keeper sleeps
-            "0ns web run burner", "10us web block", "0ns web/1 run keeper", "10us web/1 block",
+            "0ns web/1 run keeper", "1us web/1 fork keeper burner", "2us web run burner", "10us web block", "10us web/1 block",
         ]
         events = [f"{t}ns {text}" for t, text in sorted(self.events, key=lambda e: e[0])]
         return "\n".join(head + events) + "\n"

@@ -157,6 +157,40 @@ static void test_services(void)
     world_close(&world);
 }
 
+/* Two pieces of work, in which task 7 runs 10 ns, 8 and 9 have its CPU for 20 and 25, then for 4 ns 8
+ * alone: each is a cause of its own, however long the other had the CPU. */
+static void test_preemptors(void)
+{
+    static const struct work works[] = {{10, 20, 25, 0, 0}, {10, 4, 0, 0, 0}};
+    struct world world;
+    world_open(&world);
+    const int64_t start_ns = world_work(&world, &works[0]);
+    world_work(&world, &works[1]);
+    world_finish(&world);
+    struct lull_path *path =
+        lull_execgraph_path(world.eg, world.session, NULL, world_task(&world, 7), start_ns,
+                            world.now_ns, LULL_PATH_BOUNDED);
+    static const struct {
+        const char *detail;
+        int64_t ns, longest_ns;
+        uint32_t count;
+    } expected[] = {{"by t9", 25, 25, 1}, {"by t8", 24, 20, 2}};
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < lull_path_cause_count(path); i++) {
+        const struct lull_cause_share *share = lull_path_cause(path, i);
+        if (share->state == LULL_STATE_PREEMPTED) {
+            g_assert_cmpuint(found, <, G_N_ELEMENTS(expected));
+            g_assert_cmpstr(share->detail, ==, expected[found].detail);
+            g_assert_cmpint(share->duration_ns, ==, expected[found].ns);
+            g_assert_cmpint(share->longest_ns, ==, expected[found].longest_ns);
+            g_assert_cmpuint(share->count, ==, expected[found++].count);
+        }
+    }
+    g_assert_cmpuint(found, ==, G_N_ELEMENTS(expected));
+    lull_path_free(path);
+    world_close(&world);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -164,5 +198,6 @@ int main(int argc, char **argv)
     g_test_add_func("/graph/portions/lock", test_lock);
     g_test_add_func("/graph/portions/through", test_through);
     g_test_add_func("/graph/portions/services", test_services);
+    g_test_add_func("/graph/portions/preemptors", test_preemptors);
     return g_test_run();
 }

@@ -152,6 +152,18 @@ static const struct way {
      "ready",
      "in epoll_wait on descriptor 7, woken by t2/2",
      false},
+    {"in-vain",
+     {RECVFROM, 8, 0, 8},
+     {READ, 9, 0, 8},
+     NULL,
+     "in recvfrom from descriptor 8, woken in vain by t2/2, which read what it had sent",
+     false},
+    {"room",
+     {SENDTO, 8, 0, 8},
+     {READ, 9, 0, 8},
+     NULL,
+     "in sendto to descriptor 8 that t2/2 read from",
+     false},
 };
 
 static void test_ways(struct fixture *f, gconstpointer data)
@@ -430,6 +442,48 @@ static void test_no_quota(struct fixture *f, gconstpointer data)
     g_assert_cmpint(throttled_ns(f, 0, 60 * MS), ==, 0);
 }
 
+static void add_mode(void *user, enum lull_mode mode, uint32_t name, int64_t ns)
+{
+    int64_t *ns_of = user;
+    ns_of[mode] += ns;
+}
+
+/* SIGSEGV without a handler at 100: what the task does from then to its exit at 700 is its core
+ * dump, also when it waits. A handler takes the signal, and SIGTERM dumps no core. */
+static void test_core_dump(struct fixture *f, gconstpointer data)
+{
+    enum { SEGV = 11, TERM = 15 };
+    const int kind = GPOINTER_TO_INT(data); /* 0: dumps, 1: has a handler, 2: another signal */
+    struct lull_model *model = f->model;
+    int64_t ns_of[LULL_MODE_COUNT] = {0};
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 10, KILL, 1, 0, 0);
+    feed_return(model, 20, KILL, 0);
+    FEED(signal_deliver, 0, 0, 100, .have = WITHOUT(signal_deliver, context_tid),
+         .sig = kind == 2 ? TERM : SEGV, .handler = kind == 1 ? 0x4711 : 0);
+    feed_switch(model, 0, 0, 300, 1, 0, 2);
+    FEED(hrtimer_entry, 0, 0, 450, 0);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 450, 1, 0);
+    FEED(hrtimer_exit, 0, 0, 451, 0);
+    feed_switch(model, 0, 0, 500, 0, 1, 0);
+    FEED(sched_process_exit, 0, 0, 700, .have = ALL, .tid = 1);
+    feed_switch(model, 0, 0, 800, 1, 0, 16);
+    struct lull_segment step = wait_of(f, strings, 300, 450);
+    g_assert_cmpint(strstr(step.detail, "; while its core is dumped") != NULL, ==, kind == 0);
+    for (int i = 0; i < 2; i++) {
+        g_autoptr(GArray) hops =
+            lull_critpath_find(f->eg->graph, lull_model_find_tid(f->model, 0, 1), i ? 500 : 0,
+                               i ? 800 : 300, LULL_PATH_BOUNDED);
+        const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, 0);
+        const struct path_piece piece = {hop,        hop->start_ns, hop->end_ns,
+                                         hop->state, LULL_NONE,     LULL_CAUSE_NONE};
+        lull_modes_each(f->eg, &piece, LULL_MODE_USER, add_mode, ns_of);
+    }
+    g_assert_cmpint(ns_of[LULL_MODE_DUMP], ==, kind == 0 ? 200 + 200 : 0);
+    g_assert_cmpint(ns_of[LULL_MODE_CALL], ==, 10);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -456,6 +510,10 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/reasons/page-fault-%d", calls);
         g_test_add(name, struct fixture, GINT_TO_POINTER(calls), set_up, test_page_fault,
                    tear_down);
+    }
+    for (int kind = 0; kind < 3; kind++) {
+        g_autofree char *name = g_strdup_printf("/reasons/core-dump-%d", kind);
+        g_test_add(name, struct fixture, GINT_TO_POINTER(kind), set_up, test_core_dump, tear_down);
     }
     g_test_add("/reasons/held-back", struct fixture, NULL, set_up, test_held_back, tear_down);
     g_test_add("/reasons/quota", struct fixture, NULL, set_up, test_quota, tear_down);

@@ -67,6 +67,13 @@ def check_portion(name, first):
            first["sentence"])
 
 
+def check_lineage(label, question, first):
+    """The keeper has started the burner, which had the CPU."""
+    tap.ok(first["started_by"] == "keeper/300", f"{label}: who started the one that had the CPU", first)
+    text = lull("why", *question).stdout
+    tap.ok("    Task 400 was started by keeper/300.\n" in text, f"{label}: also for people", text)
+
+
 def check_lock(name, first, held):
     lock = first["lock"] or {}
     found = (lock.get("host"), lock.get("comm"), lock.get("call"), lock.get("holder"), lock.get("holder_tid"))
@@ -115,6 +122,8 @@ def check_cause(scratch, name, held_up, seed, *choice):
         check_lock(label, first, machines.held * len(held_up) / len(slow))
     else:
         check_portion(name, first)
+    if name == "cpu":
+        check_lineage(label, [traces, *choice], first)
     check_numbers(label, kind, first, machines, slow)
     tap.ok(first["through"] == "asker on client", f"{label}: the asker waited for it", first["through"])
     check_text(label, [traces, *choice], first)

@@ -200,7 +200,9 @@ def test_quota(folder):
     said = "The CPU quota of /shop/web, 20.00 ms each 100.0 ms, was used up in 3 of 4 periods of the recording"
     _, text, _ = lull("critpath", "--no-progress", path, "--tid", "11")
     tap.ok(said in text and "throttled by a CPU quota of /shop/web, 20.00 ms each 100.0 ms" in text, "also for people", text)
-    tap.ok(said in lull("info", path)[1], "and in info")
+    tap.ok(said in lull("info", path)[1] and said in lull("waits", "--no-progress", path)[1], "and in info and waits")
+    tap.ok(said not in lull("waits", "--no-progress", quota_path(folder, "not", cpu_quotas=[{**QUOTA, "throttled_ns": 0}])[0])[1],
+           "not where it kept no task off the CPU")
     for name, quota, expected in (
             ("of a group around it", {**QUOTA, "cgroup": "/shop", "pids": [11, 12]}, []),  # one of the two runs always
             ("that was never used up", {**QUOTA, "throttled_ns": 0}, []),

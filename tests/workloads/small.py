@@ -9,6 +9,7 @@ import mmap
 import multiprocessing
 import os
 import random
+import resource
 import select
 import signal
 import socket
@@ -166,6 +167,31 @@ def sigstop(watch, _):
     stamp.of(watch)
 
 
+def core_dump(watch, folder):
+    """A child ends with a signal that makes the kernel write its core, of 24 MB and more, into the folder."""
+    with open('/proc/sys/kernel/core_pattern', encoding='ascii') as file:
+        pattern = file.read().strip()
+    if pattern.startswith('|') or '/' in pattern:
+        raise stage.Skip(f'cores go to {pattern}')
+
+    def crash():
+        os.chdir(folder)
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        pages = random.randbytes(24 << 20)  # noqa: F841 - kept in memory
+        ready.open()
+        os.abort()
+
+    ready = stage.Gate()
+    crasher = stage.child('wl-crasher', crash)
+    ready.wait()
+    with watch.asked():
+        _, status = os.waitpid(crasher, 0)
+    cores = [os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)]
+    if status != signal.SIGABRT | 0x80 or sum(cores) < 24 << 20:
+        raise stage.Skip(f'no core was written: status {status:#x}, {cores}')
+    watch.knows(core_bytes=sum(cores))
+
+
 def cold(folder, name, step, count, flags=0):
     """A file that is on the disk, and not in memory."""
     path = os.path.join(folder, name)
@@ -263,7 +289,7 @@ def veth(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, cold_file, mapped_file, sqlite, tar_xz, veth)
+PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -4,18 +4,19 @@
 # A saying is a regular expression of which {name} stands for what the workload reported under that name. Each must be found in the
 # first ten lines of the critical path, in one line of them. `why` and `reason` are arguments of `lull why`, and what its first
 # sentence has to say, where there are many requests. `amount` is the program, state and cause whose time in the path has to be what the
-# workload measured as `cause_ns`.
+# workload measured as `cause_ns`; `faults`: waits of which the detail says so have to be as many as the kernel counted.
 import re
 import string
 
 
 class Workload:
-    def __init__(self, script, *says, why=None, reason=None, amount=None):
+    def __init__(self, script, *says, why=None, reason=None, amount=None, faults=None):
         self.script = script
         self.says = says
         self.why = why
         self.because = reason
         self.amount = amount
+        self.faults = faults
         self.name = None
 
     @staticmethod
@@ -45,6 +46,7 @@ TABLE = {
     'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from a UDP socket', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-resolver', 'blocked', 'timer')),
     'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-producer', 'blocked', 'timer')),
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),
+    'core_dump': Workload('small.py', r'wl-crasher: .*core (dump|is dumped), waited for by wl-asker in wait4'),
     'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64'),
     'mapped_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in a page fault'),
     'sqlite': Workload('small.py', r'blocked on disk: {disk} write.*, in (fsync|fdatasync)'),
@@ -62,8 +64,9 @@ TABLE = {
     # The kernel's own cpu.stat says for how long.
     'cpu_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),
     'busy_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),
-    'blkio': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read held back before the device, in preadv'),
-    'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault'),
+    'blkio': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read held back before the device, in preadv',
+                      amount=('wl-asker', 'blocked', 'disk')),
+    'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault of memory in swap', faults='memory in swap'),
     'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter'),
 }
 for _name, _workload in TABLE.items():

@@ -100,9 +100,9 @@ static const struct lull_result_column call_columns[] = {
     {"Read/write size", "SIZE", "bytes", LULL_CELL_SIZE, NULL, 0},
     {"Error", "ERROR", "error", LULL_CELL_STRING, NULL, LULL_USE_OWN},
     {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
-    {"Process id", "PID", "pid", LULL_CELL_NUMBER, NULL, LULL_USE_OWN},
+    {"Process id", "PID", "pid", LULL_CELL_NUMBER, NULL, LULL_USE_OWN | LULL_USE_DETAIL},
     {"File path", "FILE", "path", LULL_CELL_PATH, NULL, 0},
-    {"File descriptor", "FD", "fd", LULL_CELL_FD, NULL, 0},
+    {"File descriptor", "FD", "fd", LULL_CELL_FD, NULL, LULL_USE_DETAIL},
     {"Copied to", "TO", "to_path", LULL_CELL_PATH, NULL, LULL_USE_OWN | LULL_USE_NOT_TEXT},
     {0},
 };

@@ -15,7 +15,7 @@ static const struct lull_result_column columns[] = {
     {"Begin captures", "AT BEGIN", "begin_captures", LULL_CELL_STRING, NULL, 0},
     {"End captures", "AT END", "end_captures", LULL_CELL_STRING, NULL, 0},
     {"Task", "TASK", "task", LULL_CELL_PROCESS, NULL, LULL_USE_OWN},
-    {"CPU", "CPU", "cpu", LULL_CELL_CPU, NULL, LULL_USE_OWN},
+    {"CPU", "CPU", "cpu", LULL_CELL_CPU, NULL, LULL_USE_OWN | LULL_USE_DETAIL},
     {0},
 };
 

@@ -159,6 +159,15 @@ bool lull_ctf_plan_can_bind(const struct lull_fc *fc, enum lull_bind_kind kind)
     return kind_fits(fc, kind);
 }
 
+static void set_subscription(struct lull_stream_plan *stream, uint32_t index, int32_t subscription)
+{
+    const uint64_t id = stream->decl->events[index].id;
+    stream->plans[index].subscription = subscription;
+    if (id < stream->n_by_id) {
+        stream->strides[id].unwanted = subscription >= 0 ? 0 : stream->strides[id].bits;
+    }
+}
+
 void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan *stream,
                              uint32_t index, int32_t subscription,
                              const struct lull_binding *bindings, uint32_t n_bindings,
@@ -166,7 +175,7 @@ void lull_ctf_plan_subscribe(struct lull_ctf_plan *plan, struct lull_stream_plan
 {
     struct lull_event_plan *event = &stream->plans[index];
     uint32_t n_extra = extra ? extra->n_bindings : 0;
-    event->subscription = subscription;
+    set_subscription(stream, index, subscription);
     event->have = 0;
     event->clear_size = 0;
     event->ops = event->skip;
@@ -212,7 +221,7 @@ void lull_ctf_plan_unsubscribe_all(struct lull_ctf_plan *plan)
     for (uint32_t i = 0; i < plan->schema->n_streams; i++) {
         struct lull_stream_plan *stream = &plan->streams[i];
         for (uint32_t e = 0; e < stream->decl->n_events; e++) {
-            stream->plans[e].subscription = -1;
+            set_subscription(stream, e, -1);
             stream->plans[e].ops = stream->plans[e].skip;
             stream->plans[e].loads = NULL;
         }

@@ -10,6 +10,8 @@
 
 /* Event ids up to this find their class by index. */
 #define MAX_DENSE_ID 65536u
+/* Events of more bits are few. */
+#define MOST_STRIDE_BITS (1u << 30)
 
 /* ---- headers ---- */
 
@@ -357,6 +359,29 @@ static void index_ids(struct lull_ctf_plan *plan, struct lull_stream_plan *strea
     }
 }
 
+/* How far one event is from the next, if all that varies is its class; 0: it is not settled. */
+static uint32_t stride_bits(const struct lull_stream_plan *stream,
+                            const struct lull_event_plan *plan)
+{
+    if (stream->header_kind == LULL_HEADER_GENERAL || plan->fixed_bits > MOST_STRIDE_BITS ||
+        plan->align_mask >= stream->event_align) {
+        return 0;
+    }
+    uint64_t body = lull_align_up(stream->layout.end, plan->align_mask + 1);
+    return (uint32_t)lull_align_up(body + plan->fixed_bits, stream->event_align);
+}
+
+static void find_strides(struct lull_ctf_plan *plan, struct lull_stream_plan *stream)
+{
+    stream->strides = g_new0(struct lull_stride, MAX(stream->n_by_id, 1));
+    g_ptr_array_add(plan->owned, stream->strides);
+    for (uint32_t id = 0; id < stream->n_by_id; id++) {
+        const uint32_t bits = stride_bits(stream, stream->by_id[id]);
+        stream->strides[id].bits = stream->strides[id].unwanted = bits;
+        stream->strides[id].index = stream->by_id[id]->index;
+    }
+}
+
 static bool compile_headers(struct lull_ctf_plan *plan, struct lull_stream_plan *stream,
                             GError **error)
 {
@@ -409,6 +434,7 @@ static bool compile_stream(struct lull_ctf_plan *plan, struct lull_stream_plan *
         }
     }
     index_ids(plan, stream);
+    find_strides(plan, stream);
     return true;
 }
 

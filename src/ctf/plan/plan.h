@@ -188,6 +188,14 @@ struct lull_header_layout {
     uint32_t long_id, long_time, long_end; /* extended form */
 };
 
+/* What stepping over events of one id takes, where the usual form of a straight header and the
+ * alignment of events settle it. */
+struct lull_stride {
+    uint32_t bits;     /* from the start of one event to that of the next; 0: its plan tells */
+    uint32_t unwanted; /* the same; 0 also if the class is subscribed to */
+    uint32_t index;    /* of the class within the trace */
+};
+
 /* One class of events, ready for decoding. */
 struct lull_event_plan {
     uint64_t fixed_bits; /* of contexts and payload if they are a single run, else LULL_BITS_HUGE */
@@ -225,6 +233,7 @@ struct lull_stream_plan {
     const struct lull_clock *clock;                              /* or NULL */
     struct lull_event_plan *plans;                               /* by index in decl->events */
     struct lull_event_plan **by_id;                              /* dense, for ids < n_by_id */
+    struct lull_stride *strides;                                 /* the same */
     uint32_t n_by_id;
     uint32_t first_class;                /* index of events[0] within the trace */
     struct lull_kept_fields **positions; /* per event: its lengths and tags, or NULL */

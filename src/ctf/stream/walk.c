@@ -117,6 +117,37 @@ straight_header(enum lull_header_kind kind, const struct lull_header_layout *lay
     return pos + layout->end;
 }
 
+/* Steps over events of which all that matters is how long they are, and maybe when: up to the first
+ * that is wanted, is not settled by its id, or that what is readable does not hold. */
+static inline __attribute__((always_inline)) uint64_t stride_on(const struct lull_ctf_stream *s,
+                                                                enum lull_header_kind kind,
+                                                                bool counting, const uint8_t *buf,
+                                                                uint64_t pos, uint64_t *clock,
+                                                                uint64_t *counts)
+{
+    const struct lull_stride *strides = s->stream->strides;
+    const uint64_t n_strides = s->stream->n_by_id, limit = s->limit;
+    const struct lull_header_layout layout = s->stream->layout;
+    while (pos + layout.long_end <= limit) {
+        uint64_t id, then = *clock;
+        uint64_t body = straight_header(kind, &layout, buf, pos, !counting, &id, &then);
+        if (G_UNLIKELY(body != pos + layout.end || id >= n_strides)) {
+            break;
+        }
+        const uint32_t bits = counting ? strides[id].bits : strides[id].unwanted;
+        if (bits == 0 || bits > limit - pos ||
+            (!counting && !lull_clock_map_holds(&s->map, then))) {
+            break;
+        }
+        if (counting) {
+            counts[strides[id].index]++;
+        }
+        *clock = then;
+        pos += bits;
+    }
+    return pos;
+}
+
 /* Lays out the fields of an event before its plan fills them. */
 static inline void prepare_fields(const struct lull_ctf_stream *s,
                                   const struct lull_event_plan *plan)
@@ -161,6 +192,10 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
     uint64_t clock = lull_memory_get(memory, LULL_MEM_CLOCK), calm = ~clock;
     for (;;) {
         uint64_t id, body;
+        if (kind != LULL_HEADER_GENERAL &&
+            (purpose == TO_NEXT || (purpose == TO_COUNT && clock == calm))) {
+            pos = stride_on(s, kind, purpose == TO_COUNT, buf, pos, &clock, counts);
+        }
         if (kind != LULL_HEADER_GENERAL && G_LIKELY(pos + layout->long_end <= limit)) {
             body = straight_header(kind, layout, buf, pos, purpose != TO_COUNT, &id, &clock);
         } else {

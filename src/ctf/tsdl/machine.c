@@ -96,6 +96,9 @@ static bool close_brace(struct divider *d)
     if (d->block == BLOCK_ENV) {
         add_span(d, d->inside, d->pos - 1);
     }
+    if (d->block != BLOCK_OTHER) {
+        d->machine->after = d->pos;
+    }
     if (d->block == BLOCK_ENV || d->block == BLOCK_CLOCK) {
         g_string_append_len(d->machine->blocks, d->text + d->block_start,
                             (gssize)(d->pos - d->block_start));
@@ -194,8 +197,27 @@ bool tsdl_machine_find(struct tsdl_machine *machine, const char *text, size_t si
     struct divider divider = {.machine = machine, .text = text, .size = size};
     machine->spans = g_array_new(FALSE, FALSE, sizeof(struct tsdl_span));
     machine->blocks = g_string_new(NULL);
+    machine->after = 0;
     /* A length may be an entry of the environment. */
     return !memmem(text, size, "env.", strlen("env.")) && divide(&divider);
+}
+
+/* Right after a block nothing of what was before matters: equal texts from there on are divided
+ * equally. */
+bool tsdl_machine_find_like(struct tsdl_machine *machine, const char *text, size_t size,
+                            const struct tsdl_machine *like, const char *like_text,
+                            size_t like_size)
+{
+    const size_t rest = like_size - like->after;
+    if (like->after == 0 || rest >= size ||
+        memcmp(text + size - rest, like_text + like->after, rest) != 0) {
+        return false;
+    }
+    if (tsdl_machine_find(machine, text, size - rest) && machine->after == size - rest) {
+        return true;
+    }
+    tsdl_machine_clear(machine);
+    return false;
 }
 
 void tsdl_machine_clear(struct tsdl_machine *machine)

@@ -12,6 +12,7 @@
 struct tsdl_machine {
     GArray *spans;   /* struct tsdl_span, ascending: the parts that are the machine's */
     GString *blocks; /* a TSDL text that declares trace, environment and clocks, and no more */
+    size_t after;    /* the last of these blocks in the text; what follows is no machine's */
 };
 
 struct tsdl_span {
@@ -21,6 +22,11 @@ struct tsdl_span {
 /* Finds them without judging the rest. False if the text cannot be divided so: the environment
  * matters to the rest, or its braces do not match. Clear it in any case. */
 bool tsdl_machine_find(struct tsdl_machine *machine, const char *text, size_t size);
+/* The same much faster if all that follows the machine's blocks is as in another text, in which
+ * `like` was found. False, and nothing to clear, if it is not. */
+bool tsdl_machine_find_like(struct tsdl_machine *machine, const char *text, size_t size,
+                            const struct tsdl_machine *like, const char *like_text,
+                            size_t like_size);
 void tsdl_machine_clear(struct tsdl_machine *machine);
 /* Whether two texts are the same but for what is of the machines. */
 bool tsdl_machine_same_rest(const struct tsdl_machine *a, const char *text_a, size_t size_a,

@@ -22,8 +22,9 @@ struct shared_text {
 };
 
 struct lull_ctf_kinds {
-    GHashTable *by_text; /* struct shared_text → struct lull_ctf_kind */
-    GPtrArray *all;      /* struct lull_ctf_kind, references: who has seen a class may keep it */
+    GHashTable *by_text;            /* struct shared_text → struct lull_ctf_kind */
+    const struct shared_text *last; /* that was the first of its kind, or of one that is there */
+    GPtrArray *all; /* struct lull_ctf_kind, references: who has seen a class may keep it */
     size_t text_bytes;
 };
 
@@ -211,11 +212,15 @@ static struct lull_schema *own_schema(const struct lull_ctf_kind *kind, const ch
     return own;
 }
 
-static struct lull_ctf_kind *find_shared(const struct lull_ctf_kinds *kinds, const char *name,
+static struct lull_ctf_kind *find_shared(struct lull_ctf_kinds *kinds, const char *name,
                                          const struct shared_text *text, struct lull_schema **own)
 {
-    struct lull_ctf_kind *kind = g_hash_table_lookup(kinds->by_text, text);
-    *own = kind ? own_schema(kind, name, text) : NULL;
+    gpointer known, kind;
+    if (!g_hash_table_lookup_extended(kinds->by_text, text, &known, &kind)) {
+        return NULL;
+    }
+    kinds->last = known;
+    *own = own_schema(kind, name, text);
     return *own ? kind_ref(kind) : NULL;
 }
 
@@ -237,9 +242,18 @@ static struct lull_ctf_kind *parse(struct lull_ctf_kinds *kinds, const char *nam
     g_ptr_array_add(kinds->all, kind_ref(kind));
     if (*own && kinds->text_bytes + (*text)->size <= MOST_TEXT) {
         kinds->text_bytes += (*text)->size;
+        kinds->last = *text;
         g_hash_table_replace(kinds->by_text, g_steal_pointer(text), kind);
     }
     return kind;
+}
+
+static bool divide(const struct lull_ctf_kinds *kinds, struct shared_text *text)
+{
+    const struct shared_text *last = kinds->last;
+    return (last && tsdl_machine_find_like(&text->machine, text->text, text->size, &last->machine,
+                                           last->text, last->size)) ||
+           tsdl_machine_find(&text->machine, text->text, text->size);
 }
 
 struct lull_ctf_kind *lull_ctf_kind_find(struct lull_ctf_kinds *kinds, const char *name,
@@ -251,8 +265,7 @@ struct lull_ctf_kind *lull_ctf_kind_find(struct lull_ctf_kinds *kinds, const cha
     *own = NULL;
     text->text = lull_metadata_text(name, metadata, size, &text->size, error);
     if (text->text) {
-        bool is_divided = !lull_metadata_is_json(text->text, text->size) &&
-                          tsdl_machine_find(&text->machine, text->text, text->size);
+        bool is_divided = !lull_metadata_is_json(text->text, text->size) && divide(kinds, text);
         kind = is_divided ? find_shared(kinds, name, text, own) : NULL;
         if (!kind) {
             kind = parse(kinds, name, &text, is_divided, own, error);

@@ -278,7 +278,7 @@ static bool read_quotas(const struct reader *reader, struct json_object *object)
         quotas[i].n_pids = pids->len - first;
     }
     const int32_t *next = file->pids = g_memdup2(pids->data, pids->len * sizeof(int32_t));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; next && i < n; i++) {
         quotas[i].pids = next;
         next += quotas[i].n_pids;
     }

@@ -5,9 +5,9 @@
 
 #include <lull/recording.h>
 
+#include "analysis/quotas.h"
 #include "base/time.h"
 #include "view/info/info.h"
-#include "view/quota.h"
 #include "view/words.h"
 
 static void add_field(GString *text, const char *label, const char *value)
@@ -84,8 +84,9 @@ static void add_quotas(GString *text, const struct lull_recording_info *recordin
     for (uint32_t i = 0; i < recording->n_cpu_quotas; i++) {
         if (recording->cpu_quotas[i].throttled_periods > 0) {
             g_autoptr(GString) line = g_string_new(NULL);
-            lull_quota_append(line, &recording->cpu_quotas[i], ascii);
-            add_field(text, "quota", line->str);
+            lull_quota_append(line, &recording->cpu_quotas[i]);
+            g_autofree char *clean = lull_clean_text(line->str, ascii);
+            add_field(text, "quota", clean);
         }
     }
 }

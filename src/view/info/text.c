@@ -7,25 +7,34 @@
 #include "analysis/event_counts.h"
 #include "base/time.h"
 #include "view/info/info.h"
+#include "view/out.h"
 #include "view/table.h"
 #include "view/words.h"
 #include "source/session/streams.h"
 
-static void print_field(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
+enum { VALUE_AT = 12 }; /* where the values of fields start */
 
-static void print_field(const char *label, const char *format, ...)
+static void print_field(struct lull_out *out, const char *label, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
+static void print_field(struct lull_out *out, const char *label, const char *format, ...)
 {
-    printf("  %-10s", label);
     va_list arguments;
     va_start(arguments, format);
-    vprintf(format, arguments);
+    g_autofree char *text = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    putchar('\n');
+    g_autofree char *line = g_strdup_printf("  %-10s%s", label, text);
+    g_autofree char *folded =
+        out->fold ? lull_fold_text(line, out->fold, VALUE_AT) : g_strdup(line);
+    lull_out_bytes(out, folded, strlen(folded));
+    lull_out_text(out, "\n");
 }
 
-static void print_heading(const struct lull_view_style *style, const char *heading)
+static void print_heading(struct lull_out *out, const struct lull_view_style *style,
+                          const char *heading)
 {
-    printf("%s%s%s\n", style->color ? "\033[1m" : "", heading, style->color ? "\033[0m" : "");
+    lull_out_printf(out, "%s%s%s\n", style->color ? "\033[1m" : "", heading,
+                    style->color ? "\033[0m" : "");
 }
 
 static const char *plural(uint64_t count)
@@ -45,7 +54,7 @@ static void format_bytes(uint64_t bytes, char out[static 32])
     g_snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
-static void print_recorder(const struct lull_trace *trace, bool ascii)
+static void print_recorder(struct lull_out *out, const struct lull_trace *trace, bool ascii)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     lull_clean_append(text, trace->tracer[0] ? trace->tracer : "unknown tracer", ascii);
@@ -59,14 +68,15 @@ static void print_recorder(const struct lull_trace *trace, bool ascii)
     }
     g_string_append(text, ", ");
     lull_clean_append(text, trace->format, ascii);
-    print_field("recorded", "%s", text->str);
+    print_field(out, "recorded", "%s", text->str);
     if (trace->kernel[0]) {
         g_autofree char *kernel = lull_clean_text(trace->kernel, ascii);
-        print_field("kernel", "%s", kernel);
+        print_field(out, "kernel", "%s", kernel);
     }
 }
 
-static void print_clock(const struct lull_trace *trace, const struct lull_view_style *style)
+static void print_clock(struct lull_out *out, const struct lull_trace *trace,
+                        const struct lull_view_style *style)
 {
     if (!trace->clock_name[0] && trace->clock_frequency_hz == 0) {
         return;
@@ -75,29 +85,31 @@ static void print_clock(const struct lull_trace *trace, const struct lull_view_s
         lull_clean_text(trace->clock_name[0] ? trace->clock_name : "unnamed", !style->unicode);
     char zero[LULL_TIME_TEXT_SIZE];
     lull_time_format_iso(trace->clock_offset_ns, style->local_time, zero);
-    print_field("clock", "%s, %" PRIu64 " Hz, zero at %s", name, trace->clock_frequency_hz, zero);
+    print_field(out, "clock", "%s, %" PRIu64 " Hz, zero at %s", name, trace->clock_frequency_hz,
+                zero);
 }
 
-static void print_times(const struct lull_trace *trace, bool is_local)
+static void print_times(struct lull_out *out, const struct lull_trace *trace, bool is_local)
 {
     int64_t duration_ns;
     char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE], duration[LULL_TIME_TEXT_SIZE];
     if (trace->start_ns > trace->end_ns) {
-        print_field("begin", "never: no packet");
+        print_field(out, "begin", "never: no packet");
         return;
     }
     lull_time_format_iso(trace->start_ns, is_local, start);
     lull_time_format_iso(trace->end_ns, is_local, end);
-    print_field("begin", "%s", start);
-    print_field("end", "%s", end);
+    print_field(out, "begin", "%s", start);
+    print_field(out, "end", "%s", end);
     if (!__builtin_sub_overflow(trace->end_ns, trace->start_ns, &duration_ns)) {
         lull_duration_format(duration_ns, duration);
-        print_field("duration", "%s", duration);
+        print_field(out, "duration", "%s", duration);
     }
 }
 
 /* Packets may start long before there is an event in them. */
-static void print_first(const struct lull_info *info, uint32_t host, bool is_local)
+static void print_first(struct lull_out *out, const struct lull_info *info, uint32_t host,
+                        bool is_local)
 {
     const int64_t first_ns = info->first_ns[host];
     int64_t packet_ns = INT64_MAX, after_ns;
@@ -121,21 +133,22 @@ static void print_first(const struct lull_info *info, uint32_t host, bool is_loc
     if (first_ns == info->zero_ns) {
         g_string_append(text, "; +0s is then");
     }
-    print_field("events", "%s", text->str);
+    print_field(out, "events", "%s", text->str);
 }
 
 /* The virtual machines that were recorded at the same time. */
-static void print_guests(const struct lull_session *session, uint32_t index, bool ascii)
+static void print_guests(struct lull_out *out, const struct lull_session *session, uint32_t index,
+                         bool ascii)
 {
     struct lull_info_guest guest;
     for (uint32_t i = 0; lull_info_guest(session, index, i, &guest); i++) {
         g_autofree char *name = lull_clean_text(guest.name, ascii);
-        print_field("guest", "%s, which is trace %s; its CPUs are the threads %s", name,
+        print_field(out, "guest", "%s, which is trace %s; its CPUs are the threads %s", name,
                     guest.trace_id, guest.vcpu_tids);
     }
 }
 
-static void print_trace(const struct lull_info *info, uint32_t index,
+static void print_trace(struct lull_out *out, const struct lull_info *info, uint32_t index,
                         const struct lull_view_style *style)
 {
     const struct lull_trace *trace = lull_session_trace(info->session, index);
@@ -144,24 +157,24 @@ static void print_trace(const struct lull_info *info, uint32_t index,
     char size[32];
     format_bytes(trace->size_bytes, size);
     if (trace->directory_count > 1) {
-        print_field("trace", "%s and %" PRIu32 " more director%s", path, trace->directory_count - 1,
-                    trace->directory_count > 2 ? "ies" : "y");
+        print_field(out, "trace", "%s and %" PRIu32 " more director%s", path,
+                    trace->directory_count - 1, trace->directory_count > 2 ? "ies" : "y");
     } else {
-        print_field("trace", "%s", path);
+        print_field(out, "trace", "%s", path);
     }
-    print_recorder(trace, ascii);
+    print_recorder(out, trace, ascii);
     if (trace->process[0]) {
         g_autofree char *process = lull_clean_text(trace->process, ascii);
-        print_field("process", "%s, pid %" PRId64, process, trace->process_id);
+        print_field(out, "process", "%s, pid %" PRId64, process, trace->process_id);
     }
-    print_clock(trace, style);
-    print_times(trace, style->local_time);
+    print_clock(out, trace, style);
+    print_times(out, trace, style->local_time);
     const char *host = lull_session_environment(info->session, index, "host_trace_id");
     if (host) {
-        print_field("guest of", "trace %s, whose clock its times are on", host);
+        print_field(out, "guest of", "trace %s, whose clock its times are on", host);
     }
-    print_guests(info->session, index, ascii);
-    print_field("size", "%s in %" PRIu32 " stream%s, %" PRIu64 " packet%s", size,
+    print_guests(out, info->session, index, ascii);
+    print_field(out, "size", "%s in %" PRIu32 " stream%s, %" PRIu64 " packet%s", size,
                 trace->stream_count, plural(trace->stream_count), trace->packet_count,
                 plural(trace->packet_count));
 }
@@ -179,18 +192,19 @@ static void append_lost(GString *text, uint64_t events, uint64_t packets)
 
 #define MOST_INTERVALS 12
 
-static void print_interval(const struct lull_loss *loss, bool is_local)
+static void print_interval(struct lull_out *out, const struct lull_loss *loss, bool is_local)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     char start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
     lull_time_format_clock(loss->start_ns, is_local, start);
     lull_time_format_clock(loss->end_ns, is_local, end);
     append_lost(text, loss->events, loss->packets);
-    printf("            %s between %s and %s in stream %" PRIu32 "\n", text->str, start, end,
-           loss->stream);
+    lull_out_printf(out, "            %s between %s and %s in stream %" PRIu32 "\n", text->str,
+                    start, end, loss->stream);
 }
 
-static void print_losses(const struct lull_info *info, uint32_t host, bool is_local)
+static void print_losses(struct lull_out *out, const struct lull_info *info, uint32_t host,
+                         bool is_local)
 {
     const uint32_t count = lull_session_loss_count(info->session);
     uint64_t events = 0, packets = 0;
@@ -204,47 +218,48 @@ static void print_losses(const struct lull_info *info, uint32_t host, bool is_lo
         }
     }
     if (!events && !packets) {
-        print_field("lost", "nothing");
+        print_field(out, "lost", "nothing");
         return;
     }
     g_autoptr(GString) text = g_string_new(NULL);
     append_lost(text, events, packets);
-    print_field("lost", "%s: what is said about these times may be wrong", text->str);
+    print_field(out, "lost", "%s: what is said about these times may be wrong", text->str);
     uint32_t shown = 0;
     for (uint32_t i = 0; i < count && shown < MOST_INTERVALS; i++) {
         const struct lull_loss *loss = lull_session_loss(info->session, i);
         if (loss->host == host) {
-            print_interval(loss, is_local);
+            print_interval(out, loss, is_local);
             shown++;
         }
     }
     if (intervals > shown) {
-        printf("            … and %" PRIu32 " more times (--json lists all)\n", intervals - shown);
+        lull_out_printf(out, "            and %" PRIu32 " more times (--json lists all)\n",
+                        intervals - shown);
     }
 }
 
-static void print_host(const struct lull_info *info, uint32_t host,
+static void print_host(struct lull_out *out, const struct lull_info *info, uint32_t host,
                        const struct lull_view_style *style)
 {
     g_autofree char *name =
         lull_clean_text(lull_session_host(info->session, host)->name, !style->unicode);
     g_autofree char *heading = g_strdup_printf("Host %s", name);
-    print_heading(style, heading);
+    print_heading(out, style, heading);
     g_autofree char *recordings = lull_info_recordings_text(info, host, !style->unicode);
-    fputs(recordings, stdout);
+    lull_out_text(out, recordings);
     uint32_t n;
     const uint32_t *traces = lull_session_host_traces(info->session, host, &n);
     for (uint32_t i = 0; i < n; i++) {
         if (i > 0) {
-            putchar('\n');
+            lull_out_text(out, "\n");
         }
-        print_trace(info, traces[i], style);
+        print_trace(out, info, traces[i], style);
     }
-    print_first(info, host, style->local_time);
+    print_first(out, info, host, style->local_time);
     if (info->hides_idle && info->hides_idle[host]) {
-        print_field("idle", "%s", "not seen: " LULL_HIDDEN_IDLE_CURE);
+        print_field(out, "idle", "%s", "not seen: " LULL_HIDDEN_IDLE_CURE);
     }
-    print_losses(info, host, style->local_time);
+    print_losses(out, info, host, style->local_time);
 }
 
 /* "sched_waking or sched_wakeup": at most two names, none of perf's. */
@@ -290,7 +305,8 @@ static char *answer_text(const struct lull_declared *declared, const struct lull
 }
 
 /* Hosts that give the same answers are named together. */
-static void print_questions(const struct lull_info *info, const struct lull_view_style *style)
+static void print_questions(struct lull_out *out, const struct lull_info *info,
+                            const struct lull_view_style *style)
 {
     const uint32_t n_hosts = lull_session_host_count(info->session);
     g_autoptr(GPtrArray) answers = g_ptr_array_new_with_free_func(g_free);
@@ -317,14 +333,14 @@ static void print_questions(const struct lull_info *info, const struct lull_view
                 is_done[other] = true;
             }
         }
-        putchar('\n');
-        print_heading(style, heading->str);
-        fputs(answers->pdata[host], stdout);
+        lull_out_text(out, "\n");
+        print_heading(out, style, heading->str);
+        lull_out_text(out, answers->pdata[host]);
     }
 }
 
-static bool print_events(const struct lull_info *info, const struct lull_view_style *style,
-                         GError **error)
+static bool print_events(struct lull_out *out, const struct lull_info *info,
+                         const struct lull_view_style *style, GError **error)
 {
     static const struct lull_column columns[] = {
         {.title = "COUNT", .key = "count", .type = LULL_COLUMN_COUNT},
@@ -348,8 +364,8 @@ static bool print_events(const struct lull_info *info, const struct lull_view_st
         lull_table_set_text(table, 3, row->name);
     }
     g_autofree char *heading = g_strdup_printf("Events: %" PRIu64, total);
-    putchar('\n');
-    print_heading(style, heading);
+    lull_out_text(out, "\n");
+    print_heading(out, style, heading);
     bool done = lull_table_print(table, stdout, style, error);
     lull_table_free(table);
     return done;
@@ -358,17 +374,21 @@ static bool print_events(const struct lull_info *info, const struct lull_view_st
 bool lull_info_print_text(const struct lull_info *info, const struct lull_view_style *style,
                           GError **error)
 {
+    struct lull_out out;
     bool is_first = true;
+    lull_out_start(&out, stdout);
+    lull_out_fold(&out, style->width);
     for (uint32_t host = 0; host < lull_session_host_count(info->session); host++) {
         if (!lull_info_shows(info, host)) {
             continue;
         }
         if (!is_first) {
-            putchar('\n');
+            lull_out_text(&out, "\n");
         }
-        print_host(info, host, style);
+        print_host(&out, info, host, style);
         is_first = false;
     }
-    print_questions(info, style);
-    return !info->events || print_events(info, style, error);
+    print_questions(&out, info, style);
+    return (!info->events || print_events(&out, info, style, error)) &&
+           lull_out_end(&out, "what the traces hold", error);
 }

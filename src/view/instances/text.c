@@ -210,6 +210,7 @@ bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *fil
     lull_table_free(table);
     struct lull_out out;
     lull_out_start(&out, file);
+    lull_out_fold(&out, style->width);
     if (paths->chosen->len == 0) {
         lull_out_text(&out, "There is nothing of the kind in these traces.\n");
     }
@@ -309,6 +310,7 @@ bool lull_view_sum_text(const struct lull_instance_paths *paths, FILE *file,
     struct lull_out out;
     char took[LULL_TIME_TEXT_SIZE];
     lull_out_start(&out, file);
+    lull_out_fold(&out, style->width);
     lull_duration_format(all_ns, took);
     lull_out_printf(&out,
                     "The critical paths of %u instance%s together, %s: what each thing took in "

@@ -75,7 +75,7 @@ static void add_mode_rows(const struct text_view *view, struct lull_table *table
     static const char *const phrases[LULL_MODE_COUNT] = {
         [LULL_MODE_UNKNOWN] = "  in an unknown mode", [LULL_MODE_USER] = "  in user mode",
         [LULL_MODE_CALL] = "  in system calls",       [LULL_MODE_KERNEL] = "  in kernel threads",
-        [LULL_MODE_RECLAIM] = "  in memory reclaim",
+        [LULL_MODE_RECLAIM] = "  in memory reclaim",  [LULL_MODE_DUMP] = "  in core dumps",
     };
     const struct lull_path *path = view->path;
     if (path->n_by_mode == 1 && path->by_mode[0].mode == LULL_MODE_UNKNOWN) {
@@ -328,7 +328,8 @@ bool lull_text_print_summary(struct text_view *view, GError **error)
         [SUM_SHARE] = {.title = "SHARE", .type = LULL_COLUMN_SHARE},
         [SUM_BAR] = {.title = "BAR",
                      .type = LULL_COLUMN_TEXT,
-                     .flags = shows_bars(view) ? LULL_COLUMN_KEEP : LULL_COLUMN_JSON_ONLY},
+                     .flags = shows_bars(view) ? LULL_COLUMN_KEEP | LULL_COLUMN_BAR
+                                               : LULL_COLUMN_JSON_ONLY},
         {0},
     };
     const struct lull_path *path = view->path;

@@ -19,10 +19,10 @@
 #define HOST_ARROW_INK "#c2185b" /* jumps between hosts */
 
 /* For who has a dark desktop. */
-#define DARK                                                                                       \
-    "@media (prefers-color-scheme:dark){.lull{fill:#e6edf3}.p{fill:#0d1117}.b{fill:#21262d}"       \
-    ".f{fill:#9198a1}.a{stroke:#b1bac4}.i{fill:#b1bac4}.x{stroke:#ff7eb6}.j{fill:#ff7eb6}"         \
-    ".g{stroke:#30363d}.l{stroke:#21262d}}"
+#define DARK                                                                                                             \
+    "@media (prefers-color-scheme:dark){.lull{fill:#e6edf3}.lull .p{fill:#0d1117}.lull .b{fill:#21262d}"                 \
+    ".lull .f{fill:#9198a1}.lull .a{stroke:#b1bac4}.lull .i{fill:#b1bac4}.lull .x{stroke:#ff7eb6}.lull .j{fill:#ff7eb6}" \
+    ".lull .g{stroke:#30363d}.lull .l{stroke:#21262d}}"
 
 #define MIN_BOX_PX 1.0
 
@@ -91,19 +91,20 @@ static void put_prologue(struct drawing *drawing)
     put_number(drawing, "\" height=\"", layout->height);
     put_number(drawing, "\" viewBox=\"0 0 ", layout->width);
     put_number(drawing, " ", layout->height);
-    lull_out_text(out, "\" class=\"lull\" role=\"img\" aria-labelledby=\"lull-title lull-desc\" "
-                       "font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
-                       "font-size=\"12\" fill=\"" INK "\">\n<style>\n"
-                       ".f{fill:" FAINT_INK "}.h{font-weight:bold}.e{text-anchor:end}"
-                       ".m{text-anchor:middle}.s{font-size:11px}.t{font-size:10px;"
-                       "pointer-events:none}.w{fill:#fff}.d{fill:" INK "}\n"
-                       ".p{fill:#fff}.b{fill:#eaeef2}.l{stroke:#eaeef2}"
-                       ".i{fill:" ARROW_INK "}.j{fill:" HOST_ARROW_INK "}\n"
-                       ".a{stroke:" ARROW_INK ";stroke-width:1;fill:none;marker-end:url(#a)}"
-                       ".x{stroke:" HOST_ARROW_INK ";stroke-width:1.2;fill:none;"
-                       "marker-end:url(#x)}.g{stroke:#d0d7de;stroke-width:.6}\n");
+    lull_out_text(out,
+                  "\" class=\"lull\" role=\"img\" aria-labelledby=\"lull-title lull-desc\" "
+                  "font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
+                  "font-size=\"12\" fill=\"" INK "\">\n<style>\n"
+                  ".lull .f{fill:" FAINT_INK "}.lull .h{font-weight:bold}.lull .e{text-anchor:end}"
+                  ".lull .m{text-anchor:middle}.lull .s{font-size:11px}.lull .t{font-size:10px;"
+                  "pointer-events:none}.lull .w{fill:#fff}.lull .d{fill:" INK "}\n"
+                  ".lull .p{fill:#fff}.lull .b{fill:#eaeef2}.lull .l{stroke:#eaeef2}"
+                  ".lull .i{fill:" ARROW_INK "}.lull .j{fill:" HOST_ARROW_INK "}\n"
+                  ".lull .a{stroke:" ARROW_INK ";stroke-width:1;fill:none;marker-end:url(#a)}"
+                  ".lull .x{stroke:" HOST_ARROW_INK ";stroke-width:1.2;fill:none;"
+                  "marker-end:url(#x)}.lull .g{stroke:#d0d7de;stroke-width:.6}\n");
     for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
-        lull_out_printf(out, ".%s{fill:%s}", lull_look_at(i)->style, lull_look_at(i)->fill);
+        lull_out_printf(out, ".lull .%s{fill:%s}", lull_look_at(i)->style, lull_look_at(i)->fill);
     }
     lull_out_text(out, "\n" DARK "\n</style>\n<defs>");
     lull_out_text(out, "<marker id=\"a\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "

@@ -3,12 +3,13 @@
  * order. */
 #include "view/path/text.h"
 
+#include "analysis/quotas.h"
+
 #include <string.h>
 
 #include "base/time.h"
 #include "view/path/rows.h"
 #include "view/table.h"
-#include "view/quota.h"
 #include "view/words.h"
 
 #define BOLD "\033[1m"
@@ -121,7 +122,9 @@ static void warn_of_clipping(const struct text_view *view, GString *notes)
 static void report_quotas(const struct text_view *view, GString *notes)
 {
     for (uint32_t i = 0; i < view->path->n_quotas; i++) {
-        lull_quota_append(notes, view->path->quotas[i], !view->style->unicode);
+        g_autoptr(GString) text = g_string_new(NULL);
+        lull_quota_append(text, view->path->quotas[i]);
+        lull_clean_append(notes, text->str, !view->style->unicode);
         g_string_append_c(notes, '\n');
     }
 }
@@ -504,6 +507,7 @@ bool lull_view_path_text(const struct lull_path *path, FILE *file,
     struct text_view view = {.path = path, .style = style, .shows_hosts = path->n_by_host > 1};
 
     lull_out_start(&view.out, file);
+    lull_out_fold(&view.out, style->width);
     print_headline(&view);
     if (!lull_text_print_causes(&view, error)) {
         return false;

@@ -104,6 +104,9 @@ static void put_chapters(struct lull_html_view *html)
     const char *last = NULL;
     uint32_t n = 0;
     lull_html_put(html, "<nav aria-label=\"Chapters\"><ul>");
+    lull_html_put(html, "%s%s",
+                  report->path ? "<li><a href=\"#longest\">What took longest</a></li>" : "",
+                  report->why ? "<li><a href=\"#why\">Why slow</a></li>" : "");
     for (size_t i = 0; i < report->parts.count; i++) {
         if (last && strcmp(last, report->parts.items[i]->chapter) == 0) {
             continue;
@@ -115,6 +118,37 @@ static void put_chapters(struct lull_html_view *html)
         lull_html_put(html, "<li><a href=\"#unanswered\">Not answered</a></li>");
     }
     lull_html_put(html, "</ul></nav>\n");
+}
+
+/* What took longest, and what makes slow ones slow. */
+static void put_top(struct lull_html_view *html)
+{
+    const struct lull_result_report *report = html->view.options.report;
+    if (report->path) {
+        lull_html_put(html, "<section id=\"longest\">\n<h2>What took longest</h2>\n"
+                            "<div class=\"scroll\" tabindex=\"0\">\n");
+        lull_linebuf_string(&html->view.line, report->path);
+        lull_html_put(html, "</div>\n");
+        if (report->path_command) {
+            lull_html_put(html, "<p>More of it: <code>");
+            lull_html_text(html, report->path_command);
+            lull_html_put(html, "</code>; with --html FILE it can be zoomed.</p>\n");
+        }
+        lull_html_put(html, "</section>\n");
+    }
+    if (report->why) {
+        lull_html_put(html, "<section id=\"why\">\n<h2>What makes slow ones slow</h2>\n");
+        g_auto(GStrv) lines = g_strsplit(report->why, "\n", -1);
+        for (uint32_t i = 0; lines[i]; i++) {
+            const size_t blanks = strspn(lines[i], " ");
+            if (lines[i][blanks]) {
+                lull_html_put(html, "<p class=\"w%u\">", blanks == 0 ? 0 : blanks == 1 ? 1 : 2);
+                lull_html_text(html, lines[i] + blanks);
+                lull_html_put(html, "</p>\n");
+            }
+        }
+        lull_html_put(html, "</section>\n");
+    }
 }
 
 static void start_page(struct lull_html_view *html)
@@ -142,6 +176,7 @@ static void start_page(struct lull_html_view *html)
     lull_html_put(html, "</dl>\n</header>\n");
     put_chapters(html);
     lull_html_put(html, "<main>\n");
+    put_top(html);
 }
 
 /* ---- windows and chapters ---- */
@@ -262,6 +297,9 @@ static void html_table(struct lull_sink *sink, const struct lull_result_table *t
         return;
     }
     html->has_rows = true;
+    if (table->class->kind != LULL_TABLE_SERIES) {
+        lull_html_end_series(html);
+    }
     if (table->class->kind == LULL_TABLE_HISTOGRAM) {
         if (!html->in_grid) {
             lull_html_put(html, "<div class=\"grid\">\n");
@@ -282,6 +320,7 @@ static void html_table(struct lull_sink *sink, const struct lull_result_table *t
 static void html_end(struct lull_sink *sink)
 {
     struct lull_html_view *html = (struct lull_html_view *)sink;
+    lull_html_end_series(html);
     if (html->n_left_out) {
         return;
     }
@@ -331,6 +370,7 @@ static void html_finish(struct lull_result_view *view)
     lull_html_put(html, "</script>\n</body>\n</html>\n");
     g_string_free(html->empty, TRUE);
     g_string_free(html->text, TRUE);
+    g_ptr_array_unref(html->charts);
     g_hash_table_unref(html->notes);
 }
 
@@ -342,6 +382,7 @@ struct lull_result_view *lull_result_html_new(const struct lull_result_options *
     html->view.sink = (struct lull_sink){html_start, html_note, html_table, html_end};
     html->empty = g_string_new(NULL);
     html->text = g_string_new(NULL);
+    html->charts = lull_html_charts_new();
     html->notes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     start_page(html);
     return &html->view;

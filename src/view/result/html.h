@@ -16,6 +16,7 @@ struct lull_html_view {
     GString *empty;    /* titles of the part's tables without rows */
     GHashTable *notes; /* those that were written in this window */
     GString *text;     /* of one cell */
+    GPtrArray *charts; /* of one class, host by host, which are to share a figure */
 };
 
 /* Cleans and escapes, for text and for attributes in double quotes. */
@@ -37,6 +38,10 @@ void lull_html_table(struct lull_html_view *html, const struct lull_result_table
                      bool has_caption);
 /* Figures with the table folded away. */
 void lull_html_histogram(struct lull_html_view *html, const struct lull_result_table *table);
+/* Keeps it for the figure of all hosts, which lull_html_end_series() writes, if there is any. */
 void lull_html_series(struct lull_html_view *html, const struct lull_result_table *table);
+void lull_html_end_series(struct lull_html_view *html);
+/* For html->charts. */
+GPtrArray *lull_html_charts_new(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include "view/result/html.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "view/result/cells.h"
 
@@ -14,6 +15,7 @@ enum {
     MOST_NAMED = 24,    /* strips with a name of their own */
     MOST_SHOWN = 16,    /* columns whose values a tooltip shows */
     MOST_COLUMNS = 12,  /* of a folded table */
+    MOST_LINES = 6,     /* in one chart: so many colours there are */
 };
 
 static void put_attribute(struct lull_html_view *html, const char *name, double value)
@@ -87,7 +89,12 @@ static void put_scale(struct lull_html_view *html, const struct lull_result_colu
 
 static void put_fold(struct lull_html_view *html, const struct lull_result_table *table)
 {
-    lull_html_put(html, "<details><summary>Numbers</summary>\n");
+    lull_html_put(html, "<details><summary>Numbers");
+    if (table->class->kind == LULL_TABLE_SERIES && table->subtitle) {
+        lull_html_put(html, " of ");
+        lull_html_text(html, table->subtitle);
+    }
+    lull_html_put(html, "</summary>\n");
     lull_html_table(html, table, false);
     lull_html_put(html, "</details>\n");
 }
@@ -175,46 +182,112 @@ void lull_html_histogram(struct lull_html_view *html, const struct lull_result_t
 
 struct chart {
     struct lull_html_view *html;
-    struct lull_result_rows rows;
-    uint64_t n;         /* bins */
-    double *values;     /* of bin and column: values[bin * n_columns + column]; NAN: not known */
-    double *largest;    /* by column */
-    double largest_all; /* over all columns */
+    struct lull_result_table head; /* class and subtitle, which is the host */
+    struct lull_result_column *columns;
+    uint32_t n_columns;      /* the first is the start of the bin */
+    uint64_t n;              /* bins */
+    struct lull_cell *cells; /* of bin and column: cells[bin * n_columns + column] */
+    double *values;          /* in the same order; NAN: not known */
+    double *largest;         /* by column */
+    double largest_all;      /* over all columns */
     int64_t start_ns, width_ns;
 };
 
-static void read_chart(struct chart *chart, const struct lull_result_table *table)
+static void chart_free(void *data)
 {
-    lull_result_rows_init(&chart->rows, table);
-    const uint32_t n_columns = chart->rows.n_columns;
-    chart->n = MIN(table->n_rows, LULL_HTML_ROWS);
-    chart->values = g_new(double, chart->n *n_columns);
+    struct chart *chart = data;
+    for (uint32_t i = 0; i < chart->n_columns; i++) {
+        g_free((char *)chart->columns[i].title);
+    }
+    g_free((char *)chart->head.subtitle);
+    g_free(chart->columns);
+    g_free(chart->cells);
+    g_free(chart->values);
+    g_free(chart->largest);
+    g_free(chart);
+}
+
+static struct chart *chart_new(struct lull_html_view *html, const struct lull_result_class *class,
+                               uint32_t n_columns, uint64_t n)
+{
+    struct chart *chart = g_new0(struct chart, 1);
+    chart->html = html;
+    chart->head.class = class;
+    chart->n_columns = n_columns;
+    chart->n = n;
+    chart->columns = g_new0(struct lull_result_column, n_columns + 1);
+    chart->values = g_new0(double, n *n_columns);
     chart->largest = g_new0(double, n_columns);
+    return chart;
+}
+
+/* Values are texts nowhere, so that their cells can be kept. */
+static struct chart *read_chart(struct lull_html_view *html, const struct lull_result_table *table)
+{
+    struct lull_result_rows rows;
+    lull_result_rows_init(&rows, table);
+    struct chart *chart =
+        chart_new(html, table->class, rows.n_columns, MIN(table->n_rows, LULL_HTML_ROWS));
+    chart->head.subtitle = g_strdup(table->subtitle);
+    chart->width_ns = html->window.end_ns - html->window.start_ns;
+    chart->cells = g_new0(struct lull_cell, chart->n * chart->n_columns);
+    for (uint32_t i = 0; i < chart->n_columns; i++) {
+        chart->columns[i] = rows.columns[i];
+        chart->columns[i].title = g_strdup(rows.columns[i].title);
+        chart->columns[i].heading = chart->columns[i].key = NULL;
+    }
     for (uint64_t bin = 0; bin < chart->n; bin++) {
-        lull_result_rows_read(&chart->rows, bin);
+        lull_result_rows_read(&rows, bin);
+        memcpy(&chart->cells[bin * chart->n_columns], rows.cells,
+               chart->n_columns * sizeof *chart->cells);
         if (bin == 0) {
-            chart->start_ns = chart->rows.cells[0].integer;
+            chart->start_ns = rows.cells[0].integer;
         } else if (bin == 1) {
-            chart->width_ns = chart->rows.cells[0].integer - chart->start_ns;
+            chart->width_ns = rows.cells[0].integer - chart->start_ns;
         }
-        for (uint32_t i = 1; i < n_columns; i++) {
-            const struct lull_cell *cell = &chart->rows.cells[i];
-            const bool is_known = cell->class == chart->rows.columns[i].class;
-            const double value = is_known ? lull_cell_value(cell) : NAN;
-            chart->values[bin * n_columns + i] = value;
-            if (is_known) {
-                chart->largest[i] = MAX(chart->largest[i], value);
+        for (uint32_t i = 1; i < chart->n_columns; i++) {
+            const bool is_known = rows.cells[i].class == rows.columns[i].class;
+            const double value = is_known ? lull_cell_value(&rows.cells[i]) : NAN;
+            chart->values[bin * chart->n_columns + i] = value;
+            chart->largest[i] = is_known ? MAX(chart->largest[i], value) : chart->largest[i];
+        }
+    }
+    for (uint32_t i = 1; i < chart->n_columns; i++) {
+        chart->largest_all = MAX(chart->largest_all, chart->largest[i]);
+    }
+    lull_result_rows_clear(&rows);
+    return chart;
+}
+
+/* The charts of all hosts over one another; their columns are named after their hosts. */
+static struct chart *overlay(const GPtrArray *charts, uint32_t n_columns)
+{
+    const struct chart *first = charts->pdata[0];
+    struct chart *all = chart_new(first->html, first->head.class, n_columns + 1, first->n);
+    all->start_ns = first->start_ns;
+    all->width_ns = first->width_ns;
+    all->columns[0] = first->columns[0];
+    all->columns[0].title = g_strdup(first->columns[0].title);
+    for (guint c = 0, at = 1; c < charts->len; c++) {
+        const struct chart *chart = charts->pdata[c];
+        for (uint32_t i = 1; i < chart->n_columns; i++, at++) {
+            all->columns[at] = chart->columns[i];
+            all->columns[at].title =
+                g_strdup_printf("%s %s", chart->head.subtitle ? chart->head.subtitle : "?",
+                                chart->columns[i].title);
+            all->largest[at] = chart->largest[i];
+            all->largest_all = MAX(all->largest_all, chart->largest[i]);
+            for (uint64_t bin = 0; bin < all->n; bin++) {
+                all->values[bin * all->n_columns + at] = chart->values[bin * chart->n_columns + i];
             }
         }
     }
-    for (uint32_t i = 1; i < n_columns; i++) {
-        chart->largest_all = MAX(chart->largest_all, chart->largest[i]);
-    }
+    return all;
 }
 
 static double value_of(const struct chart *chart, uint64_t bin, uint32_t column)
 {
-    return chart->values[bin * chart->rows.n_columns + column];
+    return chart->values[bin * chart->n_columns + column];
 }
 
 /* Steps of one column between `top` and `base`; closed down to the base if `is_area`. */
@@ -262,13 +335,13 @@ static void put_hits(const struct chart *chart, double height)
             lull_cell_integer(LULL_CELL_DURATION, (int64_t)bin * chart->width_ns);
         put_rect(html, (double)bin * BIN_WIDTH, 0, BIN_WIDTH, height);
         lull_html_put(html, "><title>+%s", lull_html_cell(html, &since));
-        for (uint32_t i = 1; i < chart->rows.n_columns && i <= MOST_SHOWN; i++) {
+        for (uint32_t i = 1; i < chart->n_columns && i <= MOST_SHOWN; i++) {
             const double value = value_of(chart, bin, i);
             lull_html_put(html, "\n");
-            lull_html_text(html, chart->rows.columns[i].title);
+            lull_html_text(html, chart->columns[i].title);
             lull_html_put(html, ": ");
-            lull_html_text(
-                html, isnan(value) ? "?" : lull_html_value(html, &chart->rows.columns[i], value));
+            lull_html_text(html,
+                           isnan(value) ? "?" : lull_html_value(html, &chart->columns[i], value));
         }
         lull_html_put(html, "</title></rect>\n");
     }
@@ -313,18 +386,18 @@ static void put_unknown(const struct chart *chart, uint32_t column, double top, 
 }
 
 /* One strip for each column, its height being the whole. */
-static void put_strips(const struct chart *chart, const struct lull_result_table *table)
+static void put_strips(const struct chart *chart)
 {
     struct lull_html_view *html = chart->html;
-    const uint32_t n = chart->rows.n_columns - 1;
+    const uint32_t n = chart->n_columns - 1;
     const uint32_t strip = n <= 8 ? 36 : n <= 24 ? 20 : 8, gap = n <= 24 ? 4 : 1;
     const uint32_t height = n * (strip + gap) - gap, step = (n + MOST_NAMED - 1) / MOST_NAMED;
     lull_html_put(html, "<div class=\"plot\"><div class=\"y\">");
     for (uint32_t i = 0; i < n; i += step) {
-        put_y(html, (i * (strip + gap) + strip / 2.0) / height, chart->rows.columns[i + 1].title);
+        put_y(html, (i * (strip + gap) + strip / 2.0) / height, chart->columns[i + 1].title);
     }
     lull_html_put(html, "</div>\n");
-    start_svg(html, table, chart->n, height, height);
+    start_svg(html, &chart->head, chart->n, height, height);
     for (uint32_t i = 0; i < n; i++) {
         const double top = i * (strip + gap), base = top + strip;
         put_unknown(chart, i + 1, top, strip);
@@ -335,20 +408,23 @@ static void put_strips(const struct chart *chart, const struct lull_result_table
     lull_html_put(html, "</svg>\n");
 }
 
-static void put_lines(const struct chart *chart, const struct lull_result_table *table)
+static void put_lines(const struct chart *chart)
 {
-    static const char *const areas[] = {"area a0", "area a1"}, *const lines[] = {"l0", "l1"};
+    static const char *const areas[] = {"area a0", "area a1"};
     struct lull_html_view *html = chart->html;
     const double scale = chart->largest_all > 0 ? chart->largest_all : 1;
     lull_html_put(html, "<div class=\"plot\">");
-    put_scale(html, &chart->rows.columns[1], chart->largest_all);
-    start_svg(html, table, chart->n, CHART_HEIGHT, 140);
+    put_scale(html, &chart->columns[1], chart->largest_all);
+    start_svg(html, &chart->head, chart->n, CHART_HEIGHT, 140);
     put_rule(html, chart->n, 0);
     put_rule(html, chart->n, CHART_HEIGHT / 2.0);
     put_rule(html, chart->n, CHART_HEIGHT);
-    for (uint32_t i = 1; i < chart->rows.n_columns; i++) {
-        put_steps(chart, i, 0, CHART_HEIGHT, scale, true, areas[(i - 1) % 2]);
-        put_steps(chart, i, 0, CHART_HEIGHT, scale, false, lines[(i - 1) % 2]);
+    for (uint32_t i = 1; i < chart->n_columns; i++) {
+        const char line[] = {'l', (char)('0' + (i - 1) % MOST_LINES), '\0'};
+        if (chart->n_columns <= 3) { /* of more lines they would be a blur */
+            put_steps(chart, i, 0, CHART_HEIGHT, scale, true, areas[(i - 1) % 2]);
+        }
+        put_steps(chart, i, 0, CHART_HEIGHT, scale, false, line);
     }
     put_hits(chart, CHART_HEIGHT);
     lull_html_put(html, "</svg>\n");
@@ -356,43 +432,100 @@ static void put_lines(const struct chart *chart, const struct lull_result_table 
 
 static void put_key(const struct chart *chart)
 {
-    static const char *const colors[] = {"--first", "--second"};
     struct lull_html_view *html = chart->html;
-    for (uint32_t i = 1; i < chart->rows.n_columns; i++) {
-        lull_html_put(html, " <span class=\"key\"><i style=\"--c:var(%s)\"></i>",
-                      colors[(i - 1) % 2]);
-        lull_html_text(html, chart->rows.columns[i].title);
+    for (uint32_t i = 1; i < chart->n_columns; i++) {
+        lull_html_put(html, " <span class=\"key\"><i style=\"--c:var(--line%u)\"></i>",
+                      (i - 1) % MOST_LINES);
+        lull_html_text(html, chart->columns[i].title);
         lull_html_put(html, ", up to ");
-        lull_html_text(html, lull_html_value(html, &chart->rows.columns[i], chart->largest[i]));
+        lull_html_text(html, lull_html_value(html, &chart->columns[i], chart->largest[i]));
         lull_html_put(html, "</span>");
     }
 }
 
+static void put_kept_row(const void *user, uint64_t row, struct lull_cell *cells)
+{
+    const struct chart *chart = user;
+    memcpy(cells, &chart->cells[row * chart->n_columns], chart->n_columns * sizeof *cells);
+}
+
+/* The numbers of each host below the figure of all. */
+static void put_numbers(const struct chart *chart)
+{
+    struct lull_result_table table = chart->head;
+    table.columns = chart->columns;
+    table.n_rows = chart->n;
+    table.row = put_kept_row;
+    table.user = chart;
+    if (chart->n_columns <= MOST_COLUMNS) {
+        put_fold(chart->html, &table);
+    }
+}
+
+static void put_figure(const struct chart *chart, struct chart *const *numbers, guint n)
+{
+    struct lull_html_view *html = chart->html;
+    const bool is_share = chart->columns[1].class == LULL_CELL_RATIO;
+    lull_html_put(html, "<figure>\n<figcaption>");
+    lull_html_title(html, &chart->head);
+    if (is_share) {
+        lull_html_put(html, "</figcaption>\n");
+        put_strips(chart);
+    } else {
+        put_key(chart);
+        lull_html_put(html, "</figcaption>\n");
+        put_lines(chart);
+    }
+    put_times(chart);
+    lull_html_put(html, "</div>\n");
+    for (guint i = 0; i < n; i++) {
+        put_numbers(numbers[i]);
+    }
+    lull_html_put(html, "</figure>\n");
+}
+
+/* Hosts share a figure if their values can still be told apart in it. */
+void lull_html_end_series(struct lull_html_view *html)
+{
+    struct chart **charts = (struct chart **)html->charts->pdata;
+    const guint n_charts = html->charts->len;
+    uint32_t n_columns = 0;
+    bool is_alike = n_charts > 1;
+    for (guint i = 0; i < n_charts; i++) {
+        n_columns += charts[i]->n_columns - 1;
+        is_alike = is_alike && charts[i]->n == charts[0]->n &&
+                   charts[i]->start_ns == charts[0]->start_ns &&
+                   charts[i]->width_ns == charts[0]->width_ns;
+    }
+    const uint32_t most =
+        n_charts && charts[0]->columns[1].class == LULL_CELL_RATIO ? MOST_NAMED : MOST_LINES;
+    if (is_alike && n_columns <= most) {
+        struct chart *all = overlay(html->charts, n_columns);
+        put_figure(all, charts, n_charts);
+        chart_free(all);
+    } else {
+        for (guint i = 0; i < n_charts; i++) {
+            put_figure(charts[i], &charts[i], 1);
+        }
+    }
+    g_ptr_array_set_size(html->charts, 0);
+}
+
 void lull_html_series(struct lull_html_view *html, const struct lull_result_table *table)
 {
-    struct chart chart = {.html = html, .width_ns = html->window.end_ns - html->window.start_ns};
-    read_chart(&chart, table);
-    if (chart.rows.n_columns > 1 && chart.n > 0) {
-        const bool is_share = chart.rows.columns[1].class == LULL_CELL_RATIO;
-        lull_html_put(html, "<figure>\n<figcaption>");
-        lull_html_title(html, table);
-        if (!is_share) {
-            put_key(&chart);
-        }
-        lull_html_put(html, "</figcaption>\n");
-        if (is_share) {
-            put_strips(&chart, table);
-        } else {
-            put_lines(&chart, table);
-        }
-        put_times(&chart);
-        lull_html_put(html, "</div>\n");
-        if (chart.rows.n_columns <= MOST_COLUMNS) {
-            put_fold(html, table);
-        }
-        lull_html_put(html, "</figure>\n");
+    if (html->charts->len > 0 &&
+        ((const struct chart *)html->charts->pdata[0])->head.class != table->class) {
+        lull_html_end_series(html);
     }
-    lull_result_rows_clear(&chart.rows);
-    g_free(chart.values);
-    g_free(chart.largest);
+    struct chart *chart = read_chart(html, table);
+    if (chart->n_columns > 1 && chart->n > 0) {
+        g_ptr_array_add(html->charts, chart);
+    } else {
+        chart_free(chart);
+    }
+}
+
+GPtrArray *lull_html_charts_new(void)
+{
+    return g_ptr_array_new_with_free_func(chart_free);
 }

@@ -107,6 +107,9 @@ void lull_result_report_free(struct lull_result_report *report)
     for (size_t i = 0; i < report->gaps.count; i++) {
         g_free(report->gaps.items[i].missing);
     }
+    g_free(report->path);
+    g_free(report->path_command);
+    g_free(report->why);
     lull_vec_free(&report->lines);
     lull_vec_free(&report->parts);
     lull_vec_free(&report->gaps);

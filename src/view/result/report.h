@@ -22,6 +22,10 @@ struct lull_result_report {
     LULL_VEC(const struct lull_report_part *) parts; /* those that are answered */
     LULL_VEC(struct lull_report_gap) gaps;
     uint32_t limit; /* rows of a top; 0: all */
+    /* What a page has at its top; each NULL if there is none. */
+    char *path;         /* of what took longest: an element svg */
+    char *path_command; /* that shows more of it; not cleaned */
+    char *why;          /* lines of text */
 };
 
 /* Of all hosts of the session, or the one with number only_host (if >= 0). Free with

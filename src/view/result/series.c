@@ -5,7 +5,7 @@
 #include "view/result/cells.h"
 #include "view/words.h"
 
-enum { MOST_CELLS = 60, LEVELS = 8 };
+enum { MOST_CELLS = 60, LEVELS = 8, AROUND = 24 /* cells */ };
 
 /* What falls into one cell of the line, and over all. */
 struct reading {
@@ -70,7 +70,9 @@ void lull_result_series_print(struct lull_result_view *view, const struct lull_r
     for (uint32_t i = 1; i < rows.n_columns; i++) {
         width = MAX(width, lull_text_width(rows.columns[i].title));
     }
-    const uint32_t n_cells = (uint32_t)MIN(table->n_rows, MOST_CELLS);
+    const int room = style->width > 0 ? style->width - width - AROUND : MOST_CELLS;
+    const uint32_t n_cells =
+        (uint32_t)MIN(table->n_rows, room < 4 ? 0 : (uint64_t)MIN(room, MOST_CELLS));
     g_autofree struct column_readings *readings = g_new0(struct column_readings, rows.n_columns);
     read_columns(&rows, n_cells, readings);
     for (uint32_t i = 1; i < rows.n_columns; i++) {

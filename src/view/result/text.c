@@ -49,6 +49,7 @@ struct layout {
     struct position *positions;
     uint32_t n_positions;
     int bar_width;
+    GString *left_out; /* headings of columns there is no room for */
 };
 
 static const char *paint(const struct text_view *text, const char *ansi)
@@ -264,13 +265,18 @@ static int excess(const struct layout *layout, int terminal)
     return terminal > 0 ? MAX(width - GAP - terminal, 0) : 0;
 }
 
+static bool is_cuttable(const struct layout *layout, const struct position *position)
+{
+    const enum lull_cell_class class = layout->rows.columns[position->index].class;
+    return !position->is_right && class != LULL_CELL_TIMESTAMP && class != LULL_CELL_TIME_RANGE;
+}
+
 static struct position *widest_text(const struct layout *layout)
 {
     struct position *widest = NULL;
     for (uint32_t i = 0; i < layout->n_positions; i++) {
         struct position *position = &layout->positions[i];
-        const bool is_time = layout->rows.columns[position->index].class == LULL_CELL_TIMESTAMP;
-        if (!position->is_right && !is_time && position->width > MIN_TEXT_CELLS &&
+        if (is_cuttable(layout, position) && position->width > MIN_TEXT_CELLS &&
             (!widest || position->width > widest->width)) {
             widest = position;
         }
@@ -278,8 +284,41 @@ static struct position *widest_text(const struct layout *layout)
     return widest;
 }
 
-/* Bars get narrow first, and go if that is not enough; then texts are cut, the widest first. Numbers
- * and times are never cut. */
+/* What cutting texts can gain. */
+static int spare(const struct layout *layout)
+{
+    int width = 0;
+    for (uint32_t i = 0; i < layout->n_positions; i++) {
+        const struct position *position = &layout->positions[i];
+        width += is_cuttable(layout, position) ? MAX(position->width - MIN_TEXT_CELLS, 0) : 0;
+    }
+    return width;
+}
+
+/* The column that is needed least: the last of the details, else the last. What a row is about stays. */
+static uint32_t least_needed(const struct layout *layout)
+{
+    const struct lull_result_column *columns = layout->rows.columns;
+    const uint32_t kept = columns[layout->positions[0].index].use & LULL_USE_HOST ? 2 : 1;
+    for (uint32_t i = layout->n_positions; i-- > kept;) {
+        if (columns[layout->positions[i].index].use & LULL_USE_DETAIL) {
+            return i;
+        }
+    }
+    return layout->n_positions > kept ? layout->n_positions - 1 : layout->n_positions;
+}
+
+static void leave_out(struct layout *layout, uint32_t position)
+{
+    g_string_append_printf(layout->left_out, "%s%s", layout->left_out->len ? ", " : "",
+                           heading_of(layout, &layout->positions[position]));
+    layout->n_positions--;
+    memmove(&layout->positions[position], &layout->positions[position + 1],
+            (layout->n_positions - position) * sizeof layout->positions[0]);
+}
+
+/* Bars get narrow first, and go if that is not enough; then columns go that texts could not be cut far
+ * enough for; then texts are cut, the widest first. Numbers and times are never cut. */
 static void fit(struct layout *layout, int terminal)
 {
     layout->bar_width = BAR_CELLS;
@@ -288,6 +327,13 @@ static void fit(struct layout *layout, int terminal)
     }
     for (uint32_t i = 0; i < layout->n_positions && excess(layout, terminal) > 0; i++) {
         layout->positions[i].has_bar = false;
+    }
+    while (excess(layout, terminal) > spare(layout)) {
+        const uint32_t least = least_needed(layout);
+        if (least == layout->n_positions) {
+            break;
+        }
+        leave_out(layout, least);
     }
     struct position *widest;
     while (excess(layout, terminal) > 0 && (widest = widest_text(layout))) {
@@ -415,13 +461,13 @@ static void text_table(struct lull_sink *sink, const struct lull_result_table *t
                                table->subtitle ? table->subtitle : "");
         return;
     }
-    struct layout layout = {0};
     text->has_rows = true;
     print_title(text, table);
     if (table->class->kind == LULL_TABLE_SERIES) {
         lull_result_series_print(&text->view, table);
         return;
     }
+    struct layout layout = {.left_out = g_string_new(NULL)};
     lull_result_rows_init(&layout.rows, table);
     choose_columns(text, &layout);
     measure(text, &layout);
@@ -435,7 +481,11 @@ static void text_table(struct lull_sink *sink, const struct lull_result_table *t
         lull_out_printf(&text->view.out, "(%" PRIu64 " more; --limit 0 shows all)\n",
                         table->n_left_out);
     }
+    if (layout.left_out->len) {
+        lull_out_printf(&text->view.out, "(no room for %s)\n", layout.left_out->str);
+    }
     lull_result_rows_clear(&layout.rows);
+    g_string_free(layout.left_out, TRUE);
     g_free(layout.positions);
 }
 
@@ -486,6 +536,7 @@ struct lull_result_view *lull_result_text_new(const struct lull_result_options *
 {
     struct text_view *text = g_new0(struct text_view, 1);
     lull_result_view_init(&text->view, options, "text", text_finish);
+    lull_out_fold(&text->view.out, options->style.width);
     text->view.sink = (struct lull_sink){text_start, text_note, text_table, text_end};
     text->empty = g_string_new(NULL);
     text->cell = g_string_new(NULL);

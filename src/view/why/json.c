@@ -78,6 +78,9 @@ static struct json_object *contribution_to_json(const struct lull_why_shown *why
     json_object_object_add(object, "lock", lock_to_json(why, contribution));
     json_object_object_add(object, "details", details_to_json(why, contribution));
     lull_json_add_text(object, "through", contribution->through);
+    int32_t tid;
+    g_autofree char *ancestors = lull_contribution_lineage(why, contribution, &tid);
+    lull_json_add_text(object, "started_by", ancestors);
     add_ns(object, "difference_ns", contribution->difference_ns);
     const double whole_ns = kind->comparison->difference_ns;
     json_object_object_add(

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "graph/lineage.h"
 #include "view/out.h"
 #include "view/words.h"
 
@@ -148,6 +149,19 @@ void lull_contribution_append(GString *out, const struct lull_why_shown *why,
     }
 }
 
+char *lull_contribution_lineage(const struct lull_why_shown *why,
+                                const struct lull_contribution *contribution, int32_t *tid)
+{
+    const struct lull_portion *portion =
+        lull_portions_at(why->paths.portions, contribution->portion);
+    const bool is_other = contribution->lock != LULL_NONE ||
+                          (portion->state == LULL_STATE_PREEMPTED && contribution->other_tid > 0);
+    *tid = is_other ? contribution->other_tid : contribution->tid;
+    const uint32_t task =
+        *tid > 0 ? lull_model_find_tid(why->paths.model, portion->host, *tid) : LULL_NONE;
+    return task == LULL_NONE ? NULL : lull_lineage_of(why->paths.model, task);
+}
+
 const struct lull_instance *lull_why_instance(const struct lull_why_shown *why,
                                               const struct lull_why_group *kind, uint32_t sample)
 {
@@ -217,6 +231,18 @@ static void append_verdict(GString *out, const struct lull_why_group *kind)
                              : ", because:");
 }
 
+static void append_lineage(GString *out, const struct why_view *view,
+                           const struct lull_contribution *contribution)
+{
+    int32_t tid;
+    const bool ascii = !view->style->unicode;
+    g_autofree char *ancestors = lull_contribution_lineage(view->why, contribution, &tid);
+    if (ancestors) {
+        g_autofree char *shown = lull_ancestors_text(ancestors, ascii);
+        g_string_append_printf(out, "    Task %d was started by %s.\n", tid, shown);
+    }
+}
+
 static void append_evidence(GString *out, const struct why_view *view,
                             const struct lull_why_group *kind,
                             const struct lull_contribution *contribution)
@@ -243,6 +269,7 @@ static void append_evidence(GString *out, const struct why_view *view,
     if (n_slow > 1) {
         g_string_append(out, ".\n");
     }
+    append_lineage(out, view, contribution);
     if (contribution->through) {
         g_string_append(out, "    Waited for by ");
         lull_clean_append(out, contribution->through, !view->style->unicode);
@@ -412,6 +439,7 @@ bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
 {
     struct why_view view = {.why = why, .style = style};
     lull_out_start(&view.out, file);
+    lull_out_fold(&view.out, style->width);
     for (uint32_t i = 0; i < why->why->groups->len; i++) {
         const bool is_long =
             g_array_index(why->why->groups, struct lull_why_group, i).info.verdict ==

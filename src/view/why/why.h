@@ -22,6 +22,10 @@ bool lull_view_why_json(const struct lull_why_shown *why, FILE *file, GError **e
  * blocked on disk: vda write, in fsync". */
 void lull_contribution_append(GString *out, const struct lull_why_shown *why,
                               const struct lull_contribution *contribution, bool ascii);
+/* Who started the task that it is about, or who had the CPU instead: "cron/1 → sh/2"; and which one
+ * that is. NULL: several, or not known. Free with g_free(). */
+char *lull_contribution_lineage(const struct lull_why_shown *why,
+                                const struct lull_contribution *contribution, int32_t *tid);
 /* The slow instance whose path is that sample. */
 const struct lull_instance *lull_why_instance(const struct lull_why_shown *why,
                                               const struct lull_why_group *kind, uint32_t sample);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Which part of the traces is read for a short time: some bytes before it, in which the tasks show
+ * what state they are in, some after it, in which what lasts at its end ends; if that is not enough,
+ * several times as much, in the end all. */
+#include "answers/nearby.h"
+
+#include "answers/waits.h"
+#include "kernel/vocabulary.h"
+
+/* How much more is read each time: what was read in vain before is a small part of it. */
+#define WIDER 8
+/* It is not worth it if as much as this part would be read before the time, and as much after it. */
+#define MOST_SHARE 8
+/* Traces up to this size are read whole: it takes no time that anyone would notice. */
+#define SMALL_BYTES (UINT64_C(32) << 20)
+
+/* What lies where in memory is known from events of all the time before. */
+static bool needs_all(const struct lull_session *session)
+{
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        if (lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_mapping))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void lull_waits_near(struct lull_waits *waits, int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    struct nearby *near = &waits->nearby;
+    *near = (struct nearby){.asked_start_ns = start_ns, .asked_end_ns = end_ns};
+    if ((start_ns == INT64_MIN && end_ns == INT64_MAX) || needs_all(waits->session)) {
+        return;
+    }
+    for (uint32_t i = 0; i < lull_session_trace_count(waits->session); i++) {
+        near->total_bytes += lull_session_trace(waits->session, i)->size_bytes;
+    }
+    near->bytes = bytes ? bytes : near->total_bytes > SMALL_BYTES ? LULL_NEARBY_BYTES : 0;
+}
+
+/* The time that so many bytes take in the mean, of all traces together. */
+static int64_t time_of(const struct nearby *near, uint64_t bytes, int64_t first_ns, int64_t last_ns)
+{
+    return (int64_t)((double)(last_ns - first_ns) * (double)bytes / (double)near->total_bytes);
+}
+
+static int64_t less(int64_t a, int64_t b)
+{
+    return a < INT64_MIN + b ? INT64_MIN : a - b;
+}
+
+static int64_t more(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+void lull_waits_start_nearby(struct lull_waits *waits)
+{
+    struct nearby *near = &waits->nearby;
+    int64_t first_ns, last_ns;
+    near->start_ns = INT64_MIN;
+    near->end_ns = INT64_MAX;
+    if (near->bytes == 0 || near->bytes >= near->total_bytes / MOST_SHARE ||
+        !lull_session_range(waits->session, &first_ns, &last_ns)) {
+        near->bytes = 0;
+        return;
+    }
+    const int64_t origin_ns = lull_session_origin(waits->session); /* reads */
+    const int64_t around_ns = time_of(near, near->bytes, origin_ns, last_ns);
+    if (near->asked_start_ns != INT64_MIN) {
+        near->start_ns = less(near->asked_start_ns, around_ns);
+    }
+    if (near->asked_end_ns != INT64_MAX) {
+        near->end_ns = more(near->asked_end_ns, around_ns);
+    }
+    near->start_ns = near->start_ns <= origin_ns ? INT64_MIN : near->start_ns;
+    near->end_ns = near->end_ns > last_ns ? INT64_MAX : near->end_ns;
+    if (near->start_ns != INT64_MIN) {
+        const int64_t dumped_ns = MIN(more(origin_ns, around_ns), near->start_ns);
+        lull_model_read_dump(waits->model, INT64_MIN, dumped_ns, near->start_ns);
+    }
+    lull_session_limit(waits->session, near->start_ns, near->end_ns);
+}
+
+bool lull_waits_read_range(const struct lull_waits *waits, int64_t *start_ns, int64_t *end_ns)
+{
+    *start_ns = waits->nearby.start_ns;
+    *end_ns = waits->nearby.end_ns;
+    return waits->nearby.bytes > 0 && (*start_ns != INT64_MIN || *end_ns != INT64_MAX);
+}
+
+bool lull_waits_widen(struct lull_waits *waits, const struct lull_path *path)
+{
+    int64_t start_ns, end_ns;
+    if (!lull_waits_read_range(waits, &start_ns, &end_ns) || (path && !path->is_cut)) {
+        return false;
+    }
+    waits->nearby.bytes *= WIDER;
+    lull_waits_reopen(waits);
+    return true;
+}

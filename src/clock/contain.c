@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: MIT */
+/* Three steps for each process that runs a virtual machine and each host that may be in it. Votes for
+ * offsets: timer interrupts that the host injected and the guest saw; where there are none, pauses
+ * between windows that fit into gaps between the guest's events. A check of the offsets with most
+ * votes: how many of the guest's events lie in a window of their CPU, on a line that may drift. And the
+ * first and last event in each window, which bound the clock. */
+#include "clock/contain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/search.h"
+#include "clock/vcpus.h"
+
+enum {
+    BIN_NS = 50000,               /* of votes */
+    MOST_VOTERS = 2000,           /* of either side */
+    MOST_CANDIDATES = 64,         /* of either kind of votes */
+    PAUSE_NS = 1000000,           /* shorter ones are too many, and all alike */
+    MOST_BINS = 8,                /* a gap that fits within more says too little */
+    SLOT_NS = 1000,               /* the first guess is as exact as that */
+    SLOTS = 5 * BIN_NS / SLOT_NS, /* two bins around the one with the votes */
+    SAMPLE = 1000,        /* moments for the first guess, at most, to either side of the middle */
+    SAMPLE_LEAST = 25,    /* and at least, even if they last longer than */
+    SAMPLE_NS = 50000000, /* that, in which clocks hardly drift */
+    GUESS_NS = 10000,     /* yet the guess may be wrong by so much */
+    DRIFT_PPM = 200,      /* at most, from one window to the next */
+    MOST_CPUS = 6,        /* for trying which virtual CPU is which */
+    FEWEST_MOMENTS = 300,
+    FEWEST_WINDOWS = 50,
+    MOST_PAIRS = 10000, /* of processes and hosts that are tried */
+};
+#define ENOUGH 0.999  /* share of the events inside */
+#define TOO_GOOD 0.99 /* for another offset */
+
+/* A process, and what its virtual CPUs are to the guest. */
+struct vm {
+    const struct lull_vcpu *vcpus;
+    uint32_t n;
+    const struct lull_guest_times *guest;
+    uint32_t of_cpu[MOST_CPUS]; /* only if it is permuted */
+    bool is_permuted;
+};
+
+struct offsets {
+    int64_t items[2 * MOST_CANDIDATES];
+    uint32_t n;
+};
+
+/* How the guest's events lie on one line. */
+struct fit {
+    int64_t offset_ns; /* host - guest, in the middle */
+    uint64_t inside, outside, windows;
+};
+
+/* The windows for a CPU of the guest, or NULL. */
+static const struct lull_vcpu *vcpu_for(const struct vm *vm, int32_t cpu)
+{
+    if (vm->is_permuted) {
+        return (uint32_t)cpu < vm->n ? &vm->vcpus[vm->of_cpu[cpu]] : NULL;
+    }
+    const size_t i = LULL_LOWER_BOUND(k, vm->n, vm->vcpus[k].number < cpu);
+    return i < vm->n && vm->vcpus[i].number == cpu ? &vm->vcpus[i] : NULL;
+}
+
+/* The first that ends at that time or later. */
+static size_t window_at(const struct lull_vcpu *vcpu, int64_t time_ns)
+{
+    return LULL_LOWER_BOUND(i, vcpu->windows.count, vcpu->windows.items[i].end_ns < time_ns);
+}
+
+/* From the first window to the last. */
+static bool is_covered(const struct lull_vcpu *vcpu, int64_t time_ns)
+{
+    return vcpu && vcpu->windows.count && time_ns >= vcpu->windows.items[0].start_ns &&
+           time_ns <= vcpu->windows.items[vcpu->windows.count - 1].end_ns;
+}
+
+/* ---- votes ---- */
+
+struct votes {
+    struct lull_map by_bin; /* → counts */
+    LULL_VEC(struct vote {
+        int64_t bin;
+        uint32_t count;
+    })
+    counts;
+};
+
+static void vote(struct votes *votes, int64_t bin)
+{
+    uint32_t number = lull_map_find(&votes->by_bin, (uint64_t)bin);
+    if (bin > LULL_VCPUS_MOST_OFFSET / BIN_NS || bin < -LULL_VCPUS_MOST_OFFSET / BIN_NS) {
+        return;
+    }
+    if (number == LULL_MAP_NONE) {
+        number = (uint32_t)votes->counts.count;
+        lull_map_insert(&votes->by_bin, (uint64_t)bin, number);
+        lull_vec_push(&votes->counts, (struct vote){bin, 0});
+    }
+    votes->counts.items[number].count++;
+}
+
+static int64_t bin_of(int64_t offset_ns)
+{
+    return offset_ns >= 0 ? offset_ns / BIN_NS : (offset_ns - BIN_NS + 1) / BIN_NS;
+}
+
+static int most_first(const void *a, const void *b)
+{
+    const struct vote *x = a, *y = b;
+    if (x->count != y->count) {
+        return x->count > y->count ? -1 : 1;
+    }
+    return (x->bin > y->bin) - (x->bin < y->bin);
+}
+
+/* Those with most votes. */
+static void count_votes(struct votes *votes, struct offsets *offsets)
+{
+    if (votes->counts.count) {
+        qsort(votes->counts.items, votes->counts.count, sizeof *votes->counts.items, most_first);
+    }
+    for (size_t i = 0; i < MIN(votes->counts.count, MOST_CANDIDATES); i++) {
+        offsets->items[offsets->n++] = votes->counts.items[i].bin * BIN_NS;
+    }
+    lull_map_free(&votes->by_bin);
+    lull_vec_free(&votes->counts);
+}
+
+/* Each injection of the guest's timer may be each tick that the guest saw. */
+static void vote_by_ticks(const struct vm *vm, struct offsets *offsets)
+{
+    struct votes votes = {0};
+    uint32_t n_injections = 0;
+    for (uint32_t v = 0; v < vm->n; v++) {
+        const struct lull_vcpu *vcpu = &vm->vcpus[v];
+        for (size_t i = 0; i < vcpu->injections.count && n_injections < MOST_VOTERS; i++) {
+            const struct lull_injection *injection = &vcpu->injections.items[i];
+            if (injection->vector != vm->guest->tick_vector) {
+                continue;
+            }
+            n_injections++;
+            for (size_t k = 0; k < MIN(vm->guest->ticks.count, MOST_VOTERS); k++) {
+                vote(&votes, bin_of(injection->time_ns - vm->guest->ticks.items[k]));
+            }
+        }
+    }
+    count_votes(&votes, offsets);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct lull_window *x = a, *y = b;
+    const int64_t left = x->end_ns - x->start_ns, right = y->end_ns - y->start_ns;
+    return (left > right) - (left < right);
+}
+
+/* In what the guest calls a gap a pause has room, and not much more. */
+static void vote_for_gaps(const struct lull_window *gaps, size_t n, const struct lull_window *pause,
+                          struct votes *votes)
+{
+    const int64_t ns = pause->end_ns - pause->start_ns;
+    const size_t from = LULL_LOWER_BOUND(i, n, gaps[i].end_ns - gaps[i].start_ns < ns);
+    for (size_t i = from; i < n && gaps[i].end_ns - gaps[i].start_ns <= ns + MOST_BINS * BIN_NS;
+         i++) {
+        const int64_t last = bin_of(pause->start_ns - gaps[i].start_ns);
+        for (int64_t bin = bin_of(pause->end_ns - gaps[i].end_ns); bin <= last; bin++) {
+            vote(votes, bin);
+        }
+    }
+}
+
+/* The pauses of one virtual CPU, and the gaps of its CPU in the guest. */
+static void vote_by_pauses(const struct vm *vm, struct offsets *offsets)
+{
+    struct votes votes = {0};
+    for (int32_t cpu = 0; cpu < vm->guest->n_cpus; cpu++) {
+        const struct lull_vcpu *vcpu = vcpu_for(vm, cpu);
+        LULL_VEC(struct lull_window) gaps = {0};
+        int64_t last_ns = INT64_MAX;
+        for (size_t i = 0; vcpu && i < vm->guest->moments.count && gaps.count < MOST_VOTERS; i++) {
+            const struct lull_moment *moment = &vm->guest->moments.items[i];
+            if (moment->cpu == cpu && last_ns < moment->time_ns - PAUSE_NS) {
+                lull_vec_push(&gaps, (struct lull_window){last_ns, moment->time_ns});
+            }
+            last_ns = moment->cpu == cpu ? moment->time_ns : last_ns;
+        }
+        if (gaps.count) {
+            qsort(gaps.items, gaps.count, sizeof *gaps.items, by_length);
+        }
+        for (size_t i = 1, n = 0; vcpu && i < vcpu->windows.count && n < MOST_VOTERS; i++) {
+            const struct lull_window pause = {vcpu->windows.items[i - 1].end_ns,
+                                              vcpu->windows.items[i].start_ns};
+            if (pause.end_ns - pause.start_ns >= PAUSE_NS) {
+                vote_for_gaps(gaps.items, gaps.count, &pause, &votes);
+                n++;
+            }
+        }
+        lull_vec_free(&gaps);
+    }
+    count_votes(&votes, offsets);
+}
+
+/* ---- the check of one offset ---- */
+
+/* The offsets that are possible at some time of the guest. */
+struct range {
+    int64_t low_ns, high_ns;
+};
+
+/* The moment in the middle of those that lie between the first and the last window. */
+static size_t middle_moment(const struct vm *vm, int64_t offset_ns)
+{
+    const struct lull_moment *moments = vm->guest->moments.items;
+    const size_t n = vm->guest->moments.count;
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    for (uint32_t v = 0; v < vm->n; v++) {
+        const struct lull_vcpu *vcpu = &vm->vcpus[v];
+        if (vcpu->windows.count) {
+            first_ns = MIN(first_ns, vcpu->windows.items[0].start_ns);
+            last_ns = MAX(last_ns, vcpu->windows.items[vcpu->windows.count - 1].end_ns);
+        }
+    }
+    const size_t from = LULL_LOWER_BOUND(i, n, moments[i].time_ns + offset_ns < first_ns);
+    const size_t to = LULL_LOWER_BOUND(i, n, moments[i].time_ns + offset_ns <= last_ns);
+    return from + (MAX(to, from) - from) / 2;
+}
+
+/* Counts the moment for the slots from which on, and up to which, it lies in the window. */
+static void count_slots(const struct lull_window *window, int64_t time_ns, int64_t low_ns,
+                        int32_t counts[static SLOTS + 1])
+{
+    const int64_t from = window->start_ns - time_ns - low_ns,
+                  to = window->end_ns - time_ns - low_ns;
+    const int64_t first = from <= 0 ? 0 : (from + SLOT_NS - 1) / SLOT_NS;
+    const int64_t last = to < 0 ? -1 : MIN(to / SLOT_NS, SLOTS - 1);
+    if (first <= last) {
+        counts[first]++;
+        counts[last + 1]--;
+    }
+}
+
+/* How far from the middle, in a direction, moments take part in the guess. */
+static size_t sample_end(const struct vm *vm, size_t middle, int direction)
+{
+    const struct lull_moment *moments = vm->guest->moments.items;
+    size_t i = middle;
+    for (uint32_t n = 0; n < SAMPLE && i > 0 && i < vm->guest->moments.count; n++) {
+        if (n >= SAMPLE_LEAST &&
+            (moments[i].time_ns - moments[middle].time_ns) * direction > SAMPLE_NS) {
+            break;
+        }
+        i += (size_t)direction;
+    }
+    return i;
+}
+
+/* The offsets, near the one with the votes, at which most moments around the middle are inside. */
+static struct range guess(const struct vm *vm, int64_t offset_ns, size_t middle)
+{
+    const struct lull_moment *moments = vm->guest->moments.items;
+    const int64_t low_ns = offset_ns - 2 * BIN_NS;
+    int32_t counts[SLOTS + 1] = {0}, most = -1, count = 0;
+    const size_t from = sample_end(vm, middle, -1), to = sample_end(vm, middle, 1);
+    for (size_t i = from; i < to; i++) {
+        const struct lull_vcpu *vcpu = vcpu_for(vm, moments[i].cpu);
+        const int64_t time_ns = moments[i].time_ns;
+        for (size_t w = vcpu ? window_at(vcpu, time_ns + low_ns) : 0;
+             vcpu && w < vcpu->windows.count &&
+             vcpu->windows.items[w].start_ns <= time_ns + low_ns + SLOTS * SLOT_NS;
+             w++) {
+            count_slots(&vcpu->windows.items[w], time_ns, low_ns, counts);
+        }
+    }
+    struct range range = {low_ns, low_ns};
+    bool is_going_on = false;
+    for (int slot = 0; slot < SLOTS; slot++) {
+        count += counts[slot];
+        if (count > most) {
+            most = count;
+            range.low_ns = range.high_ns = low_ns + slot * SLOT_NS;
+            is_going_on = true;
+        } else if (count == most && is_going_on) {
+            range.high_ns = low_ns + slot * SLOT_NS;
+        } else {
+            is_going_on = false;
+        }
+    }
+    return (struct range){range.low_ns - GUESS_NS, range.high_ns + GUESS_NS};
+}
+
+/* Called for each moment that lies in exactly one window, in the order in which they are visited. */
+typedef void take_inside(void *user, const struct lull_window *window, int64_t time_ns);
+
+struct walk {
+    const struct vm *vm;
+    struct fit *fit;
+    struct range range;
+    int64_t at_ns; /* of the guest, where the range is true */
+    const struct lull_window *last;
+    take_inside *take; /* or NULL */
+    void *user;
+};
+
+/* Which window a moment lies in says more of the offset; how long ago that was, less. */
+static void visit(struct walk *walk, const struct lull_moment *moment)
+{
+    const int64_t t = moment->time_ns;
+    const int64_t apart = t > walk->at_ns ? t - walk->at_ns : walk->at_ns - t;
+    const int64_t wider = apart / (1000000 / DRIFT_PPM);
+    const struct range range = {walk->range.low_ns - wider, walk->range.high_ns + wider};
+    const struct lull_vcpu *vcpu = vcpu_for(walk->vm, moment->cpu);
+    if (!is_covered(vcpu, t + range.low_ns) || !is_covered(vcpu, t + range.high_ns)) {
+        return;
+    }
+    const size_t w = window_at(vcpu, t + range.low_ns);
+    const struct lull_window *window = &vcpu->windows.items[w];
+    walk->at_ns = t;
+    walk->range = range;
+    if (window->start_ns > t + range.high_ns) {
+        walk->fit->outside++;
+        return;
+    }
+    walk->fit->inside++;
+    if (w + 1 < vcpu->windows.count && window[1].start_ns <= t + range.high_ns) {
+        return; /* in one of several */
+    }
+    walk->range.low_ns = MAX(range.low_ns, window->start_ns - t);
+    walk->range.high_ns = MIN(range.high_ns, window->end_ns - t);
+    walk->fit->windows += window != walk->last;
+    walk->last = window;
+    if (walk->take) {
+        walk->take(walk->user, window, t);
+    }
+}
+
+/* Follows the clocks from the middle to both ends. */
+static struct fit check(const struct vm *vm, int64_t offset_ns, take_inside *take, void *user)
+{
+    const struct lull_moment *moments = vm->guest->moments.items;
+    const size_t n = vm->guest->moments.count, middle = middle_moment(vm, offset_ns);
+    struct fit fit = {.offset_ns = offset_ns};
+    if (middle == n) {
+        return fit;
+    }
+    const struct range range = guess(vm, offset_ns, middle);
+    const struct walk start = {vm, &fit, range, moments[middle].time_ns, NULL, take, user};
+    struct walk forwards = start, backwards = start;
+    fit.offset_ns = range.low_ns + (range.high_ns - range.low_ns) / 2;
+    for (size_t i = middle; i < n; i++) {
+        visit(&forwards, &moments[i]);
+    }
+    for (size_t i = middle; i-- > 0;) {
+        visit(&backwards, &moments[i]);
+    }
+    return fit;
+}
+
+static double share_of(const struct fit *fit)
+{
+    return fit->inside ? (double)fit->inside / (double)(fit->inside + fit->outside) : 0;
+}
+
+static bool is_enough(const struct fit *fit)
+{
+    return fit->inside + fit->outside >= FEWEST_MOMENTS && fit->windows >= FEWEST_WINDOWS;
+}
+
+static bool are_apart(const struct fit *a, const struct fit *b)
+{
+    return a->offset_ns - b->offset_ns > BIN_NS || b->offset_ns - a->offset_ns > BIN_NS;
+}
+
+/* The best of the offsets; true if it is right, and none of the others could be. */
+static bool choose(const struct vm *vm, const struct offsets *offsets, struct fit *best)
+{
+    struct fit fits[2 * MOST_CANDIDATES];
+    *best = (struct fit){0};
+    for (uint32_t i = 0; i < offsets->n; i++) {
+        fits[i] = check(vm, offsets->items[i], NULL, NULL);
+        if (is_enough(&fits[i]) && share_of(&fits[i]) > share_of(best)) {
+            *best = fits[i];
+        }
+    }
+    bool is_sure = share_of(best) >= ENOUGH;
+    for (uint32_t i = 0; i < offsets->n && is_sure; i++) {
+        is_sure =
+            !is_enough(&fits[i]) || !are_apart(&fits[i], best) || share_of(&fits[i]) < TOO_GOOD;
+    }
+    return is_sure;
+}
+
+/* The next order of n numbers, of which the first is the ascending one; false after the last. */
+static bool next_order(uint32_t *order, uint32_t n)
+{
+    uint32_t i = n - 1, k = i;
+    while (i > 0 && order[i - 1] >= order[i]) {
+        i--;
+    }
+    if (i == 0) {
+        return false;
+    }
+    while (order[k] <= order[i - 1]) {
+        k--;
+    }
+    const uint32_t swapped = order[i - 1];
+    order[i - 1] = order[k];
+    order[k] = swapped;
+    for (uint32_t a = i, b = n - 1; a < b; a++, b--) {
+        const uint32_t moved = order[a];
+        order[a] = order[b];
+        order[b] = moved;
+    }
+    return true;
+}
+
+static bool try_offsets(const struct vm *vm, struct fit *best)
+{
+    struct offsets offsets = {.n = 0};
+    vote_by_ticks(vm, &offsets);
+    vote_by_pauses(vm, &offsets);
+    return choose(vm, &offsets, best);
+}
+
+/* Whether the host is in the process: first with CPUs as KVM numbers them, then in any other order. */
+static bool match(struct vm *vm, struct fit *best)
+{
+    if (try_offsets(vm, best)) {
+        return true;
+    }
+    if (vm->n < 2 || vm->n > MOST_CPUS || vm->guest->n_cpus > (int32_t)vm->n) {
+        return false;
+    }
+    for (uint32_t i = 0; i < vm->n; i++) {
+        vm->of_cpu[i] = i;
+    }
+    vm->is_permuted = true;
+    while (next_order(vm->of_cpu, vm->n)) {
+        if (try_offsets(vm, best)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what that says of the clocks ---- */
+
+struct pair {
+    struct vm vm;
+    uint32_t host, guest;
+    struct fit fit;
+};
+
+struct bounds {
+    struct lull_sync *sync;
+    const struct pair *pair;
+    const struct lull_window *window;
+    int64_t first_ns, last_ns; /* in the window */
+};
+
+static void add_bounds(struct bounds *bounds)
+{
+    const struct pair *pair = bounds->pair;
+    if (bounds->window) {
+        lull_sync_add_message(bounds->sync, pair->host, bounds->window->start_ns, pair->guest,
+                              bounds->first_ns);
+        lull_sync_add_message(bounds->sync, pair->guest, bounds->last_ns, pair->host,
+                              bounds->window->end_ns);
+    }
+}
+
+static void take_bounds(void *user, const struct lull_window *window, int64_t time_ns)
+{
+    struct bounds *bounds = user;
+    if (window != bounds->window) {
+        add_bounds(bounds);
+        bounds->window = window;
+        bounds->first_ns = bounds->last_ns = time_ns;
+    }
+    bounds->first_ns = MIN(bounds->first_ns, time_ns);
+    bounds->last_ns = MAX(bounds->last_ns, time_ns);
+}
+
+static void join(const struct pair *pair, struct lull_sync *sync)
+{
+    struct bounds bounds = {.sync = sync, .pair = pair};
+    const struct fit fit = check(&pair->vm, pair->fit.offset_ns, take_bounds, &bounds);
+    add_bounds(&bounds);
+    lull_sync_add_contained(sync, pair->host, pair->guest, fit.inside, fit.outside);
+}
+
+/* A process runs one guest, and a guest runs in one process. */
+static bool is_alone(const struct pair *pair, const struct pair *pairs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (&pairs[i] != pair &&
+            (pairs[i].vm.vcpus == pair->vm.vcpus || pairs[i].guest == pair->guest)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void lull_contain(struct lull_session *session, struct lull_sync *sync,
+                  void (*progress)(void *user), void *user)
+{
+    if (!lull_vcpus_are_recorded(session)) {
+        return;
+    }
+    struct lull_vcpus *vcpus = lull_vcpus_read(session, progress, user);
+    LULL_VEC(struct pair) pairs = {0};
+    uint32_t n_tried = 0;
+    for (uint32_t i = 0, next; i < vcpus->list.count; i = next) {
+        const struct lull_vcpu *first = &vcpus->list.items[i];
+        for (next = i; next < vcpus->list.count && vcpus->list.items[next].host == first->host &&
+                       vcpus->list.items[next].pid == first->pid;
+             next++) {
+        }
+        for (uint32_t guest = 0; guest < vcpus->n_hosts && n_tried < MOST_PAIRS; guest++) {
+            struct pair pair = {
+                .vm = {.vcpus = first, .n = next - i, .guest = &vcpus->hosts[guest]},
+                .host = first->host,
+                .guest = guest};
+            if (guest != first->host && vcpus->hosts[guest].moments.count >= FEWEST_MOMENTS) {
+                n_tried++;
+                if (match(&pair.vm, &pair.fit)) {
+                    lull_vec_push(&pairs, pair);
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < pairs.count; i++) {
+        if (is_alone(&pairs.items[i], pairs.items, pairs.count)) {
+            join(&pairs.items[i], sync);
+        }
+    }
+    lull_vec_free(&pairs);
+    lull_vcpus_free(vcpus);
+}

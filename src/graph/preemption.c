@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* The evidence for a step in which a task was runnable and not on a CPU: who had the CPU, or which
+ * quota kept the task off it. */
+#include "base/search.h"
+#include "graph/execgraph_private.h"
+
+#include <lull/recording.h>
+
+#include "base/sums.h"
+#include "base/time.h"
+
+static gint longest_first(gconstpointer a, gconstpointer b)
+{
+    const struct cpu_share *left = a, *right = b;
+    if (left->ns != right->ns) {
+        return left->ns < right->ns ? 1 : -1;
+    }
+    return left->task < right->task ? -1 : left->task > right->task;
+}
+
+static gint by_task(gconstpointer a, gconstpointer b)
+{
+    const struct cpu_share *left = a, *right = b;
+    return left->task < right->task ? -1 : left->task > right->task;
+}
+
+/* One share of each task, longest first. */
+static void sum_shares(GArray *shares)
+{
+    struct cpu_share *items = (struct cpu_share *)(void *)shares->data;
+    guint n = 0;
+    g_array_sort(shares, by_task);
+    for (guint i = 0; i < shares->len; i++) {
+        if (n > 0 && items[n - 1].task == items[i].task) {
+            lull_add(&items[n - 1].ns, items[i].ns);
+        } else {
+            items[n++] = items[i];
+        }
+    }
+    g_array_set_size(shares, n);
+    g_array_sort(shares, longest_first);
+}
+
+/* First switch after time_ns. */
+static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
+{
+    return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
+}
+
+GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_piece *piece)
+{
+    const struct lull_hop *hop = piece->hop;
+    const uint32_t host = lull_model_task(eg->model, hop->line)->host;
+    GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct cpu_share));
+    if (hop->cpu < 0 || host >= eg->hosts.count ||
+        (size_t)hop->cpu >= eg->hosts.items[host].cpus.count) {
+        return shares;
+    }
+    const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
+    size_t i = switch_after(notes, piece->start_ns);
+    for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
+        const struct switch_note *note = &notes->switches.items[i];
+        if (note->time_ns >= piece->end_ns) {
+            break;
+        }
+        int64_t until =
+            i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : piece->end_ns;
+        int64_t ns = MIN(until, piece->end_ns) - MAX(note->time_ns, piece->start_ns);
+        if (ns > 0 && note->task != hop->line && !note->is_unknown) {
+            g_array_append_val(shares, ((struct cpu_share){note->task, ns}));
+        }
+    }
+    sum_shares(shares);
+    return shares;
+}
+
+/* Who had the CPU meanwhile: the three that had it longest. */
+GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
+                                GStringChunk *strings, struct lull_segment *segment)
+{
+    enum { NAMED = 3 };
+    const struct lull_hop *hop = piece->hop;
+    if (piece->cause == LULL_CAUSE_THROTTLED) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        if (piece->label != LULL_NONE) {
+            lull_quotas_append(eg, piece->label, text);
+            segment->object = lull_quotas_at(eg, piece->label)->cgroup;
+            segment->subject = g_string_chunk_insert_const(strings, text->str);
+        } else {
+            g_string_printf(text, "kept off CPU %d, which was idle", hop->cpu);
+        }
+        segment->detail = g_string_chunk_insert_const(strings, text->str);
+        return NULL;
+    }
+    GArray *shares = lull_evidence_shares(eg, piece);
+    if (shares->len == 0) {
+        return shares;
+    }
+    const struct cpu_share *most = &g_array_index(shares, struct cpu_share, 0);
+    g_autoptr(GString) out = g_string_new(NULL);
+    lull_evidence_set_other(eg, most->task, hop->end_ns, strings, segment);
+    if (2 * most->ns >= piece->end_ns - piece->start_ns) {
+        lull_evidence_append_preemptor(eg, most->task, hop->end_ns, out);
+    } else {
+        g_string_append(out, "by several tasks");
+    }
+    segment->subject = g_string_chunk_insert_const(strings, out->str);
+    g_string_truncate(out, 0);
+    bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
+    g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
+    for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {
+        const struct cpu_share *share = &g_array_index(shares, struct cpu_share, k);
+        char ns[LULL_TIME_TEXT_SIZE];
+        lull_duration_format(share->ns, ns);
+        if (share->task == LULL_NONE) {
+            continue;
+        }
+        g_string_append_printf(out, "%s%s/%d %s", is_idle || named++ ? ", " : "",
+                               lull_model_comm(eg->model, share->task, hop->end_ns),
+                               lull_model_task(eg->model, share->task)->tid, ns);
+    }
+    if (!is_idle) {
+        g_string_append_printf(out, " on CPU %d", hop->cpu);
+    }
+    segment->detail = g_string_chunk_insert_const(strings, out->str);
+    return shares;
+}
+
+void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                                    GString *out)
+{
+    if (task == LULL_NONE) {
+        g_string_append(out, "the CPU came out of idle");
+        return;
+    }
+    g_string_append(out, "by ");
+    lull_evidence_append_kind(out, lull_model_comm(eg->model, task, time_ns));
+}

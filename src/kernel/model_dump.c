@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What the state dump at the start of a trace says, for models that read only a later part of it:
+ * what hardly changes, which is the processes that tasks belong to and the names of devices. */
+#include "kernel/model_private.h"
+#include "source/session/streams.h"
+
+/* What it was doing, and what was open, may be another since then. */
+static void take_process(struct lull_model *model, struct machine *machine, int64_t as_of_ns,
+                         const struct lull_ev_statedump_process *event)
+{
+    struct lull_ev_statedump_process known = *event;
+    known.status = -1;
+    known.have &= ~(UINT64_C(1) << LULL_FIELD_statedump_process_table |
+                    UINT64_C(1) << LULL_FIELD_statedump_process_prio);
+    sched_dumped(model, machine, as_of_ns, &known);
+    if (known.tid > 0 && known.tid <= INT32_MAX) {
+        const uint32_t task = model_task(model, machine, (int32_t)known.tid, 0);
+        model->tasks.items[task].is_dumped = true;
+    }
+}
+
+void lull_model_read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns,
+                          int64_t as_of_ns)
+{
+    enum lull_event_id ids[LULL_EVENT_COUNT];
+    const struct lull_event *event;
+    lull_session_unsubscribe_all(model->session);
+    lull_vocabulary_subscribe(model->session, LULL_GROUP_STATE, ids);
+    lull_session_limit(model->session, start_ns, end_ns);
+    while ((event = lull_session_read(model->session))) {
+        struct machine *machine = model_machine(model, event->host);
+        if (model->is_user[event->trace]) {
+            continue;
+        }
+        if (ids[event->subscription] == LULL_EVENT_statedump_process) {
+            take_process(model, machine, as_of_ns, event->fields);
+        } else if (ids[event->subscription] == LULL_EVENT_statedump_block_device) {
+            io_dumped(model, machine, event->fields);
+        }
+    }
+    lull_session_unsubscribe_all(model->session);
+    lull_vocabulary_subscribe(model->session, model->groups, model->ids);
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Guests and their hosts without packets between them: a real pair, whose offset was computed from a listing of its events by hand, and
+# machines whose clocks and virtual CPUs this file makes up. LULL is the program, LULL_SOURCE the project's directory.
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(here, '..', 'lib')]
+import jsonl_to_ctf  # noqa: E402
+import many_hosts  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+lull = os.environ['LULL']
+source = os.environ['LULL_SOURCE']
+US, MS, SECOND = 1000, 10**6, 10**9
+START = 1700000000 * SECOND
+HOUR = 3600 * SECOND
+
+# Of the real pair: with a constant clock, guest + offset = host for offsets between these and no others; and so many of the guest's events
+# lie between the first and the last window, all of them inside.
+LOWEST, HIGHEST, CONTAINED = 821208456, 821213187, 5719
+
+
+def run(*arguments):
+    done = subprocess.run([lull, *arguments], capture_output=True, text=True, encoding='utf-8', check=False)
+    if done.returncode:
+        print('#', done.stderr.replace('\n', '\n# '))
+    return done.stdout
+
+
+def pairs_of(*paths):
+    return json.loads(run('sync', '--json', *paths))['pairs']
+
+
+def joined(pair, guest):
+    """Host - guest in ns, and how far off that may be."""
+    return (pair['offset_ns'] if pair['a'] == guest else -pair['offset_ns']), pair['bound_ns']
+
+
+def is_true(pair, guest, lowest, highest):
+    offset, bound = joined(pair, guest)
+    return pair['quality'] == 'accurate' and offset - bound <= highest and offset + bound >= lowest
+
+
+def remake(directory, out, change):
+    """A copy of an LTTng trace with other metadata."""
+    shutil.copytree(directory, out)
+    with open(os.path.join(directory, 'metadata'), 'rb') as file:
+        text = many_hosts.metadata_text(file.read())
+    os.chmod(out, 0o755)
+    os.remove(os.path.join(out, 'metadata'))
+    with open(os.path.join(out, 'metadata'), 'w', encoding='utf-8') as file:
+        file.write(change(text))
+
+
+def add_to_clock(ns):
+    return lambda text: re.sub(r'offset = (\d+);', lambda m: f'offset = {int(m.group(1)) + ns};', text, count=1)
+
+
+def check_real(folder):
+    with tarfile.open(os.path.join(source, 'tests', 'data', 'vm.tar.xz')) as archive:
+        archive.extractall(folder, filter='data')
+    host, guest = (os.path.join(folder, 'vm', name, 'kernel') for name in ('host', 'guest'))
+    pairs = pairs_of(host, guest)
+    pair = pairs[0] if pairs else {}
+    tap.ok(len(pairs) == 1 and pair['guest'] == 'guest' and pair['contained'] == CONTAINED and pair['not_contained'] == 0,
+           'a real guest: all of its events are inside', str(pairs))
+    tap.ok(pairs and is_true(pair, 'guest', LOWEST, HIGHEST) and pair['bound_ns'] <= 24 * US, 'and its offset is right, to 24 us',
+           str(pairs))
+    tap.ok(f'{CONTAINED} of its {CONTAINED} events' in run('sync', host, guest), 'text says so')
+
+    for name, ns in (('an hour later', HOUR), ('an hour earlier', -HOUR)):
+        other = os.path.join(folder, name)
+        remake(guest, other, add_to_clock(ns))
+        pairs = pairs_of(host, other)
+        tap.ok(len(pairs) == 1 and is_true(pairs[0], 'guest', LOWEST - ns, HIGHEST - ns), f'the guest {name}', str(pairs))
+    stretched = os.path.join(folder, 'stretched')
+    remake(guest, stretched, lambda text: text.replace('freq = 1000000000;', 'freq = 999980000;'))
+    pairs = pairs_of(host, stretched)
+    # The drift of the real pair is between -3.65 and 24.7 ppm; the guest's clock now counts 20 ppm more.
+    drift = (1 if pairs and pairs[0]['a'] == 'guest' else -1) * pairs[0]['drift_ppm'] if pairs else 0
+    tap.ok(len(pairs) == 1 and pairs[0]['contained'] == CONTAINED and -23.7 <= drift <= 4.8, 'the guest stretched by 20 ppm', str(pairs))
+
+    exported = os.path.join(folder, 'exported')
+    run('export', '--filter', 'name != "kvm_x86_inj_virq"', '--ctf2', exported, host)
+    pairs = pairs_of(exported, guest)
+    tap.ok(len(pairs) == 1 and is_true(pairs[0], 'guest', LOWEST, HIGHEST), 'without injected interrupts', str(pairs))
+
+    with tarfile.open(os.path.join(source, 'examples', 'data', 'django.tar.xz')) as archive:
+        archive.extractall(folder, filter='data')
+    pairs = pairs_of(host, os.path.join(folder, 'django'))
+    tap.ok(pairs and not [p for p in pairs if p['guest'] or 'host' in (p['a'], p['b'])], 'machines that are no guests are not joined',
+           str(pairs))
+    twin = os.path.join(folder, 'twin')
+    remake(guest, twin, lambda text: re.sub(r'uuid = "[^"]{8}', 'uuid = "01234567', add_to_clock(HOUR)(text)).replace(
+        'hostname = "guest"', 'hostname = "twin"'))
+    pairs = pairs_of(host, guest, twin)
+    tap.ok(not pairs, 'two that fit one process: neither is joined', str(pairs))
+
+
+# ---- made up ----
+
+class Machine:
+    def __init__(self, name, clock):
+        self.name, self.clock, self.events = name, clock, []
+
+    def event(self, t, name, payload, cpu=0, tid=0, pid=0):
+        self.events.append({'t': self.clock(t), 'n': name, 'p': payload, 'pc': {'cpu_id': cpu}, 'sec': {'tid': tid, 'pid': pid}})
+
+    def write(self, folder):
+        self.events.sort(key=lambda event: event['t'])
+        jsonl_to_ctf.write_trace(self.events, os.path.join(folder, self.name), {'hostname': self.name}, offset_ns=START)
+
+
+def make_vm(host, guest, seed, pid, tids, cpus, has_numbers):
+    """Virtual CPUs of a process on CPUs of the host from 0 on, 2 seconds long; something happens in most windows, from which one on each
+    CPU lasts depends on nothing else."""
+    dice = random.Random(seed)
+    for number, (tid, cpu) in enumerate(zip(tids, cpus)):
+        t = START + dice.randrange(MS)
+        number = {'vcpu_id': number} if has_numbers else {}
+        host.event(t - 10 * US, 'sched_switch', {'prev_comm': 'swapper', 'prev_tid': 0, 'prev_prio': 20, 'prev_state': 0, 'next_comm': 'kvm',
+                                                 'next_tid': tid, 'next_prio': 20}, cpu)
+        while t < START + 2 * SECOND:
+            end = t + dice.randrange(20 * US, 900 * US)
+            host.event(t, 'kvm_entry', number, cpu, tid, pid)
+            for _ in range(dice.randrange(4)):
+                guest.event(dice.randrange(t + US, end), 'x', {'y': 1}, cpu)
+            host.event(end, 'kvm_exit', {'exit_reason': 1, **number}, cpu, tid, pid)
+            t = end + dice.choice((5 * US, 50 * US, dice.randrange(100 * US, 3 * MS)))
+
+
+def check_made(name, has_numbers, tids, drift_ppm=0):
+    ahead = 5 * SECOND + 123456
+    with tempfile.TemporaryDirectory() as folder:
+        host = Machine('host', lambda t: t - START)
+        guest = Machine('guest', lambda t: t - START + ahead + (t - START) * drift_ppm // 10**6)
+        alien = Machine('alien', lambda t: t - START)
+        nobody = Machine('nobody', lambda t: t - START)
+        make_vm(host, guest, 1, 100, tids, (0, 1), has_numbers)
+        make_vm(host, nobody, 2, 200, (201, 202), (2, 3), has_numbers)  # which was not recorded
+        make_vm(nobody, alien, 3, 300, (301, 302), (0, 1), has_numbers)  # whose host was not recorded
+        for machine in (host, guest, alien):
+            machine.write(folder)
+        pairs = pairs_of(folder)
+        found = [p for p in pairs if p['guest']]
+        tap.ok(len(pairs) == 1 and found and found[0]['guest'] == 'guest' and {found[0]['a'], found[0]['b']} == {'guest', 'host'},
+               f'{name}: the guest, and no other, is found', str(pairs))
+        if found:
+            middle = -ahead - 10**9 * drift_ppm // 10**6
+            slack = 20 * MS * drift_ppm // 10**6  # the middle of what was recorded is not exactly that of the two seconds
+            tap.ok(is_true(found[0], 'guest', middle - slack, middle + slack) and found[0]['bound_ns'] < 50 * US and found[0]['not_contained'] == 0,
+                   f'{name}: and its offset', f'{middle} {found}')
+
+
+with tempfile.TemporaryDirectory() as place:
+    check_real(place)
+check_made('two CPUs', True, (101, 102))
+check_made('two CPUs, not numbered', False, (101, 102))
+check_made('two CPUs, in the other order', False, (102, 101))
+check_made('two CPUs, with drift', True, (101, 102), 50)
+tap.done()

@@ -4,6 +4,7 @@
 # ended early leaves nothing. A machine may be too fast to be seen at work; then the trace is made longer.
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -90,12 +91,29 @@ def check(env, cache):
             again = Server(lull, env, trace)
             tap.ok(again.ask("GET", "experiments")[1][0]["indexingStatus"] == "COMPLETED", "and is used the next time")
             again.end()
-            os.utime(os.path.join(trace, "channel_0"))
-            os.unlink(os.path.join(cache, "lull", "view", files_in(cache)[0]))
+            place = os.path.join(cache, "lull", "view", files_in(cache)[0])
+            with open(place, "rb") as file:
+                made = file.read()
+            os.unlink(place)
+            subprocess.run([lull, "index", trace], env=env, check=True, capture_output=True)
+            with open(place, "rb") as file:
+                tap.ok(file.read() == made, "its bytes are those of lull index, at which nobody looked meanwhile")
+            os.unlink(place)
             early = Server(lull, env, trace)
             status, _, errors = early.end()
             tap.ok((status, errors) == (0, ""), "a server that is ended early ends in order", status, errors)
             return
+
+
+def check_full_disk(env, cache):
+    """The store would take some megabytes, of which the limit allows 200 KiB: it says so when it ends, and nothing is left."""
+    before = files_in(cache)
+    with tempfile.TemporaryDirectory(prefix="lull-growing-") as trace:
+        make(trace, 12)
+        script = 'trap "" XFSZ; ulimit -f 400; exec "$0" serve --allow-root --port 0 "$1"'
+        done = subprocess.run(["sh", "-c", script, lull, trace], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        tap.ok(done.returncode == 1 and "cannot write" in done.stderr and files_in(cache) == before,
+               "a full disk ends the server, which says so, and leaves nothing", done.returncode, done.stderr, files_in(cache))
 
 
 with tempfile.TemporaryDirectory(prefix="lull-growing-cache-") as folder:
@@ -103,6 +121,7 @@ with tempfile.TemporaryDirectory(prefix="lull-growing-cache-") as folder:
         Server(lull, environment(folder), os.path.join(os.environ["LULL_SAMPLES"], "truth", "truth-chain")).end()
         os.unlink(os.path.join(folder, "lull", "view", files_in(folder)[0]))
         tap.run("growing", check, environment(folder), folder)
+        tap.run("full disk", check_full_disk, environment(folder), folder)
     except RuntimeError as failure:
         if "libmicrohttpd" not in str(failure):
             raise

@@ -106,7 +106,7 @@ def measure_picture(lull, trace, env, name, judged):
         window.open("about:blank")
         window.size(1280, 800)
         start = time.monotonic()
-        server = Server(lull, env, "--no-browser", trace, verb="view")
+        server = Server(lull, env, "--no-browser", trace, verb="view", waits=False)
         window.call("Page.navigate", url=server.said["view"] + "#v=tasks")
         window.wait(PAINTED % 20)
         found = time.monotonic() - start

@@ -79,7 +79,7 @@ def check(env, cache):
     for packets in (12, 48, 144, 432):
         with tempfile.TemporaryDirectory(prefix="lull-growing-") as trace:
             start, end = make(trace, packets)
-            server = Server(lull, env, trace)
+            server = Server(lull, env, trace, waits=False)
             _, experiments = server.ask("GET", "experiments")
             if experiments[0]["indexingStatus"] == "COMPLETED" and packets < 432:
                 server.end()
@@ -88,7 +88,7 @@ def check(env, cache):
             check_growth(server, experiments[0], entry, start, end)
             status, _, errors = server.end()
             tap.ok((status, errors) == (0, "") and len(files_in(cache)) == 1, "the store is there then", status, errors, files_in(cache))
-            again = Server(lull, env, trace)
+            again = Server(lull, env, trace, waits=False)
             tap.ok(again.ask("GET", "experiments")[1][0]["indexingStatus"] == "COMPLETED", "and is used the next time")
             again.end()
             place = os.path.join(cache, "lull", "view", files_in(cache)[0])
@@ -99,7 +99,7 @@ def check(env, cache):
             with open(place, "rb") as file:
                 tap.ok(file.read() == made, "its bytes are those of lull index, at which nobody looked meanwhile")
             os.unlink(place)
-            early = Server(lull, env, trace)
+            early = Server(lull, env, trace, waits=False)
             status, _, errors = early.end()
             tap.ok((status, errors) == (0, ""), "a server that is ended early ends in order", status, errors)
             return

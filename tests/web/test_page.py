@@ -320,7 +320,7 @@ def check_growing(page):
     for packets in (24, 96, 288, 864):
         with tempfile.TemporaryDirectory(prefix="lull-growing-") as trace:
             make(trace, packets)
-            server = Server(lull, env, "--no-browser", trace, verb="view")
+            server = Server(lull, env, "--no-browser", trace, verb="view", waits=False)
             page.call("Page.navigate", url=server.said["view"] + "#v=tasks")
             first = page.wait(f"document.querySelectorAll('[data-panel=tasks] .name').length > 1 && (share => share > 0 && [share, document.querySelector('progress').hidden])({PAINTED})")
             is_seen = first and not first[1]

@@ -5,6 +5,7 @@
 #   make demo       shows what a slow web request waited for, from the bundled trace
 #   make check      builds and runs all tests
 #   make bench      times lull against Babeltrace 2; BENCHFLAGS='--hosts 1002' also times cputop of that many machines
+#   make bench-view  what the time view costs, and when a browser shows it
 #   make bench-growth  shows that no cost grows faster than the trace
 #   make bench-record  as root: what lull record costs programs, against perf record
 #   make workloads  as root: whether lull says what programs of many kinds wait for, from pgbench to swap
@@ -14,7 +15,7 @@
 #   make lint       builds, checks format and rooms, and runs the linters
 #   make clean      removes the build directory
 #
-# demo, check, bench, bench-growth, bench-record, workloads, package, format and lint first install missing Debian packages (tools/setup.sh).
+# demo, check, bench, bench-view, bench-growth, bench-record, workloads, package, format and lint first install missing Debian packages (tools/setup.sh).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -50,6 +51,11 @@ bench:
 	@$(MAKE) --no-print-directory compile
 	@python3 bench/run.py --lull $(BUILD)/lull --json $(BUILD)/bench.json $(BENCHFLAGS)
 
+bench-view:
+	@tools/setup.sh ci
+	@$(MAKE) --no-print-directory compile
+	@python3 bench/view.py --lull $(BUILD)/lull --json $(BUILD)/bench-view.json
+
 bench-growth:
 	@tools/setup.sh ci
 	@$(MAKE) --no-print-directory compile
@@ -84,4 +90,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup compile demo check bench bench-growth bench-record workloads package install format lint clean
+.PHONY: all setup compile demo check bench bench-view bench-growth bench-record workloads package install format lint clean

@@ -15,7 +15,9 @@ enum {
     STATES_PER_ROW = 600,
     STATES_MOST = 40000,
     ARROWS_MOST = 5000,
-    STEPS_MOST = 400000, /* intervals looked at for arrows */
+    STEPS_MOST = 160000, /* intervals looked at for arrows, */
+    STEPS_LEAST = 16,    /* but at least so many in a cell */
+    CELL_MOST = 64,
     COLUMNS_MOST = 1 << 17
 };
 
@@ -270,69 +272,141 @@ bool server_states(const struct served *served, const struct served_tree *tree,
 
 /* ---- arrows ---- */
 
-struct last_arrow {
-    uint32_t source, target;
-    int64_t column;
+/* The picture's cells: a CPU and a column. Each has so many arrows, of different tasks, and is read so far:
+ * so a picture of much time has arrows everywhere. */
+struct arrows {
+    const struct served *served;
+    const struct server_range *range;
+    unsigned shift;
+    uint32_t most, steps; /* in a cell */
+    GString *out;
 };
 
-static void append_arrow(GString *out, uint32_t source, uint32_t target, int64_t start_ns,
-                         int64_t end_ns)
+struct arrow {
+    uint32_t source, target;
+};
+
+static void append_arrow(GString *out, struct arrow arrow, int64_t start_ns, int64_t end_ns)
 {
     g_string_append_printf(
         out,
         "%s{\"sourceId\":%u,\"targetId\":%u,\"start\":%" PRId64 ",\"end\":%" PRId64
         ",\"style\":{\"parentKey\":\"CPU transition\",\"values\":{}}}",
-        out->str[out->len - 1] == '[' ? "" : ",", source, target, start_ns, end_ns);
+        out->str[out->len - 1] == '[' ? "" : ",", arrow.source, arrow.target, start_ns, end_ns);
 }
 
-static bool add_arrows(const struct served *served, uint32_t row, const struct server_range *range,
-                       uint32_t *n_arrows, uint32_t *n_steps, GString *out, GError **error)
+/* The task that the interval of a CPU shows, in TSP's numbers; 0: none. */
+static uint32_t task_of(const struct served *served, const struct lull_store_interval *at)
 {
-    const unsigned shift = shift_of(range);
-    struct lull_store_cursor cursor;
-    struct last_arrow last = {0};
-    const struct lull_store_interval *at;
-    uint32_t source = 0;
-    int64_t left_ns = 0;
-    GError *failure = NULL;
-    if (!lull_store_seek(served->store, row, range->start_ns, &cursor, error)) {
-        return false;
+    const bool is_task =
+        at->state == LULL_STORE_USER && at->evidence < lull_store_row_count(served->store);
+    const uint32_t entry = is_task ? served->tasks.by_row[at->evidence] : 0;
+    return entry ? served_id(served, &served->tasks.entries.items[entry - 1]) : 0;
+}
+
+static bool is_among(const struct arrow *arrows, uint32_t n, struct arrow arrow)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (arrows[i].source == arrow.source && arrows[i].target == arrow.target) {
+            return true;
+        }
     }
-    while (*n_arrows < ARROWS_MOST && ++*n_steps < STEPS_MOST &&
-           (at = lull_store_next(&cursor, &failure)) && at->start_ns < range->end_ns) {
+    return false;
+}
+
+/* Those of one cell that the cursor is in. *next_ns: where the next one with something in it is. */
+static bool add_cell(const struct arrows *arrows, struct lull_store_cursor *cursor, int64_t end_ns,
+                     int64_t *next_ns, GError **error)
+{
+    struct arrow drawn[CELL_MOST], arrow = {0};
+    const struct lull_store_interval *at = NULL;
+    int64_t left_ns = 0;
+    uint32_t n = 0;
+    GError *failure = NULL;
+    for (uint32_t step = 0; n < arrows->most && step < arrows->steps; step++) {
+        at = lull_store_next(cursor, &failure);
+        if (!at || at->start_ns >= end_ns) {
+            break;
+        }
         if (at->state == LULL_STORE_IDLE) {
             continue;
         }
-        const bool is_task =
-            at->state == LULL_STORE_USER && at->evidence < lull_store_row_count(served->store);
-        const uint32_t entry = is_task ? served->tasks.by_row[at->evidence] : 0;
-        const uint32_t target =
-            entry ? served_id(served, &served->tasks.entries.items[entry - 1]) : 0;
-        const struct last_arrow arrow = {source, target, at->start_ns >> shift};
-        if (source && target && source != target &&
-            (arrow.source != last.source || arrow.target != last.target ||
-             arrow.column != last.column)) {
-            append_arrow(out, source, target, left_ns, at->start_ns);
-            last = arrow;
-            ++*n_arrows;
+        arrow.target = task_of(arrows->served, at);
+        if (arrow.source && arrow.target && arrow.source != arrow.target &&
+            !is_among(drawn, n, arrow)) {
+            append_arrow(arrows->out, arrow, left_ns, at->start_ns);
+            drawn[n++] = arrow;
         }
-        source = target;
+        arrow.source = arrow.target;
         left_ns = at->end_ns;
     }
+    *next_ns = at ? MAX(end_ns, at->start_ns) : INT64_MAX;
     if (failure) {
         g_propagate_error(error, failure);
     }
     return !failure;
 }
 
+/* To who was there before, where the first arrow starts: the CPU may have been idle since. */
+static bool seek_source(const struct lull_store *store, uint32_t row, int64_t time_ns,
+                        struct lull_store_cursor *cursor, GError **error)
+{
+    GError *failure = NULL;
+    if (!lull_store_seek(store, row, time_ns - 1, cursor, error)) {
+        return false;
+    }
+    const struct lull_store_interval *at = lull_store_next(cursor, &failure);
+    if (failure) {
+        g_propagate_error(error, failure);
+        return false;
+    }
+    if (at && at->state == LULL_STORE_IDLE) {
+        return lull_store_seek(store, row, at->start_ns - 1, cursor, error);
+    }
+    cursor->at -= at != NULL; /* it is the next one again */
+    return true;
+}
+
+static bool add_arrows(const struct arrows *arrows, uint32_t row, GError **error)
+{
+    const int64_t end_ns = MIN(arrows->range->end_ns, arrows->served->end_ns);
+    int64_t now_ns = MAX(arrows->range->start_ns, arrows->served->start_ns);
+    while (now_ns < end_ns) {
+        struct lull_store_cursor cursor;
+        const int64_t edge_ns = ((now_ns >> arrows->shift) + 1) * (INT64_C(1) << arrows->shift);
+        if (!seek_source(arrows->served->store, row, now_ns, &cursor, error) ||
+            !add_cell(arrows, &cursor, MIN(edge_ns, end_ns), &now_ns, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t count_cpus(const struct served *served)
+{
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < lull_store_row_count(served->store); row++) {
+        n += lull_store_row(served->store, row).kind == LULL_STORE_CPU_THREAD;
+    }
+    return n;
+}
+
 bool server_arrows(const struct served *served, const struct server_range *range, GString *out,
                    GError **error)
 {
-    uint32_t n_arrows = 0, n_steps = 0;
+    struct arrows arrows = {served, range, shift_of(range), 0, 0, out};
+    const uint64_t n_cpus = MAX(count_cpus(served), 1);
+    const uint64_t length_ns = (uint64_t)range->end_ns - (uint64_t)range->start_ns;
+    while (arrows.shift < 61 && n_cpus * ((length_ns >> arrows.shift) + 1) > ARROWS_MOST) {
+        arrows.shift++;
+    }
+    const uint64_t cells = n_cpus * ((length_ns >> arrows.shift) + 1);
+    arrows.most = (uint32_t)CLAMP(ARROWS_MOST / cells, 1, CELL_MOST);
+    arrows.steps = (uint32_t)MAX(STEPS_MOST / cells, STEPS_LEAST);
     g_string_append_c(out, '[');
     for (uint32_t row = 0; row < lull_store_row_count(served->store); row++) {
         if (lull_store_row(served->store, row).kind == LULL_STORE_CPU_THREAD &&
-            !add_arrows(served, row, range, &n_arrows, &n_steps, out, error)) {
+            !add_arrows(&arrows, row, error)) {
             return false;
         }
     }

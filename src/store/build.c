@@ -146,7 +146,9 @@ void build_finish(struct store_build *build)
 static void on_progress(void *user)
 {
     struct store_build *build = user;
-    if (!build->watch->progress(build->watch->user)) {
+    if (store_writer_failed(build->writer)) {
+        lull_model_stop(build->model); /* which is said at the end */
+    } else if (!build->watch->progress(build->watch->user)) {
         build->is_stopped = true;
         lull_model_stop(build->model);
     } else if (build->watch->show) {

@@ -119,6 +119,11 @@ bool writer_get(struct store_writer *writer, const struct store_block *block, ui
     return !writer->failure;
 }
 
+bool store_writer_failed(const struct store_writer *writer)
+{
+    return writer->failure != 0;
+}
+
 /* ---- what rows refer to ---- */
 
 uint32_t store_writer_text(struct store_writer *writer, const char *text)

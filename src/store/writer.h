@@ -38,6 +38,9 @@ void store_writer_append(struct store_writer *writer, uint32_t row, int64_t end_
 /* Takes back what is after time_ns. */
 void store_writer_cut(struct store_writer *writer, uint32_t row, int64_t time_ns);
 
+/* Whether the file cannot be written; store_writer_finish() will say why. */
+bool store_writer_failed(const struct store_writer *writer);
+
 /* All rows end at end_ns now. Writes the rest, and puts the file into its place. */
 bool store_writer_finish(struct store_writer *writer, const uint8_t key[32], int64_t start_ns,
                          int64_t end_ns, GError **error);

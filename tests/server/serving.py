@@ -5,11 +5,14 @@ import http.client
 import json
 import os
 import subprocess
+import time
 import urllib.parse
 
 
 class Server:
-    def __init__(self, lull, env, *arguments, verb="serve"):
+    """Is there when all of the traces is indexed, unless `waits` is false."""
+
+    def __init__(self, lull, env, *arguments, verb="serve", waits=True):
         self.process = subprocess.Popen([lull, verb, "--json", "--allow-root", "--port", "0", *arguments], env=env,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)
@@ -19,6 +22,9 @@ class Server:
         self.said = json.loads(line)
         url = urllib.parse.urlsplit(self.said["tsp" if verb == "serve" else "view"])
         self.port, self.base = url.port, url.path
+        experiments = self.base + ("/experiments" if verb == "serve" else "tsp/api/experiments")
+        while waits and json.loads(self.raw("GET", experiments)[2])[0]["indexingStatus"] != "COMPLETED":
+            time.sleep(0.02)
 
     def raw(self, method, path, body=None, headers=None):
         """(status, headers, bytes) of one request; the Host header is what it should be unless it is given."""

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # The client library of VS Code and Theia reads all that lull serve answers. LULL_TEST_NPM=1 allows to fetch it with npm; without it
-# there is nothing to test with.
+# there is nothing to test with. LULL_TEST_TSP_PYTHON=DIR is a checkout of eclipse-cdt-cloud/tsp-python-client, whose own tests are run; they
+# want port 8080, and the package requests.
 import json
 import os
 import shutil
@@ -37,6 +38,30 @@ def check(folder):
     server.end()
 
 
+# Of its tests: the others open or delete traces, want the traces and configurations of Trace Compass, or call stacks.
+PYTHON_TESTS = ["test_fetch_traces", "test_fetch_opened_trace", "test_fetch_opened_experiment", "test_fetch_experiment_outputs",
+                "test_fetch_experiment_output", "test_fetch_timegraph_tree", "test_fetch_timegraph_tree_complete", "test_fetch_xy_tree",
+                "test_fetch_xy", "test_fetch_health", "test_fetch_identifier"]
+
+
+def check_python(checkout, folder):
+    work = os.path.join(folder, "client")
+    shutil.copytree(checkout, work)
+    trace = os.path.join(work, "tracecompass-test-traces", "ctf", "src", "main", "resources", "kernel")
+    shutil.copytree(os.path.join(os.environ["LULL_SAMPLES"], "django", "db"), trace)
+    server = Server(lull, environment(folder), "--no-token", "--port", "8080", trace)
+    runner = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_client.py")
+    done = subprocess.run([sys.executable, runner, *PYTHON_TESTS], cwd=work, capture_output=True, text=True, timeout=120)
+    tap.ok(done.stdout and json.loads(done.stdout.splitlines()[-1]) == {}, f"{len(PYTHON_TESTS)} tests of tsp-python-client pass",
+           done.stdout, done.stderr)
+    server.end()
+
+
+if os.environ.get("LULL_TEST_TSP_PYTHON"):
+    with tempfile.TemporaryDirectory(prefix="lull-clients-") as directory:
+        tap.run("tsp-python-client", check_python, os.environ["LULL_TEST_TSP_PYTHON"], directory)
+else:
+    tap.skip("tsp-python-client", "LULL_TEST_TSP_PYTHON is not set")
 if os.environ.get("LULL_TEST_NPM") and shutil.which("npm") and shutil.which("node"):
     with tempfile.TemporaryDirectory(prefix="lull-clients-") as directory:
         tap.run("clients", check, directory)

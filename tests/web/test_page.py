@@ -12,6 +12,7 @@ import tempfile
 import time
 
 from lib import jsonl_to_ctf
+from server.growing_trace import make
 from server.serving import Server, environment
 from tap import Tap
 from web import browser
@@ -322,6 +323,39 @@ def check_path(page, trace, folder):
     picture(page, "path")
 
 
+# --- a trace that is still being indexed -------------------------------------------------------------------
+
+# How far to the right the task's line is painted, from 0 to 1.
+PAINTED = """(canvas => {
+    const { data, width } = canvas.getContext('2d').getImageData(0, 33 * devicePixelRatio, canvas.width || 1, 1);
+    let right = 0;
+    for (let x = 0; x < width; x++) {
+        right = data[4 * x + 3] && Math.max(data[4 * x], data[4 * x + 1], data[4 * x + 2]) - Math.min(data[4 * x], data[4 * x + 1], data[4 * x + 2]) > 40 ? x + 1 : right;
+    }
+    return right / width;
+})(document.querySelector('[data-panel=tasks] canvas'))"""
+
+
+def check_growing(page):
+    """A machine may be too fast to be seen at work; then the trace is made longer."""
+    for packets in (24, 96, 288, 864):
+        with tempfile.TemporaryDirectory(prefix="lull-growing-") as trace:
+            make(trace, packets)
+            server = Server(lull, env, "--no-browser", trace, verb="view", waits=False)
+            page.call("Page.navigate", url=server.said["view"] + "#v=tasks")
+            first = page.wait(f"document.querySelectorAll('[data-panel=tasks] .name').length > 1 && (share => share > 0 && [share, document.querySelector('progress').hidden])({PAINTED})")
+            is_seen = first and not first[1]
+            if is_seen:
+                picture(page, "growing")
+                last = page.wait(f"(share => document.querySelector('progress').hidden && share > 0.99 && share)({PAINTED})")
+                tap.ok(last, "while a trace is indexed, the page shows what is finished, and fills in", first, page.run(PAINTED))
+            page.call("Page.navigate", url="about:blank")
+            server.end()
+            if is_seen:
+                return
+    tap.ok(False, "the page is there before the end of indexing")
+
+
 tap.run("sources", check_sources)
 if not browser.find():
     tap.skip("the page", "there is no Chromium")
@@ -341,6 +375,7 @@ try:
         hostile = hostile_trace(directory)
         tap.run("hostile", check_hostile, window, hostile)
         tap.run("path", check_path, window, hostile, directory)
+    tap.run("growing", check_growing, window)
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
     page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_looks, check_words, check_why)

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# What the time view costs: the store against lull stats on the same trace in the same run, what is asked of it at every zoom, and
+# when a browser shows the first picture: `make bench-view`.
+#
+# The trace is found as by run.py, or is --trace. Figures of answers and pictures are those of the clock, so they need a quiet machine.
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from http.client import HTTPConnection
+
+import run
+
+sys.path.insert(0, os.path.join(run.SOURCE, "tests"))
+from server.serving import Server, environment  # noqa: E402 - found by the line above
+from web import browser  # noqa: E402
+
+BUILD_FLOOR = 2.0  # of the CPU time of lull stats
+SIZE_FLOOR = 0.30  # of the trace
+MEMORY_FLOOR = 300 * 2**20
+ANSWER_FLOORS = {"columns": 5, "states": 60, "arrows": 20}  # ms, p99
+PICTURE_FLOORS = {"without a store": 1.5, "with a store": 0.6}  # s
+FRAME_FLOOR = 6  # ms of CPU
+# What draws asks for a frame; how long each such function takes.
+WATCH_FRAMES = """frames = []; (before => window.requestAnimationFrame = draw => before(time => {
+    const start = performance.now(); draw(time); frames.push(performance.now() - start);
+}))(window.requestAnimationFrame.bind(window)); 0"""
+ROWS, COLUMNS, FRAMES = 50, 2000, 60
+ZOOMS = [4**i for i in range(11)]
+P = "org.eclipse.tracecompass.internal.analysis.os.linux.core.threadstatus."
+PAINTED = """document.querySelectorAll('[data-panel=tasks] .name').length >= Math.min(20, %d) && (canvas => canvas &&
+    new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width || 1, canvas.height || 1).data.buffer)).size > 4)(
+    document.querySelector('[data-panel=tasks] canvas'))"""
+
+
+def verdict(value, floor, judged):
+    return f"(<= {floor}{': ' + run.verdict(value, floor, judged) if judged else ''})"
+
+
+def measure_build(lull, trace, env, runs, judged):
+    """CPU time of the store as a share of that of stats, by pairs; its size; its memory."""
+    os.environ["XDG_CACHE_HOME"] = env["XDG_CACHE_HOME"]
+    figures = {"stats": [], "index": []}
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        for number in range(runs + 1):
+            run.run_once([lull, "index", "--rm", trace], output)
+            for verb in figures:
+                figure = run.run_once([lull, verb, trace], output)
+                if number or runs == 1:
+                    figures[verb].append(figure)
+    ratio = statistics.median(index[1] / stats[1] for index, stats in zip(figures["index"], figures["stats"]))
+    memory = max(figure[2] for figure in figures["index"])
+    size = run.size_of(env["XDG_CACHE_HOME"]) / run.size_of(trace)
+    print(f"index takes {ratio:.2f} of the CPU time of stats {verdict(ratio, BUILD_FLOOR, judged)}, "
+          f"{statistics.median(f[1] for f in figures['index']):.2f} s; {size:.1%} of the trace's size {verdict(size, SIZE_FLOOR, judged)}; "
+          f"{memory / 2**20:.0f} MiB {verdict(memory / 2**20, MEMORY_FLOOR / 2**20, judged)}")
+    return {"ratio_to_stats": ratio, "share_of_trace": size, "peak_bytes": memory}
+
+
+def measure_answers(lull, trace, env, judged):
+    """p99 of what 50 rows cost, over random places at every zoom; as a client sees it."""
+    server = Server(lull, env, trace)
+    connection = HTTPConnection("127.0.0.1", server.port)
+    root = server.base[:-len("tsp/api")]
+
+    def ask(path, parameters):
+        start = time.perf_counter()
+        connection.request("POST", root + path, json.dumps({"parameters": parameters}), {"Content-Type": "application/json"})
+        data = connection.getresponse().read()
+        return time.perf_counter() - start, data
+
+    about = json.loads(ask("api/trace", {})[1])
+    origin, length = int(about["start"]), about["length"]
+    rows = sorted((r for r, row in enumerate(about["rows"]) if about["kinds"][row[0]] == "task"), key=lambda r: -about["rows"][r][6])[:ROWS]
+    output = f"tsp/api/experiments/{server.ask('GET', 'experiments')[1][0]['UUID']}/outputs/timeGraph/{P}ThreadStatusDataProvider"
+    tids = {about["rows"][r][5] for r in rows}
+    tree = json.loads(ask(output + "/tree", {})[1])["model"]["entries"]
+    items = [e["id"] for e in tree if e.get("metadata", {}).get("TID", [None])[0] in tids][:ROWS]
+    dice, times = random.Random(1), {name: [] for name in ANSWER_FLOORS}
+    for zoom in ZOOMS * 12:
+        width = max(length // zoom, COLUMNS)
+        start = dice.randrange(length - width + 1)
+        wanted = {"start": origin + start, "end": origin + start + width, "nbTimes": COLUMNS}
+        times["columns"].append(ask("api/columns", {"rows": rows, "columns": COLUMNS, "start": start, "end": start + width})[0])
+        times["states"].append(ask(output + "/states", {"requested_timerange": wanted, "requested_items": items})[0])
+        times["arrows"].append(ask(output + "/arrows", {"requested_timerange": wanted})[0])
+    server.end()
+    result = {}
+    for name, found in times.items():
+        result[name] = p99 = sorted(found)[int(len(found) * 0.99)] * 1000
+        print(f"{name:8} of {ROWS} rows, {COLUMNS} columns: median {statistics.median(found) * 1000:.1f} ms, p99 {p99:.1f} ms "
+              f"{verdict(p99, ANSWER_FLOORS[name], judged)}")
+    return result
+
+
+def measure_picture(lull, trace, env, name, judged):
+    """From the start of lull view to 20 rows that are painted, in a Chromium that runs already; then CPU time of frames."""
+    window = browser.Browser()
+    try:
+        window.open("about:blank")
+        window.size(1280, 800)
+        start = time.monotonic()
+        server = Server(lull, env, "--no-browser", trace, verb="view", waits=False)
+        window.call("Page.navigate", url=server.said["view"] + "#v=tasks")
+        window.wait(PAINTED % 20)
+        found = time.monotonic() - start
+        print(f"first picture {name}: {found:.2f} s {verdict(found, PICTURE_FLOORS[name], judged)}")
+        window.wait("document.querySelector('progress').hidden")
+        window.run(WATCH_FRAMES)
+        for number in range(FRAMES):
+            window.key("w" if number % 6 < 3 else "s")
+            window.run("new Promise(done => setTimeout(done, 60))")
+        frames = sorted(window.run("frames"))
+        frame = statistics.median(frames)
+        print(f"drawing a frame takes {frame:.1f} ms, p95 {frames[int(len(frames) * 0.95)]:.1f} ms {verdict(frame, FRAME_FLOOR, judged)}")
+        window.call("Page.navigate", url="about:blank")
+        server.end()
+    finally:
+        window.end()
+    return {"first_picture_s": found, "frame_ms": frame}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="What the time view costs.")
+    parser.add_argument("--lull", default="build/lull")
+    parser.add_argument("--trace")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--json", help="where to write the figures")
+    args = parser.parse_args()
+    trace, lull = run.find_trace(args), os.path.abspath(args.lull)
+    judged = run.size_of(trace) >= run.BIG_ENOUGH
+    print(f"bench: {trace}, {run.size_of(trace) / 2**20:.1f} MiB, {os.cpu_count()} CPUs; {run.version_of(lull)}")
+    with tempfile.TemporaryDirectory(prefix="lull-bench-", dir=os.path.dirname(lull)) as cache:
+        env = environment(cache)
+        report = {"version": 1, "trace": os.path.abspath(trace), **measure_build(lull, trace, env, args.runs, judged),
+                  "p99_ms": measure_answers(lull, trace, env, judged)}
+        if browser.find():
+            report["with"] = measure_picture(lull, trace, env, "with a store", judged)
+            subprocess.run([lull, "index", "--rm", trace], env=env, check=True)
+            report["without"] = measure_picture(lull, trace, env, "without a store", judged)
+    target = args.json or os.path.join(os.path.dirname(lull), "bench-view.json")
+    with open(target, "w", encoding="utf-8") as file:
+        json.dump(report, file, indent=2)
+        file.write("\n")
+    print(f"bench: wrote {target}")
+
+
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,8 @@ enum {
 };
 
 struct page {
-    char id[ID_MOST + 1]; /* "": free */
+    char id[ID_MOST + 1]; /* "": never used */
+    bool has_left;        /* and does not come back: what it sent before may arrive late */
     int64_t seen_us;
 };
 
@@ -39,7 +40,7 @@ void server_visitors_free(struct server_visitors *visitors)
     }
 }
 
-/* The page of that name ("": a free place), or NULL. */
+/* The page of that name ("": an unused place), or NULL. */
 static struct page *find(struct server_visitors *visitors, const char *id)
 {
     for (uint32_t i = 0; i < PAGES_MOST; i++) {
@@ -50,6 +51,16 @@ static struct page *find(struct server_visitors *visitors, const char *id)
     return NULL;
 }
 
+/* A place for a new page, or NULL. */
+static struct page *find_place(struct server_visitors *visitors)
+{
+    struct page *page = find(visitors, "");
+    for (uint32_t i = 0; !page && i < PAGES_MOST; i++) {
+        page = visitors->pages[i].has_left ? &visitors->pages[i] : NULL;
+    }
+    return page;
+}
+
 void server_visitors_here(struct server_visitors *visitors, const char *id, int64_t now_us)
 {
     if (!*id || strlen(id) > ID_MOST) {
@@ -57,10 +68,11 @@ void server_visitors_here(struct server_visitors *visitors, const char *id, int6
     }
     g_mutex_lock(&visitors->lock);
     struct page *page = find(visitors, id);
-    page = page ? page : find(visitors, "");
     if (page) {
-        g_strlcpy(page->id, id, sizeof page->id);
         page->seen_us = now_us;
+    } else if ((page = find_place(visitors))) {
+        *page = (struct page){.seen_us = now_us};
+        g_strlcpy(page->id, id, sizeof page->id);
     }
     g_mutex_unlock(&visitors->lock);
 }
@@ -69,8 +81,8 @@ void server_visitors_left(struct server_visitors *visitors, const char *id, int6
 {
     g_mutex_lock(&visitors->lock);
     struct page *page = *id ? find(visitors, id) : NULL;
-    if (page) {
-        page->id[0] = '\0';
+    if (page && !page->has_left) {
+        page->has_left = true;
         visitors->left_us = now_us;
     }
     g_mutex_unlock(&visitors->lock);
@@ -82,11 +94,11 @@ bool server_visitors_are_gone(struct server_visitors *visitors, int64_t now_us)
     g_mutex_lock(&visitors->lock);
     for (uint32_t i = 0; i < PAGES_MOST; i++) {
         struct page *page = &visitors->pages[i];
-        if (page->id[0] && now_us - page->seen_us > SILENCE_US) {
-            page->id[0] = '\0';
+        if (page->id[0] && !page->has_left && now_us - page->seen_us > SILENCE_US) {
+            page->id[0] = '\0'; /* it may wake up */
             visitors->left_us = now_us - RELOAD_US;
         }
-        is_open = is_open || page->id[0];
+        is_open = is_open || (page->id[0] && !page->has_left);
     }
     const bool is_gone =
         !is_open && visitors->left_us > 0 && now_us - visitors->left_us >= RELOAD_US;

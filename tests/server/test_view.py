@@ -276,6 +276,7 @@ def check_end(server):
     time.sleep(3.5)
     alive = server.process.poll() is None
     ask(server, "bye", page="c" * 32)
+    ask(server, "here", page="c" * 32)  # what it sent before it went, and arrived later
     status = server.process.wait(30)
     output, errors = server.process.stdout.read(), server.process.stderr.read()
     tap.ok(alive and (status, output, errors) == (0, "", ""), "it ends when the last page is closed, not when one is loaded again",

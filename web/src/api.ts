@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Questions to the server that the page came from.
 
-export class Api {
-    private readonly id = Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
+// A new one each time that the page is shown: what has gone does not come back.
+function newId(): string {
+    return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
+}
 
+export class Api {
     private async post(what: string, parameters: object, signal?: AbortSignal): Promise<Response> {
         const answer = await fetch(`api/${what}`, {
             method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ parameters }), signal,
@@ -25,11 +28,16 @@ export class Api {
 
     // The server ends when no page is open any more, so each says that it is there, and when it goes.
     stay(gone: () => void): void {
-        const page = { parameters: { page: this.id } };
+        const page = { parameters: { page: newId() } };
         const here = () => void this.ask('here', page.parameters).catch(gone);
         here();
         setInterval(here, 20000);
-        window.addEventListener('pageshow', here);
+        window.addEventListener('pageshow', event => {
+            if (event.persisted) {
+                page.parameters.page = newId();
+            }
+            here();
+        });
         window.addEventListener('pagehide', () => {
             navigator.sendBeacon('api/bye', new Blob([JSON.stringify(page)], { type: 'application/json' }));
         });

@@ -4,7 +4,7 @@
 #   make            builds build/lull; installs nothing, says what is missing
 #   make demo       shows what a slow web request waited for, from the bundled trace
 #   make check      builds and runs all tests
-#   make bench      times lull against Babeltrace 2
+#   make bench      times lull against Babeltrace 2; BENCHFLAGS='--hosts 1002' also times cputop of that many machines
 #   make bench-view  what the time view costs, and when a browser shows it
 #   make bench-growth  shows that no cost grows faster than the trace
 #   make bench-record  as root: what lull record costs programs, against perf record
@@ -49,7 +49,7 @@ check: setup
 bench:
 	@tools/setup.sh ci
 	@$(MAKE) --no-print-directory compile
-	@python3 bench/run.py --lull $(BUILD)/lull --json $(BUILD)/bench.json
+	@python3 bench/run.py --lull $(BUILD)/lull --json $(BUILD)/bench.json $(BENCHFLAGS)
 
 bench-view:
 	@tools/setup.sh ci

@@ -60,9 +60,11 @@ const char *lull_cause_name(enum lull_cause cause);
 
 /** One call of a call chain. */
 struct lull_frame {
-    const char *object; /**< path of the file, "[kernel.kallsyms]"; NULL: not known */
-    uint64_t offset;    /**< in the file; of the kernel: from its start; without object: the
+    const char *object;     /**< path of the file, "[kernel.kallsyms]"; NULL: not known */
+    uint64_t offset;        /**< in the file; of the kernel: from its start; without object: the
                              address */
+    const char *symbol;     /**< the function, as its file spells it; NULL: not known */
+    uint64_t symbol_offset; /**< of the place from the start of the function */
 };
 
 /** What a wait was for, as far as the trace shows it. */

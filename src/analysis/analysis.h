@@ -118,14 +118,38 @@ extern const struct lull_analysis_class lull_analysis_waits;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);
 
+/* Whether the question names tasks. */
+static inline bool lull_params_name_tasks(const struct lull_question_params *params)
+{
+    return params->tids.count || params->pids.count || params->comms;
+}
+
+/* For the following, where not all are wanted. */
+bool lull_params_choose_task(const struct lull_question_params *params,
+                             const struct lull_model *model, uint32_t task, int64_t time_ns);
+
 /* Whether a task is one of --host, --tid, --procname at that time. LULL_NONE passes only if the
  * query names no task. */
-bool lull_params_want_task(const struct lull_question_params *params,
-                           const struct lull_model *model, uint32_t task, int64_t time_ns);
-/* Whether the question names tasks. */
-bool lull_params_name_tasks(const struct lull_question_params *params);
-bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu);
-bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns);
+static inline bool lull_params_want_task(const struct lull_question_params *params,
+                                         const struct lull_model *model, uint32_t task,
+                                         int64_t time_ns)
+{
+    return (params->host < 0 && !lull_params_name_tasks(params)) ||
+           lull_params_choose_task(params, model, task, time_ns);
+}
+
+static inline bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host,
+                                        int32_t cpu)
+{
+    return (params->host < 0 || host == (uint32_t)params->host) &&
+           (params->cpus.count == 0 || lull_numbers_have(&params->cpus, cpu));
+}
+
+static inline bool lull_params_want_duration(const struct lull_question_params *params,
+                                             int64_t duration_ns)
+{
+    return duration_ns >= params->min_ns && duration_ns <= params->max_ns;
+}
 
 /* A note that starts with how many there are, if there are any. */
 void lull_note_count(struct lull_sink *sink, uint64_t count, const char *what);

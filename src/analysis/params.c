@@ -14,17 +14,9 @@ bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number)
     return numbers->count == 0;
 }
 
-bool lull_params_name_tasks(const struct lull_question_params *params)
+bool lull_params_choose_task(const struct lull_question_params *params,
+                             const struct lull_model *model, uint32_t task, int64_t time_ns)
 {
-    return params->tids.count || params->pids.count || params->comms;
-}
-
-bool lull_params_want_task(const struct lull_question_params *params,
-                           const struct lull_model *model, uint32_t task, int64_t time_ns)
-{
-    if (params->host < 0 && !lull_params_name_tasks(params)) {
-        return true;
-    }
     if (task == LULL_NONE) {
         return !lull_params_name_tasks(params);
     }
@@ -36,17 +28,6 @@ bool lull_params_want_task(const struct lull_question_params *params,
     }
     return !params->comms ||
            lull_comm_matches(params->comms, lull_model_comm(model, task, time_ns));
-}
-
-bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host, int32_t cpu)
-{
-    return (params->host < 0 || host == (uint32_t)params->host) &&
-           lull_numbers_have(&params->cpus, cpu);
-}
-
-bool lull_params_want_duration(const struct lull_question_params *params, int64_t duration_ns)
-{
-    return duration_ns >= params->min_ns && duration_ns <= params->max_ns;
 }
 
 void lull_note_count(struct lull_sink *sink, uint64_t count, const char *what)

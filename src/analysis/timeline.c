@@ -29,6 +29,8 @@ struct timeline {
     struct lull_analysis head;
     int64_t width_ns, end_ns;
     uint32_t n_bins;                    /* once it is closed */
+    uint32_t bin;                       /* of the last time that one was needed */
+    uint64_t bin_start_ns, bin_ns;      /* when it starts and how long it is; 0: not known */
     LULL_VEC(struct host_line *) hosts; /* by number; NULL: no facts */
 };
 
@@ -45,6 +47,7 @@ static void halve(int64_t bins[BINS])
 static void widen(struct timeline *line)
 {
     line->width_ns *= 2;
+    line->bin_ns = 0;
     for (size_t h = 0; h < line->hosts.count; h++) {
         struct host_line *host = line->hosts.items[h];
         for (uint32_t i = 0; host && i < SUMS; i++) {
@@ -87,10 +90,16 @@ static uint32_t bin_of(struct timeline *line, int64_t time_ns)
         return LULL_NONE;
     }
     uint64_t since_ns = (uint64_t)time_ns - (uint64_t)line->head.start_ns;
+    if (G_LIKELY(since_ns - line->bin_start_ns < line->bin_ns)) {
+        return line->bin;
+    }
     while (since_ns / BINS >= (uint64_t)line->width_ns) {
         widen(line);
     }
-    return (uint32_t)(since_ns / (uint64_t)line->width_ns);
+    line->bin = (uint32_t)(since_ns / (uint64_t)line->width_ns);
+    line->bin_ns = (uint64_t)line->width_ns;
+    line->bin_start_ns = line->bin * line->bin_ns;
+    return line->bin;
 }
 
 static struct host_line *host_of(struct timeline *line, uint32_t host)

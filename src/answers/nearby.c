@@ -4,6 +4,8 @@
  * several times as much, in the end all. */
 #include "answers/nearby.h"
 
+#include <lull/recording.h>
+
 #include "answers/waits.h"
 #include "kernel/vocabulary.h"
 
@@ -14,9 +16,24 @@
 /* Traces up to this size are read whole: it takes no time that anyone would notice. */
 #define SMALL_BYTES (UINT64_C(32) << 20)
 
-/* What lies where in memory is known from events of all the time before. */
+static bool has_throttled(const struct lull_recording_info *recording)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < recording->n_cpu_quotas; i++) {
+        has |= recording->cpu_quotas[i].throttled_ns > 0;
+    }
+    return has;
+}
+
+/* What lies where in memory is known from events of all the time before, and so is which control
+ * group tasks are in, and the rhythm of its quota. */
 static bool needs_all(const struct lull_session *session)
 {
+    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
+        if (has_throttled(lull_session_recording(session, i))) {
+            return true;
+        }
+    }
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
         if (lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_mapping))) {
             return true;

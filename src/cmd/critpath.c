@@ -496,7 +496,8 @@ const struct lull_verb lull_verb_critpath = {
         "\"stack\":[{\"object\",\"offset\"}], the "
         "calls that started the wait, innermost first; a call at an address where no file is known "
         "has "
-        "\"object\":null and \"address\". \"cpu_quotas\" are those that kept tasks off the CPU, in the "
+        "\"object\":null and \"address\". Where the name of the function is known, \"symbol\" is that "
+        "name, and \"symbol_offset\" the place in it. \"cpu_quotas\" are those that kept tasks off the CPU, in the "
         "whole recording, in control groups to which tasks of the path belong; \"throttled_ns\" is "
         "summed over CPUs.",
     .options = options,

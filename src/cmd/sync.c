@@ -106,7 +106,7 @@ static bool has_guests(const struct lull_session *session)
     return false;
 }
 
-static void print_guests(const struct lull_session *session)
+static void print_guests(const struct lull_session *session, struct lull_out *out)
 {
     uint32_t count;
     const struct lull_sync_pair *pairs = lull_sync_pairs(lull_session_sync(session), &count);
@@ -116,12 +116,13 @@ static void print_guests(const struct lull_session *session)
             continue;
         }
         const uint32_t host = pair->guest == pair->a ? pair->b : pair->a;
-        printf("\n%s is a virtual machine on %s: %" PRIu64 " of its %" PRIu64
-               " events in the time that both recorded lie\nwhere a virtual CPU of it ran, and "
-               "that joins their clocks.\n",
-               lull_session_host(session, pair->guest)->name,
-               lull_session_host(session, host)->name, pair->contained,
-               pair->contained + pair->not_contained);
+        lull_out_printf(
+            out,
+            "\n%s is a virtual machine on %s: %" PRIu64 " of its %" PRIu64
+            " events in the time that both recorded lie where a virtual CPU of it ran, and "
+            "that joins their clocks.\n",
+            lull_session_host(session, pair->guest)->name, lull_session_host(session, host)->name,
+            pair->contained, pair->contained + pair->not_contained);
     }
 }
 
@@ -138,18 +139,15 @@ static bool print_text(const struct lull_session *session, const struct lull_tab
         lull_out_text(&out, "The hosts exchanged no packets that both ends recorded: their clocks "
                             "stay as they are.\n");
     } else {
-        printf("%s, and what they say of their clocks:\n\n",
-               has_guests(session)
-                   ? "Packets that two hosts exchanged and times at which guests ran"
-                   : "Packets that two hosts exchanged");
-        lull_out_text(&out,
-                      "Packets that two hosts exchanged, and what they say of their clocks:\n\n");
+        lull_out_printf(&out, "%s, and what they say of their clocks:\n\n",
+                        has_guests(session)
+                            ? "Packets that two hosts exchanged and times at which guests ran"
+                            : "Packets that two hosts exchanged");
     }
     if (!lull_table_print(pairs, stdout, style, error)) {
         return false;
     }
-    print_guests(session);
-    printf("%sWhat is added to each host's own time:\n\n", lull_table_row_count(pairs) ? "\n" : "");
+    print_guests(session, &out);
     lull_out_printf(&out, "%sWhat is added to each host's own time:\n\n",
                     lull_table_row_count(pairs) ? "\n" : "");
     return lull_table_print(hosts, stdout, style, error);

@@ -75,6 +75,21 @@ static bool parse_overhead(const char *text, double *overhead, GError **error)
     return false;
 }
 
+/* An interrupt is of no command. */
+static bool check_command(const struct track *track, GError **error)
+{
+    for (uint32_t i = 0; track->command && i < track->rules->len; i++) {
+        const struct lull_track_rule *rule = track->rules->pdata[i];
+        if (rule->kind->measure == LULL_TRACK_IRQ || rule->kind->measure == LULL_TRACK_SOFTIRQ) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                        "“%s”: interrupts are of no command; leave it out, or use --duration",
+                        rule->text);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool parse(const struct lull_args *args, struct track *track, GError **error)
 {
     uint32_t n_words;
@@ -91,7 +106,7 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
     if (track->rate < 0) {
         track->rate = track->is_json ? 0 : SHOWN_PER_S;
     }
-    return parse_rules(track, words, n_rules, error) &&
+    return parse_rules(track, words, n_rules, error) && check_command(track, error) &&
            parse_overhead(lull_args_text(args, "max-overhead"), &track->most_overhead, error) &&
            lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &track->duration_ns, error);
 }
@@ -292,6 +307,7 @@ static const struct lull_example examples[] = {
     {"sudo lull track 'wakeup: comm =~ \"postgres*\" > 2ms'",
      "When PostgreSQL had to wait for a CPU."},
     {"sudo lull track 'futex: pid == 4711 > 1ms' --count 10", "Ten waits for locks of a process."},
+    {"sudo lull track 'block(vda): rw == \"write\" > 50ms'", "Slow writes of a disk."},
     {"sudo lull track 'offcpu(D) worst' --duration 1min",
      "Each uninterruptible sleep that is longer than all before."},
     {NULL, NULL},
@@ -315,14 +331,19 @@ const struct lull_verb lull_verb_track = {
         "              state\n"
         " wakeup       from being woken, or started, to running: the delay of the scheduler\n"
         " preempt      from losing the CPU while it could run to running again\n"
+        " fork         from being started, by fork or clone, to running for the first time\n"
         " futex        offcpu in futex: locks, conditions, joins\n"
         " poll         offcpu in poll, select, epoll_wait, and calls like them\n"
         " fault        offcpu outside of system calls: page faults\n"
+        " block        a request, from when the disk got it to when it was complete; block(vda):\n"
+        "              of that disk\n"
+        " irq          the handler of an interrupt; irq(24): of that line\n"
+        " softirq      a softirq; softirq(NET_RX): of that vector\n"
         "\n"
         "Exactly the waits that are longer than TIME are reported, once each. With 'worst', each "
         "alarm raises the time to its own. The filter is written in the language of --filter ('lull "
-        "help filter') and can name comm, pid, tid, uid, cpu, call and waker_comm. Equality of the "
-        "first five is checked in the kernel.\n"
+        "help filter') and can name comm, pid, tid, uid, cpu, call, waker_comm and rw (of "
+        "a request: read or write). Equality of the first five is checked in the kernel.\n"
         "\n"
         "The second line of an alarm says for whom each part of the wait was: the task that ended "
         "it, from when that task was itself woken; before that the one that had woken it; and so on, "

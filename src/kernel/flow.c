@@ -13,6 +13,7 @@ struct lull_flows {
     LULL_VEC(struct lull_flow) flows;
     LULL_VEC(uint32_t) next; /* next flow with the same hash, or LULL_NONE */
     struct lull_map by_hash;
+    uint32_t last; /* the one that was looked for last: a packet is seen several times */
 };
 
 struct lull_flows *lull_flows_new(void)
@@ -78,10 +79,14 @@ uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packe
         is_loopback(flow.source, flow.ip_version) || is_loopback(flow.destination, flow.ip_version)
             ? packet->host
             : LULL_NONE;
+    if (flows->flows.count > 0 &&
+        memcmp(&flows->flows.items[flows->last], &flow, offsetof(struct lull_flow, reverse)) == 0) {
+        return flows->last;
+    }
     uint64_t hash = hash_flow(&flow);
     uint32_t number = find(flows, &flow, hash);
     if (number != LULL_NONE) {
-        return number;
+        return flows->last = number;
     }
 
     memset(&back, 0, sizeof back);
@@ -92,7 +97,7 @@ uint32_t lull_flows_number(struct lull_flows *flows, const struct lull_net_packe
     back.ip_version = flow.ip_version;
     back.protocol = flow.protocol;
     back.host = flow.host;
-    number = flows->flows.count;
+    flows->last = number = flows->flows.count;
     flow.reverse = find(flows, &back, hash_flow(&back));
     if (flow.reverse != LULL_NONE) {
         flows->flows.items[flow.reverse].reverse = number;

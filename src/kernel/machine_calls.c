@@ -423,14 +423,6 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 
 /* ---- events ---- */
 
-/* Whose call it is. */
-static uint32_t task_of(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                        const struct lull_ev_syscall_exit *ev)
-{
-    sched_current(model, machine, c, t, CURRENT_OF(ev, syscall_exit));
-    return model_cpu_at(machine, c)->task;
-}
-
 static bool is_exit(enum lull_event_id id)
 {
     return id == LULL_EVENT_named_exit || id == LULL_EVENT_bare_exit ||
@@ -477,7 +469,8 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
         name_only(model, machine, c, t, id, event, event_class);
         return;
     }
-    uint32_t task = task_of(model, machine, c, t, event);
+    const struct lull_ev_syscall_exit *ev = event;
+    uint32_t task = sched_current(model, machine, c, t, CURRENT_OF(ev, syscall_exit));
     if (task == LULL_NONE || model->tasks.items[task].is_idle) {
         return;
     }

@@ -5,8 +5,23 @@
 
 #include <string.h>
 
+#include "source/session/clocks.h"
+#include "symbol/here.h"
+
+void stacks_locate(struct lull_model *model)
+{
+    uint8_t boot_id[16];
+    for (uint32_t host = 0; model->stacks && host < lull_session_host_count(model->session);
+         host++) {
+        if (lull_session_clock_uuid(model->session, host, boot_id) && lull_here_is(boot_id)) {
+            lull_stacks_set_here(model->stacks, host);
+            return;
+        }
+    }
+}
+
 void stacks_mapped(struct lull_model *model, const struct machine *machine,
-                   const struct lull_ev_mapping *ev)
+                   const struct lull_ev_mapping *ev, int64_t t)
 {
     struct lull_text path = ev->path;
     uint64_t offset = (uint64_t)ev->offset;
@@ -21,7 +36,8 @@ void stacks_mapped(struct lull_model *model, const struct machine *machine,
         offset = 0;
     }
     lull_stacks_map(model->stacks, machine->host, (int32_t)ev->pid, (uint64_t)ev->address,
-                    (uint64_t)ev->length, offset, path);
+                    (uint64_t)ev->length, offset, path,
+                    LULL_HAS(ev, mapping, inode) ? (uint64_t)ev->inode : 0, t);
 }
 
 void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child)

@@ -46,6 +46,7 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
         for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
             model_machine(model, host);
         }
+        stacks_locate(model);
     }
     return model;
 }
@@ -356,7 +357,7 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
         io_dumped(model, machine, event);
         break;
     case LULL_EVENT_mapping:
-        stacks_mapped(model, machine, event);
+        stacks_mapped(model, machine, event, t);
         break;
     default:
         break; /* nothing that happens in a kernel happens on no CPU */

@@ -398,9 +398,10 @@ void sched_learned(struct lull_model *model, struct machine *machine, int32_t c,
                    const struct current *current);
 
 /* The contexts of an event say who is on the CPU: the tracer asked the kernel at that moment, so
- * they are believed over what was concluded from earlier events. Mostly they say what is known. */
-static inline void sched_current(struct lull_model *model, struct machine *machine, int32_t c,
-                                 int64_t t, struct current current)
+ * they are believed over what was concluded from earlier events. Mostly they say what is known.
+ * Returns the task on the CPU, or LULL_NONE. */
+static inline uint32_t sched_current(struct lull_model *model, struct machine *machine, int32_t c,
+                                     int64_t t, struct current current)
 {
     struct cpu *cpu = model_cpu_at(machine, c);
     if (G_LIKELY(cpu->task != LULL_NONE)) {
@@ -412,10 +413,11 @@ static inline void sched_current(struct lull_model *model, struct machine *machi
                      (current.pid <= 0 || task->public.pid == current.pid))) {
             cpu->seen_ns = t;
             task->is_partial = false;
-            return;
+            return cpu->task;
         }
     }
     sched_learned(model, machine, c, t, &current);
+    return model_cpu_at(machine, c)->task;
 }
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -447,8 +449,9 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
                   bool is_free);
 
 /* machine_stacks.c: what is known of call chains; nothing happens if they are not wanted */
+void stacks_locate(struct lull_model *model); /* finds out which host is this machine */
 void stacks_mapped(struct lull_model *model, const struct machine *machine,
-                   const struct lull_ev_mapping *ev);
+                   const struct lull_ev_mapping *ev, int64_t t);
 void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child);
 void stacks_renamed(struct lull_model *model, const struct machine *machine,
                     const struct lull_ev_task_rename *ev);

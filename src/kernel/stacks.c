@@ -7,6 +7,9 @@
 #include "base/map.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "symbol/elf.h"
+#include "symbol/here.h"
+#include "symbol/table.h"
 
 /* Addresses from here on are marks: whose addresses come next. */
 #define FIRST_MARK (UINT64_MAX - 4095 + 1)
@@ -18,9 +21,19 @@
  * numbers. */
 #define MOST_MAPPINGS 16384u
 
+/* A file that a process of a host has mapped, or the kernel. */
+struct object {
+    uint64_t inode;    /* 0: not known, or there were several files of this path */
+    int64_t mapped_ns; /* first */
+    uint64_t start;    /* address of the kernel */
+    bool is_kernel, is_read;
+    struct lull_elf *elf; /* once it is read; NULL: none that is the same */
+    char path[];
+};
+
 struct mapping {
     uint64_t start, end, offset; /* offset: in the file, of `start` */
-    const char *path;
+    struct object *object;
 };
 
 struct process {
@@ -30,7 +43,8 @@ struct process {
 
 struct chain {
     size_t first;
-    uint32_t n;
+    uint32_t n, host;
+    bool is_named;
     uint32_t next; /* chain with the same hash, or LULL_NO_CHAIN */
 };
 
@@ -40,13 +54,24 @@ struct lull_stacks {
     LULL_VEC(struct lull_frame) frames;
     LULL_VEC(struct chain) chains;
     struct lull_map by_hash; /* → the last chain of it */
-    GStringChunk *paths;
+    GHashTable *objects;     /* "host path" → struct object */
+    uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
+    bool is_kernel_read;
+    struct lull_symbol_table *kernel; /* once it is read; NULL: hidden */
 };
+
+static void free_object(void *data)
+{
+    struct object *object = data;
+    lull_elf_free(object->elf);
+    g_free(object);
+}
 
 struct lull_stacks *lull_stacks_new(void)
 {
     struct lull_stacks *stacks = g_new0(struct lull_stacks, 1);
-    stacks->paths = g_string_chunk_new(4096);
+    stacks->objects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_object);
+    stacks->here = LULL_MAP_NONE;
     return stacks;
 }
 
@@ -63,7 +88,8 @@ void lull_stacks_free(struct lull_stacks *stacks)
     lull_vec_free(&stacks->chains);
     lull_map_free(&stacks->by_pid);
     lull_map_free(&stacks->by_hash);
-    g_string_chunk_free(stacks->paths);
+    g_hash_table_unref(stacks->objects);
+    lull_symbol_table_free(stacks->kernel);
     g_free(stacks);
 }
 
@@ -109,8 +135,34 @@ static void replace(struct process *process, size_t at, size_t gone, const struc
     process->mappings.count = at + n + behind;
 }
 
+void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
+{
+    stacks->here = host;
+}
+
+static struct object *object_of(struct lull_stacks *stacks, uint32_t host, struct lull_text path,
+                                uint64_t inode, int64_t t)
+{
+    g_autofree char *key =
+        g_strdup_printf("%" G_GUINT32_FORMAT " %.*s", host, (int)path.length, path.data);
+    struct object *object = g_hash_table_lookup(stacks->objects, key);
+    if (!object) {
+        const char *name = strchr(key, ' ') + 1;
+        object = g_malloc0(sizeof *object + strlen(name) + 1);
+        strcpy(object->path, name);
+        object->inode = inode;
+        object->mapped_ns = t;
+        g_hash_table_insert(stacks->objects, g_steal_pointer(&key), object);
+    } else if (object->inode != inode) {
+        object->inode = 0;
+    }
+    object->mapped_ns = MIN(object->mapped_ns, t);
+    return object;
+}
+
 void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
-                     uint64_t length, uint64_t offset, struct lull_text path)
+                     uint64_t length, uint64_t offset, struct lull_text path, uint64_t inode,
+                     int64_t t)
 {
     uint32_t number = process_of(stacks, host, pid);
     struct process *process = &stacks->processes.items[number];
@@ -127,9 +179,10 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
         parts[n] = process->mappings.items[at];
         parts[n++].end = address;
     }
-    g_autofree char *name = g_strndup(path.data, path.length);
-    parts[n++] = (struct mapping){address, address + length, offset,
-                                  g_string_chunk_insert_const(stacks->paths, name)};
+    struct object *object = object_of(stacks, host, path, inode, t);
+    object->is_kernel = pid < 0;
+    object->start = address;
+    parts[n++] = (struct mapping){address, address + length, offset, object};
     if (end > at && process->mappings.items[end - 1].end > address + length) {
         parts[n] = process->mappings.items[end - 1];
         parts[n].offset += address + length - parts[n].start;
@@ -166,11 +219,12 @@ static struct lull_frame frame_of(const struct lull_stacks *stacks, uint32_t pro
         size_t at = find(p, address);
         if (at < p->mappings.count && p->mappings.items[at].start <= address) {
             const struct mapping *mapping = &p->mappings.items[at];
-            return (struct lull_frame){mapping->path, address - mapping->start + mapping->offset};
+            return (struct lull_frame){.object = mapping->object->path,
+                                       .offset = address - mapping->start + mapping->offset};
         }
         process = p->parent;
     }
-    return (struct lull_frame){NULL, address};
+    return (struct lull_frame){.offset = address};
 }
 
 static uint64_t hash_of(const struct lull_frame *frames, uint32_t n)
@@ -194,7 +248,7 @@ static bool is_same(const struct lull_frame *a, const struct lull_frame *b, uint
 }
 
 /* The chain of the frames from `first` on; they stay only if there is none like it. */
-static uint32_t keep_once(struct lull_stacks *stacks, size_t first)
+static uint32_t keep_once(struct lull_stacks *stacks, uint32_t host, size_t first)
 {
     const struct lull_frame *frames = stacks->frames.items + first;
     uint32_t n = (uint32_t)(stacks->frames.count - first);
@@ -202,12 +256,14 @@ static uint32_t keep_once(struct lull_stacks *stacks, size_t first)
     uint32_t head = lull_map_find(&stacks->by_hash, hash);
     for (uint32_t i = head; i != LULL_NO_CHAIN; i = stacks->chains.items[i].next) {
         const struct chain *chain = &stacks->chains.items[i];
-        if (chain->n == n && is_same(stacks->frames.items + chain->first, frames, n)) {
+        if (chain->n == n && chain->host == host &&
+            is_same(stacks->frames.items + chain->first, frames, n)) {
             stacks->frames.count = first;
             return i;
         }
     }
-    lull_vec_push(&stacks->chains, (struct chain){first, n, head});
+    lull_vec_push(&stacks->chains,
+                  (struct chain){.first = first, .n = n, .host = host, .next = head});
     lull_map_insert(&stacks->by_hash, hash, (uint32_t)stacks->chains.count - 1);
     return (uint32_t)stacks->chains.count - 1;
 }
@@ -230,16 +286,61 @@ uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pi
         /* The upper half is the kernel's on all machines with 64 bits. */
         lull_vec_push(&stacks->frames, frame_of(stacks, address >> 63 ? kernel : user, address));
     }
-    return stacks->frames.count > first ? keep_once(stacks, first) : LULL_NO_CHAIN;
+    return stacks->frames.count > first ? keep_once(stacks, host, first) : LULL_NO_CHAIN;
 }
 
-const struct lull_frame *lull_stacks_frames(const struct lull_stacks *stacks, uint32_t chain,
-                                            uint32_t *n)
+/* ---- names ---- */
+
+static const char *name_in_kernel(struct lull_stacks *stacks, uint64_t address, uint64_t *offset)
+{
+    if (!stacks->is_kernel_read) {
+        stacks->is_kernel_read = true;
+        stacks->kernel = lull_here_kernel();
+    }
+    return stacks->kernel ? lull_symbol_table_find(stacks->kernel, address, offset) : NULL;
+}
+
+static const char *name_in_file(struct object *object, uint64_t file_offset, uint64_t *offset)
+{
+    if (!object->is_read) {
+        object->is_read = true;
+        object->elf = lull_here_file(object->path, object->inode, object->mapped_ns);
+    }
+    return object->elf ? lull_elf_find(object->elf, file_offset, offset) : NULL;
+}
+
+/* `back` is 1 for an address to which a call returns: the call lies before it, and may be the last
+ * of its function. */
+static void name_frame(struct lull_stacks *stacks, struct lull_frame *frame, unsigned back)
+{
+    struct object *object =
+        frame->object ? (struct object *)(frame->object - offsetof(struct object, path)) : NULL;
+    const uint64_t place = frame->offset - back;
+    if (!object || object->is_kernel) {
+        const uint64_t start = object ? object->start : 0;
+        frame->symbol = (start + place) >> 63
+                            ? name_in_kernel(stacks, start + place, &frame->symbol_offset)
+                            : NULL;
+    } else {
+        frame->symbol = name_in_file(object, place, &frame->symbol_offset);
+    }
+    frame->symbol_offset += frame->symbol ? back : 0;
+}
+
+const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain, uint32_t *n)
 {
     *n = 0;
     if (chain >= stacks->chains.count) {
         return NULL;
     }
-    *n = stacks->chains.items[chain].n;
-    return stacks->frames.items + stacks->chains.items[chain].first;
+    struct chain *it = &stacks->chains.items[chain];
+    struct lull_frame *frames = stacks->frames.items + it->first;
+    if (!it->is_named && it->host == stacks->here) {
+        for (uint32_t i = 0; i < it->n; i++) {
+            name_frame(stacks, &frames[i], i > 0);
+        }
+    }
+    it->is_named = true;
+    *n = it->n;
+    return frames;
 }

@@ -16,10 +16,13 @@ struct lull_stacks;
 struct lull_stacks *lull_stacks_new(void);
 void lull_stacks_free(struct lull_stacks *stacks);
 
-/* A process, -1: the kernel, mapped `length` bytes of a file from byte `offset` on to `address`;
- * what was mapped there before is gone. */
+/* The host is this machine, and has not been restarted: frames get the names of their functions. */
+void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host);
+/* A process, -1: the kernel, mapped `length` bytes of a file from byte `offset` on to `address` at
+ * `t`; what was mapped there before is gone. `inode` of the file; 0: not known. */
 void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
-                     uint64_t length, uint64_t offset, struct lull_text path);
+                     uint64_t length, uint64_t offset, struct lull_text path, uint64_t inode,
+                     int64_t t);
 /* A new process has what its parent has mapped, until it executes another program. */
 void lull_stacks_fork(struct lull_stacks *stacks, uint32_t host, int32_t parent, int32_t child);
 void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid);
@@ -29,8 +32,9 @@ void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid);
  * LULL_NO_CHAIN: it has no addresses. */
 uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pid,
                            struct lull_text addresses);
-/* Frames of a chain, *n of them, innermost first; borrowed until the next chain is taken in. */
-const struct lull_frame *lull_stacks_frames(const struct lull_stacks *stacks, uint32_t chain,
+/* Frames of a chain, *n of them, innermost first; borrowed until the next chain is taken in. Files
+ * are read for their names now. */
+const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain,
                                             uint32_t *n);
 
 #endif

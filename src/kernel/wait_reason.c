@@ -192,6 +192,13 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
     return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
 }
 
+/* It was opened by a path, which is a text in the memory of its process: not recorded. */
+static bool is_opened_unnamed(const struct lull_model *model, uint32_t number)
+{
+    const struct lull_file *file = number == LULL_NONE ? NULL : lull_model_file(model, number);
+    return file && file->type == LULL_FILE_DISK && file->open_ns != INT64_MIN;
+}
+
 static void append_file(const struct lull_model *model, uint32_t file, int32_t fd, GString *out)
 {
     const char *path = path_of(model, file);
@@ -207,6 +214,8 @@ static void append_file(const struct lull_model *model, uint32_t file, int32_t f
         g_string_append(out, "a socket");
     } else if (kind_of_file(model, file) == LULL_WAIT_PIPE) {
         g_string_append(out, "a pipe");
+    } else if (fd >= 0 && is_opened_unnamed(model, file)) {
+        g_string_append_printf(out, "a file opened meanwhile (descriptor %d)", fd);
     } else if (fd >= 0) {
         g_string_append_printf(out, "descriptor %d", fd);
     }

@@ -29,14 +29,32 @@ static bool are_hops_sound(const struct lull_track_record *record)
     return true;
 }
 
-static bool is_sound(const struct lull_track_record *record, uint32_t n_rules)
+/* Whose rule it is: the idle task does not wait, but interrupts come while it runs. */
+static bool has_sound_subject(const struct lull_track_record *record,
+                              const struct lull_track_rule *rule)
 {
-    return record->rule < n_rules && !(record->flags & ~(uint32_t)LULL_TRACK_FLAGS) &&
-           record->end_ns <= LULL_TIME_MAX && record->since_ns > 0 &&
-           record->since_ns <= record->end_ns &&
+    const uint32_t kind = record->hop[0].kind;
+    switch (rule->kind->measure) {
+    case LULL_TRACK_BLOCK:
+        return kind == LULL_TRACK_HOP_DISK;
+    case LULL_TRACK_IRQ:
+        return kind == LULL_TRACK_HOP_IRQ;
+    case LULL_TRACK_SOFTIRQ:
+        return kind == LULL_TRACK_HOP_SOFTIRQ;
+    default:
+        return record->tid > 0;
+    }
+}
+
+static bool is_sound(const struct lull_track_record *record,
+                     const struct lull_track_rule *const *rules, uint32_t n_rules)
+{
+    return record->rule < n_rules && has_sound_subject(record, rules[record->rule]) &&
+           !(record->flags & ~(uint32_t)LULL_TRACK_FLAGS) && record->end_ns <= LULL_TIME_MAX &&
+           record->since_ns > 0 && record->since_ns <= record->end_ns &&
            (record->woken_ns == 0 ||
             (record->woken_ns >= record->since_ns && record->woken_ns <= record->end_ns)) &&
-           record->tid > 0 && record->tid <= INT32_MAX && record->tgid <= INT32_MAX &&
+           record->tid <= INT32_MAX && record->tgid <= INT32_MAX &&
            record->call >= LULL_TRACK_NO_CALL && has_end(record->comm) &&
            record->stack_bytes <= (int32_t)sizeof record->stack && are_hops_sound(record);
 }
@@ -73,7 +91,7 @@ bool lull_track_alarm_read(const void *data, size_t size,
                            struct lull_track_alarm *alarm)
 {
     const struct lull_track_record *record = data;
-    if (size != sizeof *record || !is_sound(record, n_rules)) {
+    if (size != sizeof *record || !is_sound(record, rules, n_rules)) {
         return false;
     }
     *alarm = (struct lull_track_alarm){.record = record,
@@ -81,6 +99,10 @@ bool lull_track_alarm_read(const void *data, size_t size,
                                        .start_ns = (int64_t)record->since_ns,
                                        .end_ns = (int64_t)record->end_ns,
                                        .cpu_from_ns = INT64_MAX};
+    if (alarm->rule->kind->measure >= LULL_TRACK_BLOCK) {
+        alarm->object = &record->hop[0];
+        return true;
+    }
     if (record->woken_ns) {
         alarm->cpu_from_ns = (int64_t)record->woken_ns;
     }
@@ -111,6 +133,10 @@ bool lull_track_alarm_is_wanted(const struct lull_track_alarm *alarm)
     }
     if (alarm->call) {
         values[LULL_TRACK_CALL_NAME] = lull_value_text(alarm->call, strlen(alarm->call));
+    }
+    if (waker->kind == LULL_TRACK_HOP_DISK && alarm->object) {
+        values[LULL_TRACK_RW_NAME] =
+            waker->b ? lull_value_text("write", 5) : lull_value_text("read", 4);
     }
     if (record->woken_ns && waker->kind == LULL_TRACK_HOP_TASK) {
         values[LULL_TRACK_WAKER_NAME] = lull_value_text(waker->comm, strlen(waker->comm));

@@ -15,9 +15,10 @@ struct lull_track_part {
 struct lull_track_alarm {
     const struct lull_track_record *record;
     const struct lull_track_rule *rule;
-    int64_t start_ns, end_ns; /* what the rule measures, CLOCK_MONOTONIC */
-    int64_t cpu_from_ns;      /* from then on it waited for a CPU; INT64_MAX: not known */
-    const char *call;         /* or NULL */
+    const struct lull_track_hop *object; /* what it happened to, if not to the task; else NULL */
+    int64_t start_ns, end_ns;            /* what the rule measures, CLOCK_MONOTONIC */
+    int64_t cpu_from_ns; /* from then on it waited for a CPU; INT64_MAX: not known */
+    const char *call;    /* or NULL */
     struct lull_track_part part[LULL_TRACK_HOPS]; /* latest first */
     uint32_t n_parts;
     bool is_cut;       /* the chain is longer than is kept, or who came before is not known */

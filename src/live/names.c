@@ -10,6 +10,10 @@
 #include "base/arena.h"
 #include "base/search.h"
 
+const char *const lull_softirq_names[] = {"HI",      "TIMER",    "NET_TX",  "NET_RX",
+                                          "BLOCK",   "IRQ_POLL", "TASKLET", "SCHED",
+                                          "HRTIMER", "RCU",      NULL};
+
 struct function {
     uint64_t address;
     const char *name;
@@ -128,8 +132,6 @@ static void describe_packet(const struct lull_track_hop *hop, GString *out)
 void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,
                            GString *out)
 {
-    static const char *const softirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
-                                           "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
     switch ((enum lull_track_hop_kind)hop->kind) {
     case LULL_TRACK_HOP_TASK:
         g_string_append(out, hop->comm);
@@ -141,8 +143,9 @@ void lull_machine_describe(struct lull_machine_names *names, const struct lull_t
         describe_irq(names, hop->a, out);
         break;
     case LULL_TRACK_HOP_SOFTIRQ:
-        g_string_append_printf(out, "softirq %s",
-                               hop->a < G_N_ELEMENTS(softirqs) ? softirqs[hop->a] : "?");
+        g_string_append_printf(
+            out, "softirq %s",
+            hop->a < G_N_ELEMENTS(lull_softirq_names) - 1 ? lull_softirq_names[hop->a] : "?");
         break;
     case LULL_TRACK_HOP_DISK:
         describe_disk(hop, out);

@@ -9,6 +9,9 @@
 #include <glib.h>
 #include <stdbool.h>
 
+/* By vector; ends with NULL. */
+extern const char *const lull_softirq_names[];
+
 struct lull_machine_names;
 
 /* Free with lull_machine_names_free(). */

@@ -23,6 +23,11 @@ enum lull_track_measure {
     LULL_TRACK_WAKEUP,  /* waking to running */
     LULL_TRACK_PREEMPT, /* losing the CPU while runnable to running */
     LULL_TRACK_OFFCPU,  /* going to sleep to running */
+    LULL_TRACK_FORK,    /* being started to running for the first time */
+    /* From here on not of a task. */
+    LULL_TRACK_BLOCK,   /* a request given to the disk to its completion */
+    LULL_TRACK_IRQ,     /* start to end of the handler of an interrupt */
+    LULL_TRACK_SOFTIRQ, /* the same of a softirq */
     LULL_TRACK_MEASURES
 };
 
@@ -52,8 +57,9 @@ struct lull_track_test {
 };
 
 struct lull_track_kernel_rule {
-    uint64_t threshold_ns;    /* longer waits are reported */
-    uint32_t measure, states; /* states 0: any */
+    uint64_t threshold_ns;       /* longer waits are reported */
+    uint32_t measure, states;    /* states 0: any */
+    uint32_t has_number, number; /* only that disk (as in lull_track_hop), interrupt or vector */
     uint32_t calls, n_calls;
     int32_t call[LULL_TRACK_CALLS];
     uint32_t n_tests, limit; /* alarms in a window of 2^30 ns */
@@ -62,10 +68,11 @@ struct lull_track_kernel_rule {
 
 struct lull_track_config {
     uint32_t n_rules, slot_mask;
-    uint32_t self;                /* the process that is never reported */
-    uint32_t command;             /* only this task and its descendants; 0: all */
-    uint32_t has_prev_state, pad; /* sched_switch has it as an argument */
-    uint64_t least_ns;            /* the smallest threshold */
+    uint32_t self;           /* the process that is never reported */
+    uint32_t command;        /* only this task and its descendants; 0: all */
+    uint32_t has_prev_state; /* sched_switch has it as an argument */
+    uint32_t measures;       /* bits of all rules */
+    uint64_t least_ns;       /* the smallest threshold */
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
 };
 
@@ -119,6 +126,7 @@ struct lull_track_slot {
     struct lull_track_hop early[LULL_TRACK_HOPS];
 };
 
+/* Of a disk or an interrupt, hop[0] says of which; the task is who gave the request, or was interrupted. */
 struct lull_track_record {
     uint32_t rule, flags;
     uint64_t since_ns, woken_ns, end_ns; /* woken_ns 0: not seen */
@@ -136,8 +144,9 @@ struct lull_track_record {
 /* Of each CPU; with a command, waits are its own and those of what it starts. */
 struct lull_track_counts {
     uint64_t switches, waits;
+    uint64_t events;                       /* requests and interrupts that rules are about */
     uint64_t unseen;                       /* waits that the kernel did not show the end of */
-    uint64_t untracked;                    /* waits of tasks without a slot */
+    uint64_t untracked;                    /* waits of tasks, or requests, without room */
     uint64_t unknown_wakers;               /* waits whose end nobody was seen to cause */
     uint64_t candidates[LULL_TRACK_RULES]; /* longer than the threshold */
     uint64_t limited[LULL_TRACK_RULES];    /* of them over the limit */

@@ -2,10 +2,12 @@
 /* The kinds of waits, and the parser of rules on top of the parser of filters. */
 #include "live/rule.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "base/time.h"
+#include "live/names.h"
 
 /* So many alarms of one rule in about a second; the others are counted. */
 #define MOST_ALARMS 1000
@@ -14,13 +16,16 @@ const struct lull_track_kind lull_track_kinds[] = {
     {.name = "offcpu",
      .help = "from going to sleep to running again; offcpu(D) and offcpu(S): only in that state",
      .measure = LULL_TRACK_OFFCPU,
-     .takes_states = true},
+     .argument = LULL_TRACK_STATES},
     {.name = "wakeup",
      .help = "from being woken, or started, to running: the delay of the scheduler",
      .measure = LULL_TRACK_WAKEUP},
     {.name = "preempt",
      .help = "from losing the CPU while it could run to running again",
      .measure = LULL_TRACK_PREEMPT},
+    {.name = "fork",
+     .help = "from being started, by fork or clone, to running for the first time",
+     .measure = LULL_TRACK_FORK},
     {.name = "futex",
      .help = "offcpu in futex: locks, conditions, joins",
      .measure = LULL_TRACK_OFFCPU,
@@ -35,6 +40,19 @@ const struct lull_track_kind lull_track_kinds[] = {
      .help = "offcpu outside of system calls: page faults",
      .measure = LULL_TRACK_OFFCPU,
      .calls = LULL_TRACK_OUTSIDE_CALLS},
+    {.name = "block",
+     .help =
+         "a request from when the disk got it to when it was complete; block(vda): of that disk",
+     .measure = LULL_TRACK_BLOCK,
+     .argument = LULL_TRACK_DISK},
+    {.name = "irq",
+     .help = "the handler of an interrupt; irq(24): of that line",
+     .measure = LULL_TRACK_IRQ,
+     .argument = LULL_TRACK_IRQ_NUMBER},
+    {.name = "softirq",
+     .help = "a softirq; softirq(NET_RX): of that vector",
+     .measure = LULL_TRACK_SOFTIRQ,
+     .argument = LULL_TRACK_VECTOR},
     {.name = NULL},
 };
 
@@ -46,6 +64,7 @@ const struct lull_given_name lull_track_names[] = {
     [LULL_TRACK_CPU_NAME] = {"cpu", LULL_VALUE_INT},
     [LULL_TRACK_CALL_NAME] = {"call", LULL_VALUE_TEXT},
     [LULL_TRACK_WAKER_NAME] = {"waker_comm", LULL_VALUE_TEXT},
+    [LULL_TRACK_RW_NAME] = {"rw", LULL_VALUE_TEXT},
     [LULL_TRACK_NAMES] = {NULL, LULL_VALUE_NONE},
 };
 
@@ -76,28 +95,89 @@ static bool parse_kind(struct lull_parser *p, struct lull_track_rule *rule)
                             meant ? ", perhaps “" : "", meant ? meant : "", meant ? "”" : "", all);
 }
 
-/* What stands in parentheses after the kind: read as it is, because it is no expression. */
-static bool parse_states(struct lull_parser *p, struct lull_track_rule *rule)
+static bool read_states(struct lull_parser *p, size_t at, const char *text,
+                        struct lull_track_rule *rule)
 {
-    struct lull_lexer *lexer = &p->lexer;
-    const size_t start = p->token.start;
-    if (!rule->kind->takes_states) {
-        return lull_parser_fail(p, start, "%s takes nothing in parentheses", rule->kind->name);
-    }
-    for (size_t at = p->token.end; at < lexer->length; at++) {
-        const char c = lexer->text[at];
-        if (c == 'S' || c == 'D') {
-            rule->states |= c == 'S' ? LULL_TRACK_STATE_S : LULL_TRACK_STATE_D;
-        } else if (c == ')' && rule->states) {
-            lexer->pos = at + 1;
-            return lull_parser_advance(p);
-        } else if (c != '|' && c != ' ') {
-            return lull_parser_fail(p, at,
-                                    "expected a state: S (sleeping), D (not to be disturbed), "
-                                    "or S|D");
+    for (const char *c = text; *c; c++) {
+        if (*c == 'S' || *c == 'D') {
+            rule->states |= *c == 'S' ? LULL_TRACK_STATE_S : LULL_TRACK_STATE_D;
+        } else if (*c != '|' && *c != ' ') {
+            rule->states = 0;
+            break;
         }
     }
-    return lull_parser_fail(p, start, "the ( has no )");
+    return rule->states || lull_parser_fail(p, at,
+                                            "expected a state: S (signals reach it), D (they do "
+                                            "not), or S|D");
+}
+
+/* As lull_track_hop has it, from "254:0". */
+static bool read_disk(struct lull_parser *p, size_t at, const char *text,
+                      struct lull_track_rule *rule)
+{
+    unsigned int major, minor;
+    g_autofree char *dev = g_build_filename("/sys/class/block", text, "dev", NULL);
+    g_autofree char *part = g_build_filename("/sys/class/block", text, "partition", NULL);
+    g_autofree char *numbers = NULL;
+    if (*text == '.' || strchr(text, '/') || !g_file_get_contents(dev, &numbers, NULL, NULL) ||
+        sscanf(numbers, "%u:%u", &major, &minor) != 2) {
+        return lull_parser_fail(p, at, "there is no disk of that name in /sys/class/block");
+    }
+    if (g_file_test(part, G_FILE_TEST_EXISTS)) {
+        return lull_parser_fail(p, at, "that is a partition; requests are of its disk");
+    }
+    rule->number = major << 20 | minor;
+    return true;
+}
+
+static bool read_number(struct lull_parser *p, size_t at, const char *text,
+                        struct lull_track_rule *rule)
+{
+    guint64 number;
+    if (!g_ascii_string_to_unsigned(text, 10, 0, UINT32_MAX, &number, NULL)) {
+        return lull_parser_fail(p, at,
+                                "expected the number of an interrupt, as in /proc/interrupts");
+    }
+    rule->number = (uint32_t)number;
+    return true;
+}
+
+static bool read_vector(struct lull_parser *p, size_t at, const char *text,
+                        struct lull_track_rule *rule)
+{
+    for (uint32_t i = 0; lull_softirq_names[i]; i++) {
+        if (strcmp(lull_softirq_names[i], text) == 0) {
+            rule->number = i;
+            return true;
+        }
+    }
+    g_autofree char *all = g_strjoinv(", ", (char **)lull_softirq_names);
+    return lull_parser_fail(p, at, "expected a softirq: %s", all);
+}
+
+/* What stands in parentheses after the kind is no expression: it is read as it is. */
+static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
+{
+    static bool (*const readers[])(struct lull_parser *, size_t, const char *,
+                                   struct lull_track_rule *) = {
+        [LULL_TRACK_STATES] = read_states,
+        [LULL_TRACK_DISK] = read_disk,
+        [LULL_TRACK_IRQ_NUMBER] = read_number,
+        [LULL_TRACK_VECTOR] = read_vector,
+    };
+    struct lull_lexer *lexer = &p->lexer;
+    const size_t start = p->token.start, at = p->token.end;
+    const char *end = memchr(lexer->text + at, ')', lexer->length - at);
+    if (rule->kind->argument == LULL_TRACK_NO_ARGUMENT) {
+        return lull_parser_fail(p, start, "%s takes nothing in parentheses", rule->kind->name);
+    }
+    if (!end) {
+        return lull_parser_fail(p, start, "the ( has no )");
+    }
+    g_autofree char *text = g_strndup(lexer->text + at, (gsize)(end - lexer->text) - at);
+    lexer->pos = (size_t)(end - lexer->text) + 1;
+    rule->has_number = rule->kind->argument != LULL_TRACK_STATES;
+    return readers[rule->kind->argument](p, at, text, rule) && lull_parser_advance(p);
 }
 
 static bool parse_threshold(struct lull_parser *p, struct lull_track_rule *rule)
@@ -124,7 +204,7 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
                                 LULL_PARSER_MOST_BYTES);
     }
     if (!lull_parser_advance(p) || !parse_kind(p, rule) || !lull_parser_advance(p) ||
-        (p->token.kind == LULL_TOKEN_OPEN && !parse_states(p, rule))) {
+        (p->token.kind == LULL_TOKEN_OPEN && !parse_argument(p, rule))) {
         return false;
     }
     if (p->token.kind == LULL_TOKEN_COLON) {
@@ -238,6 +318,8 @@ void lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_tra
     *out = (struct lull_track_kernel_rule){.threshold_ns = (uint64_t)rule->threshold_ns,
                                            .measure = kind->measure,
                                            .states = rule->states,
+                                           .has_number = rule->has_number,
+                                           .number = rule->number,
                                            .calls = kind->calls,
                                            .limit = MOST_ALARMS};
     for (int32_t number = 0; number < LULL_TRACK_MOST_CALL && out->n_calls < LULL_TRACK_CALLS;
@@ -247,7 +329,7 @@ void lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_tra
             out->call[out->n_calls++] = number;
         }
     }
-    if (rule->filter) {
+    if (rule->filter && kind->measure < LULL_TRACK_BLOCK) {
         compile_filter(rule->filter, out);
     }
 }

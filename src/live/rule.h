@@ -20,12 +20,21 @@
 #endif
 #define LULL_TRACK_MOST_CALL 1024
 
+/* What may stand in parentheses after a kind. */
+enum lull_track_argument {
+    LULL_TRACK_NO_ARGUMENT,
+    LULL_TRACK_STATES, /* S, D, S|D */
+    LULL_TRACK_DISK,
+    LULL_TRACK_IRQ_NUMBER,
+    LULL_TRACK_VECTOR,
+};
+
 /* One line of the table of kinds. */
 struct lull_track_kind {
     const char *name;
     const char *help; /* "from … to …" */
     enum lull_track_measure measure;
-    bool takes_states; /* S and D in parentheses */
+    enum lull_track_argument argument;
     enum lull_track_calls calls;
     const char *call[LULL_TRACK_CALLS + 1]; /* LISTED_CALLS; ends with NULL */
 };
@@ -42,6 +51,7 @@ enum lull_track_name {
     LULL_TRACK_CPU_NAME,
     LULL_TRACK_CALL_NAME,
     LULL_TRACK_WAKER_NAME,
+    LULL_TRACK_RW_NAME,
     LULL_TRACK_NAMES
 };
 
@@ -51,6 +61,8 @@ struct lull_track_rule {
     char *text; /* as it was given */
     const struct lull_track_kind *kind;
     uint32_t states; /* 0: any */
+    bool has_number;
+    uint32_t number; /* only that disk, interrupt or vector */
     int64_t threshold_ns;
     bool is_worst;                  /* each alarm raises the threshold to its time */
     const struct lull_node *filter; /* or NULL */

@@ -19,28 +19,33 @@
 #define MEASURE_NS (100 * INT64_C(1000000))
 #define MEASURE_EVERY_NS (10 * LULL_NS_PER_S)
 
+/* Those that measure waits of tasks, and find out whose they are. */
+#define WAITS ((1u << LULL_TRACK_BLOCK) - 1)
+
 /* The programs, in the order in which they are attached: the ends of interrupts before their starts, so
  * that no CPU is thought to be in an interrupt for good. */
 static const struct program {
     const char *name, *event;
-    bool is_optional; /* kernels without that event, or of other architectures, do without */
+    uint32_t measures; /* bits of those that need it */
+    bool is_optional;  /* kernels without that event, or of other architectures, do without */
 } programs[] = {
-    {"irq_exit", "irq_handler_exit", false},
-    {"softirq_exit", "softirq_exit", false},
-    {"timer_exit", "hrtimer_expire_exit", false},
-    {"work_exit", "irq_work_exit", true},
-    {"function_exit", "call_function_single_exit", true},
-    {"irq_entry", "irq_handler_entry", false},
-    {"softirq_entry", "softirq_entry", false},
-    {"timer_entry", "hrtimer_expire_entry", false},
-    {"work_entry", "irq_work_entry", true},
-    {"function_entry", "call_function_single_entry", true},
-    {"disk_done", "block_rq_complete", true},
-    {"data_ready", "sk_data_ready", true},
-    {"tcp_received", "tcp_probe", true},
-    {"started", "sched_wakeup_new", false},
-    {"waking", "sched_waking", false},
-    {"switched", "sched_switch", false},
+    {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false},
+    {"softirq_exit", "softirq_exit", WAITS | 1u << LULL_TRACK_SOFTIRQ, false},
+    {"timer_exit", "hrtimer_expire_exit", WAITS, false},
+    {"work_exit", "irq_work_exit", WAITS, true},
+    {"function_exit", "call_function_single_exit", WAITS, true},
+    {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
+    {"softirq_entry", "softirq_entry", WAITS | 1u << LULL_TRACK_SOFTIRQ, false},
+    {"timer_entry", "hrtimer_expire_entry", WAITS, false},
+    {"work_entry", "irq_work_entry", WAITS, true},
+    {"function_entry", "call_function_single_entry", WAITS, true},
+    {"disk_issued", "block_rq_issue", 1u << LULL_TRACK_BLOCK, false},
+    {"disk_done", "block_rq_complete", WAITS | 1u << LULL_TRACK_BLOCK, false},
+    {"data_ready", "sk_data_ready", WAITS, true},
+    {"tcp_received", "tcp_probe", WAITS, true},
+    {"started", "sched_wakeup_new", WAITS, false},
+    {"waking", "sched_waking", WAITS, false},
+    {"switched", "sched_switch", WAITS, false},
 };
 
 enum { N_PROGRAMS = G_N_ELEMENTS(programs) };
@@ -106,15 +111,28 @@ static int arguments_of(const struct btf *kernel, const char *event)
     return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;
 }
 
-/* Leaves out what this kernel does not have. */
+/* What the rules measure; only the programs of waits know who descends from a command. */
+static uint32_t measures_of(const struct lull_tracker_question *question)
+{
+    uint32_t measures = question->command ? WAITS : 0;
+    for (uint32_t i = 0; i < question->n_rules; i++) {
+        measures |= 1u << question->rules[i]->kind->measure;
+    }
+    return measures;
+}
+
+/* Leaves out what this kernel does not have, and what no rule needs. */
 static bool choose_programs(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
 {
+    const uint32_t measures = measures_of(&tracker->question);
     for (uint32_t i = 0; i < N_PROGRAMS; i++) {
         tracker->program[i] = bpf_object__find_program_by_name(tracker->object, programs[i].name);
-        if (arguments_of(kernel, programs[i].event) >= 0) {
+        const bool is_needed = (programs[i].measures & measures) != 0;
+        const bool exists = arguments_of(kernel, programs[i].event) >= 0;
+        if (is_needed && exists) {
             continue;
         }
-        if (!programs[i].is_optional) {
+        if (is_needed && !programs[i].is_optional) {
             return refuse(error, "the kernel has no tracepoint %s", programs[i].event);
         }
         bpf_program__set_autoload(tracker->program[i], false);
@@ -179,11 +197,14 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
                                    .self = (uint32_t)getpid(),
                                    .command = question->command,
                                    .has_prev_state = arguments_of(kernel, "sched_switch") >= 4,
+                                   .measures = measures_of(question),
                                    .least_ns = UINT64_MAX};
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
         limits[i].threshold_ns = config->rule[i].threshold_ns;
-        config->least_ns = MIN(config->least_ns, config->rule[i].threshold_ns);
+        if (config->rule[i].measure < LULL_TRACK_BLOCK) {
+            config->least_ns = MIN(config->least_ns, config->rule[i].threshold_ns);
+        }
     }
     bpf_map__set_max_entries(bpf_object__find_map_by_name(tracker->object, "slots"), n_slots);
     return true;

@@ -308,9 +308,20 @@ void lull_cause_append(GString *out, const struct lull_cause_share *share, bool 
 
 void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii)
 {
-    if (frame->object) {
-        const char *slash = strrchr(frame->object, '/');
-        lull_clean_append(out, slash && slash[1] != '\0' ? slash + 1 : frame->object, ascii);
+    const char *slash = frame->object ? strrchr(frame->object, '/') : NULL;
+    const char *object = slash && slash[1] != '\0' ? slash + 1 : frame->object;
+    if (frame->symbol) {
+        lull_clean_append(out, frame->symbol, ascii);
+        g_string_append_printf(out, "+0x%" G_GINT64_MODIFIER "x", frame->symbol_offset);
+        if (object) {
+            g_string_append(out, " (");
+            lull_clean_append(out, object, ascii);
+            g_string_append_c(out, ')');
+        }
+        return;
+    }
+    if (object) {
+        lull_clean_append(out, object, ascii);
         g_string_append_c(out, '+');
     }
     g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", frame->offset);

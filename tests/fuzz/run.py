@@ -18,6 +18,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -118,6 +119,34 @@ def formats():
     return [bytes([kind]) + which for kind in range(4) for which in (text, other)]
 
 
+def programs():
+    """Small programs of both classes and orders of bytes: code, symbols of it, and their names."""
+    made = []
+    for order in "<>":
+        for wide in (True, False):
+            names, code = b"\0main\0_start\0inner\0", bytes(64)
+            sizes = (64, 56, 64, 24) if wide else (52, 32, 40, 16)
+            at = sizes[0] + sizes[1]
+            functions = [(0, 0, 0, 0, 0, 0), (1, 0x12, 0, 1, at, 48), (6, 0x20, 0, 1, at + 48, 0), (13, 0x02, 0, 1, at + 8, 8)]
+            form = "IBBHQQ" if wide else "IIIBBH"
+            table = b"".join(struct.pack(order + form, *(f if wide else (f[0], f[4], f[5], f[1], f[2], f[3]))) for f in functions)
+            word = "Q" if wide else "I"
+            sections = [(0,) * 10, (0, 1, 6, at, at, len(code), 0, 0, 16, 0), (0, 2, 0, 0, at + 64, len(table), 3, 4, 8, sizes[3]),
+                        (0, 3, 0, 0, at + 64 + len(table), len(names), 0, 0, 1, 0)]
+            behind = at + 64 + len(table) + len(names)
+            head = b"\x7fELF" + bytes([2 if wide else 1, 1 if order == "<" else 2, 1]) + bytes(9)
+            head += struct.pack(f"{order}HHI3{word}IHHHHHH", 3, 62 if wide else 3, 1, at, sizes[0], behind, 0, sizes[0], sizes[1], 1, sizes[2], 4, 0)
+            segment = (1, 5, 0, 0, 0, behind, behind, 4096) if wide else (1, 0, 0, 0, behind, behind, 5, 4096)
+            made.append(head + struct.pack(order + ("IIQQQQQQ" if wide else "8I"), *segment) + code + table + names +
+                        b"".join(struct.pack(f"{order}II4{word}II2{word}", *section) for section in sections))
+    return made
+
+
+def symbols():
+    return [b"ffffffff81000000 T _text\nffffffff81000040 t sleep\nffffffffc0001000 W sync\t[ext4]\n", b"0000000000000000 T _text\n",
+            b"41 t a\n4141414141414141 t b\nAAAAAAAA"]
+
+
 def perfs():
     """Files and pipes of both orders of bytes, with all records that are events, and with some that are compressed."""
     perf = perf_writer
@@ -200,11 +229,13 @@ def conversations():
 
 # What the inputs of a target are made of, besides the files in seeds/NAME and regressions/NAME.
 MADE = {
+    "elf": programs,
     "filter": language,
     "format": formats,
     "live": conversations,
     "index": lambda: files_of(lambda name: name.startswith("index")),
     "meaning": meanings,
+    "kallsyms": symbols,
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
     "perf": perfs,

@@ -58,6 +58,7 @@ enum {
     FUTEX = 202,
     EXIT_GROUP = 231,
     EPOLL_WAIT = 232,
+    OPENAT = 257,
     EVENTFD2 = 290,
     TIMERFD_CREATE = 283,
     PIPE = 22,
@@ -89,81 +90,82 @@ static const struct way {
         uint64_t a, b, c;
     } waits, wakes; /* wakes.number -1: in no call */
     const char *kind, *sentence;
-    bool has_eventfd; /* descriptor 5 */
+    int makes; /* descriptor 5: the call; 0: none does */
 } ways[] = {
     {"futex",
      {FUTEX, 0x7f0010, 0, 0},
      {FUTEX, 0x7f0010, 1, 1},
      "futex",
      "in futex 0x7f0010, woken by t2/2",
-     false},
+     0},
     {"flock",
      {FLOCK, 9, 2, 0},
      {FLOCK, 4, 8, 0},
      "lock",
      "in flock of descriptor 9, released by t2/2",
-     false},
-    {"semop", {SEMOP, 1, 0, 0}, {SEMOP, 1, 0, 0}, "lock", "in semop, released by t2/2", false},
-    {"child",
-     {WAIT4, 0, 0, 0},
-     {EXIT_GROUP, 0, 0, 0},
-     "child",
-     "in wait4 for its child t2/2",
-     false},
+     0},
+    {"flock-of-file",
+     {FLOCK, 5, 2, 0},
+     {FLOCK, 4, 8, 0},
+     "lock",
+     "in flock of a file opened meanwhile (descriptor 5), released by t2/2",
+     OPENAT},
+    {"semop", {SEMOP, 1, 0, 0}, {SEMOP, 1, 0, 0}, "lock", "in semop, released by t2/2", 0},
+    {"child", {WAIT4, 0, 0, 0}, {EXIT_GROUP, 0, 0, 0}, "child", "in wait4 for its child t2/2", 0},
     {"vfork",
      {VFORK, 0, 0, 0},
      {EXECVE, 0, 0, 0},
      "child",
      "in vfork until its child t2/2 started a program",
-     false},
+     0},
     {"signal",
      {RT_SIGSUSPEND, 0, 0, 0},
      {KILL, 1, 10, 0},
      "signal",
      "in rt_sigsuspend, signalled by t2/2",
-     false},
+     0},
     {"killed",
      {READ, 5, 0, 8},
      {KILL, 1, 9, 0},
      "event",
      "in read of an eventfd, signalled by t2/2",
-     true},
+     EVENTFD2},
     {"eventfd",
      {READ, 5, 0, 8},
      {WRITE, 5, 0, 8},
      "event",
      "in read of an eventfd that t2/2 wrote to",
-     true},
+     EVENTFD2},
     {"closed",
      {READ, 8, 0, 8},
      {CLOSE, 3, 0, 0},
      NULL,
      "in read of descriptor 8 that t2/2 closed",
-     false},
+     0},
     {"poll",
      {POLL, 0x1000, 1, 500},
      {WRITE, 5, 0, 8},
      "ready",
      "in poll, woken by t2/2 in write",
-     false},
+     0},
     {"epoll",
      {EPOLL_WAIT, 7, 0, 0},
      {-1, 0, 0, 0},
      "ready",
      "in epoll_wait on descriptor 7, woken by t2/2",
-     false},
+     0},
     {"in-vain",
      {RECVFROM, 8, 0, 8},
      {READ, 9, 0, 8},
      NULL,
      "in recvfrom from descriptor 8, woken in vain by t2/2, which read what it had sent",
-     false},
+     0},
     {"room",
      {SENDTO, 8, 0, 8},
      {READ, 9, 0, 8},
      NULL,
      "in sendto to descriptor 8 that t2/2 read from",
-     false},
+     0},
 };
 
 static void test_ways(struct fixture *f, gconstpointer data)
@@ -172,9 +174,9 @@ static void test_ways(struct fixture *f, gconstpointer data)
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
     feed_switch(model, 0, 0, 10, 0, 1, 0);
-    if (way->has_eventfd) {
-        feed_call(model, 11, EVENTFD2, 0, 0, 0);
-        feed_return(model, 12, EVENTFD2, 5);
+    if (way->makes) {
+        feed_call(model, 11, way->makes, 0, 0, 0);
+        feed_return(model, 12, way->makes, 5);
     }
     feed_call(model, 20, way->waits.number, way->waits.a, way->waits.b, way->waits.c);
     feed_switch(model, 0, 0, 25, 1, 2, 1);

@@ -13,7 +13,7 @@ static void map(struct lull_stacks *stacks, int32_t pid, uint64_t address, uint6
                 uint64_t offset, const char *path)
 {
     lull_stacks_map(stacks, 0, pid, address, length, offset,
-                    (struct lull_text){path, (uint32_t)strlen(path)});
+                    (struct lull_text){path, (uint32_t)strlen(path)}, 0, 0);
 }
 
 static uint32_t chain(struct lull_stacks *stacks, int32_t pid, const uint64_t *addresses, size_t n)

@@ -32,6 +32,9 @@ static void test_rules(void)
         {"futex: pid > 100 > 7ns", "futex", 7, 0, false, true},
         {"poll: (pid >= 1 && !(tid == 4)) || cpu in (0, 1) > 1h", "poll", 3600000000000, 0, false,
          true},
+        {"softirq(NET_RX): pid == 0 > 9us", "softirq", 9000, 0, false, true},
+        {"irq(24) worst", "irq", 0, 0, true, false},
+        {"block: rw == \"write\" > 50ms", "block", 50000000, 0, false, true},
         {"preempt > 0ns", "preempt", 0, 0, false, false},
         {"fault:call==\"read\">2min", "fault", 120000000000, 0, false, true},
     };
@@ -63,7 +66,12 @@ static void test_refused(void)
         {"offcpu > 5ms worst x", "column 20:", "expected the end of the rule"},
         {"offcpu(X) > 5ms", "column 8:", "expected a state"},
         {"offcpu() > 5ms", "column 8:", "expected a state"},
-        {"offcpu(S > 5ms", "column 10:", "expected a state"},
+        {"offcpu(S > 5ms", "column 7:", "has no )"},
+        {"irq(x) > 1s", "column 5:", "the number of an interrupt"},
+        {"irq(-1) > 1s", "column 5:", "the number of an interrupt"},
+        {"softirq(NETRX) > 1s", "column 9:", "NET_TX, NET_RX"},
+        {"block(../vda) > 1s", "column 7:", "no disk of that name"},
+        {"block() > 1s", "column 7:", "no disk of that name"},
         {"offcpu(S", "column 7:", "has no )"},
         {"wakeup(S) > 5ms", "column 7:", "takes nothing in parentheses"},
         {"offcpu: > 5ms", "column 9:", "expected a number or a text"},
@@ -106,6 +114,16 @@ static void test_compiled(void)
     static const int32_t calls[] = {7, 23, 232, 270, 271, 281, 441};
     g_assert_cmpmem(kernel.call, kernel.n_calls * sizeof(int32_t), calls, sizeof calls);
 #endif
+    lull_track_rule_free(rule);
+    rule = parse("softirq(NET_RX): pid == 7 > 2ms"); /* NET_RX is the fourth: linux/interrupt.h */
+    lull_track_rule_compile(rule, &kernel);
+    g_assert_cmpuint(kernel.n_tests, ==, 0);
+    g_assert_true(kernel.has_number);
+    g_assert_cmpuint(kernel.number, ==, 3);
+    lull_track_rule_free(rule);
+    rule = parse("irq(24) > 2ms");
+    lull_track_rule_compile(rule, &kernel);
+    g_assert_cmpuint(kernel.number, ==, 24);
     lull_track_rule_free(rule);
     rule = parse("wakeup: pid == 7 || tid == 8 > 2ms");
     lull_track_rule_compile(rule, &kernel);
@@ -258,6 +276,32 @@ static void test_damaged(void)
     lull_track_rule_free(rule);
 }
 
+/* A request of the idle task's time is one; of another kind it is none. */
+static void test_objects(void)
+{
+    struct lull_track_rule *block = parse("block: rw == \"write\" > 1ms"),
+                           *irq = parse("irq > 1us");
+    const struct lull_track_rule *rules[] = {block, irq};
+    struct lull_track_record record = {.since_ns = 1 * MS,
+                                       .end_ns = 4 * MS,
+                                       .comm = "swapper/0",
+                                       .call = LULL_TRACK_NO_CALL,
+                                       .hop = {{.kind = LULL_TRACK_HOP_DISK, .b = 1}}};
+    struct lull_track_alarm alarm;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    g_assert_true(alarm.object == &record.hop[0]);
+    g_assert_cmpuint(alarm.n_parts, ==, 0);
+    g_assert_true(lull_track_alarm_is_wanted(&alarm));
+    record.hop[0].b = 0;
+    g_assert_false(lull_track_alarm_is_wanted(&alarm));
+    record.rule = 1;
+    g_assert_false(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    record.hop[0].kind = LULL_TRACK_HOP_IRQ;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    lull_track_rule_free(block);
+    lull_track_rule_free(irq);
+}
+
 static void test_wanted(void)
 {
     static const struct {
@@ -299,6 +343,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/parts", test_parts);
     g_test_add_func("/live/any_times", test_any_times);
     g_test_add_func("/live/damaged", test_damaged);
+    g_test_add_func("/live/objects", test_objects);
     g_test_add_func("/live/wanted", test_wanted);
     return g_test_run();
 }

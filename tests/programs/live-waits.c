@@ -6,6 +6,7 @@
  *   live-waits FILE chain N MS ROUNDS    task c0 waits for c1, that for c2, …; the last one sleeps
  *   live-waits FILE mutex MS ROUNDS      thread waiter waits for a lock that holder has while it sleeps
  *   live-waits FILE spin MS              two tasks want one CPU; BEFORE and AFTER are their run_delay
+ *   live-waits FILE disk PATH N          N direct reads of a new file of that name
  *   live-waits FILE socket MS ROUNDS     receiver waits for a TCP segment of sender on the loopback */
 #include <errno.h>
 #include <fcntl.h>
@@ -203,6 +204,24 @@ static void run_socket(int64_t sleep, long rounds)
     wait(NULL);
 }
 
+/* ---- disks ---- */
+
+/* One block again and again, past the page cache; nothing if the file system cannot. */
+static void run_disk(const char *path, long n)
+{
+    static _Alignas(4096) char block[4096];
+    const int file = (int)must(open(path, O_RDWR | O_CREAT, 0600), "open");
+    must(write(file, block, sizeof block), "write");
+    must(fsync(file), "fsync");
+    const int direct = open(path, O_RDONLY | O_DIRECT);
+    for (long i = 0; direct >= 0 && i < n; i++) {
+        const int64_t before = now();
+        must(pread(direct, block, sizeof block, 0), "pread");
+        note("read", before, now(), 0);
+    }
+    unlink(path);
+}
+
 static int64_t number(int argc, char **argv, int i)
 {
     return i < argc ? strtoll(argv[i], NULL, 10) : 0;
@@ -222,6 +241,8 @@ int main(int argc, char **argv)
         run_mutex(number(argc, argv, 3) * ms, number(argc, argv, 4));
     } else if (strcmp(what, "spin") == 0) {
         run_spin(number(argc, argv, 3) * ms);
+    } else if (strcmp(what, "disk") == 0) {
+        run_disk(argv[3], (long)number(argc, argv, 4));
     } else {
         run_socket(number(argc, argv, 3) * ms, number(argc, argv, 4));
     }

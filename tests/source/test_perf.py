@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 import lib.perf_writer as perf
 from lib.perf_writer import Writer
@@ -328,9 +329,9 @@ def switch(w, time, before, after, state, chain):
     w.record(9, body + w.pack("I", len(raw)) + raw)
 
 
-def mapped(w, pid, address, length, offset, path, time=0):
+def mapped(w, pid, address, length, offset, path, time=0, inode=0):
     name = path.encode() + bytes(8 - len(path) % 8)
-    body = w.pack("IIQQQIIQQII", pid % 2**32, pid % 2**32, address, length, offset, 0, 0, 0, 0, 5, 2) + name
+    body = w.pack("IIQQQIIQQII", pid % 2**32, pid % 2**32, address, length, offset, 0, 0, inode, 0, 5, 2) + name
     w.record(10, body + w.trailer(pid % 2**32, pid % 2**32, time, 0, 5, CHAINS))
 
 
@@ -372,6 +373,68 @@ def test_stacks():
                ["[kernel.kallsyms]+0x123", "waiter+0x2010", "0x700000", "[kernel.kallsyms]+0x123", "libx.so+0x20"],
                f"{name}: in text with --stacks", text)
         tap.ok("+0x" not in plain, f"{name}: not without --stacks", plain)
+
+
+def functions_of(program):
+    """Two functions of a program that lie alone, by nm: name, place in the file, size."""
+    with open(program, "rb") as file:
+        head = file.read(64)
+        table, entry, count = struct.unpack_from("=Q", head, 32) + struct.unpack_from("=HH", head, 54)
+        file.seek(table)
+        segments = [struct.unpack_from("=IIQQQQ", file.read(entry)) for _ in range(count)]
+    lines = subprocess.run(["nm", "-S", "--defined-only", program], capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
+    found = {}
+    for words in (line.split() for line in lines):
+        address = int(words[0], 16)
+        if len(words) == 4 and words[3] in ("main", "lull_map_find"):
+            place = next(address - s[3] + s[2] for s in segments if s[0] == 1 and s[3] <= address < s[3] + s[5])
+            found[words[3]] = (place, int(words[1], 16))
+    return found["main"], found["lull_map_find"]
+
+
+def test_names():
+    """Frames in a file of this machine have the names that nm says, if it is the file that was mapped, in this boot."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot_id = file.read().strip()
+        main, find = functions_of(lull)
+    except (OSError, KeyError, StopIteration, struct.error, subprocess.SubprocessError) as error:
+        tap.skip("names of functions", f"{type(error).__name__}: {error}")
+        return
+    if "symbols" not in run("--version").stdout.partition("Not built in")[0]:
+        tap.skip("names of functions", "Lull is built without them")
+        return
+    task, idle, base = (42, b"waiter"), (0, b"swapper/0"), 0x7F0000000000
+    inode, other = os.stat(lull).st_ino, boot_id.translate(str.maketrans("0123456789abcdef", "123456789abcdef0"))
+    for name, inode, boot_id, age, is_named in (("the same", inode, boot_id, 0, True), ("another inode", inode + 1, boot_id, 0, False),
+                                                ("no inode", 0, boot_id, 0, False), ("another boot", inode, other, 0, False),
+                                                ("mapped before it was changed", inode, boot_id, 10**9, False)):
+        w = Writer(False)
+        offset = time.time_ns() if age == 0 else os.stat(lull).st_ctime_ns - age
+        w.features = {1: w.tracing((("sched", SWITCH),)), 29: w.pack("IIQQ", 1, 1, offset, 0)}
+        w.attr([5], CHAINS, config=300)
+        mapped(w, 42, base, 0x7FFFFFFF, 0, lull, 500_000, inode)
+        switch(w, 1_000_000, idle, task, 0, [])
+        # Where it is, and to where a call returns that is the last of its function.
+        switch(w, 2_000_000, task, idle, 1, [2**64 - 512, base + find[0] + 2, base + main[0] + main[1]])
+        switch(w, 5_000_000, idle, task, 0, [])
+        switch(w, 6_000_000, task, idle, 0, [])
+        with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+            with open(os.path.join(directory, "perf.data"), "wb") as file:
+                file.write(w.file())
+            with open(os.path.join(directory, "recording.json"), "w", encoding="utf-8") as file:
+                json.dump({"lull_recording": 1, "lull": "0.1.0", "purpose": "critpath", "tracer": "perf", "reason": "", "filtered": False,
+                           "snapshot": False, "hostname": "here", "kernel": "6", "machine": "x86_64", "boot_id": boot_id,
+                           "clock": {"name": "CLOCK_MONOTONIC", "offset_ns": offset}, "begin_ns": offset, "end_ns": offset + 10**9,
+                           "ended_by": "command", "recorded": {"bytes": 1, "lost_events": 0}}, file)
+            result = run("critpath", "--json", "--tid", "42", directory)
+            waits = json.loads(run("waits", "--json", "--limit=0", "--stacks", directory).stdout)["windows"][0]["tables"]["waits"]
+        said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
+        wanted = [("lull_map_find", "0x2"), ("main", hex(main[1]))] if is_named else [(None, None)] * 2
+        tap.ok(said == [wanted], f"names of functions, {name}", said, wanted, result.stderr)
+        chains = [row["stack"] for row in waits if row["stack"]]
+        tap.ok(chains == [f"lull_map_find+0x2 < main+{main[1]:#x}"] if is_named else not any("main" in chain for chain in chains),
+               f"names of functions in lull waits, {name}", chains)
 
 
 def test_switches():

@@ -80,8 +80,10 @@ def quota(watch, is_busy):
         if version == 1:
             put(path, 'cpu.cfs_period_us', 100000)
             put(path, 'cpu.cfs_quota_us', 20000)
+            put(path, 'cpu.shares', 1 << 18)  # so that other programs leave it the quota
         else:
             put(path, 'cpu.max', '20000 100000')
+            put(path, 'cpu.weight', 10000)
         cpu = max(os.sched_getaffinity(0))
 
         def other():
@@ -102,7 +104,7 @@ def quota(watch, is_busy):
         if burner:
             stage.end(burner)
         watch.knows(group=os.path.basename(path))
-        if watch.report['cause_ns'] == 0:
+        if watch.report['cause_ns'] < 0.4 * (watch.report['end_ns'] - watch.report['start_ns']):
             raise stage.Skip('other programs left it less of the CPU than the quota')
 
 

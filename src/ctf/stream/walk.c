@@ -190,10 +190,11 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
     const uint8_t *buf = s->buf;
     uint64_t pos = s->pos, limit = s->limit;
     uint64_t clock = lull_memory_get(memory, LULL_MEM_CLOCK), calm = ~clock;
+    bool has_unwanted = false; /* then there mostly are more of them */
     for (;;) {
         uint64_t id, body;
         if (kind != LULL_HEADER_GENERAL &&
-            (purpose == TO_NEXT || (purpose == TO_COUNT && clock == calm))) {
+            ((purpose == TO_NEXT && has_unwanted) || (purpose == TO_COUNT && clock == calm))) {
             pos = stride_on(s, kind, purpose == TO_COUNT, buf, pos, &clock, counts);
         }
         if (kind != LULL_HEADER_GENERAL && G_LIKELY(pos + layout->long_end <= limit)) {
@@ -304,6 +305,8 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
             s->event_body = body;
             s->event_end = next;
             return true;
+        } else {
+            has_unwanted = true;
         }
     }
 }

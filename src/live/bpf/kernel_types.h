@@ -52,7 +52,7 @@ struct request_queue {
 
 struct request {
     struct request_queue *q;
-    unsigned int cmd_flags;
+    unsigned int cmd_flags, __data_len;
     uint64_t __sector;
 };
 
@@ -85,6 +85,8 @@ enum {
     HRTIMER_SOFTIRQ = 8,
     REQ_OP_MASK = 0xff,
     REQ_OP_WRITE = 1,
+    REQ_OP_DRV_IN = 34, /* of programs that speak to the disk themselves */
+    REQ_OP_DRV_OUT = 35,
     AF_INET = 2,
     AF_INET6 = 10,
 };

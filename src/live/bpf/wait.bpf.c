@@ -2,283 +2,9 @@
 /* Sees every wait of every task: when it went, who woke it, when it ran again. What is longer than a rule
  * allows is reported with the chain of its wakers. Only tracepoints are used (tp_btf); the fast path, a
  * wait that is short enough, touches one cache line of each task. */
-#include "kernel_types.h"
-
-#include <linux/bpf.h>
-
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-#include "live/records.h"
+#include "interrupts.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-const volatile struct lull_track_config config SEC(".rodata.config") = {0};
-
-/* By rule. User space raises a threshold of "worst"; the window and what was spent in it bound the alarms. */
-struct {
-    uint64_t threshold_ns, window, spent;
-} limits[LULL_TRACK_RULES] SEC(".data.limits") = {0};
-
-/* User space gives up the chains, because they cost too much. */
-volatile uint32_t without_chains SEC(".data.governed") = 0;
-
-/* The interrupts that a CPU is in. */
-struct context {
-    uint32_t depth, pad;
-    struct lull_track_hop frame[LULL_TRACK_NESTED];
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, LULL_TRACK_MOST_SLOTS);
-    __type(key, uint32_t);
-    __type(value, struct lull_track_slot);
-} slots SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, uint32_t);
-    __type(value, struct context);
-} contexts SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, uint32_t);
-    __type(value, struct lull_track_counts);
-} counts SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 1 << 20);
-} alarms SEC(".maps");
-
-static const uint32_t zero;
-
-/* ---- slots ---- */
-
-static __always_inline bool claim(struct lull_track_slot *slot, uint32_t tid)
-{
-    if (__sync_val_compare_and_swap(&slot->tid, 0, tid) != 0) {
-        return false;
-    }
-    slot->start_time = 0;
-    return true;
-}
-
-/* Where the tid may be: in one of two places, of which the first is its own on machines with few pids. */
-static __always_inline struct lull_track_slot *slot_find(uint32_t tid,
-                                                         struct lull_track_slot **other)
-{
-    uint32_t first = tid & config.slot_mask, second = (tid * 0x9e3779b1u >> 9) & config.slot_mask;
-    struct lull_track_slot *slot = bpf_map_lookup_elem(&slots, &first);
-    *other = bpf_map_lookup_elem(&slots, &second);
-    if (slot && slot->tid == tid) {
-        return slot;
-    }
-    if (*other && (*other)->tid == tid) {
-        return *other;
-    }
-    return NULL;
-}
-
-/* The slot of a living task, made if there is room. */
-static __always_inline struct lull_track_slot *slot_of(const struct task_struct *task)
-{
-    const uint32_t tid = task->pid;
-    uint32_t first = tid & config.slot_mask;
-    struct lull_track_slot *other, *slot = slot_find(tid, &other);
-    if (!slot) {
-        slot = bpf_map_lookup_elem(&slots, &first);
-        if (slot && !claim(slot, tid)) {
-            slot = other && claim(other, tid) ? other : NULL;
-        }
-    }
-    if (slot &&
-        slot->start_time != task->start_time) { /* it is new here, or its tid was another's */
-        slot->start_time = task->start_time;
-        slot->tgid = task->tgid;
-        slot->since = slot->woken = slot->ran = slot->begin = slot->early_ns = 0;
-        slot->state = 0;
-        slot->flags = (task->flags & PF_KTHREAD ? LULL_TRACK_IS_KERNEL : 0) |
-                      (config.command && tid == config.command ? LULL_TRACK_IS_FOLLOWED : 0);
-        slot->hop[0].kind = LULL_TRACK_HOP_NONE;
-    }
-    return slot;
-}
-
-/* Whether its waits count. */
-static __always_inline bool is_followed(const struct lull_track_slot *slot)
-{
-    return !config.command || slot->flags & LULL_TRACK_IS_FOLLOWED;
-}
-
-/* ---- interrupts ---- */
-
-/* Frame `i`, or NULL: written so that the verifier sees the bound. */
-static __always_inline struct lull_track_hop *frame_at(struct context *context, uint32_t i)
-{
-    if (i >= LULL_TRACK_NESTED) {
-        return NULL;
-    }
-    asm volatile("" : "+r"(i));
-    return &context->frame[i & (LULL_TRACK_NESTED - 1)];
-}
-
-static __always_inline void enter(uint32_t kind, uint32_t number)
-{
-    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
-    if (!context) {
-        return;
-    }
-    struct lull_track_hop *frame = frame_at(context, context->depth++);
-    if (frame) {
-        frame->start_ns = bpf_ktime_get_ns();
-        frame->kind = kind;
-        frame->a = number;
-    }
-}
-
-static __always_inline void leave(void)
-{
-    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
-    if (context && context->depth > 0) {
-        context->depth--;
-    }
-}
-
-/* The innermost interrupt, or NULL. */
-static __always_inline struct lull_track_hop *frame_now(void)
-{
-    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
-    if (!context || context->depth == 0) {
-        return NULL;
-    }
-    return frame_at(context, context->depth - 1);
-}
-
-SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(irq_entry, int irq)
-{
-    enter(LULL_TRACK_HOP_IRQ, irq);
-    return 0;
-}
-
-SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(irq_exit)
-{
-    leave();
-    return 0;
-}
-
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(softirq_entry, unsigned int vector)
-{
-    enter(vector == TIMER_SOFTIRQ || vector == HRTIMER_SOFTIRQ ? LULL_TRACK_HOP_TIMER
-                                                               : LULL_TRACK_HOP_SOFTIRQ,
-          vector);
-    return 0;
-}
-
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(softirq_exit)
-{
-    leave();
-    return 0;
-}
-
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(timer_entry)
-{
-    enter(LULL_TRACK_HOP_TIMER, 0);
-    return 0;
-}
-
-SEC("tp_btf/hrtimer_expire_exit")
-int BPF_PROG(timer_exit)
-{
-    leave();
-    return 0;
-}
-
-SEC("tp_btf/irq_work_entry")
-int BPF_PROG(work_entry)
-{
-    enter(LULL_TRACK_HOP_INTERRUPT, 0);
-    return 0;
-}
-
-SEC("tp_btf/irq_work_exit")
-int BPF_PROG(work_exit)
-{
-    leave();
-    return 0;
-}
-
-SEC("tp_btf/call_function_single_entry")
-int BPF_PROG(function_entry)
-{
-    enter(LULL_TRACK_HOP_INTERRUPT, 0);
-    return 0;
-}
-
-SEC("tp_btf/call_function_single_exit")
-int BPF_PROG(function_exit)
-{
-    leave();
-    return 0;
-}
-
-/* What an interrupt has just finished is why it wakes somebody next. */
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(disk_done, const struct request *request)
-{
-    struct lull_track_hop *frame = frame_now();
-    if (frame) {
-        const struct gendisk *disk = request->q->disk;
-        frame->kind = LULL_TRACK_HOP_DISK;
-        frame->a = disk ? (uint32_t)disk->major << 20 | (uint32_t)disk->first_minor : 0;
-        frame->b = (request->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
-        frame->sector = request->__sector;
-    }
-    return 0;
-}
-
-static __always_inline void received(const struct sock *sock)
-{
-    struct lull_track_hop *frame = frame_now();
-    const struct sock_common *common = &sock->__sk_common;
-    const unsigned short family = common->skc_family;
-    if (!frame || (family != AF_INET && family != AF_INET6)) {
-        return;
-    }
-    frame->kind = LULL_TRACK_HOP_PACKET;
-    frame->a = __builtin_bswap16(common->skc_dport);
-    frame->b = common->skc_num;
-    frame->c = family == AF_INET6;
-    if (family == AF_INET6) {
-        bpf_core_read(frame->address, 16, &common->skc_v6_daddr);
-    } else {
-        *(uint32_t *)frame->address = common->skc_daddr;
-    }
-}
-
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(data_ready, const struct sock *sock)
-{
-    received(sock);
-    return 0;
-}
-
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(tcp_received, const struct sock *sock)
-{
-    received(sock);
-    return 0;
-}
 
 /* ---- wakers ---- */
 
@@ -403,6 +129,10 @@ static __always_inline bool is_measured(const volatile struct lull_track_kernel_
         if (state || is_new) {
             return false;
         }
+    } else if (rule->measure == LULL_TRACK_FORK) {
+        if (!is_new) {
+            return false;
+        }
     } else if (rule->measure == LULL_TRACK_WAKEUP) {
         if ((!state && !is_new) || !wait->woken) {
             return false;
@@ -480,21 +210,6 @@ static __always_inline bool is_wanted(const volatile struct lull_track_kernel_ru
     return true;
 }
 
-/* Whether one more alarm may be made in this window of about a second. */
-static __always_inline bool spend(uint32_t i, uint64_t now, uint32_t limit)
-{
-    const uint64_t window = now >> 30;
-    if (limits[i].window != window) {
-        limits[i].window = window;
-        limits[i].spent = 0;
-    }
-    if (limits[i].spent >= limit) {
-        return false;
-    }
-    __sync_fetch_and_add(&limits[i].spent, 1);
-    return true;
-}
-
 static __always_inline void report(uint32_t i, const struct ended *wait,
                                    struct lull_track_counts *count)
 {
@@ -534,8 +249,8 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
     find_call(wait);
     for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
         const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
-        if (!is_measured(rule, wait, limits[i].threshold_ns) || !is_called(rule, wait) ||
-            !is_wanted(rule, wait)) {
+        if (rule->measure >= LULL_TRACK_BLOCK || !is_measured(rule, wait, limits[i].threshold_ns) ||
+            !is_called(rule, wait) || !is_wanted(rule, wait)) {
             continue;
         }
         count->candidates[i]++;
@@ -594,6 +309,8 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
             struct ended wait = {.task = task, .slot = slot, .now = now, .woken = slot->woken};
             judge(&wait, count);
         }
+    } else if (slot->ran && is_followed(slot)) { /* it was never seen to leave */
+        count->unseen++;
     }
     slot->flags &= ~LULL_TRACK_IS_NEW;
     slot->since = 0;

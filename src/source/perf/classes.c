@@ -154,13 +154,16 @@ static const struct own {
     [SLOT_EXIT] = {"perf:exit", PERF_EXIT, 32, 0, NULL, {TASK_AT("pid", 8), TASK_AT("tid", 16)}},
     [SLOT_MMAP] =
         {"perf:mmap", PERF_MMAP, 40, 40, "filename", {TASK_AT("pid", 8), TASK_AT("tid", 12), MAPS}},
-    [SLOT_MMAP2] =
-        {"perf:mmap2",
-         PERF_MMAP2,
-         72,
-         72,
-         "filename",
-         {TASK_AT("pid", 8), TASK_AT("tid", 12), MAPS, {"prot", 64, 4, 0, false, false, false}}},
+    [SLOT_MMAP2] = {"perf:mmap2",
+                    PERF_MMAP2,
+                    72,
+                    72,
+                    "filename",
+                    {TASK_AT("pid", 8),
+                     TASK_AT("tid", 12),
+                     MAPS,
+                     {"ino", 48, 8, 0, false, false, false},
+                     {"prot", 64, 4, 0, false, false, false}}},
     /* The CPU goes from one task to another: the record of the one that leaves says so. */
     [SLOT_SWITCH] = {"perf:switch",
                      PERF_SWITCH_CPU_WIDE,

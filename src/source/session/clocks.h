@@ -13,5 +13,7 @@ void lull_session_keep_sync(struct lull_session *session, struct lull_sync *sync
                             void (*free_sync)(struct lull_sync *sync));
 /* NULL: the clocks were not joined. */
 struct lull_sync *lull_session_sync(const struct lull_session *session);
+/* The UUID of the host's clock: the boot id of its kernel. False: its traces do not say. */
+bool lull_session_clock_uuid(const struct lull_session *session, uint32_t host, uint8_t uuid[16]);
 
 #endif

@@ -387,6 +387,20 @@ struct lull_sync *lull_session_sync(const struct lull_session *session)
     return session->sync;
 }
 
+bool lull_session_clock_uuid(const struct lull_session *session, uint32_t host, uint8_t uuid[16])
+{
+    const struct session_host *it = lull_session_host_at(session, host);
+    for (guint i = 0; i < it->traces->len; i++) {
+        const struct lull_source *source =
+            lull_session_trace_at(session, g_array_index(it->traces, uint32_t, i))->source;
+        if (source->has_clock_uuid) {
+            memcpy(uuid, source->clock_uuid, sizeof source->clock_uuid);
+            return true;
+        }
+    }
+    return false;
+}
+
 void lull_session_set_clock(struct lull_session *session, uint32_t host,
                             const struct lull_clock_transform *transform)
 {

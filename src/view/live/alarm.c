@@ -105,6 +105,20 @@ static void add_stack(const struct lull_alarm_view *view, GString *out,
     }
 }
 
+/* "disk vda (write) at sector 812, issued by postgres/437" */
+static void add_object(const struct lull_alarm_view *view, GString *out,
+                       const struct lull_track_alarm *alarm)
+{
+    add_hop(view, out, alarm->object);
+    if (alarm->object->kind == LULL_TRACK_HOP_DISK) {
+        g_string_append_printf(out, " at sector %" PRIu64 ", issued by ", alarm->object->sector);
+    } else {
+        g_string_append_printf(out, " on CPU %u, interrupted ", alarm->record->cpu);
+    }
+    add_comm(view, out, alarm->record->comm, alarm->record->tid);
+    g_string_append_c(out, '\n');
+}
+
 void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
 {
     const struct lull_track_record *record = alarm->record;
@@ -118,6 +132,11 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
         add_time(out, alarm->rule->threshold_ns);
     }
     g_string_append(out, "  ");
+    if (alarm->object) {
+        add_object(view, out, alarm);
+        fputs(out->str, view->file);
+        return;
+    }
     add_comm(view, out, record->comm, record->tid);
     if (alarm->call) {
         g_string_append_printf(out, " in %s", alarm->call);
@@ -175,6 +194,24 @@ static struct json_object *stack_json(const struct lull_alarm_view *view,
     return stack;
 }
 
+/* A disk's request or an interrupt. */
+static struct json_object *object_json(const struct lull_alarm_view *view,
+                                       const struct lull_track_hop *hop)
+{
+    if (!hop) {
+        return NULL;
+    }
+    struct json_object *object = json_object_new_object();
+    const bool is_disk = hop->kind == LULL_TRACK_HOP_DISK;
+    g_autoptr(GString) words = g_string_new(NULL);
+    lull_machine_describe(view->names, hop, words);
+    lull_json_add_text(object, "kind", hop_kinds[hop->kind]);
+    lull_json_add_text(object, "detail", words->str);
+    lull_json_add_number(object, "number", hop->a);
+    json_object_object_add(object, "sector", is_disk ? json_object_new_uint64(hop->sector) : NULL);
+    return object;
+}
+
 static void print_line(const struct lull_alarm_view *view, struct json_object *object)
 {
     g_autofree char *text = lull_json_format(object, false);
@@ -185,6 +222,7 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
 {
     const struct lull_track_record *record = alarm->record;
     const char state[] = {lull_track_state_letter(record->state), '\0'};
+    const char *shown_state = alarm->object ? NULL : state;
     struct json_object *object = json_object_new_object();
     struct json_object *chain = json_object_new_array();
     lull_json_add_number(object, "lull_track", 1);
@@ -194,11 +232,12 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
     lull_json_add_number(object, "end_ns", alarm->end_ns + view->epoch_ns);
     lull_json_add_number(object, "delay_ns", alarm->end_ns - alarm->start_ns);
     lull_json_add_number(object, "monotonic_ns", alarm->end_ns);
+    json_object_object_add(object, "object", object_json(view, alarm->object));
     json_object_object_add(object, "task", task_json(record->tgid, record->tid, record->comm));
     lull_json_add_number(object, "uid", record->uid);
     lull_json_add_number(object, "cpu", record->cpu);
     lull_json_add_text(object, "call", alarm->call);
-    lull_json_add_text(object, "state", state);
+    lull_json_add_text(object, "state", shown_state);
     json_object_object_add(
         object, "cpu_wait_ns",
         record->woken_ns ? json_object_new_int64(alarm->end_ns - alarm->cpu_from_ns) : NULL);
@@ -259,7 +298,7 @@ static const struct loss {
 } losses[] = {
     {"alarms over 1000 a second", "limited", limited},
     {"alarms without room in the ring buffer", "lost", lost},
-    {"waits of untracked tasks", "untracked", untracked},
+    {"waits or requests without room", "untracked", untracked},
     {"waits that the kernel did not show the end of", "unseen", unseen},
     {"events left out by the kernel", "missed", missed},
     {"damaged records", "damaged", damaged},
@@ -275,7 +314,15 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
     if (n_hidden) {
         g_string_append_printf(out, " (%" PRIu64 " of them not shown: --rate)", n_hidden);
     }
-    g_string_append_printf(out, " of %" PRIu64 " waits", counts->kernel.waits);
+    const char *of = " of ";
+    if (counts->kernel.waits || !counts->kernel.events) {
+        g_string_append_printf(out, "%s%" PRIu64 " waits", of, counts->kernel.waits);
+        of = " and ";
+    }
+    if (counts->kernel.events) {
+        g_string_append_printf(out, "%s%" PRIu64 " requests and interrupts", of,
+                               counts->kernel.events);
+    }
     if (counts->filtered) {
         g_string_append_printf(out, ", %" PRIu64 " filtered", counts->filtered);
     }
@@ -306,6 +353,7 @@ void lull_alarm_end_json(const struct lull_alarm_view *view,
     lull_json_add_number(object, "lull_track", 1);
     lull_json_add_number(summary, "alarms", (int64_t)n_alarms);
     lull_json_add_number(summary, "waits", (int64_t)counts->kernel.waits);
+    lull_json_add_number(summary, "events", (int64_t)counts->kernel.events);
     lull_json_add_number(summary, "unknown_wakers", (int64_t)counts->kernel.unknown_wakers);
     lull_json_add_number(summary, "candidates", (int64_t)sum_of(counts->kernel.candidates));
     lull_json_add_number(summary, "filtered", (int64_t)counts->filtered);

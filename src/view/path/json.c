@@ -62,6 +62,11 @@ static void add_frames(struct json_object *object, const struct lull_segment *se
         g_snprintf(offset, sizeof offset, "0x%" G_GINT64_MODIFIER "x", frame->offset);
         lull_json_add_text(element, "object", frame->object);
         lull_json_add_text(element, frame->object ? "offset" : "address", offset);
+        if (frame->symbol) {
+            g_snprintf(offset, sizeof offset, "0x%" G_GINT64_MODIFIER "x", frame->symbol_offset);
+            lull_json_add_text(element, "symbol", frame->symbol);
+            lull_json_add_text(element, "symbol_offset", offset);
+        }
         json_object_array_add(frames, element);
     }
     json_object_object_add(object, "stack", frames);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What all programs share: the question, maps, the slot of a task, and how many alarms there may be. */
+#ifndef LULL_LIVE_SLOTS_BPF_H
+#define LULL_LIVE_SLOTS_BPF_H
+
+#include "kernel_types.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "live/records.h"
+
+const volatile struct lull_track_config config SEC(".rodata.config") = {0};
+
+/* By rule. User space raises a threshold of "worst"; the window and what was spent in it bound the alarms. */
+struct {
+    uint64_t threshold_ns, window, spent;
+} limits[LULL_TRACK_RULES] SEC(".data.limits") = {0};
+
+/* User space gives up the chains, because they cost too much. */
+volatile uint32_t without_chains SEC(".data.governed") = 0;
+
+/* The interrupts that a CPU is in. */
+struct context {
+    uint32_t depth, pad;
+    struct lull_track_hop frame[LULL_TRACK_NESTED];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LULL_TRACK_MOST_SLOTS);
+    __type(key, uint32_t);
+    __type(value, struct lull_track_slot);
+} slots SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct context);
+} contexts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct lull_track_counts);
+} counts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 20);
+} alarms SEC(".maps");
+
+static const uint32_t zero;
+
+/* ---- slots ---- */
+
+static __always_inline bool claim(struct lull_track_slot *slot, uint32_t tid)
+{
+    if (__sync_val_compare_and_swap(&slot->tid, 0, tid) != 0) {
+        return false;
+    }
+    slot->start_time = 0;
+    return true;
+}
+
+/* Where the tid may be: in one of two places, of which the first is its own on machines with few pids. */
+static __always_inline struct lull_track_slot *slot_find(uint32_t tid,
+                                                         struct lull_track_slot **other)
+{
+    uint32_t first = tid & config.slot_mask, second = (tid * 0x9e3779b1u >> 9) & config.slot_mask;
+    struct lull_track_slot *slot = bpf_map_lookup_elem(&slots, &first);
+    *other = bpf_map_lookup_elem(&slots, &second);
+    if (slot && slot->tid == tid) {
+        return slot;
+    }
+    if (*other && (*other)->tid == tid) {
+        return *other;
+    }
+    return NULL;
+}
+
+/* The slot of a living task, made if there is room. */
+static __always_inline struct lull_track_slot *slot_of(const struct task_struct *task)
+{
+    const uint32_t tid = task->pid;
+    uint32_t first = tid & config.slot_mask;
+    struct lull_track_slot *other, *slot = slot_find(tid, &other);
+    if (!slot) {
+        slot = bpf_map_lookup_elem(&slots, &first);
+        if (slot && !claim(slot, tid)) {
+            slot = other && claim(other, tid) ? other : NULL;
+        }
+    }
+    if (slot &&
+        slot->start_time != task->start_time) { /* it is new here, or its tid was another's */
+        slot->start_time = task->start_time;
+        slot->tgid = task->tgid;
+        slot->since = slot->woken = slot->ran = slot->begin = slot->early_ns = 0;
+        slot->state = 0;
+        slot->flags = (task->flags & PF_KTHREAD ? LULL_TRACK_IS_KERNEL : 0) |
+                      (config.command && tid == config.command ? LULL_TRACK_IS_FOLLOWED : 0);
+        slot->hop[0].kind = LULL_TRACK_HOP_NONE;
+    }
+    return slot;
+}
+
+/* Whether its waits count. */
+static __always_inline bool is_followed(const struct lull_track_slot *slot)
+{
+    return !config.command || slot->flags & LULL_TRACK_IS_FOLLOWED;
+}
+
+/* ---- what happened to no task ---- */
+
+/* A disk's request or an interrupt that is over. */
+struct happened {
+    uint32_t measure, number;
+    uint64_t since, id;
+    uint32_t uid, pad;
+    char comm[LULL_TRACK_COMM];
+    struct lull_track_hop hop;
+};
+
+/* Whether one more alarm may be made in this window of about a second. */
+static __always_inline bool spend(uint32_t i, uint64_t now, uint32_t limit)
+{
+    const uint64_t window = now >> 30;
+    if (limits[i].window != window) {
+        limits[i].window = window;
+        limits[i].spent = 0;
+    }
+    if (limits[i].spent >= limit) {
+        return false;
+    }
+    __sync_fetch_and_add(&limits[i].spent, 1);
+    return true;
+}
+
+static __always_inline void report_event(uint32_t i, const struct happened *event, uint64_t now,
+                                         struct lull_track_counts *count)
+{
+    struct lull_track_record *record = bpf_ringbuf_reserve(&alarms, sizeof *record, 0);
+    if (!record) {
+        count->lost[i]++;
+        return;
+    }
+    __builtin_memset(record, 0, offsetof(struct lull_track_record, stack));
+    record->rule = i;
+    record->since_ns = event->since;
+    record->end_ns = now;
+    record->tid = (uint32_t)event->id;
+    record->tgid = event->id >> 32;
+    record->uid = event->uid;
+    record->cpu = bpf_get_smp_processor_id();
+    __builtin_memcpy(record->comm, event->comm, sizeof record->comm);
+    record->call = LULL_TRACK_NO_CALL;
+    record->hop[0] = event->hop;
+    bpf_ringbuf_submit(record, 0);
+}
+
+static __always_inline void judge_event(const struct happened *event)
+{
+    struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
+    const uint64_t now = bpf_ktime_get_ns();
+    if (!count) {
+        return;
+    }
+    count->events++;
+    for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
+        const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
+        if (rule->measure != event->measure || now - event->since <= limits[i].threshold_ns ||
+            (rule->has_number && rule->number != event->number)) {
+            continue;
+        }
+        count->candidates[i]++;
+        if (spend(i, now, rule->limit)) {
+            report_event(i, event, now, count);
+        } else {
+            count->limited[i]++;
+        }
+    }
+}
+
+#endif

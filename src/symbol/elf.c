@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads symbols with libelf, which checks sizes against the file; the limits here are against
+ * files with holes that claim more than memory holds. */
+#include "symbol/elf.h"
+
+#include <gelf.h>
+#include <glib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/vec.h"
+#include "symbol/table.h"
+
+#define MOST_SECTION_BYTES (UINT64_C(1) << 29)
+#define MOST_NOTE_BYTES (UINT64_C(1) << 20)
+#define MOST_LOADS 1024u
+#define MOST_NAME 65535u
+#define MOST_BUILD_ID 64u
+
+/* Part of the file that is mapped: which address its bytes have. */
+struct load {
+    uint64_t offset, length, address;
+};
+
+struct lull_elf {
+    LULL_VEC(struct load) loads;
+    char *build_id;
+    struct lull_symbol_table *table;
+};
+
+static char *hexadecimal(const uint8_t *bytes, size_t n)
+{
+    GString *text = g_string_sized_new(2 * n);
+    for (size_t i = 0; i < n; i++) {
+        g_string_append_printf(text, "%02x", bytes[i]);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* The build-id in a segment of notes, or NULL. */
+static char *find_build_id(Elf *file, const GElf_Phdr *segment)
+{
+    Elf_Data *data = NULL;
+    GElf_Nhdr note;
+    size_t name, description, next = 0;
+    if (segment->p_filesz <= MOST_NOTE_BYTES && segment->p_offset <= INT64_MAX) {
+        data = elf_getdata_rawchunk(file, (int64_t)segment->p_offset, segment->p_filesz,
+                                    segment->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+    }
+    while (data && (next = gelf_getnote(data, next, &note, &name, &description)) > 0) {
+        const uint8_t *bytes = data->d_buf;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
+            memcmp(bytes + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz > 0 &&
+            note.n_descsz <= MOST_BUILD_ID) {
+            return hexadecimal(bytes + description, note.n_descsz);
+        }
+    }
+    return NULL;
+}
+
+static bool read_segments(struct lull_elf *elf, Elf *file)
+{
+    size_t n;
+    GElf_Phdr segment;
+    if (elf_getphdrnum(file, &n) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < n && i < INT32_MAX && elf->loads.count < MOST_LOADS; i++) {
+        if (!gelf_getphdr(file, (int)i, &segment)) {
+            return false;
+        }
+        if (segment.p_type == PT_LOAD) {
+            lull_vec_push(&elf->loads,
+                          (struct load){segment.p_offset, segment.p_filesz, segment.p_vaddr});
+        } else if (segment.p_type == PT_NOTE && !elf->build_id) {
+            elf->build_id = find_build_id(file, &segment);
+        }
+    }
+    return true;
+}
+
+/* Where the section with this number ends, if it holds code; else 0. */
+static uint64_t end_of_code(Elf *file, size_t number)
+{
+    GElf_Shdr header;
+    Elf_Scn *section = number < SHN_LORESERVE ? elf_getscn(file, number) : NULL;
+    if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
+        header.sh_size > UINT64_MAX - header.sh_addr) {
+        return 0;
+    }
+    return header.sh_addr + header.sh_size;
+}
+
+/* Functions before labels; names for all before those of a file. */
+static unsigned rank_of(const GElf_Sym *symbol)
+{
+    const unsigned binding = GELF_ST_BIND(symbol->st_info);
+    const unsigned by_binding = binding == STB_WEAK ? 1 : binding == STB_LOCAL ? 2 : 0;
+    return by_binding + (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE ? 4 : 0);
+}
+
+static void read_table(struct lull_elf *elf, Elf *file, Elf_Scn *section, const GElf_Shdr *header)
+{
+    Elf_Data *data = header->sh_size <= MOST_SECTION_BYTES ? elf_getdata(section, NULL) : NULL;
+    GElf_Shdr names;
+    GElf_Sym symbol;
+    if (!data || header->sh_entsize == 0 ||
+        !gelf_getshdr(elf_getscn(file, header->sh_link), &names) ||
+        names.sh_size > MOST_SECTION_BYTES) {
+        return;
+    }
+    for (int i = 1; gelf_getsym(data, i, &symbol); i++) {
+        const unsigned type = GELF_ST_TYPE(symbol.st_info);
+        if (symbol.st_shndx == SHN_UNDEF ||
+            (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)) {
+            continue;
+        }
+        const uint64_t end = end_of_code(file, symbol.st_shndx);
+        const char *name =
+            end > symbol.st_value ? elf_strptr(file, header->sh_link, symbol.st_name) : NULL;
+        /* "$x" and the like mark kinds of code. */
+        if (!name || *name == '\0' || *name == '$') {
+            continue;
+        }
+        if (!lull_symbol_table_add(elf->table, symbol.st_value, symbol.st_size, end,
+                                   rank_of(&symbol), name, strnlen(name, MOST_NAME))) {
+            return;
+        }
+    }
+}
+
+/* The table of this type; a file has one. False: it has none. */
+static bool read_first(struct lull_elf *elf, Elf *file, uint32_t type)
+{
+    GElf_Shdr header;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(file, section));) {
+        if (gelf_getshdr(section, &header) && header.sh_type == type) {
+            read_table(elf, file, section, &header);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The file with the debug symbols, if it is of the same build. */
+static void read_debug_file(struct lull_elf *elf, const char *root)
+{
+    g_autofree char *path =
+        g_strdup_printf("%s/.build-id/%.2s/%s.debug", root, elf->build_id, elf->build_id + 2);
+    struct lull_elf debug = {.table = NULL};
+    const char *why;
+    int fd;
+    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
+        return;
+    }
+    Elf *file = elf_begin(fd, ELF_C_READ, NULL);
+    if (file && elf_kind(file) == ELF_K_ELF && read_segments(&debug, file) &&
+        g_strcmp0(debug.build_id, elf->build_id) == 0) {
+        read_first(elf, file, SHT_SYMTAB);
+    }
+    elf_end(file);
+    close(fd);
+    lull_vec_free(&debug.loads);
+    g_free(debug.build_id);
+}
+
+struct lull_elf *lull_elf_read(int fd, const char *debug_root)
+{
+    elf_version(EV_CURRENT);
+    Elf *file = elf_begin(fd, ELF_C_READ, NULL);
+    struct lull_elf *elf = g_new0(struct lull_elf, 1);
+    elf->table = lull_symbol_table_new();
+    if (!file || elf_kind(file) != ELF_K_ELF || !read_segments(elf, file)) {
+        elf_end(file);
+        lull_elf_free(elf);
+        return NULL;
+    }
+    if (!read_first(elf, file, SHT_SYMTAB) && elf->build_id && debug_root) {
+        read_debug_file(elf, debug_root);
+    }
+    read_first(elf, file, SHT_DYNSYM);
+    elf_end(file);
+    lull_symbol_table_finish(elf->table);
+    return elf;
+}
+
+void lull_elf_free(struct lull_elf *elf)
+{
+    if (elf) {
+        lull_vec_free(&elf->loads);
+        lull_symbol_table_free(elf->table);
+        g_free(elf->build_id);
+        g_free(elf);
+    }
+}
+
+const char *lull_elf_build_id(const struct lull_elf *elf)
+{
+    return elf->build_id;
+}
+
+const char *lull_elf_find(const struct lull_elf *elf, uint64_t file_offset, uint64_t *offset)
+{
+    for (size_t i = 0; i < elf->loads.count; i++) {
+        const struct load *load = &elf->loads.items[i];
+        if (file_offset >= load->offset && file_offset - load->offset < load->length) {
+            return lull_symbol_table_find(elf->table, file_offset - load->offset + load->address,
+                                          offset);
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Symbols from the files of this machine, for traces that were recorded on it since it started. A
+ * name that might belong to another file is worse than none: a file counts only if it is the one
+ * that was mapped, and has not changed since. */
+#ifndef LULL_SYMBOL_HERE_H
+#define LULL_SYMBOL_HERE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lull_elf;
+struct lull_symbol_table;
+
+/* Whether this is the boot id of the running kernel. */
+bool lull_here_is(const uint8_t boot_id[16]);
+/* The kernel's functions; NULL: the user who asks may not see them. */
+struct lull_symbol_table *lull_here_kernel(void);
+/* The file with this inode that was mapped at `mapped_ns`; NULL: it is gone, has changed, or has no
+ * symbols. */
+struct lull_elf *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns);
+
+#endif

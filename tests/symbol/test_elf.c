@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Symbols of ELF files; nm says what they are. Where symbols overlap, the one that starts last
+ * counts, and of those any name of its address. */
+#include <elf.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <link.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/elf.h"
+#include "symbol/here.h"
+
+#define ADDRESSES 20000
+
+struct function {
+    uint64_t start, end;
+    char name[256];
+};
+
+/* What nm says of functions with a size, or NULL if there is no nm. */
+static GArray *functions_of(const char *path, const char *option)
+{
+    const char *argv[] = {"nm", "--defined-only", "-S", option, path, NULL};
+    g_autofree char *text = NULL;
+    if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
+                      NULL, NULL, &text, NULL, NULL, NULL)) {
+        return NULL;
+    }
+    GArray *functions = g_array_new(FALSE, FALSE, sizeof(struct function));
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (size_t i = 0; lines[i]; i++) {
+        struct function f;
+        char kind;
+        if (sscanf(lines[i], "%" G_GINT64_MODIFIER "x %" G_GINT64_MODIFIER "x %c %255s", &f.start,
+                   &f.end, &kind, f.name) == 4 &&
+            strchr("tTwWi", kind)) {
+            f.name[strcspn(f.name, "@")] = '\0'; /* nm appends the version of dynamic symbols */
+            f.end += f.start;
+            g_array_append_val(functions, f);
+        }
+    }
+    return functions;
+}
+
+/* The byte of the file at an address, by the program headers of this machine's programs. */
+static uint64_t file_offset(const char *image, uint64_t address)
+{
+    const ElfW(Ehdr) *head = (const void *)image;
+    const ElfW(Phdr) *segments = (const void *)(image + head->e_phoff);
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        if (segments[i].p_type == PT_LOAD && address >= segments[i].p_vaddr &&
+            address - segments[i].p_vaddr < segments[i].p_filesz) {
+            return address - segments[i].p_vaddr + segments[i].p_offset;
+        }
+    }
+    return UINT64_MAX;
+}
+
+/* Whether `name`, `offset` is right by nm's list. */
+static bool is_right(const GArray *functions, uint64_t address, const char *name, uint64_t offset)
+{
+    uint64_t start = 0;
+    bool is_any = false, is_name = false;
+    for (guint i = 0; i < functions->len; i++) {
+        const struct function *f = &g_array_index(functions, struct function, i);
+        if (address >= f->start && address < f->end && f->start >= start) {
+            is_name = is_name && f->start == start;
+            start = f->start;
+            is_any = true;
+            is_name = is_name || g_strcmp0(f->name, name) == 0;
+        }
+    }
+    return is_any ? is_name && address - offset == start : true;
+}
+
+static void check_file(const char *path, const char *option)
+{
+    g_autoptr(GArray) functions = functions_of(path, option);
+    g_autofree char *image = NULL;
+    gsize size;
+    if (!functions || functions->len == 0) {
+        g_test_skip("nm is not installed, or names nothing");
+        return;
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    g_assert_true(g_file_get_contents(path, &image, &size, NULL));
+    struct lull_elf *elf = lull_elf_read(fd, NULL);
+    g_assert_nonnull(elf);
+    close(fd);
+    unsigned right = 0, asked = 0;
+    g_autoptr(GRand) random = g_rand_new_with_seed(15);
+    while (asked < ADDRESSES) {
+        const struct function *f = &g_array_index(
+            functions, struct function, (guint)g_rand_int_range(random, 0, (gint32)functions->len));
+        const uint64_t address = f->start + g_rand_int(random) % (f->end - f->start);
+        uint64_t offset = 0;
+        const char *name = lull_elf_find(elf, file_offset(image, address), &offset);
+        asked++;
+        if (name && is_right(functions, address, name, offset)) {
+            right++;
+        } else {
+            g_test_message("%#" G_GINT64_MODIFIER "x is in %s, not %s", address, f->name, name);
+        }
+    }
+    g_assert_cmpuint(right, ==, asked);
+    lull_elf_free(elf);
+}
+
+static char *own_path(void)
+{
+    char *path = g_file_read_link("/proc/self/exe", NULL);
+    g_assert_nonnull(path);
+    return path;
+}
+
+static void test_own(void)
+{
+    g_autofree char *path = own_path();
+    check_file(path, "--no-demangle");
+}
+
+static int note_libc(struct dl_phdr_info *info, size_t size, void *path)
+{
+    if (strstr(info->dlpi_name, "/libc.so")) {
+        g_strlcpy(path, info->dlpi_name, PATH_MAX);
+    }
+    return 0;
+}
+
+static void test_libc(void)
+{
+    char path[PATH_MAX] = "";
+    dl_iterate_phdr(note_libc, path);
+    if (*path) {
+        check_file(path, "-D");
+    } else {
+        g_test_skip("the C library is no shared one");
+    }
+}
+
+static void test_build_id(void)
+{
+    g_autofree char *text = NULL;
+    g_autofree char *path = own_path();
+    const char *argv[] = {"readelf", "-n", path, NULL};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct lull_elf *elf = lull_elf_read(fd, NULL);
+    close(fd);
+    g_assert_nonnull(elf);
+    if (g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
+                     NULL, NULL, &text, NULL, NULL, NULL) &&
+        strstr(text, "Build ID: ")) {
+        const char *said = strstr(text, "Build ID: ") + strlen("Build ID: ");
+        g_autofree char *wanted = g_strndup(said, strcspn(said, "\n"));
+        g_assert_cmpstr(lull_elf_build_id(elf), ==, wanted);
+    } else {
+        g_assert_null(lull_elf_build_id(elf));
+    }
+    lull_elf_free(elf);
+}
+
+/* A file counts only if it is the one that was mapped, and has not changed since. */
+static void test_here(void)
+{
+    g_autofree char *path = NULL;
+    g_autofree char *image = NULL;
+    gsize size;
+    const int fd = g_file_open_tmp("lull-symbol-XXXXXX", &path, NULL);
+    struct stat st;
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_true(g_file_get_contents("/proc/self/exe", &image, &size, NULL));
+    for (gsize done = 0; done < size;) {
+        const ssize_t n = write(fd, image + done, size - done);
+        g_assert_cmpint(n, >, 0);
+        done += (gsize)n;
+    }
+    g_assert_cmpint(fstat(fd, &st), ==, 0);
+    close(fd);
+    const int64_t changed = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
+    struct lull_elf *elf = lull_here_file(path, st.st_ino, changed);
+    g_assert_nonnull(elf);
+    lull_elf_free(elf);
+    g_assert_null(lull_here_file(path, st.st_ino, changed - 1));
+    g_assert_null(lull_here_file(path, st.st_ino + 1, changed));
+    g_assert_null(lull_here_file(path, 0, changed));
+    g_assert_null(lull_here_file(strrchr(path, '/') + 1, st.st_ino, changed));
+    unlink(path);
+    g_assert_null(lull_here_file(path, st.st_ino, changed));
+    g_assert_null(lull_here_file("/dev/zero", 1, INT64_MAX));
+}
+
+static void test_boot_id(void)
+{
+    g_autofree char *text = NULL;
+    uint8_t id[16];
+    if (!g_file_get_contents("/proc/sys/kernel/random/boot_id", &text, NULL, NULL)) {
+        g_test_skip("this machine has no boot id");
+        return;
+    }
+    const char *at = text;
+    for (size_t i = 0; i < sizeof id; i++, at += 2) {
+        at += *at == '-';
+        id[i] = (uint8_t)(g_ascii_xdigit_value(at[0]) << 4 | g_ascii_xdigit_value(at[1]));
+    }
+    g_assert_true(lull_here_is(id));
+    id[15] ^= 1;
+    g_assert_false(lull_here_is(id));
+    id[15] ^= 1;
+    id[0] ^= 0x10;
+    g_assert_false(lull_here_is(id));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/symbol/elf/own", test_own);
+    g_test_add_func("/symbol/elf/libc", test_libc);
+    g_test_add_func("/symbol/elf/build-id", test_build_id);
+    g_test_add_func("/symbol/here/file", test_here);
+    g_test_add_func("/symbol/here/boot-id", test_boot_id);
+    return g_test_run();
+}

@@ -151,8 +151,8 @@ static inline bool lull_params_want_duration(const struct lull_question_params *
     return duration_ns >= params->min_ns && duration_ns <= params->max_ns;
 }
 
-/* A note that starts with how many there are, if there are any. */
-void lull_note_count(struct lull_sink *sink, uint64_t count, const char *what);
+/* A note that starts with how many there are, if there are any: what is so of one, and of many. */
+void lull_note_count(struct lull_sink *sink, uint64_t count, const char *one, const char *many);
 /* How many of n things to show that are shown whole by default; if not all, a note says how many
  * `what` (a plural) are left out. Like all notes, before the first table. */
 uint64_t lull_params_listed(const struct lull_question_params *params, uint64_t n, const char *what,

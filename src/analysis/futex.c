@@ -569,6 +569,7 @@ static void futex_emit(struct lull_analysis *analysis, const struct lull_window 
     (void)window;
     lull_note_count(
         sink, futexes->n_unmeasured,
+        "wait is not counted, as its start was not seen: how long it took is not known",
         "waits are not counted, as their start was not seen: how long they took is not known");
     for (uint32_t i = 0; i < futexes->futexes.count; i++) {
         const struct futex *futex = &futexes->futexes.items[i];

@@ -283,6 +283,7 @@ static void memtop_emit(struct lull_analysis *analysis, const struct lull_window
 {
     struct memtop *top = (struct memtop *)analysis;
     lull_note_count(sink, top->without_order,
+                    "event does not say how many pages it is about: it counts as one",
                     "events do not say how many pages they are about: each counts as one");
     while (top->orders.count < ORDERS) { /* nothing was seen: the totals are 0 */
         lull_vec_push(&top->orders, (struct pages){0});

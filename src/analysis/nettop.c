@@ -332,7 +332,8 @@ static void nettop_emit(struct lull_analysis *analysis, const struct lull_window
     const uint32_t limit = analysis->params->limit;
     struct rows rows = {.top = top};
     struct rows *const user = &rows;
-    lull_note_count(sink, top->without_headers, "packets do not show their connection");
+    lull_note_count(sink, top->without_headers, "packet does not show its connection",
+                    "packets do not show their connection");
     if (top->interfaces.count) {
         qsort(top->interfaces.items, top->interfaces.count, sizeof *top->interfaces.items,
               compare_interfaces);

@@ -30,10 +30,11 @@ bool lull_params_choose_task(const struct lull_question_params *params,
            lull_comm_matches(params->comms, lull_model_comm(model, task, time_ns));
 }
 
-void lull_note_count(struct lull_sink *sink, uint64_t count, const char *what)
+void lull_note_count(struct lull_sink *sink, uint64_t count, const char *one, const char *many)
 {
     if (count) {
-        g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT " %s", count, what);
+        g_autofree char *text =
+            g_strdup_printf("%" G_GUINT64_FORMAT " %s", count, count == 1 ? one : many);
         sink->note(sink, text);
     }
 }

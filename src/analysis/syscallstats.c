@@ -557,10 +557,13 @@ static void syscallstats_emit(struct lull_analysis *analysis, const struct lull_
     (void)window;
     lull_note_count(
         sink, stats->n_unmeasured,
+        "call is not counted, as its start was not seen: how long it took is not known",
         "calls are not counted, as their start was not seen: how long they took is not known");
-    lull_note_count(sink, stats->n_unended,
-                    "calls are not counted, as their end was not recorded (LTTng records none of "
-                    "rt_sigreturn)");
+    lull_note_count(
+        sink, stats->n_unended,
+        "call is not counted, as its end was not recorded (LTTng records none of rt_sigreturn)",
+        "calls are not counted, as their end was not recorded (LTTng records none of "
+        "rt_sigreturn)");
     const bool is_report = analysis->params->is_report;
     const uint64_t n_callers =
         is_report ? limited(stats, stats->callers.count)

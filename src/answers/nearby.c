@@ -25,18 +25,21 @@ static bool has_throttled(const struct lull_recording_info *recording)
     return has;
 }
 
-/* What lies where in memory is known from events of all the time before, and so is which control
- * group tasks are in, and the rhythm of its quota. */
+/* What needs events of all the time before: what lies where in memory; connections of which packets
+ * have no headers; which control group tasks are in, and the rhythm of its quota. */
 static bool needs_all(const struct lull_session *session)
 {
+    static const enum lull_event_id with_history[] = {LULL_EVENT_mapping, LULL_EVENT_tcp_probe};
     for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
         if (has_throttled(lull_session_recording(session, i))) {
             return true;
         }
     }
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
-        if (lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_mapping))) {
-            return true;
+        for (size_t i = 0; i < G_N_ELEMENTS(with_history); i++) {
+            if (lull_session_declares(session, host, lull_vocabulary_names(with_history[i]))) {
+                return true;
+            }
         }
     }
     return false;

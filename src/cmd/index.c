@@ -90,8 +90,7 @@ const struct lull_verb lull_verb_index = {
         "\n"
         "The store is one file in $XDG_CACHE_HOME/lull/view (~/.cache/lull/view). It belongs to "
         "the traces that are given together, in that order. If it is there, and the traces have "
-        "not changed since, nothing is done; a damaged or outdated store is replaced. A store "
-        "that is not whole is never left behind.",
+        "not changed since, nothing is done; a damaged or outdated store is replaced. An incomplete store is never left behind.",
     .output = "One line: the file, its rows and intervals, its size. With --json:\n"
               "\n"
               " {\"version\":1,\"path\",\"bytes\",\"rows\",\"intervals\",\"is_new\"}",

@@ -178,8 +178,7 @@ const struct lull_verb lull_verb_waits = {
         "Each wait counts with its part in the time range, also those that last at its end, whose "
         "cause is 'not ended'; what a task did before its first event is not known and not "
         "counted. --min and --max choose waits by that part. Tasks that were blocked all the time "
-        "are left out, unless --asleep is given; daemons that wake up now and then are not: --state "
-        "D and --state R show what is not sleep.\n"
+        "are left out, unless --asleep is given; daemons that wake up now and then are not: use --state D and --state R to leave sleep out.\n"
         "\n"
         "It is what offcputime and offwaketime of the BPF tools show of a running machine, from a "
         "recording.",

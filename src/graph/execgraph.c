@@ -350,8 +350,8 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
     }
     lull_vec_push(&eg->packets,
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
-                                       packet->flow, packet->payload, !packet->is_send,
-                                       packet->has_numbers});
+                                       packet->flow, MIN(packet->payload, MOST_PAYLOAD),
+                                       !packet->is_send, packet->has_numbers});
 }
 
 /* What a socket knows of a packet that was recorded without its headers: the connection, and on
@@ -365,7 +365,7 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
     }
     struct packet_note *note = &eg->packets.items[fact->number];
     note->flow = fact->packet->flow;
-    note->payload = fact->packet->payload;
+    note->payload = MIN(fact->packet->payload, MOST_PAYLOAD);
     if (fact->is_whole && fact->packet->payload &&
         lull_matcher_feed(eg->matcher, fact->packet, fact->number, &match) &&
         match.receive == fact->number && note->peer == LULL_NONE &&

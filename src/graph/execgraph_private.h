@@ -45,14 +45,16 @@ struct timeout_note {
     uint32_t later;  /* task that woke it there in the end, or LULL_NONE */
 };
 
+#define MOST_PAYLOAD ((UINT32_C(1) << 30) - 1)
+
 struct packet_note {
     int64_t time_ns;
     uint32_t line; /* task or kernel context that sent it */
     uint32_t peer; /* received packet: number of the matched sent one, or LULL_NONE */
     uint32_t flow;
-    uint32_t payload;
-    bool is_received;
-    bool has_numbers; /* of TCP, without addresses: flow is LULL_NONE */
+    uint32_t payload : 30; /* MOST_PAYLOAD if it is said to be more */
+    uint32_t is_received : 1;
+    uint32_t has_numbers : 1; /* of TCP, without addresses: flow is LULL_NONE */
 };
 
 struct switch_note {

@@ -19,16 +19,18 @@ static const struct lull_spans *reclaims_of(const struct lull_execgraph *eg, uin
 
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
 {
-    const uint32_t host = lull_model_task(eg->model, fact->task)->host;
-    lull_execgraph_host(eg, host)->has_calls = true;
     while (eg->calls.count <= fact->task) {
         memset(lull_vec_add(&eg->calls), 0, sizeof *eg->calls.items);
+    }
+    struct lull_spans *calls = &eg->calls.items[fact->task];
+    if (calls->marks.count == 0) {
+        const uint32_t host = lull_model_task(eg->model, fact->task)->host;
+        lull_execgraph_host(eg, host)->has_calls = true;
     }
     /* A call that never returns, exit, is reported when it starts. */
     const bool is_last = fact->is_open && fact->end_ns == fact->start_ns;
     lull_spans_add(
-        &eg->calls.items[fact->task],
-        (struct lull_span){fact->start_ns, is_last ? INT64_MAX : fact->end_ns, fact->name});
+        calls, (struct lull_span){fact->start_ns, is_last ? INT64_MAX : fact->end_ns, fact->name});
 }
 
 /* kthreadd, and what it has made. */

@@ -286,6 +286,11 @@ static bool answer_requests(const struct question *question, GError **error)
     return server_requests(question->served, question->out, error);
 }
 
+static bool answer_why(const struct question *question, GError **error)
+{
+    return server_why(question->served, question->out, error);
+}
+
 /* ---- pages ---- */
 
 static bool answer_here(const struct question *question, GError **error)
@@ -310,7 +315,8 @@ static const struct {
 } questions[] = {
     {"trace", answer_trace},       {"columns", answer_columns}, {"totals", answer_totals},
     {"moment", answer_moment},     {"cause", answer_cause},     {"flow", answer_flow},
-    {"requests", answer_requests}, {"here", answer_here},       {"bye", answer_bye},
+    {"requests", answer_requests}, {"why", answer_why},         {"here", answer_here},
+    {"bye", answer_bye},
 };
 
 /* What the question asks for is not there, or cannot be; or we failed. */

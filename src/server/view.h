@@ -47,5 +47,8 @@ bool server_flow_of_request(const struct served *served, int64_t id, GString *ou
 bool server_flow_cause(const struct served *served, const struct server_moment *wait, uint32_t *row,
                        int64_t *time_ns, GError **error);
 bool server_requests(const struct served *served, GString *out, GError **error);
+/* Why some requests take longer (why.c): {"kinds": [{"name", "said", "findings": [{"said", "evidence",
+ * "request": id, "start", "end", "row" or -1}, …], "warning"}, …]}. */
+bool server_why(const struct served *served, GString *out, GError **error);
 
 #endif

@@ -167,7 +167,7 @@ static void test_unseen_begin(void)
     say_call(&facts, a, WAIT, 0x10, true, INT64_MIN, 20, 0);
     say_call(&facts, a, WAIT, 0x10, true, 30, 70, 0);
     facts_close(&facts, 100);
-    g_assert_true(g_str_has_prefix(facts.sink.text->str, "note: 1 waits are not counted"));
+    g_assert_true(g_str_has_prefix(facts.sink.text->str, "note: 1 wait is not counted"));
     facts_expect(&facts, "futex",
                  "0x10 t10/10/-1 1 0 1 40 40.000 40 40 40 40 40 0 0 0 0 0 0 -\nwakers\n");
     facts_end(&facts);

@@ -85,8 +85,7 @@ static void test_usage(void)
     facts_expect(&facts, "per-file-top [written]",
                  "127.0.0.1:80 1000 net fd 4 in t10 (10) \n"
                  "pipe (t10) 30 pipe fd 6 in t10 (10) \n");
-    facts_expect(&facts, "note: 1 calls moved a number of bytes that the trace does not record",
-                 "");
+    facts_expect(&facts, "note: 1 call moved a number of bytes that the trace does not record", "");
     facts_end(&facts);
 }
 
@@ -183,7 +182,7 @@ static void test_stats(void)
                  "Copy 1 20 20.000 20 ? 20 20 20 20\n"
                  "Accept 1 40 40.000 40 ? 40 40 40 40\n");
     facts_expect(&facts,
-                 "note: 1 calls are not measured, as their start was not seen; what they moved "
+                 "note: 1 call is not measured, as its start was not seen; what it moved "
                  "counts",
                  "");
     facts_end(&facts);
@@ -396,7 +395,7 @@ static void test_disks(void)
     facts_expect(&facts, "freq [disk: (8,1)]",
                  "10.000 17.500 1\n17.500 25.000 1\n25.000 32.500 0\n32.500 40.000 1\n");
     facts_expect(&facts,
-                 "note: 1 block requests are not measured, as their issue was not seen; their "
+                 "note: 1 block request is not measured, as its issue was not seen; its "
                  "sectors count",
                  "");
     facts_end(&facts);

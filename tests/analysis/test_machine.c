@@ -189,7 +189,7 @@ static void test_memory(struct fixture *f, gconstpointer data)
     start(f, &lull_analysis_memtop);
     feed_pages(f->model);
     end(f, 100);
-    expect(f, "note: 1 events do not say how many pages they are about: each counts as one\n"
+    expect(f, "note: 1 event does not say how many pages it is about: it counts as one\n"
               "allocd\nt7/-1/7 2 9\ninterrupts/-1/-1 1 2\nunknown/-1/-1 1 1\nt8/-1/8 0 0\n"
               "idle/-1/-1 0 0\n"
               "freed\nt8/-1/8 1 8\nt7/-1/7 1 2\nidle/-1/-1 1 1\nunknown/-1/-1 0 0\n"

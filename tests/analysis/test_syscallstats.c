@@ -113,7 +113,7 @@ static void test_left_out(void)
     facts_close(&facts, 40);
     facts_expect(&facts, "total", "t11/11/11 2 13 0\n");
     facts_expect(&facts,
-                 "note: 1 calls are not counted, as their start was not seen: how long they took "
+                 "note: 1 call is not counted, as its start was not seen: how long it took "
                  "is not known",
                  "");
     facts_expect_none(&facts, "per-tid [t10 (10, TID: 10)]");

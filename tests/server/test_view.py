@@ -229,6 +229,12 @@ def check_requests(server):
     expected = [(s["begin_ns"], s["end_ns"], s["tid"], s["state"], s["cause"], s["detail"]) for s in path["segments"]]
     tap.ok(status == 200 and segments_of(flow) == expected and len({task[0] for task in flow["tasks"]}) == 3,
            "the path of a request goes through three hosts", flow["tasks"])
+    status, answer = ask(many, "why")
+    expected = run("why", "--json", *traces)["kinds"]
+    sentences = [[c["sentence"] for c in kind.get("contributions", [])] for kind in expected]
+    found = [[f["said"] for f in kind["findings"]] for kind in answer["kinds"]]
+    tap.ok(status == 200 and [kind["name"] for kind in answer["kinds"]] == [kind["kind"] for kind in expected] and any(sentences) and
+           all(len(a) == len(b) and all(y in x for x, y in zip(a, b)) for a, b in zip(found, sentences)), "why is what lull why says", answer)
     kinds = [(about["kinds"][row[0]], about["hosts"][row[1]]) for row in about["rows"]]
     tap.ok(about["states"] == STATES and about["kinds"] == KINDS and {h for k, h in kinds if k == "cpu"} == {"client", "httpd", "db"},
            "rows are of all hosts")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# The colours of states in pictures: whoever looks can tell any two apart, and each from a white and from a dark background. How
-# people without one kind of cones see is computed (Machado, Oliveira and Fernandes 2009, severity 1), the difference in CIELAB.
+# The names of tasks in pictures, and the colours of states: whoever looks can tell any two apart, and each from a white and from a
+# dark background. How people without one kind of cones see is computed (Machado, Oliveira and Fernandes 2009, severity 1), the difference in CIELAB.
 import itertools
+import json
 import math
 import os
 import re
@@ -50,7 +51,20 @@ def contrast(a, b):
     return (light + 0.05) / (dark + 0.05)
 
 
+def names_then(chain):
+    """A row has the names of its task in their order, as its events recorded them."""
+    def lull(*arguments):
+        return subprocess.run([os.environ["LULL"], *arguments, chain], capture_output=True, text=True, encoding="utf-8", check=True).stdout
+    query = json.loads(lull("critpath", "--comm", "t-asker", "--json"))["query"]
+    tid = query["tid"]
+    seen_by = [json.loads(line)["context"]["procname"] for line in lull("print", "--json", "--filter", f"context.tid == {tid}").splitlines()]
+    names = [name for name, _ in itertools.groupby(seen_by)]
+    label = " → ".join(names) + f"/{tid}"
+    tap.ok(len(names) > 1 and f">{label}</text>" in lull("critpath", "--comm", "t-asker", "--svg", "-"), "the names a task had then", label)
+
+
 def main():
+    names_then(os.path.join(os.environ["LULL_SAMPLES"], "truth", "truth-chain"))
     django = os.path.join(os.environ["LULL_SAMPLES"], "django")
     svg = subprocess.run([os.environ["LULL"], "critpath", "--request", "1", "--svg", "-", django], capture_output=True, text=True,
                          encoding="utf-8", check=True).stdout

@@ -219,6 +219,27 @@ def check_usage(page):
     page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
 
 
+def check_why(page):
+    """The sentences are those of lull why, and the first leads to a step of that kind in the request that has most of it."""
+    kinds = json.loads(subprocess.run([lull, "why", "--json", *traces], env=env, capture_output=True, check=True).stdout)["kinds"]
+    expected = [c for kind in kinds for c in kind.get("contributions", [])]
+    page.run("location.hash = 'v=why'")
+    found = page.wait("(found => found.length && found)([...document.querySelectorAll('[data-finding]')].map(one => [one.textContent, one.dataset.finding]))")
+    tap.ok(expected and len(found) == len(expected) and all(c["sentence"] in said and str(c["most"]) == most for (said, most), c in zip(found, expected)),
+           f"its {len(expected)} sentences are those of lull why", found, expected)
+    page.wait("document.activeElement.dataset.finding")
+    page.key("Enter")
+    said = page.wait(f"{SENTENCE}.includes('critical path') && {SENTENCE}") or page.run(SENTENCE)
+    tap.ok(said.startswith(expected[0]["comm"]) and f"on {expected[0]['host']} " in said, "Enter on a sentence goes to what it is about", said, expected[0])
+    settle(page, "1")
+    start, end = map(int, address(page).get("s", "0,0").split(","))
+    path = json.loads(subprocess.run([lull, "critpath", "--json", "--request", found[0][1], *traces], env=env, capture_output=True, check=True).stdout)
+    alike = [s["end_ns"] - s["begin_ns"] for s in path["segments"]
+             if all(s[key] == expected[0][key] for key in ("host", "comm", "state", "cause"))]
+    tap.ok(alike and end - start == max(alike), "which is the longest such step of that request", end - start, alike)
+    picture(page, "why")
+
+
 def check_words(page):
     rows = page.run("[...document.querySelectorAll('[role=treegrid] [role=row]')].every(one => one.getAttribute('aria-level') > 0)")
     names = page.run("[...document.querySelectorAll('button, input, canvas, [role=treegrid]')].filter(one => !one.textContent && "
@@ -357,7 +378,7 @@ try:
     tap.run("growing", check_growing, window)
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
-    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_looks, check_words)
+    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_looks, check_words, check_why)
     for check in (check_start, check_zoom, check_search, check_walk, check_reload, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)

@@ -21,9 +21,10 @@ import { absolute, duration } from './time';
 import { Tree } from './tree';
 import { Usage } from './usage';
 import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
+import { Finding, Kind, Why } from './why';
 
 const TITLES: [string, string][] = [['tasks', 'Control flow'], ['cpus', 'Resources'], ['flow', 'Critical flow'], ['usage', 'CPU usage'],
-    ['requests', 'Requests']];
+    ['requests', 'Requests'], ['why', 'Why']];
 const CPUS_MOST = 256; // in the overview
 const ADDRESS_AFTER = 200; // ms without a change
 
@@ -47,11 +48,12 @@ export class App implements Shared {
     private readonly rows: Rows;
     private readonly graphs: Record<string, Graph>;
     private readonly requests: Requests;
+    private readonly why: Why;
     private readonly usage: Usage;
     private readonly panels: Record<string, Panel>;
     private shown: string[];
     private active: Graph;
-    private hasRequests = false;
+    private readonly loaded = new Set<string>(); // panels that were filled when they were first shown
     private addressTimer = 0;
     private onlyAlive = false;
     private asked = 0; // the latest question about the selection
@@ -86,7 +88,8 @@ export class App implements Shared {
         }
         this.requests = new Requests(trace, request => void this.chooseRequest(request), () => this.toggle('requests', false));
         this.usage = new Usage(this, this.rows, trace, () => this.toggle('usage', false));
-        this.panels = { ...this.graphs, requests: this.requests, usage: this.usage };
+        this.why = new Why(finding => void this.chooseFinding(finding), () => this.toggle('why', false));
+        this.panels = { ...this.graphs, requests: this.requests, usage: this.usage, why: this.why };
         this.active = this.graphs.tasks;
         this.shown = window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus'];
         this.overview = new Overview(this.overviewCanvas, this.length, time => {
@@ -125,8 +128,9 @@ export class App implements Shared {
         this.fill();
         this.summed = '';
         void this.loadOverview();
-        if (trace.isWhole && this.hasRequests) {
-            void this.loadRequests();
+        if (trace.isWhole && this.loaded.size) {
+            this.loaded.clear();
+            this.loadLists();
         }
         if (trace.isWhole && this.flowOf && !this.flow) {
             void this.askFlow(this.flowOf);
@@ -202,9 +206,7 @@ export class App implements Shared {
         for (const [name, made] of this.switches) {
             made.setAttribute('aria-pressed', `${this.shown.includes(name)}`);
         }
-        if (this.shown.includes('requests') && !this.hasRequests) {
-            void this.loadRequests();
-        }
+        this.loadLists();
         this.update();
     }
 
@@ -227,17 +229,28 @@ export class App implements Shared {
         }
     }
 
-    private async loadRequests(): Promise<void> {
-        this.hasRequests = true;
-        this.requests.note.textContent = 'reading the traces…';
-        try {
+    private loadLists(): void {
+        void this.load(this.requests, async () => {
             const { count, requests } = await this.api.ask<{ count: number; requests: RawRequest[] }>('requests');
             this.requests.show(count, requests);
-            if (document.activeElement === document.body) {
-                this.requests.focus();
+        });
+        void this.load(this.why, async () => this.why.show((await this.api.ask<{ kinds: Kind[] }>('why')).kinds));
+    }
+
+    // Fills a panel that needs the whole traces when it is first shown.
+    private async load(panel: Requests | Why, fill: () => Promise<void>): Promise<void> {
+        if (!this.shown.includes(panel.name) || this.loaded.has(panel.name)) {
+            return;
+        }
+        this.loaded.add(panel.name);
+        panel.note.textContent = 'reading the traces…';
+        try {
+            await fill();
+            if (document.activeElement === document.body || panel.element.contains(document.activeElement)) {
+                panel.focus();
             }
         } catch (problem) {
-            this.requests.note.textContent = (problem as Error).message;
+            panel.note.textContent = (problem as Error).message;
         }
     }
 
@@ -481,6 +494,18 @@ export class App implements Shared {
         const away = this.flow.segments.find(segment => this.flow?.entries[segment.entry].row !== row) || this.flow.segments[0];
         this.graphs.flow.focus();
         await this.select(row, Math.floor(away ? (away.start + away.end) / 2 : start), this.graphs.flow);
+    }
+
+    // To the place a sentence is about, on the path of the request that has most of it.
+    private async chooseFinding({ request, start, end, row }: Finding): Promise<void> {
+        this.window = fit({ start, end }, this.length);
+        this.setRange({ start, end });
+        if (!this.shown.includes('flow')) {
+            this.toggle('flow', true);
+        }
+        if (await this.askFlow({ request }) && row >= 0) {
+            await this.select(row, Math.floor((start + end) / 2), this.graphs.flow);
+        }
     }
 
     // ---- sums ----

@@ -202,11 +202,14 @@ static void io_emit(struct lull_analysis *analysis, const struct lull_window *wi
     struct io_analysis *io = (struct io_analysis *)analysis;
     unsigned sections = analysis->params->sections;
     lull_note_count(sink, io->n_unmeasured,
+                    "call is not measured, as its start was not seen; what it moved counts",
                     "calls are not measured, as their start was not seen; what they moved counts");
     lull_note_count(
         sink, io->disks.n_unmeasured,
+        "block request is not measured, as its issue was not seen; its sectors count",
         "block requests are not measured, as their issue was not seen; their sectors count");
     lull_note_count(sink, io->usage.n_unreported,
+                    "call moved a number of bytes that the trace does not record",
                     "calls moved a number of bytes that the trace does not record");
     const uint64_t n_log =
         lull_params_listed(analysis->params, io->log.calls.count, "calls of the log", sink);

@@ -222,10 +222,11 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
 static bool unrecognized(struct unpacking *u)
 {
     const char *text = archive_error_string(u->reader);
-    g_autofree char *why =
-        g_strdup_printf("not a directory (a CTF trace is a directory with a file 'metadata'), nor "
-                        "one packed as .tar, .tar.gz, .tar.xz, .tar.zst or .zip: %s",
-                        text ? text : "unknown format");
+    g_autofree char *why = g_strdup_printf(
+        "not a directory (a CTF trace is a directory with a file 'metadata'), nor "
+        "one packed as .tar, .tar.gz, .tar.xz, .tar.zst or .zip, nor a perf.data or "
+        "trace.dat: %s",
+        text ? text : "unknown format");
     return fail(u, LULL_ERROR_FORMAT, why);
 }
 

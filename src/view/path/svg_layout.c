@@ -77,16 +77,47 @@ static uint32_t number_of(GHashTable *numbers, gint64 key)
     return GPOINTER_TO_UINT(value) - 1;
 }
 
+/* Many changes of the name say no more than some. */
+#define MOST_NAMES_BYTES 200
+
 static void add_row(GArray *rows, const struct lull_segment *segment, uint32_t host_order)
 {
-    GString *label = g_string_new(NULL);
-    struct lull_svg_row row = {
-        .host = segment->host, .task = segment->task, .host_order = host_order, .order = rows->len};
-
-    lull_task_append(label, segment->comm, segment->tid, false);
-    lull_svg_fit(label, MAX_NAME_PX, 12);
-    row.label = g_string_free(label, FALSE);
+    struct lull_svg_row row = {.host = segment->host,
+                               .task = segment->task,
+                               .host_order = host_order,
+                               .order = rows->len,
+                               .comm = segment->comm,
+                               .tid = segment->tid,
+                               .before = g_string_new(NULL)};
     g_array_append_val(rows, row);
+}
+
+static void add_name(struct lull_svg_row *row, const char *comm)
+{
+    if (g_strcmp0(row->comm, comm) != 0 && row->before->len < MOST_NAMES_BYTES) {
+        lull_clean_append(row->before, row->comm, false);
+        g_string_append(row->before, " → ");
+        row->comm = comm;
+    }
+}
+
+/* The names the task had meanwhile, in their order: "timeout → truth/12"; of too many the first and the
+ * last. */
+static void make_label(struct lull_svg_row *row)
+{
+    g_autoptr(GString) last = g_string_new(NULL);
+    GString *label = g_string_new(row->before->str);
+    lull_task_append(last, row->comm, row->tid, false);
+    g_string_append(label, last->str);
+    if (row->before->len && lull_svg_text_width(label->str, 12) > MAX_NAME_PX) {
+        const char *end = strstr(row->before->str, " → ");
+        g_string_printf(label, "%.*s → … → %s", (int)(end - row->before->str), row->before->str,
+                        last->str);
+    }
+    lull_svg_fit(label, MAX_NAME_PX, 12);
+    row->label = g_string_free(label, FALSE);
+    g_string_free(row->before, TRUE);
+    row->before = NULL;
 }
 
 static void make_rows(struct lull_svg_layout *layout, const struct lull_path *path)
@@ -102,9 +133,13 @@ static void make_rows(struct lull_svg_layout *layout, const struct lull_path *pa
         if (row == rows->len) {
             add_row(rows, segment, number_of(hosts, segment->host));
         }
+        add_name(&g_array_index(rows, struct lull_svg_row, row), segment->comm);
         layout->row_of_segment[i] = row;
         g_array_index(rows, struct lull_svg_row, row).total_ns +=
             segment->end_ns - segment->start_ns;
+    }
+    for (guint i = 0; i < rows->len; i++) {
+        make_label(&g_array_index(rows, struct lull_svg_row, i));
     }
     layout->n_rows = rows->len;
     layout->rows = (struct lull_svg_row *)g_array_free(rows, FALSE);

@@ -24,6 +24,10 @@ struct lull_svg_pixel {
 
 /* A task. */
 struct lull_svg_row {
+    /* Only while the rows are made: the last name so far, and those before it, each with an arrow. */
+    const char *comm;
+    int32_t tid;
+    GString *before;
     uint32_t host, task;
     uint32_t host_order; /* hosts and rows are in the order in which the path reaches them */
     uint32_t order;

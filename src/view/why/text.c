@@ -196,7 +196,7 @@ static void append_groups(GString *out, const struct lull_why_group *kind)
     g_string_append(out, ")");
 }
 
-static void append_verdict(GString *out, const struct lull_why_group *kind)
+void lull_why_verdict_append(GString *out, const struct lull_why_group *kind)
 {
     switch (kind->info.verdict) {
     case LULL_WHY_TOO_FEW:
@@ -231,23 +231,34 @@ static void append_verdict(GString *out, const struct lull_why_group *kind)
                              : ", because:");
 }
 
-static void append_lineage(GString *out, const struct why_view *view,
-                           const struct lull_contribution *contribution)
+static void append_lineage(GString *out, const struct lull_why_shown *why,
+                           const struct lull_contribution *contribution, bool ascii)
 {
     int32_t tid;
-    const bool ascii = !view->style->unicode;
-    g_autofree char *ancestors = lull_contribution_lineage(view->why, contribution, &tid);
+    g_autofree char *ancestors = lull_contribution_lineage(why, contribution, &tid);
     if (ancestors) {
         g_autofree char *shown = lull_ancestors_text(ancestors, ascii);
         g_string_append_printf(out, "    Task %d was started by %s.\n", tid, shown);
     }
 }
 
-static void append_evidence(GString *out, const struct why_view *view,
-                            const struct lull_why_group *kind,
-                            const struct lull_contribution *contribution)
+void lull_contribution_append_headline(GString *out, const struct lull_why_shown *why,
+                                       const struct lull_why_group *kind,
+                                       const struct lull_contribution *contribution, bool ascii)
 {
-    const struct lull_instance *most = lull_why_instance(view->why, kind, contribution->most);
+    append_duration(out, contribution->difference_ns);
+    g_string_append(out, " more (");
+    append_percent(out, contribution->difference_ns / kind->comparison->difference_ns);
+    g_string_append(out, "): ");
+    lull_contribution_append(out, why, contribution, ascii);
+    g_string_append_c(out, '.');
+}
+
+void lull_contribution_append_evidence(GString *out, const struct lull_why_shown *why,
+                                       const struct lull_why_group *kind,
+                                       const struct lull_contribution *contribution, bool ascii)
+{
+    const struct lull_instance *most = lull_why_instance(why, kind, contribution->most);
     const guint n_slow = kind->chosen.slow->len;
     g_string_append(out, "    ");
     append_duration(out, contribution->slow_ns);
@@ -269,10 +280,10 @@ static void append_evidence(GString *out, const struct why_view *view,
     if (n_slow > 1) {
         g_string_append(out, ".\n");
     }
-    append_lineage(out, view, contribution);
+    append_lineage(out, why, contribution, ascii);
     if (contribution->through) {
         g_string_append(out, "    Waited for by ");
-        lull_clean_append(out, contribution->through, !view->style->unicode);
+        lull_clean_append(out, contribution->through, ascii);
         g_string_append(out, ".\n");
     }
 }
@@ -284,14 +295,11 @@ static void print_contributions(struct why_view *view, const struct lull_why_gro
     for (uint32_t i = 0; i < comparison->n_contributions; i++) {
         const struct lull_contribution *contribution = &comparison->contributions[i];
         g_autoptr(GString) text = g_string_new(NULL);
+        const bool ascii = !view->style->unicode;
         g_string_append_printf(text, "%2u. %s", i + 1, bold);
-        append_duration(text, contribution->difference_ns);
-        g_string_append(text, " more (");
-        append_percent(text, contribution->difference_ns / comparison->difference_ns);
-        g_string_append_printf(text, "): ");
-        lull_contribution_append(text, view->why, contribution, !view->style->unicode);
-        g_string_append_printf(text, ".%s\n", reset);
-        append_evidence(text, view, kind, contribution);
+        lull_contribution_append_headline(text, view->why, kind, contribution, ascii);
+        g_string_append_printf(text, "%s\n", reset);
+        lull_contribution_append_evidence(text, view->why, kind, contribution, ascii);
         lull_out_text(&view->out, text->str);
     }
 }
@@ -317,9 +325,9 @@ static void append_rest(GString *out, const struct lull_comparison *comparison)
     g_string_append(out, ".\n");
 }
 
-static bool hides_idle(const struct why_view *view)
+static bool hides_idle(const struct lull_why_shown *why)
 {
-    const struct lull_instance_paths *paths = &view->why->paths;
+    const struct lull_instance_paths *paths = &why->paths;
     bool is_hidden = false;
     for (uint32_t i = 0; i < lull_session_host_count(paths->session); i++) {
         is_hidden |= lull_model_hides_idle(paths->model, i);
@@ -327,11 +335,10 @@ static bool hides_idle(const struct why_view *view)
     return is_hidden;
 }
 
-static void print_warnings(struct why_view *view, const struct lull_why_group *kind)
+void lull_why_warnings_append(GString *text, const struct lull_why_shown *why,
+                              const struct lull_why_group *kind)
 {
     const struct lull_comparison *comparison = kind->comparison;
-    const char *yellow = view->style->color ? YELLOW : "", *reset = view->style->color ? RESET : "";
-    g_autoptr(GString) text = g_string_new(NULL);
     if (kind->chosen.slow->len == 1) {
         g_string_append(text, "Only one is slow: what it says holds for that one.\n");
     } else if (kind->chosen.slow->len < 5) {
@@ -347,9 +354,16 @@ static void print_warnings(struct why_view *view, const struct lull_why_group *k
     if (comparison->unknown_ns > LITTLE_UNKNOWN * comparison->slow_ns) {
         append_percent(text, comparison->unknown_ns / comparison->slow_ns);
         g_string_append_printf(text, " of the slow ones' time is unknown: %s.\n",
-                               hides_idle(view) ? LULL_HIDDEN_IDLE_CURE
-                                                : "the trace does not show what was waited for");
+                               hides_idle(why) ? LULL_HIDDEN_IDLE_CURE
+                                               : "the trace does not show what was waited for");
     }
+}
+
+static void print_warnings(struct why_view *view, const struct lull_why_group *kind)
+{
+    const char *yellow = view->style->color ? YELLOW : "", *reset = view->style->color ? RESET : "";
+    g_autoptr(GString) text = g_string_new(NULL);
+    lull_why_warnings_append(text, view->why, kind);
     if (text->len) {
         lull_out_printf(&view->out, "%s%s%s", yellow, text->str, reset);
     }
@@ -400,7 +414,7 @@ static void print_kind(struct why_view *view, const struct lull_why_group *kind)
         lull_clean_append(text, kind->info.name, !view->style->unicode);
         g_string_append_printf(text, "%s: ", reset);
     }
-    append_verdict(text, kind);
+    lull_why_verdict_append(text, kind);
     lull_out_printf(&view->out, "%s\n", text->str);
     if (kind->info.verdict != LULL_WHY_EXPLAINED) {
         return;

@@ -22,6 +22,19 @@ bool lull_view_why_json(const struct lull_why_shown *why, FILE *file, GError **e
  * blocked on disk: vda write, in fsync". */
 void lull_contribution_append(GString *out, const struct lull_why_shown *why,
                               const struct lull_contribution *contribution, bool ascii);
+/* "12.3 ms more (40 %): " and that sentence with its full stop. */
+void lull_contribution_append_headline(GString *out, const struct lull_why_shown *why,
+                                       const struct lull_why_group *kind,
+                                       const struct lull_contribution *contribution, bool ascii);
+/* How large and how certain it is, and who waited for it: indented lines. */
+void lull_contribution_append_evidence(GString *out, const struct lull_why_shown *why,
+                                       const struct lull_why_group *kind,
+                                       const struct lull_contribution *contribution, bool ascii);
+/* What came out for the instances of a kind: sentences. */
+void lull_why_verdict_append(GString *out, const struct lull_why_group *kind);
+/* Why what was explained may be wrong; lines, or nothing. */
+void lull_why_warnings_append(GString *text, const struct lull_why_shown *why,
+                              const struct lull_why_group *kind);
 /* Who started the task that it is about, or who had the CPU instead: "cron/1 → sh/2"; and which one
  * that is. NULL: several, or not known. Free with g_free(). */
 char *lull_contribution_lineage(const struct lull_why_shown *why,

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads /proc/kallsyms, /proc/interrupts and /sys/dev/block. */
+/* Reads /proc/interrupts and /sys/dev/block. */
 #include "live/names.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/search.h"
+#include "symbol/here.h"
+#include "symbol/table.h"
 
 const char *const lull_softirq_names[] = {"HI",      "TIMER",    "NET_TX",  "NET_RX",
                                           "BLOCK",   "IRQ_POLL", "TASKLET", "SCHED",
                                           "HRTIMER", "RCU",      NULL};
 
-struct function {
-    uint64_t address;
-    const char *name;
-};
-
 struct lull_machine_names {
     struct lull_arena *arena;
-    GArray *functions; /* struct function, by address; NULL: not read yet */
-    GHashTable *irqs;  /* number → name */
+    bool has_functions;                  /* they were asked for */
+    struct lull_symbol_table *functions; /* NULL: not read, or hidden */
+    GHashTable *irqs;                    /* number → name */
 };
 
 struct lull_machine_names *lull_machine_names_new(void)
@@ -35,50 +30,21 @@ struct lull_machine_names *lull_machine_names_new(void)
 void lull_machine_names_free(struct lull_machine_names *names)
 {
     if (names) {
-        g_clear_pointer(&names->functions, g_array_unref);
+        g_clear_pointer(&names->functions, lull_symbol_table_free);
         g_clear_pointer(&names->irqs, g_hash_table_unref);
         lull_arena_free(names->arena);
         g_free(names);
     }
 }
 
-/* ---- functions ---- */
-
-static int by_address(const void *left, const void *right)
-{
-    const struct function *a = left, *b = right;
-    return a->address < b->address ? -1 : a->address > b->address;
-}
-
-static void read_functions(struct lull_machine_names *names)
-{
-    char line[512], type, name[256];
-    unsigned long long address;
-    FILE *file = fopen("/proc/kallsyms", "re");
-    names->functions = g_array_new(FALSE, FALSE, sizeof(struct function));
-    while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%llx %c %255s", &address, &type, name) == 3 && address &&
-            strchr("tTwW", type)) {
-            const struct function function = {address,
-                                              lull_arena_strndup(names->arena, name, strlen(name))};
-            g_array_append_val(names->functions, function);
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-    qsort(names->functions->data, names->functions->len, sizeof(struct function), by_address);
-}
-
 const char *lull_machine_function(struct lull_machine_names *names, uint64_t address)
 {
-    if (!names->functions) {
-        read_functions(names);
+    uint64_t offset;
+    if (!names->has_functions) {
+        names->has_functions = true;
+        names->functions = lull_here_kernel();
     }
-    const struct function *functions = (const struct function *)(void *)names->functions->data;
-    const uint32_t after =
-        LULL_LOWER_BOUND(i, names->functions->len, functions[i].address <= address);
-    return after ? functions[after - 1].name : NULL;
+    return names->functions ? lull_symbol_table_find(names->functions, address, &offset) : NULL;
 }
 
 /* ---- hops ---- */

@@ -87,7 +87,11 @@ def test_selections():
     round_trip("a task", [chain], ["--comm", comm])
     round_trip("a filter", [django], ["--filter", 'name == "sched_switch" && next_comm =~ "p*" || name == "irq_*"'])
     round_trip("a filter of hosts and CPUs", [django], ["--filter", 'host == "db" && cpu == 0'])
-    round_trip("nothing", [chain], ["--tid", "999999999"], least=0)
+    round_trip("nothing", [chain], ["--timerange", "+0ns,+1ns", "--filter", "false"], least=0)
+    with scratch() as scratch_dir:
+        done = run("export", "--ctf2", os.path.join(scratch_dir, "out"), "--tid", "999999999", chain)
+        tap.ok(done.returncode == 1 and "999999999" in done.stderr and not os.listdir(scratch_dir),
+               "a task that never was: an error, and nothing is written", done.returncode, done.stderr)
 
 
 def test_twice():

@@ -88,11 +88,19 @@ class Checks:
                 call(*words)
 
 
+def check_blindly(checks, name, what, is_same, counted, expected):
+    """Who is woken on a CPU whose idle task the kernel hides from perf is not seen until it is heard of: there is less than there was."""
+    if name == "perf" and counted < expected and not is_same and recorders.blind_cpus():
+        checks.skip(f"{name}: {what}", recorders.blind_reason())
+    else:
+        checks.ok(is_same, f"{name}: {what}", counted, expected)
+
+
 def check_sums(checks, name, recording, tids, account):
     rows = table(recording, "cputop", "per-process")
     cpu_ns = sum(row["cpu_ns"] for row in rows if row["process"]["tid"] in tids)
-    checks.ok(is_near(cpu_ns, account["cpu_ns"], 0.05, 20 * MS), f"{name}: cputop has the CPU time that the kernel accounted",
-           cpu_ns, account["cpu_ns"])
+    check_blindly(checks, name, "cputop has the CPU time that the kernel accounted",
+                  is_near(cpu_ns, account["cpu_ns"], 0.05, 20 * MS), cpu_ns, account["cpu_ns"])
     compilers = [row for row in rows if row["process"]["comm"] == "cc1" and row["process"]["tid"] in tids]
     checks.ok(len(compilers) == COMPILERS and all(row["cpu_ns"] > 0 for row in compilers), f"{name}: cputop has each compiler", compilers)
     for of in "read", "written":
@@ -104,12 +112,8 @@ def check_sums(checks, name, recording, tids, account):
     # last ones the kernel counts depends on who comes first, the task to its end or its parent to the account; and a task
     # that is woken on its way out of the CPU was never away.
     counted = sum(row["count"] for row in table(recording, "schedstats", "per_tid_stats") if row["wakee"]["tid"] in tids)
-    what, is_same = "schedstats has as many delays as there were wake-ups", abs(counted - account["waits"]) <= len(tids) + \
-        0.05 * account["waits"]
-    if name == "perf" and counted < account["waits"] and not is_same and recorders.blind_cpus():
-        checks.skip(f"{name}: {what}", recorders.blind_reason())
-        return
-    checks.ok(is_same, f"{name}: {what}", counted, account["waits"], len(tids))
+    check_blindly(checks, name, "schedstats has as many delays as there were wake-ups",
+                  abs(counted - account["waits"]) <= len(tids) + 0.05 * account["waits"], counted, account["waits"])
 
 
 def check_path(checks, name, recording, pid, events, account, offset_ns):

@@ -183,6 +183,8 @@ def test_forks():
     """Each task that the program starts runs for the first time once."""
     alarms, _, stamps = track(["fork > 0ns"], "chain", 4, 5, 1)
     started = {stamp.tid for stamp in stamps}
+    if os.environ.get("LULL_SANITIZED"):  # the search for leaks, at the end of each process, is a task of its own
+        alarms = [alarm for alarm in alarms if alarm["task"]["tid"] in started]
     tap.ok(len(started) == 4 and sorted(alarm["task"]["tid"] for alarm in alarms) == sorted(started), "one for each fork",
            started, alarms)
     tap.ok(all(alarm["chain"] == [] and alarm["delay_ns"] == alarm["cpu_wait_ns"] for alarm in alarms), "all of it for a CPU", alarms)

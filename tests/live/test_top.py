@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,9 +21,10 @@ from live.tracked import LULL, PROGRAM, Hidden, Stamp, why_not
 from tap import Tap
 
 MS = 1_000_000
+SUMS = "ran_ns", "blocked_ns", "cpu_wait_ns", "unknown_ns"
 tap = Tap()
 
-Seen = collections.namedtuple("Seen", "rows processes lines stamps usage")
+Seen = collections.namedtuple("Seen", "rows processes lines stamps pids usage")
 
 
 def watch_once(*what):
@@ -41,16 +43,19 @@ def watch_once(*what):
             fields = [line.split() for line in file]
     lines = [json.loads(line) for line in lines]
     tap.ok(top.returncode == 0 and status == 0, "both end well", top.returncode, status)
+    stamps = [Stamp(int(f[0]), f[1], int(f[2]), int(f[3]), int(f[4])) for f in fields]
     return Seen([row for line in lines for row in line["rows"]], [p for line in lines for p in line["processes"]], lines,
-                [Stamp(int(f[0]), f[1], int(f[2]), int(f[3]), int(f[4])) for f in fields], usage)
+                stamps, {program.pid, *(stamp.tid for stamp in stamps)}, usage)
 
 
 def watch(*what):
-    for _ in range(5):
+    for _ in range(4):
         seen = watch_once(*what)
-        if not seen.lines[-1]["summary"]["unseen"]:
+        hidden = [p for p in seen.processes if p["pid"] in seen.pids and p["unknown_ns"]]
+        hidden += [row for row in seen.rows if row["pid"] in seen.pids and row["end"] == "unknown"]
+        if not hidden:
             return seen
-    raise Hidden(f"this kernel hides switches: {seen.lines[-1]['summary']}")
+    raise Hidden(f"this kernel hides switches: {hidden[0]}")
 
 
 def links(row):
@@ -95,9 +100,55 @@ def test_packets():
                         for row in rows), "a packet ended them", rows)
 
 
+def test_recording():
+    """The same as a recording of the same seconds says, which reads every event."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("LULL_SCRATCH")) as folder:
+        trace = os.path.join(folder, "trace")
+        recorder = [LULL, "record", "--tracer", "ftrace", "-o", trace, "--", PROGRAM, os.path.join(folder, "stamps")]
+        for what in (["chain", "3", "20", "15"], ["spin", "300"]) if os.environ.get("LULL_LIVE") == "all" else (["chain", "3", "20", "15"],):
+            seen, done = watch_with([*recorder, *what])
+            if done.returncode:
+                tap.skip("a recording", done.stderr)
+                return
+            asked = subprocess.run([LULL, "waits", "--json", "--comm", "c0,c1,c2,live-waits", trace], capture_output=True, text=True, timeout=60, check=True)
+            tasks = json.loads(asked.stdout)["windows"][0]["tables"]["waits-by-task"]
+            shutil.rmtree(trace)
+            tap.ok(len(tasks) >= 2, "the recording has the tasks", asked.stdout[:2000])
+            for task in tasks:
+                check_recorded(task, [p for line in seen for p in line["processes"] if p["pid"] == task["task"]["pid"]])
+
+
+def check_recorded(task, processes):
+    if any(process["unknown_ns"] for process in processes):
+        tap.skip(task["task"]["comm"], "this kernel hid what it did")
+        return
+    for key, recorded in ("blocked_ns", "blocked_ns"), ("cpu_wait_ns", "runnable_ns"), ("ran_ns", "running_ns"):
+        summed, wanted = sum(process[key] for process in processes), task[recorded]
+        # The command exists before the recording starts, and after it has ended.
+        slack = 2 * MS if task["task"]["comm"] != "live-waits" else 100 * MS
+        tap.ok(abs(summed - wanted) <= 0.02 * wanted + slack, f"{task['task']['comm']}: {recorded} of the recording", summed, wanted)
+
+
+def watch_with(command):
+    """Lines of lull top, while the command ran."""
+    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", "100%"], stdout=subprocess.PIPE, text=True) as top:
+        lines = [top.stdout.readline()]  # it watches
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        top.send_signal(signal.SIGTERM)
+        lines += top.stdout
+    return [json.loads(line) for line in lines], done
+
+
+def check_whole(seen, pid):
+    """What its one task did adds up to the time that there was, in all intervals but the first and the last."""
+    of = [(line["end_ns"] - line["begin_ns"], process) for line in seen.lines for process in line["processes"] if process["pid"] == pid]
+    wrong = [one for one in of[1:-1] if not 0.98 * one[0] - MS <= sum(one[1][key] for key in SUMS) <= 1.02 * one[0] + MS]
+    tap.ok(not wrong, "what it did is as long as the interval", wrong)
+
+
 def test_cpus():
     """Two want one CPU: run time and delay as the kernel has them."""
-    seen = watch("spin", 600)
+    seen = watch("spin", 500)
     by_pid = collections.defaultdict(collections.Counter)
     for process in seen.processes:
         by_pid[process["pid"]].update({key: process[key] for key in ("ran_ns", "cpu_wait_ns")})
@@ -105,25 +156,24 @@ def test_cpus():
         delayed, waited = stamp.after - stamp.before, by_pid[stamp.tid]["cpu_wait_ns"]
         # Before the first stamp, and after the last, it waited too.
         tap.ok(0.98 * delayed - 5 * MS <= waited <= 1.02 * delayed + 60 * MS, "it waited for the CPU as long as run_delay says", waited, delayed)
+        check_whole(seen, stamp.tid)
     ran = sum(by_pid[stamp.tid]["ran_ns"] for stamp in seen.stamps)
     used = (seen.usage.ru_utime + seen.usage.ru_stime) * 1e9
     tap.ok(0.9 * used - 20 * MS <= ran <= 1.1 * used + 20 * MS, "and ran as long as its rusage says", ran, used)
 
 
-def test_whole():
-    """What a task does adds up to the time that there is."""
+def test_lines():
+    """One interval after the other."""
     lines = run_json("--interval", "300ms", "--duration", "900ms")
     check_schema(lines)
     tap.ok(3 <= len(lines) <= 5, "a line for each interval", len(lines))
     tap.ok(all(a["end_ns"] == b["begin_ns"] for a, b in zip(lines, lines[1:])), "one after the other")
+    sums = []
     for line in lines[1:]:
-        length = line["end_ns"] - line["begin_ns"]
         for process in line["processes"]:
-            sums = sum(process[key] for key in ("ran_ns", "blocked_ns", "cpu_wait_ns", "unknown_ns"))
-            if process["tasks"] == 1 and process["asleep"] == 1:
-                tap.ok(sums == 0, "who slept all the time is not in the sums", process)
-            elif process["tasks"] == 1:
-                tap.ok(sums <= 1.01 * length + MS, "no task does more than the time that there is", process, length)
+            asleep = process["tasks"] == process["asleep"] == 1
+            sums += [process[key] for key in SUMS if asleep and process["ran_ns"] == 0]
+    tap.ok(sum(sums) == 0, "who slept all the time is not in the sums", sums)
     summary = lines[0]["summary"]
     line, = run_json("--once", "--limit", "1")
     tap.ok(len(line["rows"]) == 1, "--limit 1", line["rows"])
@@ -250,7 +300,7 @@ def main():
         tap.skip("lull top", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in test_chains, test_mutex, test_packets, test_cpus, test_whole, test_text, test_governor, test_screen:
+    for test in test_chains, test_mutex, test_packets, test_cpus, test_recording, test_lines, test_text, test_governor, test_screen:
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()
 

@@ -272,7 +272,18 @@ static __always_inline void sum(struct ended *wait, struct lull_track_counts *co
     const uint64_t woken = wait->woken ? wait->woken : wait->now;
     slot->sums.blocked_ns += woken - slot->since;
     slot->sums.runnable_ns += wait->now - woken;
-    if (wait->now - slot->since <= governed.least_ns || slot->tgid == config.self) {
+    if (slot->tgid == config.self) {
+        return;
+    }
+    if (slot->state || slot->flags & LULL_TRACK_IS_NEW) {
+        observe(slot->state ? LULL_TRACK_OFFCPU : LULL_TRACK_FORK, wait->now - slot->since);
+        if (wait->woken) {
+            observe(LULL_TRACK_WAKEUP, wait->now - woken);
+        }
+    } else {
+        observe(LULL_TRACK_PREEMPT, wait->now - slot->since);
+    }
+    if (wait->now - slot->since <= governed.least_ns) {
         return;
     }
     struct lull_track_chain *chain = chain_of(wait->task);

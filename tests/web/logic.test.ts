@@ -58,12 +58,12 @@ test('the window stays within the trace and where the pointer is', () => {
 test('the address holds what is shown, and nothing else comes from it', () => {
     const shown = {
         window: { start: 5, end: 900 }, range: { start: 10, end: 20 }, selected: { row: 3, time: 12 }, panels: ['tasks', 'flow'],
-        query: 'a&b=c #', flow: { row: 3, start: 10, end: 20 },
+        query: 'a&b=c #', flow: { row: 3, start: 10, end: 20 }, own: { events: 'tid == 7 & "a=b"' },
     };
     assert.deepEqual(parse(`#${format(shown)}`), shown);
     assert.deepEqual(parse('#path=17').flow, { request: 17 });
-    const nothing = { window: null, range: null, selected: null, panels: null, query: '', flow: null };
-    for (const bad of ['', '#', '#t=1', '#t=9,1', '#t=a,b', '#s=1,2,3', '#sel=-1@5', '#sel=1', '#path=1,2', '#t=1e3,2e9', '#t=,']) {
+    const nothing = { window: null, range: null, selected: null, panels: null, query: '', flow: null, own: {} };
+    for (const bad of ['', '#', '#t=1', '#t=9,1', '#t=a,b', '#s=1,2,3', '#sel=-1@5', '#sel=1', '#path=1,2', '#t=1e3,2e9', '#t=,', '#__proto__=1', '#x y=1', '#events=']) {
         assert.deepEqual(parse(bad), nothing, bad);
     }
 });

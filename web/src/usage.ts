@@ -3,10 +3,9 @@
 
 import { toTime, toX } from './bars';
 import { Block, covers, STATES_SENT } from './columns';
-import { button, color, element } from './dom';
-import { Shared, turnWheel } from './graph';
-import { Trace } from './model';
-import { Rows } from './rows';
+import { color, element, panel } from './dom';
+import { turnWheel } from './graph';
+import { Page, Panel } from './page';
 import { duration } from './time';
 import { Range } from './viewport';
 
@@ -56,7 +55,7 @@ interface Lane {
     cpus: number[]; // rows of what was on them
 }
 
-export class Usage {
+export class Usage implements Panel {
     readonly element: HTMLElement;
     private readonly scroller = element('div', { class: 'scroller', tabindex: '0', role: 'img', 'aria-label': 'Use of the CPUs of each host over time' });
     private readonly spacer = element('div', { class: 'spacer' });
@@ -66,15 +65,14 @@ export class Usage {
     private readonly counts: boolean[];
     private frame = 0;
 
-    constructor(private readonly shared: Shared, private readonly rows: Rows, private readonly trace: Trace,
-        close: () => void) {
-        this.counts = shared.states.map(state => RUNNING.includes(state));
+    constructor(private readonly page: Page) {
+        this.counts = page.states.map(state => RUNNING.includes(state));
         this.renew();
         this.spacer.style.height = `${this.lanes.length * LANE}px`;
         this.scroller.append(this.spacer, element('div', { class: 'sticky' }, this.names, this.canvas));
-        this.element = element('section', { class: 'panel', 'data-panel': 'usage', 'aria-label': 'CPU usage' },
-            element('div', { class: 'head' }, element('h2', {}, 'CPU usage'),
-                element('span', { class: 'note' }, 'at full height all CPUs of the host are busy; dark: the selected task'), button('×', 'Close CPU usage', close)), this.scroller);
+        const note = element('span', { class: 'note' }, 'at full height all CPUs of the host are busy; dark: the selected task');
+        this.element = panel('usage', 'CPU usage', note, () => page.hide('usage'));
+        this.element.append(this.scroller);
         this.element.style.flexGrow = `${3 + Math.min(this.lanes.length * 3, 9)}`;
         new ResizeObserver(() => this.draw()).observe(this.scroller);
         this.scroller.addEventListener('scroll', () => this.draw());
@@ -83,7 +81,7 @@ export class Usage {
 
     // More of the trace is known.
     renew(): void {
-        const { rows, hosts } = this.trace;
+        const { rows, hosts } = this.page.trace;
         this.lanes = hosts.map((_, host) =>
             ({ host, cpus: rows.map((row, index) => (row.kind === 'thread' && row.host === host ? index : -1)).filter(row => row >= 0) }));
     }
@@ -103,10 +101,10 @@ export class Usage {
 
     // The finest block of each row that shows all that is seen, else the coarsest.
     private blocks(rows: number[]): Block[] {
-        const { start, end } = this.shared.window;
+        const { start, end } = this.page.window;
         const found: Block[] = [];
         for (const row of rows) {
-            const blocks = this.rows.of(row).map(picture => picture.block);
+            const blocks = this.page.rows.of(row).map(picture => picture.block);
             const fit = blocks.filter(block => covers(block, start, end)).sort((a, b) => a.width - b.width)[0] || blocks[0];
             if (fit) {
                 found.push(fit);
@@ -128,16 +126,16 @@ export class Usage {
         }
         context.setTransform(scale, 0, 0, scale, 0, 0);
         this.names.textContent = '';
-        const { selected } = this.shared;
+        const { selected } = this.page;
         for (const lane of this.lanes.slice(Math.floor(top / LANE), Math.ceil((top + height) / LANE))) {
             const floor = (lane.host + 1) * LANE - top - 1;
-            this.rows.want(lane.cpus, this.shared.window, Math.round(width * scale));
+            this.page.rows.want(lane.cpus, this.page.window, Math.round(width * scale));
             const blocks = this.blocks(lane.cpus);
-            this.area(context, usage(blocks, this.shared.window, width, this.counts), floor, color('--busy'));
-            const isHere = selected && this.trace.rows[selected.row].kind === 'task' && this.trace.rows[selected.row].host === lane.host;
+            this.area(context, usage(blocks, this.page.window, width, this.counts), floor, color('--busy'));
+            const isHere = selected && this.page.trace.rows[selected.row].kind === 'task' && this.page.trace.rows[selected.row].host === lane.host;
             if (isHere && selected) {
-                this.rows.want([selected.row], this.shared.window, Math.round(width * scale));
-                const own = usage(this.blocks([selected.row]), this.shared.window, width, this.counts).map(share => share / lane.cpus.length);
+                this.page.rows.want([selected.row], this.page.window, Math.round(width * scale));
+                const own = usage(this.blocks([selected.row]), this.page.window, width, this.counts).map(share => share / lane.cpus.length);
                 this.area(context, own, floor, '#009e73');
             }
             context.fillStyle = color('--rule');
@@ -149,9 +147,9 @@ export class Usage {
 
     // Not of columns that are as wide as what is seen.
     private mean(blocks: Block[]): number {
-        const { start, end } = this.shared.window;
+        const { start, end } = this.page.window;
         return blocks.every(block => covers(block, start, end) && block.width <= (end - start) / 50)
-            ? mean(blocks, this.shared.window, this.counts) : NaN;
+            ? mean(blocks, this.page.window, this.counts) : NaN;
     }
 
     private area(context: CanvasRenderingContext2D, shares: number[], floor: number, ink: string): void {
@@ -170,7 +168,7 @@ export class Usage {
     }
 
     private name(lane: Lane, top: number, share: number): void {
-        const made = element('div', { class: 'name host' }, element('span', { class: 'text' }, this.trace.hosts[lane.host]),
+        const made = element('div', { class: 'name host' }, element('span', { class: 'text' }, this.page.trace.hosts[lane.host]),
             element('span', { class: 'detail' }, isNaN(share) ? '' : `${(100 * share).toFixed(1)} % of ${lane.cpus.length}`));
         made.style.top = `${top}px`;
         made.style.paddingInlineStart = '18px';
@@ -178,7 +176,7 @@ export class Usage {
     }
 
     private marks(context: CanvasRenderingContext2D, width: number, height: number): void {
-        const { window: seen, range, selected, hover } = this.shared;
+        const { window: seen, range, selected, hover } = this.page;
         const x = (time: number) => Math.round(toX(time, seen, width)) + 0.5;
         if (range) {
             context.globalCompositeOperation = 'destination-over';
@@ -196,25 +194,25 @@ export class Usage {
 
     private time(event: MouseEvent): number {
         const box = this.canvas.getBoundingClientRect();
-        const time = toTime(event.clientX - box.left, this.shared.window, box.width || 1);
-        return Math.max(0, Math.min(this.shared.length, time));
+        const time = toTime(event.clientX - box.left, this.page.window, box.width || 1);
+        return Math.max(0, Math.min(this.page.length, time));
     }
 
     private listen(): void {
-        this.scroller.addEventListener('wheel', event => turnWheel(event, this.time(event), this.shared), { passive: false });
+        this.scroller.addEventListener('wheel', event => turnWheel(event, this.time(event), this.page), { passive: false });
         this.canvas.addEventListener('pointermove', event => {
             const time = this.time(event);
-            this.shared.setHover(time);
+            this.page.setHover(time);
             this.canvas.title = duration(time);
         });
-        this.canvas.addEventListener('pointerleave', () => this.shared.setHover(null));
+        this.canvas.addEventListener('pointerleave', () => this.page.setHover(null));
         this.canvas.addEventListener('pointerdown', event => {
             const from = this.time(event), x = event.clientX;
             this.canvas.setPointerCapture(event.pointerId);
             const move = (next: PointerEvent) => {
                 const to = this.time(next);
                 if (Math.abs(next.clientX - x) > DRAG) {
-                    this.shared.setRange({ start: Math.floor(Math.min(from, to)), end: Math.ceil(Math.max(from, to)) });
+                    this.page.setRange({ start: Math.floor(Math.min(from, to)), end: Math.ceil(Math.max(from, to)) });
                 }
             };
             this.canvas.addEventListener('pointermove', move);

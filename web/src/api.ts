@@ -18,8 +18,8 @@ export class Api {
         return answer;
     }
 
-    async ask<T>(what: string, parameters: object = {}): Promise<T> {
-        return (await this.post(what, parameters)).json() as Promise<T>;
+    async ask<T>(what: string, parameters: object = {}, signal?: AbortSignal): Promise<T> {
+        return (await this.post(what, parameters, signal)).json() as Promise<T>;
     }
 
     async bytes(what: string, parameters: object, signal?: AbortSignal): Promise<ArrayBuffer> {

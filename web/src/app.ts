@@ -14,7 +14,7 @@ import { Action, actionOf } from './keys';
 import { Interval, Trace } from './model';
 import { Page, Panel } from './page';
 import { Rows } from './rows';
-import { saveSvg } from './save';
+import { Drawn, saveSvg } from './save';
 import { sentence } from './sentence';
 import { absolute, duration } from './time';
 import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
@@ -528,7 +528,7 @@ export class App implements Page {
     }
 
     private save(): void {
-        const graphs = this.shown.flatMap(name => this.panels[name].graph || []);
-        saveSvg(this.trace.name, graphs, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
+        const drawn = this.shown.map(name => this.panels[name].graph || this.panels[name]).flatMap(one => (one.toSvg ? one as Drawn : []));
+        saveSvg(this.trace.name, drawn, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
     }
 }

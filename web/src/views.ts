@@ -3,6 +3,8 @@
 
 import { Resources, Tasks } from './control';
 import { CriticalFlow } from './criticalflow';
+import { Frequency } from './frequency';
+import { Io } from './io';
 import { View } from './page';
 import { Requests } from './requests';
 import { Usage } from './usage';
@@ -13,6 +15,8 @@ export const views: View[] = [
     { name: 'cpus', title: 'Resources', make: page => new Resources(page) },
     { name: 'flow', title: 'Critical flow', make: page => new CriticalFlow(page) },
     { name: 'usage', title: 'CPU usage', make: page => new Usage(page) },
+    { name: 'io', title: 'Disk and network use', make: page => new Io(page) },
+    { name: 'freq', title: 'CPU frequency', make: page => new Frequency(page) },
     { name: 'requests', title: 'Requests', make: page => new Requests(page) },
     { name: 'why', title: 'Why', make: page => new Why(page) },
 ];

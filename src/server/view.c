@@ -326,7 +326,10 @@ static bool answer_why(const struct question *question, GError **error)
 static bool answer_here(const struct question *question, GError **error)
 {
     const char *id = server_param_text(question->params, "page");
-    server_visitors_here(question->served->about->visitors, id ? id : "", g_get_monotonic_time());
+    struct json_object *hidden = NULL;
+    json_object_object_get_ex(question->params, "hidden", &hidden);
+    server_visitors_here(question->served->about->visitors, id ? id : "",
+                         json_object_get_boolean(hidden), g_get_monotonic_time());
     g_string_append(question->out, "{}");
     return true;
 }

@@ -4,13 +4,12 @@
 import { toTime, toX } from './bars';
 import { Block, covers, STATES_SENT } from './columns';
 import { color, element, panel } from './dom';
-import { turnWheel } from './graph';
 import { Page, Panel } from './page';
+import { followPointer } from './pointer';
 import { duration } from './time';
 import { Range } from './viewport';
 
 const LANE = 64; // CSS pixels
-const DRAG = 4;
 export const RUNNING = ['user', 'syscall', 'interrupt', 'softirq'];
 
 // The share of a column in which the row was in one of the states.
@@ -76,7 +75,11 @@ export class Usage implements Panel {
         this.element.style.flexGrow = `${3 + Math.min(this.lanes.length * 3, 9)}`;
         new ResizeObserver(() => this.draw()).observe(this.scroller);
         this.scroller.addEventListener('scroll', () => this.draw());
-        this.listen();
+        followPointer(this.scroller, this.canvas, page, {
+            hover: ({ time }) => {
+                this.canvas.title = duration(time);
+            },
+        });
     }
 
     // More of the trace is known.
@@ -190,33 +193,5 @@ export class Usage implements Panel {
                 context.strokeRect(x(time), -1, 0, height + 2);
             }
         }
-    }
-
-    private time(event: MouseEvent): number {
-        const box = this.canvas.getBoundingClientRect();
-        const time = toTime(event.clientX - box.left, this.page.window, box.width || 1);
-        return Math.max(0, Math.min(this.page.length, time));
-    }
-
-    private listen(): void {
-        this.scroller.addEventListener('wheel', event => turnWheel(event, this.time(event), this.page), { passive: false });
-        this.canvas.addEventListener('pointermove', event => {
-            const time = this.time(event);
-            this.page.setHover(time);
-            this.canvas.title = duration(time);
-        });
-        this.canvas.addEventListener('pointerleave', () => this.page.setHover(null));
-        this.canvas.addEventListener('pointerdown', event => {
-            const from = this.time(event), x = event.clientX;
-            this.canvas.setPointerCapture(event.pointerId);
-            const move = (next: PointerEvent) => {
-                const to = this.time(next);
-                if (Math.abs(next.clientX - x) > DRAG) {
-                    this.page.setRange({ start: Math.floor(Math.min(from, to)), end: Math.ceil(Math.max(from, to)) });
-                }
-            };
-            this.canvas.addEventListener('pointermove', move);
-            this.canvas.addEventListener('pointerup', () => this.canvas.removeEventListener('pointermove', move), { once: true });
-        });
     }
 }

@@ -3,6 +3,7 @@
 
 import { Resources, Tasks } from './control';
 import { CriticalFlow } from './criticalflow';
+import { Latency } from './latency';
 import { View } from './page';
 import { Requests } from './requests';
 import { Usage } from './usage';
@@ -13,6 +14,7 @@ export const views: View[] = [
     { name: 'cpus', title: 'Resources', make: page => new Resources(page) },
     { name: 'flow', title: 'Critical flow', make: page => new CriticalFlow(page) },
     { name: 'usage', title: 'CPU usage', make: page => new Usage(page) },
+    { name: 'latency', title: 'Latency', make: page => new Latency(page) },
     { name: 'requests', title: 'Requests', make: page => new Requests(page) },
     { name: 'why', title: 'Why', make: page => new Why(page) },
 ];

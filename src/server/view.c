@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/sums.h"
+#include "server/latencies.h"
 #include "server/params.h"
 #include "server/states.h"
 #include "server/visitors.h"
@@ -321,6 +322,24 @@ static bool answer_why(const struct question *question, GError **error)
     return server_why(question->served, question->out, error);
 }
 
+/* ---- latencies ---- */
+
+static bool answer_latencies(const struct question *question, GError **error)
+{
+    server_latency_list_kinds(question->served, question->out);
+    return true;
+}
+
+static bool answer_latency(const struct question *question, GError **error)
+{
+    return server_latency_picture(question->served, question->params, question->out, error);
+}
+
+static bool answer_longest(const struct question *question, GError **error)
+{
+    return server_latency_longest(question->served, question->params, question->out, error);
+}
+
 /* ---- pages ---- */
 
 static bool answer_here(const struct question *question, GError **error)
@@ -346,10 +365,13 @@ static const struct {
     const char *path;
     bool (*answer)(const struct question *question, GError **error);
 } questions[] = {
-    {"trace", answer_trace},       {"columns", answer_columns}, {"totals", answer_totals},
-    {"moment", answer_moment},     {"cause", answer_cause},     {"flow", answer_flow},
-    {"requests", answer_requests}, {"why", answer_why},         {"here", answer_here},
-    {"bye", answer_bye},           {"amounts", answer_amounts},
+    {"trace", answer_trace},         {"columns", answer_columns},
+    {"totals", answer_totals},       {"moment", answer_moment},
+    {"cause", answer_cause},         {"flow", answer_flow},
+    {"requests", answer_requests},   {"why", answer_why},
+    {"here", answer_here},           {"bye", answer_bye},
+    {"latencies", answer_latencies}, {"latency", answer_latency},
+    {"longest", answer_longest},     {"amounts", answer_amounts},
 };
 
 /* What the question asks for is not there, or cannot be; or we failed. */

@@ -16,6 +16,7 @@ import { actionOf, help } from '../../web/src/keys';
 import { area, high } from '../../web/src/lanes';
 import { RawTrace, traceOf } from '../../web/src/model';
 import { columnsFor } from '../../web/src/rows';
+import { decades, durationAt, lineRange, shareOf } from '../../web/src/scale';
 import { segmentSentence, sentence } from '../../web/src/sentence';
 import { lookOf, looks, stateOfSegment } from '../../web/src/states';
 import { escapeXml, Svg } from '../../web/src/surface';
@@ -278,4 +279,15 @@ test('texts of a trace stay texts in an SVG', () => {
     assert.ok(!/<script|\u0000/.test(svg.toString()));
     assert.ok(svg.toString().includes('<rect x="1" y="6" width="3" height="1" fill="#009e73"/>'));
     assert.equal(escapeXml('a<b'), 'a&#60;b');
+});
+
+test('durations lie on a logarithmic scale', () => {
+    const scale = { low: 0, high: 1023 }; // log2(ns + 1) from 0 to 10
+    assert.deepEqual([0, 1, 31, 1023, 5000].map(ns => shareOf(ns, scale)), [0, 0.1, 0.5, 1, 1]);
+    assert.equal(Math.round(durationAt(0.5, scale)), 31);
+    assert.deepEqual(lineRange(0, 2, scale), [0, 31]);
+    assert.deepEqual(lineRange(1, 2, scale), [31, 1023]);
+    assert.deepEqual(decades({ low: 5, high: 20000 }, 10), [10, 100, 1000, 10000]);
+    assert.deepEqual(decades({ low: 5, high: 20000 }, 2), [100, 10000]);
+    assert.equal(shareOf(7, { low: 7, high: 7 }), 0);
 });

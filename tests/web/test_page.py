@@ -302,6 +302,54 @@ def check_why(page):
     picture(page, "why")
 
 
+def ask(page, what, **parameters):
+    return page.run(f"""fetch('api/{what}', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }},
+        body: JSON.stringify({{ parameters: {json.dumps(parameters)} }}) }}).then(answer => answer.json())""")
+
+
+def click(page, x, y):
+    page.mouse("mouseMoved", x, y)
+    page.mouse("mousePressed", x, y, button="left", clickCount=1)
+    page.mouse("mouseReleased", x, y, button="left", clickCount=1)
+
+
+def check_latency(page):
+    """A click on a point selects its time and its task, whose path is shown; so does Enter in the list."""
+    page.run("location.hash = 'v=flow,latency&latency=block'")
+    page.wait(f"(found => found.latency > 1 && found)({COLORS})")
+    settle(page, "1")
+    start, end = seen(page)
+    answer = ask(page, "latency", kind="block", start=start, end=end, columns=1, lines=1)
+    chosen = max(answer["points"], key=lambda point: point[1])  # nothing lies above it
+    box = page.run("(b => [b.left, b.top, b.width, b.height])(document.querySelector('[data-panel=latency] .sticky > canvas').getBoundingClientRect())")
+    click(page, box[0] + (chosen[0] - start) / (end - start) * box[2], box[1] + 8)
+    shown = page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 1 && document.querySelectorAll('[data-panel=flow] .name').length")
+    settle(page, "1")
+    tap.ok(shown and address(page).get("s") == f"{chosen[0]},{chosen[0] + chosen[1]}" and
+           address(page).get("sel", "").startswith(f"{chosen[2]}@"), "a click on a point selects it, and shows what was waited for", chosen, address(page))
+    picture(page, "latency")
+    page.key("Escape")
+    page.run("[...document.querySelectorAll('[data-panel=latency] button')].find(one => one.textContent === 'Longest').click()")
+    longest = page.wait("(found => found && found.dataset.point)(document.querySelector('[data-panel=latency] tbody tr'))")
+    page.run("document.querySelector('[data-panel=latency] tbody tr').focus()")
+    page.key("Enter")
+    settle(page, "1")
+    tap.ok(longest == str(chosen[0]) and address(page).get("s") == f"{chosen[0]},{chosen[0] + chosen[1]}", "the longest is first in the list", longest, address(page))
+    page.run("location.hash = 'v=latency&latency=syscalls,statistics'")
+    rows = page.wait("(found => found.length > 9 && found)([...document.querySelectorAll('[data-panel=latency] tr[data-name]')].map(one => "
+                     "[one.dataset.name, one.children[1].textContent]))")
+    stats = json.loads(subprocess.run([lull, "syscallstats", "--json", *traces], env=env, capture_output=True, check=True).stdout)
+    expected = {}
+    for row in stats["windows"][0]["tables"]["per-tid"]:
+        expected[row["syscall"]] = expected.get(row["syscall"], 0) + row["count"]
+    tap.ok(dict((name, int(count)) for name, count in rows) == expected, f"statistics have the {len(expected)} system calls of lull syscallstats",
+           rows, expected)
+    picture(page, "latency-statistics")
+    page.run("document.querySelector('[data-panel=latency] tr[data-name=fdatasync]').click()")
+    only = page.wait(f"(found => found.latency > 1 && found)({COLORS})") and settle(page, "location.hash")
+    tap.ok(only and "latency=syscalls%2Cpicture%2Cfdatasync" in only, "a click on a name leaves that one, and the address says so", only)
+
+
 def check_words(page):
     rows = page.run("[...document.querySelectorAll('[role=treegrid] [role=row]')].every(one => one.getAttribute('aria-level') > 0)")
     names = page.run("[...document.querySelectorAll('button, input, canvas, [role=treegrid]')].filter(one => !one.textContent && "
@@ -442,7 +490,7 @@ try:
     tap.run("growing", check_growing, window)
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
-    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why)
+    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency)
     for check in (check_start, check_zoom, check_search, check_walk, check_reload, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)

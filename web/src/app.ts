@@ -317,7 +317,7 @@ export class App implements Page {
         this.active = panel;
     }
 
-    async select(row: number, time: number, panel: Graph): Promise<void> {
+    async select(row: number, time: number, panel = this.panelOf(row)): Promise<void> {
         this.active = panel;
         this.selected = { row, time };
         this.revealSelected();
@@ -468,7 +468,7 @@ export class App implements Page {
     private key(event: KeyboardEvent): void {
         const target = event.target as HTMLElement;
         const isButton = target.tagName === 'BUTTON' && (event.key === 'Enter' || event.key === ' ');
-        if (event.ctrlKey || event.altKey || event.metaKey || this.dialog.open || target.tagName === 'INPUT' || isButton) {
+        if (event.ctrlKey || event.altKey || event.metaKey || this.dialog.open || ['INPUT', 'SELECT'].includes(target.tagName) || isButton) {
             return;
         }
         const action = actionOf(event.key, event.shiftKey);

@@ -30,7 +30,7 @@ export interface Shared {
     setWindow(window: Range): void;
     zoomAt(factor: number, time: number): void;
     setRange(range: Range | null): void;
-    select(row: number, time: number, panel: Graph): void;
+    select(row: number, time: number, panel: Graph): void | Promise<void>;
     setHover(time: number | null): void;
     zoomToSelected(): void;
     activate(panel: Graph): void;

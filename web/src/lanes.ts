@@ -3,12 +3,11 @@
 
 import { toTime, toX } from './bars';
 import { color, element, panel } from './dom';
-import { turnWheel } from './graph';
 import { Page, Panel } from './page';
+import { followPointer, Pointed } from './pointer';
 import { Svg } from './surface';
 import { Range } from './viewport';
 
-const DRAG = 4; // pixels that a click may move
 const WORDS = 15; // from one line of words to the next
 
 // What lanes are drawn on: the page's canvas, or a file.
@@ -65,7 +64,12 @@ export abstract class Lanes implements Panel {
         this.element.append(this.scroller, this.tip);
         new ResizeObserver(() => this.draw()).observe(this.scroller);
         this.scroller.addEventListener('scroll', () => this.draw());
-        this.listen();
+        followPointer(this.scroller, this.canvas, page, {
+            hover: (at, event) => this.showTip(at, event),
+            leave: () => {
+                this.tip.hidden = true;
+            },
+        });
     }
 
     protected abstract count(): number;
@@ -183,49 +187,15 @@ export abstract class Lanes implements Panel {
         return 22 + Math.max(0, last - first) * this.lane + 8;
     }
 
-    // ---- pointer ----
-
-    private time(event: MouseEvent): number {
-        const box = this.canvas.getBoundingClientRect();
-        const time = toTime(event.clientX - box.left, this.page.window, box.width || 1);
-        return Math.max(0, Math.min(this.page.length, time));
-    }
-
-    private showTip(event: MouseEvent): void {
-        const box = this.canvas.getBoundingClientRect(), outer = this.element.getBoundingClientRect();
-        const lane = Math.floor((event.clientY - box.top + this.scroller.scrollTop) / this.lane);
-        const text = lane >= 0 && lane < this.count() ? this.said(lane, this.time(event)) : '';
+    private showTip({ time, y }: Pointed, event: MouseEvent): void {
+        const outer = this.element.getBoundingClientRect();
+        const lane = Math.floor((y + this.scroller.scrollTop) / this.lane);
+        const text = lane >= 0 && lane < this.count() ? this.said(lane, time) : '';
         this.tip.hidden = !text;
         this.tip.textContent = text;
         const x = Math.min(event.clientX - outer.left + 12, outer.width - this.tip.offsetWidth - 4);
         this.tip.style.left = `${Math.max(4, x)}px`;
         this.tip.style.top = `${event.clientY - outer.top + (event.clientY - outer.top > outer.height - 40 ? -30 : 16)}px`;
-    }
-
-    private listen(): void {
-        this.scroller.addEventListener('wheel', event => turnWheel(event, this.time(event), this.page), { passive: false });
-        this.canvas.addEventListener('pointermove', event => {
-            this.page.setHover(this.time(event));
-            this.showTip(event);
-        });
-        this.canvas.addEventListener('pointerleave', () => {
-            this.tip.hidden = true;
-            this.page.setHover(null);
-        });
-        this.canvas.addEventListener('pointerdown', event => this.drag(event));
-    }
-
-    private drag(event: PointerEvent): void {
-        const from = this.time(event), x = event.clientX;
-        this.canvas.setPointerCapture(event.pointerId);
-        const move = (next: PointerEvent) => {
-            const to = this.time(next);
-            if (Math.abs(next.clientX - x) > DRAG) {
-                this.page.setRange({ start: Math.floor(Math.min(from, to)), end: Math.ceil(Math.max(from, to)) });
-            }
-        };
-        this.canvas.addEventListener('pointermove', move);
-        this.canvas.addEventListener('pointerup', () => this.canvas.removeEventListener('pointermove', move), { once: true });
     }
 }
 

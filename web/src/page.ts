@@ -35,6 +35,7 @@ export interface Page extends Shared {
     isShown(name: string): boolean;
     say(text: string, isProblem?: boolean): void;
     changed(): void; // the address follows
+    select(row: number, time: number, graph?: Graph): Promise<void>; // without a graph, in one that shows the row
     goTo(range: Range): void; // selects it, and zooms to it
 }
 

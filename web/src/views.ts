@@ -5,6 +5,7 @@ import { Resources, Tasks } from './control';
 import { CriticalFlow } from './criticalflow';
 import { Frequency } from './frequency';
 import { Io } from './io';
+import { Latency } from './latency';
 import { View } from './page';
 import { Requests } from './requests';
 import { Usage } from './usage';
@@ -17,6 +18,7 @@ export const views: View[] = [
     { name: 'usage', title: 'CPU usage', make: page => new Usage(page) },
     { name: 'io', title: 'Disk and network use', make: page => new Io(page) },
     { name: 'freq', title: 'CPU frequency', make: page => new Frequency(page) },
+    { name: 'latency', title: 'Latency', make: page => new Latency(page) },
     { name: 'requests', title: 'Requests', make: page => new Requests(page) },
     { name: 'why', title: 'Why', make: page => new Why(page) },
 ];

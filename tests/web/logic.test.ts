@@ -12,8 +12,10 @@ import { Flow } from '../../web/src/flow';
 import { format, parse } from '../../web/src/fragment';
 import { cycles, frequencyAt, hertz } from '../../web/src/frequency';
 import { devices, rate, size } from '../../web/src/io';
+import { History } from '../../web/src/history';
 import { actionOf, help } from '../../web/src/keys';
 import { area, high } from '../../web/src/lanes';
+import { formatMarks, parseMarks } from '../../web/src/marks';
 import { RawTrace, traceOf } from '../../web/src/model';
 import { columnsFor } from '../../web/src/rows';
 import { decades, durationAt, lineRange, shareOf } from '../../web/src/scale';
@@ -180,6 +182,35 @@ test('curves are as tall as their shares, and little is not nothing', () => {
     assert.deepEqual(drawn, [[0, 6, 2, 4], [4, 10, 1, 3], [5, 8, 1, 2]]);
 });
 
+test('what was seen is gone back to, and forward until something else is', () => {
+    const past = new History();
+    assert.equal(past.step(-1), null);
+    ['a', 'a', 'b', 'c'].forEach(state => past.note(state));
+    assert.deepEqual([past.step(-1), past.step(-1), past.step(-1)], ['b', 'a', null]);
+    assert.equal(past.step(1), 'b');
+    past.note('b'); // which it is
+    assert.deepEqual([past.step(1), past.step(1)], ['c', null]);
+    past.step(-2);
+    past.note('d');
+    assert.deepEqual([past.step(1), past.step(-1), past.step(1)], [null, 'a', 'd']);
+    for (let i = 0; i < 1000; i++) {
+        past.note(`${i}`);
+    }
+    assert.equal(past.step(-199), '800');
+    assert.equal(past.step(-1), null);
+});
+
+test('bookmarks survive the address, whatever their names are', () => {
+    const marks = [{ start: 5, end: 5, name: 'a,b;c=d&e%#“ü' }, { start: 7, end: 90, name: '' }];
+    assert.deepEqual(parseMarks(formatMarks(marks), 90), marks);
+    const shown = parse(`m=${encodeURIComponent(formatMarks(marks))}`);
+    assert.deepEqual(parseMarks(shown.own.m, 90), marks);
+    assert.deepEqual(parse(format(shown)).own, shown.own);
+    assert.deepEqual(parseMarks('9,9,b;1,2,a;3;x,y;-1,5;6,5;4,1000;7.5,8;,5;%', 90), [{ start: 1, end: 2, name: 'a' }, { start: 9, end: 9, name: 'b' }]);
+    assert.deepEqual(parseMarks('1,1,%E0%A4%A', 90), [{ start: 1, end: 1, name: '%E0%A4%A' }]);
+    assert.equal(parseMarks(Array(99).fill('1,1,').join(';'), 90).length, 50);
+});
+
 const entries = [
     { parent: -1, row: -1, name: 'client' }, { parent: 0, row: 0, name: 'bash' }, { parent: 1, row: 1, name: 'worker' },
     { parent: -1, row: -1, name: 'db' }, { parent: 3, row: 2, name: 'postgres' },
@@ -240,6 +271,7 @@ test('each key does one thing', () => {
     assert.equal(actionOf('W', false), 'zoomIn'); // Caps Lock
     assert.equal(actionOf('n', false), 'nextMatch');
     assert.equal(actionOf('N', true), 'previousMatch');
+    assert.deepEqual([actionOf('z', false), actionOf('z', false, true), actionOf('Z', true, true), actionOf('f', false, true)], ['fit', 'undo', 'redo', null]);
     assert.equal(actionOf('?', true), 'help');
     assert.equal(actionOf('ArrowLeft', false), 'previous');
     assert.equal(actionOf('ArrowLeft', true), 'extendLeft');

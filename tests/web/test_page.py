@@ -101,6 +101,45 @@ def check_zoom(page):
     tap.ok(seen(page) == (start, end) and "s" not in address(page), "0 and Esc bring all of it back", page.run("location.hash"))
 
 
+def check_history(page):
+    """What was seen and selected comes back, and bookmarks are in the address."""
+    settle(page, "1")
+    whole = page.run("location.hash")
+    page.key("w")
+    settle(page, "1")
+    near = page.run("location.hash")
+    page.key("z", 2)
+    back = settle(page, "location.hash")
+    page.key("y", 2)
+    again = settle(page, "location.hash")
+    page.key("Backspace")
+    tap.ok((back, again, settle(page, "location.hash")) == (whole, near, whole) and near != whole,
+           "Ctrl Z and Backspace go back to what was seen, Ctrl Y forward", whole, near, back, again)
+    page.run("location.hash += '&s=4000000000,5000000000'")
+    settle(page, "1")
+    page.key("m")
+    page.run("document.querySelector('.markname').focus()")
+    for key in "a,b;c":
+        page.key(key)
+    page.key("Enter")
+    marked = settle(page, "location.hash")
+    picture(page, "marks")
+    page.call("Page.reload")
+    page.wait("document.querySelectorAll('.markname').length")
+    restored = page.run("document.querySelector('.markname').value"), settle(page, "location.hash")
+    tap.ok(restored == ("a,b;c", marked) and "m=" in marked, "a bookmark and its name survive a reload", restored, marked)
+    page.key("Escape")
+    page.key("0")
+    settle(page, "1")
+    page.key("M", 8)
+    settle(page, "1")
+    tap.ok(address(page).get("s") == "4000000000,5000000000", "and Shift M goes to it", page.run("location.hash"))
+    page.key("m")
+    page.key("Escape")
+    page.key("0")
+    tap.ok(settle(page, "location.hash") == whole and page.run("document.querySelector('.marks').hidden"), "M takes it away", page.run("location.hash"))
+
+
 def check_search(page):
     page.key("/")
     for key in "postgres":
@@ -491,7 +530,7 @@ try:
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
     page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency)
-    for check in (check_start, check_zoom, check_search, check_walk, check_reload, *page_alone):
+    for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)
 finally:

@@ -28,6 +28,8 @@
 /* The same events of other tracers lack the headers of the packets, so classes that have them are
  * declared by a second name too. */
 #define WITH_HEADERS " with the headers of packets"
+static const char *const may_have_headers[] = {"net_dev_queue", "net_if_receive_skb",
+                                               "netif_receive_skb", NULL};
 #define SENT_WITH_HEADERS NAMES("net_dev_queue" WITH_HEADERS)
 #define RECEIVED_WITH_HEADERS                                                                      \
     NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS)
@@ -214,7 +216,9 @@ static void collect(void *user, uint32_t trace, const struct lull_event_class *e
     }
     g_hash_table_add(declared->names, (void *)name);
     bool has_headers = false;
-    lull_event_class_each_field(event_class, note_headers, &has_headers);
+    if (g_strv_contains(may_have_headers, name)) {
+        lull_event_class_each_field(event_class, note_headers, &has_headers);
+    }
     if (has_headers) {
         g_autofree char *with = g_strconcat(name, WITH_HEADERS, NULL);
         g_hash_table_add(declared->names, g_string_chunk_insert(declared->own_names, with));

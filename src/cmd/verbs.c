@@ -42,6 +42,7 @@ extern const struct lull_verb lull_verb_syscallstats;
 extern const struct lull_verb lull_verb_top;
 extern const struct lull_verb lull_verb_track;
 extern const struct lull_verb lull_verb_view;
+extern const struct lull_verb lull_verb_vms;
 extern const struct lull_verb lull_verb_waits;
 extern const struct lull_verb lull_verb_why;
 
@@ -80,6 +81,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_irqfreq,
     &lull_verb_memtop,
     &lull_verb_nettop,
+    &lull_verb_vms,
     &lull_verb_freq,
     &lull_verb_periodlog,
     &lull_verb_periodtop,

@@ -184,6 +184,11 @@ struct lull_track_histogram {
     uint64_t n[LULL_TRACK_BUCKETS];
 };
 
+/* Of each CPU. */
+struct lull_track_histograms {
+    struct lull_track_histogram of[LULL_TRACK_MEASURES];
+};
+
 /* What user space changes while the programs run. */
 struct lull_track_governed {
     uint32_t without_chains; /* they are given up, because they cost too much */

@@ -22,7 +22,7 @@ struct lull_sums {
     GHashTable *before; /* pid → struct before * */
     uint64_t start_ns, n_switches;
     struct lull_track_histogram histogram[LULL_TRACK_MEASURES]; /* until the last interval */
-    struct lull_track_histogram *of_cpus;
+    struct lull_track_histograms *of_cpus;
     uint32_t n_cpus;
     struct lull_track_chain *keys; /* room for all chains, or all pids */
     struct lull_track_chain_sum *values;
@@ -150,22 +150,22 @@ static bool take_chains(struct lull_sums *sums, GArray *chains, GError **error)
 /* Counts only ever grow: what is new is the difference. */
 static bool take_histograms(struct lull_sums *sums, struct lull_interval *interval, GError **error)
 {
+    const uint32_t zero = 0;
     const int map = lull_tracker_map(sums->tracker, "histograms");
+    if (bpf_map_lookup_elem(map, &zero, sums->of_cpus) != 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+                    "live tracking: cannot read the histograms: %s", g_strerror(errno));
+        return false;
+    }
     for (uint32_t measure = 0; measure < LULL_TRACK_MEASURES; measure++) {
-        struct lull_track_histogram all = {{0}};
-        if (bpf_map_lookup_elem(map, &measure, sums->of_cpus) != 0) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                        "live tracking: cannot read the histograms: %s", g_strerror(errno));
-            return false;
-        }
         for (uint32_t bucket = 0; bucket < LULL_TRACK_BUCKETS; bucket++) {
+            uint64_t *before = &sums->histogram[measure].n[bucket], all = 0;
             for (uint32_t cpu = 0; cpu < sums->n_cpus; cpu++) {
-                all.n[bucket] += sums->of_cpus[cpu].n[bucket];
+                all += sums->of_cpus[cpu].of[measure].n[bucket];
             }
-            interval->histogram[measure].n[bucket] =
-                all.n[bucket] - sums->histogram[measure].n[bucket];
+            interval->histogram[measure].n[bucket] = all - *before;
+            *before = all;
         }
-        sums->histogram[measure] = all;
     }
     return true;
 }
@@ -271,7 +271,7 @@ struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
     sums->keys = g_new(struct lull_track_chain, LULL_TRACK_MOST_CHAINS);
     sums->values = g_new(struct lull_track_chain_sum, LULL_TRACK_MOST_CHAINS);
     sums->n_cpus = (uint32_t)MAX(libbpf_num_possible_cpus(), 1);
-    sums->of_cpus = g_new0(struct lull_track_histogram, sums->n_cpus);
+    sums->of_cpus = g_new0(struct lull_track_histograms, sums->n_cpus);
     sums->ended = g_new(struct lull_track_ended, LULL_TRACK_MOST_CHAINS);
     sums->start_ns = now_ns();
     lull_tracker_governed(tracker)->from_ns = sums->start_ns;

@@ -56,12 +56,11 @@ struct {
     __uint(max_entries, 1 << 20);
 } alarms SEC(".maps");
 
-/* By measure. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, LULL_TRACK_MEASURES);
+    __uint(max_entries, 1);
     __type(key, uint32_t);
-    __type(value, struct lull_track_histogram);
+    __type(value, struct lull_track_histograms);
 } histograms SEC(".maps");
 
 static const uint32_t zero;
@@ -83,12 +82,21 @@ static __always_inline uint32_t bucket_of(uint64_t ns)
     return bucket;
 }
 
-static __always_inline void observe(uint32_t measure, uint64_t ns)
+static __always_inline void observe_in(struct lull_track_histograms *all,
+                                       enum lull_track_measure measure, uint64_t ns)
 {
-    struct lull_track_histogram *histogram = bpf_map_lookup_elem(&histograms, &measure);
     const uint32_t bucket = bucket_of(ns);
-    if (histogram && bucket < LULL_TRACK_BUCKETS) {
-        histogram->n[bucket]++;
+    if (bucket < LULL_TRACK_BUCKETS) {
+        all->of[measure].n[bucket]++;
+    }
+}
+
+/* The measure is a constant. */
+static __always_inline void observe(enum lull_track_measure measure, uint64_t ns)
+{
+    struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
+    if (all) {
+        observe_in(all, measure, ns);
     }
 }
 
@@ -207,7 +215,9 @@ static __always_inline void judge_event(const struct happened *event)
         return;
     }
     if (config.has_sums) {
-        observe(event->measure, now - event->since);
+        if (event->measure == LULL_TRACK_BLOCK) { /* interrupts were counted before */
+            observe(LULL_TRACK_BLOCK, now - event->since);
+        }
         return;
     }
     count->events++;

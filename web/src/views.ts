@@ -3,6 +3,7 @@
 
 import { Resources, Tasks } from './control';
 import { CriticalFlow } from './criticalflow';
+import { Events } from './events';
 import { Latency } from './latency';
 import { View } from './page';
 import { Requests } from './requests';
@@ -15,6 +16,7 @@ export const views: View[] = [
     { name: 'flow', title: 'Critical flow', make: page => new CriticalFlow(page) },
     { name: 'usage', title: 'CPU usage', make: page => new Usage(page) },
     { name: 'latency', title: 'Latency', make: page => new Latency(page) },
+    { name: 'events', title: 'Events', make: page => new Events(page) },
     { name: 'requests', title: 'Requests', make: page => new Requests(page) },
     { name: 'why', title: 'Why', make: page => new Why(page) },
 ];

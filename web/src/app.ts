@@ -10,11 +10,13 @@ import { button, element, switchTheme } from './dom';
 import { format, Moment, parse, Shown } from './fragment';
 import { Graph } from './graph';
 import { helpDialog } from './help';
+import { History } from './history';
 import { Action, actionOf } from './keys';
+import { Marks } from './marks';
 import { Interval, Trace } from './model';
 import { Page, Panel } from './page';
 import { Rows } from './rows';
-import { saveSvg } from './save';
+import { Drawn, saveSvg } from './save';
 import { sentence } from './sentence';
 import { absolute, duration } from './time';
 import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
@@ -32,6 +34,8 @@ export class App implements Page {
     hover: number | null = null;
     query = '';
     private interval: Interval | null = null;
+    private readonly past = new History(); // of what is seen and selected
+    private readonly marks: Marks;
     private readonly trail: { moment: Moment; panel: Graph }[] = [];
     readonly rows: Rows;
     private readonly panels: Record<string, Panel> = {};
@@ -41,6 +45,7 @@ export class App implements Page {
     private addressTimer = 0;
     private asked = 0; // the latest question about the selection
     private summed = '';
+    private address = ''; // as it was read or written last
 
     private readonly main = element('main');
     private readonly switches = new Map<string, HTMLButtonElement>();
@@ -69,6 +74,7 @@ export class App implements Page {
             const half = (this.window.end - this.window.start) / 2;
             this.setWindow({ start: time - half, end: time + half });
         });
+        this.marks = new Marks(this.length, mark => (mark.end > mark.start ? this.goTo(mark) : this.goToTime(mark.start)), () => this.drawMarks());
         this.build();
     }
 
@@ -119,7 +125,8 @@ export class App implements Page {
             this.switches.set(name, made);
             nav.append(made);
         }
-        const tools = element('div', { class: 'tools' }, button('−', 'Zoom out (S)', () => this.act('zoomOut')),
+        const tools = element('div', { class: 'tools' }, button('↶', 'What was seen and selected before (Ctrl Z)', () => this.act('undo')),
+            button('↷', 'What was seen after that (Ctrl Y)', () => this.act('redo')), button('−', 'Zoom out (S)', () => this.act('zoomOut')),
             button('+', 'Zoom in (W)', () => this.act('zoomIn')), button('Fit', 'Zoom to the selection (F)', () => this.act('fit')),
             button('All', 'Show all of the time (0)', () => this.act('whole')), button('SVG', 'Save what is seen as SVG', () => this.save()),
             button('◐', 'Light or dark', () => this.switchTheme()), button('?', 'Keys and colours (?)', () => this.dialog.showModal()));
@@ -131,7 +138,7 @@ export class App implements Page {
             button('Back ⌫', 'Come back (Backspace)', () => this.act('back')),
             button('Critical path C', 'The critical path of the selected task (C)', () => this.act('path')));
         this.showProgress();
-        document.body.replaceChildren(head, time, this.main, this.details.element, this.dialog);
+        document.body.replaceChildren(head, time, this.marks.element, this.main, this.details.element, this.dialog);
         this.search.addEventListener('input', () => this.setQuery(this.search.value));
         this.search.addEventListener('keydown', event => this.searchKey(event));
         document.addEventListener('keydown', event => this.key(event));
@@ -149,6 +156,7 @@ export class App implements Page {
 
     private async restore(): Promise<void> {
         const wanted = parse(location.hash);
+        this.address = location.hash;
         if (format(wanted) === format(this.described())) {
             return;
         }
@@ -161,6 +169,7 @@ export class App implements Page {
         for (const [name, panel] of Object.entries(this.panels)) {
             panel.restore?.(wanted.own[name] || '');
         }
+        this.marks.restore(wanted.own.m || '');
         this.window = clamp(wanted.window || { start: 0, end: this.length }, this.length);
         this.layOut();
         if (!wanted.selected) {
@@ -176,7 +185,7 @@ export class App implements Page {
     }
 
     private described(): Shown {
-        const own: Record<string, string> = {};
+        const own: Record<string, string> = this.marks.list.length ? { m: this.marks.state() } : {};
         for (const [name, panel] of Object.entries(this.panels)) {
             const state = panel.state?.();
             if (state) {
@@ -219,7 +228,7 @@ export class App implements Page {
         if (cpus.length) {
             const answer = await this.api.bytes('columns', { rows: cpus, columns: 1024, start: 0, end: this.length });
             this.overview.set(decode(answer).map(picture => picture.block), this.states.indexOf('idle'));
-            this.overview.draw(this.window, this.range);
+            this.overview.draw(this.window, this.range, this.marks.list);
         }
     }
 
@@ -263,10 +272,19 @@ export class App implements Page {
         // The scale ends where the pictures do, beside the bars for scrolling.
         const right = Math.max(...this.all().map(panel => panel.right?.() || 0));
         document.documentElement.style.setProperty('--bar', right > 0 ? `${Math.max(0, window.innerWidth - right)}px` : '0px');
-        drawAxis(this.axis, this.window, this.hover);
-        this.overview.draw(this.window, this.range);
+        this.drawAxis();
+        this.overview.draw(this.window, this.range, this.marks.list);
         this.clock.textContent = absolute(this.trace.start, start).slice(0, 26);
         this.span.textContent = duration(end - start);
+    }
+
+    private drawAxis(): void {
+        drawAxis(this.axis, this.window, this.hover, this.marks.list);
+    }
+
+    private drawMarks(): void {
+        this.drawScales();
+        this.changed();
     }
 
     private drawAll(): void {
@@ -278,7 +296,12 @@ export class App implements Page {
     changed(): void {
         clearTimeout(this.addressTimer);
         this.addressTimer = window.setTimeout(() => {
-            history.replaceState(null, '', `#${format(this.described())}`);
+            // What someone else has just written there is read first.
+            if (location.hash === this.address) {
+                history.replaceState(null, '', `#${format(this.described())}`);
+                this.address = location.hash;
+            }
+            this.past.note(this.view());
             void this.sum();
         }, ADDRESS_AFTER);
     }
@@ -313,7 +336,7 @@ export class App implements Page {
     setHover(time: number | null): void {
         this.hover = time;
         this.drawPanels();
-        drawAxis(this.axis, this.window, time);
+        this.drawAxis();
     }
 
     activate(panel: Graph): void {
@@ -412,6 +435,45 @@ export class App implements Page {
         const last = this.trail.pop();
         if (last) {
             await this.select(last.moment.row, last.moment.time, last.panel);
+        } else {
+            this.goBack(-1);
+        }
+    }
+
+    // ---- history and bookmarks ----
+
+    private view(): string {
+        return format({ window: this.window, range: this.range, selected: null, panels: null, query: '', flow: null, own: {} });
+    }
+
+    private goBack(step: number): void {
+        this.past.note(this.view());
+        const found = this.past.step(step);
+        if (found === null) {
+            this.details.say(step < 0 ? 'Nothing was seen before this.' : 'Nothing was seen after this.');
+            return;
+        }
+        const { window: seen, range } = parse(found);
+        this.window = clamp(seen || this.window, this.length);
+        this.setRange(range);
+    }
+
+    private goToTime(time: number): void {
+        this.window = reveal(this.window, time, this.length);
+        this.setHover(time);
+        this.setRange(null);
+    }
+
+    private toggleMark(): void {
+        const time = Math.floor(this.selected ? this.selected.time : this.hover ?? (this.window.start + this.window.end) / 2);
+        this.marks.toggle(this.range ? { start: Math.floor(this.range.start), end: Math.ceil(this.range.end) } : { start: time, end: time });
+    }
+
+    // After the one that was gone to last.
+    private nextMark(): void {
+        const mark = this.marks.after(this.range ? this.range.start : this.hover ?? this.window.start);
+        if (mark) {
+            this.marks.go(mark);
         }
     }
 
@@ -471,10 +533,10 @@ export class App implements Page {
     private key(event: KeyboardEvent): void {
         const target = event.target as HTMLElement;
         const isButton = target.tagName === 'BUTTON' && (event.key === 'Enter' || event.key === ' ');
-        if (event.ctrlKey || event.altKey || event.metaKey || this.dialog.open || ['INPUT', 'SELECT'].includes(target.tagName) || isButton) {
+        if (event.altKey || this.dialog.open || ['INPUT', 'SELECT'].includes(target.tagName) || isButton) {
             return;
         }
-        const action = actionOf(event.key, event.shiftKey);
+        const action = actionOf(event.key, event.shiftKey, event.ctrlKey || event.metaKey);
         if (action) {
             event.preventDefault();
             this.act(action);
@@ -519,6 +581,10 @@ export class App implements Page {
             search: () => this.search.select(),
             clear: () => this.clear(),
             help: () => this.dialog.showModal(),
+            undo: () => this.goBack(-1),
+            redo: () => this.goBack(1),
+            mark: () => this.toggleMark(),
+            nextMark: () => this.nextMark(),
         };
         actions[action]();
     }
@@ -531,7 +597,7 @@ export class App implements Page {
     }
 
     private save(): void {
-        const graphs = this.shown.flatMap(name => this.panels[name].graph || []);
-        saveSvg(this.trace.name, graphs, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
+        const drawn = this.shown.map(name => this.panels[name].graph || this.panels[name]).flatMap(one => (one.toSvg ? one as Drawn : []));
+        saveSvg(this.trace.name, drawn, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
     }
 }

@@ -6,12 +6,14 @@ import type { CriticalFlow } from './criticalflow';
 import { Graph, Shared } from './graph';
 import { Trace } from './model';
 import { Rows } from './rows';
+import { Drawn } from './save';
 import { Range } from './viewport';
 
 export interface Panel {
     readonly element: HTMLElement;
     readonly graph?: Graph; // lines that the keys go through
     readonly note?: HTMLElement;
+    toSvg?: Drawn['toSvg'];
     focus(): void;
     draw?(): void; // what is seen, selected or pointed at has changed
     update?(): void; // so have the lines: another search, or more is indexed

@@ -4,6 +4,8 @@
 import { Resources, Tasks } from './control';
 import { CriticalFlow } from './criticalflow';
 import { Events } from './events';
+import { Frequency } from './frequency';
+import { Io } from './io';
 import { Latency } from './latency';
 import { View } from './page';
 import { Requests } from './requests';
@@ -15,6 +17,8 @@ export const views: View[] = [
     { name: 'cpus', title: 'Resources', make: page => new Resources(page) },
     { name: 'flow', title: 'Critical flow', make: page => new CriticalFlow(page) },
     { name: 'usage', title: 'CPU usage', make: page => new Usage(page) },
+    { name: 'io', title: 'Disk and network use', make: page => new Io(page) },
+    { name: 'freq', title: 'CPU frequency', make: page => new Frequency(page) },
     { name: 'latency', title: 'Latency', make: page => new Latency(page) },
     { name: 'events', title: 'Events', make: page => new Events(page) },
     { name: 'requests', title: 'Requests', make: page => new Requests(page) },

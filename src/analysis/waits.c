@@ -152,7 +152,8 @@ static uint64_t cpu_key(uint32_t host, int32_t cpu)
 
 static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_fact *fact)
 {
-    struct lull_wait_key key = {fact->task, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, 0, 'R', 0};
+    const uint32_t row = lull_params_row(waits->head.params, waits->head.model, fact->task);
+    struct lull_wait_key key = {row, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, 0, 'R', 0};
     const struct lull_wakeup *wakeup = fact->wakeup;
     const bool is_open = fact->next == LULL_STATE_NONE;
     if (fact->state == LULL_STATE_PREEMPTED) {
@@ -185,6 +186,7 @@ static struct lull_wait_sum *wait_of(struct waits *waits, const struct lull_wait
 
 static struct task_sum *task_of(struct waits *waits, uint32_t task)
 {
+    task = lull_params_row(waits->head.params, waits->head.model, task);
     uint32_t found = lull_map_find(&waits->by_task, task);
     if (found == LULL_MAP_NONE) {
         found = (uint32_t)waits->tasks.count;

@@ -39,6 +39,7 @@ extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
+extern const struct lull_verb lull_verb_top;
 extern const struct lull_verb lull_verb_track;
 extern const struct lull_verb lull_verb_view;
 extern const struct lull_verb lull_verb_vms;
@@ -49,6 +50,7 @@ extern const struct lull_verb lull_verb_why;
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_record,
     &lull_verb_snapshot,
+    &lull_verb_top,
     &lull_verb_track,
     &lull_verb_critpath,
     &lull_verb_requests,
@@ -92,7 +94,7 @@ const struct lull_verb *const lull_verbs[] = {
 
 const struct lull_verb_group lull_verb_groups[] = {
     {"Record", &lull_verb_record},
-    {"While it happens", &lull_verb_track},
+    {"While it happens", &lull_verb_top},
     {"What programs waited for", &lull_verb_critpath},
     {"What a trace holds", &lull_verb_stats},
     {"CPUs and scheduling", &lull_verb_cputop},

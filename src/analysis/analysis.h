@@ -114,6 +114,7 @@ extern const struct lull_analysis_class lull_analysis_nettop;
 extern const struct lull_analysis_class lull_analysis_periods;
 extern const struct lull_analysis_class lull_analysis_syscallstats;
 extern const struct lull_analysis_class lull_analysis_timeline;
+extern const struct lull_analysis_class lull_analysis_vms;
 extern const struct lull_analysis_class lull_analysis_waits;
 extern const struct lull_analysis_class *const lull_analyses[];
 const struct lull_analysis_class *lull_analysis_find(const char *name);

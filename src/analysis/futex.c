@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contended futexes: on which addresses tasks waited, how long, and who ended their waits. A futex
  * call that returns at once did not wait and is no contention. */
+#include "analysis/futex.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,16 +237,42 @@ static struct pair *pair_of(struct futex_analysis *futexes, uint32_t futex, uint
     return &futexes->pairs.items[at];
 }
 
+enum role { ROLE_NONE, ROLE_WAIT, ROLE_WAKE };
+
+static enum role role_of(int32_t operation)
+{
+    static const uint8_t roles[] = {
+        [FUTEX_WAIT] = ROLE_WAIT,        [FUTEX_LOCK_PI] = ROLE_WAIT,
+        [FUTEX_WAIT_BITSET] = ROLE_WAIT, [FUTEX_WAIT_REQUEUE_PI] = ROLE_WAIT,
+        [FUTEX_LOCK_PI2] = ROLE_WAIT,    [FUTEX_WAKE] = ROLE_WAKE,
+        [FUTEX_REQUEUE] = ROLE_WAKE,     [FUTEX_CMP_REQUEUE] = ROLE_WAKE,
+        [FUTEX_WAKE_OP] = ROLE_WAKE,     [FUTEX_UNLOCK_PI] = ROLE_WAKE,
+        [FUTEX_WAKE_BITSET] = ROLE_WAKE, [FUTEX_CMP_REQUEUE_PI] = ROLE_WAKE,
+    };
+    return operation >= 0 && operation < (int32_t)G_N_ELEMENTS(roles) ? roles[operation]
+                                                                      : ROLE_NONE;
+}
+
+static bool is_interrupted(int32_t error)
+{
+    return error == EINTR_ || (error >= ERESTART_FIRST && error <= ERESTART_LAST);
+}
+
+bool lull_futex_has_waited(const struct lull_syscall_fact *fact)
+{
+    return fact->futex && !fact->is_open && role_of(fact->futex->operation) == ROLE_WAIT &&
+           (fact->error == 0 || fact->error == ETIMEDOUT_ || is_interrupted(fact->error));
+}
+
 static void count_wait(struct futex_analysis *futexes, uint32_t at,
                        const struct lull_syscall_fact *fact)
 {
     struct futex *futex = &futexes->futexes.items[at];
     int32_t error = fact->error;
-    bool is_interrupted = error == EINTR_ || (error >= ERESTART_FIRST && error <= ERESTART_LAST);
     if (error == EAGAIN_) {
         futex->not_waited++;
     }
-    if (error != 0 && error != ETIMEDOUT_ && !is_interrupted) {
+    if (!lull_futex_has_waited(fact)) {
         return;
     }
     if (fact->start_ns == INT64_MIN) {
@@ -256,7 +284,7 @@ static void count_wait(struct futex_analysis *futexes, uint32_t at,
         return;
     }
     futex->timeouts += error == ETIMEDOUT_;
-    futex->interrupted += is_interrupted;
+    futex->interrupted += is_interrupted(error);
     lull_spread_add(&futex->waits, duration_ns);
     uint32_t waker = error == 0 ? waker_of(futexes, fact) : LULL_NONE;
     struct pair *pair = pair_of(futexes, at, fact->task, waker);
@@ -283,22 +311,6 @@ static void count_wake(struct futex_analysis *futexes, uint32_t at,
     } else if (fact->ret > 0) {
         count_waker(futexes, at, fact->task);
     }
-}
-
-enum role { ROLE_NONE, ROLE_WAIT, ROLE_WAKE };
-
-static enum role role_of(int32_t operation)
-{
-    static const uint8_t roles[] = {
-        [FUTEX_WAIT] = ROLE_WAIT,        [FUTEX_LOCK_PI] = ROLE_WAIT,
-        [FUTEX_WAIT_BITSET] = ROLE_WAIT, [FUTEX_WAIT_REQUEUE_PI] = ROLE_WAIT,
-        [FUTEX_LOCK_PI2] = ROLE_WAIT,    [FUTEX_WAKE] = ROLE_WAKE,
-        [FUTEX_REQUEUE] = ROLE_WAKE,     [FUTEX_CMP_REQUEUE] = ROLE_WAKE,
-        [FUTEX_WAKE_OP] = ROLE_WAKE,     [FUTEX_UNLOCK_PI] = ROLE_WAKE,
-        [FUTEX_WAKE_BITSET] = ROLE_WAKE, [FUTEX_CMP_REQUEUE_PI] = ROLE_WAKE,
-    };
-    return operation >= 0 && operation < (int32_t)G_N_ELEMENTS(roles) ? roles[operation]
-                                                                      : ROLE_NONE;
 }
 
 static bool is_wanted(const struct futex_analysis *futexes, const struct lull_syscall_fact *fact)

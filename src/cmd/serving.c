@@ -101,15 +101,26 @@ static void *make_store(void *user)
     return NULL;
 }
 
+static bool parse_periods(struct lull_serving *serving, GError **error)
+{
+    const struct lull_args *args = serving->args;
+    return !lull_args_takes(args, "period") ||
+           lull_periods_parse_given(lull_args_texts(args, "period"),
+                                    lull_args_texts(args, "period-captures"), &serving->periods,
+                                    error);
+}
+
 /* Returns when there is something to see. Until then signals end us in the usual way. */
 static bool open_stage(struct lull_serving *serving, GError **error)
 {
     uint32_t count;
     const char *const *traces = lull_args_rest(serving->args, &count);
-    if (!lull_args_store_place(serving->args, &serving->place, error)) {
+    if (!parse_periods(serving, error) ||
+        !lull_args_store_place(serving->args, &serving->place, error)) {
         return false;
     }
-    serving->stage = server_stage_new(traces, count, !lull_args_flag(serving->args, "no-sync"));
+    serving->stage = server_stage_new(traces, count, !lull_args_flag(serving->args, "no-sync"),
+                                      serving->periods);
     struct lull_store *store = lull_store_open(serving->place.path, serving->place.key, NULL);
     if (store) {
         server_stage_show(serving->stage, store, INT64_MIN, true);
@@ -183,6 +194,7 @@ int lull_args_serve(const struct lull_args *args, uint16_t usual_port,
     end_indexing(&serving, error);
     const int status = serving.http ? serving.status : 1;
     server_stage_free(serving.stage);
+    lull_periods_free(serving.periods);
     lull_store_place_clear(&serving.place);
     g_free(serving.fragment);
     return status;

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "cmd/verb.h"
+#include "period/period.h"
 #include "server/guard.h"
 #include "server/server.h"
 #include "store/place.h"
@@ -15,6 +16,7 @@ struct lull_serving {
     struct server_stage *stage;
     struct server_http *http;
     struct server_settings settings;
+    struct lull_periods *periods; /* NULL: none are defined */
     char token[SERVER_TOKEN_LENGTH + 1], entrance[SERVER_TOKEN_LENGTH + 1];
     char *fragment;
     sigset_t ends, before; /* signals that end it, which are blocked; what was blocked before */

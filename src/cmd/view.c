@@ -6,6 +6,7 @@
 
 #include <lull/error.h>
 
+#include "cmd/period_args.h"
 #include "cmd/serving.h"
 #include "server/page.h"
 #include "server/visitors.h"
@@ -84,6 +85,7 @@ static const struct lull_option options[] = {
     {.name = "no-browser",
      .kind = LULL_OPTION_FLAG,
      .help = "only print the address, as on a machine that you reach through SSH"},
+    LULL_OPTIONS_PERIOD("show how long such periods took (Latency)"),
     {.name = "port",
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
@@ -97,6 +99,8 @@ static const char *const common[] = {"no-sync", "threads", "json", NULL};
 static const struct lull_example examples[] = {
     {"lull view my-trace", "Opens the browser."},
     {"lull view client httpd db", "Three machines on one clock."},
+    {"lull view --period 'req : $evt.$name == \"req_start\" : $evt.$name == \"req_end\"' my-trace",
+     "Latency also shows how long each request took."},
     {"lull view --no-browser --port 8000 my-trace",
      "Prints the address; with 'ssh -L 8000:localhost:8000 HOST' it can be opened elsewhere."},
     {NULL, NULL},
@@ -110,10 +114,13 @@ const struct lull_verb lull_verb_view = {
         "Opens the browser on a page that shows what each task did at every moment and what it "
         "waited for (Control flow), what each CPU and interrupt did (Resources), the critical "
         "path of a task through all machines (Critical flow), how much of the CPUs was used "
-        "(CPU usage), the requests that the machines sent each other (Requests), and what makes "
+        "(CPU usage), what disks and network interfaces moved (Disk and network use), at which "
+        "frequency each CPU ran and how many of its cycles had a task (CPU frequency), how long "
+        "each system call, wait for a CPU, block request, interrupt, wait on a futex and instance of "
+        "a --period took (Latency), the requests that the machines sent each other (Requests), and what makes "
         "some of them slow (Why). Select a wait to read what it waited for; Enter goes to who "
-        "ended it, Backspace comes back, so a chain of causes can be walked by keyboard. '?' on "
-        "the page lists all keys.\n"
+        "ended it, Backspace comes back, so a chain of causes can be walked by keyboard. M sets a "
+        "bookmark, Ctrl Z goes back to what was seen before; '?' on the page lists all keys.\n"
         "\n"
         "The page comes from Lull itself and needs no network. Lull listens on 127.0.0.1 alone, "
         "and answers nothing without the token in the address; whoever has the address can read "

@@ -400,8 +400,10 @@ void sched_learned(struct lull_model *model, struct machine *machine, int32_t c,
 /* The contexts of an event say who is on the CPU: the tracer asked the kernel at that moment, so
  * they are believed over what was concluded from earlier events. Mostly they say what is known.
  * Returns the task on the CPU, or LULL_NONE. */
-static inline uint32_t sched_current(struct lull_model *model, struct machine *machine, int32_t c,
-                                     int64_t t, struct current current)
+static inline __attribute__((always_inline)) uint32_t sched_current(struct lull_model *model,
+                                                                    struct machine *machine,
+                                                                    int32_t c, int64_t t,
+                                                                    struct current current)
 {
     struct cpu *cpu = model_cpu_at(machine, c);
     if (G_LIKELY(cpu->task != LULL_NONE)) {

@@ -178,7 +178,7 @@ void server_moment_append(const struct served *served, const struct server_momen
     } else if (is_row) {
         g_string_append_printf(out, ",\"other\":%u", at->evidence);
     } else if (kind == LULL_STORE_FREQUENCY && at->evidence != LULL_NONE) {
-        g_string_append_printf(out, ",\"mhz\":%u", at->evidence);
+        g_string_append_printf(out, ",\"khz\":%u", at->evidence);
     } else if (is_task && lull_store_text(served->store, at->evidence)) {
         append_text(out, "thing", lull_store_text(served->store, at->evidence));
     }

@@ -8,10 +8,13 @@
 
 #include <lull/waits.h>
 
+#include "answers/waits.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "server/params.h"
+#include "server/served.h"
+#include "server/task_rows.h"
 
 enum { PATHS_MOST = 64 };
 
@@ -32,9 +35,7 @@ struct made_path {
 
 struct server_paths {
     GMutex lock;
-    char **traces;
-    uint32_t n_traces;
-    bool is_joined;
+    const struct served_about *about;
     const struct lull_store *store; /* NULL: it is not whole */
     struct lull_session *session;   /* NULL: nothing was read yet */
     struct server_reading reading;
@@ -74,16 +75,11 @@ static const char *style_of(const struct lull_segment *segment)
 
 /* ---- all of them ---- */
 
-struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined)
+struct server_paths *server_paths_new(const struct served_about *about)
 {
     struct server_paths *paths = g_new0(struct server_paths, 1);
     g_mutex_init(&paths->lock);
-    paths->traces = g_new0(char *, count + 1);
-    for (uint32_t i = 0; i < count; i++) {
-        paths->traces[i] = g_strdup(traces[i]);
-    }
-    paths->n_traces = count;
-    paths->is_joined = is_joined;
+    paths->about = about;
     return paths;
 }
 
@@ -116,7 +112,6 @@ void server_paths_free(struct server_paths *paths)
     lull_waits_free(paths->reading.waits);
     lull_session_free(paths->session);
     g_free(paths->rows);
-    g_strfreev(paths->traces);
     g_mutex_clear(&paths->lock);
     g_free(paths);
 }
@@ -197,23 +192,16 @@ static bool read_traces(struct server_paths *paths, GError **error)
             "indexed");
         return false;
     }
-    struct lull_session *session = lull_session_new();
-    if (!lull_session_add_all(session, (const char *const *)paths->traces, paths->n_traces,
-                              error)) {
-        lull_session_free(session);
-        return false;
-    }
-    if (paths->is_joined && lull_session_host_count(session) > 1) {
-        lull_session_join(session, NULL, NULL);
-    }
-    struct lull_waits *waits = lull_waits_new(session, LULL_WANT_PATHS | LULL_WANT_REQUESTS, error);
+    struct lull_session *session = served_session(paths->about, error);
+    struct lull_waits *waits =
+        session ? lull_waits_new(session, LULL_WANT_PATHS | LULL_WANT_REQUESTS, error) : NULL;
     if (!waits) {
         lull_session_free(session);
         return false;
     }
     paths->session = session;
     lull_waits_read(waits, NULL, NULL);
-    paths->rows = server_task_rows(paths->store, waits);
+    paths->rows = server_task_rows(paths->store, waits->model);
     paths->reading = (struct server_reading){waits, paths->rows, lull_waits_task_count(waits)};
     return true;
 }

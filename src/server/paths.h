@@ -18,8 +18,10 @@
 
 struct server_paths;
 
-/* `is_joined`: the clocks of several hosts are. `traces` is copied. */
-struct server_paths *server_paths_new(const char *const *traces, uint32_t count, bool is_joined);
+struct served_about;
+
+/* Of its traces; it is borrowed. */
+struct server_paths *server_paths_new(const struct served_about *about);
 /* The store is whole; it is borrowed. Before, there are no paths: the traces are being read already,
  * and not all tasks have rows. */
 void server_paths_set_store(struct server_paths *paths, const struct lull_store *store);
@@ -36,8 +38,6 @@ struct server_reading {
  * other thread has them. NULL and an error if they cannot be read. */
 const struct server_reading *server_paths_lock(struct server_paths *paths, GError **error);
 void server_paths_unlock(struct server_paths *paths);
-/* The row of the store that shows each task (task_rows.c); to be freed with g_free(). */
-uint32_t *server_task_rows(const struct lull_store *store, const struct lull_waits *waits);
 
 /* Whether it is the id of the base or of a path. */
 bool server_paths_have(struct server_paths *paths, const char *id);

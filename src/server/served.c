@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 #include <lull/path.h>
+#include <lull/session.h>
 
 #include "base/map.h"
+#include "server/latencies.h"
 #include "server/paths.h"
 #include "server/visitors.h"
 
@@ -145,13 +147,17 @@ static void make_uuid(const char *text, char uuid[SERVED_UUID])
                sum + 18);
 }
 
-struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined)
+struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined,
+                                      const struct lull_periods *periods)
 {
     struct served_about *about = g_new0(struct served_about, 1);
     g_autoptr(GString) all = g_string_new("experiment");
     about->traces = g_new0(struct served_trace, MAX(count, 1));
     about->n_traces = count;
-    about->paths = server_paths_new(paths, count, is_joined);
+    about->is_joined = is_joined;
+    about->periods = periods;
+    about->paths = server_paths_new(about);
+    about->latencies = server_latencies_new(about);
     about->visitors = server_visitors_new();
     for (uint32_t i = 0; i < count; i++) {
         char *real = realpath(paths[i], NULL);
@@ -177,10 +183,28 @@ void served_about_free(struct served_about *about)
         g_free(about->traces[i].name);
     }
     server_paths_free(about->paths);
+    server_latencies_free(about->latencies);
     server_visitors_free(about->visitors);
     g_free(about->traces);
     g_free(about->name);
     g_free(about);
+}
+
+struct lull_session *served_session(const struct served_about *about, GError **error)
+{
+    struct lull_session *session = lull_session_new();
+    g_autofree const char **paths = g_new0(const char *, MAX(about->n_traces, 1));
+    for (uint32_t i = 0; i < about->n_traces; i++) {
+        paths[i] = about->traces[i].path;
+    }
+    if (!lull_session_add_all(session, paths, about->n_traces, error)) {
+        lull_session_free(session);
+        return NULL;
+    }
+    if (about->is_joined && lull_session_host_count(session) > 1) {
+        lull_session_join(session, NULL, NULL);
+    }
+    return session;
 }
 
 struct served *served_new(const struct served_about *about, struct lull_store *store,

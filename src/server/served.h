@@ -22,6 +22,9 @@ struct served_tree {
 
 enum { SERVED_UUID = 37 };
 
+struct lull_periods;
+struct lull_session;
+
 struct served_trace {
     char *path, *name;
     char uuid[SERVED_UUID];
@@ -33,8 +36,11 @@ struct served_about {
     uint32_t n_traces;
     char *name;
     char uuid[SERVED_UUID];
-    struct server_paths *paths;       /* paths.h */
-    struct server_visitors *visitors; /* visitors.h */
+    bool is_joined;                     /* the clocks of the traces are */
+    const struct lull_periods *periods; /* of --period; or NULL */
+    struct server_paths *paths;         /* paths.h */
+    struct server_latencies *latencies; /* latencies.h */
+    struct server_visitors *visitors;   /* visitors.h */
 };
 
 /* The store, or as much of it as there is: it never changes; another one follows it (stage.h). */
@@ -48,9 +54,12 @@ struct served {
     gatomicrefcount uses;
 };
 
-/* `is_joined`: the clocks of the traces are. Nothing is borrowed. */
-struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined);
+/* `is_joined`: the clocks of the traces are. `periods` (may be NULL) are borrowed. */
+struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined,
+                                      const struct lull_periods *periods);
 void served_about_free(struct served_about *about);
+/* The traces, to be read once more. */
+struct lull_session *served_session(const struct served_about *about, GError **error);
 
 /* `store` becomes the property of `served`; `about` is borrowed. */
 struct served *served_new(const struct served_about *about, struct lull_store *store,

@@ -8,8 +8,9 @@
 
 struct server_stage;
 
-/* `is_joined`: the clocks of the traces are. */
-struct server_stage *server_stage_new(const char *const *traces, uint32_t count, bool is_joined);
+/* `is_joined`: the clocks of the traces are. `periods` (may be NULL) are borrowed. */
+struct server_stage *server_stage_new(const char *const *traces, uint32_t count, bool is_joined,
+                                      const struct lull_periods *periods);
 void server_stage_free(struct server_stage *stage);
 
 /* From now on `store` is served, which becomes the property of the stage. It will end at until_ns

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/sums.h"
+#include "server/latencies.h"
 #include "server/params.h"
 #include "server/states.h"
 #include "server/visitors.h"
@@ -90,6 +91,17 @@ static uint32_t *take_rows(const struct question *question, uint32_t *count, GEr
     return rows;
 }
 
+static bool take_columns(const struct question *question, uint32_t n_rows, int64_t *columns,
+                         GError **error)
+{
+    if (!server_param_number(question->params, "columns", columns) || *columns < 1 ||
+        *columns > COLUMNS_MOST) {
+        return bad(error, "columns needs a number from 1 to 16384");
+    }
+    return *columns * n_rows <= CELLS_MOST ||
+           bad(error, "so many rows and columns are too much for one answer");
+}
+
 /* ---- what there is ---- */
 
 static const char *const states[LULL_STORE_STATES] = {
@@ -112,9 +124,19 @@ static const char *const states[LULL_STORE_STATES] = {
 };
 
 static const char *const kinds[LULL_STORE_KINDS] = {
-    [LULL_STORE_TASK] = "task",         [LULL_STORE_CPU] = "cpu",
-    [LULL_STORE_CPU_THREAD] = "thread", [LULL_STORE_IRQ] = "irq",
-    [LULL_STORE_SOFTIRQ] = "softirq",   [LULL_STORE_FREQUENCY] = "frequency",
+    [LULL_STORE_TASK] = "task",
+    [LULL_STORE_CPU] = "cpu",
+    [LULL_STORE_CPU_THREAD] = "thread",
+    [LULL_STORE_IRQ] = "irq",
+    [LULL_STORE_SOFTIRQ] = "softirq",
+    [LULL_STORE_FREQUENCY] = "frequency",
+    [LULL_STORE_DISK_READ] = "disk-read",
+    [LULL_STORE_DISK_WRITTEN] = "disk-written",
+    [LULL_STORE_DISK_REQUESTS] = "disk-requests",
+    [LULL_STORE_NET_RECEIVED] = "net-received",
+    [LULL_STORE_NET_SENT] = "net-sent",
+    [LULL_STORE_DISK_FLIGHT] = "disk-flight",
+    [LULL_STORE_CYCLES] = "cycles",
 };
 
 static void append_string(GString *out, const char *text)
@@ -200,20 +222,29 @@ static bool answer_columns(const struct question *question, GError **error)
     if (!take_range(question, &start_ns, &end_ns, error)) {
         return false;
     }
-    if (!server_param_number(question->params, "columns", &most) || most < 1 ||
-        most > COLUMNS_MOST) {
-        return bad(error, "columns needs a number from 1 to 16384");
-    }
     g_autofree uint32_t *rows = take_rows(question, &n_rows, error);
-    if (!rows) {
+    if (!rows || !take_columns(question, n_rows, &most, error)) {
         return false;
-    }
-    if (most * n_rows > CELLS_MOST) {
-        return bad(error, "so many rows and columns are too much for one answer");
     }
     question->answer->type = "application/octet-stream";
     return server_columns(question->served, start_ns, end_ns, (uint32_t)most, rows, n_rows,
                           question->out, error);
+}
+
+static bool answer_amounts(const struct question *question, GError **error)
+{
+    int64_t start_ns, width_ns, columns;
+    uint32_t n_rows;
+    g_autofree uint32_t *rows = take_rows(question, &n_rows, error);
+    if (!rows || !take_columns(question, n_rows, &columns, error)) {
+        return false;
+    }
+    if (!server_param_number(question->params, "start", &start_ns) ||
+        !server_param_number(question->params, "width", &width_ns) || width_ns < 1) {
+        return bad(error, "amounts need the numbers start and width");
+    }
+    return server_amounts(question->served, lull_sum(question->served->start_ns, start_ns),
+                          width_ns, (uint32_t)columns, rows, n_rows, question->out, error);
 }
 
 static bool answer_totals(const struct question *question, GError **error)
@@ -291,12 +322,33 @@ static bool answer_why(const struct question *question, GError **error)
     return server_why(question->served, question->out, error);
 }
 
+/* ---- latencies ---- */
+
+static bool answer_latencies(const struct question *question, GError **error)
+{
+    server_latency_list_kinds(question->served, question->out);
+    return true;
+}
+
+static bool answer_latency(const struct question *question, GError **error)
+{
+    return server_latency_picture(question->served, question->params, question->out, error);
+}
+
+static bool answer_longest(const struct question *question, GError **error)
+{
+    return server_latency_longest(question->served, question->params, question->out, error);
+}
+
 /* ---- pages ---- */
 
 static bool answer_here(const struct question *question, GError **error)
 {
     const char *id = server_param_text(question->params, "page");
-    server_visitors_here(question->served->about->visitors, id ? id : "", g_get_monotonic_time());
+    struct json_object *hidden = NULL;
+    json_object_object_get_ex(question->params, "hidden", &hidden);
+    server_visitors_here(question->served->about->visitors, id ? id : "",
+                         json_object_get_boolean(hidden), g_get_monotonic_time());
     g_string_append(question->out, "{}");
     return true;
 }
@@ -313,10 +365,13 @@ static const struct {
     const char *path;
     bool (*answer)(const struct question *question, GError **error);
 } questions[] = {
-    {"trace", answer_trace},       {"columns", answer_columns}, {"totals", answer_totals},
-    {"moment", answer_moment},     {"cause", answer_cause},     {"flow", answer_flow},
-    {"requests", answer_requests}, {"why", answer_why},         {"here", answer_here},
-    {"bye", answer_bye},
+    {"trace", answer_trace},         {"columns", answer_columns},
+    {"totals", answer_totals},       {"moment", answer_moment},
+    {"cause", answer_cause},         {"flow", answer_flow},
+    {"requests", answer_requests},   {"why", answer_why},
+    {"here", answer_here},           {"bye", answer_bye},
+    {"latencies", answer_latencies}, {"latency", answer_latency},
+    {"longest", answer_longest},     {"amounts", answer_amounts},
 };
 
 /* What the question asks for is not there, or cannot be; or we failed. */

@@ -18,6 +18,10 @@ void server_view(const struct served *served, const struct server_request *reque
  * largest first; then JSON: [[index, state, start, end, label?], …] of what is wide. */
 bool server_columns(const struct served *served, int64_t start_ns, int64_t end_ns, uint32_t most,
                     const uint32_t *rows, uint32_t n_rows, GString *out, GError **error);
+/* [[amount, …], …]: of each row, which is a meter's, in each of `count` columns of width_ns: bytes,
+ * requests, requests times ns, cycles (amounts.c). */
+bool server_amounts(const struct served *served, int64_t start_ns, int64_t width_ns, uint32_t count,
+                    const uint32_t *rows, uint32_t n_rows, GString *out, GError **error);
 /* What is written in an interval; NULL: nothing. */
 const char *server_label_of(const struct served *served, enum lull_store_kind kind,
                             const struct lull_store_interval *interval);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A page that is closed says so, but a browser that crashes does not; and browsers let pages in the
- * background speak once a minute only. */
+/* A page that is closed says so, but not if its browser crashes, or if the page is too busy just then:
+ * browsers give it half a second. So one that can be seen is gone when it is silent for a while; in
+ * the background, where browsers let pages speak once a minute only, after some minutes. */
 #include "server/visitors.h"
 
 #include <glib.h>
@@ -10,12 +11,14 @@ enum {
     PAGES_MOST = 64,
     ID_MOST = 32,
     RELOAD_US = 3 * G_USEC_PER_SEC,
-    SILENCE_US = 150 * G_USEC_PER_SEC
+    SILENCE_US = 45 * G_USEC_PER_SEC,
+    SILENCE_HIDDEN_US = 150 * G_USEC_PER_SEC
 };
 
 struct page {
     char id[ID_MOST + 1]; /* "": never used */
     bool has_left;        /* and does not come back: what it sent before may arrive late */
+    bool is_hidden;       /* in the background */
     int64_t seen_us;
 };
 
@@ -61,7 +64,8 @@ static struct page *find_place(struct server_visitors *visitors)
     return page;
 }
 
-void server_visitors_here(struct server_visitors *visitors, const char *id, int64_t now_us)
+void server_visitors_here(struct server_visitors *visitors, const char *id, bool is_hidden,
+                          int64_t now_us)
 {
     if (!*id || strlen(id) > ID_MOST) {
         return;
@@ -70,8 +74,9 @@ void server_visitors_here(struct server_visitors *visitors, const char *id, int6
     struct page *page = find(visitors, id);
     if (page) {
         page->seen_us = now_us;
+        page->is_hidden = is_hidden;
     } else if ((page = find_place(visitors))) {
-        *page = (struct page){.seen_us = now_us};
+        *page = (struct page){.seen_us = now_us, .is_hidden = is_hidden};
         g_strlcpy(page->id, id, sizeof page->id);
     }
     g_mutex_unlock(&visitors->lock);
@@ -94,7 +99,8 @@ bool server_visitors_are_gone(struct server_visitors *visitors, int64_t now_us)
     g_mutex_lock(&visitors->lock);
     for (uint32_t i = 0; i < PAGES_MOST; i++) {
         struct page *page = &visitors->pages[i];
-        if (page->id[0] && !page->has_left && now_us - page->seen_us > SILENCE_US) {
+        const int64_t most_us = page->is_hidden ? SILENCE_HIDDEN_US : SILENCE_US;
+        if (page->id[0] && !page->has_left && now_us - page->seen_us > most_us) {
             page->id[0] = '\0'; /* it may wake up */
             visitors->left_us = now_us - RELOAD_US;
         }

@@ -11,11 +11,13 @@ struct server_visitors;
 struct server_visitors *server_visitors_new(void);
 void server_visitors_free(struct server_visitors *visitors);
 
-/* The page that calls itself `id` is there, or was closed. `now_us` is g_get_monotonic_time(). */
-void server_visitors_here(struct server_visitors *visitors, const char *id, int64_t now_us);
+/* The page that calls itself `id` is there, perhaps in the background; or it was closed. `now_us` is
+ * g_get_monotonic_time(). */
+void server_visitors_here(struct server_visitors *visitors, const char *id, bool is_hidden,
+                          int64_t now_us);
 void server_visitors_left(struct server_visitors *visitors, const char *id, int64_t now_us);
 /* Whether there were pages, and all of them are gone: closed for some seconds, since a page that is
- * loaded again is closed first; or silent for minutes. */
+ * loaded again is closed first; or silent for longer than an open page is. */
 bool server_visitors_are_gone(struct server_visitors *visitors, int64_t now_us);
 
 #endif

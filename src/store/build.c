@@ -139,6 +139,7 @@ static void fill_rows(struct store_build *build)
 void build_finish(struct store_build *build)
 {
     cpus_finish(build);
+    meters_finish(build);
     name_tasks(build);
     fill_rows(build);
 }
@@ -166,11 +167,14 @@ static void read_session(struct store_build *build)
         .power = cpus_power,
         .syscall = cpus_syscall,
         .lost = cpus_lost,
+        .netif = meters_netif,
+        .block = meters_block,
         .syscall_start = cpus_syscall_start,
     };
-    build->model = lull_model_new(
-        build->session, LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
-                            LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL | LULL_GROUP_POWER);
+    build->model =
+        lull_model_new(build->session, LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ |
+                                           LULL_GROUP_NET | LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL |
+                                           LULL_GROUP_POWER | LULL_GROUP_NETIF);
     for (uint32_t host = 0; host < lull_session_host_count(build->session); host++) {
         lull_model_set_start(build->model, host, build->coverage[host].first_ns);
     }
@@ -223,6 +227,7 @@ bool lull_store_build(struct lull_session *session, const char *path, const uint
     lull_model_free(build.model);
     store_writer_free(build.writer);
     cpus_free(&build);
+    meters_free(&build);
     lull_vec_free(&build.tasks);
     lull_slots_free(&build.texts);
     lull_map_free(&build.handlers);

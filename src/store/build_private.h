@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two files of the builder share: rows of tasks and the labels of texts. */
+/* What the files of the builder share: rows of tasks and the labels of texts. */
 #ifndef LULL_STORE_BUILD_PRIVATE_H
 #define LULL_STORE_BUILD_PRIVATE_H
 
@@ -18,14 +18,21 @@ struct cpu_change {
     uint8_t state;  /* USER stands for idleness too */
 };
 
+/* A frequency of a CPU, from time_ns to the next one. */
+struct cpu_speed {
+    int64_t time_ns;
+    uint32_t khz; /* LULL_NONE: not known */
+};
+
 /* A CPU. What happens on it is kept until it is known who was on it, but for the last changes of a
  * task that stays. */
 struct store_cpu {
     uint32_t host;
     int32_t number;
     uint32_t row, thread_row;
-    uint32_t frequency_row, frequency_mhz; /* LULL_NONE: not reported yet */
-    bool is_known;                         /* who is on it: */
+    uint32_t frequency_row, cycles_row; /* LULL_NONE: not reported yet */
+    LULL_VEC(struct cpu_speed) speeds;  /* since the last switch, and the one before */
+    bool is_known;                      /* who is on it: */
     uint32_t task;
     bool is_lossy;          /* something was lost since the last switch */
     struct cpu_change base; /* what goes on after an interrupt */
@@ -40,6 +47,11 @@ struct build_task {
     bool is_found; /* nothing shows that it was not there before it was first seen */
 };
 
+struct build_completed {
+    uint32_t request;
+    int64_t time_ns;
+};
+
 struct store_build {
     struct lull_session *session;
     struct lull_model *model;
@@ -51,6 +63,9 @@ struct store_build {
     struct lull_map handlers;          /* host, CPU, label → row */
     LULL_VEC(struct store_cpu *) cpus; /* by host and CPU: */
     struct lull_map cpu_numbers;
+    LULL_VEC(struct build_netif *) netifs; /* by host and device: */
+    struct lull_map netif_numbers;
+    LULL_VEC(struct build_completed) completed; /* block requests */
     const struct lull_store_watch *watch;
     bool is_stopped;
     bool is_part;        /* a copy, for build_finish() alone */
@@ -83,5 +98,11 @@ void cpus_lost(void *user, const struct lull_lost_fact *fact);
 /* What is on the CPUs at the end. */
 void cpus_finish(struct store_build *build);
 void cpus_free(struct store_build *build);
+
+/* meters.c */
+void meters_netif(void *user, const struct lull_netif_fact *fact);
+void meters_block(void *user, const struct lull_block_fact *fact);
+void meters_finish(struct store_build *build);
+void meters_free(struct store_build *build);
 
 #endif

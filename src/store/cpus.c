@@ -32,7 +32,8 @@ struct store_cpu *build_cpu(struct store_build *build, uint32_t host, int32_t c)
     const uint32_t text = store_writer_text(build->writer, name);
     cpu->row = new_row(build, LULL_STORE_CPU, host, c, text);
     cpu->thread_row = new_row(build, LULL_STORE_CPU_THREAD, host, c, text);
-    cpu->frequency_row = LULL_NONE;
+    cpu->frequency_row = cpu->cycles_row = LULL_NONE;
+    lull_vec_push(&cpu->speeds, (struct cpu_speed){INT64_MIN, LULL_NONE});
     cpu->base = (struct cpu_change){INT64_MIN, LULL_NONE, LULL_STORE_USER};
     cpu->task = LULL_NONE;
     cpu->handler_start_ns = INT64_MIN;
@@ -74,6 +75,31 @@ static void ran(struct store_build *build, const struct store_cpu *cpu, int32_t 
     }
 }
 
+/* The same with the frequencies of the CPU, of which the last one goes on. */
+static void worked(struct store_build *build, struct store_cpu *cpu, uint32_t task,
+                   int64_t start_ns, int64_t end_ns)
+{
+    size_t passed = 0;
+    store_writer_append(build->writer, cpu->cycles_row, start_ns, LULL_STORE_UNKNOWN, LULL_NONE,
+                        LULL_NONE);
+    for (size_t i = 0; i < cpu->speeds.count && cpu->speeds.items[i].time_ns < end_ns; i++) {
+        const bool is_last = i + 1 == cpu->speeds.count;
+        const uint32_t khz = cpu->speeds.items[i].khz;
+        const enum lull_store_state state = task == LULL_NONE  ? LULL_STORE_IDLE
+                                            : khz == LULL_NONE ? LULL_STORE_UNKNOWN
+                                                               : LULL_STORE_USER;
+        passed = i;
+        store_writer_append(build->writer, cpu->cycles_row,
+                            is_last ? end_ns : MIN(end_ns, cpu->speeds.items[i + 1].time_ns), state,
+                            LULL_NONE, state == LULL_STORE_USER ? khz : LULL_NONE);
+    }
+    if (!build->is_part) {
+        cpu->speeds.count -= passed;
+        memmove(cpu->speeds.items, cpu->speeds.items + passed,
+                cpu->speeds.count * sizeof *cpu->speeds.items);
+    }
+}
+
 /* Nothing is known of the CPU up to start_ns; then `task` was there until end_ns. */
 static void account(struct store_build *build, struct store_cpu *cpu, uint32_t host, int32_t c,
                     uint32_t task, int64_t start_ns, int64_t end_ns)
@@ -86,6 +112,9 @@ static void account(struct store_build *build, struct store_cpu *cpu, uint32_t h
     store_writer_append(build->writer, cpu->row, start_ns, hole, LULL_NONE, LULL_NONE);
     store_writer_append(build->writer, cpu->thread_row, start_ns, hole, LULL_NONE, LULL_NONE);
     ran(build, cpu, c, task, start_ns, end_ns);
+    if (cpu->cycles_row != LULL_NONE) {
+        worked(build, cpu, task, start_ns, end_ns);
+    }
     store_writer_append(build->writer, cpu->thread_row, end_ns,
                         task == LULL_NONE ? LULL_STORE_IDLE : LULL_STORE_USER, LULL_NONE,
                         build_task_row(build, task));
@@ -189,6 +218,14 @@ void cpus_syscall(void *user, const struct lull_syscall_fact *fact)
     change(build, cpu, fact->cpu, fact->end_ns, cpu->base.state, cpu->base.label);
 }
 
+/* The last frequency lasted until end_ns. */
+static void end_speed(struct store_build *build, const struct store_cpu *cpu, int64_t end_ns)
+{
+    const uint32_t khz = cpu->speeds.items[cpu->speeds.count - 1].khz;
+    store_writer_append(build->writer, cpu->frequency_row, end_ns,
+                        khz == LULL_NONE ? LULL_STORE_UNKNOWN : LULL_STORE_USER, LULL_NONE, khz);
+}
+
 void cpus_power(void *user, const struct lull_power_fact *fact)
 {
     struct store_build *build = user;
@@ -199,14 +236,13 @@ void cpus_power(void *user, const struct lull_power_fact *fact)
     if (cpu->frequency_row == LULL_NONE) {
         char name[32];
         g_snprintf(name, sizeof name, "CPU %d", fact->cpu);
-        cpu->frequency_row = new_row(build, LULL_STORE_FREQUENCY, fact->host, fact->cpu,
-                                     store_writer_text(build->writer, name));
-        cpu->frequency_mhz = LULL_NONE;
+        const uint32_t text = store_writer_text(build->writer, name);
+        cpu->frequency_row = new_row(build, LULL_STORE_FREQUENCY, fact->host, fact->cpu, text);
+        cpu->cycles_row = new_row(build, LULL_STORE_CYCLES, fact->host, fact->cpu, text);
     }
-    store_writer_append(build->writer, cpu->frequency_row, fact->time_ns,
-                        cpu->frequency_mhz == LULL_NONE ? LULL_STORE_UNKNOWN : LULL_STORE_USER,
-                        LULL_NONE, cpu->frequency_mhz);
-    cpu->frequency_mhz = (uint32_t)CLAMP(fact->value / 1000, 0, INT32_MAX);
+    end_speed(build, cpu, fact->time_ns);
+    lull_vec_push(&cpu->speeds,
+                  (struct cpu_speed){fact->time_ns, (uint32_t)CLAMP(fact->value, 0, INT32_MAX)});
 }
 
 void cpus_lost(void *user, const struct lull_lost_fact *fact)
@@ -240,14 +276,13 @@ void cpus_finish(struct store_build *build)
             account(build, cpu, cpu->host, cpu->number, task, since_ns,
                     MIN(build->coverage[cpu->host].last_ns, build->end_ns));
         }
-        const uint32_t rows[] = {cpu->row, cpu->thread_row};
-        for (uint32_t r = 0; r < G_N_ELEMENTS(rows); r++) {
+        if (cpu->frequency_row != LULL_NONE) {
+            end_speed(build, cpu, build->end_ns);
+        }
+        const uint32_t rows[] = {cpu->row, cpu->thread_row, cpu->cycles_row};
+        for (uint32_t r = 0; r < G_N_ELEMENTS(rows) && rows[r] != LULL_NONE; r++) {
             store_writer_append(build->writer, rows[r], build->end_ns, LULL_STORE_UNKNOWN,
                                 LULL_NONE, LULL_NONE);
-        }
-        if (cpu->frequency_row != LULL_NONE) {
-            store_writer_append(build->writer, cpu->frequency_row, build->end_ns, LULL_STORE_USER,
-                                LULL_NONE, cpu->frequency_mhz);
         }
     }
 }
@@ -256,6 +291,7 @@ void cpus_free(struct store_build *build)
 {
     for (size_t i = 0; i < build->cpus.count; i++) {
         lull_vec_free(&build->cpus.items[i]->changes);
+        lull_vec_free(&build->cpus.items[i]->speeds);
         g_free(build->cpus.items[i]);
     }
     lull_vec_free(&build->cpus);

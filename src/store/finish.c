@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "store/block.h"
+#include "store/meter.h"
 #include "store/pyramid.h"
 #include "store/writer_private.h"
 
@@ -39,15 +40,20 @@ static bool each_interval(struct store_writer *writer, const struct writer_row *
 
 struct summary {
     struct pyramid *pyramid; /* NULL: the row has none */
+    struct meter meter;      /* what the row is */
     int64_t ns[STORE_STATES];
-    LULL_VEC(int64_t) sums;
+    unsigned __int128 amount;
+    LULL_VEC(struct store_sum) sums;
 };
 
 static void add_sum(void *user, size_t block)
 {
     struct summary *summary = user;
-    for (unsigned s = 0; block % STORE_SUM_EVERY == 0 && s < STORE_STATES; s++) {
-        lull_vec_push(&summary->sums, summary->ns[s]);
+    if (block % STORE_SUM_EVERY == 0) {
+        struct store_sum sum = {
+            .amount = {(uint64_t)summary->amount, (uint64_t)(summary->amount >> 64)}};
+        memcpy(sum.ns, summary->ns, sizeof sum.ns);
+        lull_vec_push(&summary->sums, sum);
     }
 }
 
@@ -55,6 +61,7 @@ static void add_interval(void *user, const struct lull_store_interval *interval)
 {
     struct summary *summary = user;
     summary->ns[interval->state] += interval->end_ns - interval->start_ns;
+    summary->amount += meter_amount(summary->meter, interval, interval->end_ns);
     if (summary->pyramid) {
         pyramid_add(summary->pyramid, interval);
     }
@@ -109,6 +116,8 @@ static bool summarize(struct store_writer *writer, struct writer_row *row, int64
     }
     pyramid_plan(about);
     memset(summary->ns, 0, sizeof summary->ns);
+    summary->amount = 0;
+    summary->meter = meter_of((enum lull_store_kind)about->kind);
     summary->pyramid = about->levels ? pyramid : NULL;
     if (about->levels) {
         pyramid_start(pyramid, about);
@@ -159,7 +168,7 @@ static bool put_pyramids(struct store_writer *writer, struct store_header *heade
     *range = start_section(writer);
     for (size_t i = 0; is_done && i < writer->rows.count; i++) {
         struct writer_row *row = writer->rows.items[i];
-        row->about.first_sum = summary->sums.count / STORE_STATES;
+        row->about.first_sum = summary->sums.count;
         row->about.pyramid = writer->offset - range->offset;
         is_done = summarize(writer, row, header->start_ns, header->end_ns, pyramid, summary);
         for (unsigned l = 0; is_done && l < row->about.levels; l++) {

@@ -11,7 +11,9 @@
  * state, its label + 1, its evidence + 1 (0 for LULL_NONE). The index has the blocks of a row one
  * after the other, and rows follow each other there.
  *
- * The sums of a row say how long it was in each state before its blocks 0, 64, 128, …
+ * The sums of a row say how long it was in each state before its blocks 0, 64, 128, …, and how much
+ * of what it is a meter of there was: meter_of() says what an interval counts. An evidence that is
+ * an amount is the most that it can be if the amount is more.
  *
  * The pyramid of a row has bins aligned to time 0: level l has bins of 2^(shift + l) ns, as many as
  * touch active_ns … passive_ns, one level after the other, down to the level with a single bin. A
@@ -28,7 +30,7 @@
 #define STORE_MAGIC "LULLVIEW"
 
 enum {
-    STORE_VERSION = 1,
+    STORE_VERSION = 2,
     STORE_ORDER = 0x01020304,
     STORE_STATES = 16,
     STORE_BLOCK = 64,       /* intervals in a block */
@@ -83,6 +85,11 @@ struct store_row {
     uint64_t first_block;
     uint64_t first_sum;
     uint64_t pyramid; /* offset in the pyramids */
+};
+
+struct store_sum {
+    int64_t ns[STORE_STATES];
+    uint64_t amount[2]; /* low and high half */
 };
 
 struct store_text {

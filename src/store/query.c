@@ -2,6 +2,7 @@
 /* Answers of a store: intervals in order, exact sums of a range, shares by column. A query costs its
  * columns and a search in the index; where the pyramid is too coarse, a few intervals a column. */
 #include "store/block.h"
+#include "store/meter.h"
 #include "store/pyramid.h"
 #include "store/read_private.h"
 
@@ -93,7 +94,7 @@ static bool sum_until(const struct lull_store *store, uint32_t row, int64_t time
     }
     uint64_t block = find_block(store, about, time_ns) - about->first_block;
     block -= block % STORE_SUM_EVERY;
-    memcpy(sums, store->sums[about->first_sum + block / STORE_SUM_EVERY],
+    memcpy(sums, store->sums[about->first_sum + block / STORE_SUM_EVERY].ns,
            STORE_STATES * sizeof *sums);
     if (!load(&cursor, about->first_block + block, error)) {
         return false;
@@ -119,6 +120,54 @@ bool lull_store_totals(const struct lull_store *store, uint32_t row, int64_t sta
     }
     for (unsigned s = 0; s < STORE_STATES; s++) {
         totals[s] -= before[s];
+    }
+    return true;
+}
+
+/* ---- amounts ---- */
+
+/* Goes to the last sum before time_ns, if that is not behind the cursor. */
+static bool skip_to(struct lull_store_cursor *cursor, int64_t time_ns, unsigned __int128 *amount,
+                    GError **error)
+{
+    const struct lull_store *store = cursor->store;
+    const struct store_row *row = &store->rows[cursor->row];
+    uint64_t block = find_block(store, row, time_ns) - row->first_block;
+    block -= block % STORE_SUM_EVERY;
+    if (cursor->count && row->first_block + block <= cursor->block) {
+        return true;
+    }
+    const struct store_sum *sum = &store->sums[row->first_sum + block / STORE_SUM_EVERY];
+    *amount = (unsigned __int128)sum->amount[1] << 64 | sum->amount[0];
+    return load(cursor, row->first_block + block, error);
+}
+
+bool lull_store_amounts(const struct lull_store *store, uint32_t row, const int64_t *times_ns,
+                        uint32_t count, unsigned __int128 *amounts, GError **error)
+{
+    const struct meter meter = meter_of((enum lull_store_kind)store->rows[row].kind);
+    struct lull_store_cursor cursor = {.store = store, .row = row};
+    unsigned __int128 before = 0; /* the interval that is next */
+    GError *failure = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_store_interval *interval = NULL;
+        if (store->rows[row].n_blocks && times_ns[i] > store->header.start_ns &&
+            !skip_to(&cursor, times_ns[i], &before, error)) {
+            return false;
+        }
+        while (times_ns[i] > store->header.start_ns &&
+               (interval = lull_store_next(&cursor, &failure)) && interval->end_ns <= times_ns[i]) {
+            before += meter_amount(meter, interval, interval->end_ns);
+        }
+        if (failure) {
+            g_propagate_error(error, failure);
+            return false;
+        }
+        amounts[i] = before;
+        if (interval) { /* it goes on */
+            amounts[i] += meter_amount(meter, interval, times_ns[i]);
+            cursor.at--;
+        }
     }
     return true;
 }

@@ -12,7 +12,7 @@ struct lull_store {
     uint64_t size;
     struct store_header header;
     const struct store_block *index;
-    const int64_t (*sums)[STORE_STATES];
+    const struct store_sum *sums;
     const struct store_row *rows;
     const struct store_text *texts;
     const struct store_host *hosts;

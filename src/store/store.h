@@ -16,7 +16,16 @@ enum lull_store_kind {
     LULL_STORE_CPU_THREAD, /* who was on it: USER or IDLE; evidence: row of the task */
     LULL_STORE_IRQ,        /* handlers of one interrupt on one CPU; evidence: row of the task */
     LULL_STORE_SOFTIRQ,
-    LULL_STORE_FREQUENCY, /* USER where it is known; evidence: MHz */
+    LULL_STORE_FREQUENCY, /* USER where it is known; evidence: kHz */
+    /* Meters, which have an amount (lull_store_amounts()) and no shares. What counts, at its time: */
+    LULL_STORE_DISK_READ, /* by requests that are complete; in bytes */
+    LULL_STORE_DISK_WRITTEN,
+    LULL_STORE_DISK_REQUESTS, /* complete, with data, of which the issue was seen */
+    LULL_STORE_NET_RECEIVED,  /* by a network interface, in bytes */
+    LULL_STORE_NET_SENT,
+    /* What lasts: */
+    LULL_STORE_DISK_FLIGHT, /* how many of these requests the device has */
+    LULL_STORE_CYCLES,      /* of a CPU with a task on it, as far as its frequency is known */
     LULL_STORE_KINDS
 };
 
@@ -106,6 +115,12 @@ const struct lull_store_interval *lull_store_next(struct lull_store_cursor *curs
 /* How long the row was in each state, to the ns. */
 bool lull_store_totals(const struct lull_store *store, uint32_t row, int64_t start_ns,
                        int64_t end_ns, int64_t totals[LULL_STORE_STATES], GError **error);
+
+/* How much there was of a meter from the start of the row to each of these times, which ascend: bytes
+ * and requests that came before it; requests times ns; cycles of kHz times ns, that is, a millionth
+ * of a cycle each. FREQUENCY has such cycles too, with or without a task on the CPU. */
+bool lull_store_amounts(const struct lull_store *store, uint32_t row, const int64_t *times_ns,
+                        uint32_t count, unsigned __int128 *amounts, GError **error);
 
 /* The share of each state, in 1/255, in `count` columns of 2^shift ns, the first of which starts at
  * first * 2^shift: 16 bytes a column. A state that occurs is never 0. */

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <lull/path.h>
+
 #include "store/block.h"
 
 /* The file has no name, or one with a dot where the file system knows no files without. */
@@ -213,6 +215,16 @@ void writer_close_row(struct store_writer *writer, struct writer_row *row)
     }
 }
 
+static void add_interval(struct store_writer *writer, struct writer_row *row,
+                         const struct lull_store_interval *interval)
+{
+    if (row->count == STORE_BLOCK) {
+        close_block(writer, row);
+    }
+    row->open[row->count++] = *interval;
+    row->end_ns = interval->end_ns;
+}
+
 void store_writer_append(struct store_writer *writer, uint32_t number, int64_t end_ns,
                          enum lull_store_state state, uint32_t label, uint32_t evidence)
 {
@@ -222,15 +234,22 @@ void store_writer_append(struct store_writer *writer, uint32_t number, int64_t e
     }
     struct lull_store_interval *last = row->count ? &row->open[row->count - 1] : NULL;
     if (last && last->state == state && last->label == label && last->evidence == evidence) {
-        last->end_ns = end_ns;
+        last->end_ns = row->end_ns = end_ns;
     } else {
-        if (row->count == STORE_BLOCK) {
-            close_block(writer, row);
-        }
-        row->open[row->count++] =
-            (struct lull_store_interval){row->end_ns, end_ns, state, label, evidence};
+        add_interval(writer, row,
+                     &(struct lull_store_interval){row->end_ns, end_ns, state, label, evidence});
     }
-    row->end_ns = end_ns;
+}
+
+void store_writer_append_apart(struct store_writer *writer, uint32_t number, int64_t end_ns,
+                               enum lull_store_state state, uint32_t evidence)
+{
+    struct writer_row *row = writer->rows.items[number];
+    if (end_ns > row->end_ns) {
+        add_interval(
+            writer, row,
+            &(struct lull_store_interval){row->end_ns, end_ns, state, LULL_NONE, evidence});
+    }
 }
 
 /* The last block is open again. */

@@ -63,6 +63,9 @@ static void ask(const struct lull_store *store, uint32_t row)
         }
     }
     lull_store_totals(store, row, start_ns, about.active_ns, totals, NULL);
+    const int64_t times_ns[] = {INT64_MIN, start_ns, about.active_ns, end_ns, INT64_MAX};
+    unsigned __int128 amounts[G_N_ELEMENTS(times_ns)];
+    lull_store_amounts(store, row, times_ns, G_N_ELEMENTS(times_ns), amounts, NULL);
     for (unsigned shift = 0; shift < 63; shift += 3) {
         lull_store_columns(store, row, (about.active_ns >> shift) - 2, shift, COLUMNS, shares,
                            NULL);

@@ -99,10 +99,11 @@ class Browser:
                 return value
             time.sleep(0.03)
 
-    def key(self, key):
+    def key(self, key, modifiers=0):
+        """Modifiers: 1 Alt, 2 Ctrl, 8 Shift."""
         code = KEYS.get(key, ord(key[0].upper()))
-        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else None)
-        common = {"key": key, "windowsVirtualKeyCode": code}
+        text = None if modifiers & 3 else {"Enter": "\r"}.get(key, key if len(key) == 1 else None)
+        common = {"key": key, "modifiers": modifiers, "windowsVirtualKeyCode": code}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 

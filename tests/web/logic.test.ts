@@ -4,14 +4,21 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { columnAt, columnsOf } from '../../web/src/amounts';
 import { columnBars, spanBars } from '../../web/src/bars';
 import { busy, ticks } from '../../web/src/axis';
 import { covers, decode } from '../../web/src/columns';
 import { Flow } from '../../web/src/flow';
 import { format, parse } from '../../web/src/fragment';
+import { cycles, frequencyAt, hertz } from '../../web/src/frequency';
+import { devices, rate, size } from '../../web/src/io';
+import { History } from '../../web/src/history';
 import { actionOf, help } from '../../web/src/keys';
-import { traceOf } from '../../web/src/model';
+import { area, high } from '../../web/src/lanes';
+import { formatMarks, parseMarks } from '../../web/src/marks';
+import { RawTrace, traceOf } from '../../web/src/model';
 import { columnsFor } from '../../web/src/rows';
+import { decades, durationAt, lineRange, shareOf } from '../../web/src/scale';
 import { segmentSentence, sentence } from '../../web/src/sentence';
 import { lookOf, looks, stateOfSegment } from '../../web/src/states';
 import { escapeXml, Svg } from '../../web/src/surface';
@@ -58,12 +65,12 @@ test('the window stays within the trace and where the pointer is', () => {
 test('the address holds what is shown, and nothing else comes from it', () => {
     const shown = {
         window: { start: 5, end: 900 }, range: { start: 10, end: 20 }, selected: { row: 3, time: 12 }, panels: ['tasks', 'flow'],
-        query: 'a&b=c #', flow: { row: 3, start: 10, end: 20 },
+        query: 'a&b=c #', flow: { row: 3, start: 10, end: 20 }, own: { events: 'tid == 7 & "a=b"' },
     };
     assert.deepEqual(parse(`#${format(shown)}`), shown);
     assert.deepEqual(parse('#path=17').flow, { request: 17 });
-    const nothing = { window: null, range: null, selected: null, panels: null, query: '', flow: null };
-    for (const bad of ['', '#', '#t=1', '#t=9,1', '#t=a,b', '#s=1,2,3', '#sel=-1@5', '#sel=1', '#path=1,2', '#t=1e3,2e9', '#t=,']) {
+    const nothing = { window: null, range: null, selected: null, panels: null, query: '', flow: null, own: {} };
+    for (const bad of ['', '#', '#t=1', '#t=9,1', '#t=a,b', '#s=1,2,3', '#sel=-1@5', '#sel=1', '#path=1,2', '#t=1e3,2e9', '#t=,', '#__proto__=1', '#x y=1', '#events=']) {
         assert.deepEqual(parse(bad), nothing, bad);
     }
 });
@@ -130,6 +137,80 @@ test('use of CPUs is the share of who runs, of all rows together', () => {
     assert.ok(isNaN(mean([], seen, [])));
 });
 
+test('columns of meters are as narrow as pixels, and lie on each other at every zoom', () => {
+    assert.deepEqual(columnsOf({ start: 0, end: 1024 * 1000 }, 1000, 1024 * 1000), { start: 0, width: 1024, columns: 1000 });
+    assert.deepEqual(columnsOf({ start: 0, end: 1024 * 1000 }, 999, 1024 * 1000), { start: 0, width: 2048, columns: 500 });
+    // A quarter of what is seen on both sides, from 10 to 22 ms: of 4000 pixels each shows 2000 ns.
+    assert.deepEqual(columnsOf({ start: 12e6, end: 20e6 }, 4000, 1e9), { start: 4882 * 2048, width: 2048, columns: 5861 });
+    assert.deepEqual(columnsOf({ start: 500, end: 550 }, 1000, 1e6), { start: 0, width: 1024, columns: 1 });
+    const series = { start: 2048, width: 1024, amounts: [5, 0, 7] };
+    assert.deepEqual([2047, 2048, 3071, 3072, 5119, 5120].map(time => columnAt(series, time)), [-1, 0, 0, 1, 2, -1]);
+});
+
+test('rates are of the part of a column that lies within the trace', () => {
+    const series = { start: 0, width: 1e6, amounts: [1000, 500] };
+    assert.equal(rate(series, 1, 3e6), 1e6);
+    assert.equal(rate(series, 1.2e6, 1.25e6), 2e6);
+    assert.ok(isNaN(rate(series, 2.5e6, 3e6)) && isNaN(rate(undefined, 0, 1)));
+    assert.deepEqual([0, 17, 1023, 1024, 1.5, 1536 * 1024, 150 * 1024 ** 2, 3 * 1024 ** 4].map(size),
+        ['0 B', '17 B', '1023 B', '1.00 KiB', '1.50 B', '1.50 MiB', '150 MiB', '3.00 TiB']);
+});
+
+test('frequencies are of the time in which they are known', () => {
+    const row = { kind: 'frequency', host: 0, name: 'CPU 0', cpu: 0, tid: -1, pid: -1, ran: 0, from: 400, to: 5000 };
+    const series = { start: 0, width: 1000, amounts: [1200, 3000] };
+    assert.deepEqual([10, 1500].map(time => frequencyAt(series, time, row)), [2, 3]); // of 600 ns, and of 1000
+    assert.equal(frequencyAt(series, 10, { ...row, from: 1000 }), 0);
+    assert.deepEqual([2.4, 1, 0.8].map(hertz), ['2.40 GHz', '1.00 GHz', '800 MHz']);
+    assert.deepEqual([7, 1500, 12e6, 350e6, 1.25e12].map(cycles),
+        ['7 cycles', '1.50 thousand cycles', '12.0 million cycles', '350 million cycles', '1.25 trillion cycles']);
+});
+
+test('a lane for each disk and interface, by host', () => {
+    const kinds = ['task', 'disk-read', 'disk-written', 'disk-requests', 'disk-flight', 'net-received', 'net-sent'];
+    const rows = [[5, 1, 'eth0'], [0, 0, 'sh'], [6, 0, 'lo'], [1, 1, 'vda'], [2, 1, 'vda'], [3, 1, 'vda'], [4, 1, 'vda'], [6, 1, 'eth0'], [5, 0, 'lo']]
+        .map(([kind, host, name]) => [kind, host, name, -1, -1, -1, 0, 0, 0]);
+    const raw = { name: 't', start: '0', length: 1, done: 1, isWhole: true, hosts: ['a', 'b'], states: [], kinds, rows, tasks: [], resources: [] };
+    const found = devices(traceOf(raw as unknown as RawTrace)).map(({ name, up, down, requests, flight }) => [name, up, down, requests, flight]);
+    assert.deepEqual(found, [['a · lo', 8, 2, -1, -1], ['b · vda', 3, 4, 5, 6], ['b · eth0', 0, 7, -1, -1]]);
+});
+
+test('curves are as tall as their shares, and little is not nothing', () => {
+    assert.deepEqual([0, 1e-9, 0.5, 1, 7].map(share => high(share, 20)), [0, 1, 10, 20, 20]);
+    const drawn: number[][] = [];
+    area({ rectangle: (x, y, width, height) => drawn.push([x, y, width, height]), text: () => {} }, [4, 4, NaN, 0, -3, 2], 10, '');
+    assert.deepEqual(drawn, [[0, 6, 2, 4], [4, 10, 1, 3], [5, 8, 1, 2]]);
+});
+
+test('what was seen is gone back to, and forward until something else is', () => {
+    const past = new History();
+    assert.equal(past.step(-1), null);
+    ['a', 'a', 'b', 'c'].forEach(state => past.note(state));
+    assert.deepEqual([past.step(-1), past.step(-1), past.step(-1)], ['b', 'a', null]);
+    assert.equal(past.step(1), 'b');
+    past.note('b'); // which it is
+    assert.deepEqual([past.step(1), past.step(1)], ['c', null]);
+    past.step(-2);
+    past.note('d');
+    assert.deepEqual([past.step(1), past.step(-1), past.step(1)], [null, 'a', 'd']);
+    for (let i = 0; i < 1000; i++) {
+        past.note(`${i}`);
+    }
+    assert.equal(past.step(-199), '800');
+    assert.equal(past.step(-1), null);
+});
+
+test('bookmarks survive the address, whatever their names are', () => {
+    const marks = [{ start: 5, end: 5, name: 'a,b;c=d&e%#“ü' }, { start: 7, end: 90, name: '' }];
+    assert.deepEqual(parseMarks(formatMarks(marks), 90), marks);
+    const shown = parse(`m=${encodeURIComponent(formatMarks(marks))}`);
+    assert.deepEqual(parseMarks(shown.own.m, 90), marks);
+    assert.deepEqual(parse(format(shown)).own, shown.own);
+    assert.deepEqual(parseMarks('9,9,b;1,2,a;3;x,y;-1,5;6,5;4,1000;7.5,8;,5;%', 90), [{ start: 1, end: 2, name: 'a' }, { start: 9, end: 9, name: 'b' }]);
+    assert.deepEqual(parseMarks('1,1,%E0%A4%A', 90), [{ start: 1, end: 1, name: '%E0%A4%A' }]);
+    assert.equal(parseMarks(Array(99).fill('1,1,').join(';'), 90).length, 50);
+});
+
 const entries = [
     { parent: -1, row: -1, name: 'client' }, { parent: 0, row: 0, name: 'bash' }, { parent: 1, row: 1, name: 'worker' },
     { parent: -1, row: -1, name: 'db' }, { parent: 3, row: 2, name: 'postgres' },
@@ -190,6 +271,7 @@ test('each key does one thing', () => {
     assert.equal(actionOf('W', false), 'zoomIn'); // Caps Lock
     assert.equal(actionOf('n', false), 'nextMatch');
     assert.equal(actionOf('N', true), 'previousMatch');
+    assert.deepEqual([actionOf('z', false), actionOf('z', false, true), actionOf('Z', true, true), actionOf('f', false, true)], ['fit', 'undo', 'redo', null]);
     assert.equal(actionOf('?', true), 'help');
     assert.equal(actionOf('ArrowLeft', false), 'previous');
     assert.equal(actionOf('ArrowLeft', true), 'extendLeft');
@@ -229,4 +311,15 @@ test('texts of a trace stay texts in an SVG', () => {
     assert.ok(!/<script|\u0000/.test(svg.toString()));
     assert.ok(svg.toString().includes('<rect x="1" y="6" width="3" height="1" fill="#009e73"/>'));
     assert.equal(escapeXml('a<b'), 'a&#60;b');
+});
+
+test('durations lie on a logarithmic scale', () => {
+    const scale = { low: 0, high: 1023 }; // log2(ns + 1) from 0 to 10
+    assert.deepEqual([0, 1, 31, 1023, 5000].map(ns => shareOf(ns, scale)), [0, 0.1, 0.5, 1, 1]);
+    assert.equal(Math.round(durationAt(0.5, scale)), 31);
+    assert.deepEqual(lineRange(0, 2, scale), [0, 31]);
+    assert.deepEqual(lineRange(1, 2, scale), [31, 1023]);
+    assert.deepEqual(decades({ low: 5, high: 20000 }, 10), [10, 100, 1000, 10000]);
+    assert.deepEqual(decades({ low: 5, high: 20000 }, 2), [100, 10000]);
+    assert.equal(shareOf(7, { low: 7, high: 7 }), 0);
 });

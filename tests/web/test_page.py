@@ -13,6 +13,7 @@ import time
 
 from lib import jsonl_to_ctf
 from server.growing_trace import make
+from server.meters_trace import known_trace
 from server.serving import Server, environment
 from tap import Tap
 from web import browser
@@ -98,6 +99,45 @@ def check_zoom(page):
     page.key("Escape")
     settle(page, "1")
     tap.ok(seen(page) == (start, end) and "s" not in address(page), "0 and Esc bring all of it back", page.run("location.hash"))
+
+
+def check_history(page):
+    """What was seen and selected comes back, and bookmarks are in the address."""
+    settle(page, "1")
+    whole = page.run("location.hash")
+    page.key("w")
+    settle(page, "1")
+    near = page.run("location.hash")
+    page.key("z", 2)
+    back = settle(page, "location.hash")
+    page.key("y", 2)
+    again = settle(page, "location.hash")
+    page.key("Backspace")
+    tap.ok((back, again, settle(page, "location.hash")) == (whole, near, whole) and near != whole,
+           "Ctrl Z and Backspace go back to what was seen, Ctrl Y forward", whole, near, back, again)
+    page.run("location.hash += '&s=4000000000,5000000000'")
+    settle(page, "1")
+    page.key("m")
+    page.run("document.querySelector('.markname').focus()")
+    for key in "a,b;c":
+        page.key(key)
+    page.key("Enter")
+    marked = settle(page, "location.hash")
+    picture(page, "marks")
+    page.call("Page.reload")
+    page.wait("document.querySelectorAll('.markname').length")
+    restored = page.run("document.querySelector('.markname').value"), settle(page, "location.hash")
+    tap.ok(restored == ("a,b;c", marked) and "m=" in marked, "a bookmark and its name survive a reload", restored, marked)
+    page.key("Escape")
+    page.key("0")
+    settle(page, "1")
+    page.key("M", 8)
+    settle(page, "1")
+    tap.ok(address(page).get("s") == "4000000000,5000000000", "and Shift M goes to it", page.run("location.hash"))
+    page.key("m")
+    page.key("Escape")
+    page.key("0")
+    tap.ok(settle(page, "location.hash") == whole and page.run("document.querySelector('.marks').hidden"), "M takes it away", page.run("location.hash"))
 
 
 def check_search(page):
@@ -219,6 +259,67 @@ def check_usage(page):
     page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
 
 
+WORDS = """Object.fromEntries([...document.querySelectorAll('[data-panel=%s] .lane')].map(one =>
+    [one.querySelector('.text').textContent, [...one.querySelectorAll('.detail')].map(two => two.textContent)]))"""
+
+
+def size(count):
+    """As the page writes it, of less than a GiB."""
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= unit:
+            return f"{count / unit:.{2 - (count >= 10 * unit) - (count >= 100 * unit)}f} {name}"
+    return f"{count} B"
+
+
+def check_io(page):
+    """The bytes of the whole time are those of lull iousagetop and lull nettop."""
+    before = page.run("location.hash")
+    page.run("location.hash = 'v=io,freq'")
+    expected = {}
+    for verb, table, keys in (("iousagetop", "per-disk-top-sector", ("disk", "read", "written")),
+                              ("nettop", "per-interface", ("interface", "received_bytes", "sent_bytes"))):
+        done = subprocess.run([lull, verb, "--json", *traces], env=env, capture_output=True, check=True).stdout
+        for line in json.loads(done)["windows"][0]["tables"][table]:
+            factor = 512 if verb == "iousagetop" else 1
+            expected[f"{line['host']} · {line[keys[0]]}"] = [f"{key.split('_')[0]} {size(factor * line[key])}" for key in keys[1:]]
+    page.wait(f"(found => Object.values(found).some(one => one.length) && Object.keys(found).length)({WORDS % 'io'})")
+    found = {name: [one.split(",")[0] for one in words[:2]] for name, words in page.run(WORDS % "io").items()}
+    colors = page.wait(f"(found => found.io > 3 && found)({COLORS})")
+    tap.ok(colors and found and all(expected.get(name) == words for name, words in found.items()),
+           "what disks and interfaces moved is what lull iousagetop and lull nettop say", found, expected, colors)
+    said = page.run("(one => one.offsetHeight > 10 && one.textContent)(document.querySelector('[data-panel=freq] p'))")
+    tap.ok(said and said.startswith("No event reported the frequency") and page.run(f"Object.keys({WORDS % 'freq'}).length") == 0,
+           "a trace without frequencies says so", said)
+    box = page.run("(({left, top}) => [left, top])(document.querySelector('[data-panel=io] canvas').getBoundingClientRect())")
+    page.mouse("mouseMoved", box[0] + 300, box[1] + 30)
+    tip = page.wait("document.querySelector('[data-panel=io] .tip').textContent")
+    tap.ok(re.fullmatch(r"read [\d.]+ \w+ in [\d.]+ ms; written [\d.]+ \w+ in [\d.]+ ms(; [\d.]+ requests at a time)?", tip or ""),
+           "the pointer says what was moved when", tip)
+    page.mouse("mouseMoved", 5, 5)
+    picture(page, "io")
+    page.run(f"location.hash = {json.dumps(before)}")
+    page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
+
+
+def check_frequency(page, folder):
+    """Of a trace of which all is known."""
+    trace = os.path.join(folder, "known")
+    known_trace(trace)
+    server = Server(lull, env, "--no-browser", trace, verb="view")
+    page.call("Page.navigate", url=server.said["view"] + "#v=io,freq")
+    words = page.wait(f"(found => (found['CPU 0'] || []).length > 1 && found['CPU 0'])({WORDS % 'freq'})")
+    colors = page.wait(f"(found => found.freq > 3 && found.io > 3 && found)({COLORS})")
+    tap.ok(words == ["2.10 GHz on average", "12.0 million cycles with a task"] and colors, "frequencies and cycles of a known trace", words, colors)
+    picture(page, "frequency")
+    page.run("location.hash = 't=0,12000000&s=5000000,7000000&v=io,freq'")
+    words = page.wait(f"(found => (found['CPU 0'][0] || '').startsWith('1') && found['CPU 0'])({WORDS % 'freq'})")
+    disk = page.run(WORDS % "io")["(8,0)"]
+    tap.ok(words == ["1.00 GHz on average", "1.00 million cycles with a task"] and disk[:2] == ["read 0 B, 0 B/s", "written 0 B, 0 B/s"],
+           "and of a part that is selected", words, disk)
+    page.call("Page.navigate", url="about:blank")
+    tap.ok(server.process.wait(30) == 0, "leaving the page ends lull view")
+
+
 def check_why(page):
     """The sentences are those of lull why, and the first leads to a step of that kind in the request that has most of it."""
     kinds = json.loads(subprocess.run([lull, "why", "--json", *traces], env=env, capture_output=True, check=True).stdout)["kinds"]
@@ -240,6 +341,54 @@ def check_why(page):
     picture(page, "why")
 
 
+def ask(page, what, **parameters):
+    return page.run(f"""fetch('api/{what}', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }},
+        body: JSON.stringify({{ parameters: {json.dumps(parameters)} }}) }}).then(answer => answer.json())""")
+
+
+def click(page, x, y):
+    page.mouse("mouseMoved", x, y)
+    page.mouse("mousePressed", x, y, button="left", clickCount=1)
+    page.mouse("mouseReleased", x, y, button="left", clickCount=1)
+
+
+def check_latency(page):
+    """A click on a point selects its time and its task, whose path is shown; so does Enter in the list."""
+    page.run("location.hash = 'v=flow,latency&latency=block'")
+    page.wait(f"(found => found.latency > 1 && found)({COLORS})")
+    settle(page, "1")
+    start, end = seen(page)
+    answer = ask(page, "latency", kind="block", start=start, end=end, columns=1, lines=1)
+    chosen = max(answer["points"], key=lambda point: point[1])  # nothing lies above it
+    box = page.run("(b => [b.left, b.top, b.width, b.height])(document.querySelector('[data-panel=latency] .sticky > canvas').getBoundingClientRect())")
+    click(page, box[0] + (chosen[0] - start) / (end - start) * box[2], box[1] + 8)
+    shown = page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 1 && document.querySelectorAll('[data-panel=flow] .name').length")
+    settle(page, "1")
+    tap.ok(shown and address(page).get("s") == f"{chosen[0]},{chosen[0] + chosen[1]}" and
+           address(page).get("sel", "").startswith(f"{chosen[2]}@"), "a click on a point selects it, and shows what was waited for", chosen, address(page))
+    picture(page, "latency")
+    page.key("Escape")
+    page.run("[...document.querySelectorAll('[data-panel=latency] button')].find(one => one.textContent === 'Longest').click()")
+    longest = page.wait("(found => found && found.dataset.point)(document.querySelector('[data-panel=latency] tbody tr'))")
+    page.run("document.querySelector('[data-panel=latency] tbody tr').focus()")
+    page.key("Enter")
+    settle(page, "1")
+    tap.ok(longest == str(chosen[0]) and address(page).get("s") == f"{chosen[0]},{chosen[0] + chosen[1]}", "the longest is first in the list", longest, address(page))
+    page.run("location.hash = 'v=latency&latency=syscalls,statistics'")
+    rows = page.wait("(found => found.length > 9 && found)([...document.querySelectorAll('[data-panel=latency] tr[data-name]')].map(one => "
+                     "[one.dataset.name, one.children[1].textContent]))")
+    stats = json.loads(subprocess.run([lull, "syscallstats", "--json", *traces], env=env, capture_output=True, check=True).stdout)
+    expected = {}
+    for row in stats["windows"][0]["tables"]["per-tid"]:
+        expected[row["syscall"]] = expected.get(row["syscall"], 0) + row["count"]
+    tap.ok(dict((name, int(count)) for name, count in rows) == expected, f"statistics have the {len(expected)} system calls of lull syscallstats",
+           rows, expected)
+    picture(page, "latency-statistics")
+    page.run("document.querySelector('[data-panel=latency] tr[data-name=fdatasync]').click()")
+    only = page.wait(f"(found => found.latency > 1 && found)({COLORS})") and settle(page, "location.hash")
+    tap.ok(only and "latency=syscalls%2Cpicture%2Cfdatasync" in only, "a click on a name leaves that one, and the address says so", only)
+
+
 def check_words(page):
     rows = page.run("[...document.querySelectorAll('[role=treegrid] [role=row]')].every(one => one.getAttribute('aria-level') > 0)")
     names = page.run("[...document.querySelectorAll('button, input, canvas, [role=treegrid]')].filter(one => !one.textContent && "
@@ -254,7 +403,8 @@ def check_words(page):
 def check_end(page, server):
     tap.ok(page.problems == [], "nothing failed, and nothing was forbidden", *page.problems)
     page.close_page(None)
-    status = server.process.wait(30)
+    # In some seconds; or in 45, if the page was too busy to say goodbye in the half second that Chromium gives it.
+    status = server.process.wait(120)
     tap.ok(status == 0, "closing the page ends lull view", status)
 
 
@@ -375,11 +525,12 @@ try:
         hostile = hostile_trace(directory)
         tap.run("hostile", check_hostile, window, hostile)
         tap.run("path", check_path, window, hostile, directory)
+        tap.run("frequency", check_frequency, window, directory)
     tap.run("growing", check_growing, window)
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
-    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_looks, check_words, check_why)
-    for check in (check_start, check_zoom, check_search, check_walk, check_reload, *page_alone):
+    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency)
+    for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)
 finally:

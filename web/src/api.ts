@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Questions to the server that the page came from.
 
+const HERE_EVERY = 10000; // ms; the server waits for some of them
+
 // A new one each time that the page is shown: what has gone does not come back.
 function newId(): string {
     return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
@@ -18,8 +20,8 @@ export class Api {
         return answer;
     }
 
-    async ask<T>(what: string, parameters: object = {}): Promise<T> {
-        return (await this.post(what, parameters)).json() as Promise<T>;
+    async ask<T>(what: string, parameters: object = {}, signal?: AbortSignal): Promise<T> {
+        return (await this.post(what, parameters, signal)).json() as Promise<T>;
     }
 
     async bytes(what: string, parameters: object, signal?: AbortSignal): Promise<ArrayBuffer> {
@@ -29,9 +31,10 @@ export class Api {
     // The server ends when no page is open any more, so each says that it is there, and when it goes.
     stay(gone: () => void): void {
         const page = { parameters: { page: newId() } };
-        const here = () => void this.ask('here', page.parameters).catch(gone);
+        const here = () => void this.ask('here', { ...page.parameters, hidden: document.hidden }).catch(gone);
         here();
-        setInterval(here, 20000);
+        setInterval(here, HERE_EVERY);
+        document.addEventListener('visibilitychange', here);
         window.addEventListener('pageshow', event => {
             if (event.persisted) {
                 page.parameters.page = newId();

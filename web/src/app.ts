@@ -4,36 +4,28 @@
 import { Api } from './api';
 import { drawAxis, Overview } from './axis';
 import { decode } from './columns';
+import type { CriticalFlow } from './criticalflow';
 import { Details } from './details';
 import { button, element, switchTheme } from './dom';
-import { Flow, RawFlow } from './flow';
-import { FlowOf, format, Moment, parse } from './fragment';
-import { Graph, Shared } from './graph';
+import { format, Moment, parse, Shown } from './fragment';
+import { Graph } from './graph';
 import { helpDialog } from './help';
+import { History } from './history';
 import { Action, actionOf } from './keys';
-import { Interval, Row, Trace } from './model';
-import { RawRequest, Requests } from './requests';
+import { Marks } from './marks';
+import { Interval, Trace } from './model';
+import { Page, Panel } from './page';
 import { Rows } from './rows';
-import { saveSvg } from './save';
+import { Drawn, saveSvg } from './save';
 import { sentence } from './sentence';
-import { lookOf } from './states';
 import { absolute, duration } from './time';
-import { Tree } from './tree';
-import { Usage } from './usage';
 import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
-import { Finding, Kind, Why } from './why';
+import { views } from './views';
 
-const TITLES: [string, string][] = [['tasks', 'Control flow'], ['cpus', 'Resources'], ['flow', 'Critical flow'], ['usage', 'CPU usage'],
-    ['requests', 'Requests'], ['why', 'Why']];
 const CPUS_MOST = 256; // in the overview
 const ADDRESS_AFTER = 200; // ms without a change
 
-interface Panel {
-    element: HTMLElement;
-    focus(): void;
-}
-
-export class App implements Shared {
+export class App implements Page {
     readonly states: string[];
     readonly length: number;
     window: Range;
@@ -42,20 +34,15 @@ export class App implements Shared {
     hover: number | null = null;
     query = '';
     private interval: Interval | null = null;
-    private flowOf: FlowOf | null = null;
-    private flow: Flow | null = null;
+    private readonly past = new History(); // of what is seen and selected
+    private readonly marks: Marks;
     private readonly trail: { moment: Moment; panel: Graph }[] = [];
-    private readonly rows: Rows;
-    private readonly graphs: Record<string, Graph>;
-    private readonly requests: Requests;
-    private readonly why: Why;
-    private readonly usage: Usage;
-    private readonly panels: Record<string, Panel>;
+    readonly rows: Rows;
+    private readonly panels: Record<string, Panel> = {};
     private shown: string[];
     private active: Graph;
-    private readonly loaded = new Set<string>(); // panels that were filled when they were first shown
+    private readonly filled = new Set<string>(); // panels that were shown
     private addressTimer = 0;
-    private onlyAlive = false;
     private asked = 0; // the latest question about the selection
     private summed = '';
 
@@ -67,55 +54,49 @@ export class App implements Shared {
     private readonly clock = element('span', { class: 'clock', title: 'Start of what is seen, in UTC' });
     private readonly span = element('span', { class: 'span', title: 'Length of what is seen' });
     private readonly overview: Overview;
-    private readonly alive = button('Only of this time', 'Leave out tasks that had ended or not started', () => {
-        this.onlyAlive = !this.onlyAlive;
-        this.alive.setAttribute('aria-pressed', `${this.onlyAlive}`);
-        this.update();
-    });
     private readonly indexed = element('progress', { max: '1', 'aria-label': 'Indexing the traces', title: 'Indexing the traces' });
     private readonly details = new Details();
     private readonly dialog: HTMLDialogElement;
 
-    constructor(private readonly trace: Trace, private readonly api: Api) {
+    constructor(readonly trace: Trace, readonly api: Api) {
         this.states = trace.states;
         this.dialog = helpDialog(trace.states);
         this.length = trace.length;
         this.window = { start: 0, end: trace.length };
         this.rows = new Rows(api, trace.length, () => this.drawPanels(), problem => this.details.say(problem, true));
-        this.graphs = {};
-        for (const [name, title] of TITLES.slice(0, 3)) {
-            this.graphs[name] = new Graph(name, title, this, () => this.toggle(name, false));
+        for (const { name, make } of views) {
+            this.panels[name] = make(this);
         }
-        this.requests = new Requests(trace, request => void this.chooseRequest(request), () => this.toggle('requests', false));
-        this.usage = new Usage(this, this.rows, trace, () => this.toggle('usage', false));
-        this.why = new Why(finding => void this.chooseFinding(finding), () => this.toggle('why', false));
-        this.panels = { ...this.graphs, requests: this.requests, usage: this.usage, why: this.why };
-        this.active = this.graphs.tasks;
+        this.active = this.graph('tasks');
         this.shown = window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus'];
         this.overview = new Overview(this.overviewCanvas, this.length, time => {
             const half = (this.window.end - this.window.start) / 2;
             this.setWindow({ start: time - half, end: time + half });
         });
-        this.fill();
-        this.showFlow(null);
+        this.marks = new Marks(this.length, mark => (mark.end > mark.start ? this.goTo(mark) : this.goToTime(mark.start)), () => this.drawMarks());
         this.build();
     }
 
     // ---- what is on the page ----
 
-    private fill(): void {
-        const { rows } = this.trace;
-        const want = (wanted: number[], width: number) => this.rows.want(wanted, this.window, width);
-        const pictures = (row: number) => this.rows.of(row);
-        const tasks = new Tree(this.trace.tasks, row => `${rows[row].tid}`);
-        const cpus = new Tree(this.trace.resources, () => '', true);
-        const idle = rows.filter(row => row.kind === 'task' && !row.ran).length;
-        const isThere = ({ from, to }: Row) => from < this.window.end && to > this.window.start;
-        this.graphs.tasks.note.replaceChildren(this.alive, idle ? ` ${idle} tasks that never ran are left out` : '');
-        this.graphs.tasks.renew({
-            tree: tasks, pictures, want, isShown: row => rows[row].ran > 0 && (!this.onlyAlive || isThere(rows[row])),
-        });
-        this.graphs.cpus.renew({ tree: cpus, pictures, want });
+    private all(): Panel[] {
+        return Object.values(this.panels);
+    }
+
+    get flow(): CriticalFlow {
+        return this.panels.flow as CriticalFlow;
+    }
+
+    private graph(name: string): Graph {
+        return this.panels[name].graph as Graph;
+    }
+
+    private graphs(): Graph[] {
+        return this.all().flatMap(panel => panel.graph || []);
+    }
+
+    // Of what is indexed.
+    private showProgress(): void {
         this.indexed.value = this.trace.done / this.trace.length;
         this.indexed.hidden = this.trace.isWhole;
     }
@@ -124,29 +105,27 @@ export class App implements Shared {
     renew(trace: Trace): void {
         Object.assign(this.trace, trace);
         this.rows.renew();
-        this.usage.renew();
-        this.fill();
+        this.all().forEach(panel => panel.renew?.());
+        this.showProgress();
         this.summed = '';
         void this.loadOverview();
-        if (trace.isWhole && this.loaded.size) {
-            this.loaded.clear();
-            this.loadLists();
-        }
-        if (trace.isWhole && this.flowOf && !this.flow) {
-            void this.askFlow(this.flowOf);
+        if (trace.isWhole) {
+            this.filled.clear();
+            this.fillShown();
         }
         this.update();
     }
 
     private build(): void {
         const nav = element('nav', { 'aria-label': 'Views' });
-        for (const [name, title] of TITLES) {
-            const made = button(title, `Show or hide ${title}`, () => this.toggle(name, !this.shown.includes(name)));
+        for (const { name, title } of views) {
+            const made = button(title, `Show or hide ${title}`, () => (this.isShown(name) ? this.hide(name) : this.show(name)));
             made.textContent = title;
             this.switches.set(name, made);
             nav.append(made);
         }
-        const tools = element('div', { class: 'tools' }, button('−', 'Zoom out (S)', () => this.act('zoomOut')),
+        const tools = element('div', { class: 'tools' }, button('↶', 'What was seen and selected before (Ctrl Z)', () => this.act('undo')),
+            button('↷', 'What was seen after that (Ctrl Y)', () => this.act('redo')), button('−', 'Zoom out (S)', () => this.act('zoomOut')),
             button('+', 'Zoom in (W)', () => this.act('zoomIn')), button('Fit', 'Zoom to the selection (F)', () => this.act('fit')),
             button('All', 'Show all of the time (0)', () => this.act('whole')), button('SVG', 'Save what is seen as SVG', () => this.save()),
             button('◐', 'Light or dark', () => this.switchTheme()), button('?', 'Keys and colours (?)', () => this.dialog.showModal()));
@@ -157,7 +136,8 @@ export class App implements Shared {
         this.details.actions.append(button('Cause ⏎', 'Go to who ended the wait (Enter)', () => this.act('follow')),
             button('Back ⌫', 'Come back (Backspace)', () => this.act('back')),
             button('Critical path C', 'The critical path of the selected task (C)', () => this.act('path')));
-        document.body.replaceChildren(head, time, this.main, this.details.element, this.dialog);
+        this.showProgress();
+        document.body.replaceChildren(head, time, this.marks.element, this.main, this.details.element, this.dialog);
         this.search.addEventListener('input', () => this.setQuery(this.search.value));
         this.search.addEventListener('keydown', event => this.searchKey(event));
         document.addEventListener('keydown', event => this.key(event));
@@ -183,7 +163,11 @@ export class App implements Shared {
         }
         this.range = wanted.range ? clamp(wanted.range, this.length) : null;
         this.query = this.search.value = wanted.query;
-        this.flowOf = wanted.flow;
+        this.flow.of = wanted.flow;
+        for (const [name, panel] of Object.entries(this.panels)) {
+            panel.restore?.(wanted.own[name] || '');
+        }
+        this.marks.restore(wanted.own.m || '');
         this.window = clamp(wanted.window || { start: 0, end: this.length }, this.length);
         this.layOut();
         if (wanted.selected && wanted.selected.row < this.trace.rows.length) {
@@ -191,33 +175,47 @@ export class App implements Shared {
             await this.select(row, Math.min(time, this.length - 1), this.panelOf(row));
         }
         if (wanted.flow) {
-            await this.askFlow(wanted.flow);
+            await this.flow.ask(wanted.flow);
         }
     }
 
-    private described() {
-        return { window: this.window, range: this.range, selected: this.selected, panels: this.shown, query: this.query, flow: this.flowOf };
+    private described(): Shown {
+        const own: Record<string, string> = this.marks.list.length ? { m: this.marks.state() } : {};
+        for (const [name, panel] of Object.entries(this.panels)) {
+            const state = panel.state?.();
+            if (state) {
+                own[name] = state;
+            }
+        }
+        return { window: this.window, range: this.range, selected: this.selected, panels: this.shown, query: this.query, flow: this.flow.of, own };
     }
 
     // Panels that are shown, in their order.
     private layOut(): void {
-        this.shown = TITLES.map(([name]) => name).filter(name => this.shown.includes(name));
+        this.shown = views.map(({ name }) => name).filter(name => this.isShown(name));
         this.main.replaceChildren(...this.shown.map(name => this.panels[name].element));
         for (const [name, made] of this.switches) {
-            made.setAttribute('aria-pressed', `${this.shown.includes(name)}`);
+            made.setAttribute('aria-pressed', `${this.isShown(name)}`);
         }
-        this.loadLists();
+        this.fillShown();
         this.update();
     }
 
-    private toggle(name: string, isShown: boolean): void {
-        this.shown = isShown ? [...this.shown.filter(other => other !== name), name] : this.shown.filter(other => other !== name);
+    isShown(name: string): boolean {
+        return this.shown.includes(name);
+    }
+
+    show(name: string): void {
+        this.shown = [...this.shown.filter(other => other !== name), name];
         this.layOut();
-        if (isShown) {
-            (document.activeElement as HTMLElement | null)?.blur();
-            this.panels[name].element.scrollIntoView({ block: 'nearest' });
-            this.panels[name].focus();
-        }
+        (document.activeElement as HTMLElement | null)?.blur();
+        this.panels[name].element.scrollIntoView({ block: 'nearest' });
+        this.panels[name].focus();
+    }
+
+    hide(name: string): void {
+        this.shown = this.shown.filter(other => other !== name);
+        this.layOut();
     }
 
     private async loadOverview(): Promise<void> {
@@ -225,58 +223,63 @@ export class App implements Shared {
         if (cpus.length) {
             const answer = await this.api.bytes('columns', { rows: cpus, columns: 1024, start: 0, end: this.length });
             this.overview.set(decode(answer).map(picture => picture.block), this.states.indexOf('idle'));
-            this.overview.draw(this.window, this.range);
+            this.overview.draw(this.window, this.range, this.marks.list);
         }
     }
 
-    private loadLists(): void {
-        void this.load(this.requests, async () => {
-            const { count, requests } = await this.api.ask<{ count: number; requests: RawRequest[] }>('requests');
-            this.requests.show(count, requests);
-        });
-        void this.load(this.why, async () => this.why.show((await this.api.ask<{ kinds: Kind[] }>('why')).kinds));
+    // Fills panels when they are first shown.
+    private fillShown(): void {
+        for (const name of this.shown) {
+            if (this.panels[name].fill && !this.filled.has(name)) {
+                this.filled.add(name);
+                void this.fill(this.panels[name]);
+            }
+        }
     }
 
-    // Fills a panel that needs the whole traces when it is first shown.
-    private async load(panel: Requests | Why, fill: () => Promise<void>): Promise<void> {
-        if (!this.shown.includes(panel.name) || this.loaded.has(panel.name)) {
-            return;
-        }
-        this.loaded.add(panel.name);
-        panel.note.textContent = 'reading the traces…';
+    private async fill(panel: Panel): Promise<void> {
+        const note = panel.note || element('span');
+        note.textContent = 'reading the traces…';
         try {
-            await fill();
+            await panel.fill?.();
             if (document.activeElement === document.body || panel.element.contains(document.activeElement)) {
                 panel.focus();
             }
         } catch (problem) {
-            panel.note.textContent = (problem as Error).message;
+            note.textContent = (problem as Error).message;
         }
     }
 
     // ---- drawing ----
 
     private update(): void {
-        Object.values(this.graphs).forEach(graph => graph.update());
-        this.usage.draw();
+        this.all().forEach(panel => (panel.update ? panel.update() : panel.draw?.()));
         this.drawScales();
         this.changed();
     }
 
     private drawPanels(): void {
-        Object.values(this.graphs).forEach(graph => graph.draw());
-        this.usage.draw();
+        this.all().forEach(panel => panel.draw?.());
     }
 
     private drawScales(): void {
         const { start, end } = this.window;
         // The scale ends where the pictures do, beside the bars for scrolling.
-        const right = Math.max(...[...Object.values(this.graphs), this.usage].map(panel => panel.right()));
+        const right = Math.max(...this.all().map(panel => panel.right?.() || 0));
         document.documentElement.style.setProperty('--bar', right > 0 ? `${Math.max(0, window.innerWidth - right)}px` : '0px');
-        drawAxis(this.axis, this.window, this.hover);
-        this.overview.draw(this.window, this.range);
+        this.drawAxis();
+        this.overview.draw(this.window, this.range, this.marks.list);
         this.clock.textContent = absolute(this.trace.start, start).slice(0, 26);
         this.span.textContent = duration(end - start);
+    }
+
+    private drawAxis(): void {
+        drawAxis(this.axis, this.window, this.hover, this.marks.list);
+    }
+
+    private drawMarks(): void {
+        this.drawScales();
+        this.changed();
     }
 
     private drawAll(): void {
@@ -285,10 +288,11 @@ export class App implements Shared {
     }
 
     // The address follows, but not each step of a movement: browsers limit how often it may change.
-    private changed(): void {
+    changed(): void {
         clearTimeout(this.addressTimer);
         this.addressTimer = window.setTimeout(() => {
             history.replaceState(null, '', `#${format(this.described())}`);
+            this.past.note(this.view());
             void this.sum();
         }, ADDRESS_AFTER);
     }
@@ -297,9 +301,6 @@ export class App implements Shared {
 
     setWindow(wanted: Range): void {
         this.window = clamp(wanted, this.length);
-        if (this.onlyAlive) {
-            this.graphs.tasks.update();
-        }
         this.drawAll();
         this.changed();
     }
@@ -314,17 +315,26 @@ export class App implements Shared {
         this.changed();
     }
 
+    goTo(range: Range): void {
+        this.window = fit(range, this.length);
+        this.setRange(range);
+    }
+
+    say(text: string, isProblem = false): void {
+        this.details.say(text, isProblem);
+    }
+
     setHover(time: number | null): void {
         this.hover = time;
         this.drawPanels();
-        drawAxis(this.axis, this.window, time);
+        this.drawAxis();
     }
 
     activate(panel: Graph): void {
         this.active = panel;
     }
 
-    async select(row: number, time: number, panel: Graph): Promise<void> {
+    async select(row: number, time: number, panel = this.panelOf(row)): Promise<void> {
         this.active = panel;
         this.selected = { row, time };
         this.revealSelected();
@@ -341,7 +351,7 @@ export class App implements Shared {
     private revealSelected(): void {
         if (this.selected) {
             const { row, time } = this.selected;
-            Object.values(this.graphs).forEach(graph => graph.reveal(row));
+            this.graphs().forEach(graph => graph.reveal(row));
             this.window = reveal(this.window, time, this.length);
         }
         this.drawAll();
@@ -349,7 +359,7 @@ export class App implements Shared {
 
     private panelOf(row: number): Graph {
         const isTask = this.trace.rows[row].kind === 'task';
-        return this.active.has(row) ? this.active : isTask ? this.graphs.tasks : this.graphs.cpus;
+        return this.active.has(row) ? this.active : this.graph(isTask ? 'tasks' : 'cpus');
     }
 
     // Asks about a moment, and selects what the answer is about. False if there is no answer.
@@ -359,7 +369,7 @@ export class App implements Shared {
             const interval = await this.api.ask<Interval>(what, parameters);
             if (number === this.asked) {
                 this.interval = interval;
-                this.say();
+                this.describe();
                 return interval;
             }
         } catch (problem) {
@@ -371,14 +381,10 @@ export class App implements Shared {
     }
 
     // The sentence of the selected interval, and what the critical path knows more of it.
-    private say(): void {
-        if (!this.interval || !this.selected) {
-            return;
+    private describe(): void {
+        if (this.interval && this.selected) {
+            this.details.say(sentence(this.trace, this.interval) + this.flow.said(this.interval.row, this.selected.time));
         }
-        const { row } = this.interval;
-        const segment = this.flow?.segments[this.flow.at(this.selected.time)];
-        const more = segment?.label && this.flow?.entries[segment.entry].row === row ? ` On the critical path: ${segment.label}.` : '';
-        this.details.say(sentence(this.trace, this.interval) + more);
     }
 
     private async step(step: number, extends_: boolean): Promise<void> {
@@ -420,91 +426,45 @@ export class App implements Shared {
         const last = this.trail.pop();
         if (last) {
             await this.select(last.moment.row, last.moment.time, last.panel);
+        } else {
+            this.goBack(-1);
         }
     }
 
-    // ---- critical paths ----
+    // ---- history and bookmarks ----
 
-    private showFlow(flow: Flow | null): void {
-        const panel = this.graphs.flow;
-        this.flow = flow;
-        if (!flow) {
-            panel.note.textContent = 'select a task and press C, or choose a request';
-            panel.show({ tree: new Tree([], () => '') });
+    private view(): string {
+        return format({ window: this.window, range: this.range, selected: null, panels: null, query: '', flow: null, own: {} });
+    }
+
+    private goBack(step: number): void {
+        this.past.note(this.view());
+        const found = this.past.step(step);
+        if (found === null) {
+            this.details.say(step < 0 ? 'Nothing was seen before this.' : 'Nothing was seen after this.');
             return;
         }
-        const { raw } = flow;
-        const tidOf = new Map(raw.tasks.map(([, , tid, row]) => [row, tid]));
-        const parts = flow.sums().slice(0, 3).map(([word, ns]) => `${lookOf(word).label.toLowerCase()} ${duration(ns)}`);
-        panel.note.textContent = `${raw.name} (${raw.tid}) on ${raw.host}: ${duration(raw.end - raw.start)}; ${parts.join(', ')}` +
-            `${raw.lost ? `; ${raw.lost} events were lost` : ''}${raw.cut ? '; only its start is shown' : ''}`;
-        panel.show({
-            tree: new Tree(flow.entries, row => `${tidOf.get(row) ?? ''}`), isWhole: true,
-            spans: line => flow.byEntry[line.entry] || [],
-            arrows: () => flow.arrows,
-        });
-        if (this.selected) {
-            panel.reveal(this.selected.row);
-        }
+        const { window: seen, range } = parse(found);
+        this.window = clamp(seen || this.window, this.length);
+        this.setRange(range);
     }
 
-    private async askFlow(of: FlowOf): Promise<boolean> {
-        if (!this.trace.isWhole) {
-            this.flowOf = of;
-            this.graphs.flow.note.textContent = 'comes when all of the traces is indexed';
-            return false;
-        }
-        this.graphs.flow.note.textContent = 'reading the traces…';
-        try {
-            const raw = await this.api.ask<RawFlow>('flow', of);
-            this.flowOf = of;
-            this.showFlow(new Flow(raw, this.states));
-            this.changed();
-            return true;
-        } catch (problem) {
-            this.flowOf = null;
-            this.showFlow(null);
-            this.details.say((problem as Error).message, true);
-            return false;
-        }
+    private goToTime(time: number): void {
+        this.window = reveal(this.window, time, this.length);
+        this.setHover(time);
+        this.setRange(null);
     }
 
-    private async path(): Promise<void> {
-        if (!this.selected) {
-            this.details.say('Select a task first: its critical path is what it waited for, through all tasks and machines.', true);
-            return;
-        }
-        const of = this.range || this.window;
-        this.toggle('flow', true);
-        await this.askFlow({ row: this.selected.row, start: Math.floor(of.start), end: Math.ceil(of.end) });
+    private toggleMark(): void {
+        const time = Math.floor(this.selected ? this.selected.time : this.hover ?? (this.window.start + this.window.end) / 2);
+        this.marks.toggle(this.range ? { start: Math.floor(this.range.start), end: Math.ceil(this.range.end) } : { start: time, end: time });
     }
 
-    private async chooseRequest(request: RawRequest): Promise<void> {
-        const [id, , , , , , start, end, , , , row] = request;
-        this.window = fit({ start, end }, this.length);
-        this.requests.mark(id);
-        this.setRange({ start, end });
-        if (!this.shown.includes('flow')) {
-            this.toggle('flow', true);
-        }
-        if (!await this.askFlow({ request: id }) || row < 0 || !this.flow) {
-            return;
-        }
-        // Where the client waited first.
-        const away = this.flow.segments.find(segment => this.flow?.entries[segment.entry].row !== row) || this.flow.segments[0];
-        this.graphs.flow.focus();
-        await this.select(row, Math.floor(away ? (away.start + away.end) / 2 : start), this.graphs.flow);
-    }
-
-    // To the place a sentence is about, on the path of the request that has most of it.
-    private async chooseFinding({ request, start, end, row }: Finding): Promise<void> {
-        this.window = fit({ start, end }, this.length);
-        this.setRange({ start, end });
-        if (!this.shown.includes('flow')) {
-            this.toggle('flow', true);
-        }
-        if (await this.askFlow({ request }) && row >= 0) {
-            await this.select(row, Math.floor((start + end) / 2), this.graphs.flow);
+    // After the one that was gone to last.
+    private nextMark(): void {
+        const mark = this.marks.after(this.range ? this.range.start : this.hover ?? this.window.start);
+        if (mark) {
+            this.marks.go(mark);
         }
     }
 
@@ -556,18 +516,18 @@ export class App implements Shared {
     }
 
     private leaveSearch(): void {
-        const first = this.shown.map(name => this.graphs[name]).find(graph => graph);
-        this.active = this.shown.includes(this.active.name) ? this.active : first || this.active;
+        const first = this.shown.map(name => this.panels[name].graph).find(graph => graph);
+        this.active = this.isShown(this.active.name) ? this.active : first || this.active;
         this.active.focus();
     }
 
     private key(event: KeyboardEvent): void {
         const target = event.target as HTMLElement;
         const isButton = target.tagName === 'BUTTON' && (event.key === 'Enter' || event.key === ' ');
-        if (event.ctrlKey || event.altKey || event.metaKey || this.dialog.open || target.tagName === 'INPUT' || isButton) {
+        if (event.altKey || this.dialog.open || ['INPUT', 'SELECT'].includes(target.tagName) || isButton) {
             return;
         }
-        const action = actionOf(event.key, event.shiftKey);
+        const action = actionOf(event.key, event.shiftKey, event.ctrlKey || event.metaKey);
         if (action) {
             event.preventDefault();
             this.act(action);
@@ -607,11 +567,15 @@ export class App implements Shared {
             previousMatch: () => this.active.move(-1, true),
             follow: () => void this.follow(),
             back: () => void this.back(),
-            path: () => void this.path(),
+            path: () => void this.flow.askSelected(),
             fold: () => this.active.fold(),
             search: () => this.search.select(),
             clear: () => this.clear(),
             help: () => this.dialog.showModal(),
+            undo: () => this.goBack(-1),
+            redo: () => this.goBack(1),
+            mark: () => this.toggleMark(),
+            nextMark: () => this.nextMark(),
         };
         actions[action]();
     }
@@ -624,7 +588,7 @@ export class App implements Shared {
     }
 
     private save(): void {
-        const graphs = this.shown.map(name => this.graphs[name]).filter(graph => graph);
-        saveSvg(this.trace.name, graphs, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
+        const drawn = this.shown.map(name => this.panels[name].graph || this.panels[name]).flatMap(one => (one.toSvg ? one as Drawn : []));
+        saveSvg(this.trace.name, drawn, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
     }
 }

@@ -37,7 +37,18 @@ export function ticks(window: Range, width: number): [number, string][] {
     return found;
 }
 
-export function drawAxis(canvas: HTMLCanvasElement, seen: Range, hover: number | null): void {
+// Flags at the bottom of a scale; a range has a line.
+function drawFlags({ context, width, height }: Sized, seen: Range, marks: Range[]): void {
+    context.fillStyle = color('--mark');
+    for (const { start, end } of marks) {
+        const x0 = Math.round(toX(start, seen, width)), x1 = Math.round(toX(end, seen, width));
+        context.fillRect(x0, height - 9, 1, 9);
+        context.fillRect(x0, height - 9, 6, 5);
+        context.fillRect(x0, height - 2, Math.max(0, x1 - x0), 2);
+    }
+}
+
+export function drawAxis(canvas: HTMLCanvasElement, seen: Range, hover: number | null, marks: Range[] = []): void {
     const sized = prepare(canvas);
     if (!sized) {
         return;
@@ -52,6 +63,7 @@ export function drawAxis(canvas: HTMLCanvasElement, seen: Range, hover: number |
         context.stroke();
         context.fillText(text, x + 3, height - 7);
     }
+    drawFlags(sized, seen, marks);
     if (hover !== null) {
         const text = offset(hover, (seen.end - seen.start) / 1e4);
         const x = Math.min(Math.max(toX(hover, seen, width) + 3, 0), width - context.measureText(text).width - 6);
@@ -113,7 +125,7 @@ export class Overview {
         this.colors = colors;
     }
 
-    draw(seen: Range, selected: Range | null): void {
+    draw(seen: Range, selected: Range | null, marks: Range[] = []): void {
         const sized = prepare(this.canvas);
         if (!sized) {
             return;
@@ -136,6 +148,7 @@ export class Overview {
             context.fillStyle = color('--range');
             context.fillRect(toX(selected.start, whole, width), 0, Math.max(toX(selected.end - selected.start, whole, width), 2), height);
         }
+        drawFlags(sized, whole, marks);
         const left = toX(seen.start, whole, width), right = Math.max(toX(seen.end, whole, width), left + 3);
         context.fillStyle = color('--shade');
         context.fillRect(0, 0, left, height);

@@ -19,6 +19,15 @@ export function button(text: string, title: string, action: () => void): HTMLBut
     return made;
 }
 
+// A panel of the page: its title, what is said beside it, and a button that closes it; what it shows follows.
+export function panel(name: string, title: string, note: HTMLElement, close: (() => void) | null): HTMLElement {
+    const head = element('div', { class: 'head' }, element('h2', {}, title), note);
+    if (close) {
+        head.append(button('×', `Close ${title}`, close));
+    }
+    return element('section', { class: 'panel', 'data-panel': name, 'aria-label': title }, head);
+}
+
 export function switchTheme(): void {
     const root = document.documentElement;
     const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;

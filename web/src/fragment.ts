@@ -18,6 +18,7 @@ export interface Shown {
     panels: string[] | null;
     query: string;
     flow: FlowOf | null;
+    own: Record<string, string>; // of single views, by their names
 }
 
 function numbers(text: string | null, count: number): number[] | null {
@@ -35,10 +36,18 @@ function flow(text: string | null): FlowOf | null {
     return one ? { request: one[0] } : three && three[1] < three[2] ? { row: three[0], start: three[1], end: three[2] } : null;
 }
 
+const COMMON = ['t', 's', 'sel', 'v', 'q', 'path'];
+
 export function parse(fragment: string): Shown {
     const found = new URLSearchParams(fragment.replace(/^#/, ''));
     const moment = numbers(found.get('sel'), 2);
     const panels = found.get('v');
+    const own: Record<string, string> = {};
+    found.forEach((value, name) => {
+        if (!COMMON.includes(name) && /^[a-z]+$/.test(name) && value) {
+            own[name] = value;
+        }
+    });
     return {
         window: range(found.get('t')),
         range: range(found.get('s')),
@@ -46,6 +55,7 @@ export function parse(fragment: string): Shown {
         panels: panels === null ? null : panels.split(',').filter(name => name),
         query: found.get('q') || '',
         flow: flow(found.get('path')),
+        own,
     };
 }
 
@@ -70,6 +80,9 @@ export function format(shown: Shown): string {
     }
     if (shown.query) {
         parts.push(`q=${encodeURIComponent(shown.query)}`);
+    }
+    for (const [name, value] of Object.entries(shown.own)) {
+        parts.push(`${name}=${encodeURIComponent(value)}`);
     }
     return parts.join('&');
 }

@@ -3,7 +3,7 @@
 
 import { columnBars, Emit, spanBars, toTime, toX } from './bars';
 import { Span } from './columns';
-import { button, color, element } from './dom';
+import { color, element, panel } from './dom';
 import { Moment } from './fragment';
 import { Arrow } from './flow';
 import { lookOf } from './states';
@@ -30,7 +30,7 @@ export interface Shared {
     setWindow(window: Range): void;
     zoomAt(factor: number, time: number): void;
     setRange(range: Range | null): void;
-    select(row: number, time: number, panel: Graph): void;
+    select(row: number, time: number, panel: Graph): void | Promise<void>;
     setHover(time: number | null): void;
     zoomToSelected(): void;
     activate(panel: Graph): void;
@@ -80,13 +80,10 @@ export class Graph {
 
     constructor(readonly name: string, readonly title: string, private readonly shared: Shared, close: (() => void) | null) {
         this.heights = shared.states.map(state => lookOf(state).height);
-        const head = element('div', { class: 'head' }, element('h2', {}, title), this.note);
-        if (close) {
-            head.append(button('×', `Close ${title}`, close));
-        }
         this.scroller.setAttribute('aria-label', title);
         this.scroller.append(this.spacer, element('div', { class: 'sticky' }, this.names, this.canvas));
-        this.element = element('section', { class: 'panel', 'data-panel': name, 'aria-label': title }, head, this.scroller, this.tip);
+        this.element = panel(name, title, this.note, close);
+        this.element.append(this.scroller, this.tip);
         this.scroller.addEventListener('scroll', () => this.draw());
         new ResizeObserver(() => this.draw()).observe(this.scroller);
         this.scroller.addEventListener('focus', () => shared.activate(this));

@@ -2,7 +2,8 @@
 // Keys and what they do. The list is also what '?' shows.
 
 export type Action = 'zoomIn' | 'zoomOut' | 'left' | 'right' | 'whole' | 'fit' | 'previous' | 'next' | 'up' | 'down' | 'follow' | 'back' |
-    'path' | 'fold' | 'search' | 'clear' | 'help' | 'first' | 'last' | 'extendLeft' | 'extendRight' | 'nextMatch' | 'previousMatch';
+    'path' | 'fold' | 'search' | 'clear' | 'help' | 'first' | 'last' | 'extendLeft' | 'extendRight' | 'nextMatch' | 'previousMatch' |
+    'mark' | 'nextMark' | 'undo' | 'redo';
 
 const bindings: [Action, string[], string, string][] = [
     ['zoomIn', ['w', 'i', '+', '='], 'W or +', 'zoom in; also Ctrl and the wheel'],
@@ -20,7 +21,11 @@ const bindings: [Action, string[], string, string][] = [
     ['first', ['PageUp'], 'Page ↑', 'ten rows up'],
     ['last', ['PageDown'], 'Page ↓', 'ten rows down'],
     ['follow', ['Enter'], 'Enter', 'go to who ended the wait; from who runs, to its wait before'],
-    ['back', ['Backspace'], 'Backspace', 'come back'],
+    ['back', ['Backspace'], 'Backspace', 'come back; then to what was seen and selected before'],
+    ['undo', ['Ctrl+z'], 'Ctrl Z', 'what was seen and selected before'],
+    ['redo', ['Ctrl+y', 'Ctrl+Shift+z'], 'Ctrl Y', 'what was seen after that'],
+    ['mark', ['m'], 'M', 'set a bookmark at the selected range or time, or take it away'],
+    ['nextMark', ['Shift+m'], 'Shift M', 'go to the next bookmark'],
     ['path', ['c'], 'C', 'the critical path of the selected task, in the selected range or in what is seen'],
     ['fold', [' '], 'Space', 'fold or open what lies below the row'],
     ['search', ['/'], '/', 'search rows by name or number'],
@@ -30,11 +35,11 @@ const bindings: [Action, string[], string, string][] = [
     ['help', ['?'], '?', 'these keys'],
 ];
 
-export function actionOf(key: string, shift: boolean): Action | null {
+export function actionOf(key: string, shift: boolean, control = false): Action | null {
     // A capital letter comes with Shift, or with Caps Lock.
     const plain = key.length === 1 ? key.toLowerCase() : key;
     const withShift = shift && (key.length > 1 || plain !== key.toUpperCase());
-    const wanted = withShift ? `Shift+${plain}` : plain;
+    const wanted = `${control ? 'Ctrl+' : ''}${withShift ? 'Shift+' : ''}${plain}`;
     const found = bindings.find(([, keys]) => keys.includes(wanted));
     return found ? found[0] : null;
 }

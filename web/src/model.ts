@@ -79,5 +79,5 @@ export interface Interval {
     cpu?: number;
     other?: number; // row: of a wait, who ended it; of a CPU, who was there
     thing?: string; // the disk or interrupt that ended a wait
-    mhz?: number;
+    khz?: number;
 }

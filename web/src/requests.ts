@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The requests that the machines sent each other, slowest first; one that is chosen shows its critical path.
 
-import { button, element } from './dom';
-import { Trace } from './model';
+import { element, panel } from './dom';
+import { Page, Panel } from './page';
+import { Table } from './table';
 import { duration, offset } from './time';
 
 // id, host, tid, comm, peer, port, start, end, blocked, sent, received, row or -1
@@ -10,62 +11,48 @@ export type RawRequest = [number, number, number, string, string, number, number
 
 const SHOWN = 500;
 
-export class Requests {
-    readonly name = 'requests';
-    readonly title = 'Requests';
+export class Requests implements Panel {
     readonly note = element('span', { class: 'note' });
-    private readonly body = element('tbody');
-    private readonly scroller = element('div', { class: 'scroller' });
     readonly element: HTMLElement;
+    private readonly table: Table<RawRequest>;
 
-    constructor(private readonly trace: Trace, private readonly choose: (request: RawRequest) => void, close: () => void) {
-        const headings = ['Start', 'Host', 'Client', 'Server', 'Took', 'Blocked'];
-        this.scroller.append(element('table', { class: 'table' },
-            element('thead', {}, element('tr', {}, ...headings.map(text => element('th', { scope: 'col' }, text)))), this.body));
-        this.element = element('section', { class: 'panel requests', 'data-panel': 'requests', 'aria-label': this.title },
-            element('div', { class: 'head' }, element('h2', {}, this.title), this.note, button('×', 'Close Requests', close)), this.scroller);
-        this.body.addEventListener('keydown', event => this.key(event));
+    constructor(private readonly page: Page) {
+        this.table = new Table<RawRequest>([
+            { title: 'Start', text: request => offset(request[6], 1e6), isNumber: true },
+            { title: 'Host', text: request => page.trace.hosts[request[1]] },
+            { title: 'Client', text: request => `${request[3]} (${request[2]})` },
+            { title: 'Server', text: request => `${request[4]}:${request[5]}` },
+            { title: 'Took', text: request => duration(request[7] - request[6]), isNumber: true },
+            { title: 'Blocked', text: request => duration(request[8]), isNumber: true },
+        ], request => void this.choose(request));
+        this.element = panel('requests', 'Requests', this.note, () => page.hide('requests'));
+        this.element.classList.add('long');
+        this.element.append(element('div', { class: 'scroller' }, this.table.element));
     }
 
-    show(count: number, requests: RawRequest[]): void {
+    async fill(): Promise<void> {
+        const { count, requests } = await this.page.api.ask<{ count: number; requests: RawRequest[] }>('requests');
         const shown = requests.slice(0, SHOWN);
         this.note.textContent = count ? `slowest first${shown.length < count ? `, ${shown.length} of ${count}` : ''}; Enter shows the critical path` :
             'none were seen: they need network events of the client';
-        this.body.replaceChildren(...shown.map((request, index) => this.row(request, index)));
+        this.table.show(shown, ([id]) => ({ 'data-request': `${id}` }));
     }
 
-    private row(request: RawRequest, index: number): HTMLElement {
-        const [id, host, tid, comm, peer, port, start, end, blocked] = request;
-        const cells = [offset(start, 1e6), this.trace.hosts[host], `${comm} (${tid})`, `${peer}:${port}`, duration(end - start), duration(blocked)];
-        const made = element('tr', { tabindex: index ? '-1' : '0', 'data-request': `${id}` },
-            ...cells.map((text, at) => element('td', at > 3 || !at ? { class: 'number' } : {}, text)));
-        made.addEventListener('click', () => this.choose(request));
-        made.addEventListener('keydown', event => {
-            if (event.key === 'Enter') {
-                event.stopPropagation();
-                this.choose(request);
-            }
-        });
-        return made;
-    }
-
-    private key(event: KeyboardEvent): void {
-        const row = (event.target as Element).closest('tr');
-        const next = event.key === 'ArrowDown' ? row?.nextElementSibling : event.key === 'ArrowUp' ? row?.previousElementSibling : null;
-        if (next instanceof HTMLElement) {
-            event.preventDefault();
-            next.focus();
+    // Shows its path, and selects where the client waited first.
+    private async choose(request: RawRequest): Promise<void> {
+        const [id, , , , , , start, end, , , , row] = request;
+        const { flow: critical } = this.page;
+        this.table.select(request);
+        const isThere = await critical.goTo({ request: id }, start, end);
+        const { flow, graph } = critical;
+        if (isThere && flow && row >= 0) {
+            const away = flow.segments.find(segment => flow.entries[segment.entry].row !== row) || flow.segments[0];
+            graph.focus();
+            await this.page.select(row, Math.floor(away ? (away.start + away.end) / 2 : start), graph);
         }
-        if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-            event.stopPropagation();
-        }
-    }
-
-    mark(id: number): void {
-        this.body.querySelectorAll('tr').forEach(row => row.classList.toggle('selected', row.dataset.request === `${id}`));
     }
 
     focus(): void {
-        this.body.querySelector('tr')?.focus();
+        this.table.focus();
     }
 }

@@ -2,17 +2,20 @@
 // What is seen, as a file of SVG.
 
 import { color, element } from './dom';
-import { Graph } from './graph';
 import { Svg } from './surface';
 
+export interface Drawn {
+    toSvg(svg: Svg, top: number, names: number, width: number): number; // its height
+}
+
 // `names` is the width of the names, of `width` in all.
-export function saveSvg(name: string, graphs: Graph[], states: string[], width: number, names: number): void {
+export function saveSvg(name: string, drawn: Drawn[], states: string[], width: number, names: number): void {
     const draw = (height: number): { svg: Svg; height: number } => {
         const svg = new Svg(width, height, states);
         svg.rectangle(0, 0, width, height, color('--paper'));
         let top = 8;
-        for (const graph of graphs) {
-            top += graph.toSvg(svg, top, names, width - names);
+        for (const one of drawn) {
+            top += one.toSvg(svg, top, names, width - names);
         }
         return { svg, height: top };
     };

@@ -62,8 +62,8 @@ function ofTask(trace: Trace, interval: Interval, row: Row): string {
 function ofResource(trace: Trace, interval: Interval, row: Row): string {
     const state = trace.states[interval.state];
     const other = interval.other === undefined ? '' : nameOf(trace, interval.other, row);
-    if (interval.mhz !== undefined) {
-        return `ran at ${interval.mhz} MHz`;
+    if (interval.khz !== undefined) {
+        return `ran at ${(interval.khz / 1000).toFixed(0)} MHz`;
     }
     switch (state) {
     case 'idle':

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 // How much of the CPUs of each host was used over time, and how much of that by the selected task.
 
-import { toTime, toX } from './bars';
+import { toTime } from './bars';
 import { Block, covers, STATES_SENT } from './columns';
-import { button, color, element } from './dom';
-import { Shared, turnWheel } from './graph';
-import { Trace } from './model';
-import { Rows } from './rows';
-import { duration } from './time';
+import { color } from './dom';
+import { area, high, Lanes, Pen } from './lanes';
+import { Page } from './page';
 import { Range } from './viewport';
 
 const LANE = 64; // CSS pixels
-const DRAG = 4;
 export const RUNNING = ['user', 'syscall', 'interrupt', 'softirq'];
 
 // The share of a column in which the row was in one of the states.
@@ -56,57 +53,35 @@ interface Lane {
     cpus: number[]; // rows of what was on them
 }
 
-export class Usage {
-    readonly element: HTMLElement;
-    private readonly scroller = element('div', { class: 'scroller', tabindex: '0', role: 'img', 'aria-label': 'Use of the CPUs of each host over time' });
-    private readonly spacer = element('div', { class: 'spacer' });
-    private readonly names = element('div', { class: 'names' });
-    private readonly canvas = element('canvas', { 'aria-hidden': 'true' });
+export class Usage extends Lanes {
     private lanes: Lane[] = [];
     private readonly counts: boolean[];
-    private frame = 0;
 
-    constructor(private readonly shared: Shared, private readonly rows: Rows, private readonly trace: Trace,
-        close: () => void) {
-        this.counts = shared.states.map(state => RUNNING.includes(state));
+    constructor(page: Page) {
+        super(page, 'usage', 'CPU usage', LANE, 'Use of the CPUs of each host over time', 'Nothing of a CPU was recorded.');
+        this.counts = page.states.map(state => RUNNING.includes(state));
+        this.note.textContent = 'at full height all CPUs of the host are busy; dark: the selected task';
         this.renew();
-        this.spacer.style.height = `${this.lanes.length * LANE}px`;
-        this.scroller.append(this.spacer, element('div', { class: 'sticky' }, this.names, this.canvas));
-        this.element = element('section', { class: 'panel', 'data-panel': 'usage', 'aria-label': 'CPU usage' },
-            element('div', { class: 'head' }, element('h2', {}, 'CPU usage'),
-                element('span', { class: 'note' }, 'at full height all CPUs of the host are busy; dark: the selected task'), button('×', 'Close CPU usage', close)), this.scroller);
-        this.element.style.flexGrow = `${3 + Math.min(this.lanes.length * 3, 9)}`;
-        new ResizeObserver(() => this.draw()).observe(this.scroller);
-        this.scroller.addEventListener('scroll', () => this.draw());
-        this.listen();
     }
 
     // More of the trace is known.
     renew(): void {
-        const { rows, hosts } = this.trace;
-        this.lanes = hosts.map((_, host) =>
-            ({ host, cpus: rows.map((row, index) => (row.kind === 'thread' && row.host === host ? index : -1)).filter(row => row >= 0) }));
+        const { rows, hosts } = this.page.trace;
+        this.lanes = hosts.map((_, host) => ({ host, cpus: [] }));
+        rows.forEach((row, index) => row.kind === 'thread' && this.lanes[row.host].cpus.push(index));
+        this.fit();
     }
 
-    focus(): void {
-        this.scroller.focus({ preventScroll: true });
-    }
-
-    draw(): void {
-        if (!this.frame && this.element.isConnected) {
-            this.frame = requestAnimationFrame(() => {
-                this.frame = 0;
-                this.drawNow();
-            });
-        }
+    protected count(): number {
+        return this.lanes.length;
     }
 
     // The finest block of each row that shows all that is seen, else the coarsest.
     private blocks(rows: number[]): Block[] {
-        const { start, end } = this.shared.window;
+        const { start, end } = this.page.window;
         const found: Block[] = [];
         for (const row of rows) {
-            const blocks = this.rows.of(row).map(picture => picture.block);
+            const blocks = this.page.rows.of(row).map(picture => picture.block);
             const fit = blocks.filter(block => covers(block, start, end)).sort((a, b) => a.width - b.width)[0] || blocks[0];
             if (fit) {
                 found.push(fit);
@@ -115,110 +90,28 @@ export class Usage {
         return found;
     }
 
-    private drawNow(): void {
-        const width = Math.max(1, this.scroller.clientWidth - this.names.offsetWidth), height = this.scroller.clientHeight;
-        const scale = Math.min(window.devicePixelRatio || 1, 3), top = this.scroller.scrollTop;
-        this.canvas.width = Math.round(width * scale);
-        this.canvas.height = Math.round(height * scale);
-        this.canvas.style.width = `${width}px`;
-        this.canvas.style.height = `${height}px`;
-        const context = this.canvas.getContext('2d');
-        if (!context || !height) {
-            return;
+    protected paint(at: number, pen: Pen, width: number, pixels: number): string[] {
+        const { window: seen, rows, trace, selected } = this.page, lane = this.lanes[at];
+        rows.want(lane.cpus, seen, pixels);
+        const blocks = this.blocks(lane.cpus);
+        this.draws(pen, usage(blocks, seen, width, this.counts), color('--busy'));
+        if (selected && trace.rows[selected.row].kind === 'task' && trace.rows[selected.row].host === lane.host) {
+            rows.want([selected.row], seen, pixels);
+            const own = usage(this.blocks([selected.row]), seen, width, this.counts).map(share => share / lane.cpus.length);
+            this.draws(pen, own, '#009e73');
         }
-        context.setTransform(scale, 0, 0, scale, 0, 0);
-        this.names.textContent = '';
-        const { selected } = this.shared;
-        for (const lane of this.lanes.slice(Math.floor(top / LANE), Math.ceil((top + height) / LANE))) {
-            const floor = (lane.host + 1) * LANE - top - 1;
-            this.rows.want(lane.cpus, this.shared.window, Math.round(width * scale));
-            const blocks = this.blocks(lane.cpus);
-            this.area(context, usage(blocks, this.shared.window, width, this.counts), floor, color('--busy'));
-            const isHere = selected && this.trace.rows[selected.row].kind === 'task' && this.trace.rows[selected.row].host === lane.host;
-            if (isHere && selected) {
-                this.rows.want([selected.row], this.shared.window, Math.round(width * scale));
-                const own = usage(this.blocks([selected.row]), this.shared.window, width, this.counts).map(share => share / lane.cpus.length);
-                this.area(context, own, floor, '#009e73');
-            }
-            context.fillStyle = color('--rule');
-            context.fillRect(0, floor, width, 1);
-            this.name(lane, floor - LANE + 1, this.mean(blocks));
-        }
-        this.marks(context, width, height);
+        const share = this.mean(blocks);
+        return [trace.hosts[lane.host], ...(isNaN(share) ? [] : [`${(100 * share).toFixed(1)} % of ${lane.cpus.length}`])];
+    }
+
+    private draws(pen: Pen, shares: number[], ink: string): void {
+        area(pen, shares.map(share => high(share, LANE - 6)), LANE - 1, ink);
     }
 
     // Not of columns that are as wide as what is seen.
     private mean(blocks: Block[]): number {
-        const { start, end } = this.shared.window;
+        const { start, end } = this.page.window;
         return blocks.every(block => covers(block, start, end) && block.width <= (end - start) / 50)
-            ? mean(blocks, this.shared.window, this.counts) : NaN;
-    }
-
-    private area(context: CanvasRenderingContext2D, shares: number[], floor: number, ink: string): void {
-        context.fillStyle = ink;
-        shares.forEach((share, x) => {
-            if (share > 0) {
-                const high = Math.max(1, Math.min(share, 1) * (LANE - 6));
-                context.fillRect(x, floor - high, 1, high);
-            }
-        });
-    }
-
-    // Where the picture ends, in the window; 0 if it is not shown.
-    right(): number {
-        return this.scroller.clientWidth && this.scroller.getBoundingClientRect().left + this.scroller.clientWidth;
-    }
-
-    private name(lane: Lane, top: number, share: number): void {
-        const made = element('div', { class: 'name host' }, element('span', { class: 'text' }, this.trace.hosts[lane.host]),
-            element('span', { class: 'detail' }, isNaN(share) ? '' : `${(100 * share).toFixed(1)} % of ${lane.cpus.length}`));
-        made.style.top = `${top}px`;
-        made.style.paddingInlineStart = '18px';
-        this.names.append(made);
-    }
-
-    private marks(context: CanvasRenderingContext2D, width: number, height: number): void {
-        const { window: seen, range, selected, hover } = this.shared;
-        const x = (time: number) => Math.round(toX(time, seen, width)) + 0.5;
-        if (range) {
-            context.globalCompositeOperation = 'destination-over';
-            context.fillStyle = color('--range');
-            context.fillRect(x(range.start), 0, x(range.end) - x(range.start), height);
-            context.globalCompositeOperation = 'source-over';
-        }
-        for (const [time, ink] of [[selected ? selected.time : null, '--mark'], [hover, '--hover']] as [number | null, string][]) {
-            if (time !== null) {
-                context.strokeStyle = color(ink);
-                context.strokeRect(x(time), -1, 0, height + 2);
-            }
-        }
-    }
-
-    private time(event: MouseEvent): number {
-        const box = this.canvas.getBoundingClientRect();
-        const time = toTime(event.clientX - box.left, this.shared.window, box.width || 1);
-        return Math.max(0, Math.min(this.shared.length, time));
-    }
-
-    private listen(): void {
-        this.scroller.addEventListener('wheel', event => turnWheel(event, this.time(event), this.shared), { passive: false });
-        this.canvas.addEventListener('pointermove', event => {
-            const time = this.time(event);
-            this.shared.setHover(time);
-            this.canvas.title = duration(time);
-        });
-        this.canvas.addEventListener('pointerleave', () => this.shared.setHover(null));
-        this.canvas.addEventListener('pointerdown', event => {
-            const from = this.time(event), x = event.clientX;
-            this.canvas.setPointerCapture(event.pointerId);
-            const move = (next: PointerEvent) => {
-                const to = this.time(next);
-                if (Math.abs(next.clientX - x) > DRAG) {
-                    this.shared.setRange({ start: Math.floor(Math.min(from, to)), end: Math.ceil(Math.max(from, to)) });
-                }
-            };
-            this.canvas.addEventListener('pointermove', move);
-            this.canvas.addEventListener('pointerup', () => this.canvas.removeEventListener('pointermove', move), { once: true });
-        });
+            ? mean(blocks, this.page.window, this.counts) : NaN;
     }
 }

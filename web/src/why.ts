@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What lull why says of the requests; each sentence leads to the place that it is about.
 
-import { button, element } from './dom';
+import { element, panel } from './dom';
+import { Page, Panel } from './page';
 
 export interface Finding {
     said: string;
@@ -19,19 +20,20 @@ export interface Kind {
     warning: string;
 }
 
-export class Why {
-    readonly name = 'why';
-    readonly title = 'Why';
+export class Why implements Panel {
     readonly note = element('span', { class: 'note' });
     private readonly scroller = element('div', { class: 'scroller words', tabindex: '0', 'aria-label': 'Why some requests take longer' });
-    readonly element = element('section', { class: 'panel requests', 'data-panel': 'why', 'aria-label': this.title });
+    readonly element: HTMLElement;
 
-    constructor(private readonly choose: (finding: Finding) => void, close: () => void) {
-        this.element.append(element('div', { class: 'head' }, element('h2', {}, this.title), this.note, button('×', 'Close Why', close)), this.scroller);
+    constructor(private readonly page: Page) {
+        this.element = panel('why', 'Why', this.note, () => page.hide('why'));
+        this.element.classList.add('long');
+        this.element.append(this.scroller);
         this.scroller.addEventListener('keydown', event => this.key(event));
     }
 
-    show(kinds: Kind[]): void {
+    async fill(): Promise<void> {
+        const { kinds } = await this.page.api.ask<{ kinds: Kind[] }>('why');
         this.note.textContent = kinds.length ? 'the slow requests against the typical ones; Enter on a sentence goes to the place it is about' :
             'no requests were seen: they need network events of the client';
         this.scroller.replaceChildren(...kinds.map(kind => this.kind(kind)));
@@ -52,9 +54,17 @@ export class Why {
         const made = element('button', { type: 'button', 'data-finding': `${finding.request}` }, finding.said);
         made.addEventListener('click', () => {
             this.scroller.querySelectorAll('button').forEach(other => other.setAttribute('aria-current', `${other === made}`));
-            this.choose(finding);
+            void this.choose(finding);
         });
         return element('li', {}, made, element('p', {}, finding.evidence));
+    }
+
+    // To the place a sentence is about, on the path of the request that has most of it.
+    private async choose({ request, start, end, row }: Finding): Promise<void> {
+        const { flow } = this.page;
+        if (await flow.goTo({ request }, start, end) && row >= 0) {
+            await this.page.select(row, Math.floor((start + end) / 2), flow.graph);
+        }
     }
 
     // Up and down go from sentence to sentence.

@@ -20,17 +20,18 @@ struct {
     uint64_t threshold_ns, window, spent;
 } limits[LULL_TRACK_RULES] SEC(".data.limits") = {0};
 
-/* User space gives up the chains, because they cost too much. */
-volatile uint32_t without_chains SEC(".data.governed") = 0;
+volatile struct lull_track_governed governed SEC(".data.governed") = {0};
 
 /* The interrupts that a CPU is in. */
 struct context {
-    uint32_t depth, pad;
+    uint32_t depth;
+    uint32_t running; /* the task that came last, with sums */
     struct lull_track_hop frame[LULL_TRACK_NESTED];
 };
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, LULL_TRACK_MOST_SLOTS);
     __type(key, uint32_t);
     __type(value, struct lull_track_slot);
@@ -102,6 +103,7 @@ static __always_inline struct lull_track_slot *slot_of(const struct task_struct 
         slot->tgid = task->tgid;
         slot->since = slot->woken = slot->ran = slot->begin = slot->early_ns = 0;
         slot->state = 0;
+        slot->sums = (struct lull_track_sums){0};
         slot->flags = (task->flags & PF_KTHREAD ? LULL_TRACK_IS_KERNEL : 0) |
                       (config.command && tid == config.command ? LULL_TRACK_IS_FOLLOWED : 0);
         slot->hop[0].kind = LULL_TRACK_HOP_NONE;

@@ -117,7 +117,7 @@ const struct lull_verb lull_verb_view = {
         "(CPU usage), what disks and network interfaces moved (Disk and network use), at which "
         "frequency each CPU ran and how many of its cycles had a task (CPU frequency), how long "
         "each system call, wait for a CPU, block request, interrupt, wait on a futex and instance of "
-        "a --period took (Latency), the requests that the machines sent each other (Requests), and what makes "
+        "a --period took (Latency), the events themselves (Events), the requests that the machines sent each other (Requests), and what makes "
         "some of them slow (Why). Select a wait to read what it waited for; Enter goes to who "
         "ended it, Backspace comes back, so a chain of causes can be walked by keyboard. M sets a "
         "bookmark, Ctrl Z goes back to what was seen before; '?' on the page lists all keys.\n"

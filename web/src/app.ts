@@ -170,7 +170,10 @@ export class App implements Page {
         this.marks.restore(wanted.own.m || '');
         this.window = clamp(wanted.window || { start: 0, end: this.length }, this.length);
         this.layOut();
-        if (wanted.selected && wanted.selected.row < this.trace.rows.length) {
+        if (!wanted.selected) {
+            this.selected = this.interval = null;
+            this.details.say('');
+        } else if (wanted.selected.row < this.trace.rows.length) {
             const { row, time } = wanted.selected;
             await this.select(row, Math.min(time, this.length - 1), this.panelOf(row));
         }

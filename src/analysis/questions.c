@@ -28,6 +28,8 @@
 /* The same events of other tracers lack the headers of the packets, so classes that have them are
  * declared by a second name too. */
 #define WITH_HEADERS " with the headers of packets"
+static const char *const may_have_headers[] = {"net_dev_queue", "net_if_receive_skb",
+                                               "netif_receive_skb"};
 #define SENT_WITH_HEADERS NAMES("net_dev_queue" WITH_HEADERS)
 #define RECEIVED_WITH_HEADERS                                                                      \
     NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS)
@@ -195,8 +197,7 @@ const char *lull_answer_name(enum lull_answer answer)
 struct lull_declared {
     const struct lull_session *session;
     uint32_t host;
-    GHashTable *names;       /* a set */
-    GStringChunk *own_names; /* those that are not the session's */
+    bool with_headers[G_N_ELEMENTS(may_have_headers)];
 };
 
 static void note_headers(void *user, const struct lull_field_info *field)
@@ -204,20 +205,14 @@ static void note_headers(void *user, const struct lull_field_info *field)
     *(bool *)user |= g_str_has_prefix(field->path, "network_header.");
 }
 
-static void collect(void *user, uint32_t trace, const struct lull_event_class *event_class)
+static void look_for_headers(void *user, uint32_t trace, const struct lull_event_class *event_class)
 {
     struct lull_declared *declared = user;
     const char *name = lull_event_class_name(event_class);
-    const char *const names[] = {name, NULL};
-    if (!lull_session_declares(declared->session, declared->host, names)) {
-        return;
-    }
-    g_hash_table_add(declared->names, (void *)name);
-    bool has_headers = false;
-    lull_event_class_each_field(event_class, note_headers, &has_headers);
-    if (has_headers) {
-        g_autofree char *with = g_strconcat(name, WITH_HEADERS, NULL);
-        g_hash_table_add(declared->names, g_string_chunk_insert(declared->own_names, with));
+    for (size_t i = 0; i < G_N_ELEMENTS(may_have_headers); i++) {
+        if (strcmp(name, may_have_headers[i]) == 0) {
+            lull_event_class_each_field(event_class, note_headers, &declared->with_headers[i]);
+        }
     }
 }
 
@@ -226,33 +221,52 @@ struct lull_declared *lull_declared_new(const struct lull_session *session, uint
     struct lull_declared *declared = g_new0(struct lull_declared, 1);
     declared->session = session;
     declared->host = host;
-    declared->names = g_hash_table_new(g_str_hash, g_str_equal);
-    declared->own_names = g_string_chunk_new(256);
-    lull_session_each_host_class(session, host, collect, declared);
+    lull_session_each_host_class(session, host, look_for_headers, declared);
     return declared;
 }
 
 void lull_declared_free(struct lull_declared *declared)
 {
-    if (declared) {
-        g_hash_table_unref(declared->names);
-        g_string_chunk_free(declared->own_names);
-        g_free(declared);
-    }
+    g_free(declared);
 }
 
-static bool declares_start(const struct lull_declared *declared, const char *pattern)
+static bool declares_name(const struct lull_declared *declared, const char *name)
 {
-    const size_t length = strlen(pattern) - 1;
-    GHashTableIter iter;
-    void *name;
-    g_hash_table_iter_init(&iter, declared->names);
-    while (g_hash_table_iter_next(&iter, &name, NULL)) {
-        if (strncmp(name, pattern, length) == 0) {
+    return lull_session_declares(declared->session, declared->host, (const char *[]){name, NULL});
+}
+
+static bool declares_headers(const struct lull_declared *declared, const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(may_have_headers); i++) {
+        const char *rest = declared->with_headers[i] ? strstr(name, WITH_HEADERS) : NULL;
+        if (rest && strncmp(name, may_have_headers[i], (size_t)(rest - name)) == 0 &&
+            declares_name(declared, may_have_headers[i])) {
             return true;
         }
     }
     return false;
+}
+
+struct start_search {
+    const struct lull_declared *declared;
+    const char *pattern;
+    bool found;
+};
+
+static void look_at_start(void *user, uint32_t trace, const struct lull_event_class *event_class)
+{
+    struct start_search *search = user;
+    const char *name = lull_event_class_name(event_class);
+    search->found =
+        search->found || (strncmp(name, search->pattern, strlen(search->pattern) - 1) == 0 &&
+                          declares_name(search->declared, name));
+}
+
+static bool declares_start(const struct lull_declared *declared, const char *pattern)
+{
+    struct start_search search = {.declared = declared, .pattern = pattern};
+    lull_session_each_host_class(declared->session, declared->host, look_at_start, &search);
+    return search.found;
 }
 
 const char *lull_need_name(const struct lull_need *need, uint32_t index)
@@ -277,8 +291,9 @@ bool lull_need_is_met(const struct lull_declared *declared, const struct lull_ne
 {
     const char *name;
     for (uint32_t i = 0; (name = lull_need_name(need, i)); i++) {
-        if (g_str_has_suffix(name, "*") ? declares_start(declared, name)
-                                        : g_hash_table_contains(declared->names, name)) {
+        if (g_str_has_suffix(name, "*")            ? declares_start(declared, name)
+            : g_str_has_suffix(name, WITH_HEADERS) ? declares_headers(declared, name)
+                                                   : declares_name(declared, name)) {
             return true;
         }
     }

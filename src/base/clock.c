@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clock arithmetic with 128-bit integers, so that no nanosecond is lost to rounding. The usual
- * clock, 1 GHz and not drifting, takes one addition. */
+ * clock, 1 GHz, takes one addition, and a multiplication for its drift. */
 #include "base/clock.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -67,10 +67,14 @@ static void find_range(struct lull_clock_map *map)
 {
     map->first = find_value(map, 0);
     map->count = find_value(map, 1) - map->first;
-    bool is_linear = map->frequency == (uint64_t)NS_PER_S && map->transform.rate_num == 0;
+    /* No valid time is 2^63 ns away from a valid origin; and no clock runs backwards. */
+    bool is_linear = map->frequency == (uint64_t)NS_PER_S &&
+                     lull_time_is_valid(map->transform.origin_ns) &&
+                     map->transform.rate_num > -(INT64_C(1) << LULL_CLOCK_RATE_BITS);
     map->n_linear = is_linear ? map->count : 0;
     map->base = (uint64_t)map->offset_s * (uint64_t)NS_PER_S + map->offset_cycles +
                 (uint64_t)map->delta_ns + (uint64_t)map->transform.offset_ns;
+    map->drift_origin = (uint64_t)map->transform.origin_ns + (uint64_t)map->transform.offset_ns;
 }
 
 void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t offset_s,

@@ -7,6 +7,9 @@
 
 #include "base/time.h"
 
+/* The unit of struct lull_clock_transform's rate_num is 2^-62. */
+enum { LULL_CLOCK_RATE_BITS = 62 };
+
 /* How a trace's clock is read. Filled by lull_clock_map_init(). */
 struct lull_clock_map {
     uint64_t frequency;
@@ -17,8 +20,9 @@ struct lull_clock_map {
     bool in_doubles; /* computed with doubles, to the nanosecond that babeltrace2 gives */
     /* Values whose times are valid, own and joined: count of them, from the first on. */
     uint64_t first, count;
-    /* joined = value + base, with wrapping, for so many of them: all or none */
-    uint64_t n_linear, base;
+    /* joined = value + base, with wrapping, plus the drift since drift_origin, for so many of them:
+     * all or none */
+    uint64_t n_linear, base, drift_origin;
 };
 
 void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t offset_s,
@@ -26,6 +30,13 @@ void lull_clock_map_init(struct lull_clock_map *map, uint64_t frequency, int64_t
                          const struct lull_clock_transform *transform);
 /* Computes as babeltrace2 does from now on. Clocks of 1 GHz come out the same. */
 void lull_clock_map_use_doubles(struct lull_clock_map *map);
+
+/* By how much a clock has drifted in so many ns, of an int64_t. */
+static inline uint64_t lull_clock_drift(const struct lull_clock_transform *transform, uint64_t ns)
+{
+    const __int128 half = (__int128)1 << (LULL_CLOCK_RATE_BITS - 1);
+    return (uint64_t)(((__int128)(int64_t)ns * transform->rate_num + half) >> LULL_CLOCK_RATE_BITS);
+}
 
 /* The general cases of the functions below. */
 int64_t lull_clock_map_slow(const struct lull_clock_map *map, uint64_t value);
@@ -46,7 +57,8 @@ int64_t lull_clock_map_own(const struct lull_clock_map *map, uint64_t value);
 static inline int64_t lull_clock_map_joined(const struct lull_clock_map *map, uint64_t value)
 {
     if (G_LIKELY(value - map->first < map->n_linear)) {
-        return (int64_t)(value + map->base);
+        const uint64_t steady = value + map->base;
+        return (int64_t)(steady + lull_clock_drift(&map->transform, steady - map->drift_origin));
     }
     return lull_clock_map_slow(map, value);
 }

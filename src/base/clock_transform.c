@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The clock of a host against the joined clock: offset and drift in integers, so that the
  * nanoseconds of epoch times survive. Monotone: later times never come out earlier. */
-#include <lull/session.h>
+#include "base/clock.h"
 
-enum { RATE_BITS = 62, NEAR = 4 };
+enum { RATE_BITS = LULL_CLOCK_RATE_BITS, NEAR = 4 };
 
 static int64_t clamp(__int128 value)
 {

@@ -34,14 +34,21 @@ static int64_t bucket_end(uint32_t bucket)
     return (int64_t)(start + ((UINT64_C(1) << shift) - 1));
 }
 
-static void count_in_bucket(struct lull_distribution *distribution, uint32_t bucket, uint32_t count)
+static __attribute__((noinline)) void reach_bucket(struct lull_distribution *distribution,
+                                                   uint32_t bucket)
 {
-    if (bucket >= distribution->buckets.count) {
-        const size_t more = bucket + 1 - distribution->buckets.count;
-        lull_vec_reserve(&distribution->buckets, more);
-        memset(distribution->buckets.items + distribution->buckets.count, 0,
-               more * sizeof *distribution->buckets.items);
-        distribution->buckets.count = bucket + 1;
+    const size_t more = bucket + 1 - distribution->buckets.count;
+    lull_vec_reserve(&distribution->buckets, more);
+    memset(distribution->buckets.items + distribution->buckets.count, 0,
+           more * sizeof *distribution->buckets.items);
+    distribution->buckets.count = bucket + 1;
+}
+
+static inline void count_in_bucket(struct lull_distribution *distribution, uint32_t bucket,
+                                   uint32_t count)
+{
+    if (G_UNLIKELY(bucket >= distribution->buckets.count)) {
+        reach_bucket(distribution, bucket);
     }
     uint32_t *in = &distribution->buckets.items[bucket];
     *in = count > UINT32_MAX - *in ? UINT32_MAX : *in + count;

@@ -7,7 +7,7 @@
 
 /* Keys come from traces. The seed is random per map so that a hostile trace cannot choose keys that
  * all fall into one slot; as slots are never listed, no result depends on it. */
-static size_t home_slot(const struct lull_map *map, uint64_t key)
+static inline size_t home_slot(const struct lull_map *map, uint64_t key)
 {
     unsigned __int128 product =
         (unsigned __int128)(key ^ map->seed) * (UINT64_C(0x9e3779b97f4a7c15) ^ (map->seed << 1));
@@ -15,7 +15,7 @@ static size_t home_slot(const struct lull_map *map, uint64_t key)
 }
 
 /* The slot that holds `key`, or the free one where it would go. The map must have a free slot. */
-static size_t probe(const struct lull_map *map, uint64_t key)
+static inline size_t probe(const struct lull_map *map, uint64_t key)
 {
     size_t slot = home_slot(map, key);
     while (map->slots[slot].value != LULL_MAP_NONE && map->slots[slot].key != key) {

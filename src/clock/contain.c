@@ -489,6 +489,13 @@ static void join(const struct pair *pair, struct lull_sync *sync)
     const struct fit fit = check(&pair->vm, pair->fit.offset_ns, take_bounds, &bounds);
     add_bounds(&bounds);
     lull_sync_add_contained(sync, pair->host, pair->guest, fit.inside, fit.outside);
+    for (int32_t cpu = 0; cpu < pair->vm.guest->n_cpus; cpu++) {
+        const struct lull_vcpu *vcpu = vcpu_for(&pair->vm, cpu);
+        if (vcpu) {
+            lull_sync_add_guest_cpu(
+                sync, &(struct lull_guest_cpu){pair->guest, pair->host, cpu, vcpu->tid});
+        }
+    }
 }
 
 /* A process runs one guest, and a guest runs in one process. */

@@ -44,6 +44,12 @@ struct lull_sync_pair {
     uint64_t contained, not_contained;
 };
 
+/* A CPU of a guest, and the thread of its host that runs it. */
+struct lull_guest_cpu {
+    uint32_t guest, host;
+    int32_t cpu, tid;
+};
+
 struct lull_sync;
 
 /* Collects packets, joins clocks. n_hosts as in the session. */
@@ -57,6 +63,8 @@ void lull_sync_add_message(struct lull_sync *sync, uint32_t from, int64_t sent_n
 /* Says that one is the other's guest, by how many of its events that lie inside, and do not. */
 void lull_sync_add_contained(struct lull_sync *sync, uint32_t host, uint32_t guest, uint64_t inside,
                              uint64_t outside);
+void lull_sync_add_guest_cpu(struct lull_sync *sync, const struct lull_guest_cpu *cpu);
+const struct lull_guest_cpu *lull_sync_guest_cpus(const struct lull_sync *sync, uint32_t *count);
 /* Computes pairs and transforms. start_ns, end_ns: by host, the range of its traces in its own time
  * (for bounds). */
 void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int64_t *end_ns);

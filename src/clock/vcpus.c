@@ -85,6 +85,9 @@ static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
         }
         vcpu->entered_ns = INT64_MIN;
         break;
+    case LULL_VCPU_RUN: /* which nobody requested */
+    case LULL_VCPU_RETURN:
+        break;
     }
 }
 

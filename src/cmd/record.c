@@ -295,15 +295,17 @@ static int run(const struct lull_args *args, GError **error)
     return status;
 }
 
-static const char *const purposes[] = {"critpath", "io", "sched", "all", NULL};
+static const char *const purposes[] = {"critpath", "io", "sched", "vm", "all", NULL};
 static const char *const tracers[] = {"auto", "lttng", "ftrace", "perf", NULL};
 
 static const struct lull_option options[] = {
     {.name = "for",
      .kind = LULL_OPTION_CHOICE,
      .argument = "PURPOSE",
-     .help = "record what this purpose needs: waits (critpath, the default), the same with more "
-             "about disks (io), scheduling only (sched), everything Lull understands (all)",
+     .help =
+         "record what this purpose needs: waits (critpath, the default), the same with more "
+         "about disks (io), scheduling only (sched), waits and when guests ran, on a host of virtual machines "
+         "(vm), everything Lull understands (all)",
      .choices = purposes},
     {.name = "output",
      .letter = 'o',

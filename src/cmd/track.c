@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <lull/error.h>
 
 #include "base/time.h"
 #include "cmd/analysis_args.h"
+#include "cmd/live_args.h"
 #include "cmd/verb.h"
 #include "record/command.h"
 #include "record/watch.h"
@@ -21,7 +21,6 @@
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 
 #define SHOWN_PER_S 20
-#define MOST_OVERHEAD 0.01
 
 struct track {
     GPtrArray *rules;
@@ -61,20 +60,6 @@ static bool parse_rules(struct track *track, const char *const *words, uint32_t 
     return true;
 }
 
-static bool parse_overhead(const char *text, double *overhead, GError **error)
-{
-    char *end = NULL;
-    const double percent = text ? g_ascii_strtod(text, &end) : 100 * MOST_OVERHEAD;
-    *overhead = percent / 100;
-    if (!text ||
-        (end > text && (*end == '\0' || strcmp(end, "%") == 0) && percent > 0 && percent <= 100)) {
-        return true;
-    }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                "--max-overhead takes a share of the CPUs' time, such as 0.5%%, not “%s”", text);
-    return false;
-}
-
 /* An interrupt is of no command. */
 static bool check_command(const struct track *track, GError **error)
 {
@@ -107,7 +92,7 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
         track->rate = track->is_json ? 0 : SHOWN_PER_S;
     }
     return parse_rules(track, words, n_rules, error) && check_command(track, error) &&
-           parse_overhead(lull_args_text(args, "max-overhead"), &track->most_overhead, error) &&
+           lull_args_overhead(args, &track->most_overhead, error) &&
            lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &track->duration_ns, error);
 }
 
@@ -223,11 +208,6 @@ static bool watch(struct track *track, GError **error)
     return done;
 }
 
-static int64_t epoch_of_monotonic(void)
-{
-    return g_get_real_time() * 1000 - g_get_monotonic_time() * 1000;
-}
-
 static int finish(struct track *track, bool done)
 {
     const int why = track->child.exec_errno;
@@ -245,7 +225,7 @@ static int run_track(struct track *track, const struct lull_args *args, GError *
 {
     lull_view_style_init(&track->view.style, stdout, lull_args_text(args, "color"));
     track->view.file = stdout;
-    track->view.epoch_ns = epoch_of_monotonic();
+    track->view.epoch_ns = lull_epoch_of_monotonic();
     track->view.style.local_time = lull_args_flag(args, "local");
     if (track->command &&
         (!lull_invoker_init(&track->invoker, error) ||

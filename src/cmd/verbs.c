@@ -39,8 +39,10 @@ extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
+extern const struct lull_verb lull_verb_top;
 extern const struct lull_verb lull_verb_track;
 extern const struct lull_verb lull_verb_view;
+extern const struct lull_verb lull_verb_vms;
 extern const struct lull_verb lull_verb_waits;
 extern const struct lull_verb lull_verb_why;
 
@@ -48,6 +50,7 @@ extern const struct lull_verb lull_verb_why;
 const struct lull_verb *const lull_verbs[] = {
     &lull_verb_record,
     &lull_verb_snapshot,
+    &lull_verb_top,
     &lull_verb_track,
     &lull_verb_critpath,
     &lull_verb_requests,
@@ -78,6 +81,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_irqfreq,
     &lull_verb_memtop,
     &lull_verb_nettop,
+    &lull_verb_vms,
     &lull_verb_freq,
     &lull_verb_periodlog,
     &lull_verb_periodtop,
@@ -90,7 +94,7 @@ const struct lull_verb *const lull_verbs[] = {
 
 const struct lull_verb_group lull_verb_groups[] = {
     {"Record", &lull_verb_record},
-    {"While it happens", &lull_verb_track},
+    {"While it happens", &lull_verb_top},
     {"What programs waited for", &lull_verb_critpath},
     {"What a trace holds", &lull_verb_stats},
     {"CPUs and scheduling", &lull_verb_cputop},
@@ -185,6 +189,11 @@ const struct lull_option lull_common_options[] = {
      .help =
          "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 bytes of "
          "a name), or names that match a pattern, as in 'postgres*'"},
+    {.name = "container",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LIST",
+     .help = "only tasks in one of these containers: names, patterns for a name or the path of a "
+             "control group, or six digits or more of an id"},
     {.name = "filter",
      .kind = LULL_OPTION_TEXT,
      .argument = "EXPR",

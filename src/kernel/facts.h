@@ -44,6 +44,7 @@ struct lull_state_fact {
     enum lull_state next;   /* the one that starts; NONE: the task is dead or lost */
     enum lull_state before; /* PREEMPTED: RUNNING: it was preempted; BLOCKED, NONE: it was woken */
     int32_t cpu;            /* where it ran or waited to run; where it ran last if BLOCKED */
+    int32_t next_cpu;       /* the same of the state that starts; -1: not known */
     uint32_t syscall;       /* label of the system call it was in when BLOCKED, or LULL_NONE */
     uint32_t chain; /* of calls by which it became BLOCKED (lull_model_frames()), or LULL_NONE */
     char letter;    /* BLOCKED: how, as ps shows it: S, D, I, T, t, P; 0: not reported */
@@ -335,14 +336,29 @@ struct lull_tcp_fact {
     uint8_t kind;    /* enum lull_tcp_fact_kind */
 };
 
-/* A thread enters a guest as one of its virtual CPUs, leaves it, or injects an interrupt that the guest
- * gets when it is entered next. */
+/* What numbers an exit's reason: as KVM counts them, arm64 being none of KVM's. */
+enum lull_vcpu_isa { LULL_ISA_UNKNOWN, LULL_ISA_VMX, LULL_ISA_SVM, LULL_ISA_ARM };
+
+enum lull_vcpu_step {
+    LULL_VCPU_ENTER,  /* a thread enters a guest as one of its virtual CPUs */
+    LULL_VCPU_LEAVE,  /* it leaves it */
+    LULL_VCPU_INJECT, /* it injects an interrupt that the guest gets when it is entered next */
+    LULL_VCPU_RUN,    /* a call to run a guest starts (needs LULL_GROUP_IOCTL, as the next) */
+    LULL_VCPU_RETURN, /* a call ends that may have been such; of any task */
+};
+
+/* What a virtual CPU's thread does. */
 struct lull_vcpu_fact {
     int64_t time_ns;
     uint32_t host;
     uint32_t task; /* the thread */
-    enum lull_vcpu_step { LULL_VCPU_ENTER, LULL_VCPU_LEAVE, LULL_VCPU_INJECT } step;
-    int64_t number; /* of the virtual CPU, or of the vector; -1: not known */
+    int32_t cpu;   /* on which it is */
+    enum lull_vcpu_step step;
+    int64_t number;  /* of the virtual CPU, or of the vector; -1: not known */
+    uint32_t reason; /* LEAVE */
+    uint8_t isa;     /* LEAVE: enum lull_vcpu_isa */
+    bool
+        has_details; /* LEAVE: the reason, or what belongs to it, is not 0: some tracers record 0s */
 };
 
 /* A subscriber; callbacks it does not want are NULL. */

@@ -106,19 +106,25 @@ static struct call_class look_at_class(struct lull_model *model,
     return result;
 }
 
-static struct call_class *class_of(struct lull_model *model,
-                                   const struct lull_event_class *event_class)
+static __attribute__((noinline)) void learn_class(struct lull_model *model, uint32_t number,
+                                                  const struct lull_event_class *event_class)
 {
-    /* Without a class: events that a test feeds, which carry numbers. */
-    uint32_t number = event_class ? event_class->number + 1 : 0;
-    while (G_UNLIKELY(model->call_classes.count <= number)) {
+    while (model->call_classes.count <= number) {
         lull_vec_push(&model->call_classes, (struct call_class){.is_known = false});
     }
-    struct call_class *found = &model->call_classes.items[number];
-    if (G_UNLIKELY(!found->is_known)) {
-        *found = look_at_class(model, event_class);
+    model->call_classes.items[number] = look_at_class(model, event_class);
+}
+
+static inline const struct call_class *class_of(struct lull_model *model,
+                                                const struct lull_event_class *event_class)
+{
+    /* Without a class: events that a test feeds, which carry numbers. */
+    const uint32_t number = event_class ? event_class->number + 1 : 0;
+    if (G_UNLIKELY(number >= model->call_classes.count ||
+                   !model->call_classes.items[number].is_known)) {
+        learn_class(model, number, event_class);
     }
-    return found;
+    return &model->call_classes.items[number];
 }
 
 static enum call_numbers numbers_of(const struct machine *machine,

@@ -51,6 +51,7 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
         .next = next,
         .before = task->before,
         .cpu = task->state == LULL_STATE_PREEMPTED && task->cpu >= 0 ? task->cpu : cpu,
+        .next_cpu = cpu,
         .syscall = task->state == LULL_STATE_BLOCKED ? task->syscall : LULL_NONE,
         .chain = task->state == LULL_STATE_BLOCKED ? task->chain : LULL_NONE,
         .letter = task->state == LULL_STATE_BLOCKED ? task->letter : 0,

@@ -98,15 +98,65 @@ static void use_power(struct lull_model *model, struct machine *machine, int32_t
     REPORT(model, power, &fact);
 }
 
+enum { MOST_VCPUS = 4095 }; /* KVM_MAX_VCPUS; what is more is no number */
+
 static void use_vcpu(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                      enum lull_vcpu_step step, bool has_number, int64_t number)
 {
-    enum { MOST = 4095 }; /* KVM_MAX_VCPUS; what is more is no number */
     const uint32_t task = model_on_cpu(model, model_cpu_at(machine, c));
     if (task != LULL_NONE) {
-        const struct lull_vcpu_fact fact = {t, machine->host, task, step,
-                                            has_number && number >= 0 && number <= MOST ? number
-                                                                                        : -1};
+        const struct lull_vcpu_fact fact = {
+            .time_ns = t,
+            .host = machine->host,
+            .task = task,
+            .cpu = c,
+            .step = step,
+            .number = has_number && number >= 0 && number <= MOST_VCPUS ? number : -1};
+        REPORT(model, vcpu, &fact);
+    }
+}
+
+enum { KVM_RUN = 0xAE80 };
+
+/* Hosts of virtual machines have words of 64 bits. */
+static bool runs_guest(const struct machine *machine, const struct lull_ev_ioctl_raw_entry *ev)
+{
+    uint64_t args[2];
+    if (ev->args.length < sizeof args) {
+        return false;
+    }
+    memcpy(args, ev->args.data, sizeof args);
+    if (args[1] != KVM_RUN) {
+        return false;
+    }
+    const char *name = call_name_of_number(call_numbers_of(machine->arch, false), ev->number);
+    return name && strcmp(name, "ioctl") == 0;
+}
+
+static void use_vcpu_exit(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                          const struct lull_ev_kvm_exit *ev)
+{
+    const uint32_t task = model_on_cpu(model, model_cpu_at(machine, c));
+    const bool has_number = LULL_HAS(ev, kvm_exit, vcpu) && ev->vcpu >= 0 && ev->vcpu <= MOST_VCPUS;
+    uint8_t isa = LULL_ISA_UNKNOWN;
+    if (LULL_HAS(ev, kvm_exit, esr)) {
+        isa = LULL_ISA_ARM;
+    } else if (LULL_HAS(ev, kvm_exit, isa) &&
+               (ev->isa == LULL_ISA_VMX || ev->isa == LULL_ISA_SVM)) {
+        isa = (uint8_t)ev->isa;
+    }
+    if (task != LULL_NONE) {
+        const struct lull_vcpu_fact fact = {
+            .time_ns = t,
+            .host = machine->host,
+            .task = task,
+            .cpu = c,
+            .step = LULL_VCPU_LEAVE,
+            .number = has_number ? ev->vcpu : -1,
+            .reason = LULL_HAS(ev, kvm_exit, reason) ? (uint32_t)ev->reason : 0,
+            .isa = isa,
+            .has_details = isa == LULL_ISA_ARM || (LULL_HAS(ev, kvm_exit, reason) && ev->reason) ||
+                           (LULL_HAS(ev, kvm_exit, info) && ev->info)};
         REPORT(model, vcpu, &fact);
     }
 }
@@ -179,7 +229,35 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     case LULL_EVENT_kvm_exit: {
         const struct lull_ev_kvm_exit *ev = event;
         sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_exit));
-        use_vcpu(model, machine, c, t, LULL_VCPU_LEAVE, LULL_HAS(ev, kvm_exit, vcpu), ev->vcpu);
+        use_vcpu_exit(model, machine, c, t, ev);
+        break;
+    }
+    case LULL_EVENT_ioctl_raw_entry: {
+        const struct lull_ev_ioctl_raw_entry *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, ioctl_raw_entry));
+        if (runs_guest(machine, ev)) {
+            use_vcpu(model, machine, c, t, LULL_VCPU_RUN, false, 0);
+        }
+        break;
+    }
+    case LULL_EVENT_ioctl_raw_exit: { /* of any call: one at a time */
+        const struct lull_ev_ioctl_raw_exit *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, ioctl_raw_exit));
+        use_vcpu(model, machine, c, t, LULL_VCPU_RETURN, false, 0);
+        break;
+    }
+    case LULL_EVENT_ioctl_entry: {
+        const struct lull_ev_ioctl_entry *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, ioctl_entry));
+        if (ev->command == KVM_RUN) {
+            use_vcpu(model, machine, c, t, LULL_VCPU_RUN, false, 0);
+        }
+        break;
+    }
+    case LULL_EVENT_ioctl_exit: {
+        const struct lull_ev_ioctl_exit *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, ioctl_exit));
+        use_vcpu(model, machine, c, t, LULL_VCPU_RETURN, false, 0);
         break;
     }
     case LULL_EVENT_kvm_inject: {

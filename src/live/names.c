@@ -126,3 +126,19 @@ void lull_machine_describe(struct lull_machine_names *names, const struct lull_t
         break;
     }
 }
+
+void lull_machine_describe_link(struct lull_machine_names *names,
+                                const struct lull_track_link *link, GString *out)
+{
+    struct lull_track_hop hop = {.kind = link->kind, .a = link->a, .b = link->b};
+    memcpy(hop.address, link->address, sizeof hop.address);
+    if (link->kind == LULL_TRACK_HOP_PACKET && link->b & LULL_TRACK_PACKET_TO) {
+        const bool is_ipv6 = link->b & LULL_TRACK_PACKET_IPV6;
+        char address[INET6_ADDRSTRLEN];
+        inet_ntop(is_ipv6 ? AF_INET6 : AF_INET, link->address, address, sizeof address);
+        g_string_append_printf(out, "a packet from %s to port %u", address, link->a);
+        return;
+    }
+    hop.c = link->kind == LULL_TRACK_HOP_PACKET && link->b & LULL_TRACK_PACKET_IPV6;
+    lull_machine_describe(names, &hop, out);
+}

@@ -24,5 +24,9 @@ const char *lull_machine_function(struct lull_machine_names *names, uint64_t add
  * name, which is appended as it came. */
 void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,
                            GString *out);
+/* The same of a link; of a packet the port that names the service: "a packet from 10.9.0.3:5432", "a
+ * packet from 10.9.0.7 to port 80". */
+void lull_machine_describe_link(struct lull_machine_names *names,
+                                const struct lull_track_link *link, GString *out);
 
 #endif

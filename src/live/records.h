@@ -15,6 +15,8 @@ enum {
     LULL_TRACK_COMM = 16,
     LULL_TRACK_NESTED = 4, /* interrupts in interrupts */
     LULL_TRACK_MOST_SLOTS = 65536,
+    LULL_TRACK_MOST_CHAINS = 10240, /* of one interval */
+    LULL_TRACK_BUCKETS = 26,        /* below 1 us, then up to 2, 4, 8 … us, and 16.8 s or more */
     LULL_TRACK_NO_CALL = -1,
 };
 
@@ -72,7 +74,9 @@ struct lull_track_config {
     uint32_t command;        /* only this task and its descendants; 0: all */
     uint32_t has_prev_state; /* sched_switch has it as an argument */
     uint32_t measures;       /* bits of all rules */
-    uint64_t least_ns;       /* the smallest threshold */
+    uint32_t has_sums;       /* waits are summed, for lull top */
+    uint32_t pad;
+    uint64_t least_ns; /* the smallest threshold */
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
 };
 
@@ -109,9 +113,17 @@ enum {
     LULL_TRACK_IS_KERNEL = 1 << 2,
     LULL_TRACK_IS_COMPAT = 1 << 3, /* calls have the numbers of another architecture */
     LULL_TRACK_FLAGS = (1 << 4) - 1,
+    /* Of a slot: another runs where it ran, but it was not seen to leave. */
+    LULL_TRACK_IS_LOST = 1 << 5,
+    LULL_TRACK_IS_CUT = 1 << 4, /* of a chain: it does not reach back to the start of the wait */
 };
 
-/* What is known of a task. The first 64 bytes are all that most switches touch. */
+/* What a task has done since it was first seen. What is not known is neither: some kernels hide switches. */
+struct lull_track_sums {
+    uint64_t ran_ns, blocked_ns, runnable_ns, unknown_ns;
+};
+
+/* What is known of a task. The first 64 bytes are all that most switches touch, without sums. */
 struct lull_track_slot {
     uint32_t tid, tgid; /* tid 0: free */
     uint64_t start_time;
@@ -122,8 +134,67 @@ struct lull_track_slot {
     uint64_t early_ns; /* woken before it had left the CPU, which `early` explains */
     uint32_t state;
     uint32_t flags;
+    struct lull_track_sums sums;
+    uint64_t cpu;      /* on which it ran last, with sums */
+    uint64_t spare[3]; /* whole cache lines */
     struct lull_track_hop hop[LULL_TRACK_HOPS];
     struct lull_track_hop early[LULL_TRACK_HOPS];
+};
+
+/* Of the tasks of a process that have ended. */
+struct lull_track_ended {
+    struct lull_track_sums sums;
+    char comm[LULL_TRACK_COMM];
+};
+
+/* One of those that a wait was for: a hop without its moment. */
+struct lull_track_link {
+    uint32_t kind;
+    uint32_t a,
+        b; /* as in lull_track_hop, but TASK: only the pid; PACKET: port, and bits of below */
+    union {
+        char comm[LULL_TRACK_COMM];
+        uint8_t address[16];
+    };
+};
+
+/* Of the two ports of a packet the lower one is kept: it names the service. */
+enum {
+    LULL_TRACK_PACKET_IPV6 = 1 << 0,
+    LULL_TRACK_PACKET_TO = 1 << 1, /* the port is that of the receiver */
+};
+
+/* Waits that are shown as one: of the same process, in the same call, for the same. */
+struct lull_track_chain {
+    uint32_t tgid;
+    int32_t call;
+    uint32_t state; /* 0: it waited for a CPU, and there are no links */
+    uint32_t flags;
+    char comm[LULL_TRACK_COMM];
+    struct lull_track_link link[LULL_TRACK_HOPS];
+};
+
+struct lull_track_chain_sum {
+    uint64_t ns; /* within the interval */
+    uint64_t waits, longest_ns;
+};
+
+/* How many of one measure were how long. */
+struct lull_track_histogram {
+    uint64_t n[LULL_TRACK_BUCKETS];
+};
+
+/* Of each CPU. */
+struct lull_track_histograms {
+    struct lull_track_histogram of[LULL_TRACK_MEASURES];
+};
+
+/* What user space changes while the programs run. */
+struct lull_track_governed {
+    uint32_t without_chains; /* they are given up, because they cost too much */
+    uint32_t pad;
+    uint64_t least_ns; /* shorter waits are in no chain */
+    uint64_t from_ns;  /* the interval's start */
 };
 
 /* Of a disk or an interrupt, hop[0] says of which; the task is who gave the request, or was interrupted. */
@@ -148,6 +219,7 @@ struct lull_track_counts {
     uint64_t unseen;                       /* waits that the kernel did not show the end of */
     uint64_t untracked;                    /* waits of tasks, or requests, without room */
     uint64_t unknown_wakers;               /* waits whose end nobody was seen to cause */
+    uint64_t unsummed;                     /* waits whose chain had no room */
     uint64_t candidates[LULL_TRACK_RULES]; /* longer than the threshold */
     uint64_t limited[LULL_TRACK_RULES];    /* of them over the limit */
     uint64_t lost[LULL_TRACK_RULES];       /* of them without room in the ring buffer */

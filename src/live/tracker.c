@@ -22,6 +22,10 @@
 /* Those that measure waits of tasks, and find out whose they are. */
 #define WAITS ((1u << LULL_TRACK_BLOCK) - 1)
 
+/* Waits that are shorter matter to nobody, until the overhead is too much; then longer ones too. */
+#define LEAST_NS 100000
+#define MOST_LEAST_NS 10000000
+
 /* The programs, in the order in which they are attached: the ends of interrupts before their starts, so
  * that no CPU is thought to be in an interrupt for good. */
 static const struct program {
@@ -62,7 +66,9 @@ struct lull_tracker {
     struct bpf_link *link[N_PROGRAMS]; /* NULL: not attached */
     struct ring_buffer *ring;
     volatile struct limit *limits; /* shared with the programs */
-    volatile uint32_t *without_chains;
+    volatile struct lull_track_governed *governed;
+    struct lull_track_slot *slots; /* with sums; else NULL */
+    uint32_t n_slots;
     struct lull_tracker_counts counts; /* what is counted here */
     int stats;                         /* open while the kernel measures the programs */
     int64_t measured_ns, next_ns;
@@ -114,7 +120,9 @@ static int arguments_of(const struct btf *kernel, const char *event)
 /* What the rules measure; only the programs of waits know who descends from a command. */
 static uint32_t measures_of(const struct lull_tracker_question *question)
 {
-    uint32_t measures = question->command ? WAITS : 0;
+    uint32_t measures = question->has_sums  ? WAITS | 1u << LULL_TRACK_BLOCK
+                        : question->command ? WAITS
+                                            : 0;
     for (uint32_t i = 0; i < question->n_rules; i++) {
         measures |= 1u << question->rules[i]->kind->measure;
     }
@@ -153,19 +161,23 @@ static void *section_of(const struct lull_tracker *tracker, const char *name, si
 }
 
 /* The memory of a section that the programs use; NULL, with errno, if it cannot be shared. */
-static void *share(const struct lull_tracker *tracker, const char *name)
+static void *share(const struct lull_tracker *tracker, const char *name, size_t size)
 {
     const int fd = bpf_object__find_map_fd_by_name(tracker->object, name);
-    void *memory =
-        mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-static void unshare_memory(volatile void *memory)
+static void unshare_memory(volatile void *memory, size_t size)
 {
     if (memory) {
-        munmap((void *)memory, (size_t)sysconf(_SC_PAGESIZE));
+        munmap((void *)memory, size);
     }
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static uint32_t slot_count(void)
@@ -182,22 +194,29 @@ static uint32_t slot_count(void)
     return count;
 }
 
+static void set_entries(const struct lull_tracker *tracker, const char *name, uint32_t n)
+{
+    bpf_map__set_max_entries(bpf_object__find_map_by_name(tracker->object, name), n);
+}
+
 static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
 {
     const struct lull_tracker_question *question = &tracker->question;
     struct lull_track_config *config = section_of(tracker, ".rodata.config", sizeof *config);
     struct limit *limits = section_of(tracker, ".data.limits", sizeof *limits * LULL_TRACK_RULES);
-    const uint32_t n_slots = slot_count();
-    if (!config || !limits) {
+    struct lull_track_governed *governed = section_of(tracker, ".data.governed", sizeof *governed);
+    tracker->n_slots = slot_count();
+    if (!governed || !config || !limits) {
         return refuse(error, "the program's own eBPF object is damaged");
     }
     *config =
         (struct lull_track_config){.n_rules = question->n_rules,
-                                   .slot_mask = n_slots - 1,
+                                   .slot_mask = tracker->n_slots - 1,
                                    .self = (uint32_t)getpid(),
                                    .command = question->command,
                                    .has_prev_state = arguments_of(kernel, "sched_switch") >= 4,
                                    .measures = measures_of(question),
+                                   .has_sums = question->has_sums,
                                    .least_ns = UINT64_MAX};
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
@@ -206,7 +225,12 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
             config->least_ns = MIN(config->least_ns, config->rule[i].threshold_ns);
         }
     }
-    bpf_map__set_max_entries(bpf_object__find_map_by_name(tracker->object, "slots"), n_slots);
+    governed->least_ns = tracker->counts.least_ns;
+    set_entries(tracker, "slots", tracker->n_slots);
+    if (!question->has_sums) {
+        set_entries(tracker, "chains", 1);
+        set_entries(tracker, "ended_tasks", 1);
+    }
     return true;
 }
 
@@ -277,17 +301,28 @@ static int take_record(void *user, void *data, size_t size)
     return 0;
 }
 
+/* As the kernel has it: whole pages. */
+static size_t slots_size(const struct lull_tracker *tracker)
+{
+    const size_t page = page_size();
+    return (tracker->n_slots * sizeof *tracker->slots + page - 1) / page * page;
+}
+
 static bool start(struct lull_tracker *tracker, GError **error)
 {
     if (!load(tracker, error)) {
         return false;
     }
-    tracker->limits = share(tracker, ".data.limits");
-    tracker->without_chains = share(tracker, ".data.governed");
+    tracker->limits = share(tracker, ".data.limits", page_size());
+    tracker->governed = share(tracker, ".data.governed", page_size());
+    if (tracker->question.has_sums) {
+        tracker->slots = share(tracker, "slots", slots_size(tracker));
+    }
     const int alarms = bpf_object__find_map_fd_by_name(tracker->object, "alarms");
     tracker->ring = ring_buffer__new(alarms, take_record, tracker, NULL);
-    if (!tracker->ring || !tracker->limits || !tracker->without_chains) {
-        return refuse_errno(error, "cannot read the ring buffer", errno);
+    if (!tracker->ring || !tracker->limits || !tracker->governed ||
+        (tracker->question.has_sums && !tracker->slots)) {
+        return refuse_errno(error, "cannot share memory with the programs", errno);
     }
     return attach(tracker, error);
 }
@@ -299,6 +334,7 @@ struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *questi
     tracker->question = *question;
     tracker->stats = -1;
     tracker->counts.overhead = -1;
+    tracker->counts.least_ns = LEAST_NS;
     if (start(tracker, error)) {
         return tracker;
     }
@@ -317,8 +353,9 @@ void lull_tracker_free(struct lull_tracker *tracker)
     if (tracker->stats >= 0) {
         close(tracker->stats);
     }
-    unshare_memory(tracker->limits);
-    unshare_memory(tracker->without_chains);
+    unshare_memory(tracker->limits, page_size());
+    unshare_memory(tracker->governed, page_size());
+    unshare_memory(tracker->slots, slots_size(tracker));
     ring_buffer__free(tracker->ring);
     bpf_object__close(tracker->object);
     g_free(tracker);
@@ -352,6 +389,20 @@ static void ask_programs(const struct lull_tracker *tracker, uint64_t *run_ns, u
     }
 }
 
+/* Sums first name fewer waits; then nobody is named. */
+static void cost_less(struct lull_tracker *tracker)
+{
+    struct lull_tracker_counts *counts = &tracker->counts;
+    if (tracker->question.has_sums && counts->least_ns < MOST_LEAST_NS) {
+        counts->least_ns = MIN(2 * counts->least_ns, MOST_LEAST_NS);
+        tracker->governed->least_ns = counts->least_ns;
+        tracker->next_ns = 0; /* measured again at once */
+        return;
+    }
+    tracker->governed->without_chains = 1;
+    counts->has_no_chains = true;
+}
+
 static void stop_measuring(struct lull_tracker *tracker, int64_t now)
 {
     uint64_t run_ns, missed;
@@ -361,8 +412,7 @@ static void stop_measuring(struct lull_tracker *tracker, int64_t now)
     tracker->counts.overhead = (double)(run_ns - tracker->run_ns) /
                                ((double)(now - tracker->measured_ns) * g_get_num_processors());
     if (tracker->counts.overhead > tracker->question.most_overhead) {
-        *tracker->without_chains = 1;
-        tracker->counts.has_no_chains = true;
+        cost_less(tracker);
     }
 }
 
@@ -409,4 +459,23 @@ bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts
     }
     ask_programs(tracker, &run_ns, &counts->missed);
     return true;
+}
+
+/* ---- sums ---- */
+
+int lull_tracker_map(const struct lull_tracker *tracker, const char *name)
+{
+    return bpf_object__find_map_fd_by_name(tracker->object, name);
+}
+
+volatile struct lull_track_governed *lull_tracker_governed(const struct lull_tracker *tracker)
+{
+    return tracker->governed;
+}
+
+const volatile struct lull_track_slot *lull_tracker_slots(const struct lull_tracker *tracker,
+                                                          uint32_t *n)
+{
+    *n = tracker->n_slots;
+    return tracker->slots;
 }

@@ -13,6 +13,7 @@ struct lull_tracker_question {
     uint32_t
         command; /* only this task and its descendants; it must not have children yet; 0: all */
     double most_overhead; /* of the time of all CPUs */
+    bool has_sums;        /* waits are summed, for lull_sums (live/sums.h); there are no rules */
     void (*alarm)(void *user, const struct lull_track_alarm *alarm);
     void *user;
 };
@@ -25,6 +26,7 @@ struct lull_tracker_counts {
     uint64_t missed;                 /* runs of programs that the kernel left out */
     double overhead;                 /* of the time of all CPUs; negative: not measured */
     bool has_no_chains;              /* they were given up, because of the overhead */
+    uint64_t least_ns;               /* with sums: shorter waits are in no chain */
 };
 
 /* Loads the programs, and starts. NULL and one line that says what this machine lacks. Ends with
@@ -39,5 +41,11 @@ void lull_tracker_govern(struct lull_tracker *tracker);
 bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts *counts,
                         GError **error);
 void lull_tracker_free(struct lull_tracker *tracker);
+
+/* For lull_sums: a map of the programs, what may be changed while they run, and all slots. */
+int lull_tracker_map(const struct lull_tracker *tracker, const char *name);
+volatile struct lull_track_governed *lull_tracker_governed(const struct lull_tracker *tracker);
+const volatile struct lull_track_slot *lull_tracker_slots(const struct lull_tracker *tracker,
+                                                          uint32_t *n);
 
 #endif

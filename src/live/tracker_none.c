@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Without libbpf or clang there is no tracker. */
-#include "live/tracker.h"
+/* Without libbpf or clang there is no tracker, and nothing to sum. */
+#include "live/sums.h"
 
 struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *question, GError **error)
 {
@@ -32,5 +32,19 @@ bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts
 }
 
 void lull_tracker_free(struct lull_tracker *tracker)
+{
+}
+
+struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
+{
+    return NULL;
+}
+
+bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GError **error)
+{
+    return true;
+}
+
+void lull_sums_free(struct lull_sums *sums)
 {
 }

@@ -9,12 +9,13 @@ enum {
     CRITPATH = 1 << LULL_PURPOSE_CRITPATH,
     IO = 1 << LULL_PURPOSE_IO,
     SCHED = 1 << LULL_PURPOSE_SCHED,
+    VM = 1 << LULL_PURPOSE_VM,
     ALL = 1 << LULL_PURPOSE_ALL,
 };
 
 const struct lull_purpose_event lull_purpose_events[] = {
 #define RECORD(system, name, lttng, purposes, is_needed)                                           \
-    {system, name, lttng, (purposes) | ALL, is_needed},
+    {system, name, lttng, (purposes) | ((purposes) & CRITPATH ? VM : 0) | ALL, is_needed},
 #include "record/record.def"
 #undef RECORD
 };
@@ -22,9 +23,8 @@ const struct lull_purpose_event lull_purpose_events[] = {
 const uint32_t lull_purpose_n_events = G_N_ELEMENTS(lull_purpose_events);
 
 static const char *const names[LULL_PURPOSE_COUNT] = {
-    [LULL_PURPOSE_CRITPATH] = "critpath",
-    [LULL_PURPOSE_IO] = "io",
-    [LULL_PURPOSE_SCHED] = "sched",
+    [LULL_PURPOSE_CRITPATH] = "critpath", [LULL_PURPOSE_IO] = "io",
+    [LULL_PURPOSE_SCHED] = "sched",       [LULL_PURPOSE_VM] = "vm",
     [LULL_PURPOSE_ALL] = "all",
 };
 

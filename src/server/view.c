@@ -377,8 +377,8 @@ static const struct {
     {"requests", answer_requests},   {"why", answer_why},
     {"here", answer_here},           {"bye", answer_bye},
     {"latencies", answer_latencies}, {"latency", answer_latency},
-    {"longest", answer_longest},     {"events", answer_events},
-    {"amounts", answer_amounts},
+    {"longest", answer_longest},     {"amounts", answer_amounts},
+    {"events", answer_events},
 };
 
 /* What the question asks for is not there, or cannot be; or we failed. */

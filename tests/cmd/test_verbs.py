@@ -14,9 +14,10 @@ from tap import Tap
 LULL = os.environ["LULL"]
 SAMPLES = os.environ["LULL_SAMPLES"]
 CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "django"))
+OF_VERB = {"requests": DJANGO, "nettop": DJANGO, "vms": os.path.join(os.environ["LULL_SOURCE"], "tests", "data", "vm.tar.xz")}
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
 # Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
-NO_ANSWER = {"record", "snapshot", "track", "view", "serve", "help"}
+NO_ANSWER = {"record", "snapshot", "top", "track", "view", "serve", "help"}
 # What a verb needs to have something to answer.
 NEEDS = {"critpath": ("--comm", "t-asker"), **{f"period{what}": ("--period", READ) for what in ("log", "top", "stats", "freq")}}
 tap = Tap()
@@ -63,7 +64,7 @@ def rows(verb, more, limit):
     """The rows of each table, histograms and values over time aside; of verbs without tables the lines."""
     if verb == "print":
         return {"lines": run(verb, *more, "--limit", limit, "--begin", "+300ms", "--end", "+310ms", CHAIN).stdout.splitlines()}
-    done = json.loads(run(verb, "--json", *more, "--limit", limit, DJANGO if verb in ("requests", "nettop") else CHAIN).stdout)
+    done = json.loads(run(verb, "--json", *more, "--limit", limit, OF_VERB.get(verb, CHAIN)).stdout)
     if "requests" in done:
         return {"requests": done["requests"]}
     tables = {}
@@ -127,7 +128,7 @@ for this in VERBS:
     taken = options(this)
     with tempfile.TemporaryDirectory() as folder:
         tap.run(this, statuses, this, taken, folder)
-    if "limit" in taken and this not in ("critpath", "why"):
+    if "limit" in taken and this not in NO_ANSWER | {"critpath", "why"}:
         tap.run(f"{this} --limit", limits, this) if not this.endswith("freq") or this == "freq" else None
 tap.run("slowest", slowest)
 tap.run("periods", period_verbs)

@@ -64,11 +64,30 @@ static void test_merge(void)
     g_rand_free(random);
 }
 
-/* 1 GHz: an addition. Other frequencies: rounded down, without overflow at the top. */
+/* 1 GHz: an addition, and the drift to the nearest ns, halves up. Other frequencies: rounded down,
+ * without overflow at the top. */
 static void test_clock(void)
 {
     struct lull_clock_map map;
     struct lull_clock_transform identity = {0};
+    /* 1 ns in 1024 */
+    struct lull_clock_transform fast = {
+        .origin_ns = 10000000000, .offset_ns = 3, .rate_num = INT64_C(1) << 52};
+    lull_clock_map_init(&map, 1000000000, 10, 0, 0, &fast);
+    g_assert_cmpuint(map.n_linear, >, 0);
+    g_assert_cmpint(lull_clock_map_joined(&map, 5120), ==, 10000005128);
+    g_assert_cmpint(lull_clock_map_joined(&map, 511), ==, 10000000514);
+    g_assert_cmpint(lull_clock_map_joined(&map, 512), ==, 10000000516);
+    lull_clock_map_init(&map, 1000000000, 10, 0, -1536, &fast);
+    g_assert_cmpint(lull_clock_map_joined(&map, 0), ==, 9999998466);
+    /* One that ran backwards, or whose origin is no time, is not read fast. */
+    fast.rate_num = -(INT64_C(1) << 62);
+    lull_clock_map_init(&map, 1000000000, 10, 0, 0, &fast);
+    g_assert_cmpuint(map.n_linear, ==, 0);
+    fast = (struct lull_clock_transform){.origin_ns = INT64_MIN};
+    lull_clock_map_init(&map, 1000000000, 10, 5, 100, &fast);
+    g_assert_cmpuint(map.n_linear, ==, 0);
+    g_assert_cmpint(lull_clock_map_joined(&map, 7), ==, 10000000112);
     lull_clock_map_init(&map, 1000000000, 10, 5, 100, &identity);
     g_assert_cmpuint(map.n_linear, >, 0);
     g_assert_cmpint(lull_clock_map_joined(&map, 7), ==, 10000000112);

@@ -580,8 +580,7 @@ try:
     tap.run("growing", check_growing, window)
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
-    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency,
-                                                             check_events)
+    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency, check_events)
     for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)

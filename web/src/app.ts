@@ -45,6 +45,7 @@ export class App implements Page {
     private addressTimer = 0;
     private asked = 0; // the latest question about the selection
     private summed = '';
+    private address = ''; // as it was read or written last
 
     private readonly main = element('main');
     private readonly switches = new Map<string, HTMLButtonElement>();
@@ -155,6 +156,7 @@ export class App implements Page {
 
     private async restore(): Promise<void> {
         const wanted = parse(location.hash);
+        this.address = location.hash;
         if (format(wanted) === format(this.described())) {
             return;
         }
@@ -294,7 +296,11 @@ export class App implements Page {
     changed(): void {
         clearTimeout(this.addressTimer);
         this.addressTimer = window.setTimeout(() => {
-            history.replaceState(null, '', `#${format(this.described())}`);
+            // What someone else has just written there is read first.
+            if (location.hash === this.address) {
+                history.replaceState(null, '', `#${format(this.described())}`);
+                this.address = location.hash;
+            }
             this.past.note(this.view());
             void this.sum();
         }, ADDRESS_AFTER);

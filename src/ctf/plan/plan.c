@@ -373,11 +373,16 @@ static uint32_t stride_bits(const struct lull_stream_plan *stream,
 
 static void find_strides(struct lull_ctf_plan *plan, struct lull_stream_plan *stream)
 {
+    const bool is_compact = stream->header_kind == LULL_HEADER_COMPACT_LE ||
+                            stream->header_kind == LULL_HEADER_COMPACT_BE;
+    stream->n_short = MIN(stream->n_by_id, is_compact ? 31u : 65535u);
     stream->strides = g_new0(struct lull_stride, MAX(stream->n_by_id, 1));
+    stream->unwanted = g_new0(uint32_t, MAX(stream->n_by_id, 1));
     g_ptr_array_add(plan->owned, stream->strides);
+    g_ptr_array_add(plan->owned, stream->unwanted);
     for (uint32_t id = 0; id < stream->n_by_id; id++) {
         const uint32_t bits = stride_bits(stream, stream->by_id[id]);
-        stream->strides[id].bits = stream->strides[id].unwanted = bits;
+        stream->strides[id].bits = stream->unwanted[id] = bits;
         stream->strides[id].index = stream->by_id[id]->index;
     }
 }

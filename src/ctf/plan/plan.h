@@ -191,9 +191,8 @@ struct lull_header_layout {
 /* What stepping over events of one id takes, where the usual form of a straight header and the
  * alignment of events settle it. */
 struct lull_stride {
-    uint32_t bits;     /* from the start of one event to that of the next; 0: its plan tells */
-    uint32_t unwanted; /* the same; 0 also if the class is subscribed to */
-    uint32_t index;    /* of the class within the trace */
+    uint32_t bits;  /* from the start of one event to that of the next; 0: its plan tells */
+    uint32_t index; /* of the class within the trace */
 };
 
 /* One class of events, ready for decoding. */
@@ -234,7 +233,9 @@ struct lull_stream_plan {
     struct lull_event_plan *plans;                               /* by index in decl->events */
     struct lull_event_plan **by_id;                              /* dense, for ids < n_by_id */
     struct lull_stride *strides;                                 /* the same */
+    uint32_t *unwanted; /* the same: their bits, 0 also if the class is subscribed to */
     uint32_t n_by_id;
+    uint32_t n_short;                    /* ids below come in the usual form of a straight header */
     uint32_t first_class;                /* index of events[0] within the trace */
     struct lull_kept_fields **positions; /* per event: its lengths and tags, or NULL */
     uint32_t *slots_end;                 /* per event: memory offset after its slots */

@@ -53,8 +53,14 @@ static uint64_t run_string(const struct lull_op *op, const uint8_t *buf, uint64_
         return LULL_PLAN_SHORT;
     }
     const uint8_t *start = buf + (pos >> 3);
-    uint64_t length = lull_text_end(start, (limit - pos) >> 3, op->encoding);
-    if (length == UINT64_MAX) {
+    const uint64_t room = (limit - pos) >> 3;
+    uint64_t length;
+    if (G_LIKELY(op->encoding < LULL_ENCODING_UTF16BE)) {
+        lull_sum_text(start, room, &length);
+    } else {
+        length = lull_text_end(start, room, op->encoding);
+    }
+    if (length >= room) {
         return LULL_PLAN_SHORT;
     }
     if (op->dst != 0) {

@@ -76,6 +76,11 @@ static inline int64_t event_time(struct lull_ctf_stream *s, uint64_t clock)
 
 enum purpose { TO_NEXT, TO_COUNT, TO_COUNT_TIMED, TO_MEASURE, TO_SUM, TO_SUM_TIMED };
 
+static bool is_limited(const struct lull_ctf_stream *s)
+{
+    return s->start_ns != INT64_MIN || s->end_ns != INT64_MAX;
+}
+
 /* Counting does not follow the clock from event to event: true if none of the packet's events can
  * leave the valid times from here on. None has less than 32 bits or takes more than 2^32 cycles. */
 static bool is_calm(const struct lull_ctf_stream *s, uint64_t clock)
@@ -84,67 +89,87 @@ static bool is_calm(const struct lull_ctf_stream *s, uint64_t clock)
     return since < s->map.count && s->content_bits / 32 < (s->map.count - since) >> 32;
 }
 
+static bool is_large(enum lull_header_kind kind)
+{
+    return kind == LULL_HEADER_LARGE_LE || kind == LULL_HEADER_LARGE_BE;
+}
+
+/* The usual form of an event header that straight code knows: its id, and the low bits of the clock,
+ * of which it returns the number. */
+static inline __attribute__((always_inline)) unsigned
+short_header(enum lull_header_kind kind, const struct lull_header_layout *layout, const uint8_t *p,
+             bool with_clock, uint64_t *id, uint32_t *time)
+{
+    const bool be = kind == LULL_HEADER_LARGE_BE || kind == LULL_HEADER_COMPACT_BE;
+    if (is_large(kind)) {
+        *id = lull_load_u16(p, be);
+        *time = with_clock ? lull_load_u32(p + (layout->time >> 3), be) : 0;
+        return 32;
+    }
+    const uint32_t word = lull_load_u32(p, be);
+    *id = be ? word >> 27 : word & 31;
+    *time = be ? word & 0x7ffffff : word >> 5;
+    return 27;
+}
+
 /* Decodes an event header that straight code knows. Returns the position after it. */
 static inline __attribute__((always_inline)) uint64_t
 straight_header(enum lull_header_kind kind, const struct lull_header_layout *layout,
                 const uint8_t *buf, uint64_t pos, bool with_clock, uint64_t *id, uint64_t *clock)
 {
     const uint8_t *p = buf + (pos >> 3);
-    bool be = kind == LULL_HEADER_LARGE_BE || kind == LULL_HEADER_COMPACT_BE;
-    bool is_large = kind == LULL_HEADER_LARGE_LE || kind == LULL_HEADER_LARGE_BE;
-    uint32_t time = 0;
-    bool is_long;
-    if (is_large) {
-        *id = lull_load_u16(p, be);
-        is_long = *id == 0xffff;
-        if (with_clock) {
-            time = lull_load_u32(p + (layout->time >> 3), be);
-        }
-    } else {
-        uint32_t word = lull_load_u32(p, be);
-        *id = be ? word >> 27 : word & 31;
-        is_long = *id == 31;
-        time = be ? word & 0x7ffffff : word >> 5;
-    }
-    if (G_UNLIKELY(is_long)) {
+    const bool be = kind == LULL_HEADER_LARGE_BE || kind == LULL_HEADER_COMPACT_BE;
+    uint32_t time;
+    const unsigned bits = short_header(kind, layout, p, with_clock, id, &time);
+    if (G_UNLIKELY(*id == (is_large(kind) ? 0xffff : 31))) {
         *id = lull_load_u32(p + (layout->long_id >> 3), be);
         *clock = lull_load_u64(p + (layout->long_time >> 3), be);
         return pos + layout->long_end;
     }
     if (with_clock) {
-        *clock = lull_clock_advance(*clock, time, is_large ? 32 : 27);
+        *clock = lull_clock_advance(*clock, time, bits);
     }
     return pos + layout->end;
 }
 
 /* Steps over events of which all that matters is how long they are, and maybe when: up to the first
- * that is wanted, is not settled by its id, or that what is readable does not hold. */
+ * that is wanted, is not settled by its id, or that what is readable does not hold. The clock does
+ * not go back on the way. */
 static inline __attribute__((always_inline)) uint64_t stride_on(const struct lull_ctf_stream *s,
                                                                 enum lull_header_kind kind,
-                                                                bool counting, const uint8_t *buf,
-                                                                uint64_t pos, uint64_t *clock,
-                                                                uint64_t *counts)
+                                                                enum purpose purpose,
+                                                                const uint8_t *buf, uint64_t pos,
+                                                                uint64_t *clock, uint64_t *counts)
 {
     const struct lull_stride *strides = s->stream->strides;
-    const uint64_t n_strides = s->stream->n_by_id, limit = s->limit;
+    const uint32_t *unwanted = s->stream->unwanted;
+    const uint64_t n_short = s->stream->n_short, limit = s->limit;
     const struct lull_header_layout layout = s->stream->layout;
-    while (pos + layout.long_end <= limit) {
-        uint64_t id, then = *clock;
-        uint64_t body = straight_header(kind, &layout, buf, pos, !counting, &id, &then);
-        if (G_UNLIKELY(body != pos + layout.end || id >= n_strides)) {
+    uint64_t now = *clock;
+    if (purpose != TO_COUNT && G_UNLIKELY(!is_calm(s, now))) {
+        return pos;
+    }
+    while (pos + layout.end <= limit) {
+        uint64_t id;
+        uint32_t time;
+        const unsigned time_bits =
+            short_header(kind, &layout, buf + (pos >> 3), purpose != TO_COUNT, &id, &time);
+        if (G_UNLIKELY(id >= n_short)) {
             break;
         }
-        const uint32_t bits = counting ? strides[id].bits : strides[id].unwanted;
-        if (bits == 0 || bits > limit - pos ||
-            (!counting && !lull_clock_map_holds(&s->map, then))) {
+        const uint32_t bits = purpose == TO_NEXT ? unwanted[id] : strides[id].bits;
+        if (bits == 0 || bits > limit - pos) {
             break;
         }
-        if (counting) {
+        if (purpose != TO_NEXT) {
             counts[strides[id].index]++;
         }
-        *clock = then;
+        if (purpose != TO_COUNT) {
+            now = lull_clock_advance(now, time, time_bits);
+        }
         pos += bits;
     }
+    *clock = now;
     return pos;
 }
 
@@ -190,12 +215,20 @@ walk(struct lull_ctf_stream *s, enum lull_header_kind kind, enum purpose purpose
     const uint8_t *buf = s->buf;
     uint64_t pos = s->pos, limit = s->limit;
     uint64_t clock = lull_memory_get(memory, LULL_MEM_CLOCK), calm = ~clock;
+    const bool is_whole = !is_limited(s);
     bool has_unwanted = false; /* then there mostly are more of them */
     for (;;) {
         uint64_t id, body;
         if (kind != LULL_HEADER_GENERAL &&
             ((purpose == TO_NEXT && has_unwanted) || (purpose == TO_COUNT && clock == calm))) {
-            pos = stride_on(s, kind, purpose == TO_COUNT, buf, pos, &clock, counts);
+            pos = stride_on(s, kind, purpose, buf, pos, &clock, counts);
+        } else if (kind != LULL_HEADER_GENERAL && purpose == TO_COUNT_TIMED && is_whole &&
+                   lull_clock_map_joined(&s->map, clock) >= s->last_ns) {
+            const uint64_t from = pos;
+            pos = stride_on(s, kind, purpose, buf, pos, &clock, counts);
+            if (pos != from) {
+                event_time(s, clock);
+            }
         }
         if (kind != LULL_HEADER_GENERAL && G_LIKELY(pos + layout->long_end <= limit)) {
             body = straight_header(kind, layout, buf, pos, purpose != TO_COUNT, &id, &clock);
@@ -371,8 +404,7 @@ void lull_ctf_stream_count(struct lull_ctf_stream *s, uint64_t *counts)
     if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
         return;
     }
-    bool is_timed = s->start_ns != INT64_MIN || s->end_ns != INT64_MAX;
-    if (is_timed || walk_count(s, counts)) {
+    if (is_limited(s) || walk_count(s, counts)) {
         walk_count_timed(s, counts);
     }
 }
@@ -383,10 +415,10 @@ void lull_ctf_stream_sum(struct lull_ctf_stream *s, uint64_t *counts, struct lul
     if (s->is_done || (!s->is_open && !lull_ctf_stream_next_packet(s))) {
         return;
     }
-    if (s->start_ns == INT64_MIN && s->end_ns == INT64_MAX) {
-        walk_sum(s, counts);
-    } else {
+    if (is_limited(s)) {
         walk_sum_timed(s, counts);
+    } else {
+        walk_sum(s, counts);
     }
     tally->fields += s->tally.fields;
     tally->checksum += s->tally.checksum;

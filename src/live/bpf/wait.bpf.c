@@ -3,6 +3,7 @@
  * allows is reported with the chain of its wakers. Only tracepoints are used (tp_btf); the fast path, a
  * wait that is short enough, touches one cache line of each task. */
 #include "interrupts.bpf.h"
+#include "sums.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -13,7 +14,7 @@ static __always_inline void explain(struct lull_track_hop chain[LULL_TRACK_HOPS]
 {
     const struct lull_track_hop *frame = frame_now();
     const uint64_t id = bpf_get_current_pid_tgid();
-    if (without_chains) {
+    if (governed.without_chains) {
         chain[0].kind = LULL_TRACK_HOP_NONE;
         return;
     }
@@ -262,6 +263,89 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
     }
 }
 
+/* ---- sums ---- */
+
+static __always_inline void observe_wait(const struct ended *wait, uint64_t woken)
+{
+    struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
+    const struct lull_track_slot *slot = wait->slot;
+    const uint64_t took = wait->now - slot->since;
+    const bool is_new = slot->flags & LULL_TRACK_IS_NEW;
+    if (!all) {
+        return;
+    }
+    if (!slot->state && !is_new) {
+        observe_in(all, LULL_TRACK_PREEMPT, took);
+        return;
+    }
+    if (slot->state) {
+        observe_in(all, LULL_TRACK_OFFCPU, took);
+    } else {
+        observe_in(all, LULL_TRACK_FORK, took);
+    }
+    if (wait->woken) {
+        observe_in(all, LULL_TRACK_WAKEUP, wait->now - woken);
+    }
+}
+
+/* A wait that is over, for `lull top`: until it was woken, and until it ran. */
+static __always_inline void sum(struct ended *wait, struct lull_track_counts *count)
+{
+    struct lull_track_slot *slot = (struct lull_track_slot *)wait->slot;
+    const uint64_t woken = wait->woken ? wait->woken : wait->now;
+    slot->sums.blocked_ns += woken - slot->since;
+    slot->sums.runnable_ns += wait->now - woken;
+    if (slot->tgid == config.self) {
+        return;
+    }
+    observe_wait(wait, woken);
+    if (wait->now - slot->since <= governed.least_ns) {
+        return;
+    }
+    struct lull_track_chain *chain = chain_of(wait->task);
+    if (!chain) {
+        return;
+    }
+    if (wait->now - woken > governed.least_ns) {
+        add_to_chain(chain, woken, wait->now, count);
+    }
+    if (slot->state && woken - slot->since > governed.least_ns) {
+        wait->flags = slot->flags;
+        find_call(wait);
+        chain->call = wait->call;
+        chain->flags = wait->flags & LULL_TRACK_IS_COMPAT;
+        chain->state = slot->state;
+        link_chain(chain, slot);
+        add_to_chain(chain, slot->since, woken, count);
+    }
+}
+
+/* What the task did until `now`, when it leaves the CPU. */
+static __always_inline void sum_run(const struct task_struct *task, struct lull_track_slot *slot,
+                                    uint64_t now, bool is_dead)
+{
+    if (slot->since) {
+        slot->sums.unknown_ns += now - slot->since;
+    } else if (slot->ran && slot->flags & LULL_TRACK_IS_LOST) {
+        slot->sums.unknown_ns += now - slot->ran;
+    } else if (slot->ran) {
+        slot->sums.ran_ns += now - slot->ran;
+    }
+    slot->flags &= ~LULL_TRACK_IS_LOST;
+    if (is_dead) {
+        sum_of_dead(task, slot);
+    }
+}
+
+/* Who leaves this CPU is not who came last: that one left unseen, nobody knows when. */
+static __always_inline void lose(uint32_t tid)
+{
+    struct lull_track_slot *other, *slot = slot_find(tid, &other);
+    if (slot && slot->since == 0 && slot->cpu == bpf_get_smp_processor_id()) {
+        slot->flags |= LULL_TRACK_IS_LOST;
+    }
+}
+
 /* ---- switches ---- */
 
 static __always_inline void leaves(const struct task_struct *task, uint64_t now, uint32_t state,
@@ -271,6 +355,9 @@ static __always_inline void leaves(const struct task_struct *task, uint64_t now,
     if (!slot) {
         count->untracked++;
         return;
+    }
+    if (config.has_sums) {
+        sum_run(task, slot, now, state & TASK_DEAD);
     }
     if (state & TASK_DEAD) {
         slot->since = 0;
@@ -289,7 +376,8 @@ static __always_inline void leaves(const struct task_struct *task, uint64_t now,
 static __always_inline void comes(const struct task_struct *task, uint64_t now,
                                   struct lull_track_counts *count)
 {
-    struct lull_track_slot *other, *slot = slot_find(task->pid, &other);
+    struct lull_track_slot *other,
+        *slot = config.has_sums ? slot_of(task) : slot_find(task->pid, &other);
     if (!slot || slot->start_time != task->start_time) {
         return;
     }
@@ -305,16 +393,22 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
             slot->begin = now;
             count->unknown_wakers += counts;
         }
-        if (now - since > config.least_ns) {
-            struct ended wait = {.task = task, .slot = slot, .now = now, .woken = slot->woken};
+        struct ended wait = {.task = task, .slot = slot, .now = now, .woken = slot->woken};
+        if (config.has_sums) {
+            sum(&wait, count);
+        } else if (now - since > config.least_ns) {
             judge(&wait, count);
         }
     } else if (slot->ran && is_followed(slot)) { /* it was never seen to leave */
         count->unseen++;
+        slot->sums.unknown_ns += now - slot->ran;
     }
-    slot->flags &= ~LULL_TRACK_IS_NEW;
+    slot->flags &= ~(LULL_TRACK_IS_NEW | LULL_TRACK_IS_LOST);
     slot->since = 0;
     slot->ran = now;
+    if (config.has_sums) {
+        slot->cpu = bpf_get_smp_processor_id();
+    }
 }
 
 SEC("tp_btf/sched_switch")
@@ -328,6 +422,12 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
     }
     count->switches++;
     context->depth = 0;
+    if (config.has_sums) {
+        if (context->running && context->running != (uint32_t)prev->pid) {
+            lose(context->running);
+        }
+        context->running = next->pid;
+    }
     if (prev->pid) {
         uint32_t state = preempt ? 0 : prev->__state;
         if (state & TASK_NOLOAD) { /* an idle task of the kernel's, in no D that anybody means */

@@ -149,7 +149,7 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
 
 /* ---- JSON ---- */
 
-static const char *const hop_kinds[LULL_TRACK_HOP_KINDS] = {
+const char *const lull_track_hop_kinds[LULL_TRACK_HOP_KINDS] = {
     [LULL_TRACK_HOP_TASK] = "task",      [LULL_TRACK_HOP_TIMER] = "timer",
     [LULL_TRACK_HOP_IRQ] = "irq",        [LULL_TRACK_HOP_SOFTIRQ] = "softirq",
     [LULL_TRACK_HOP_DISK] = "disk",      [LULL_TRACK_HOP_PACKET] = "packet",
@@ -171,7 +171,7 @@ static struct json_object *part_json(const struct lull_alarm_view *view,
     const struct lull_track_hop *hop = part->hop;
     struct json_object *object = json_object_new_object();
     g_autoptr(GString) words = g_string_new(NULL);
-    lull_json_add_text(object, "kind", hop_kinds[hop->kind]);
+    lull_json_add_text(object, "kind", lull_track_hop_kinds[hop->kind]);
     json_object_object_add(object, "task",
                            is_task(hop) ? task_json(hop->a, hop->b, hop->comm) : NULL);
     lull_machine_describe(view->names, hop, words);
@@ -205,7 +205,7 @@ static struct json_object *object_json(const struct lull_alarm_view *view,
     const bool is_disk = hop->kind == LULL_TRACK_HOP_DISK;
     g_autoptr(GString) words = g_string_new(NULL);
     lull_machine_describe(view->names, hop, words);
-    lull_json_add_text(object, "kind", hop_kinds[hop->kind]);
+    lull_json_add_text(object, "kind", lull_track_hop_kinds[hop->kind]);
     lull_json_add_text(object, "detail", words->str);
     lull_json_add_number(object, "number", hop->a);
     json_object_object_add(object, "sector", is_disk ? json_object_new_uint64(hop->sector) : NULL);
@@ -304,11 +304,32 @@ static const struct loss {
     {"damaged records", "damaged", damaged},
 };
 
+void lull_track_losses_append(GString *out, const struct lull_tracker_counts *counts)
+{
+    const char *before = "; lost: ";
+    for (uint32_t i = 0; i < G_N_ELEMENTS(losses); i++) {
+        const uint64_t number = losses[i].of(counts);
+        if (number) {
+            g_string_append_printf(out, "%s%" PRIu64 " %s", before, number, losses[i].words);
+            before = ", ";
+        }
+    }
+    if (before[0] == ';') {
+        g_string_append(out, "; lost: nothing");
+    }
+}
+
+void lull_track_losses_json(struct json_object *object, const struct lull_tracker_counts *counts)
+{
+    for (uint32_t i = 0; i < G_N_ELEMENTS(losses); i++) {
+        lull_json_add_number(object, losses[i].key, (int64_t)losses[i].of(counts));
+    }
+}
+
 void lull_alarm_end_text(const struct lull_alarm_view *view,
                          const struct lull_tracker_counts *counts, uint64_t n_alarms,
                          uint64_t n_hidden)
 {
-    const char *before = "; lost: ";
     g_autoptr(GString) out = g_string_new(NULL);
     g_string_append_printf(out, "%" PRIu64 " alarm%s", n_alarms, n_alarms == 1 ? "" : "s");
     if (n_hidden) {
@@ -326,16 +347,7 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
     if (counts->filtered) {
         g_string_append_printf(out, ", %" PRIu64 " filtered", counts->filtered);
     }
-    for (uint32_t i = 0; i < G_N_ELEMENTS(losses); i++) {
-        const uint64_t number = losses[i].of(counts);
-        if (number) {
-            g_string_append_printf(out, "%s%" PRIu64 " %s", before, number, losses[i].words);
-            before = ", ";
-        }
-    }
-    if (before[0] == ';') {
-        g_string_append(out, "; lost: nothing");
-    }
+    lull_track_losses_append(out, counts);
     if (counts->has_no_chains) {
         g_string_append(out, "; chains given up to cost less (--max-overhead)");
     }
@@ -358,9 +370,7 @@ void lull_alarm_end_json(const struct lull_alarm_view *view,
     lull_json_add_number(summary, "candidates", (int64_t)sum_of(counts->kernel.candidates));
     lull_json_add_number(summary, "filtered", (int64_t)counts->filtered);
     lull_json_add_number(summary, "not_worst", (int64_t)counts->not_worst);
-    for (uint32_t i = 0; i < G_N_ELEMENTS(losses); i++) {
-        lull_json_add_number(summary, losses[i].key, (int64_t)losses[i].of(counts));
-    }
+    lull_track_losses_json(summary, counts);
     json_object_object_add(summary, "has_chains", json_object_new_boolean(!counts->has_no_chains));
     json_object_object_add(summary, "overhead",
                            counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);

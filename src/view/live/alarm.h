@@ -3,6 +3,8 @@
 #ifndef LULL_VIEW_LIVE_ALARM_H
 #define LULL_VIEW_LIVE_ALARM_H
 
+#include <json-c/json.h>
+
 #include "live/names.h"
 #include "live/tracker.h"
 #include "view/view.h"
@@ -13,6 +15,13 @@ struct lull_alarm_view {
     struct lull_machine_names *names;
     int64_t epoch_ns; /* what CLOCK_MONOTONIC is to be added to */
 };
+
+/* By enum lull_track_hop_kind, as programs read them. */
+extern const char *const lull_track_hop_kinds[LULL_TRACK_HOP_KINDS];
+
+/* "; lost: nothing", or what. */
+void lull_track_losses_append(GString *out, const struct lull_tracker_counts *counts);
+void lull_track_losses_json(struct json_object *object, const struct lull_tracker_counts *counts);
 
 /* Two or three lines: what waited how long, for whom, where in the kernel. */
 void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);

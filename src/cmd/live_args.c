@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Options of the verbs that watch this machine. */
+#include "cmd/live_args.h"
+
+#include <string.h>
+
+#include <lull/error.h>
+
+#define MOST_OVERHEAD 0.01
+
+bool lull_args_overhead(const struct lull_args *args, double *overhead, GError **error)
+{
+    const char *text = lull_args_text(args, "max-overhead");
+    char *end = NULL;
+    const double percent = text ? g_ascii_strtod(text, &end) : 100 * MOST_OVERHEAD;
+    *overhead = percent / 100;
+    if (!text ||
+        (end > text && (*end == '\0' || strcmp(end, "%") == 0) && percent > 0 && percent <= 100)) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                "--max-overhead takes a share of the CPUs' time, such as 0.5%%, not “%s”", text);
+    return false;
+}
+
+int64_t lull_epoch_of_monotonic(void)
+{
+    return g_get_real_time() * 1000 - g_get_monotonic_time() * 1000;
+}

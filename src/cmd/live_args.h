@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What the verbs that watch this machine share. */
+#ifndef LULL_CMD_LIVE_ARGS_H
+#define LULL_CMD_LIVE_ARGS_H
+
+#include "cmd/verb.h"
+
+/* --max-overhead: a share of the time of all CPUs, 0 .. 1. */
+bool lull_args_overhead(const struct lull_args *args, double *overhead, GError **error);
+/* What a time of CLOCK_MONOTONIC is to be added to. */
+int64_t lull_epoch_of_monotonic(void);
+
+#endif

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows the threads that are virtual CPUs. Each has a state and the moment since when everything
+ * about it is as it is; whatever changes that ends a piece. Pieces are kept until the next entry or
+ * exit, as only then it is sure that the thread still is a virtual CPU. */
+#include "graph/vcpu_track.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+
+struct vcpu {
+    struct lull_vcpu_thread thread;
+    bool is_known;  /* it was entered, and nothing was lost since */
+    bool is_in_run; /* in the call that runs the guest */
+    enum lull_vcpu_state state;
+    int64_t since_ns;
+    int32_t cpu;
+    uint32_t task, by, by_vcpu; /* as in struct lull_vcpu_piece */
+    bool is_waiting;            /* in the list of its CPU */
+    uint32_t next_waiting;
+    int64_t guest_end_ns;
+    LULL_VEC(struct lull_vcpu_piece) pieces;
+};
+
+struct lull_vcpu_track {
+    const struct lull_model *model;
+    LULL_VEC(struct vcpu) vcpus;
+    struct lull_map by_task;      /* thread → vcpus */
+    struct lull_map by_guest_cpu; /* → vcpus */
+    struct lull_map waiting;      /* CPU of a host → first of those that wait for it */
+    LULL_VEC(struct lull_guest_cpu) guest_cpus;
+    struct lull_map by_tid; /* host, tid → guest_cpus */
+    int64_t *guest_ends;    /* by host, or NULL */
+    lull_vcpu_take *take;
+    void *user;
+};
+
+static uint64_t key_of(uint32_t host, int32_t number)
+{
+    return (uint64_t)host << 32 | (uint32_t)number;
+}
+
+struct lull_vcpu_track *lull_vcpu_track_new(const struct lull_model *model,
+                                            const struct lull_sync *sync, uint32_t n_hosts,
+                                            const int64_t *guest_ends, lull_vcpu_take *take,
+                                            void *user)
+{
+    struct lull_vcpu_track *track = g_new0(struct lull_vcpu_track, 1);
+    uint32_t n = 0;
+    const struct lull_guest_cpu *cpus = sync ? lull_sync_guest_cpus(sync, &n) : NULL;
+    track->model = model;
+    track->take = take;
+    track->user = user;
+    track->guest_ends = guest_ends ? g_memdup2(guest_ends, n_hosts * sizeof *guest_ends) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        lull_map_insert(&track->by_tid, key_of(cpus[i].host, cpus[i].tid), i);
+        lull_vec_push(&track->guest_cpus, cpus[i]);
+    }
+    return track;
+}
+
+void lull_vcpu_track_free(struct lull_vcpu_track *track)
+{
+    if (!track) {
+        return;
+    }
+    for (size_t i = 0; i < track->vcpus.count; i++) {
+        lull_vec_free(&track->vcpus.items[i].pieces);
+    }
+    lull_vec_free(&track->vcpus);
+    lull_vec_free(&track->guest_cpus);
+    lull_map_free(&track->by_task);
+    lull_map_free(&track->by_guest_cpu);
+    lull_map_free(&track->waiting);
+    lull_map_free(&track->by_tid);
+    g_free(track->guest_ends);
+    g_free(track);
+}
+
+/* ---- pieces ---- */
+
+static void add_piece(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t end_ns,
+                      uint32_t task)
+{
+    if (end_ns > vcpu->since_ns) {
+        const uint32_t by_vcpu = vcpu->is_waiting ? vcpu->by_vcpu : LULL_NONE;
+        lull_vec_push(&vcpu->pieces,
+                      (struct lull_vcpu_piece){
+                          .start_ns = vcpu->since_ns,
+                          .end_ns = end_ns,
+                          .state = vcpu->state,
+                          .cpu = vcpu->cpu,
+                          .task = task,
+                          .by = vcpu->is_waiting ? vcpu->by : LULL_VCPU_UNKNOWN,
+                          .by_vcpu = by_vcpu,
+                          .by_task = by_vcpu == LULL_NONE ? LULL_VCPU_UNKNOWN
+                                                          : track->vcpus.items[by_vcpu].task,
+                      });
+        vcpu->since_ns = end_ns;
+    }
+}
+
+/* Something about it changes. */
+static void cut(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t time_ns)
+{
+    if (!vcpu->is_known) {
+        return;
+    }
+    if (vcpu->task != LULL_VCPU_UNKNOWN) {
+        add_piece(track, vcpu, MIN(time_ns, vcpu->guest_end_ns), vcpu->task);
+    }
+    if (vcpu->task == LULL_VCPU_UNKNOWN || vcpu->since_ns >= vcpu->guest_end_ns) {
+        add_piece(track, vcpu, time_ns, LULL_VCPU_UNKNOWN);
+    }
+}
+
+/* An entry or exit ends what it did. */
+static void hand_out(struct lull_vcpu_track *track, uint32_t number, int64_t time_ns)
+{
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    cut(track, vcpu, time_ns);
+    if (vcpu->pieces.count) {
+        track->take(track->user, number, vcpu->pieces.items, vcpu->pieces.count);
+    }
+    vcpu->pieces.count = 0;
+    vcpu->since_ns = time_ns;
+}
+
+/* ---- who waits for a CPU ---- */
+
+static void stop_waiting(struct lull_vcpu_track *track, uint32_t number)
+{
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    if (!vcpu->is_waiting) {
+        return;
+    }
+    const uint64_t key = key_of(vcpu->thread.host, vcpu->cpu);
+    uint32_t at = lull_map_find(&track->waiting, key);
+    if (at == number) {
+        lull_map_remove(&track->waiting, key);
+        if (vcpu->next_waiting != LULL_NONE) {
+            lull_map_insert(&track->waiting, key, vcpu->next_waiting);
+        }
+    } else {
+        while (track->vcpus.items[at].next_waiting != number) {
+            at = track->vcpus.items[at].next_waiting;
+        }
+        track->vcpus.items[at].next_waiting = vcpu->next_waiting;
+    }
+    vcpu->is_waiting = false;
+}
+
+static void set_by(const struct lull_vcpu_track *track, struct vcpu *vcpu, uint32_t task)
+{
+    vcpu->by = task;
+    vcpu->by_vcpu = lull_vcpu_track_find(track, task);
+}
+
+static void start_waiting(struct lull_vcpu_track *track, uint32_t number, int32_t cpu)
+{
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    uint32_t task;
+    int64_t since_ns;
+    vcpu->cpu = cpu;
+    const uint32_t first = lull_map_insert(&track->waiting, key_of(vcpu->thread.host, cpu), number);
+    vcpu->next_waiting = first; /* LULL_MAP_NONE is LULL_NONE */
+    vcpu->is_waiting = true;
+    set_by(track, vcpu,
+           cpu >= 0 && lull_model_running(track->model, vcpu->thread.host, cpu, &task, &since_ns)
+               ? task
+               : LULL_VCPU_UNKNOWN);
+}
+
+static void forget(struct lull_vcpu_track *track, uint32_t number)
+{
+    stop_waiting(track, number);
+    track->vcpus.items[number].is_known = false;
+    track->vcpus.items[number].pieces.count = 0;
+}
+
+static void set_state(struct lull_vcpu_track *track, uint32_t number, int64_t time_ns,
+                      enum lull_vcpu_state state, int32_t cpu)
+{
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    cut(track, vcpu, time_ns);
+    stop_waiting(track, number);
+    vcpu->state = state;
+    vcpu->cpu = cpu;
+    if (state == LULL_VCPU_PREEMPTED || state == LULL_VCPU_WOKEN) {
+        start_waiting(track, number, cpu);
+    }
+}
+
+/* ---- facts ---- */
+
+static uint32_t add_vcpu(struct lull_vcpu_track *track, const struct lull_vcpu_fact *fact)
+{
+    const uint32_t number = (uint32_t)track->vcpus.count;
+    const int32_t tid = lull_model_task(track->model, fact->task)->tid;
+    const uint32_t i = lull_map_find(&track->by_tid, key_of(fact->host, tid));
+    struct vcpu vcpu = {.thread = {fact->host, fact->task, -1, LULL_NONE, -1},
+                        .guest_end_ns = INT64_MAX};
+    if (i != LULL_MAP_NONE) {
+        const struct lull_guest_cpu *cpu = &track->guest_cpus.items[i];
+        vcpu.thread.guest = cpu->guest;
+        vcpu.thread.guest_cpu = cpu->cpu;
+        if (track->guest_ends) {
+            vcpu.guest_end_ns = track->guest_ends[cpu->guest];
+        }
+        lull_map_insert(&track->by_guest_cpu, key_of(cpu->guest, cpu->cpu), number);
+    }
+    lull_vec_push(&track->vcpus, vcpu);
+    lull_map_insert(&track->by_task, fact->task, number);
+    /* Those that it keeps waiting already wait for a virtual CPU. */
+    uint32_t waiting = lull_map_find(&track->waiting, key_of(fact->host, fact->cpu));
+    for (; waiting != LULL_MAP_NONE; waiting = track->vcpus.items[waiting].next_waiting) {
+        set_by(track, &track->vcpus.items[waiting], track->vcpus.items[waiting].by);
+    }
+    return number;
+}
+
+static void entered(struct lull_vcpu_track *track, uint32_t number, int64_t time_ns, int32_t cpu)
+{
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    if (vcpu->is_known && vcpu->state == LULL_VCPU_IN_GUEST) {
+        forget(track, number); /* an exit is missing */
+    }
+    if (vcpu->is_known) {
+        hand_out(track, number, time_ns);
+    } else {
+        uint32_t task;
+        int64_t since_ns;
+        vcpu->task = vcpu->thread.guest != LULL_NONE &&
+                             lull_model_running(track->model, vcpu->thread.guest,
+                                                vcpu->thread.guest_cpu, &task, &since_ns)
+                         ? task
+                         : LULL_VCPU_UNKNOWN;
+    }
+    vcpu->is_known = vcpu->is_in_run = true;
+    vcpu->since_ns = time_ns;
+    stop_waiting(track, number);
+    vcpu->state = LULL_VCPU_IN_GUEST;
+    vcpu->cpu = cpu;
+}
+
+static void left(struct lull_vcpu_track *track, uint32_t number, int64_t time_ns)
+{
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    vcpu->is_in_run = true;
+    if (vcpu->is_known && vcpu->state != LULL_VCPU_IN_GUEST) {
+        forget(track, number); /* an entry is missing */
+    }
+    if (vcpu->is_known) {
+        hand_out(track, number, time_ns);
+        vcpu->state = LULL_VCPU_IN_KVM;
+    }
+}
+
+void lull_vcpu_track_vcpu(struct lull_vcpu_track *track, const struct lull_vcpu_fact *fact)
+{
+    uint32_t number = lull_vcpu_track_find(track, fact->task);
+    if (number == LULL_NONE && fact->step != LULL_VCPU_ENTER && fact->step != LULL_VCPU_LEAVE) {
+        return;
+    }
+    if (number == LULL_NONE) {
+        number = add_vcpu(track, fact);
+    }
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    switch (fact->step) {
+    case LULL_VCPU_ENTER:
+        entered(track, number, fact->time_ns, fact->cpu);
+        vcpu->thread.number = vcpu->thread.number < 0 ? fact->number : vcpu->thread.number;
+        break;
+    case LULL_VCPU_LEAVE: /* what exits say is right: entries may have half a pointer */
+        left(track, number, fact->time_ns);
+        vcpu->thread.number = fact->number >= 0 ? fact->number : vcpu->thread.number;
+        break;
+    case LULL_VCPU_RUN:
+    case LULL_VCPU_RETURN:
+        vcpu->is_in_run = fact->step == LULL_VCPU_RUN;
+        if (vcpu->is_known &&
+            (vcpu->state == LULL_VCPU_IN_KVM || vcpu->state == LULL_VCPU_IN_QEMU)) {
+            set_state(track, number, fact->time_ns,
+                      vcpu->is_in_run ? LULL_VCPU_IN_KVM : LULL_VCPU_IN_QEMU, vcpu->cpu);
+        }
+        break;
+    case LULL_VCPU_INJECT:
+        break;
+    }
+}
+
+void lull_vcpu_track_state(struct lull_vcpu_track *track, const struct lull_state_fact *fact)
+{
+    const uint32_t number = lull_vcpu_track_find(track, fact->task);
+    if (number == LULL_NONE || !track->vcpus.items[number].is_known) {
+        return;
+    }
+    const struct vcpu *vcpu = &track->vcpus.items[number];
+    const int32_t cpu = fact->next_cpu;
+    if (vcpu->state == LULL_VCPU_IN_GUEST) {
+        forget(track, number); /* an exit is missing */
+        return;
+    }
+    switch (fact->next) {
+    case LULL_STATE_RUNNING:
+        set_state(track, number, fact->end_ns,
+                  vcpu->is_in_run ? LULL_VCPU_IN_KVM : LULL_VCPU_IN_QEMU, cpu);
+        break;
+    case LULL_STATE_PREEMPTED:
+        set_state(track, number, fact->end_ns,
+                  fact->state == LULL_STATE_PREEMPTED ? vcpu->state
+                  : fact->state == LULL_STATE_BLOCKED ? LULL_VCPU_WOKEN
+                                                      : LULL_VCPU_PREEMPTED,
+                  cpu);
+        break;
+    case LULL_STATE_BLOCKED:
+        set_state(track, number, fact->end_ns,
+                  vcpu->is_in_run ? LULL_VCPU_HALTED : LULL_VCPU_BLOCKED, cpu);
+        break;
+    default:
+        forget(track, number);
+    }
+}
+
+/* A CPU of a host has another task. */
+static void host_switched(struct lull_vcpu_track *track, const struct lull_switch_fact *fact)
+{
+    uint32_t number = lull_map_find(&track->waiting, key_of(fact->host, fact->cpu));
+    for (; number != LULL_MAP_NONE; number = track->vcpus.items[number].next_waiting) {
+        struct vcpu *vcpu = &track->vcpus.items[number];
+        if (vcpu->by == LULL_VCPU_UNKNOWN && fact->since_ns <= vcpu->since_ns) {
+            set_by(track, vcpu, fact->previous); /* it was there all the time */
+        }
+        cut(track, vcpu, fact->time_ns);
+        set_by(track, vcpu, fact->is_unknown ? LULL_VCPU_UNKNOWN : fact->task);
+    }
+}
+
+/* A CPU of a guest has another task; those who wait for the CPU it runs on wait for that task. */
+static void guest_switched(struct lull_vcpu_track *track, uint32_t number,
+                           const struct lull_switch_fact *fact)
+{
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    uint32_t waiting = lull_map_find(&track->waiting, key_of(vcpu->thread.host, vcpu->cpu));
+    if (vcpu->task == LULL_VCPU_UNKNOWN && fact->since_ns <= vcpu->since_ns) {
+        vcpu->task = fact->previous;
+    }
+    for (; waiting != LULL_MAP_NONE; waiting = track->vcpus.items[waiting].next_waiting) {
+        if (track->vcpus.items[waiting].by_vcpu == number) {
+            cut(track, &track->vcpus.items[waiting], fact->time_ns);
+        }
+    }
+    cut(track, vcpu, fact->time_ns);
+    vcpu->task = fact->is_unknown ? LULL_VCPU_UNKNOWN : fact->task;
+}
+
+void lull_vcpu_track_switched(struct lull_vcpu_track *track, const struct lull_switch_fact *fact)
+{
+    if (track->vcpus.count == 0) {
+        return;
+    }
+    host_switched(track, fact);
+    const uint32_t number = lull_map_find(&track->by_guest_cpu, key_of(fact->host, fact->cpu));
+    if (number != LULL_MAP_NONE) {
+        guest_switched(track, number, fact);
+    }
+}
+
+void lull_vcpu_track_lost(struct lull_vcpu_track *track, const struct lull_lost_fact *fact)
+{
+    for (uint32_t i = 0; i < track->vcpus.count; i++) {
+        if (track->vcpus.items[i].thread.host == fact->host) {
+            forget(track, i);
+        }
+    }
+}
+
+/* ---- queries ---- */
+
+uint32_t lull_vcpu_track_count(const struct lull_vcpu_track *track)
+{
+    return (uint32_t)track->vcpus.count;
+}
+
+const struct lull_vcpu_thread *lull_vcpu_track_thread(const struct lull_vcpu_track *track,
+                                                      uint32_t vcpu)
+{
+    return &track->vcpus.items[vcpu].thread;
+}
+
+uint32_t lull_vcpu_track_find(const struct lull_vcpu_track *track, uint32_t task)
+{
+    return task >= LULL_VCPU_UNKNOWN ? LULL_NONE : lull_map_find(&track->by_task, task);
+}
+
+bool lull_vcpu_track_is_known(const struct lull_vcpu_track *track, uint32_t vcpu)
+{
+    return track->vcpus.items[vcpu].is_known;
+}
+
+const char *lull_vcpu_state_name(enum lull_vcpu_state state)
+{
+    static const char *const names[LULL_VCPU_STATES] = {
+        "guest", "kvm", "qemu", "preempted", "woken", "halted", "blocked",
+    };
+    return names[state];
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Waits as `lull top` shows them: summed by who waited, in which call, and for whom. Sums of tasks are in
+ * their slots, and of all waits; chains are made of those alone that are long enough to matter. */
+#ifndef LULL_LIVE_SUMS_BPF_H
+#define LULL_LIVE_SUMS_BPF_H
+
+#include "slots.bpf.h"
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LULL_TRACK_MOST_CHAINS);
+    __type(key, struct lull_track_chain);
+    __type(value, struct lull_track_chain_sum);
+} chains SEC(".maps");
+
+/* By pid. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LULL_TRACK_MOST_CHAINS);
+    __type(key, uint32_t);
+    __type(value, struct lull_track_ended);
+} ended_tasks SEC(".maps");
+
+/* What is too large for the stack. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct lull_track_chain);
+} scratch SEC(".maps");
+
+/* A chain of that task without links: it waits for a CPU. */
+static __always_inline struct lull_track_chain *chain_of(const struct task_struct *task)
+{
+    struct lull_track_chain *chain = bpf_map_lookup_elem(&scratch, &zero);
+    if (chain) {
+        __builtin_memset(chain, 0, sizeof *chain);
+        chain->tgid = task->tgid;
+        chain->call = LULL_TRACK_NO_CALL;
+        bpf_core_read(chain->comm, sizeof chain->comm, &task->comm);
+    }
+    return chain;
+}
+
+static __always_inline void link_to(struct lull_track_link *link, const struct lull_track_hop *hop)
+{
+    link->kind = hop->kind;
+    link->a = hop->a;
+    if (hop->kind == LULL_TRACK_HOP_TASK) {
+        __builtin_memcpy(link->comm, hop->comm, sizeof link->comm);
+    } else if (hop->kind == LULL_TRACK_HOP_DISK) {
+        link->b = hop->b;
+    } else if (hop->kind == LULL_TRACK_HOP_PACKET) {
+        const bool is_to = hop->b < hop->a;
+        link->a = is_to ? hop->b : hop->a;
+        link->b = (hop->c ? LULL_TRACK_PACKET_IPV6 : 0) | (is_to ? LULL_TRACK_PACKET_TO : 0);
+        if (hop->c) {
+            __builtin_memcpy(link->address, hop->address, sizeof link->address);
+        } else {
+            *(uint32_t *)link->address = *(const uint32_t *)hop->address;
+        }
+    }
+}
+
+/* Those whom the wait was for, as far as it reaches back. */
+static __always_inline void link_chain(struct lull_track_chain *chain,
+                                       const struct lull_track_slot *slot)
+{
+    for (uint32_t i = 0; i < LULL_TRACK_HOPS; i++) {
+        const struct lull_track_hop *hop = &slot->hop[i];
+        if (hop->kind == LULL_TRACK_HOP_NONE) {
+            chain->flags |= i ? LULL_TRACK_IS_CUT : 0;
+            return;
+        }
+        link_to(&chain->link[i], hop);
+        if (hop->kind != LULL_TRACK_HOP_TASK || hop->start_ns <= slot->since) {
+            return;
+        }
+    }
+    chain->flags |= LULL_TRACK_IS_CUT;
+}
+
+/* Adds a wait, of which only what is in this interval counts. */
+static __always_inline void add_to_chain(const struct lull_track_chain *chain, uint64_t start,
+                                         uint64_t end, struct lull_track_counts *count)
+{
+    const struct lull_track_chain_sum nothing = {0};
+    struct lull_track_chain_sum *sum = bpf_map_lookup_elem(&chains, chain);
+    if (!sum) {
+        bpf_map_update_elem(&chains, chain, &nothing, BPF_NOEXIST);
+        sum = bpf_map_lookup_elem(&chains, chain);
+    }
+    if (!sum) {
+        count->unsummed++;
+        return;
+    }
+    const uint64_t from = start > governed.from_ns ? start : governed.from_ns;
+    const uint64_t longest = sum->longest_ns;
+    __sync_fetch_and_add(&sum->ns, end > from ? end - from : 0);
+    __sync_fetch_and_add(&sum->waits, 1);
+    if (end - start > longest) {
+        __sync_val_compare_and_swap(&sum->longest_ns, longest, end - start);
+    }
+}
+
+static __always_inline void sum_of_dead(const struct task_struct *task,
+                                        const struct lull_track_slot *slot)
+{
+    const uint32_t tgid = slot->tgid;
+    struct lull_track_ended *of = bpf_map_lookup_elem(&ended_tasks, &tgid);
+    if (!of) {
+        struct lull_track_ended nothing = {.sums = {0}};
+        bpf_core_read(nothing.comm, sizeof nothing.comm, &task->comm);
+        bpf_map_update_elem(&ended_tasks, &tgid, &nothing, BPF_NOEXIST);
+        of = bpf_map_lookup_elem(&ended_tasks, &tgid);
+    }
+    if (of) {
+        __sync_fetch_and_add(&of->sums.ran_ns, slot->sums.ran_ns);
+        __sync_fetch_and_add(&of->sums.blocked_ns, slot->sums.blocked_ns);
+        __sync_fetch_and_add(&of->sums.runnable_ns, slot->sums.runnable_ns);
+        __sync_fetch_and_add(&of->sums.unknown_ns, slot->sums.unknown_ns);
+    }
+}
+
+#endif

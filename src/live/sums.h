@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What all tasks of this machine did in an interval, and what they waited for, in sums: for `lull top`. */
+#ifndef LULL_LIVE_SUMS_H
+#define LULL_LIVE_SUMS_H
+
+#include "live/tracker.h"
+
+struct lull_live_process {
+    uint32_t pid;
+    char comm[LULL_TRACK_COMM]; /* empty: not known */
+    uint32_t n_tasks;           /* that live at the end of the interval */
+    uint32_t n_asleep;          /* of them those that slept all the time */
+    int64_t ran_ns, blocked_ns, runnable_ns,
+        unknown_ns; /* of the others, and of those that ended */
+};
+
+struct lull_live_chain {
+    struct lull_track_chain key; /* checked */
+    struct lull_track_chain_sum sum;
+};
+
+struct lull_interval {
+    int64_t start_ns, end_ns;          /* CLOCK_MONOTONIC */
+    GArray *processes;                 /* struct lull_live_process, by pid */
+    GArray *chains;                    /* struct lull_live_chain, of processes but our own */
+    struct lull_tracker_counts counts; /* since the start */
+    uint64_t n_switches;
+    struct lull_track_histogram histogram[LULL_TRACK_MEASURES];
+};
+
+void lull_interval_init(struct lull_interval *interval);
+void lull_interval_clear(struct lull_interval *interval);
+
+/* Whether what came from the kernel can be a chain. */
+bool lull_live_chain_is_sound(const struct lull_live_chain *chain);
+/* What a task did until `now`, what it does then included; `slot` is a copy. */
+struct lull_track_sums lull_sums_of_slot(const struct lull_track_slot *slot, uint64_t now);
+
+struct lull_sums;
+
+/* The tracker, which must have sums, is borrowed. The first interval starts now. */
+struct lull_sums *lull_sums_new(struct lull_tracker *tracker);
+/* Ends the interval, and starts the next. What was in `interval` is gone. */
+bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GError **error);
+void lull_sums_free(struct lull_sums *sums);
+
+#endif

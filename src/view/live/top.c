@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* Text and JSON of the waits of an interval. Names of tasks are anybody's text, and are cleaned. */
+#include "view/live/top.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "live/alarm.h"
+#include "view/live/alarm.h"
+#include "view/live/histograms.h"
+#include "view/table.h"
+#include "view/words.h"
+
+/* What all processes did. */
+struct total {
+    int64_t waited_ns, ran_ns, unknown_ns;
+    uint64_t tasks, asleep;
+};
+
+static struct total total_of(const struct lull_interval *interval)
+{
+    struct total total = {0};
+    for (guint i = 0; i < interval->processes->len; i++) {
+        const struct lull_live_process *process =
+            &g_array_index(interval->processes, struct lull_live_process, i);
+        total.waited_ns += process->blocked_ns + process->runnable_ns;
+        total.ran_ns += process->ran_ns;
+        total.unknown_ns += process->unknown_ns;
+        total.tasks += process->n_tasks;
+        total.asleep += process->n_asleep;
+    }
+    return total;
+}
+
+/* ---- words ---- */
+
+static void add_time(GString *out, int64_t time_ns)
+{
+    char text[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(time_ns, text);
+    g_string_append(out, text);
+}
+
+/* "apache2/437", or "apache2 ×5". */
+static char *who_text(const struct lull_top_view *view, const struct lull_live_row *row)
+{
+    GString *out = g_string_new(row->key->comm);
+    if (row->n_processes > 1) {
+        g_string_append_printf(out, view->style.unicode ? " ×%u" : " x%u", row->n_processes);
+    } else {
+        g_string_append_printf(out, "/%u", row->key->tgid);
+    }
+    return g_string_free(out, FALSE);
+}
+
+static const char *in_text(const struct lull_live_row *row)
+{
+    if (row->key->state == 0) {
+        return "(runnable)";
+    }
+    return row->call;
+}
+
+/* "postgres ← xz": the tasks of the chain, who ended the wait first. */
+static char *chain_text(const struct lull_top_view *view, const struct lull_live_row *row)
+{
+    GString *out = g_string_new(NULL);
+    const char *arrow = view->style.unicode ? " ← " : " <- ";
+    for (uint32_t i = 0; i < row->n_links && row->key->link[i].kind == LULL_TRACK_HOP_TASK; i++) {
+        g_string_append_printf(out, "%s%s", out->len ? arrow : "", row->key->link[i].comm);
+    }
+    if (row->key->flags & LULL_TRACK_IS_CUT) {
+        g_string_append_printf(out, "%s%s", arrow, view->style.unicode ? "…" : "...");
+    }
+    return g_string_free(out, FALSE);
+}
+
+static char *end_text(const struct lull_top_view *view, const struct lull_live_row *row)
+{
+    GString *out = g_string_new(NULL);
+    switch (row->end) {
+    case LULL_LIVE_END_CPU:
+        g_string_append(out, "a CPU");
+        break;
+    case LULL_LIVE_END_TASK:
+        g_string_append(out, "was running");
+        break;
+    case LULL_LIVE_END_UNKNOWN:
+        g_string_append(out, "not known");
+        break;
+    default:
+        lull_machine_describe_link(view->names, &row->key->link[row->n_links - 1], out);
+        break;
+    }
+    return g_string_free(out, FALSE);
+}
+
+/* ---- text ---- */
+
+static void print_lines(const struct lull_top_view *view, const char *text)
+{
+    g_autofree char *folded = lull_fold_text(text, view->style.width, 0);
+    fprintf(view->file, "%s\n", view->style.width ? folded : text);
+}
+
+/* Which is short: the screen has it each time. */
+static void print_head(const struct lull_top_view *view, const struct lull_interval *interval,
+                       const struct total *total)
+{
+    char clock[LULL_TIME_TEXT_SIZE];
+    const int64_t took_ns = MAX(interval->end_ns - interval->start_ns, 1);
+    const guint n_cpus = g_get_num_processors();
+    g_autoptr(GString) out = g_string_new("lull top  ");
+    lull_time_format_clock(interval->end_ns + view->epoch_ns, view->style.local_time, clock);
+    g_string_append_printf(out, "%.8s  in ", clock);
+    add_time(out, took_ns);
+    g_string_append_printf(out, "  %u CPU%s %.0f %% busy  %.0f switches/s", n_cpus,
+                           n_cpus == 1 ? "" : "s",
+                           MIN(100.0 * (double)total->ran_ns / ((double)took_ns * n_cpus), 100),
+                           (double)interval->n_switches * LULL_NS_PER_S / (double)took_ns);
+    if (interval->counts.overhead >= 0) {
+        g_string_append_printf(out, "  cost %.2f %% of the CPUs", 100 * interval->counts.overhead);
+    }
+    print_lines(view, out->str);
+}
+
+static void print_sums(const struct lull_top_view *view, const struct lull_live_rows *rows,
+                       const struct total *total)
+{
+    const char *before = ": ";
+    g_autoptr(GString) out = g_string_new("waited ");
+    add_time(out, total->waited_ns);
+    for (uint32_t i = 0; i < LULL_LIVE_ENDS; i++) {
+        const double share = lull_share(rows->by_end_ns[i], rows->waited_ns);
+        if (share >= 0.005) {
+            g_string_append_printf(out, "%s%.0f %% %s", before, 100 * share,
+                                   lull_live_end_words[i]);
+            before = ", ";
+        }
+    }
+    print_lines(view, out->str);
+}
+
+static const struct lull_column columns[] = {
+    {.title = "WAITED",
+     .key = "waited_ns",
+     .type = LULL_COLUMN_DURATION,
+     .flags = LULL_COLUMN_KEEP},
+    {.title = "LONGEST", .type = LULL_COLUMN_DURATION, .flags = LULL_COLUMN_DETAIL},
+    {.title = "WAITS", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL},
+    {.title = "WHO", .type = LULL_COLUMN_TEXT},
+    {.title = "IN", .type = LULL_COLUMN_TEXT},
+    {.title = "WAITED FOR", .type = LULL_COLUMN_TEXT},
+    {.title = "AT ITS END", .type = LULL_COLUMN_TEXT},
+    {0},
+};
+
+static void add_row(const struct lull_top_view *view, struct lull_table *table,
+                    const struct lull_live_row *row)
+{
+    g_autofree char *who = who_text(view, row), *chain = chain_text(view, row),
+                    *end = end_text(view, row);
+    lull_table_add_row(table);
+    lull_table_set_number(table, 0, row->waited_ns);
+    lull_table_set_number(table, 1, row->longest_ns);
+    lull_table_set_number(table, 2, (int64_t)row->waits);
+    lull_table_set_text(table, 3, who);
+    lull_table_set_text(table, 4, in_text(row));
+    lull_table_set_text(table, 5, chain);
+    lull_table_set_text(table, 6, end);
+}
+
+/* Says what the table leaves out. */
+static bool print_table(const struct lull_top_view *view, const struct lull_live_rows *rows,
+                        uint64_t n_asleep, GError **error)
+{
+    uint32_t shown = 0, folded = 0;
+    uint64_t more = 0;
+    struct lull_table *table = lull_table_new(columns);
+    for (guint i = 0; i < rows->rows->len; i++) {
+        const struct lull_live_row *row = &g_array_index(rows->rows, struct lull_live_row, i);
+        if (row->is_idle && !view->shows_idle) {
+            folded++;
+        } else if (view->limit && shown >= view->limit) {
+            more++;
+        } else {
+            shown++;
+            add_row(view, table, row);
+        }
+    }
+    const bool done = lull_table_print(table, view->file, &view->style, error);
+    lull_table_free(table);
+    g_autoptr(GString) out = g_string_new(NULL);
+    if (more) {
+        g_string_append_printf(out, "%" PRIu64 " more rows; ", more);
+    }
+    if (folded) {
+        g_string_append_printf(out, "%u row%s of own timers not shown; ", folded,
+                               folded == 1 ? "" : "s");
+    }
+    if (n_asleep) {
+        g_string_append_printf(out, "%" PRIu64 " task%s slept all the time; ", n_asleep,
+                               n_asleep == 1 ? "" : "s");
+    }
+    if (out->len) {
+        g_string_truncate(out, out->len - 2);
+        print_lines(view, out->str);
+    }
+    return done;
+}
+
+/* How much of all waiting the rows are, and what is missing. */
+static void print_foot(const struct lull_top_view *view, const struct lull_interval *interval)
+{
+    const struct lull_tracker_counts *counts = &interval->counts;
+    g_autoptr(GString) out = g_string_new("waits over ");
+    add_time(out, (int64_t)counts->least_ns);
+    g_string_append(out, counts->has_no_chains ? ", wakers given up to cost less (--max-overhead)"
+                                               : ", of each waker its last wait, four wakers");
+    lull_track_losses_append(out, counts);
+    if (counts->kernel.unsummed) {
+        g_string_append_printf(out, "; %" PRIu64 " waits in no row: too many kinds of waits",
+                               counts->kernel.unsummed);
+    }
+    print_lines(view, out->str);
+}
+
+bool lull_top_text(const struct lull_top_view *view, const struct lull_interval *interval,
+                   const struct lull_live_rows *rows, GError **error)
+{
+    const struct total total = total_of(interval);
+    print_head(view, interval, &total);
+    print_sums(view, rows, &total);
+    fputc('\n', view->file);
+    const bool done = print_table(view, rows, total.asleep, error);
+    print_foot(view, interval);
+    return done;
+}
+
+bool lull_top_histograms(const struct lull_top_view *view, const struct lull_interval *interval,
+                         const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
+                         const char *span, GError **error)
+{
+    const struct total total = total_of(interval);
+    print_head(view, interval, &total);
+    fprintf(view->file, "how many were how long, in %s\n\n", span);
+    return lull_histograms_text(view->file, &view->style, histogram, view->limit, error);
+}
+
+/* ---- JSON ---- */
+
+static struct json_object *link_json(const struct lull_top_view *view,
+                                     const struct lull_track_link *link)
+{
+    struct json_object *object = json_object_new_object(), *task = NULL;
+    g_autoptr(GString) words = g_string_new(NULL);
+    const bool is_task = link->kind == LULL_TRACK_HOP_TASK;
+    lull_machine_describe_link(view->names, link, words);
+    if (is_task) {
+        task = json_object_new_object();
+        lull_json_add_text(task, "comm", link->comm);
+        lull_json_add_number(task, "pid", link->a);
+    }
+    lull_json_add_text(object, "kind", lull_track_hop_kinds[link->kind]);
+    json_object_object_add(object, "task", task);
+    lull_json_add_text(object, "detail", is_task ? NULL : words->str);
+    return object;
+}
+
+static struct json_object *row_json(const struct lull_top_view *view,
+                                    const struct lull_live_row *row)
+{
+    struct json_object *object = json_object_new_object(), *chain = json_object_new_array();
+    const char state[] = {lull_track_state_letter(row->key->state), '\0'};
+    lull_json_add_text(object, "comm", row->key->comm);
+    lull_json_add_number(object, "pid", row->key->tgid);
+    lull_json_add_text(object, "call", row->call);
+    lull_json_add_text(object, "state", state);
+    lull_json_add_text(object, "end", lull_live_end_words[row->end]);
+    for (uint32_t i = 0; i < row->n_links; i++) {
+        json_object_array_add(chain, link_json(view, &row->key->link[i]));
+    }
+    json_object_object_add(object, "chain", chain);
+    json_object_object_add(object, "chain_is_cut",
+                           json_object_new_boolean(row->key->flags & LULL_TRACK_IS_CUT));
+    lull_json_add_number(object, "waited_ns", row->waited_ns);
+    lull_json_add_number(object, "longest_ns", row->longest_ns);
+    lull_json_add_number(object, "waits", (int64_t)row->waits);
+    return object;
+}
+
+static struct json_object *process_json(const struct lull_live_process *process)
+{
+    struct json_object *object = json_object_new_object();
+    lull_json_add_text(object, "comm", process->comm[0] ? process->comm : NULL);
+    lull_json_add_number(object, "pid", process->pid);
+    lull_json_add_number(object, "tasks", process->n_tasks);
+    lull_json_add_number(object, "asleep", process->n_asleep);
+    lull_json_add_number(object, "ran_ns", process->ran_ns);
+    lull_json_add_number(object, "blocked_ns", process->blocked_ns);
+    lull_json_add_number(object, "cpu_wait_ns", process->runnable_ns);
+    lull_json_add_number(object, "unknown_ns", process->unknown_ns);
+    return object;
+}
+
+static struct json_object *summary_json(const struct lull_interval *interval,
+                                        const struct lull_live_rows *rows)
+{
+    struct json_object *summary = json_object_new_object();
+    const struct lull_tracker_counts *counts = &interval->counts;
+    const struct total total = total_of(interval);
+    lull_json_add_number(summary, "tasks", (int64_t)total.tasks);
+    lull_json_add_number(summary, "asleep", (int64_t)total.asleep);
+    lull_json_add_number(summary, "waited_ns", total.waited_ns);
+    lull_json_add_number(summary, "in_rows_ns", rows->waited_ns);
+    lull_json_add_number(summary, "ran_ns", total.ran_ns);
+    lull_json_add_number(summary, "unknown_ns", total.unknown_ns);
+    lull_json_add_number(summary, "switches", (int64_t)interval->n_switches);
+    lull_json_add_number(summary, "least_ns", (int64_t)counts->least_ns);
+    lull_track_losses_json(summary, counts);
+    lull_json_add_number(summary, "unsummed", (int64_t)counts->kernel.unsummed);
+    json_object_object_add(summary, "has_chains", json_object_new_boolean(!counts->has_no_chains));
+    json_object_object_add(summary, "overhead",
+                           counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);
+    return summary;
+}
+
+void lull_top_json(const struct lull_top_view *view, const struct lull_interval *interval,
+                   const struct lull_live_rows *rows)
+{
+    struct json_object *object = json_object_new_object();
+    struct json_object *waits = json_object_new_array(), *processes = json_object_new_array();
+    const guint n_rows = view->limit ? MIN(rows->rows->len, view->limit) : rows->rows->len;
+    for (guint i = 0; i < n_rows; i++) {
+        json_object_array_add(waits,
+                              row_json(view, &g_array_index(rows->rows, struct lull_live_row, i)));
+    }
+    for (guint i = 0; i < interval->processes->len; i++) {
+        const struct lull_live_process *process =
+            &g_array_index(interval->processes, struct lull_live_process, i);
+        json_object_array_add(processes, process_json(process));
+    }
+    lull_json_add_number(object, "lull_top", 1);
+    lull_json_add_number(object, "begin_ns", interval->start_ns + view->epoch_ns);
+    lull_json_add_number(object, "end_ns", interval->end_ns + view->epoch_ns);
+    json_object_object_add(object, "rows", waits);
+    json_object_object_add(object, "processes", processes);
+    json_object_object_add(object, "histograms", lull_histograms_json(interval->histogram));
+    json_object_object_add(object, "summary", summary_json(interval, rows));
+    g_autofree char *text = lull_json_format(object, false);
+    fprintf(view->file, "%s\n", text);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* How `lull top` shows an interval: a heading, a table of waits, what was lost; or one line of JSON. */
+#ifndef LULL_VIEW_LIVE_TOP_H
+#define LULL_VIEW_LIVE_TOP_H
+
+#include "live/histories.h"
+#include "live/names.h"
+#include "live/rows.h"
+#include "view/view.h"
+
+struct lull_top_view {
+    FILE *file;
+    struct lull_view_style style;
+    struct lull_machine_names *names;
+    int64_t epoch_ns; /* what CLOCK_MONOTONIC is to be added to */
+    bool shows_idle;  /* also waits for a timer that a task set itself */
+    uint32_t limit;   /* rows; 0: all */
+};
+
+bool lull_top_text(const struct lull_top_view *view, const struct lull_interval *interval,
+                   const struct lull_live_rows *rows, GError **error);
+/* The same heading, then histograms of these spans, instead of waits. `span` says which, in words. */
+bool lull_top_histograms(const struct lull_top_view *view, const struct lull_interval *interval,
+                         const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
+                         const char *span, GError **error);
+/* One object on one line. The rows are those of single processes. */
+void lull_top_json(const struct lull_top_view *view, const struct lull_interval *interval,
+                   const struct lull_live_rows *rows);
+
+#endif

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""Recordings of a host and its guests that this file makes up, and what is true of them, summed while they are made up.
+
+The guests share one CPU of the host with each other and with other tasks. Each has one virtual CPU, and tasks that take turns. All clocks
+differ. What a virtual CPU does counts from its first entry to its last exit.
+"""
+import collections
+import os
+import random
+import struct
+
+import jsonl_to_ctf
+
+US, MS, SECOND = 1000, 10**6, 10**9
+START = 1700000000 * SECOND
+RUNNING, ASLEEP = 0, 1  # prev_state
+
+
+class Machine:
+    def __init__(self, name, ahead=0):
+        self.name, self.ahead, self.events = name, ahead, []
+
+    def event(self, t, name, payload, cpu=0, tid=0, pid=0, comm="x"):
+        self.events.append({"t": t - START + self.ahead, "n": name, "p": payload, "pc": {"cpu_id": cpu},
+                            "sec": {"tid": tid, "pid": pid, "procname": comm}})
+
+    def write(self, folder):
+        self.events.sort(key=lambda event: event["t"])
+        jsonl_to_ctf.write_trace(self.events, os.path.join(folder, self.name), {"hostname": self.name}, offset_ns=START)
+
+
+class Vcpu:
+    def __init__(self, name, pid, tid, tasks, ahead):
+        self.pid, self.tid, self.comm, self.tasks = pid, tid, f"{name}-cpu", tasks
+        self.guest = Machine(name, ahead)
+        self.state, self.in_run, self.entered, self.task, self.pending = "qemu", False, False, 0, []
+
+
+class Scene:
+    def __init__(self, seed, vcpus, others, has_raw_calls=False):
+        self.has_raw_calls = has_raw_calls  # numbers of system calls, as ftrace and perf record them
+        self.dice, self.t, self.host = random.Random(seed), START, Machine("host")
+        self.vcpus = {vcpu.tid: vcpu for vcpu in vcpus}
+        self.comms = {0: "swapper/0", **others, **{vcpu.tid: vcpu.comm for vcpu in vcpus}}
+        self.running = 0
+        self.states = collections.Counter()  # virtual machine, state → ns
+        self.fused = collections.Counter()  # virtual machine, its task, state → ns
+        self.steals = collections.Counter()  # virtual machine, its task, who, whose task → ns
+        self.exits, self.injections, self.gaps = collections.Counter(), collections.Counter(), collections.Counter()
+        self.intervals = []  # from exit to entry: virtual machine, its task, start, end, switched
+
+    def pid_of(self, tid):
+        return self.vcpus[tid].pid if tid in self.vcpus else tid
+
+    def host_event(self, name, payload, cpu=0, tid=None):
+        tid = self.running if tid is None else tid
+        self.host.event(self.t, name, payload, cpu, tid, self.pid_of(tid), self.comms[tid])
+
+    def advance(self, ns):
+        by = self.vcpus.get(self.running)
+        for vcpu in self.vcpus.values():
+            if vcpu.entered:
+                stolen = (self.running, by.task if by else None) if vcpu.state in ("preempted", "woken") else None
+                vcpu.pending.append((vcpu.state, vcpu.task, stolen, ns))
+        self.t += ns
+
+    def settle(self, vcpu):
+        name = vcpu.guest.name
+        for state, task, stolen, ns in vcpu.pending:
+            self.states[name, state] += ns
+            self.fused[name, task, state] += ns
+            if stolen:
+                self.steals[(name, task, *stolen)] += ns
+        vcpu.pending.clear()
+
+    # ---- the host ----
+
+    def switch(self, to, state=RUNNING):
+        before, after = self.vcpus.get(self.running), self.vcpus.get(to)
+        self.host_event("sched_switch", {"prev_comm": self.comms[self.running], "prev_tid": self.running, "prev_prio": 20, "prev_state": state,
+                                         "next_comm": self.comms[to], "next_tid": to, "next_prio": 20})
+        if before:
+            before.state = "preempted" if state == RUNNING else "halted" if before.in_run else "blocked"
+            before.was_out = True
+        if after:
+            after.state = "kvm" if after.in_run else "qemu"
+        self.running = to
+
+    def wake(self, vcpu):
+        """From the other CPU, which is idle."""
+        self.host_event("sched_waking", {"comm": vcpu.comm, "tid": vcpu.tid, "prio": 20, "target_cpu": 0}, cpu=1, tid=0)
+        vcpu.state = "woken"
+
+    def enter(self, vcpu, vector=None):
+        if not vcpu.in_run:
+            if self.has_raw_calls:
+                self.host_event("sys_enter", {"id": 16, "args": list(struct.pack("<6Q", 9, 0xAE80, 0, 0, 0, 0))})
+            else:
+                self.host_event("syscall_entry_ioctl", {"fd": 9, "cmd": 0xAE80, "arg": 0})
+            vcpu.in_run, vcpu.state = True, "kvm"
+            self.advance(2 * US)
+        if vector:
+            self.host_event("kvm_inj_virq", {"irq": vector})
+            self.injections[vcpu.guest.name, vector] += 1
+            self.advance(US)
+        self.host_event("kvm_entry", {"vcpu_id": 0})
+        if vcpu.entered:
+            self.gaps[vcpu.guest.name, vcpu.reason] += self.t - vcpu.left
+            self.intervals.append((vcpu.guest.name, vcpu.task, vcpu.left, self.t, vcpu.was_out))
+        self.settle(vcpu)
+        vcpu.entered, vcpu.state, vcpu.was_out = True, "guest", False
+
+    def exit(self, vcpu, reason):
+        self.host_event("kvm_exit", {"exit_reason": reason, "isa": 1, "info1": 7, "vcpu_id": 0})
+        self.settle(vcpu)
+        self.exits[vcpu.guest.name, reason] += 1
+        vcpu.state, vcpu.reason, vcpu.left = "kvm", reason, self.t
+
+    # ---- the guest, while it is entered ----
+
+    def guest_event(self, vcpu, name, payload):
+        vcpu.guest.event(self.t, name, payload, 0, vcpu.task, vcpu.task, vcpu.tasks.get(vcpu.task, "swapper/0"))
+
+    def guest_switch(self, vcpu, task, state=RUNNING):
+        names = {0: "swapper/0", **vcpu.tasks}
+        self.guest_event(vcpu, "sched_switch", {"prev_comm": names[vcpu.task], "prev_tid": vcpu.task, "prev_prio": 20, "prev_state": state,
+                                                "next_comm": names[task], "next_tid": task, "next_prio": 20})
+        vcpu.task = task
+
+    def compute(self, vcpu, ns):
+        """Entered, with something recorded now and then."""
+        end = self.t + ns
+        while self.t < end:
+            self.advance(min(self.dice.randrange(20 * US, 200 * US), end - self.t))
+            self.guest_event(vcpu, "work", {"n": 1})
+
+    # ---- what happens ----
+
+    def leave_and_enter(self, vcpu):
+        """Short exits: some to KVM only, some to the program."""
+        self.exit(vcpu, self.dice.choice((1, 30, 48)))
+        self.advance(self.dice.randrange(2 * US, 30 * US))
+        if self.dice.random() < 0.3:
+            self.host_event("sys_exit" if self.has_raw_calls else "syscall_exit_ioctl", {"id": 16, "ret": 0})
+            vcpu.in_run, vcpu.state = False, "qemu"
+            self.advance(self.dice.randrange(5 * US, 300 * US))
+        self.enter(vcpu, self.dice.choice((None, None, 236)))
+
+    def turn(self, vcpu, ns):
+        """It has the CPU for so long; at the end it is out of the guest, in KVM."""
+        if self.running != vcpu.tid:
+            self.switch(vcpu.tid)
+        self.advance(self.dice.randrange(3 * US, 20 * US))
+        self.enter(vcpu)
+        if vcpu.task == 0:
+            self.advance(10 * US)
+            self.guest_switch(vcpu, self.dice.choice(list(vcpu.tasks)))
+        end = self.t + ns
+        while self.t < end:
+            self.compute(vcpu, self.dice.randrange(30 * US, 700 * US))
+            if self.dice.random() < 0.3:
+                self.guest_switch(vcpu, self.dice.choice([task for task in vcpu.tasks if task != vcpu.task]))
+            self.leave_and_enter(vcpu)
+        self.compute(vcpu, 30 * US)
+        self.exit(vcpu, 1)
+        self.advance(self.dice.randrange(2 * US, 9 * US))
+
+    def halt(self, vcpu, ns, after):
+        """At the end of its turn: its guest has nothing to do; meanwhile another task has the CPU."""
+        self.enter(vcpu)
+        self.advance(20 * US)
+        self.guest_switch(vcpu, 0, ASLEEP)
+        self.advance(10 * US)
+        self.exit(vcpu, 12)
+        self.advance(4 * US)
+        self.switch(after, ASLEEP)
+        self.advance(ns)
+        self.wake(vcpu)
+        self.advance(self.dice.randrange(50 * US, 900 * US))
+
+    def hold(self, tid, ns):
+        self.switch(tid)
+        self.advance(ns)
+
+
+def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
+    """Two guests, "web" and "db", and a compiler on one CPU. In the end a program of web that reads the clock in a loop sees a gap, while
+    a task of db has the CPU. Returns the scene, and the gap as the program measures it."""
+    web = Vcpu("web", 100, 101, {41: "nginx", 42: "clock"}, 5 * SECOND + 123456)
+    db = Vcpu("db", 200, 201, {41: "postgres", 43: "burner"}, 2 * SECOND)
+    scene = Scene(seed, (web, db), {300: "cc1"}, has_raw_calls)
+    for i in range(60):
+        scene.turn(web, scene.dice.randrange(MS, 6 * MS))
+        if i % 5 == 4:
+            scene.halt(web, scene.dice.randrange(MS, 5 * MS), 300)
+            scene.turn(web, MS)
+        scene.turn(db, scene.dice.randrange(MS, 6 * MS))
+        if i % 3 == 2:
+            scene.hold(300, scene.dice.randrange(MS, 4 * MS))
+    scene.turn(web, MS)
+    scene.enter(web)
+    scene.advance(5 * US)
+    if web.task != 42:
+        scene.guest_switch(web, 42)
+    scene.compute(web, 50 * US)
+    before = scene.t
+    scene.advance(US)
+    scene.exit(web, 1)
+    scene.advance(3 * US)
+    out = scene.t
+    scene.switch(201)
+    scene.advance(5 * US)
+    scene.enter(db)
+    scene.advance(5 * US)
+    if db.task != 43:
+        scene.guest_switch(db, 43)
+    while scene.t < out + gap_ns - MS:
+        scene.compute(db, 900 * US)
+        scene.leave_and_enter(db)
+    scene.compute(db, out + gap_ns - scene.t)
+    scene.exit(db, 1)
+    scene.advance(4 * US)
+    scene.switch(101)
+    scene.advance(6 * US)
+    scene.enter(web)
+    scene.advance(US)
+    scene.guest_event(web, "work", {"n": 2})
+    gap = scene.t - before
+    scene.compute(web, 3 * MS)
+    scene.exit(web, 1)
+    return scene, gap
+
+
+def write(scene, folder):
+    scene.host.write(folder)
+    for vcpu in scene.vcpus.values():
+        vcpu.guest.write(folder)

@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# `lull top` against programs that know how long they waited, and for whom: their own stamps, and the kernel's counters.
+#
+# Without the right to bpf() it is skipped, with the reason.
+import collections
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+from live.tracked import LULL, PROGRAM, Hidden, Stamp, counted, why_not
+from tap import Tap
+
+MS = 1_000_000
+SUMS = "ran_ns", "blocked_ns", "cpu_wait_ns", "unknown_ns"
+tap = Tap()
+
+Seen = collections.namedtuple("Seen", "rows processes lines stamps pids usage")
+
+
+def watch_once(*what):
+    """What lull top sees of the program, with its stamps and what the kernel says that it used."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "stamps")
+        with subprocess.Popen([LULL, "top", "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%"],
+                              stdout=subprocess.PIPE, text=True) as top:
+            lines = [top.stdout.readline()]  # it watches
+            program = subprocess.Popen([PROGRAM, path, *map(str, what)])
+            _, status, usage = os.wait4(program.pid, 0)
+            program.returncode = status
+            top.send_signal(signal.SIGTERM)
+            lines += top.stdout
+        with open(path, encoding="utf-8") as file:
+            fields = [line.split() for line in file]
+    lines = [json.loads(line) for line in lines]
+    tap.ok(top.returncode == 0 and status == 0, "both end well", top.returncode, status)
+    stamps = [Stamp(int(f[0]), f[1], int(f[2]), int(f[3]), int(f[4])) for f in fields]
+    return Seen([row for line in lines for row in line["rows"]], [p for line in lines for p in line["processes"]], lines,
+                stamps, {program.pid, *(stamp.tid for stamp in stamps)}, usage)
+
+
+def watch(*what):
+    for _ in range(4):
+        seen = watch_once(*what)
+        hidden = [p for p in seen.processes if p["pid"] in seen.pids and p["unknown_ns"]]
+        hidden += [row for row in seen.rows if row["pid"] in seen.pids and row["end"] == "unknown"]
+        if not hidden:
+            return seen
+    raise Hidden(f"this kernel hides switches: {hidden[0]}")
+
+
+def links(row):
+    return [link["task"]["comm"] if link["task"] else link["kind"] for link in row["chain"]]
+
+
+def test_chains():
+    """c0 waits for c1, that for c2, who sleeps: ten times 20 ms."""
+    seen = watch("chain", 3, 20, 10)
+    for name, wanted, call in ("c0", ["c1", "c2", "timer"], "read"), ("c1", ["c2", "timer"], "read"), ("c2", ["timer"], "clock_nanosleep"):
+        stamps = [s for s in seen.stamps if s.label == name]
+        rows = [row for row in seen.rows if row["comm"] == name and row["call"] == call]
+        of_chain = [row for row in rows if links(row) == wanted]
+        took = sum(s.after - s.before for s in stamps)
+        waited = sum(row["waited_ns"] for row in rows)
+        # Each wait lies between its stamps; the program does little else there, unless another has its CPU. Of a wait that
+        # goes on from one interval into the next, the first part is in the sums of its process alone.
+        of_process = [p for p in seen.processes if p["pid"] == stamps[0].tid]
+        blocked, delayed = (sum(p[key] for p in of_process) for key in ("blocked_ns", "cpu_wait_ns"))
+        tap.ok(waited <= took, f"{name}: no longer than its stamps say", waited, took)
+        tap.ok(blocked >= 0.95 * took - delayed - 10 * MS, f"{name}: as long as its stamps say", blocked, took, delayed)
+        tap.ok(sum(row["waits"] for row in of_chain) >= 9 and all(row["end"] == "timer" for row in of_chain),
+               f"{name}: it waited for {' '.join(wanted)}", rows)
+        tap.ok(all(row["pid"] == stamps[0].tid and row["longest_ns"] <= max(s.after - s.before for s in stamps) for row in rows),
+               f"{name}: the longest is no longer than its longest", rows)
+    slept = [line["summary"] for line in seen.lines]
+    tap.ok(all(s["damaged"] == s["missed"] == s["unsummed"] == 0 for s in slept), "nothing is lost", slept[-1])
+
+
+def test_mutex():
+    seen = watch("mutex", 20, 5)
+    rows = [row for row in seen.rows if row["comm"] == "waiter" and row["call"] == "futex" and row["longest_ns"] > 10 * MS]
+    long = [s for s in seen.stamps if s.after - s.before > 10 * MS]
+    tap.ok(sum(row["waits"] for row in rows) >= len(long) > 0, "each wait for the lock is in a row", rows, long)
+    tap.ok(rows and all(links(row) == ["holder", "timer"] for row in rows), "they were for the holder, who slept", rows)
+
+
+def test_packets():
+    seen = watch("socket", 20, 5)
+    rows = [row for row in seen.rows if row["comm"] == "receiver" and row["longest_ns"] > 10 * MS and row["call"] == "read"]
+    tap.ok(rows and all(row["end"] == "network" and re.fullmatch(r"a packet from 127\.0\.0\.1(:| to port )\d+", row["chain"][0]["detail"])
+                        for row in rows), "a packet ended them", rows)
+
+
+def test_recording():
+    """The same as a recording of the same seconds says, which reads every event."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("LULL_SCRATCH")) as folder:
+        trace = os.path.join(folder, "trace")
+        recorder = [LULL, "record", "--tracer", "ftrace", "-o", trace, "--", PROGRAM, os.path.join(folder, "stamps")]
+        for what in (["chain", "3", "20", "15"], ["spin", "300"]) if os.environ.get("LULL_LIVE") == "all" else (["chain", "3", "20", "15"],):
+            seen, done = watch_with([*recorder, *what])
+            if done.returncode:
+                tap.skip("a recording", done.stderr)
+                return
+            asked = subprocess.run([LULL, "waits", "--json", "--comm", "c0,c1,c2,live-waits", trace], capture_output=True, text=True, timeout=60, check=True)
+            tasks = json.loads(asked.stdout)["windows"][0]["tables"]["waits-by-task"]
+            shutil.rmtree(trace)
+            tap.ok(len(tasks) >= 2, "the recording has the tasks", asked.stdout[:2000])
+            for task in tasks:
+                check_recorded(task, [p for line in seen for p in line["processes"] if p["pid"] == task["task"]["pid"]])
+
+
+def check_recorded(task, processes):
+    if any(process["unknown_ns"] for process in processes):
+        tap.skip(task["task"]["comm"], "this kernel hid what it did")
+        return
+    for key, recorded in ("blocked_ns", "blocked_ns"), ("cpu_wait_ns", "runnable_ns"), ("ran_ns", "running_ns"):
+        summed, wanted = sum(process[key] for process in processes), task[recorded]
+        # The command exists before the recording starts, and after it has ended.
+        slack = 2 * MS if task["task"]["comm"] != "live-waits" else 100 * MS
+        tap.ok(abs(summed - wanted) <= 0.02 * wanted + slack, f"{task['task']['comm']}: {recorded} of the recording", summed, wanted)
+
+
+def watch_with(command):
+    """Lines of lull top, while the command ran."""
+    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", "100%"], stdout=subprocess.PIPE, text=True) as top:
+        lines = [top.stdout.readline()]  # it watches
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        top.send_signal(signal.SIGTERM)
+        lines += top.stdout
+    return [json.loads(line) for line in lines], done
+
+
+def test_histograms():
+    """As many softirqs and interrupts as the kernel's own counters say, and the sleeps of a program where they belong."""
+    files = {"softirq": "/proc/softirqs", "irq": "/proc/interrupts"}
+
+    def counters():
+        return {kind: counted(path) for kind, path in files.items()}
+
+    def histogram(lines, kind):
+        return [sum(line["histograms"][kind][i] for line in lines) for i in range(26)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        stamps, outer = os.path.join(folder, "stamps"), counters()
+        with subprocess.Popen([LULL, "top", "--json", "--interval", "100ms", "--max-overhead", "100%"], stdout=subprocess.PIPE,
+                              text=True) as top:
+            lines, inner = [top.stdout.readline()], counters()
+            subprocess.run([PROGRAM, stamps, "chain", "1", "20", "15"], check=True, timeout=60)
+            inner = {kind: number - inner[kind] for kind, number in counters().items()}
+            top.send_signal(signal.SIGTERM)
+            lines = [json.loads(line) for line in [*lines, *top.stdout]]
+        outer = {kind: number - outer[kind] for kind, number in counters().items()}
+        with open(stamps, encoding="utf-8") as file:
+            slept = [int(line.split()[3]) - int(line.split()[2]) for line in file]
+    for kind in files:
+        tap.ok(0.9 * inner[kind] <= sum(histogram(lines, kind)) <= outer[kind], f"{kind}: as many as the kernel counted", inner, outer,
+               histogram(lines, kind))
+    # Of 20 ms: in bucket 15, from 16.38 to 32.77 ms, unless it took longer.
+    of_power = histogram(lines, "offcpu")[15]
+    short = sum(length < 32 * MS for length in slept)
+    tap.ok(len(slept) == 15 and of_power >= 0.8 * short, "sleeps of 20 ms are where they belong", of_power, slept)
+
+
+def check_whole(seen, pid):
+    """What its one task did adds up to the time that there was, in all intervals but the first and the last."""
+    of = [(line["end_ns"] - line["begin_ns"], process) for line in seen.lines for process in line["processes"] if process["pid"] == pid]
+    wrong = [one for one in of[1:-1] if not 0.98 * one[0] - MS <= sum(one[1][key] for key in SUMS) <= 1.02 * one[0] + MS]
+    tap.ok(not wrong, "what it did is as long as the interval", wrong)
+
+
+def test_cpus():
+    """Two want one CPU: run time and delay as the kernel has them."""
+    seen = watch("spin", 500)
+    by_pid = collections.defaultdict(collections.Counter)
+    for process in seen.processes:
+        by_pid[process["pid"]].update({key: process[key] for key in ("ran_ns", "cpu_wait_ns")})
+    for stamp in seen.stamps:
+        delayed, waited = stamp.after - stamp.before, by_pid[stamp.tid]["cpu_wait_ns"]
+        # Before the first stamp, and after the last, it waited too.
+        tap.ok(0.98 * delayed - 5 * MS <= waited <= 1.02 * delayed + 60 * MS, "it waited for the CPU as long as run_delay says", waited, delayed)
+        check_whole(seen, stamp.tid)
+    ran = sum(by_pid[stamp.tid]["ran_ns"] for stamp in seen.stamps)
+    used = (seen.usage.ru_utime + seen.usage.ru_stime) * 1e9
+    tap.ok(0.9 * used - 20 * MS <= ran <= 1.1 * used + 20 * MS, "and ran as long as its rusage says", ran, used)
+
+
+def test_lines():
+    """One interval after the other."""
+    lines = run_json("--interval", "300ms", "--duration", "900ms")
+    check_schema(lines)
+    tap.ok(3 <= len(lines) <= 5, "a line for each interval", len(lines))
+    tap.ok(all(a["end_ns"] == b["begin_ns"] for a, b in zip(lines, lines[1:])), "one after the other")
+    sums = []
+    for line in lines[1:]:
+        for process in line["processes"]:
+            asleep = process["tasks"] == process["asleep"] == 1
+            sums += [process[key] for key in SUMS if asleep and process["ran_ns"] == 0]
+    tap.ok(sum(sums) == 0, "who slept all the time is not in the sums", sums)
+    summary = lines[0]["summary"]
+    line, = run_json("--once", "--limit", "1")
+    tap.ok(len(line["rows"]) == 1, "--limit 1", line["rows"])
+    tap.ok(summary["overhead"] is not None and summary["overhead"] < 1, "what it costs is known", summary)
+
+
+def run_json(*arguments):
+    done = subprocess.run([LULL, "top", "--json", *arguments], capture_output=True, text=True, timeout=60, check=False,
+                          stdin=subprocess.DEVNULL)
+    tap.ok(done.returncode == 0 and not done.stderr, " ".join(arguments), done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_text():
+    """Without a terminal: plain text, --once, --limit, --filter, refusals."""
+    with subprocess.Popen([PROGRAM, "/dev/null", "chain", "2", "100", "6"]) as program:
+        done = subprocess.run([LULL, "top", "--once", "--duration", "500ms", "--filter", "comm == \"c0\"", "--max-overhead", "100%"],
+                              capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+        program.wait()
+    out = done.stdout
+    tap.ok(done.returncode == 0 and re.match(r"lull top  \d\d:\d\d:\d\d  in 5\d\d\.\d ms  \d+ CPUs? \d+ % busy  \d+ switches/s", out), "the heading", out)
+    tap.ok(re.search(r"^ *\d[\d.]* [mun]?s +\d[\d.]* ms +\d+ +c0/\d+ +read +c1 +a timer$", out, re.M) or "did not show" in out,
+           "the row of a chain", out)
+    tap.ok(" c1/" not in out and "\033" not in out, "only the row of the filter, and no escapes", out)
+    refused = {("--interval", "1ms"): "at least 100ms", ("--filter", "colour == 1"): "colour", ("--max-overhead", "7x"): "such as 0.5%",
+               ("--sort", "x"): "waited", ("some-trace",): "takes no trace"}
+    for arguments, said in refused.items():
+        done = subprocess.run([LULL, "top", *arguments], capture_output=True, text=True, timeout=60, check=False)
+        tap.ok(done.returncode == 2 and said in done.stderr, f"{arguments} is refused", done)
+    command = ["unshare", "--user", "--map-root-user"]
+    if subprocess.run([*command, "true"], capture_output=True, check=False, timeout=60).returncode == 0:
+        done = subprocess.run([*command, LULL, "top", "--once"], capture_output=True, text=True, check=False, timeout=60)
+        tap.ok(done.returncode == 1 and done.stderr.count("\n") == 1 and "CAP_BPF" in done.stderr, "without the right to bpf()", done)
+
+
+def test_governor():
+    """What costs too much names fewer waits first."""
+    lines = run_json("--duration", "1300ms", "--interval", "1300ms", "--max-overhead", "0.00001%")
+    summary = lines[-1]["summary"]
+    tap.ok(summary["least_ns"] in [100_000 * 2**i for i in range(1, 7)] and summary["has_chains"], "only longer waits are named", summary)
+
+
+class Terminal:
+    """lull top on a terminal of 80 columns."""
+
+    def __init__(self, **environment):
+        self.main, self.side = pty.openpty()
+        termios.tcsetwinsize(self.side, (24, 80))
+        self.before = termios.tcgetattr(self.side)
+        self.process = subprocess.Popen([LULL, "top", "--interval", "200ms", "--max-overhead", "100%"], stdin=self.side,
+                                        stdout=self.side, stderr=self.side,
+                                        env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **environment})
+        self.seen = ""
+
+    def until(self, pattern):
+        end = time.monotonic() + 30
+        while not re.search(pattern, self.seen) and time.monotonic() < end:
+            if select.select([self.main], [], [], 1)[0]:
+                self.seen += os.read(self.main, 65536).decode(errors="replace")
+        found = re.search(pattern, self.seen)
+        tap.ok(found, f"the screen shows {pattern}", self.seen[-2000:])
+        self.seen = self.seen[found.end():] if found else ""
+
+    def type(self, keys):
+        os.write(self.main, keys.encode())
+
+    def end(self):
+        status = self.process.wait(30)
+        after = termios.tcgetattr(self.side)
+        os.close(self.side)
+        os.close(self.main)
+        tap.ok(after == self.before, "the terminal is as it was")
+        return status
+
+
+def test_screen():
+    terminal = Terminal()
+    terminal.until(r"\x1b\[\?1049h")
+    terminal.until(r"lull top  \d\d:\d\d:\d\d")
+    terminal.until(r"by waited +q quit")
+    terminal.type(">")
+    terminal.until(r"by longest +q")
+    terminal.type(" ")
+    terminal.until(r"by longest, frozen")
+    terminal.type(" /colour\n")
+    terminal.until(r"the filter, column 1")
+    terminal.type("/comm == \"no such\x7f\x7f\"")
+    terminal.until(r"filter: comm == \"no su\"")
+    terminal.type("\n")
+    terminal.until(r"q quit")
+    terminal.type("h")
+    terminal.until(r"how long, in the last interval")
+    terminal.type("1")
+    terminal.until(r"how long, in the last minute")
+    terminal.type("5")
+    terminal.until(r"how long, in the last 15 minutes")
+    terminal.type("h")
+    terminal.until(r"WAITED|waits over")
+    terminal.type("itq")
+    terminal.until(r"\x1b\[\?1049l")
+    tap.ok(terminal.end() == 0, "q quits")
+    terminal = Terminal()
+    terminal.until(r"lull top  \d\d:\d\d:\d\d")
+    terminal.process.send_signal(signal.SIGTERM)
+    terminal.until(r"\x1b\[\?1049l")
+    tap.ok(terminal.end() == 0, "a signal ends it")
+
+
+def check_schema(lines):
+    """It has all members, and no others."""
+    with open(os.path.join(os.environ["LULL_SOURCE"], "schema", "lull-top.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    for line in lines:
+        tap.ok(set(line) == set(schema["required"]) == set(schema["properties"]), "of a line", set(line))
+        tap.ok(set(line["histograms"]) == set(schema["properties"]["histograms"]["required"]), "of histograms", set(line["histograms"]))
+        for name in "rows", "processes":
+            wanted = schema["properties"][name]["items"]
+            tap.ok(all(set(item) == set(wanted["required"]) == set(wanted["properties"]) for item in line[name]), f"of {name}", line[name][:1])
+        wanted = schema["properties"]["summary"]
+        tap.ok(set(line["summary"]) == set(wanted["required"]) == set(wanted["properties"]), "of the summary", line["summary"])
+
+
+def unless_hidden(test):
+    try:
+        test()
+    except Hidden as hidden:
+        tap.skip(test.__name__, str(hidden))
+
+
+def main():
+    reason = why_not()
+    if reason:
+        tap.skip("lull top", reason)
+        return tap.done()
+    os.nice(-20)  # what else runs on the machine is not what is tested
+    for test in test_chains, test_mutex, test_packets, test_cpus, test_recording, test_histograms, test_lines, test_text, test_governor, test_screen:
+        tap.run(test.__name__, unless_hidden, test)
+    return tap.done()
+
+
+sys.exit(main())

@@ -136,8 +136,7 @@ def check_samples(name, store, *paths):
     """A trace that is too large to be looked at whole: 10 000 random rows and times."""
     dice, asked = random.Random(name), []
     rows = [row for row in (*store.of("cpu"), *store.of("task")) if row.passive > row.active]
-    for _ in range(10000):
-        row = dice.choice(rows)
+    for row in dice.choices(rows, weights=[row.n_intervals for row in rows], k=10000):
         asked.append((row, dice.randrange(row.active, row.passive)))
     replay = Replay(lull, *paths, samples=[(store.hosts[row.host], row.cpu if row.kind == "cpu" else None, row.tid, time) for row, time in asked])
     faults, count = [], 0

@@ -623,10 +623,12 @@ void lull_states_free(struct lull_states *states)
 void lull_states_check(const struct lull_states *states, const struct lull_session *session,
                        GString *warnings)
 {
+    /* Files name what several tracers call a thing: what a rule can do without is not missed. */
+    g_autoptr(GString) optional = g_string_new(NULL);
     const struct lull_check check = {.terms = &states->terms,
                                      .session = session,
                                      .of = "the file of states",
-                                     .warnings = warnings};
+                                     .warnings = optional};
     for (uint32_t g = 0; g < states->n_groups; g++) {
         for (uint32_t r = 0; r < states->groups[g].n_rules; r++) {
             g_autoptr(GError) why = NULL;

@@ -149,7 +149,6 @@ uint32_t states_row_add(struct lull_states_engine *engine, uint32_t group, uint3
         .group = group,
         .host = host,
         .state = of->start,
-        .is_assumed = of->start != LULL_ROW_UNKNOWN,
         .since_ns = engine->starts_ns[host],
         .tid = -1,
         .values = lull_arena_alloc_n(engine->records, of->n_names + 1, sizeof *row.values),
@@ -195,7 +194,6 @@ static void enter(struct lull_states_engine *engine, uint32_t number, uint16_t s
 {
     struct lull_states_row *row = &engine->rows.items[number];
     const struct lull_states_group *group = &engine->states->groups[row->group];
-    row->is_assumed = false;
     if (row->state == state && !is_fresh) {
         return;
     }

@@ -16,7 +16,7 @@ struct lull_states *lull_states_parse(const char *text, size_t length, const cha
                                       GString *warnings, GError **error);
 struct lull_states *lull_states_read(const char *path, GString *warnings, GError **error);
 void lull_states_free(struct lull_states *states);
-/* A warning for each event and field that no trace declares. */
+/* A warning for each event and field that no trace declares, and that some rule needs. */
 void lull_states_check(const struct lull_states *states, const struct lull_session *session,
                        GString *warnings);
 
@@ -32,7 +32,6 @@ enum {
 struct lull_states_row {
     uint32_t group, host;
     uint16_t state;
-    bool is_assumed;           /* no event has put it into that state */
     int64_t since_ns;          /* of the state */
     int64_t tid;               /* of the task that it is about; -1: not known */
     struct lull_value *values; /* state, parts of the key, what is kept, numbers */

@@ -50,6 +50,15 @@ def tables(path, where, *arguments):
     return json.loads(done.stdout)["windows"][0]["tables"]
 
 
+def recording(name):
+    """One of those that are kept beside the tree; None if they are not there."""
+    for up in ("..", os.path.join("..", "..")):
+        path = os.path.join(source, up, "shared", "traces", name + ".tar.xz")
+        if os.path.exists(path):
+            return path
+    return None
+
+
 def example(name):
     return os.path.join(source, "share", "states", name + ".states")
 
@@ -203,9 +212,8 @@ def check_mpi():
     good = all(abs(found["MPI ranks", f"rank {r}", "compute"][0] - 3 * (r + 1) * MS) < 100 and
                abs(found["MPI ranks", f"rank {r}", "at the barrier"][0] - 3 * (3 - r) * MS) < 100 for r in range(4))
     tap.ok(good, "ranks compute and wait as they were made to", found)
-    real = os.path.join(source, "..", "shared", "traces", "mpi.tar.xz")
-    real = real if os.path.exists(real) else os.path.join(source, "..", "..", "shared", "traces", "mpi.tar.xz")
-    if not os.path.exists(real):
+    real = recording("mpi")
+    if not real:
         tap.skip("four ranks at a barrier", "the recording is not here")
         return
     found = states_of(example("mpi"), real)
@@ -215,6 +223,21 @@ def check_mpi():
     tap.ok(good, "four ranks at a barrier", found)
 
 
+# Truth: a script that knows nothing of Lull, over the plain events of the recording.
+CPUS = {("CPU 0", "busy"): 4039598460, ("CPU 0", "idle"): 706773400, ("CPU 0", None): 29888370,
+        ("CPU 1", "busy"): 4287915690, ("CPU 1", "idle"): 480049700, ("CPU 1", None): 8294840}
+
+
+def check_cpus():
+    real = recording("vm")
+    if not real:
+        tap.skip("CPUs of a recording", "it is not here")
+        return
+    found = states_of(example("cpu"), real, "--host", "host", "--no-sync")
+    found = {(row, state): ns for (_, row, state), (ns, _, _) in found.items()}
+    tap.ok(found == CPUS, "CPUs of a recording, to the nanosecond", found)
+
+
 tap.run("random files", check_random)
 tap.run("mistakes", check_mistakes)
 tap.run("warnings", check_warnings)
@@ -222,4 +245,5 @@ tap.run("tables", check_tables)
 tap.run("numbers", check_numbers)
 tap.run("pool", check_pool)
 tap.run("mpi", check_mpi)
+tap.run("cpus", check_cpus)
 sys.exit(tap.done())

@@ -451,7 +451,7 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
                   bool is_free);
 
 /* machine_stacks.c: what is known of call chains; nothing happens if they are not wanted */
-void stacks_locate(struct lull_model *model); /* finds out which host is this machine */
+void stacks_locate(struct lull_model *model); /* finds out where names are */
 void stacks_mapped(struct lull_model *model, const struct machine *machine,
                    const struct lull_ev_mapping *ev, int64_t t);
 void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child);

@@ -35,7 +35,7 @@ static PyObject *tid_or_none(int32_t tid)
 struct question {
     struct lull_selection selection;
     GPtrArray *periods, *captures, *group_by; /* end with NULL */
-    char *comm, *select;
+    char *comm, *container, *select;
 };
 
 static void question_clear(struct question *question)
@@ -44,6 +44,7 @@ static void question_clear(struct question *question)
     g_ptr_array_unref(question->captures);
     g_ptr_array_unref(question->group_by);
     g_free(question->comm);
+    g_free(question->container);
     g_free(question->select);
 }
 
@@ -71,16 +72,19 @@ static GPtrArray *own_texts(PyObject *list)
     return texts;
 }
 
-/* (host, tid, comm, port, begin, end, periods, captures, group_by, select); false with an
+/* Where in the tuple the definitions of periods are. */
+enum { QUESTION_PERIODS = 7 };
+
+/* (host, tid, comm, container, port, begin, end, periods, captures, group_by, select); false with an
  * exception. Clear it in any case. */
 static bool question_parse(PyObject *tuple, struct question *question)
 {
-    PyObject *comm, *periods, *captures, *group_by, *select;
+    PyObject *comm, *container, *periods, *captures, *group_by, *select;
     int host;
     long long tid, port, start_ns, end_ns;
     *question = (struct question){.selection = LULL_SELECT_ALL};
-    if (!PyArg_ParseTuple(tuple, "iLOLLLOOOO", &host, &tid, &comm, &port, &start_ns, &end_ns,
-                          &periods, &captures, &group_by, &select)) {
+    if (!PyArg_ParseTuple(tuple, "iLOOLLLOOOO", &host, &tid, &comm, &container, &port, &start_ns,
+                          &end_ns, &periods, &captures, &group_by, &select)) {
         periods = captures = group_by = NULL;
     }
     PyObject *empty = PyTuple_New(0);
@@ -92,10 +96,12 @@ static bool question_parse(PyObject *tuple, struct question *question)
         return false;
     }
     question->comm = own_text(comm);
+    question->container = own_text(container);
     question->select = own_text(select);
     question->selection.host = host;
     question->selection.tid = tid;
     question->selection.comm = question->comm;
+    question->selection.container = question->container;
     question->selection.port = port;
     question->selection.start_ns = start_ns;
     question->selection.end_ns = end_ns;
@@ -445,13 +451,16 @@ static struct lull_path *find_path(const struct call *call, long long id, enum l
     if (id != 0) {
         return lull_waits_request_path(call->waits, id, kind, error);
     }
-    if (!selection->comm && selection->tid < 0) {
+    if (!selection->comm && !selection->container && selection->tid < 0) {
         return lull_waits_command_path(call->waits, selection->host, selection->start_ns,
                                        selection->end_ns, kind, error);
     }
     const uint32_t task =
         selection->comm
             ? lull_waits_find_comm(call->waits, selection->host, selection->comm, NULL, error)
+        : selection->container
+            ? lull_waits_find_container(call->waits, selection->host, selection->container, NULL,
+                                        error)
             : lull_waits_find_tid(call->waits, selection->host, selection->tid, error);
     return task != LULL_NONE ? lull_waits_task_path(call->waits, task, selection->start_ns,
                                                     selection->end_ns, kind, error)
@@ -468,7 +477,7 @@ PyObject *session_critpath(PyObject *object, PyObject *args)
     if (!PyArg_ParseTuple(args, "OLp", &tuple, &id, &is_unbounded)) {
         return NULL;
     }
-    PyObject *periods = PyTuple_GetItem(tuple, 6);
+    PyObject *periods = PyTuple_GetItem(tuple, QUESTION_PERIODS);
     const bool has_periods = periods && PySequence_Size(periods) > 0;
     const unsigned wanted = LULL_WANT_PATHS | (id != 0 && !has_periods ? LULL_WANT_REQUESTS : 0);
     if (start(self, tuple, wanted, has_periods, &call)) {
@@ -557,7 +566,7 @@ PyObject *session_why(PyObject *object, PyObject *args)
     rule.n_slowest = n_slowest;
     rule.slower_than_ns = slower_than_ns;
     rule.limit = limit;
-    PyObject *periods = PyTuple_GetItem(tuple, 6);
+    PyObject *periods = PyTuple_GetItem(tuple, QUESTION_PERIODS);
     const bool has_periods = periods && PySequence_Size(periods) > 0;
     if (start(self, tuple, LULL_WANT_PATHS | (has_periods ? 0 : LULL_WANT_REQUESTS), true, &call)) {
         struct lull_why *why = lull_why_compare(call.instances, &call.question.selection, &rule);

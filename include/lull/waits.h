@@ -37,10 +37,14 @@ struct lull_selection {
     int64_t port;     /**< of a request's server; -1: all */
     int64_t start_ns, end_ns; /**< joined clock; INT64_MIN and INT64_MAX: all */
     int64_t pid;              /**< of the task's process; -1: all */
+    const char *container;    /**< that the task was in last: its name, the start of its id, or a
+                                   pattern for its name or the path of its control group, or a list
+                                   with commas between; NULL: all */
 };
 
 /** Value of a struct lull_selection that leaves nothing out. */
-#define LULL_SELECT_ALL {sizeof(struct lull_selection), -1, -1, NULL, -1, INT64_MIN, INT64_MAX, -1}
+#define LULL_SELECT_ALL                                                                            \
+    {sizeof(struct lull_selection), -1, -1, NULL, -1, INT64_MIN, INT64_MAX, -1, NULL}
 
 /** What is known of a task. A tid that is used again is another task. */
 struct lull_task {
@@ -84,6 +88,11 @@ uint32_t lull_waits_find_tid(const struct lull_waits *waits, int32_t host, int64
  * none. */
 uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, const char *comm,
                               uint32_t *others, GError **error);
+/** Of the tasks that were in such a container last (a list as in struct lull_selection), on `host`
+ * (-1: on any), the one that lived longest in the trace; *others (or NULL): how many more there are.
+ * LULL_NONE and LULL_ERROR_QUESTION if there is none. */
+uint32_t lull_waits_find_container(const struct lull_waits *waits, int32_t host,
+                                   const char *container, uint32_t *others, GError **error);
 
 /** The critical path of a task within start_ns <= t < end_ns, cut to what was recorded. INT64_MIN
  * and INT64_MAX: its whole life in the trace. NULL and LULL_ERROR_QUESTION if nothing that was

@@ -46,6 +46,8 @@ struct lull_question_params {
     int32_t host;       /* -1: all */
     struct lull_numbers tids, pids, cpus, irqs, softirqs;
     const char *comms;      /* for lull_comm_matches(); or NULL: all */
+    const char *containers; /* for lull_container_matches(); or NULL: all */
+    enum lull_group_by by;  /* what tables of tasks have a row for */
     int64_t min_ns, max_ns; /* durations or latencies outside are left out; INT64_MIN, INT64_MAX */
     int64_t min_bytes, max_bytes;
     uint32_t limit;           /* rows of a top; 0: all */
@@ -122,7 +124,7 @@ const struct lull_analysis_class *lull_analysis_find(const char *name);
 /* Whether the question names tasks. */
 static inline bool lull_params_name_tasks(const struct lull_question_params *params)
 {
-    return params->tids.count || params->pids.count || params->comms;
+    return params->tids.count || params->pids.count || params->comms || params->containers;
 }
 
 /* For the following, where not all are wanted. */
@@ -137,6 +139,13 @@ static inline bool lull_params_want_task(const struct lull_question_params *para
 {
     return (params->host < 0 && !lull_params_name_tasks(params)) ||
            lull_params_choose_task(params, model, task, time_ns);
+}
+
+/* The task whose row counts for a task: itself, or the pseudo-task of its container or pod. */
+static inline uint32_t lull_params_row(const struct lull_question_params *params,
+                                       const struct lull_model *model, uint32_t task)
+{
+    return params->by == LULL_BY_TASK || task == LULL_NONE ? task : lull_model_row(model, task);
 }
 
 static inline bool lull_params_want_cpu(const struct lull_question_params *params, uint32_t host,

@@ -44,6 +44,7 @@ struct cputop {
 
 static struct task_use *use_of_task(struct cputop *top, uint32_t task)
 {
+    task = lull_params_row(top->head.params, top->head.model, task);
     uint32_t *slot = lull_slots_at(&top->by_task, task);
     if (G_UNLIKELY(*slot == 0)) {
         *slot = (uint32_t)top->tasks.count + 1;
@@ -130,7 +131,8 @@ static void cputop_migration(void *user, const struct lull_migration_fact *fact)
 static void cputop_prio(void *user, const struct lull_prio_fact *fact)
 {
     struct cputop *top = user;
-    if (lull_slots_get(&top->by_task, fact->task)) {
+    if (lull_slots_get(&top->by_task,
+                       lull_params_row(top->head.params, top->head.model, fact->task))) {
         lull_priorities_add(&use_of_task(top, fact->task)->priorities, fact->prio);
     }
 }

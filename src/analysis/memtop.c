@@ -56,6 +56,7 @@ static enum user_kind kind_of(const struct memtop *top, const struct lull_page_f
 static struct page_user *user_of(struct memtop *top, enum user_kind kind, uint32_t host,
                                  uint32_t task)
 {
+    task = lull_params_row(top->head.params, top->head.model, task);
     uint32_t *slot = kind == USER_TASK ? lull_slots_at(&top->by_task, task)
                                        : lull_slots_at(&top->by_kind, host * USER_KINDS + kind);
     if (*slot == 0) {

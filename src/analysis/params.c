@@ -26,8 +26,10 @@ bool lull_params_choose_task(const struct lull_question_params *params,
         !lull_numbers_have(&params->pids, known->pid)) {
         return false;
     }
-    return !params->comms ||
-           lull_comm_matches(params->comms, lull_model_comm(model, task, time_ns));
+    return (!params->comms ||
+            lull_comm_matches(params->comms, lull_model_comm(model, task, time_ns))) &&
+           (!params->containers ||
+            lull_container_matches(params->containers, lull_model_container(model, task)));
 }
 
 void lull_note_count(struct lull_sink *sink, uint64_t count, const char *one, const char *many)

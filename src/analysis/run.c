@@ -408,6 +408,17 @@ static GPtrArray *notes_of(const struct lull_session *session,
     return notes;
 }
 
+static void note_rows(GPtrArray *notes, enum lull_group_by by)
+{
+    static const char *const names[LULL_BY_COUNT] = {NULL, "container", "pod", "control group"};
+    if (names[by]) {
+        g_ptr_array_add(
+            notes, g_strdup_printf("a row counts all tasks of a %s, where tables list tasks; tasks "
+                                   "of which that was not recorded are “?”",
+                                   names[by]));
+    }
+}
+
 static void find_coverage(struct lull_runner *runner)
 {
     /* Hosts that no analysis requests are not read. */
@@ -438,19 +449,28 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
     runner->params = g_memdup2(params, n * sizeof *params);
     runner->sink = sink;
     runner->notes = g_new0(GPtrArray *, MAX(n, 1));
+    bool by_container = false;
+    enum lull_group_by by = LULL_BY_TASK; /* the same for all */
     for (uint32_t i = 0; i < n; i++) {
+        by = params[i].by;
+        by_container |= by != LULL_BY_TASK || params[i].containers;
         groups |= classes[i]->groups;
         if (lull_params_name_tasks(&params[i])) {
             groups |= LULL_GROUP_SCHED | LULL_GROUP_STATE; /* whether there are such */
         }
         if (session) {
             runner->notes[i] = notes_of(session, classes[i], params[i].host);
+            note_rows(runner->notes[i], params[i].by);
         }
     }
     if (session) {
         find_coverage(runner);
     }
     runner->model = lull_model_new(session, groups);
+    lull_model_group_by(runner->model, by);
+    if (by_container && session && !runner->is_empty) {
+        lull_model_read_containers(runner->model, runner->first_ns);
+    }
     for (uint32_t host = 0; session && host < lull_session_host_count(session); host++) {
         lull_model_set_start(runner->model, host, runner->coverage[host].first_ns);
     }

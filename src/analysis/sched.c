@@ -89,6 +89,7 @@ static void add_to_top(struct sched *sched, const struct wait *wait)
 
 static struct wakee *wakee_of(struct sched *sched, uint32_t task)
 {
+    task = lull_params_row(sched->head.params, sched->head.model, task);
     uint32_t *slot = lull_slots_at(&sched->by_task, task);
     if (*slot == 0) {
         lull_vec_push(&sched->wakees, (struct wakee){.task = task});
@@ -159,7 +160,8 @@ static void sched_switched(void *user, const struct lull_switch_fact *fact)
 static void sched_prio(void *user, const struct lull_prio_fact *fact)
 {
     struct sched *sched = user;
-    if (lull_slots_get(&sched->by_task, fact->task)) {
+    if (lull_slots_get(&sched->by_task,
+                       lull_params_row(sched->head.params, sched->head.model, fact->task))) {
         lull_priorities_add(&wakee_of(sched, fact->task)->priorities, fact->prio);
     }
 }
@@ -404,7 +406,12 @@ static void add_wakees(struct sched *sched, struct lull_histograms *list)
     for (size_t i = 0; i < sched->wakees.count; i++) {
         const struct lull_task *task =
             lull_model_task(sched->head.model, sched->wakees.items[i].task);
-        g_string_printf(sched->text, "TID: %d", task->tid);
+        if (sched->head.params->by == LULL_BY_TASK) {
+            g_string_printf(sched->text, "TID: %d", task->tid);
+        } else {
+            g_string_assign(sched->text, lull_model_comm(sched->head.model,
+                                                         sched->wakees.items[i].task, INT64_MAX));
+        }
         if (has_hosts) {
             g_string_append_printf(sched->text, " on %s",
                                    lull_session_host(sched->head.session, task->host)->name);

@@ -97,6 +97,7 @@ static bool is_wanted(const struct syscallstats *stats, const struct lull_syscal
 
 static struct caller *caller_of(struct syscallstats *stats, uint32_t task)
 {
+    task = lull_params_row(stats->head.params, stats->head.model, task);
     uint32_t *slot = lull_slots_at(&stats->callers_by_task, task);
     if (*slot == 0) {
         lull_vec_push(&stats->callers, (struct caller){.task = task});
@@ -541,8 +542,9 @@ static void emit_caller(const struct syscallstats *stats, const struct caller *c
     const struct caller_table table = {stats, caller};
     const char *comm = lull_model_comm(model, caller->task, caller->last_ns);
     g_autofree char *subtitle =
-        task->pid >= 0 ? g_strdup_printf("%s (%d, TID: %d)", comm, task->pid, task->tid)
-                       : g_strdup_printf("%s (?, TID: %d)", comm, task->tid);
+        stats->head.params->by != LULL_BY_TASK ? g_strdup(comm)
+        : task->pid >= 0 ? g_strdup_printf("%s (%d, TID: %d)", comm, task->pid, task->tid)
+                         : g_strdup_printf("%s (?, TID: %d)", comm, task->tid);
     sink->table(sink, &(struct lull_result_table){.class = &per_tid_class,
                                                   .subtitle = subtitle,
                                                   .n_rows = caller->rows.count,

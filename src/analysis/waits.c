@@ -37,9 +37,11 @@ struct task_sum {
 struct waits {
     struct lull_analysis head;
     LULL_VEC(struct lull_wait_sum) waits;
-    GHashTable *by_key;  /* struct lull_wait_key → index in `waits` + 1 */
-    GHashTable *by_text; /* text of an object → index in `objects` + 1 */
-    GPtrArray *objects;  /* texts */
+    GHashTable *by_key;         /* struct lull_wait_key → index in `waits` + 1 */
+    GHashTable *by_text;        /* text of an object → index in `objects` + 1 */
+    GPtrArray *objects;         /* texts */
+    struct lull_map by_path;    /* label, or that of a datagram socket's → index in `objects` */
+    struct lull_map by_address; /* the same of futexes */
     LULL_VEC(struct task_sum) tasks;
     struct lull_map by_task; /* → index in `tasks` */
     struct lull_map on_cpu;  /* host, cpu → task that the last switch put there; idle: LULL_IDLE */
@@ -79,6 +81,8 @@ static void waits_free(struct lull_analysis *analysis)
     g_string_free(waits->text, TRUE);
     lull_vec_free(&waits->waits);
     lull_vec_free(&waits->tasks);
+    lull_map_free(&waits->by_path);
+    lull_map_free(&waits->by_address);
     lull_map_free(&waits->by_task);
     lull_map_free(&waits->on_cpu);
 }
@@ -100,16 +104,37 @@ static uint32_t object_number(struct waits *waits, const char *text)
     return GPOINTER_TO_UINT(found) - 1;
 }
 
+/* What a call was for, as text: formatted for each call, so that it is done once for each path and
+ * futex. LULL_NONE: not known. */
+static uint32_t call_object(struct waits *waits, const struct lull_wait_reason *reason)
+{
+    const struct lull_model *model = waits->head.model;
+    const struct lull_file *file =
+        reason->file == LULL_NONE ? NULL : lull_model_file(model, reason->file);
+    const bool has_path = file && file->path != LULL_NONE && !reason->address;
+    struct lull_map *map = reason->address ? &waits->by_address : &waits->by_path;
+    const uint64_t key = has_path ? (uint64_t)file->path << 1 | file->is_datagram : reason->address;
+    uint32_t number = has_path || reason->address ? lull_map_find(map, key) : LULL_NONE;
+    if (number == LULL_NONE) {
+        g_string_truncate(waits->text, 0);
+        lull_wait_reason_append_object(model, reason, waits->text);
+        number = object_number(waits, waits->text->str);
+        if (number != LULL_NONE && (has_path || reason->address)) {
+            lull_map_insert(map, key, number);
+        }
+    }
+    return number;
+}
+
 /* What it waited for: what its call was for, else the device, or the interrupt that ended it. */
 static uint32_t object_of(struct waits *waits, const struct lull_state_fact *fact)
 {
     const struct lull_model *model = waits->head.model;
     const struct lull_wakeup *wakeup = fact->wakeup;
     const struct lull_wait_reason reason = lull_wait_reason_of(fact);
-    g_string_truncate(waits->text, 0);
-    lull_wait_reason_append_object(model, &reason, waits->text);
-    if (waits->text->len) {
-        return object_number(waits, waits->text->str);
+    const uint32_t object = call_object(waits, &reason);
+    if (object != LULL_NONE) {
+        return object;
     }
     const char *device = wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE
                              ? lull_model_device(model, wakeup->request)
@@ -127,7 +152,8 @@ static uint64_t cpu_key(uint32_t host, int32_t cpu)
 
 static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_fact *fact)
 {
-    struct lull_wait_key key = {fact->task, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, 0, 'R', 0};
+    const uint32_t row = lull_params_row(waits->head.params, waits->head.model, fact->task);
+    struct lull_wait_key key = {row, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, 0, 'R', 0};
     const struct lull_wakeup *wakeup = fact->wakeup;
     const bool is_open = fact->next == LULL_STATE_NONE;
     if (fact->state == LULL_STATE_PREEMPTED) {
@@ -160,6 +186,7 @@ static struct lull_wait_sum *wait_of(struct waits *waits, const struct lull_wait
 
 static struct task_sum *task_of(struct waits *waits, uint32_t task)
 {
+    task = lull_params_row(waits->head.params, waits->head.model, task);
     uint32_t found = lull_map_find(&waits->by_task, task);
     if (found == LULL_MAP_NONE) {
         found = (uint32_t)waits->tasks.count;

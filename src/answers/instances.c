@@ -79,7 +79,8 @@ static bool is_selected(const struct lull_instances *instances, const struct lul
         !has_port(instances, instance, wanted->port)) {
         return false;
     }
-    if (wanted->host < 0 && wanted->tid < 0 && wanted->pid < 0 && !wanted->comm) {
+    if (wanted->host < 0 && wanted->tid < 0 && wanted->pid < 0 && !wanted->comm &&
+        !wanted->container) {
         return true;
     }
     if (instance->task == LULL_NONE) {
@@ -89,6 +90,9 @@ static bool is_selected(const struct lull_instances *instances, const struct lul
     return (wanted->host < 0 || (uint32_t)wanted->host == task->host) &&
            (wanted->tid < 0 || task->tid == wanted->tid) &&
            (wanted->pid < 0 || task->pid == wanted->pid) &&
+           (!wanted->container ||
+            lull_container_matches(wanted->container,
+                                   lull_model_container(model, instance->task))) &&
            (!wanted->comm || lull_comm_matches(wanted->comm, lull_model_comm(model, instance->task,
                                                                              instance->end_ns)));
 }

@@ -19,8 +19,10 @@
 const struct lull_setting lull_settings[] = {
     {"aggregate-by", LULL_SETTING_TEXT},
     {"asleep", LULL_SETTING_FLAG},
+    {"by", LULL_SETTING_TEXT},
     {"by-order", LULL_SETTING_FLAG},
     {"comm", LULL_SETTING_TEXT},
+    {"container", LULL_SETTING_TEXT},
     {"cpu", LULL_SETTING_TEXT},
     {"freq", LULL_SETTING_FLAG},
     {"freq-log", LULL_SETTING_FLAG},

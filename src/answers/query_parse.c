@@ -54,6 +54,23 @@ static void parse_comms(struct lull_query *query)
     }
 }
 
+/* What tables of tasks have a row for. */
+static bool parse_by(const struct lull_query *query, struct lull_question_params *params,
+                     GError **error)
+{
+    static const char *const names[LULL_BY_COUNT] = {"task", "container", "pod", "cgroup"};
+    const char *given = text(query, "by");
+    for (int by = 0; by < LULL_BY_COUNT; by++) {
+        if (!given || strcmp(given, names[by]) == 0) {
+            params->by = (enum lull_group_by)by;
+            return true;
+        }
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                "by: expected task, container, pod or cgroup, not “%s”", given);
+    return false;
+}
+
 /* A real number that is not negative, times `unit`; INT64_MAX if that is too large. */
 static bool parse_real(const char *given, double unit, int64_t *value)
 {
@@ -192,7 +209,9 @@ bool lull_query_parse(struct lull_query *query, GError **error)
     params->host = query->host;
     parse_sections(query, params);
     parse_comms(query);
-    if (!parse_list(query, "tid", &query->numbers[0], &params->tids, error) ||
+    params->containers = text(query, "container");
+    if (!parse_by(query, params, error) ||
+        !parse_list(query, "tid", &query->numbers[0], &params->tids, error) ||
         !parse_list(query, "cpu", &query->numbers[1], &params->cpus, error) ||
         !parse_list(query, "irq", &query->numbers[2], &params->irqs, error) ||
         !parse_list(query, "pid", &query->numbers[4], &params->pids, error) ||

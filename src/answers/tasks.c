@@ -57,12 +57,39 @@ static bool check_comms(const struct lull_model *model, int32_t host, const char
     return false;
 }
 
+static bool check_containers(const struct lull_model *model, int32_t host, const char *patterns,
+                             GError **error)
+{
+    bool is_any_known = false;
+    for (uint32_t i = 0; patterns && i < lull_model_container_count(model); i++) {
+        uint32_t where;
+        const struct lull_container *container = lull_model_container_at(model, i, &where);
+        if (host >= 0 && (uint32_t)host != where) {
+            continue;
+        }
+        if (lull_container_matches(patterns, container)) {
+            return true;
+        }
+        is_any_known = true;
+    }
+    if (patterns) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    is_any_known
+                        ? "no task was seen in a container “%s”; “lull info” lists them"
+                        : "the traces do not say which container tasks are in (“%s” is not "
+                          "known); “lull record” records it",
+                    patterns);
+    }
+    return !patterns;
+}
+
 bool lull_check_tasks(const struct lull_model *model, int32_t host,
                       const struct lull_question_params *params, GError **error)
 {
     return check_numbers(model, host, TID, &params->tids, error) &&
            check_numbers(model, host, PID, &params->pids, error) &&
-           check_comms(model, host, params->comms, error);
+           check_comms(model, host, params->comms, error) &&
+           check_containers(model, host, params->containers, error);
 }
 
 bool lull_check_selected_tasks(const struct lull_model *model,
@@ -72,5 +99,6 @@ bool lull_check_selected_tasks(const struct lull_model *model,
     const struct lull_numbers pids = {&selection->pid, selection->pid >= 0};
     return check_numbers(model, selection->host, TID, &tids, error) &&
            check_numbers(model, selection->host, PID, &pids, error) &&
-           check_comms(model, selection->host, selection->comm, error);
+           check_comms(model, selection->host, selection->comm, error) &&
+           check_containers(model, selection->host, selection->container, error);
 }

@@ -2,6 +2,8 @@
 /* Reads a session for what its tasks waited for, and finds whose path is meant. */
 #include "answers/waits.h"
 
+#include "answers/tasks.h"
+
 #include <lull/recording.h>
 
 #include <string.h>
@@ -185,6 +187,34 @@ uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, cons
     return task;
 }
 
+uint32_t lull_waits_find_container(const struct lull_waits *waits, int32_t host,
+                                   const char *container, uint32_t *others, GError **error)
+{
+    struct lull_selection wanted = LULL_SELECT_ALL;
+    uint32_t found = LULL_NONE, count = 0;
+    wanted.host = host;
+    wanted.container = container;
+    for (uint32_t i = 0; i < lull_model_task_count(waits->model); i++) {
+        const struct lull_task *task = lull_model_task(waits->model, i);
+        if ((host >= 0 && task->host != (uint32_t)host) || task->first_ns > task->last_ns ||
+            !lull_container_matches(container, lull_model_container(waits->model, i))) {
+            continue;
+        }
+        const struct lull_task *best = count++ ? lull_model_task(waits->model, found) : task;
+        if (best == task || task->last_ns - task->first_ns > best->last_ns - best->first_ns) {
+            found = i;
+        }
+    }
+    if (others) {
+        *others = count ? count - 1 : 0;
+    }
+    if (count == 0 && lull_check_selected_tasks(waits->model, &wanted, error)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "no event of a task in a container “%s” was recorded", container);
+    }
+    return found;
+}
+
 /* ---- paths ---- */
 
 static struct lull_path *find_path(const struct lull_waits *waits, uint32_t task, int64_t start_ns,
@@ -332,6 +362,9 @@ static bool is_selected(const struct lull_waits *waits, const struct lull_select
         request->task == LULL_NONE ? NULL : lull_model_task(waits->model, request->task);
     return (wanted->host < 0 || (uint32_t)wanted->host == request->host) &&
            (!wanted->comm || lull_comm_matches(wanted->comm, request->comm)) &&
+           (!wanted->container ||
+            (task && lull_container_matches(wanted->container,
+                                            lull_model_container(waits->model, request->task)))) &&
            (wanted->pid < 0 || (task && task->pid == wanted->pid)) &&
            (wanted->tid < 0 || (request->task != LULL_NONE && request->tid == wanted->tid)) &&
            (wanted->port < 0 || request->port == wanted->port) &&

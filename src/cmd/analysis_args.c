@@ -47,7 +47,7 @@ static void set_option(const struct lull_args *args, const struct lull_setting *
 /* The programs of lttng-analyses take these for periods too, and do nothing with them. */
 static bool is_unused(const struct lull_args *args, const char *name)
 {
-    static const char *const whom[] = {"tid", "pid", "comm", "procname", "cpu", NULL};
+    static const char *const whom[] = {"tid", "pid", "comm", "procname", "container", "cpu", NULL};
     const struct lull_analysis_class *class = lull_args_verb(args)->analysis->class;
     return lull_args_is_dropin(args) && class && class->needs_periods &&
            g_strv_contains(whom, name);

@@ -57,10 +57,22 @@ extern const char *const lull_analysis_common[];
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "the same as --comm, as in lttng-analyses"},                                      \
+        {.name = "container",                                                                      \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
+         .help = "only tasks in one of these containers: names, patterns for a name or the path "  \
+                 "of a control group, or six digits or more of an id"},                            \
         {.name = "cpu",                                                                            \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "only what happened on one of these CPUs (N,N,…)"}
+
+/* Of verbs with tables of tasks. */
+#define LULL_OPTION_BY                                                                             \
+    {.name = "by",                                                                                 \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "WHAT",                                                                           \
+     .help = "a row for each container, pod or cgroup instead of each task"}
 
 #define LULL_OPTION_REFRESH                                                                        \
     {.name = "refresh",                                                                            \

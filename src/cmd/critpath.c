@@ -58,6 +58,7 @@ static struct lull_path *find_path(const struct lull_args *args, struct lull_ses
     /* The thread that a process starts with has its id. */
     const int64_t pid = lull_args_number(args, "pid");
     const char *comm = lull_args_text(args, "comm");
+    const char *container = lull_args_text(args, "container");
     if (request >= 0) {
         return lull_waits_request_path(waits, request, kind, error);
     }
@@ -67,6 +68,8 @@ static struct lull_path *find_path(const struct lull_args *args, struct lull_ses
     }
     if (comm) {
         task = lull_waits_find_comm(waits, host, comm, others, error);
+    } else if (container) {
+        task = lull_waits_find_container(waits, host, container, others, error);
     } else if (tid < 0 && pid < 0) {
         return lull_waits_command_path(waits, host, start_ns, end_ns, kind, error);
     } else {
@@ -168,7 +171,8 @@ static bool show(const struct lull_args *args, const struct lull_path *path, GEr
 static int names_given(const struct lull_args *args)
 {
     return (lull_args_number(args, "request") >= 0) + (lull_args_number(args, "tid") >= 0) +
-           (lull_args_number(args, "pid") >= 0) + (lull_args_text(args, "comm") != NULL);
+           (lull_args_number(args, "pid") >= 0) + (lull_args_text(args, "comm") != NULL) +
+           (lull_args_text(args, "container") != NULL);
 }
 
 bool lull_critpath_check_forms(const struct lull_args *args, GError **error)
@@ -357,6 +361,7 @@ static const char *const common[] = {"intersection",
                                      "pid",
                                      "tid",
                                      "comm",
+                                     "container",
                                      "begin",
                                      "end",
                                      "timerange",

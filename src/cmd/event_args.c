@@ -58,6 +58,7 @@ static bool check_tasks(const struct lull_args *args, const struct lull_session 
     selection.tid = lull_args_number(args, "tid");
     selection.pid = lull_args_number(args, "pid");
     selection.comm = lull_args_text(args, "comm");
+    selection.container = lull_args_text(args, "container");
     return lull_args_host(args, session, &selection.host, error) &&
            lull_check_selected_tasks(model, &selection, error);
 }
@@ -66,7 +67,7 @@ bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session
                                bool is_said, GError **error)
 {
     if (lull_args_number(args, "tid") >= 0 || lull_args_number(args, "pid") >= 0 ||
-        lull_args_text(args, "comm")) {
+        lull_args_text(args, "comm") || lull_args_text(args, "container")) {
         struct lull_model *model = read_tasks(session);
         const bool is_right = check_tasks(args, session, model, error);
         lull_model_free(model);
@@ -80,16 +81,19 @@ bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session
     return true;
 }
 
-/* The threads of --pid; NULL and an error if there are none. */
-static GHashTable *threads_of_process(const struct lull_args *args, struct lull_session *session,
-                                      GError **error)
+/* The threads of --pid and --container; NULL and an error if there are none. */
+static GHashTable *read_threads(const struct lull_args *args, struct lull_session *session,
+                                GError **error)
 {
     if (lull_args_live(args)) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--pid: the threads of a process are not known before a live session "
-                            "is over; choose them with --tid, or with --filter by a context");
+                            "--pid, --container: which threads are meant is not known before a "
+                            "live session is over; choose them with --tid, or with --filter by a "
+                            "context");
         return NULL;
     }
+    const int64_t pid = lull_args_number(args, "pid");
+    const char *container = lull_args_text(args, "container");
     struct lull_model *model = read_tasks(session);
     GHashTable *threads = NULL;
     if (check_tasks(args, session, model, error)) {
@@ -97,7 +101,8 @@ static GHashTable *threads_of_process(const struct lull_args *args, struct lull_
         for (uint32_t i = 0; i < lull_model_task_count(model); i++) {
             const struct lull_task *task = lull_model_task(model, i);
             const int64_t number = lull_running_task(task->host, task->tid);
-            if (task->pid == lull_args_number(args, "pid")) {
+            if ((pid < 0 || task->pid == pid) &&
+                (!container || lull_container_matches(container, lull_model_container(model, i)))) {
                 g_hash_table_add(threads, g_memdup2(&number, sizeof number));
             }
         }
@@ -132,11 +137,12 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
         .tid = lull_args_number(args, "tid"),
         .pid = lull_args_number(args, "pid"),
         .comm = lull_args_text(args, "comm"),
+        .only_threads = lull_args_text(args, "container") != NULL,
         .is_live = lull_args_live(args) != NULL,
     };
     const bool is_shown = query.pid >= 0 && !query.is_live && lull_running_shows_pid(session);
-    if (query.pid >= 0 && !is_shown &&
-        !(query.threads = threads_of_process(args, session, error))) {
+    if ((query.only_threads || (query.pid >= 0 && !is_shown)) &&
+        !(query.threads = read_threads(args, session, error))) {
         return NULL;
     }
     if (!filter_events(args, session, names, error) ||

@@ -123,9 +123,9 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {"intersection", "begin",   "end", "timerange", "local",
-                                     "host",         "cpu",     "tid", "pid",       "comm",
-                                     "filter",       "no-sync", NULL};
+static const char *const common[] = {"intersection", "begin",  "end",     "timerange", "local",
+                                     "host",         "cpu",    "tid",     "pid",       "comm",
+                                     "container",    "filter", "no-sync", NULL};
 
 static const struct lull_example examples[] = {
     {"lull export --ctf2 short --timerange +1s,+1.5s my-trace",

@@ -4,6 +4,7 @@
 
 #include "analysis/event_counts.h"
 #include "analysis/hidden_idle.h"
+#include "answers/containers.h"
 #include "cmd/live_list.h"
 #include "cmd/program_out.h"
 #include "cmd/verb.h"
@@ -15,6 +16,7 @@ static void collect(struct lull_info *info, bool with_events)
     if (with_events) {
         info->events = lull_event_counts(info->session);
     }
+    info->containers = lull_containers_list(info->session);
     info->declared = g_new0(struct lull_declared *, n_hosts);
     for (uint32_t i = 0; i < n_hosts; i++) {
         info->declared[i] = lull_declared_new(info->session, i);
@@ -42,6 +44,9 @@ static void clear(struct lull_info *info)
         lull_declared_free(info->declared[i]);
     }
     g_free(info->declared);
+    if (info->containers) {
+        g_ptr_array_unref(info->containers);
+    }
     g_free(info->first_ns);
     g_free(info->hides_idle);
     if (info->events) {
@@ -121,7 +126,8 @@ const struct lull_verb lull_verb_info = {
         "missing.\n"
         "\n"
         "For a recording of 'lull record' it shows which command ran, how it ended, which "
-        "tracer recorded it and why.\n"
+        "tracer recorded it and why, and the containers in which tasks were as it started: of "
+        "docker, podman, containerd, CRI-O, Kubernetes, LXC, systemd-nspawn and libvirt.\n"
         "\n"
         "--events counts all events by name. --begin, --end, --timerange, --cpu and --filter "
         "limit what is counted; the rest is about the whole trace. Times are those of each "
@@ -141,6 +147,8 @@ const struct lull_verb lull_verb_info = {
         "      \"begin_ns\", \"end_ns\", \"ended_by\", \"events\", \"lost_events\",\n"
         "      \"cpu_quotas\": [{\"cgroup\", \"quota_us\", \"period_us\", \"periods\",\n"
         "      \"throttled_periods\", \"throttled_ns\"}]}],\n"
+        "  \"containers\": [{\"host\", \"name\", \"runtime\", \"id\", \"pod\", \"cgroup\",\n"
+        "      \"tasks\"}],\n"
         "  \"traces\": [{\"path\", \"host\", \"tracer\", \"domain\", \"kernel\", \"session\",\n"
         "      \"format\", \"clock\": {\"name\", \"frequency_hz\", \"offset_ns\"},\n"
         "      \"begin_ns\", \"end_ns\", \"duration_ns\",\n"

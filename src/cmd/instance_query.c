@@ -59,6 +59,7 @@ static bool read_selection(struct lull_instance_query *query, GError **error)
     const struct lull_args *args = query->args;
     struct lull_selection *selection = &query->selection;
     selection->comm = lull_args_text(args, "comm");
+    selection->container = lull_args_text(args, "container");
     selection->tid = lull_args_number(args, "tid");
     selection->pid = lull_args_number(args, "pid");
     selection->port = lull_args_takes(args, "port") ? lull_args_number(args, "port") : -1;

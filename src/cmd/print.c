@@ -419,9 +419,10 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-static const char *const common[] = {
-    "intersection", "begin",  "end",   "timerange", "local",   "host", "cpu",        "tid", "pid",
-    "comm",         "filter", "limit", "no-sync",   "threads", "json", "json-times", NULL};
+static const char *const common[] = {"intersection", "begin",      "end",   "timerange", "local",
+                                     "host",         "cpu",        "tid",   "pid",       "comm",
+                                     "container",    "filter",     "limit", "no-sync",   "threads",
+                                     "json",         "json-times", NULL};
 
 static const struct lull_example examples[] = {
     {"lull print my-trace | less", "All events."},

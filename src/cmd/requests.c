@@ -81,6 +81,7 @@ static bool read_selection(const struct lull_args *args, struct lull_session *se
                            struct lull_selection *selection, GError **error)
 {
     selection->comm = lull_args_text(args, "comm");
+    selection->container = lull_args_text(args, "container");
     selection->tid = lull_args_number(args, "tid");
     selection->pid = lull_args_number(args, "pid");
     selection->port = lull_args_number(args, "port");
@@ -152,6 +153,7 @@ static const char *const common[] = {"intersection",
                                      "pid",
                                      "tid",
                                      "comm",
+                                     "container",
                                      "filter",
                                      "limit",
                                      "no-sync",

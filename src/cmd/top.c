@@ -36,6 +36,9 @@ struct top {
     struct lull_live_filter *filter;
     enum lull_live_order order;
     bool by_process, is_frozen, is_over;
+    bool shows_histograms;
+    uint32_t pieces; /* of the histograms; 0: the last interval */
+    struct lull_histories *histories;
     struct lull_top_view view;
     struct lull_screen screen;
     GString *typed; /* a filter; NULL: nothing is being typed */
@@ -55,6 +58,7 @@ static bool parse(const struct lull_args *args, struct top *top, GError **error)
     top->is_json = lull_args_flag(args, "json");
     top->by_process = top->is_json || lull_args_flag(args, "by-process");
     top->view.shows_idle = lull_args_flag(args, "idle");
+    top->shows_histograms = lull_args_flag(args, "hist");
     top->rows = lull_args_number(args, "limit");
     if (top->rows < 0) {
         top->rows = top->is_json ? 0 : SHOWN_ROWS;
@@ -98,6 +102,20 @@ static void init_style(struct top *top)
     top->view.style.local_time = top->is_local;
 }
 
+static bool show_histograms(const struct top *top, GError **error)
+{
+    struct lull_track_histogram sum[LULL_TRACK_MEASURES];
+    const char *span = top->pieces == 0                     ? "the last interval"
+                       : top->pieces == LULL_HISTORY_MINUTE ? "the last minute"
+                                                            : "the last 15 minutes";
+    if (top->pieces) {
+        lull_histories_sum(top->histories, top->pieces, sum);
+    } else {
+        memcpy(sum, top->interval.histogram, sizeof sum);
+    }
+    return lull_top_histograms(&top->view, &top->interval, sum, span, error);
+}
+
 static bool show_on(struct top *top, FILE *file, uint32_t limit, GError **error)
 {
     struct lull_live_rows rows;
@@ -105,6 +123,9 @@ static bool show_on(struct top *top, FILE *file, uint32_t limit, GError **error)
     init_style(top);
     top->view.file = file;
     top->view.limit = limit;
+    if (top->shows_histograms && !top->is_json) {
+        return show_histograms(top, error);
+    }
     lull_live_rows_make(&rows, &top->interval, top->filter, top->order, top->by_process);
     if (top->is_json) {
         lull_top_json(&top->view, &top->interval, &rows);
@@ -116,15 +137,19 @@ static bool show_on(struct top *top, FILE *file, uint32_t limit, GError **error)
 }
 
 static const char keys_help[] =
-    "q quit  / filter  < > sort  i own timers  t processes  space freeze";
+    "q quit  / filter  < > sort  h histograms  i own timers  t processes  space freeze";
+static const char histogram_keys[] =
+    "q quit  h waits  0 last interval  1 minute  5 15 minutes  space freeze";
 
 static void draw_status(const struct top *top, const char *text)
 {
-    g_autofree char *status = top->typed ? g_strconcat("filter: ", top->typed->str, NULL)
-                              : top->message
-                                  ? g_strdup(top->message)
-                                  : g_strdup_printf("by %s%s  %s", orders[top->order],
-                                                    top->is_frozen ? ", frozen" : "", keys_help);
+    g_autofree char *status =
+        top->typed     ? g_strconcat("filter: ", top->typed->str, NULL)
+        : top->message ? g_strdup(top->message)
+        : top->shows_histograms
+            ? g_strconcat(top->is_frozen ? "frozen  " : "", histogram_keys, NULL)
+            : g_strdup_printf("by %s%s  %s", orders[top->order], top->is_frozen ? ", frozen" : "",
+                              keys_help);
     g_autofree char *clean = lull_clean_text(status, !top->view.style.unicode);
     if (lull_text_width(clean) >= top->view.style.width) {
         g_autofree char *cut = g_utf8_substring(clean, 0, top->view.style.width - 1);
@@ -176,6 +201,7 @@ static bool take(struct top *top, GError **error)
         return false;
     }
     top->has_interval = true;
+    lull_histories_add(top->histories, &top->interval);
     return true;
 }
 
@@ -228,6 +254,18 @@ static void press(struct top *top, char key)
         break;
     case 't':
         top->by_process = !top->by_process;
+        break;
+    case 'h':
+        top->shows_histograms = !top->shows_histograms;
+        break;
+    case '0':
+        top->pieces = 0;
+        break;
+    case '1':
+        top->pieces = LULL_HISTORY_MINUTE;
+        break;
+    case '5':
+        top->pieces = LULL_HISTORY_PIECES;
         break;
     case ' ':
         top->is_frozen = !top->is_frozen;
@@ -330,11 +368,13 @@ static int run_top(struct top *top, const struct lull_args *args, GError **error
     lull_interval_init(&top->interval);
     top->view.epoch_ns = lull_epoch_of_monotonic();
     top->view.names = lull_machine_names_new();
+    top->histories = g_new0(struct lull_histories, 1);
     const bool done = watch(top, error);
     lull_sums_free(top->sums);
     lull_tracker_free(top->tracker);
     lull_machine_names_free(top->view.names);
     lull_interval_clear(&top->interval);
+    g_free(top->histories);
     return done ? 0 : 1;
 }
 
@@ -373,6 +413,9 @@ static const struct lull_option options[] = {
     {.name = "by-process",
      .kind = LULL_OPTION_FLAG,
      .help = "a row for each process, not one for all of a name"},
+    {.name = "hist",
+     .kind = LULL_OPTION_FLAG,
+     .help = "how many waits, disk requests and interrupts were how long, instead of waits"},
     {.name = "idle",
      .kind = LULL_OPTION_FLAG,
      .help = "also waits that ended by a timer of the task itself"},
@@ -416,9 +459,15 @@ const struct lull_verb lull_verb_top = {
         " q            quit\n"
         " /            type a filter; an empty one ends it\n"
         " < >          sort by another column\n"
+        " h            histograms, or waits again\n"
+        " 0 1 5        histograms of the last interval, minute, or 15 minutes\n"
         " i            also waits that ended by a timer of the task itself\n"
         " t            a row for each process, or one for all of a name\n"
         " space        freeze the screen, or go on\n"
+        "\n"
+        "Histograms have a column for each of the kinds of 'lull track' that they measure: wakeup, "
+        "preempt, offcpu, fork, block, irq and softirq; a row has what is shorter than it says, and "
+        "not shorter than the row above.\n"
         "\n"
         "Elsewhere tables of the 20 first rows (--limit) come one after the other. A filter is written in the language of --filter "
         "('lull help filter') and can name comm, pid, call, state (as in ps), waker_comm (of who "
@@ -432,7 +481,9 @@ const struct lull_verb lull_verb_top = {
     .output =
         "With --json a line for each interval. 'rows' has the waits of each process that are longer "
         "than 'least_ns' and ended in the interval, 'processes' what the tasks of each process did "
-        "but those of them that slept all the time ('asleep'). Times are nanoseconds since 1970.",
+        "but those of them that slept all the time ('asleep'). "
+        "'histograms' counts lengths by kind: shorter than 1 us, 2 us, 4 us, and so on; the last of 26 "
+        "has 16.8 s and more. Times are nanoseconds since 1970.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -189,6 +189,11 @@ const struct lull_option lull_common_options[] = {
      .help =
          "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 bytes of "
          "a name), or names that match a pattern, as in 'postgres*'"},
+    {.name = "container",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LIST",
+     .help = "only tasks in one of these containers: names, patterns for a name or the path of a "
+             "control group, or six digits or more of an id"},
     {.name = "filter",
      .kind = LULL_OPTION_TEXT,
      .argument = "EXPR",

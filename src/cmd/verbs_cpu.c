@@ -9,6 +9,7 @@
 
 static const struct lull_option cputop_options[] = {
     LULL_OPTION_LIMIT_ROWS,
+    LULL_OPTION_BY,
     LULL_OPTIONS_WHOM,
     LULL_OPTIONS_WHEN,
     {.name = "top",
@@ -21,6 +22,7 @@ static const struct lull_example cputop_examples[] = {
     {"lull cputop my-trace", "Who used the CPUs."},
     {"lull cputop --refresh 1s --limit 3 my-trace", "The three that used most in each second."},
     {"lull cputop --begin +2s --end +2.5s my-trace", "Half a second of it."},
+    {"lull cputop --by container my-trace", "Which container or service used them."},
     {"lull cputop --comm httpd,php-fpm --json my-trace", "Two programs only, for another program."},
     {NULL, NULL},
 };
@@ -63,6 +65,7 @@ static const struct lull_option sched_options[] = {
     LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_DURATION,
     LULL_OPTIONS_FREQ,
+    LULL_OPTION_BY,
     LULL_OPTIONS_WHOM,
     LULL_OPTIONS_WHEN,
     {.name = NULL},
@@ -143,6 +146,7 @@ static const struct lull_option waits_options[] = {
      .help = "also tasks that were blocked all the time, and did nothing"},
     LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_DURATION,
+    LULL_OPTION_BY,
     LULL_OPTIONS_WHOM,
     LULL_OPTIONS_WHEN,
     {.name = NULL},

@@ -6,11 +6,9 @@
 
 /* ---- syscallstats ---- */
 
-static const struct lull_option syscallstats_options[] = {LULL_OPTION_LIMIT_ROWS,
-                                                          LULL_OPTIONS_DURATION,
-                                                          LULL_OPTIONS_WHOM,
-                                                          LULL_OPTIONS_WHEN,
-                                                          {.name = NULL}};
+static const struct lull_option syscallstats_options[] = {
+    LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_DURATION, LULL_OPTION_BY,
+    LULL_OPTIONS_WHOM,      LULL_OPTIONS_WHEN,     {.name = NULL}};
 
 static const struct lull_example syscallstats_examples[] = {
     {"lull syscallstats my-trace", "Every system call of every task."},
@@ -40,7 +38,8 @@ const struct lull_verb lull_verb_syscallstats = {
 static const struct lull_option io_options[] = {
     LULL_OPTION_USAGE, LULL_OPTION_STATS,      LULL_OPTION_TOP,   LULL_OPTION_FREQ,
     LULL_OPTION_LOG,   LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_SIZE, LULL_OPTIONS_DURATION,
-    LULL_OPTIONS_FREQ, LULL_OPTIONS_WHOM,      LULL_OPTIONS_WHEN, {.name = NULL},
+    LULL_OPTIONS_FREQ, LULL_OPTION_BY,         LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN,
+    {.name = NULL},
 };
 
 #define IO_DESCRIPTION                                                                             \

@@ -82,6 +82,7 @@ static const struct lull_option memtop_options[] = {
     {.name = "top",
      .kind = LULL_OPTION_FLAG,
      .help = "nothing: it is always printed (lttng-analyses has the option)"},
+    LULL_OPTION_BY,
     LULL_OPTIONS_WHOM,
     LULL_OPTIONS_WHEN,
     {.name = NULL},

@@ -104,6 +104,8 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
         calls_forked(model, parent, number, t, flags);
     }
     if (parent != LULL_NONE) {
+        containers_forked(model, machine, parent, number, flags,
+                          LULL_HAS(ev, sched_process_fork, child_ns) ? ev->child_ns : 0);
         stacks_forked(model, parent, number);
     }
     model_rename(model, number, child_name(model, parent, ev), t);
@@ -207,6 +209,7 @@ void sched_attached(struct lull_model *model, struct machine *machine, int32_t c
                                           .task = model_task(model, machine, ev->tid, c),
                                           .hierarchy = ev->hierarchy,
                                           .path = model_label_of(model, ev->path)};
+    containers_attached(model, machine, &fact);
     REPORT(model, cgroup, &fact);
 }
 

@@ -27,6 +27,7 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->scratch = g_string_new(NULL);
     model->strings = g_string_chunk_new(4096);
     model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
+    model->container_names = g_hash_table_new(g_str_hash, g_str_equal);
     model->flows = lull_flows_new();
     model->sockets = sockets_new();
     model->start_ns = model->alarm_ns = model->loss_ns = INT64_MAX;
@@ -72,6 +73,8 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->irq_devs);
         lull_map_free(&machine->tables);
         lull_map_free(&machine->addresses);
+        lull_map_free(&machine->containers);
+        lull_map_free(&machine->rows);
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);
@@ -81,6 +84,7 @@ void lull_model_free(struct lull_model *model)
     lull_vec_free(&model->requests);
     calls_free(model);
     files_free(model);
+    containers_free(model);
     g_hash_table_unref(model->label_numbers);
     g_string_chunk_free(model->strings);
     g_string_free(model->scratch, TRUE);
@@ -208,6 +212,8 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .chain = LULL_NONE,
                                      .request = LULL_NONE,
                                      .prio = LULL_NO_PRIO,
+                                     .cgroup = LULL_NONE,
+                                     .container = LULL_NONE,
                                      .waking = {INT64_MIN, LULL_NONE, false, false},
                                      .cpu = -1,
                                      .state = LULL_STATE_NONE,
@@ -350,6 +356,15 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_statedump_process:
         sched_dumped(model, machine, t, event);
         break;
+    case LULL_EVENT_statedump_container:
+        containers_named(model, event);
+        break;
+    case LULL_EVENT_statedump_cgroup:
+        containers_dumped(model, machine, event);
+        break;
+    case LULL_EVENT_statedump_pid_ns:
+        containers_dumped_ns(model, machine, event);
+        break;
     case LULL_EVENT_statedump_file:
         files_dumped(model, machine, event);
         break;
@@ -448,6 +463,9 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         break;
     }
     case LULL_EVENT_statedump_process:
+    case LULL_EVENT_statedump_container:
+    case LULL_EVENT_statedump_cgroup:
+    case LULL_EVENT_statedump_pid_ns:
     case LULL_EVENT_statedump_file:
     case LULL_EVENT_statedump_block_device:
     case LULL_EVENT_mapping:

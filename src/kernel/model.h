@@ -8,6 +8,7 @@
 #include <lull/session.h>
 #include <lull/waits.h>
 
+#include "kernel/containers.h"
 #include "kernel/facts.h"
 #include "kernel/flow.h"
 #include "kernel/stacks.h"
@@ -36,6 +37,10 @@ void lull_model_stop(struct lull_model *model);
  * lull_model_run(); limits the session to that time. */
 void lull_model_read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns,
                           int64_t as_of_ns);
+/* Before lull_model_run(): takes from the state dump at the start of the recordings which containers
+ * tasks are in, so that this is known from start_ns, their first event, on. Takes off the session's
+ * limits. */
+void lull_model_read_containers(struct lull_model *model, int64_t start_ns);
 
 /* Feeds one typed event; for tests and sources that have no session. `event` is the struct of `id`.
  * System calls are identified by their number (of x86-64). */
@@ -84,6 +89,18 @@ const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t
 /* Name of the task at that time: the last it was known to have up to then, else the first known;
  * never NULL. */
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns);
+/* The container that the task is in now; one with the name "?" if that is not known. Valid as long as
+ * the model. */
+const struct lull_container *lull_model_container(const struct lull_model *model, uint32_t task);
+/* All containers in which tasks were seen, in that order, each with its host. */
+uint32_t lull_model_container_count(const struct lull_model *model);
+const struct lull_container *lull_model_container_at(const struct lull_model *model, uint32_t index,
+                                                     uint32_t *host);
+/* Before anything is read: has a pseudo-task for each container (pod, control group), which has the
+ * name of that and no tid. */
+void lull_model_group_by(struct lull_model *model, enum lull_group_by by);
+/* The one of where the task is now; the task itself if tasks are not grouped. */
+uint32_t lull_model_row(const struct lull_model *model, uint32_t task);
 /* True if the task ever had a name that one of `comms` matches, as lull_comm_matches() says. */
 bool lull_model_had_comm(const struct lull_model *model, uint32_t task, const char *comms);
 /* Whether a task's name is one of a list with commas between: each is the name itself, of which the

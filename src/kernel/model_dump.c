@@ -19,8 +19,20 @@ static void take_process(struct lull_model *model, struct machine *machine, int6
     }
 }
 
-void lull_model_read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns,
-                          int64_t as_of_ns)
+static void take_container(struct lull_model *model, struct machine *machine, enum lull_event_id id,
+                           const void *event)
+{
+    if (id == LULL_EVENT_statedump_container) {
+        containers_named(model, event);
+    } else if (id == LULL_EVENT_statedump_cgroup) {
+        containers_dumped(model, machine, event);
+    } else if (id == LULL_EVENT_statedump_pid_ns) {
+        containers_dumped_ns(model, machine, event);
+    }
+}
+
+static void read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns, int64_t as_of_ns,
+                      bool only_containers)
 {
     enum lull_event_id ids[LULL_EVENT_COUNT];
     const struct lull_event *event;
@@ -29,15 +41,34 @@ void lull_model_read_dump(struct lull_model *model, int64_t start_ns, int64_t en
     lull_session_limit(model->session, start_ns, end_ns);
     while ((event = lull_session_read(model->session))) {
         struct machine *machine = model_machine(model, event->host);
+        const enum lull_event_id id = ids[event->subscription];
         if (model->is_user[event->trace]) {
             continue;
         }
-        if (ids[event->subscription] == LULL_EVENT_statedump_process) {
+        take_container(model, machine, id, event->fields);
+        if (only_containers) {
+            continue;
+        }
+        if (id == LULL_EVENT_statedump_process) {
             take_process(model, machine, as_of_ns, event->fields);
-        } else if (ids[event->subscription] == LULL_EVENT_statedump_block_device) {
+        } else if (id == LULL_EVENT_statedump_block_device) {
             io_dumped(model, machine, event->fields);
         }
     }
     lull_session_unsubscribe_all(model->session);
     lull_vocabulary_subscribe(model->session, model->groups, model->ids);
+}
+
+void lull_model_read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns,
+                          int64_t as_of_ns)
+{
+    read_dump(model, start_ns, end_ns, as_of_ns, false);
+}
+
+void lull_model_read_containers(struct lull_model *model, int64_t start_ns)
+{
+    enum { DUMP_SECONDS = 10 }; /* one that has not ended by then is not waited for */
+    read_dump(model, INT64_MIN, start_ns + DUMP_SECONDS * INT64_C(1000000000), start_ns, true);
+    lull_session_limit(model->session, INT64_MIN, INT64_MAX);
+    lull_session_rewind(model->session);
 }

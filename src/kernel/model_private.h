@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The inside of the model, shared by its parts: model.c (hosts, tasks, names, reading),
- * machine_sched.c (CPUs and task states), machine_tasks.c (births and deaths), machine_irq.c
+ * machine_sched.c (CPUs and task states), machine_tasks.c (births and deaths), machine_containers.c (where they run), machine_irq.c
  * (interrupt contexts, causes of wake-ups), machine_io.c (packets, block requests), machine_use.c
  * (memory, network devices, power), machine_calls.c (system calls), machine_calls_io.c (what they
  * do with descriptors), machine_files.c (tables of descriptors). */
@@ -187,7 +187,16 @@ struct machine {
     struct lull_map families;      /* label of an interrupt → label of its device, without queue */
     struct lull_map irq_devs;      /* the latter → dev of the requests that complete in it */
     struct lull_map tables;        /* pid → table of descriptors */
+    struct lull_map containers;    /* label of a control group, pid namespace → container */
+    struct lull_map rows;          /* label of a container's or pod's name → pseudo-task */
+    uint32_t unknown_row;          /* of tasks of which the container is not known */
     struct lull_map addresses;     /* address of a table in the state dump → table */
+};
+
+struct container {
+    struct lull_container public;
+    uint32_t host;
+    uint32_t row; /* pseudo-task, if tasks are grouped */
 };
 
 struct name {
@@ -239,6 +248,10 @@ struct task {
     uint32_t parent;      /* who forked it */
     uint32_t older;       /* that had the tid it was born with before, or LULL_NONE */
     int32_t prio;         /* or LULL_NO_PRIO */
+    uint32_t cgroup;      /* label of its path, or LULL_NONE */
+    uint32_t pid_ns;      /* number of its pid namespace, 0: not known */
+    int32_t vtid;         /* what it is called there, 0: not known */
+    uint32_t container;   /* by the two, or LULL_NONE */
     uint32_t chain;       /* of calls by which it became blocked, or LULL_NONE */
     int64_t sent_ns;      /* first packet it sent in the call it is in; INT64_MIN: none */
     uint32_t sent_number; /* of the same */
@@ -271,6 +284,9 @@ struct lull_model {
     LULL_VEC(struct fd_table) tables;
     uint32_t free_table;
     uint32_t n_tables; /* that ever were */
+    LULL_VEC(struct container *) containers;
+    GHashTable *container_names; /* id → name, both texts of labels */
+    enum lull_group_by group_by;
     unsigned groups;
     bool follows_files;        /* calls are wanted, and their events record descriptors */
     GHashTable *label_numbers; /* text → number + 1 */
@@ -449,6 +465,19 @@ void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev);
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
                   bool is_free);
+
+/* machine_containers.c */
+void containers_named(struct lull_model *model, const struct lull_ev_statedump_container *ev);
+void containers_dumped(struct lull_model *model, struct machine *machine,
+                       const struct lull_ev_statedump_cgroup *ev);
+void containers_dumped_ns(struct lull_model *model, struct machine *machine,
+                          const struct lull_ev_statedump_pid_ns *ev);
+/* flags: of clone(), UINT32_MAX: not known. pid_ns: of the child, 0: not reported. */
+void containers_forked(struct lull_model *model, struct machine *machine, uint32_t parent,
+                       uint32_t child, uint32_t flags, int64_t pid_ns);
+void containers_attached(struct lull_model *model, struct machine *machine,
+                         const struct lull_cgroup_fact *fact);
+void containers_free(struct lull_model *model);
 
 /* machine_stacks.c: what is known of call chains; nothing happens if they are not wanted */
 void stacks_locate(struct lull_model *model); /* finds out where names are */

@@ -98,7 +98,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     struct lull_running_filter *filter = g_new0(struct lull_running_filter, 1);
     filter->session = session;
     filter->query = *query;
-    filter->by_task = query->tid >= 0 || query->pid >= 0 || query->comm;
+    filter->by_task = query->tid >= 0 || query->pid >= 0 || query->comm || query->only_threads;
     lull_running_table_init(&filter->running);
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->start_ns, query->end_ns);
@@ -147,7 +147,7 @@ static bool pid_matches(const struct lull_running_filter *filter, const struct l
                         const struct fields *fields, int64_t tid)
 {
     const struct lull_running_query *query = &filter->query;
-    if (query->pid < 0 || (fields->present & HAS_PID)) {
+    if (!query->only_threads && (query->pid < 0 || (fields->present & HAS_PID))) {
         return query->pid < 0 || fields->pid == query->pid;
     }
     const int64_t task = lull_running_task(event->host, tid);

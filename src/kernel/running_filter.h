@@ -11,6 +11,7 @@ struct lull_running_query {
     int64_t pid;              /* -1: any */
     GHashTable *threads;      /* int64_t of lull_running_task(): those that have it, where contexts
                                  do not say; NULL: they do everywhere; the filter owns it */
+    bool only_threads;        /* only `threads` are wanted, whatever contexts say */
     const char *comm;         /* NULL: any; for lull_comm_matches() */
     int64_t start_ns, end_ns; /* INT64_MIN, INT64_MAX: no limit */
     bool is_live;             /* the session can be read once only */

@@ -16,6 +16,7 @@ enum {
     LULL_TRACK_NESTED = 4, /* interrupts in interrupts */
     LULL_TRACK_MOST_SLOTS = 65536,
     LULL_TRACK_MOST_CHAINS = 10240, /* of one interval */
+    LULL_TRACK_BUCKETS = 26,        /* below 1 us, then up to 2, 4, 8 … us, and 16.8 s or more */
     LULL_TRACK_NO_CALL = -1,
 };
 
@@ -176,6 +177,16 @@ struct lull_track_chain {
 struct lull_track_chain_sum {
     uint64_t ns; /* within the interval */
     uint64_t waits, longest_ns;
+};
+
+/* How many of one measure were how long. */
+struct lull_track_histogram {
+    uint64_t n[LULL_TRACK_BUCKETS];
+};
+
+/* Of each CPU. */
+struct lull_track_histograms {
+    struct lull_track_histogram of[LULL_TRACK_MEASURES];
 };
 
 /* What user space changes while the programs run. */

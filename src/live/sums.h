@@ -25,6 +25,7 @@ struct lull_interval {
     GArray *chains;                    /* struct lull_live_chain, of processes but our own */
     struct lull_tracker_counts counts; /* since the start */
     uint64_t n_switches;
+    struct lull_track_histogram histogram[LULL_TRACK_MEASURES];
 };
 
 void lull_interval_init(struct lull_interval *interval);

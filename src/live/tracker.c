@@ -120,7 +120,9 @@ static int arguments_of(const struct btf *kernel, const char *event)
 /* What the rules measure; only the programs of waits know who descends from a command. */
 static uint32_t measures_of(const struct lull_tracker_question *question)
 {
-    uint32_t measures = question->command || question->has_sums ? WAITS : 0;
+    uint32_t measures = question->has_sums  ? WAITS | 1u << LULL_TRACK_BLOCK
+                        : question->command ? WAITS
+                                            : 0;
     for (uint32_t i = 0; i < question->n_rules; i++) {
         measures |= 1u << question->rules[i]->kind->measure;
     }

@@ -224,7 +224,7 @@ static bool read_set(const struct served *served, uint32_t kind, struct latency_
                      GError **error)
 {
     const struct served_about *about = served->about;
-    struct lull_session *session = served_session(about, error);
+    struct lull_session *session = served_session(about, false, error);
     if (!session) {
         return false;
     }

@@ -192,7 +192,7 @@ static bool read_traces(struct server_paths *paths, GError **error)
             "indexed");
         return false;
     }
-    struct lull_session *session = served_session(paths->about, error);
+    struct lull_session *session = served_session(paths->about, true, error);
     struct lull_waits *waits =
         session ? lull_waits_new(session, LULL_WANT_PATHS | LULL_WANT_REQUESTS, error) : NULL;
     if (!waits) {

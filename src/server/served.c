@@ -9,6 +9,7 @@
 #include <lull/session.h>
 
 #include "base/map.h"
+#include "server/events.h"
 #include "server/latencies.h"
 #include "server/paths.h"
 #include "server/visitors.h"
@@ -147,6 +148,13 @@ static void make_uuid(const char *text, char uuid[SERVED_UUID])
                sum + 18);
 }
 
+/* Of the hosts, in the order of the session: the same for the same traces. */
+struct served_clocks {
+    GMutex lock;
+    struct lull_clock_transform *found; /* NULL: they are not joined yet */
+    uint32_t n;
+};
+
 struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined,
                                       const struct lull_periods *periods)
 {
@@ -158,6 +166,9 @@ struct served_about *served_about_new(const char *const *paths, uint32_t count, 
     about->periods = periods;
     about->paths = server_paths_new(about);
     about->latencies = server_latencies_new(about);
+    about->events = server_events_new(about);
+    about->clocks = g_new0(struct served_clocks, 1);
+    g_mutex_init(&about->clocks->lock);
     about->visitors = server_visitors_new();
     for (uint32_t i = 0; i < count; i++) {
         char *real = realpath(paths[i], NULL);
@@ -184,13 +195,36 @@ void served_about_free(struct served_about *about)
     }
     server_paths_free(about->paths);
     server_latencies_free(about->latencies);
+    server_events_free(about->events);
+    g_mutex_clear(&about->clocks->lock);
+    g_free(about->clocks->found);
+    g_free(about->clocks);
     server_visitors_free(about->visitors);
     g_free(about->traces);
     g_free(about->name);
     g_free(about);
 }
 
-struct lull_session *served_session(const struct served_about *about, GError **error)
+static void join_clocks(struct served_clocks *clocks, struct lull_session *session, bool joins)
+{
+    const uint32_t n_hosts = lull_session_host_count(session);
+    g_mutex_lock(&clocks->lock);
+    if (joins || !clocks->found || clocks->n != n_hosts) {
+        lull_session_join(session, NULL, NULL);
+        clocks->n = n_hosts;
+        clocks->found = g_renew(struct lull_clock_transform, clocks->found, n_hosts);
+        for (uint32_t i = 0; i < n_hosts; i++) {
+            clocks->found[i] = *lull_session_clock(session, i);
+        }
+    } else {
+        for (uint32_t i = 0; i < n_hosts; i++) {
+            lull_session_set_clock(session, i, &clocks->found[i]);
+        }
+    }
+    g_mutex_unlock(&clocks->lock);
+}
+
+struct lull_session *served_session(const struct served_about *about, bool joins, GError **error)
 {
     struct lull_session *session = lull_session_new();
     g_autofree const char **paths = g_new0(const char *, MAX(about->n_traces, 1));
@@ -202,7 +236,7 @@ struct lull_session *served_session(const struct served_about *about, GError **e
         return NULL;
     }
     if (about->is_joined && lull_session_host_count(session) > 1) {
-        lull_session_join(session, NULL, NULL);
+        join_clocks(about->clocks, session, joins);
     }
     return session;
 }

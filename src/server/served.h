@@ -40,6 +40,8 @@ struct served_about {
     const struct lull_periods *periods; /* of --period; or NULL */
     struct server_paths *paths;         /* paths.h */
     struct server_latencies *latencies; /* latencies.h */
+    struct server_events *events;       /* events.h */
+    struct served_clocks *clocks;       /* once they are joined */
     struct server_visitors *visitors;   /* visitors.h */
 };
 
@@ -58,8 +60,9 @@ struct served {
 struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined,
                                       const struct lull_periods *periods);
 void served_about_free(struct served_about *about);
-/* The traces, to be read once more. */
-struct lull_session *served_session(const struct served_about *about, GError **error);
+/* The traces, to be read once more. Their clocks are joined once; `joins`: anew, for who needs to know
+ * how. */
+struct lull_session *served_session(const struct served_about *about, bool joins, GError **error);
 
 /* `store` becomes the property of `served`; `about` is borrowed. */
 struct served *served_new(const struct served_about *about, struct lull_store *store,

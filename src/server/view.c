@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/sums.h"
+#include "server/events.h"
 #include "server/latencies.h"
 #include "server/params.h"
 #include "server/states.h"
@@ -340,6 +341,11 @@ static bool answer_longest(const struct question *question, GError **error)
     return server_latency_longest(question->served, question->params, question->out, error);
 }
 
+static bool answer_events(const struct question *question, GError **error)
+{
+    return server_events_page(question->served, question->params, question->out, error);
+}
+
 /* ---- pages ---- */
 
 static bool answer_here(const struct question *question, GError **error)
@@ -372,6 +378,7 @@ static const struct {
     {"here", answer_here},           {"bye", answer_bye},
     {"latencies", answer_latencies}, {"latency", answer_latency},
     {"longest", answer_longest},     {"amounts", answer_amounts},
+    {"events", answer_events},
 };
 
 /* What the question asks for is not there, or cannot be; or we failed. */

@@ -50,7 +50,7 @@ def verbs():
 
 
 def about(verb):
-    return {"snapshot": "\n", "help": r" \[VERB"}.get(verb, " .*(TRACE|COMMAND)")
+    return {"snapshot": "\n", "top": "\n", "help": r" \[VERB"}.get(verb, " .*(TRACE|COMMAND)")
 
 
 def test_help():
@@ -402,7 +402,7 @@ def test_info():
         tap.ok(expected in done.stdout, f"info says {expected}", done.stdout)
     check("info of one host", run("info", "--host=db", client, httpd, db), 0, r"Host db\n(?!(.*\n)*.*Host)", "")
     info = json.loads(run("info", "--json", client, httpd, db).stdout)
-    tap.ok(list(info) == ["version", "zero_ns", "hosts", "recordings", "traces", "events", "lost", "questions", "problems",
+    tap.ok(list(info) == ["version", "zero_ns", "hosts", "recordings", "containers", "traces", "events", "lost", "questions", "problems",
                           "damaged"], "keys", list(info))
     tap.ok(info["version"] == 1 and info["events"] is None and info["problems"] == [], "without --events", info["version"])
     tap.ok([host["name"] for host in info["hosts"]] == ["client", "httpd", "db"], "hosts", info["hosts"])

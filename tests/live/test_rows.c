@@ -2,6 +2,7 @@
 /* Rows of `lull top` from chains that are written here by hand, and what a slot says of its task. */
 #include <string.h>
 
+#include "live/histories.h"
 #include "live/rows.h"
 
 static struct lull_live_chain chain_of(uint32_t pid, const char *comm, int32_t call, uint32_t state,
@@ -170,6 +171,46 @@ static void test_slots(void)
     check_sums(&slot, 10, 20, 30);
 }
 
+/* Two pieces, and what is older than all. */
+static void test_histories(void)
+{
+    struct lull_histories *histories = g_new0(struct lull_histories, 1);
+    struct lull_track_histogram sum[LULL_TRACK_MEASURES];
+    struct lull_interval interval = {.end_ns = 1000 * LULL_HISTORY_PIECE_NS};
+    interval.histogram[LULL_TRACK_BLOCK].n[3] = 10;
+    lull_histories_add(histories, &interval);
+    interval.end_ns += LULL_HISTORY_PIECE_NS - 1; /* the same piece */
+    lull_histories_add(histories, &interval);
+    interval.end_ns += 6 * LULL_HISTORY_PIECE_NS;
+    interval.histogram[LULL_TRACK_BLOCK].n[3] = 1;
+    lull_histories_add(histories, &interval);
+    lull_histories_sum(histories, LULL_HISTORY_MINUTE, sum);
+    g_assert_cmpuint(sum[LULL_TRACK_BLOCK].n[3], ==, 1);
+    lull_histories_sum(histories, LULL_HISTORY_PIECES, sum);
+    g_assert_cmpuint(sum[LULL_TRACK_BLOCK].n[3], ==, 21);
+    g_assert_cmpuint(sum[LULL_TRACK_IRQ].n[3], ==, 0);
+    interval.end_ns += 89 * LULL_HISTORY_PIECE_NS;
+    lull_histories_add(histories, &interval);
+    lull_histories_sum(histories, LULL_HISTORY_PIECES, sum);
+    g_assert_cmpuint(sum[LULL_TRACK_BLOCK].n[3], ==, 2);
+    g_free(histories);
+}
+
+static void test_percentiles(void)
+{
+    struct lull_track_histogram histogram = {{0}};
+    g_assert_cmpint(lull_histogram_percentile_ns(&histogram, 0.5), ==, -1);
+    histogram.n[0] = 1; /* below 1 us */
+    histogram.n[4] = 2; /* 8 to 16 us */
+    histogram.n[25] = 1;
+    g_assert_cmpint(lull_histogram_percentile_ns(&histogram, 0), ==, 1000);
+    g_assert_cmpint(lull_histogram_percentile_ns(&histogram, 0.25), ==, 1000);
+    g_assert_cmpint(lull_histogram_percentile_ns(&histogram, 0.5), ==, 16000);
+    g_assert_cmpint(lull_histogram_percentile_ns(&histogram, 0.75), ==, 16000);
+    g_assert_cmpint(lull_histogram_percentile_ns(&histogram, 0.99), ==, INT64_MAX);
+    g_assert_cmpint(lull_bucket_start_ns(25), ==, INT64_C(16777216000));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -177,5 +218,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/rows/filters", test_filters);
     g_test_add_func("/live/rows/unsound", test_unsound);
     g_test_add_func("/live/rows/slots", test_slots);
+    g_test_add_func("/live/rows/histories", test_histories);
+    g_test_add_func("/live/rows/percentiles", test_percentiles);
     return g_test_run();
 }

@@ -17,7 +17,7 @@ import tempfile
 import termios
 import time
 
-from live.tracked import LULL, PROGRAM, Hidden, Stamp, why_not
+from live.tracked import LULL, PROGRAM, Hidden, Stamp, counted, why_not
 from tap import Tap
 
 MS = 1_000_000
@@ -137,6 +137,37 @@ def watch_with(command):
         top.send_signal(signal.SIGTERM)
         lines += top.stdout
     return [json.loads(line) for line in lines], done
+
+
+def test_histograms():
+    """As many softirqs and interrupts as the kernel's own counters say, and the sleeps of a program where they belong."""
+    files = {"softirq": "/proc/softirqs", "irq": "/proc/interrupts"}
+
+    def counters():
+        return {kind: counted(path) for kind, path in files.items()}
+
+    def histogram(lines, kind):
+        return [sum(line["histograms"][kind][i] for line in lines) for i in range(26)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        stamps, outer = os.path.join(folder, "stamps"), counters()
+        with subprocess.Popen([LULL, "top", "--json", "--interval", "100ms", "--max-overhead", "100%"], stdout=subprocess.PIPE,
+                              text=True) as top:
+            lines, inner = [top.stdout.readline()], counters()
+            subprocess.run([PROGRAM, stamps, "chain", "1", "20", "15"], check=True, timeout=60)
+            inner = {kind: number - inner[kind] for kind, number in counters().items()}
+            top.send_signal(signal.SIGTERM)
+            lines = [json.loads(line) for line in [*lines, *top.stdout]]
+        outer = {kind: number - outer[kind] for kind, number in counters().items()}
+        with open(stamps, encoding="utf-8") as file:
+            slept = [int(line.split()[3]) - int(line.split()[2]) for line in file]
+    for kind in files:
+        tap.ok(0.9 * inner[kind] <= sum(histogram(lines, kind)) <= outer[kind], f"{kind}: as many as the kernel counted", inner, outer,
+               histogram(lines, kind))
+    # Of 20 ms: in bucket 15, from 16.38 to 32.77 ms, unless it took longer.
+    of_power = histogram(lines, "offcpu")[15]
+    short = sum(length < 32 * MS for length in slept)
+    tap.ok(len(slept) == 15 and of_power >= 0.8 * short, "sleeps of 20 ms are where they belong", of_power, slept)
 
 
 def check_whole(seen, pid):
@@ -264,6 +295,14 @@ def test_screen():
     terminal.until(r"filter: comm == \"no su\"")
     terminal.type("\n")
     terminal.until(r"q quit")
+    terminal.type("h")
+    terminal.until(r"how long, in the last interval")
+    terminal.type("1")
+    terminal.until(r"how long, in the last minute")
+    terminal.type("5")
+    terminal.until(r"how long, in the last 15 minutes")
+    terminal.type("h")
+    terminal.until(r"WAITED|waits over")
     terminal.type("itq")
     terminal.until(r"\x1b\[\?1049l")
     tap.ok(terminal.end() == 0, "q quits")
@@ -280,6 +319,7 @@ def check_schema(lines):
         schema = json.load(file)
     for line in lines:
         tap.ok(set(line) == set(schema["required"]) == set(schema["properties"]), "of a line", set(line))
+        tap.ok(set(line["histograms"]) == set(schema["properties"]["histograms"]["required"]), "of histograms", set(line["histograms"]))
         for name in "rows", "processes":
             wanted = schema["properties"][name]["items"]
             tap.ok(all(set(item) == set(wanted["required"]) == set(wanted["properties"]) for item in line[name]), f"of {name}", line[name][:1])
@@ -300,7 +340,7 @@ def main():
         tap.skip("lull top", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in test_chains, test_mutex, test_packets, test_cpus, test_recording, test_lines, test_text, test_governor, test_screen:
+    for test in test_chains, test_mutex, test_packets, test_cpus, test_recording, test_histograms, test_lines, test_text, test_governor, test_screen:
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from live.tracked import LULL, PROGRAM, Hidden, inside, lull_track, names, track, track_once, why_not
+from live.tracked import LULL, PROGRAM, Hidden, counted, inside, lull_track, names, track, track_once, why_not
 from tap import Tap
 
 MS = 1_000_000
@@ -124,14 +124,6 @@ def test_requests():
     alarms, _, _ = track_once([f"block({detail.split()[1]}): rw == \"write\" > 0ns"], "disk", path, 20)
     tap.ok(all("(write)" in alarm["object"]["detail"] for alarm in alarms), "rw == write leaves out reads", alarms[:2])
     tap.ok(summary["lost"] == 0, "nothing was lost", summary)
-
-
-def counted(path):
-    """All softirqs, or all interrupts of lines with numbers, that the kernel has counted."""
-    with open(path, encoding="utf-8") as file:
-        cpus, *lines = file.read().splitlines()
-    rows = [line.split()[1:len(cpus.split()) + 1] for line in lines if path == "/proc/softirqs" or line.split()[0][:-1].isdigit()]
-    return sum(int(number) for row in rows for number in row)
 
 
 def test_interrupts():

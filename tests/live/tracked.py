@@ -75,3 +75,11 @@ def inside(alarm, stamp):
 def names(alarm):
     """The chain: names of tasks, or kinds of interrupts."""
     return [part["task"]["comm"] if part["task"] else part["kind"] for part in alarm["chain"]]
+
+
+def counted(path):
+    """All softirqs, or all interrupts of lines with numbers, that the kernel has counted."""
+    with open(path, encoding="utf-8") as file:
+        cpus, *lines = file.read().splitlines()
+    rows = [line.split()[1:len(cpus.split()) + 1] for line in lines if path == "/proc/softirqs" or line.split()[0][:-1].isdigit()]
+    return sum(int(number) for row in rows for number in row)

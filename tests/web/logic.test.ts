@@ -8,6 +8,7 @@ import { columnAt, columnsOf } from '../../web/src/amounts';
 import { columnBars, spanBars } from '../../web/src/bars';
 import { busy, ticks } from '../../web/src/axis';
 import { covers, decode } from '../../web/src/columns';
+import { Answer, EventRows, RawEvent } from '../../web/src/eventrows';
 import { Flow } from '../../web/src/flow';
 import { format, parse } from '../../web/src/fragment';
 import { cycles, frequencyAt, hertz } from '../../web/src/frequency';
@@ -322,4 +323,46 @@ test('durations lie on a logarithmic scale', () => {
     assert.deepEqual(decades({ low: 5, high: 20000 }, 10), [10, 100, 1000, 10000]);
     assert.deepEqual(decades({ low: 5, high: 20000 }, 2), [100, 10000]);
     assert.equal(shareOf(7, { low: 7, high: 7 }), 0);
+});
+
+// 5000 events, five at each time.
+function pages(): { rows: EventRows; all: RawEvent[]; asked: number[] } {
+    const all = Array.from({ length: 5000 }, (_, i): RawEvent => [Math.floor(i / 5) * 10, i % 5, 0, 0, `e${i}`, '', -1]);
+    const asked: number[] = [];
+    const rows = new EventRows(async parameters => {
+        const { time, index, count } = parameters as { time: number; index: number; count: number };
+        const at = all.findIndex(one => one[0] > time || (one[0] === time && one[1] >= index)), here = at < 0 ? all.length : at;
+        const found = count > 0 ? all.slice(here, here + count) : all.slice(Math.max(0, here + count), here);
+        asked.push(count);
+        const answer: Answer = { rows: found, reached: count > 0 ? 10000 : 0, is_end: found.length < Math.abs(count) };
+        return answer;
+    });
+    return { rows, all, asked };
+}
+
+test('events are added at both ends of what there is, and those far away are dropped', async () => {
+    const { rows, all, asked } = pages();
+    rows.start({ time: 5003, index: 0 });
+    assert.equal(await rows.more(true), 200);
+    assert.equal(await rows.more(false), 200);
+    assert.deepEqual(rows.rows, all.slice(2505 - 200, 2505 + 200));
+    assert.ok(rows.covers({ time: 5000, index: 0 }) && !rows.covers({ time: 9990, index: 0 }));
+    assert.equal(rows.find({ time: 5010, index: 2 }), 202);
+    for (let dropped = 0; !rows.hasLast; dropped = rows.trim(true)) {
+        await rows.more(true);
+        assert.ok(dropped >= 0 && rows.rows.length <= 2200);
+    }
+    rows.trim(true);
+    assert.deepEqual(rows.rows, all.slice(3000));
+    assert.ok(!rows.hasFirst);
+    while (!rows.hasFirst) {
+        await rows.more(false);
+        rows.trim(false);
+    }
+    assert.deepEqual(rows.rows, all.slice(0, 2000));
+    assert.ok(!rows.hasLast && asked.every(count => Math.abs(count) <= 200));
+    const late = rows.more(true);
+    rows.start({ time: 0, index: 0 });
+    assert.equal(await late, null);
+    assert.deepEqual(rows.rows, []);
 });

@@ -389,6 +389,57 @@ def check_latency(page):
     tap.ok(only and "latency=syscalls%2Cpicture%2Cfdatasync" in only, "a click on a name leaves that one, and the address says so", only)
 
 
+def event_lines(page):
+    """[[cells], …] of the lines of Events that are drawn."""
+    return page.run("[...document.querySelectorAll('.lines .line')].map(line => [...line.children].map(cell => cell.textContent))")
+
+
+def check_events(page):
+    """The events are those of lull print, around what is selected; a filter, a text and the keys lead to others."""
+    page.run("location.hash = 'v=tasks,events'")
+    page.wait("document.querySelectorAll('.lines .line').length > 5")
+    lines = event_lines(page)
+    origin = int(ask(page, "trace")["start"])
+    printed = subprocess.run([lull, "print", "--json", "--limit", "5", *traces], env=env, capture_output=True, check=True).stdout.splitlines()
+    expected = [[f"{(event['time_ns'] - origin) / 1e9:.9f} s", event["host"], event["name"]] for event in map(json.loads, printed)]
+    tap.ok([[line[0], line[1], line[4]] for line in lines[:5]] == expected, "the first events come first", lines[:5], expected)
+    picture(page, "events")
+    page.run("(input => { input.value = 'name == \"block_rq_complete\"'; input.dispatchEvent(new Event('change')); })(document.querySelector('.filter'))")
+    page.wait("(found => found.length > 5 && found.every(one => one.textContent === 'block_rq_complete'))([...document.querySelectorAll('.lines .is-event')])")
+    completed = [json.loads(line) for line in subprocess.run([lull, "print", "--json", "--limit", "0", "--filter", 'name == "block_rq_complete"', *traces],
+                                                            env=env, capture_output=True, check=True).stdout.splitlines()]
+    lines = event_lines(page)
+    times = [f"{(event['time_ns'] - origin) / 1e9:.9f} s" for event in completed]
+    tap.ok(len(lines) > 5 and [line[0] for line in lines] == times[:len(lines)], "a filter leaves what passes it", lines[:3], times[:3])
+    # What is farther down comes while one scrolls.
+    last = page.wait(f"document.querySelector('.events').scrollTop = 1e7, (found => found && found.textContent.includes('{times[-1]}') && found.textContent)([...document.querySelectorAll('.lines .line')].pop())")
+    tap.ok(last, "one can scroll to the last", event_lines(page)[-1:], times[-1])
+    page.run("document.querySelector('.lines .line:last-child').click()")
+    settle(page, "1")
+    at = completed[-1]["time_ns"] - origin
+    hash_ = address(page)
+    tap.ok(hash_.get("events") and (hash_.get("sel", "").endswith(f"@{at}") or "sel" not in hash_), "a click selects its time and who was on the CPU", hash_, at)
+    page.run("document.querySelector('.events').focus()")
+    page.key("ArrowUp")
+    up = page.wait(f"(found => found && found.textContent.includes('{times[-2]}') && found.textContent)(document.querySelector('.lines .selected'))")
+    tap.ok(up, "and a key the one before", up)
+    page.run("(input => { input.value = ''; input.dispatchEvent(new Event('change')); })(document.querySelector('.filter'))")
+    page.key("Escape")
+    page.wait("(found => found && found.startsWith('0.000000000'))(document.querySelector('.lines .line')?.textContent)")
+    page.run("(input => { input.value = 'sched_process_exec'; input.focus(); })(document.querySelector('[aria-label^=\"Find\"]'))")
+    page.key("Enter")
+    found = page.wait("(found => found && found.textContent.includes('sched_process_exec') && found.textContent)(document.querySelector('.lines .selected'))")
+    tap.ok(found, "a text is found", found)
+    start, end = 5 * 10**9, 5 * 10**9 + 2 * 10**6
+    page.run("document.activeElement.blur()")
+    settle(page, "1")
+    page.run(f"location.hash = 'v=events&t=4000000000,6000000000&s={start},{end}'")
+    limited = page.wait("(found => /^\\d+ events of the selected range/.test(found) && found)(document.querySelector('[data-panel=events] .note').textContent)")
+    count = len(subprocess.run([lull, "print", "--limit", "0", "--begin", str(origin + start), "--end", str(origin + end), *traces],
+                               env=env, capture_output=True, check=True).stdout.splitlines())
+    tap.ok(limited and int(limited.split()[0]) == count, "a selected range limits them", limited, count)
+
+
 def check_words(page):
     rows = page.run("[...document.querySelectorAll('[role=treegrid] [role=row]')].every(one => one.getAttribute('aria-level') > 0)")
     names = page.run("[...document.querySelectorAll('button, input, canvas, [role=treegrid]')].filter(one => !one.textContent && "
@@ -529,7 +580,7 @@ try:
     tap.run("growing", check_growing, window)
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
-    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency)
+    page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency, check_events)
     for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)

@@ -45,6 +45,7 @@ export class App implements Page {
     private addressTimer = 0;
     private asked = 0; // the latest question about the selection
     private summed = '';
+    private address = ''; // as it was read or written last
 
     private readonly main = element('main');
     private readonly switches = new Map<string, HTMLButtonElement>();
@@ -155,6 +156,7 @@ export class App implements Page {
 
     private async restore(): Promise<void> {
         const wanted = parse(location.hash);
+        this.address = location.hash;
         if (format(wanted) === format(this.described())) {
             return;
         }
@@ -170,7 +172,10 @@ export class App implements Page {
         this.marks.restore(wanted.own.m || '');
         this.window = clamp(wanted.window || { start: 0, end: this.length }, this.length);
         this.layOut();
-        if (wanted.selected && wanted.selected.row < this.trace.rows.length) {
+        if (!wanted.selected) {
+            this.selected = this.interval = null;
+            this.details.say('');
+        } else if (wanted.selected.row < this.trace.rows.length) {
             const { row, time } = wanted.selected;
             await this.select(row, Math.min(time, this.length - 1), this.panelOf(row));
         }
@@ -291,7 +296,11 @@ export class App implements Page {
     changed(): void {
         clearTimeout(this.addressTimer);
         this.addressTimer = window.setTimeout(() => {
-            history.replaceState(null, '', `#${format(this.described())}`);
+            // What someone else has just written there is read first.
+            if (location.hash === this.address) {
+                history.replaceState(null, '', `#${format(this.described())}`);
+                this.address = location.hash;
+            }
             this.past.note(this.view());
             void this.sum();
         }, ADDRESS_AFTER);

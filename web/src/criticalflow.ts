@@ -69,22 +69,26 @@ export class CriticalFlow implements Panel {
     // False if there is no such path, or not yet.
     async ask(of: FlowOf): Promise<boolean> {
         const { page } = this;
+        this.of = of;
         if (!page.trace.isWhole) {
-            this.of = of;
             this.graph.note.textContent = 'comes when all of the traces is indexed';
             return false;
         }
         this.graph.note.textContent = 'reading the traces…';
         try {
             const raw = await page.api.ask<RawFlow>('flow', of);
-            this.of = of;
+            if (this.of !== of) {
+                return false; // another one is wanted now
+            }
             this.set(new Flow(raw, page.states));
             page.changed();
             return true;
         } catch (problem) {
-            this.of = null;
-            this.set(null);
-            page.say((problem as Error).message, true);
+            if (this.of === of) {
+                this.of = null;
+                this.set(null);
+                page.say((problem as Error).message, true);
+            }
             return false;
         }
     }

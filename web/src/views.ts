@@ -3,6 +3,7 @@
 
 import { Resources, Tasks } from './control';
 import { CriticalFlow } from './criticalflow';
+import { Events } from './events';
 import { Frequency } from './frequency';
 import { Io } from './io';
 import { Latency } from './latency';
@@ -19,6 +20,7 @@ export const views: View[] = [
     { name: 'io', title: 'Disk and network use', make: page => new Io(page) },
     { name: 'freq', title: 'CPU frequency', make: page => new Frequency(page) },
     { name: 'latency', title: 'Latency', make: page => new Latency(page) },
+    { name: 'events', title: 'Events', make: page => new Events(page) },
     { name: 'requests', title: 'Requests', make: page => new Requests(page) },
     { name: 'why', title: 'Why', make: page => new Why(page) },
 ];

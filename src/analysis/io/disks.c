@@ -126,8 +126,9 @@ void io_disks_close(struct io_analysis *io)
         disk->flushes += is_flush(request);
         disk->sectors[direction] += request->sectors;
         if (direction == IO_READS || direction == IO_WRITES) {
-            count_submitter(disks, &by_task, request->submitter, direction,
-                            (uint64_t)request->sectors * SECTOR_BYTES);
+            count_submitter(disks, &by_task,
+                            lull_params_row(io->head.params, io->head.model, request->submitter),
+                            direction, (uint64_t)request->sectors * SECTOR_BYTES);
         }
         measure(io, disk, request, completed->time_ns);
     }

@@ -17,8 +17,10 @@ static void add_bytes(uint64_t *sum, uint64_t bytes)
     *sum = *sum > INT64_MAX - bytes ? INT64_MAX : *sum + bytes;
 }
 
-static struct io_task *task_of(struct io_usage *usage, uint32_t task)
+static struct io_task *task_of(struct io_analysis *io, uint32_t task)
 {
+    struct io_usage *usage = &io->usage;
+    task = lull_params_row(io->head.params, io->head.model, task);
     uint32_t *slot = lull_slots_at(&usage->tasks_by_number, task);
     if (*slot == 0) {
         lull_vec_push(&usage->tasks, (struct io_task){.task = task});
@@ -105,7 +107,7 @@ static void settle_untyped(struct io_analysis *io)
 void io_usage_call(struct io_analysis *io, const struct lull_syscall_fact *fact)
 {
     const struct lull_io *moved = fact->io;
-    struct io_task *task = task_of(&io->usage, fact->task);
+    struct io_task *task = task_of(io, fact->task);
     task->last_ns = fact->end_ns;
     bool is_copy = moved->kind == LULL_IO_COPY;
     if (moved->kind != LULL_IO_READ && moved->kind != LULL_IO_WRITE && !is_copy) {

@@ -53,7 +53,12 @@ static __always_inline struct lull_track_hop *frame_now(void)
 /* The same of an interrupt that rules may be about. */
 static __always_inline void leave_measured(uint32_t measure, uint32_t kind, uint32_t number)
 {
-    if (config.measures & 1u << measure) {
+    if (config.has_sums) {
+        const struct lull_track_hop *frame = frame_now();
+        if (frame) {
+            observe(measure, bpf_ktime_get_ns() - frame->start_ns);
+        }
+    } else if (config.measures & 1u << measure) {
         const struct lull_track_hop *frame = frame_now();
         if (frame) {
             struct happened interrupt = {

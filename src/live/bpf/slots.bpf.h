@@ -56,7 +56,49 @@ struct {
     __uint(max_entries, 1 << 20);
 } alarms SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct lull_track_histograms);
+} histograms SEC(".maps");
+
 static const uint32_t zero;
+
+/* 0 below 1 us, else one more than the logarithm of the whole microseconds. */
+static __always_inline uint32_t bucket_of(uint64_t ns)
+{
+    uint64_t us = ns / 1000;
+    uint32_t bucket = us > 0;
+    if (us >= 1u << (LULL_TRACK_BUCKETS - 2)) {
+        return LULL_TRACK_BUCKETS - 1;
+    }
+    for (uint32_t bits = 16; bits > 0; bits /= 2) {
+        if (us >> bits) {
+            us >>= bits;
+            bucket += bits;
+        }
+    }
+    return bucket;
+}
+
+static __always_inline void observe_in(struct lull_track_histograms *all,
+                                       enum lull_track_measure measure, uint64_t ns)
+{
+    const uint32_t bucket = bucket_of(ns);
+    if (bucket < LULL_TRACK_BUCKETS) {
+        all->of[measure].n[bucket]++;
+    }
+}
+
+/* The measure is a constant. */
+static __always_inline void observe(enum lull_track_measure measure, uint64_t ns)
+{
+    struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
+    if (all) {
+        observe_in(all, measure, ns);
+    }
+}
 
 /* ---- slots ---- */
 
@@ -170,6 +212,12 @@ static __always_inline void judge_event(const struct happened *event)
     struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
     const uint64_t now = bpf_ktime_get_ns();
     if (!count) {
+        return;
+    }
+    if (config.has_sums) {
+        if (event->measure == LULL_TRACK_BLOCK) { /* interrupts were counted before */
+            observe(LULL_TRACK_BLOCK, now - event->since);
+        }
         return;
     }
     count->events++;

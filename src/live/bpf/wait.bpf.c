@@ -265,6 +265,29 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
 
 /* ---- sums ---- */
 
+static __always_inline void observe_wait(const struct ended *wait, uint64_t woken)
+{
+    struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
+    const struct lull_track_slot *slot = wait->slot;
+    const uint64_t took = wait->now - slot->since;
+    const bool is_new = slot->flags & LULL_TRACK_IS_NEW;
+    if (!all) {
+        return;
+    }
+    if (!slot->state && !is_new) {
+        observe_in(all, LULL_TRACK_PREEMPT, took);
+        return;
+    }
+    if (slot->state) {
+        observe_in(all, LULL_TRACK_OFFCPU, took);
+    } else {
+        observe_in(all, LULL_TRACK_FORK, took);
+    }
+    if (wait->woken) {
+        observe_in(all, LULL_TRACK_WAKEUP, wait->now - woken);
+    }
+}
+
 /* A wait that is over, for `lull top`: until it was woken, and until it ran. */
 static __always_inline void sum(struct ended *wait, struct lull_track_counts *count)
 {
@@ -272,7 +295,11 @@ static __always_inline void sum(struct ended *wait, struct lull_track_counts *co
     const uint64_t woken = wait->woken ? wait->woken : wait->now;
     slot->sums.blocked_ns += woken - slot->since;
     slot->sums.runnable_ns += wait->now - woken;
-    if (wait->now - slot->since <= governed.least_ns || slot->tgid == config.self) {
+    if (slot->tgid == config.self) {
+        return;
+    }
+    observe_wait(wait, woken);
+    if (wait->now - slot->since <= governed.least_ns) {
         return;
     }
     struct lull_track_chain *chain = chain_of(wait->task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes the state of the machine: tasks and their open files from /proc. What ends while it is
+/* Takes the state of the machine: tasks, their containers and open files from /proc. What ends while it is
  * looked at, or may not be looked at, is left out. Each event is stamped after its data was
  * read: if that has changed in between, an event of the tracer has reported it before. */
 #include "record/state/state.h"
@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/state/containers.h"
 #include "record/state/machine.h"
 
 /* The number of the first pid namespace's file, include/uapi/linux/nsfs.h in the kernel. */
@@ -27,7 +28,7 @@ enum { STATUS_UNKNOWN = 0, STATUS_ZOMBIE = 4, STATUS_WAITS = 5, STATUS_DEAD = 7 
 
 struct snapshot {
     struct lull_state_trace *trace;
-    char text[4096]; /* what was read last; paths in /proc/PID/fd are no longer */
+    char text[1 << 14]; /* what was read last; paths in /proc/PID/fd have 4096 bytes at most */
 };
 
 /* Numbers are ids of tasks or descriptors; -1 for other names. */
@@ -132,6 +133,83 @@ static int status_of(char state)
     }
 }
 
+/* ---- containers ---- */
+
+/* The number of a line of /proc/PID/cgroup in the order in which they are looked at, -1: it is not
+ * one of them. Where version 2 manages nothing, all are in its root: then one of version 1 counts. */
+static int rank_of_group(const char *controllers)
+{
+    static const char *const names[] = {"", "cpu,cpuacct", "cpu", "name=systemd", "memory"};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (strcmp(controllers, names[i]) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* The control group, from "0::/user.slice\n…"; NULL: none. Cuts the text. */
+static const char *parse_group(char *text)
+{
+    const char *best = NULL;
+    char *rest = text, *end = strrchr(text, '\n');
+    if (!end) {
+        return NULL;
+    }
+    *end = '\0';
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        char *controllers = strchr(line, ':');
+        char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path) {
+            continue;
+        }
+        *path++ = '\0';
+        const int rank = rank_of_group(controllers + 1);
+        if (rank == 0 && strcmp(path, "/") != 0) {
+            return path;
+        }
+        if (rank >= 0 && (!best || strlen(path) > strlen(best))) {
+            best = path;
+        }
+    }
+    return best;
+}
+
+static void dump_group(struct snapshot *snapshot, int tasks, int tid)
+{
+    char path[32];
+    g_snprintf(path, sizeof path, "%d/cgroup", tid);
+    const char *group = read_text(snapshot, tasks, path) ? parse_group(snapshot->text) : NULL;
+    if (group) {
+        lull_state_trace_put(snapshot->trace, LULL_STATE_CGROUP,
+                             (union lull_state_value[]){{tid}, {.text = group}});
+    }
+}
+
+/* "NSpid:	4711	1": the tid in each namespace, the task's own last. */
+static void dump_namespace(struct snapshot *snapshot, int tasks, int tid)
+{
+    char path[32];
+    struct stat st;
+    g_snprintf(path, sizeof path, "%d/ns/pid", tid);
+    if (fstatat(tasks, path, &st, 0) != 0 || st.st_ino == FIRST_PID_NAMESPACE) {
+        return;
+    }
+    g_snprintf(path, sizeof path, "%d/status", tid);
+    const char *line = read_text(snapshot, tasks, path) ? strstr(snapshot->text, "\nNSpid:") : NULL;
+    int level = -1, vtid = -1;
+    for (const char *at = line ? strchr(line, '\t') : NULL; at && *at == '\t'; level++) {
+        char *end;
+        vtid = (int)strtol(at, &end, 10);
+        at = end;
+    }
+    if (level > 0) {
+        lull_state_trace_put(
+            snapshot->trace, LULL_STATE_PID_NS,
+            (union lull_state_value[]){{tid}, {vtid}, {level}, {(int64_t)st.st_ino}});
+    }
+}
+
 /* Threads share their descriptors, as a rule: the table is called after the process. */
 static bool dump_task(struct snapshot *snapshot, int tasks, int pid, int tid)
 {
@@ -150,6 +228,8 @@ static bool dump_task(struct snapshot *snapshot, int tasks, int pid, int tid)
                                                     {stat.cpu},
                                                     {pid},
                                                     {stat.prio}});
+    dump_group(snapshot, tasks, tid);
+    dump_namespace(snapshot, tasks, tid);
     return true;
 }
 
@@ -258,6 +338,7 @@ static void put_state(struct lull_state_trace *trace)
 {
     struct snapshot snapshot = {.trace = trace};
     lull_state_trace_put(trace, LULL_STATE_START, NULL);
+    lull_state_dump_containers(trace, "");
     dump_processes(&snapshot);
     lull_state_dump_machine(trace);
     lull_state_trace_put(trace, LULL_STATE_END, NULL);

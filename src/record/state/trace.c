@@ -32,13 +32,14 @@ struct field {
     enum kind kind;
 };
 
-/* Names are those of LTTng's modules; `prio` is the kernel's own number, as sched_switch of ftrace
- * and perf have it. */
+/* Names that start with "lttng" are those of LTTng's modules; `prio` is the kernel's own number, as
+ * sched_switch of ftrace and perf have it. */
 static const struct {
     const char *name;
     struct field fields[9];
 } events[LULL_STATE_EVENTS] = {
     [LULL_STATE_START] = {"lttng_statedump_start", {{0}}},
+    [LULL_STATE_CONTAINER] = {"lull_statedump_container", {{"id", TEXT}, {"name", TEXT}}},
     [LULL_STATE_PROCESS] = {"lttng_statedump_process_state",
                             {{"tid", S32},
                              {"pid", S32},
@@ -48,6 +49,9 @@ static const struct {
                              {"cpu", U32},
                              {"file_table_address", HEX64},
                              {"prio", S32}}},
+    [LULL_STATE_CGROUP] = {"lull_statedump_cgroup", {{"tid", S32}, {"path", TEXT}}},
+    [LULL_STATE_PID_NS] = {"lttng_statedump_process_pid_ns",
+                           {{"tid", S32}, {"vtid", S32}, {"ns_level", S32}, {"ns_inum", U32}}},
     [LULL_STATE_FILE] =
         {"lttng_statedump_file_descriptor",
          {{"file_table_address", HEX64}, {"fd", S32}, {"flags", OCT32}, {"filename", TEXT}}},

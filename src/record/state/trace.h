@@ -10,7 +10,10 @@
 /* Fields are those of the table in state_trace.c, in its order. */
 enum lull_state_event {
     LULL_STATE_START,
+    LULL_STATE_CONTAINER, /* id, name */
     LULL_STATE_PROCESS,   /* tid, pid, ppid, name, status, cpu, file table, priority */
+    LULL_STATE_CGROUP,    /* tid, path */
+    LULL_STATE_PID_NS,    /* tid, tid in its namespace, depth and number of that */
     LULL_STATE_FILE,      /* file table, descriptor, flags, path */
     LULL_STATE_DISK,      /* device, name */
     LULL_STATE_NETWORK,   /* name, IPv4 address in network order */

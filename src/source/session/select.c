@@ -314,7 +314,7 @@ static void intersect(const struct session_trace *trace, struct lull_source_wind
 }
 
 /* What all streams that are read at a time may take. */
-#define STREAMS_BYTES (UINT64_C(32) << 20)
+#define STREAMS_BYTES (UINT64_C(8) << 20)
 
 struct lull_source_window lull_session_window(const struct lull_session *session,
                                               const struct lull_source_stream *stream)

@@ -14,6 +14,7 @@ struct lull_info {
     struct lull_session *session;
     int32_t host;                    /* the only one to show, or -1 for all */
     GArray *events;                  /* of struct lull_event_count; NULL: not counted */
+    GPtrArray *containers;           /* lull_containers_list() */
     struct lull_declared **declared; /* by host */
     int64_t *first_ns;               /* by host: its first event; INT64_MAX: none, or not known */
     bool *hides_idle; /* by host, see lull_model_hides_idle(); NULL: no host has traces of perf */

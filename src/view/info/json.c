@@ -5,6 +5,7 @@
 
 #include <lull/recording.h>
 
+#include "answers/containers.h"
 #include "analysis/event_counts.h"
 #include "base/json.h"
 #include "view/info/info.h"
@@ -183,6 +184,27 @@ static struct json_object *json_recordings(const struct lull_info *info)
     return list;
 }
 
+static struct json_object *json_containers(const struct lull_info *info)
+{
+    struct json_object *list = json_object_new_array();
+    for (guint i = 0; i < info->containers->len; i++) {
+        const struct lull_container_note *note = info->containers->pdata[i];
+        if (!lull_info_shows(info, note->host)) {
+            continue;
+        }
+        struct json_object *object = json_object_new_object();
+        lull_json_add_text(object, "host", host_name(info, note->host));
+        lull_json_add_text(object, "name", note->name);
+        lull_json_add_text(object, "runtime", note->runtime);
+        lull_json_add_text(object, "id", note->id);
+        lull_json_add_text(object, "pod", note->pod);
+        lull_json_add_text(object, "cgroup", note->cgroup);
+        lull_json_add_number(object, "tasks", note->tasks);
+        json_object_array_add(list, object);
+    }
+    return list;
+}
+
 static struct json_object *json_events(const struct lull_info *info)
 {
     if (!info->events) {
@@ -305,6 +327,7 @@ void lull_info_print_json(const struct lull_info *info, FILE *file)
     add_time(root, "zero_ns", info->zero_ns);
     add(root, "hosts", json_hosts(info));
     add(root, "recordings", json_recordings(info));
+    add(root, "containers", json_containers(info));
     add(root, "traces", json_traces(info));
     add(root, "events", json_events(info));
     add(root, "lost", json_lost(info));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answers/containers.h"
 #include "analysis/event_counts.h"
 #include "base/time.h"
 #include "view/info/info.h"
@@ -238,6 +239,35 @@ static void print_losses(struct lull_out *out, const struct lull_info *info, uin
     }
 }
 
+/* Containers by name; services of systemd, which each machine has by the dozen, by number. */
+static void print_containers(struct lull_out *out, const struct lull_info *info, uint32_t host,
+                             bool ascii)
+{
+    enum { MOST = 20 };
+    uint32_t containers = 0, services = 0;
+    for (guint i = 0; i < info->containers->len; i++) {
+        const struct lull_container_note *note = info->containers->pdata[i];
+        const bool is_service = strcmp(note->runtime, "systemd") == 0;
+        if (note->host != host || note->tasks == 0 || strcmp(note->runtime, "host") == 0) {
+            continue;
+        }
+        services += is_service;
+        if (!is_service && containers++ < MOST) {
+            g_autofree char *name = lull_clean_text(note->name, ascii);
+            print_field(out, "container", "%s (%s), %" PRIu32 " task%s", name, note->runtime,
+                        note->tasks, plural(note->tasks));
+        }
+    }
+    if (containers > MOST) {
+        print_field(out, "", "and %" PRIu32 " more containers (--json lists all)",
+                    containers - MOST);
+    }
+    if (services) {
+        print_field(out, "services", "%" PRIu32 " of systemd (cputop --by container names them)",
+                    services);
+    }
+}
+
 static void print_host(struct lull_out *out, const struct lull_info *info, uint32_t host,
                        const struct lull_view_style *style)
 {
@@ -256,6 +286,7 @@ static void print_host(struct lull_out *out, const struct lull_info *info, uint3
         print_trace(out, info, traces[i], style);
     }
     print_first(out, info, host, style->local_time);
+    print_containers(out, info, host, !style->unicode);
     if (info->hides_idle && info->hides_idle[host]) {
         print_field(out, "idle", "%s", "not seen: " LULL_HIDDEN_IDLE_CURE);
     }

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "live/alarm.h"
 #include "view/live/alarm.h"
+#include "view/live/histograms.h"
 #include "view/table.h"
 #include "view/words.h"
 
@@ -237,6 +238,16 @@ bool lull_top_text(const struct lull_top_view *view, const struct lull_interval 
     return done;
 }
 
+bool lull_top_histograms(const struct lull_top_view *view, const struct lull_interval *interval,
+                         const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
+                         const char *span, GError **error)
+{
+    const struct total total = total_of(interval);
+    print_head(view, interval, &total);
+    fprintf(view->file, "how many were how long, in %s\n\n", span);
+    return lull_histograms_text(view->file, &view->style, histogram, view->limit, error);
+}
+
 /* ---- JSON ---- */
 
 static struct json_object *link_json(const struct lull_top_view *view,
@@ -335,6 +346,7 @@ void lull_top_json(const struct lull_top_view *view, const struct lull_interval 
     lull_json_add_number(object, "end_ns", interval->end_ns + view->epoch_ns);
     json_object_object_add(object, "rows", waits);
     json_object_object_add(object, "processes", processes);
+    json_object_object_add(object, "histograms", lull_histograms_json(interval->histogram));
     json_object_object_add(object, "summary", summary_json(interval, rows));
     g_autofree char *text = lull_json_format(object, false);
     fprintf(view->file, "%s\n", text);

@@ -3,6 +3,7 @@
 #ifndef LULL_VIEW_LIVE_TOP_H
 #define LULL_VIEW_LIVE_TOP_H
 
+#include "live/histories.h"
 #include "live/names.h"
 #include "live/rows.h"
 #include "view/view.h"
@@ -18,6 +19,10 @@ struct lull_top_view {
 
 bool lull_top_text(const struct lull_top_view *view, const struct lull_interval *interval,
                    const struct lull_live_rows *rows, GError **error);
+/* The same heading, then histograms of these spans, instead of waits. `span` says which, in words. */
+bool lull_top_histograms(const struct lull_top_view *view, const struct lull_interval *interval,
+                         const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
+                         const char *span, GError **error);
 /* One object on one line. The rows are those of single processes. */
 void lull_top_json(const struct lull_top_view *view, const struct lull_interval *interval,
                    const struct lull_live_rows *rows);

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# What watching this machine costs what runs on it: `make bench-live`, as root.
+#
+# Two processes on one CPU pass a byte to and fro (record_load.c) and measure their own CPU time, in which the work of tracing
+# is. They run with nothing, under `lull top` and `lull track`, under `perf record` of the two events that these need most, and
+# under runqslower and offcputime of bcc, if they are installed and work here. The runs alternate (A B C A B C …) after one
+# round that does not count. Of each the smallest counts: what else runs on the machine only ever adds. Then the share that lull
+# top shows of itself is compared with what the bench says. Prints a table and writes BUILD/bench-live.json.
+import argparse
+import json
+import os
+import platform
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+COUNT = 20_000
+REPEATS = 6  # of each run: what else runs comes and goes
+NOTHING = "nothing"
+BCC = {"runqslower": ["1000000"], "offcputime": ["-f", "3600"]}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="Times two programs that wake each other, under lull top and its like.")
+    parser.add_argument("--lull", default="build/lull")
+    parser.add_argument("--load", default=None, help="the program bench/record_load (default: beside lull)")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--json", default=None, help="where to write the figures")
+    return parser.parse_args()
+
+
+def bcc_tool(name):
+    return shutil.which(f"{name}-bpfcc") or shutil.which(name)
+
+
+def make_modes(args, folder):
+    modes = {NOTHING: None,
+             "lull top": [args.lull, "top", "--json", "--max-overhead", "100%"],
+             "lull track": [args.lull, "track", "--max-overhead", "100%", "offcpu > 1h"]}
+    if shutil.which("perf"):
+        modes["perf record"] = ["perf", "record", "-q", "-a", "-m", "64M", "-o", os.path.join(folder, "perf.data"), "-c", "1",
+                                "-e", "sched:sched_switch", "-e", "sched:sched_waking"]
+    for name, options in BCC.items():
+        if bcc_tool(name):
+            modes[name] = [bcc_tool(name), *options]
+        else:
+            print(f"bench: without {name}: it is not installed (bpfcc-tools)")
+    return modes
+
+
+def cpu_ns(load):
+    """CPU time of the load itself, as it measured it."""
+    done = [subprocess.run([load, "switches", str(COUNT)], capture_output=True, text=True, check=True, timeout=300) for _ in range(REPEATS)]
+    return min(int(one.stdout.split()[1]) for one in done)
+
+
+def run_under(command, load):
+    """The same while a command watches, or None if that does not work here."""
+    if not command:
+        return cpu_ns(load)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as watcher:
+        time.sleep(5 if "bpfcc" in command[0] else 1)  # it has started
+        if watcher.poll() is not None:
+            said = watcher.stderr.read().strip().splitlines() or ["it ended"]
+            print(f"bench: without {os.path.basename(command[0])}: {said[-1]}")
+            return None
+        took = cpu_ns(load)
+        watcher.send_signal(signal.SIGTERM)
+        watcher.communicate()
+    return took
+
+
+def measure(modes, load, runs):
+    figures = {name: [] for name in modes}
+    for number in range(runs + 1):
+        for name in list(figures):
+            took = run_under(modes[name], load)
+            if took is None:
+                del figures[name]
+            elif number > 0:
+                figures[name].append(took / COUNT)
+    return figures
+
+
+def own_figure(args):
+    """What lull top shows of itself while the load runs: ns for each switch of the machine, which are nearly all of the load."""
+    with subprocess.Popen([args.load, "switches", str(200 * COUNT)], stdout=subprocess.DEVNULL) as load:
+        time.sleep(0.2)
+        done = subprocess.run([args.lull, "top", "--json", "--once", "--duration", "1s", "--max-overhead", "100%"], capture_output=True,
+                              text=True, check=True, timeout=60)
+        load.kill()
+    line = json.loads(done.stdout)
+    summary, seconds = line["summary"], (line["end_ns"] - line["begin_ns"]) / 1e9
+    return summary["overhead"] * os.cpu_count() * 1e9 * seconds / summary["switches"]
+
+
+def main():
+    args = parse_arguments()
+    args.lull = os.path.abspath(args.lull)
+    args.load = os.path.abspath(args.load or os.path.join(os.path.dirname(args.lull), "bench", "record_load"))
+    print(f"bench: {args.runs} rounds after one to warm up, {os.cpu_count()} CPUs, Linux {platform.release()}, {platform.machine()}")
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(args.lull)) as folder:
+        figures = measure(make_modes(args, folder), args.load, args.runs)
+    if "lull top" not in figures:
+        sys.exit("bench: lull top does not work here")
+    least = {name: min(own) for name, own in figures.items()}
+    added = {name: ns - least[NOTHING] for name, ns in least.items()}
+    for name, own in figures.items():
+        print(f"  {name:12} {least[name]:7.0f} ns a switch (median {statistics.median(own):.0f}), {added[name]:+6.0f} ns")
+    for name in set(BCC) & set(added):
+        print(f"  lull top adds {added['lull top'] / added[name]:.2f} of what {name} adds")
+    own = statistics.median(own_figure(args) for _ in range(args.runs))
+    print(f"  lull top says {own:.0f} ns of itself, {own / added['lull top']:.2f} of what it adds")
+    target = args.json or os.path.join(os.path.dirname(args.lull), "bench-live.json")
+    with open(target, "w", encoding="utf-8") as file:
+        json.dump({"version": 1, "runs": args.runs, "cpus": os.cpu_count(), "kernel": platform.release(), "ns_a_switch": least,
+                   "added_ns": added, "own_figure_ns": own}, file, indent=2)
+        file.write("\n")
+    print(f"bench: wrote {target}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Tasks in control groups that are named as docker names them: one that was there before the recording, one that moves there
+# meanwhile, and their children. What the kernel's own accounting says of the groups is the truth for CPU time.
+import csv
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from tap import Tap
+
+LULL = os.environ["LULL"]
+GROUPS = "/sys/fs/cgroup"
+IDS = {"old": "0a" * 32, "new": "0b" * 32}
+tap = Tap()
+
+# Runs for a while within the recording, moves itself and its child into the second group, and says what the kernel counted.
+INSIDE = """
+import os, subprocess, sys, time
+old, new = sys.argv[1:3]
+groups, moved = sys.argv[3].split(":"), sys.argv[4].split(":")
+def used(path):
+    if os.path.exists(path + "/cpuacct.usage"):
+        return int(open(path + "/cpuacct.usage").read())
+    return int(open(path + "/cpu.stat").read().split()[1]) * 1000
+time.sleep(0.2)  # by then each CPU has switched, and who is on it is known
+start_ns, before = time.monotonic_ns(), (used(old), used(new))
+for path in moved:
+    open(path + "/cgroup.procs", "w").write(str(os.getpid()))
+child = subprocess.Popen(["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"])
+end = time.monotonic() + 0.8
+while time.monotonic() < end:
+    pass
+child.wait()
+print(used(old) - before[0], used(new) - before[1], start_ns, time.monotonic_ns())
+"""
+
+
+def directories(name):
+    """The group in each hierarchy that counts, the one with the CPU time first; [] where there is none."""
+    if os.path.exists(f"{GROUPS}/cgroup.controllers"):
+        roots = [GROUPS]
+    else:
+        roots = [root for root in (f"{GROUPS}/cpuacct", f"{GROUPS}/cpu", f"{GROUPS}/systemd", f"{GROUPS}/cpu,cpuacct")
+                 if os.path.isdir(root)]
+        roots = list({os.path.realpath(root): root for root in roots}.values())
+    return [f"{root}/docker/{IDS[name]}" for root in roots]
+
+
+def enter(paths):
+    for path in paths:
+        with open(f"{path}/cgroup.procs", "w") as procs:
+            procs.write(str(os.getpid()))
+
+
+def lull(*args):
+    result = subprocess.run([LULL, *args], capture_output=True, text=True)
+    if result.returncode:
+        raise SystemExit(f"lull {' '.join(args)}: {result.stderr}")
+    return result.stdout
+
+
+def main(directory):
+    old, new = directories("old"), directories("new")
+    for path in old + new:
+        os.makedirs(path)
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: enter(old))
+    time.sleep(0.3)
+    recording = os.path.join(directory, "recording")
+    inside = subprocess.run([LULL, "record", "-o", recording, "--", sys.executable, "-c", INSIDE, old[0], new[0], ":".join(old),
+                             ":".join(new)], capture_output=True, text=True)
+    burner.kill()
+    burner.wait()
+    if inside.returncode:
+        tap.ok(False, "the recording was made", inside.stderr)
+        return
+    used_old, used_new, *during = map(int, inside.stdout.split())
+    truth = {"old": used_old, "new": used_new}
+    names = {kind: "docker:" + id[:12] for kind, id in IDS.items()}
+
+    info = json.loads(lull("info", "--json", recording))
+    zero_ns = next(trace["clock"]["offset_ns"] for trace in info["traces"] if trace["format"].startswith("trace.dat"))
+    begin, end = (str(zero_ns + ns) for ns in during)
+    listed = {one["name"]: one for one in info["containers"]}
+    tap.ok(names["old"] in listed, "info lists the container that was there", listed.keys())
+    tap.ok(listed.get(names["old"], {}).get("id") == IDS["old"], "its id is whole", listed)
+    tap.ok(listed.get(names["old"], {}).get("tasks") == 1, "one task is in it", listed)
+
+    tables = lull("cputop", "--by", "container", "--begin", begin, "--end", end, "--csv", recording).split("\n\n")
+    rows = {row["process.comm"]: row for row in csv.DictReader(tables[0].splitlines())}
+    for kind in ("old", "new"):
+        ns = int(rows.get(names[kind], {}).get("cpu_ns", 0))
+        near = abs(ns - truth[kind]) <= truth[kind] * 0.02 + 10e6
+        tap.ok(near, f"the CPU time of the {kind} container is the kernel's", f"{ns} ns, the kernel counted {truth[kind]}")
+
+    alone = lull("cputop", "--container", IDS["old"][:8], "--csv", recording)
+    tap.ok(f",{burner.pid}," in alone, "--container with the start of an id leaves its task", alone)
+    moved = lull("print", "--container", names["new"], "--limit", "2000", recording)
+    tap.ok(moved.count("\n") > 10, "print has events of the container", moved[:300])
+    tap.ok(f"common_pid = {burner.pid})" not in moved, "and none of the other", moved[:300])
+    failed = subprocess.run([LULL, "cputop", "--container", "nosuch", recording], capture_output=True, text=True)
+    tap.ok(failed.returncode == 1 and "nosuch" in failed.stderr, "a container that never was is exit status 1, and said",
+              failed.stderr)
+    bad = subprocess.run([LULL, "cputop", "--by", "nothing", recording], capture_output=True, text=True)
+    tap.ok(bad.returncode == 2 and "nothing" in bad.stderr, "--by with an unknown word is exit status 2, and said", bad.stderr)
+
+
+if os.geteuid() != 0 or not glob.glob(f"{GROUPS}/*/cgroup.procs") and not os.path.exists(f"{GROUPS}/cgroup.procs"):
+    tap.skip("containers", "making control groups takes root")
+else:
+    scratch = tempfile.mkdtemp(prefix="lull-containers-")
+    try:
+        main(scratch)
+    finally:
+        shutil.rmtree(scratch)
+        for path in directories("old") + directories("new"):
+            if os.path.isdir(path):
+                for _ in range(50):
+                    try:
+                        os.rmdir(path)
+                        break
+                    except OSError:
+                        time.sleep(0.05)
+        for path in {os.path.dirname(path) for path in directories("old")}:
+            if os.path.isdir(path) and not any(os.path.isdir(f"{path}/{name}") for name in os.listdir(path)):
+                os.rmdir(path)
+tap.done()

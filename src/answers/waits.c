@@ -32,9 +32,13 @@ static bool check_events(const struct lull_session *session, GError **error)
 static void open_reading(struct lull_waits *waits)
 {
     const bool has_paths = waits->wanted & LULL_WANT_PATHS;
+    uint32_t n_guest_cpus = 0;
+    if (waits->sync) {
+        lull_sync_guest_cpus(waits->sync, &n_guest_cpus);
+    }
     /* What a task called is evidence in a path alone. */
-    waits->model = lull_model_new(waits->session, has_paths ? LULL_GROUP_GRAPH
-                                                            : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS);
+    const unsigned groups = has_paths ? LULL_GROUP_GRAPH : LULL_GROUP_GRAPH & ~LULL_GROUP_CALLS;
+    waits->model = lull_model_new(waits->session, groups | (n_guest_cpus ? LULL_GROUP_VIRT : 0));
     if (has_paths) {
         waits->eg = lull_execgraph_new(waits->model, waits->sync);
     }

@@ -82,7 +82,7 @@ const struct lull_verb lull_verb_serve = {
         "made if it is not there (see 'lull index'); meanwhile viewers see what is finished.\n"
         "\n"
         "The server listens on 127.0.0.1 alone. Its addresses contain a token, new at each start, "
-        "without which nothing is answered: whoever has the address can read the traces. Requests must name this machine; web pages from elsewhere are refused, the webviews of VS Code are not. Only the given traces can be opened, and nothing can be deleted.",
+        "without which nothing is answered: whoever has the address can read the traces. Requests must name this machine; web pages from elsewhere are refused, the webviews of VS Code are not. Only the given traces can be opened, and no trace can be deleted.",
     .output = "The addresses. With --json, on one line:\n"
               "\n"
               " {\"version\":1,\"tsp\"}",

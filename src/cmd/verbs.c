@@ -36,6 +36,7 @@ extern const struct lull_verb lull_verb_schedlog;
 extern const struct lull_verb lull_verb_schedstats;
 extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_serve;
+extern const struct lull_verb lull_verb_states;
 extern const struct lull_verb lull_verb_stats;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
@@ -87,6 +88,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_periodtop,
     &lull_verb_periodstats,
     &lull_verb_periodfreq,
+    &lull_verb_states,
     &lull_verb_help,
     NULL,
 };
@@ -101,7 +103,7 @@ const struct lull_verb_group lull_verb_groups[] = {
     {"Files and disks", &lull_verb_iousagetop},
     {"System calls and locks", &lull_verb_syscallstats},
     {"Interrupts, memory, network, power", &lull_verb_irqstats},
-    {"Periods that you define", &lull_verb_periodlog},
+    {"Periods and states that you define", &lull_verb_periodlog},
     {"Help", &lull_verb_help},
     {NULL, NULL},
 };

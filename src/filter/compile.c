@@ -479,6 +479,16 @@ bool lull_compiler_load(struct lull_compiler *c, const struct lull_operand *oper
     return true;
 }
 
+struct lull_load lull_compiler_load_or_none(struct lull_compiler *c,
+                                            const struct lull_operand *operand)
+{
+    struct lull_load load;
+    if (lull_compiler_load(c, operand, &load)) {
+        return load;
+    }
+    return (struct lull_load){.kind = LULL_LOAD_VALUE};
+}
+
 struct lull_program *lull_compiler_end(struct lull_compiler *c, int32_t entry,
                                        struct lull_fields *fields)
 {

@@ -49,6 +49,9 @@ void lull_compiler_position(struct lull_compiler *c, int32_t entry);
 /* How to read an operand, which is placed at once. False if the class has nothing there. */
 bool lull_compiler_load(struct lull_compiler *c, const struct lull_operand *operand,
                         struct lull_load *load);
+/* The same; what the class has nothing for reads as no value. */
+struct lull_load lull_compiler_load_or_none(struct lull_compiler *c,
+                                            const struct lull_operand *operand);
 /* The program, whose usual entry is `entry`, and what it wants read. Frees the rest. */
 struct lull_program *lull_compiler_end(struct lull_compiler *c, int32_t entry,
                                        struct lull_fields *fields);

@@ -47,28 +47,12 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
         return lull_parser_fail(p, first.start, "there is no %s, only $name, $host, $cpu and $time",
                                 name);
     }
-    struct lull_filter_step steps[LULL_FILTER_STEPS] = {{.name = name}};
-    struct lull_field_path path = {.steps = steps, .n_steps = 1};
-    bool starts_with_dot = p->token.kind == LULL_TOKEN_DOT;
-    if (!lull_parser_steps(p, steps, &path.n_steps)) {
-        return false;
-    }
-    if (starts_with_dot && (strcmp(name, "fields") == 0 || strcmp(name, "payload") == 0)) {
-        path.scope = LULL_IN_PAYLOAD;
-    } else if (starts_with_dot && strcmp(name, "context") == 0) {
-        path.scope = LULL_IN_CONTEXT;
-    }
-    if (path.scope != LULL_IN_ANY) {
-        path.steps++;
-        path.n_steps--;
-    }
-    return lull_parser_field(p, first.start, &path, operand);
+    return lull_parser_path(p, &first, name, operand);
 }
 
 /* What time is compared with: a text, or a number that may have + in front. */
 static bool parse_point(struct lull_parser *p, struct lull_operand *operand)
 {
-    const struct lull_filter *filter = p->user;
     const struct lull_token first = p->token;
     bool has_plus = first.kind == LULL_TOKEN_PLUS;
     if (has_plus && !lull_parser_advance(p)) {
@@ -85,7 +69,7 @@ static bool parse_point(struct lull_parser *p, struct lull_operand *operand)
     const char *text = lull_arena_strndup(p->terms->arena, joined, strlen(joined));
     g_autoptr(GError) why = NULL;
     struct lull_time_point point = {.text = text};
-    if (!lull_time_parse(text, 0, filter->is_local, &point.time_ns, &why)) {
+    if (!lull_time_parse(text, 0, p->is_local, &point.time_ns, &why)) {
         return lull_parser_fail(p, first.start, "%s", why->message);
     }
     g_array_append_val(p->terms->points, point);
@@ -366,6 +350,7 @@ struct lull_filter *lull_filter_parse_named(const char *text, const char *const 
                                  .parse_test = lull_parser_test,
                                  .parse_name = parse_name,
                                  .has_strict_not = true,
+                                 .is_local = local,
                                  .user = filter,
                                  .error = &why};
     if (parse_text(&parser) && narrow(&parser, names)) {

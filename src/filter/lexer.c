@@ -25,6 +25,22 @@ static size_t count_characters(const char *text, size_t start, size_t end)
     return n;
 }
 
+/* Where the line of the byte starts and ends; its number, as ":12:". */
+static char *line_around(const struct lull_lexer *lexer, size_t at, size_t *first, size_t *last)
+{
+    size_t number = 1;
+    *first = 0;
+    for (size_t i = 0; i < at; i++) {
+        if (lexer->text[i] == '\n') {
+            number++;
+            *first = i + 1;
+        }
+    }
+    const char *end = memchr(lexer->text + at, '\n', lexer->length - at);
+    *last = end ? (size_t)(end - lexer->text) : lexer->length;
+    return g_strdup_printf(":%" G_GSIZE_FORMAT ":", number);
+}
+
 bool lull_lexer_complain(const struct lull_lexer *lexer, size_t at, GError **error,
                          const char *format, ...)
 {
@@ -33,16 +49,17 @@ bool lull_lexer_complain(const struct lull_lexer *lexer, size_t at, GError **err
     g_autofree char *reason = g_strdup_vprintf(format, args);
     va_end(args);
     at = MIN(at, lexer->length);
-    size_t start = at, end = at;
-    for (size_t n = 0; start > 0 && n < CONTEXT_CHARS; n++) {
+    size_t start = at, end = at, first = 0, last = lexer->length;
+    g_autofree char *line = lexer->is_states ? line_around(lexer, at, &first, &last) : NULL;
+    for (size_t n = 0; start > first && n < CONTEXT_CHARS; n++) {
         do {
             start--;
-        } while (start > 0 && is_continuation(lexer->text[start]));
+        } while (start > first && is_continuation(lexer->text[start]));
     }
-    for (size_t n = 0; end < lexer->length && n < CONTEXT_CHARS; n++) {
+    for (size_t n = 0; end < last && n < CONTEXT_CHARS; n++) {
         do {
             end++;
-        } while (end < lexer->length && is_continuation(lexer->text[end]));
+        } while (end < last && is_continuation(lexer->text[end]));
     }
     g_autofree char *raw = g_strndup(lexer->text + start, end - start);
     g_autofree char *shown = g_utf8_make_valid(raw, -1);
@@ -51,12 +68,12 @@ bool lull_lexer_complain(const struct lull_lexer *lexer, size_t at, GError **err
             *c = ' ';
         }
     }
-    const char *before = start > 0 ? "…" : "";
-    int indent = (int)count_characters(lexer->text, start, at) + (start > 0 ? 1 : 0);
+    const char *before = start > first ? "…" : "";
+    int indent = (int)count_characters(lexer->text, start, at) + (start > first ? 1 : 0);
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                "%s, column %" G_GSIZE_FORMAT ": %s\n  %s%s%s\n  %*s^", lexer->what,
-                count_characters(lexer->text, 0, at) + 1, reason, before, shown,
-                end < lexer->length ? "…" : "", indent, "");
+                "%s%s%" G_GSIZE_FORMAT ": %s\n  %s%s%s\n  %*s^", lexer->what,
+                line ? line : ", column ", count_characters(lexer->text, first, at) + 1, reason,
+                before, shown, end < last ? "…" : "", indent, "");
     return false;
 }
 
@@ -287,7 +304,8 @@ static bool lex_string(struct lull_lexer *lexer, struct lull_token *token, GErro
     token->text = lull_arena_alloc(lexer->arena, room);
     token->is_escaped = lull_arena_alloc(lexer->arena, room);
     token->length = 0;
-    while (lexer->pos < lexer->length && lexer->text[lexer->pos] != quote) {
+    while (lexer->pos < lexer->length && lexer->text[lexer->pos] != quote &&
+           !(lexer->is_states && lexer->text[lexer->pos] == '\n')) {
         char c = lexer->text[lexer->pos++];
         token->is_escaped[token->length] = c == '\\';
         if (c == '\\' && !lex_escape(lexer, &c, error)) {
@@ -295,37 +313,59 @@ static bool lex_string(struct lull_lexer *lexer, struct lull_token *token, GErro
         }
         token->text[token->length++] = c;
     }
-    if (lexer->pos >= lexer->length) {
+    if (lexer->pos >= lexer->length || lexer->text[lexer->pos] != quote) {
         return lull_lexer_complain(lexer, token->start, error, "the text has no closing quote");
     }
     token->end = ++lexer->pos;
     return true;
 }
 
-/* Longer ones first. Those from `PERIOD_SIGNS` on are of periods only, but for the first, which rules have
- * too. */
+enum { OF_PERIODS = 1, OF_RULES = 2, OF_STATES = 4, OF_ALL = 8 };
+
+/* Longer ones first. */
 static const struct {
     const char text[3];
+    uint8_t of; /* the languages that have it */
     enum lull_token_kind kind;
 } signs[] = {
-    {"==", LULL_TOKEN_EQ},   {"!=", LULL_TOKEN_NE},        {"<=", LULL_TOKEN_LE},
-    {">=", LULL_TOKEN_GE},   {"=~", LULL_TOKEN_MATCH},     {"!~", LULL_TOKEN_NO_MATCH},
-    {"&&", LULL_TOKEN_AND},  {"||", LULL_TOKEN_OR},        {"<", LULL_TOKEN_LT},
-    {">", LULL_TOKEN_GT},    {"!", LULL_TOKEN_NOT},        {"(", LULL_TOKEN_OPEN},
-    {")", LULL_TOKEN_CLOSE}, {"[", LULL_TOKEN_OPEN_INDEX}, {"]", LULL_TOKEN_CLOSE_INDEX},
-    {".", LULL_TOKEN_DOT},   {",", LULL_TOKEN_COMMA},      {"+", LULL_TOKEN_PLUS},
-    {"-", LULL_TOKEN_MINUS}, {":", LULL_TOKEN_COLON},      {"=*", LULL_TOKEN_GLOB},
-    {"/", LULL_TOKEN_SLASH}, {"=", LULL_TOKEN_ASSIGN},
+    {"==", OF_ALL, LULL_TOKEN_EQ},
+    {"!=", OF_ALL, LULL_TOKEN_NE},
+    {"<=", OF_ALL, LULL_TOKEN_LE},
+    {">=", OF_ALL, LULL_TOKEN_GE},
+    {"=~", OF_ALL, LULL_TOKEN_MATCH},
+    {"!~", OF_ALL, LULL_TOKEN_NO_MATCH},
+    {"&&", OF_ALL, LULL_TOKEN_AND},
+    {"||", OF_ALL, LULL_TOKEN_OR},
+    {"=*", OF_PERIODS, LULL_TOKEN_GLOB},
+    {"+=", OF_STATES, LULL_TOKEN_ADD},
+    {"-=", OF_STATES, LULL_TOKEN_SUBTRACT},
+    {"<", OF_ALL, LULL_TOKEN_LT},
+    {">", OF_ALL, LULL_TOKEN_GT},
+    {"!", OF_ALL, LULL_TOKEN_NOT},
+    {"(", OF_ALL, LULL_TOKEN_OPEN},
+    {")", OF_ALL, LULL_TOKEN_CLOSE},
+    {"[", OF_ALL, LULL_TOKEN_OPEN_INDEX},
+    {"]", OF_ALL, LULL_TOKEN_CLOSE_INDEX},
+    {".", OF_ALL, LULL_TOKEN_DOT},
+    {",", OF_ALL, LULL_TOKEN_COMMA},
+    {"+", OF_ALL, LULL_TOKEN_PLUS},
+    {"-", OF_ALL, LULL_TOKEN_MINUS},
+    {":", OF_PERIODS | OF_RULES | OF_STATES, LULL_TOKEN_COLON},
+    {"/", OF_PERIODS, LULL_TOKEN_SLASH},
+    {"=", OF_PERIODS | OF_STATES, LULL_TOKEN_ASSIGN},
+    {"{", OF_STATES, LULL_TOKEN_OPEN_BLOCK},
+    {"}", OF_STATES, LULL_TOKEN_CLOSE_BLOCK},
 };
-#define PERIOD_SIGNS (G_N_ELEMENTS(signs) - 4)
 
 static bool lex_sign(struct lull_lexer *lexer, struct lull_token *token, GError **error)
 {
     const char *at = lexer->text + lexer->pos;
-    const size_t n = lexer->is_period ? G_N_ELEMENTS(signs) : PERIOD_SIGNS + lexer->is_rule;
-    for (size_t i = 0; i < n; i++) {
+    const uint8_t of = OF_ALL | (lexer->is_period ? OF_PERIODS : 0) |
+                       (lexer->is_rule ? OF_RULES : 0) | (lexer->is_states ? OF_STATES : 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(signs); i++) {
         size_t length = strlen(signs[i].text);
-        if (length <= lexer->length - lexer->pos && memcmp(at, signs[i].text, length) == 0) {
+        if ((signs[i].of & of) && length <= lexer->length - lexer->pos &&
+            memcmp(at, signs[i].text, length) == 0) {
             token->kind = signs[i].kind;
             token->end = lexer->pos += length;
             return true;
@@ -338,11 +378,33 @@ static bool lex_sign(struct lull_lexer *lexer, struct lull_token *token, GError 
     return lull_lexer_complain(lexer, lexer->pos, error, "%s", hint);
 }
 
+/* The colour at the next byte, or else the end of the comment there. */
+static bool is_colour(const struct lull_lexer *lexer)
+{
+    size_t n = 1;
+    while (lexer->pos + n < lexer->length && g_ascii_isalnum(lexer->text[lexer->pos + n])) {
+        if (!g_ascii_isxdigit(lexer->text[lexer->pos + n++])) {
+            return false;
+        }
+    }
+    return n == 7;
+}
+
+static void skip_blanks(struct lull_lexer *lexer)
+{
+    for (; lexer->pos < lexer->length; lexer->pos++) {
+        if (lexer->is_states && lexer->text[lexer->pos] == '#' && !is_colour(lexer)) {
+            const char *end = memchr(lexer->text + lexer->pos, '\n', lexer->length - lexer->pos);
+            lexer->pos = end ? (size_t)(end - lexer->text) : lexer->length - 1;
+        } else if (!g_ascii_isspace(lexer->text[lexer->pos])) {
+            return;
+        }
+    }
+}
+
 bool lull_lexer_next(struct lull_lexer *lexer, struct lull_token *token, GError **error)
 {
-    while (lexer->pos < lexer->length && g_ascii_isspace(lexer->text[lexer->pos])) {
-        lexer->pos++;
-    }
+    skip_blanks(lexer);
     *token = (struct lull_token){.start = lexer->pos, .end = lexer->pos};
     if (lexer->pos >= lexer->length) {
         return true;
@@ -353,6 +415,11 @@ bool lull_lexer_next(struct lull_lexer *lexer, struct lull_token *token, GError 
     }
     if (g_ascii_isdigit(c)) {
         return lex_number(lexer, token, error);
+    }
+    if (c == '#' && lexer->is_states) {
+        token->kind = LULL_TOKEN_COLOUR;
+        token->end = lexer->pos += 7;
+        return true;
     }
     if (!is_name_start(c)) {
         return lex_sign(lexer, token, error);

@@ -34,11 +34,17 @@ enum lull_token_kind {
     LULL_TOKEN_COMMA,
     LULL_TOKEN_PLUS,
     LULL_TOKEN_MINUS,
-    LULL_TOKEN_COLON, /* of periods and of rules */
+    LULL_TOKEN_COLON,  /* of periods and of rules */
+    LULL_TOKEN_ASSIGN, /* of periods and of states */
     /* Of periods only. */
     LULL_TOKEN_SLASH,
-    LULL_TOKEN_ASSIGN,
     LULL_TOKEN_GLOB,
+    /* Of states only. */
+    LULL_TOKEN_OPEN_BLOCK,
+    LULL_TOKEN_CLOSE_BLOCK,
+    LULL_TOKEN_ADD,
+    LULL_TOKEN_SUBTRACT,
+    LULL_TOKEN_COLOUR, /* #rrggbb */
 };
 
 struct lull_token {
@@ -59,7 +65,10 @@ struct lull_lexer {
     /* As lttng-analyses has it: more signs, any character after a backslash, numbers such as 007
      * and 5. */
     bool is_period;
-    bool is_rule;             /* of lull track */
+    bool is_rule; /* of lull track */
+    /* A file of many lines: # starts a comment, or a colour if six hexadecimal digits follow; texts end
+     * with the line; messages name the line. */
+    bool is_states;
     struct lull_arena *arena; /* of the strings */
 };
 

@@ -91,8 +91,9 @@ bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field
         return true;
     }
     return lull_parser_fail(p, at, "%s at most %u different fields",
-                            p->lexer.is_period ? "all periods together mention"
-                                               : "a filter mentions",
+                            p->lexer.is_period   ? "all periods together mention"
+                            : p->lexer.is_states ? "a file of states mentions"
+                                                 : "a filter mentions",
                             LULL_FILTER_FIELDS - p->terms->n_reserved);
 }
 
@@ -145,6 +146,27 @@ bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, ui
         }
     }
     return true;
+}
+
+bool lull_parser_path(struct lull_parser *p, const struct lull_token *first, const char *name,
+                      struct lull_operand *operand)
+{
+    struct lull_filter_step steps[LULL_FILTER_STEPS] = {{.name = name}};
+    struct lull_field_path path = {.steps = steps, .n_steps = 1};
+    bool starts_with_dot = p->token.kind == LULL_TOKEN_DOT;
+    if (!lull_parser_steps(p, steps, &path.n_steps)) {
+        return false;
+    }
+    if (starts_with_dot && (strcmp(name, "fields") == 0 || strcmp(name, "payload") == 0)) {
+        path.scope = LULL_IN_PAYLOAD;
+    } else if (starts_with_dot && strcmp(name, "context") == 0) {
+        path.scope = LULL_IN_CONTEXT;
+    }
+    if (path.scope != LULL_IN_ANY) {
+        path.steps++;
+        path.n_steps--;
+    }
+    return lull_parser_field(p, first->start, &path, operand);
 }
 
 /* ---- values ---- */

@@ -22,6 +22,7 @@ struct lull_parser {
     bool has_strict_not;
     /* A > after a comparison is none of the condition: the caller's. */
     bool stops_at_gt;
+    bool is_local; /* times without zone */
     unsigned nesting;
     GError **error;
     void *user;
@@ -44,6 +45,10 @@ bool lull_parser_steps(struct lull_parser *p, struct lull_filter_step *steps, ui
 /* Makes the operand a field; `at` is where it was written. */
 bool lull_parser_field(struct lull_parser *p, size_t at, const struct lull_field_path *path,
                        struct lull_operand *operand);
+/* What follows `name`, the token `first` that was stepped over, makes it the path of a field, maybe with
+ * a scope in front. */
+bool lull_parser_path(struct lull_parser *p, const struct lull_token *first, const char *name,
+                      struct lull_operand *operand);
 /* Makes the operand the event's name; likewise. */
 bool lull_parser_name(struct lull_parser *p, size_t at, struct lull_operand *operand);
 /* A number or text; a minus only before a number. */

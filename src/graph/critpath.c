@@ -194,7 +194,7 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
         return true;
     }
     int64_t wait_ns = MAX(points[walk->index - 1].time_ns, walk->bound_ns);
-    if (walk->is_unbounded) {
+    if (walk->is_unbounded && !link->is_bounded) {
         wait_ns = walk->start_ns; /* the waiting line is never come back to */
     }
     if (link->from_ns <= wait_ns) {

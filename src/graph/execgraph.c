@@ -160,6 +160,9 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     struct lull_execgraph *eg = user;
     const struct lull_wakeup *wakeup = fact->wakeup;
     uint32_t evidence = LULL_NONE, packet = LULL_NONE;
+    if (eg->vcpus) {
+        lull_vcpu_track_state(eg->vcpus, fact);
+    }
     if (wakeup && wakeup->cause == LULL_CAUSE_NETWORK) {
         packet = choose_packet(eg, wakeup, fact->task);
     }
@@ -261,9 +264,29 @@ static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int3
 
 static void on_switched(void *user, const struct lull_switch_fact *fact)
 {
-    struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
+    struct lull_execgraph *eg = user;
+    struct cpu_notes *notes = notes_of(eg, fact->host, fact->cpu);
     lull_vec_push(&notes->switches,
                   (struct switch_note){fact->time_ns, fact->task, fact->is_unknown});
+    if (eg->vcpus) {
+        lull_vcpu_track_switched(eg->vcpus, fact);
+    }
+}
+
+static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
+{
+    const struct lull_execgraph *eg = user;
+    if (eg->vcpus) {
+        lull_vcpu_track_vcpu(eg->vcpus, fact);
+    }
+}
+
+static void on_lost(void *user, const struct lull_lost_fact *fact)
+{
+    const struct lull_execgraph *eg = user;
+    if (eg->vcpus) {
+        lull_vcpu_track_lost(eg->vcpus, fact);
+    }
 }
 
 static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
@@ -397,6 +420,8 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .tcp = on_tcp,
                                             .paging = on_paging,
                                             .cgroup = on_cgroup,
+                                            .vcpu = on_vcpu,
+                                            .lost = on_lost,
                                             .syscall = on_syscall};
     struct lull_execgraph *eg = g_new0(struct lull_execgraph, 1);
     eg->model = model;
@@ -404,6 +429,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
     eg->graph = lull_graph_new();
     eg->matcher = lull_matcher_new(true);
     eg->tcp_waits = lull_tcp_waits_new(lull_model_flows(model));
+    eg->vcpus = lull_hypervisor_track(eg);
     lull_model_subscribe(model, &facts, eg);
     return eg;
 }
@@ -435,6 +461,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_wait_reasons_clear(&eg->reasons);
     lull_matcher_free(eg->matcher);
     lull_tcp_waits_free(eg->tcp_waits);
+    lull_vcpu_track_free(eg->vcpus);
     lull_graph_free(eg->graph);
     g_free(eg);
 }

@@ -279,7 +279,7 @@ static void add_preemption(struct telling *telling, const struct path_piece *pie
         const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         const int64_t ns = MIN(share->ns, left_ns);
         g_string_truncate(telling->text, 0);
-        lull_evidence_append_preemptor(telling->eg, share->task, piece->end_ns, telling->text);
+        lull_evidence_append_preemptor(telling->eg, share, piece->end_ns, telling->text);
         add_preemptor(telling,
                       g_string_chunk_insert_const(telling->path->strings, telling->text->str), ns);
         left_ns -= ns;

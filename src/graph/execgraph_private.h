@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "graph/execgraph.h"
 #include "graph/spans.h"
+#include "graph/vcpu_track.h"
 #include "clock/match.h"
 #include "clock/tcp_waits.h"
 #include "kernel/wait_reason.h"
@@ -115,7 +116,8 @@ struct lull_execgraph {
     LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */
     LULL_VEC(struct move_note) moves;
-    struct lull_quotas *quotas; /* NULL: no CPU quota kept a task off the CPU */
+    struct lull_vcpu_track *vcpus; /* NULL: no guest's clock is joined with its host's */
+    struct lull_quotas *quotas;    /* NULL: no CPU quota kept a task off the CPU */
 };
 
 /* execgraph.c */
@@ -136,6 +138,9 @@ struct path_piece {
 typedef void take_path_piece(void *user, const struct path_piece *piece);
 void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
                           take_path_piece *take, void *user);
+
+/* hypervisor.c: tasks of guests wait for the threads of their virtual CPUs. NULL if there are none. */
+struct lull_vcpu_track *lull_hypervisor_track(struct lull_execgraph *eg);
 
 /* modes.c: what runs while a task does. A call becomes known when it ends. */
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
@@ -198,13 +203,17 @@ uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_
  * first; an empty array if that is not known. Free with g_array_unref(). */
 struct cpu_share {
     uint32_t task;
+    uint32_t
+        guest_task; /* it is a virtual CPU, which ran that task of a guest; or LULL_VCPU_UNKNOWN */
     int64_t ns;
 };
 GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_piece *piece);
 /* In words that are the same each time the same thing happens, appended to `out`: who had the CPU.
  */
-void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
-                                    GString *out);
+void lull_evidence_append_preemptor(const struct lull_execgraph *eg, const struct cpu_share *share,
+                                    int64_t time_ns, GString *out);
+/* Who that was: the task of the guest, if it is known. */
+uint32_t lull_evidence_preemptor(const struct cpu_share *share);
 /* What a wait or an interrupt is about: the device, the peer, the waker's name, the system call,
  * the handler; nothing if nothing is known. Returns the waker, or LULL_NONE. */
 uint32_t lull_evidence_subject(const struct lull_execgraph *eg, const struct path_piece *piece,

@@ -103,8 +103,8 @@ static struct lull_graph_piece *find_piece(const struct graph_line *line, uint32
     return &line->pieces.items[LULL_LOWER_BOUND(i, last, pieces[i].first <= point) - 1];
 }
 
-void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
-                     uint32_t to_line, int64_t to_ns, enum lull_cause cause, uint32_t detail)
+static void add_link(struct lull_graph *graph, const struct lull_graph_link *link, uint32_t to_line,
+                     int64_t to_ns)
 {
     if (to_line >= graph->lines.count) {
         return;
@@ -114,20 +114,33 @@ void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_
     if (index == LULL_NONE) {
         return;
     }
-    struct lull_graph_link link = {
-        .from_ns = from_ns, .from_line = from_line, .detail = detail, .cause = cause};
     struct lull_graph_point *point = &line->points.items[index];
     if (point->link != LULL_NONE) {
-        graph->links.items[point->link] = link;
+        graph->links.items[point->link] = *link;
         return;
     }
     g_assert(graph->links.count < LULL_NONE);
     point->link = (uint32_t)graph->links.count;
-    lull_vec_push(&graph->links, link);
+    lull_vec_push(&graph->links, *link);
     if (point->state != LULL_STATE_BLOCKED) {
         struct lull_graph_piece *piece = find_piece(line, index);
         piece->entry = MIN(piece->entry, index);
     }
+}
+
+void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
+                     uint32_t to_line, int64_t to_ns, enum lull_cause cause, uint32_t detail)
+{
+    const struct lull_graph_link link = {from_ns, from_line, detail, cause, false};
+    add_link(graph, &link, to_line, to_ns);
+}
+
+void lull_graph_link_bounded(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
+                             uint32_t to_line, int64_t to_ns, enum lull_cause cause,
+                             uint32_t detail)
+{
+    const struct lull_graph_link link = {from_ns, from_line, detail, cause, true};
+    add_link(graph, &link, to_line, to_ns);
 }
 
 uint32_t lull_graph_line_count(const struct lull_graph *graph)

@@ -7,6 +7,7 @@
 #ifndef LULL_GRAPH_H
 #define LULL_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernel/states.h"
@@ -27,6 +28,7 @@ struct lull_graph_link {
     uint32_t from_line;
     uint32_t detail; /* opaque, about the transit from from_ns to the target point */
     uint8_t cause;   /* TASK or NETWORK: what the transit is, if it takes time */
+    bool is_bounded; /* lull_graph_link_bounded() */
 };
 
 struct lull_graph;
@@ -49,6 +51,11 @@ uint32_t lull_graph_append(struct lull_graph *graph, uint32_t line, int64_t time
  * An earlier link into the same point is replaced. from_line need not have a point at from_ns. */
 void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
                      uint32_t to_line, int64_t to_ns, enum lull_cause cause, uint32_t detail);
+/* The same with a wait of which the source has nothing to do with what the line did before: also an
+ * unbounded path comes back to the line. */
+void lull_graph_link_bounded(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
+                             uint32_t to_line, int64_t to_ns, enum lull_cause cause,
+                             uint32_t detail);
 
 uint32_t lull_graph_line_count(const struct lull_graph *graph);
 /* The points of a line in time order; *count may be 0. Valid until the graph changes. */

@@ -283,8 +283,8 @@ static void take_preemption(struct adding *adding, const struct path_piece *piec
         const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         const int64_t ns = MIN(share->ns, left_ns);
         g_string_truncate(detail, 0);
-        lull_evidence_append_preemptor(eg, share->task, piece->end_ns, detail);
-        add_part(adding, piece, detail, share->task, ns);
+        lull_evidence_append_preemptor(eg, share, piece->end_ns, detail);
+        add_part(adding, piece, detail, lull_evidence_preemptor(share), ns);
         left_ns -= ns;
     }
     g_string_truncate(detail, 0);

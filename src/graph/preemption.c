@@ -15,13 +15,17 @@ static gint longest_first(gconstpointer a, gconstpointer b)
     if (left->ns != right->ns) {
         return left->ns < right->ns ? 1 : -1;
     }
-    return left->task < right->task ? -1 : left->task > right->task;
+    return left->task != right->task
+               ? (left->task < right->task ? -1 : 1)
+               : (left->guest_task > right->guest_task) - (left->guest_task < right->guest_task);
 }
 
 static gint by_task(gconstpointer a, gconstpointer b)
 {
     const struct cpu_share *left = a, *right = b;
-    return left->task < right->task ? -1 : left->task > right->task;
+    return left->task != right->task
+               ? (left->task < right->task ? -1 : 1)
+               : (left->guest_task > right->guest_task) - (left->guest_task < right->guest_task);
 }
 
 /* One share of each task, longest first. */
@@ -31,7 +35,7 @@ static void sum_shares(GArray *shares)
     guint n = 0;
     g_array_sort(shares, by_task);
     for (guint i = 0; i < shares->len; i++) {
-        if (n > 0 && items[n - 1].task == items[i].task) {
+        if (n > 0 && by_task(&items[n - 1], &items[i]) == 0) {
             lull_add(&items[n - 1].ns, items[i].ns);
         } else {
             items[n++] = items[i];
@@ -47,16 +51,53 @@ static size_t switch_after(const struct cpu_notes *notes, int64_t time_ns)
     return LULL_LOWER_BOUND(i, notes->switches.count, notes->switches.items[i].time_ns <= time_ns);
 }
 
+static const struct cpu_notes *notes_of(const struct lull_execgraph *eg, uint32_t host, int32_t cpu)
+{
+    return cpu >= 0 && host < eg->hosts.count && (size_t)cpu < eg->hosts.items[host].cpus.count
+               ? &eg->hosts.items[host].cpus.items[cpu]
+               : NULL;
+}
+
+/* What a virtual CPU ran in its guest is who had the CPU. */
+static void add_shares(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
+                       int64_t end_ns, GArray *shares)
+{
+    const uint32_t vcpu = eg->vcpus ? lull_vcpu_track_find(eg->vcpus, task) : LULL_NONE;
+    const struct lull_vcpu_thread *thread =
+        vcpu != LULL_NONE ? lull_vcpu_track_thread(eg->vcpus, vcpu) : NULL;
+    const struct cpu_notes *notes = thread ? notes_of(eg, thread->guest, thread->guest_cpu) : NULL;
+    for (size_t i = notes ? switch_after(notes, start_ns) : 0;
+         notes && i > 0 && i <= notes->switches.count && start_ns < end_ns; i++) {
+        const struct switch_note *note = &notes->switches.items[i - 1];
+        const int64_t until_ns =
+            i < notes->switches.count ? MIN(notes->switches.items[i].time_ns, end_ns) : end_ns;
+        if (note->task != LULL_NONE && until_ns > start_ns) {
+            g_array_append_val(shares, ((struct cpu_share){task, note->task, until_ns - start_ns}));
+            start_ns = until_ns;
+        } else {
+            break;
+        }
+    }
+    if (start_ns < end_ns) {
+        g_array_append_val(shares,
+                           ((struct cpu_share){task, LULL_VCPU_UNKNOWN, end_ns - start_ns}));
+    }
+}
+
+uint32_t lull_evidence_preemptor(const struct cpu_share *share)
+{
+    return share->guest_task != LULL_VCPU_UNKNOWN ? share->guest_task : share->task;
+}
+
 GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_piece *piece)
 {
     const struct lull_hop *hop = piece->hop;
     const uint32_t host = lull_model_task(eg->model, hop->line)->host;
     GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct cpu_share));
-    if (hop->cpu < 0 || host >= eg->hosts.count ||
-        (size_t)hop->cpu >= eg->hosts.items[host].cpus.count) {
+    const struct cpu_notes *notes = notes_of(eg, host, hop->cpu);
+    if (!notes) {
         return shares;
     }
-    const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
     size_t i = switch_after(notes, piece->start_ns);
     for (i = i ? i - 1 : 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
@@ -65,13 +106,27 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_
         }
         int64_t until =
             i + 1 < notes->switches.count ? notes->switches.items[i + 1].time_ns : piece->end_ns;
-        int64_t ns = MIN(until, piece->end_ns) - MAX(note->time_ns, piece->start_ns);
-        if (ns > 0 && note->task != hop->line && !note->is_unknown) {
-            g_array_append_val(shares, ((struct cpu_share){note->task, ns}));
+        const int64_t start_ns = MAX(note->time_ns, piece->start_ns);
+        const int64_t end_ns = MIN(until, piece->end_ns);
+        if (start_ns < end_ns && note->task != hop->line && !note->is_unknown) {
+            add_shares(eg, note->task, start_ns, end_ns, shares);
         }
     }
     sum_shares(shares);
     return shares;
+}
+
+/* "db's " */
+static void append_guest(const struct lull_execgraph *eg, const struct cpu_share *share,
+                         GString *out)
+{
+    const char *name =
+        share->guest_task == LULL_VCPU_UNKNOWN
+            ? NULL
+            : lull_model_host_name(eg->model, lull_model_task(eg->model, share->guest_task)->host);
+    if (name) {
+        g_string_append_printf(out, "%s's ", name);
+    }
 }
 
 /* Who had the CPU meanwhile: the three that had it longest. */
@@ -98,9 +153,9 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
     }
     const struct cpu_share *most = &g_array_index(shares, struct cpu_share, 0);
     g_autoptr(GString) out = g_string_new(NULL);
-    lull_evidence_set_other(eg, most->task, hop->end_ns, strings, segment);
+    lull_evidence_set_other(eg, lull_evidence_preemptor(most), hop->end_ns, strings, segment);
     if (2 * most->ns >= piece->end_ns - piece->start_ns) {
-        lull_evidence_append_preemptor(eg, most->task, hop->end_ns, out);
+        lull_evidence_append_preemptor(eg, most, hop->end_ns, out);
     } else {
         g_string_append(out, "by several tasks");
     }
@@ -115,9 +170,11 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
         if (share->task == LULL_NONE) {
             continue;
         }
-        g_string_append_printf(out, "%s%s/%d %s", is_idle || named++ ? ", " : "",
-                               lull_model_comm(eg->model, share->task, hop->end_ns),
-                               lull_model_task(eg->model, share->task)->tid, ns);
+        const uint32_t who = lull_evidence_preemptor(share);
+        g_string_append(out, is_idle || named++ ? ", " : "");
+        append_guest(eg, share, out);
+        g_string_append_printf(out, "%s/%d %s", lull_model_comm(eg->model, who, hop->end_ns),
+                               lull_model_task(eg->model, who)->tid, ns);
     }
     if (!is_idle) {
         g_string_append_printf(out, " on CPU %d", hop->cpu);
@@ -126,13 +183,15 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
     return shares;
 }
 
-void lull_evidence_append_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
-                                    GString *out)
+void lull_evidence_append_preemptor(const struct lull_execgraph *eg, const struct cpu_share *share,
+                                    int64_t time_ns, GString *out)
 {
-    if (task == LULL_NONE) {
+    if (share->task == LULL_NONE) {
         g_string_append(out, "the CPU came out of idle");
         return;
     }
     g_string_append(out, "by ");
-    lull_evidence_append_kind(out, lull_model_comm(eg->model, task, time_ns));
+    append_guest(eg, share, out);
+    lull_evidence_append_kind(out,
+                              lull_model_comm(eg->model, lull_evidence_preemptor(share), time_ns));
 }

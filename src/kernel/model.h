@@ -84,6 +84,8 @@ bool lull_model_hides_idle(const struct lull_model *model, uint32_t host);
 int32_t lull_model_prio(const struct lull_model *model, uint32_t task);
 const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t file);
 
+/* NULL: there is no session. */
+const char *lull_model_host_name(const struct lull_model *model, uint32_t host);
 uint32_t lull_model_task_count(const struct lull_model *model);
 const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t task);
 /* Name of the task at that time: the last it was known to have up to then, else the first known;

@@ -73,6 +73,11 @@ int32_t lull_model_prio(const struct lull_model *model, uint32_t task)
     return model->tasks.items[task].prio;
 }
 
+const char *lull_model_host_name(const struct lull_model *model, uint32_t host)
+{
+    return model->session ? lull_session_host(model->session, host)->name : NULL;
+}
+
 uint32_t lull_model_task_count(const struct lull_model *model)
 {
     return model->tasks.count;

@@ -114,7 +114,7 @@ bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wa
                                         .fd = -1,
                                         .release = LULL_NONE,
                                         .release_file = LULL_NONE,
-                                        .stopped = (uint16_t)fact->letter};
+                                        .stopped = (uint8_t)fact->letter};
     return true;
 }
 
@@ -123,10 +123,19 @@ bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wa
 const char *lull_wait_kind_name(enum lull_wait_kind kind)
 {
     static const char *const names[LULL_WAIT_KINDS] = {
-        [LULL_WAIT_LOCK] = "lock",     [LULL_WAIT_FUTEX] = "futex",   [LULL_WAIT_CHILD] = "child",
-        [LULL_WAIT_SIGNAL] = "signal", [LULL_WAIT_SLEEP] = "sleep",   [LULL_WAIT_READY] = "ready",
-        [LULL_WAIT_PIPE] = "pipe",     [LULL_WAIT_SOCKET] = "socket", [LULL_WAIT_FILE] = "file",
-        [LULL_WAIT_EVENT] = "event",   [LULL_WAIT_FAULT] = "fault",   [LULL_WAIT_STOP] = "stop",
+        [LULL_WAIT_LOCK] = "lock",
+        [LULL_WAIT_FUTEX] = "futex",
+        [LULL_WAIT_CHILD] = "child",
+        [LULL_WAIT_SIGNAL] = "signal",
+        [LULL_WAIT_SLEEP] = "sleep",
+        [LULL_WAIT_READY] = "ready",
+        [LULL_WAIT_PIPE] = "pipe",
+        [LULL_WAIT_SOCKET] = "socket",
+        [LULL_WAIT_FILE] = "file",
+        [LULL_WAIT_EVENT] = "event",
+        [LULL_WAIT_FAULT] = "fault",
+        [LULL_WAIT_STOP] = "stop",
+        [LULL_WAIT_HYPERVISOR] = "hypervisor",
     };
     return names[kind];
 }
@@ -187,6 +196,9 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
     }
     if (reason->stopped) {
         return LULL_WAIT_STOP;
+    }
+    if (reason->is_guest) {
+        return LULL_WAIT_HYPERVISOR;
     }
     const struct waiting_call *call = waiting_call(model, reason->call);
     return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
@@ -363,6 +375,11 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
         if (waker) {
             g_string_append_printf(out, " until %s continued it", waker);
         }
+        return;
+    }
+    if (reason->is_guest) {
+        g_string_append_printf(out, "for its virtual CPU%s%s", waker ? ", " : "",
+                               waker ? waker : "");
         return;
     }
     if (reason->call == LULL_NONE) {

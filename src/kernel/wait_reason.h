@@ -20,10 +20,11 @@ enum lull_wait_kind {
     LULL_WAIT_READY, /* one of several descriptors: poll, select, epoll_wait */
     LULL_WAIT_PIPE,
     LULL_WAIT_SOCKET,
-    LULL_WAIT_FILE,  /* a file, a directory, a device */
-    LULL_WAIT_EVENT, /* an eventfd, a timerfd, … */
-    LULL_WAIT_FAULT, /* memory that has to be read from a disk: a file that is mapped, swap */
-    LULL_WAIT_STOP,  /* nothing: it was stopped, and had to be continued */
+    LULL_WAIT_FILE,       /* a file, a directory, a device */
+    LULL_WAIT_EVENT,      /* an eventfd, a timerfd, … */
+    LULL_WAIT_FAULT,      /* memory that has to be read from a disk: a file that is mapped, swap */
+    LULL_WAIT_STOP,       /* nothing: it was stopped, and had to be continued */
+    LULL_WAIT_HYPERVISOR, /* its virtual CPU, which did not run the guest */
     LULL_WAIT_KINDS
 };
 
@@ -44,8 +45,9 @@ struct lull_wait_reason {
     int32_t fd;            /* that descriptor, or -1 */
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
-    uint16_t fault;        /* enum lull_fault: in a page fault, in no call; 0: not */
-    uint16_t stopped;      /* 'T': by a signal, 't': by a debugger, both in no call; 0: not */
+    uint8_t fault;         /* enum lull_fault: in a page fault, in no call; 0: not */
+    uint8_t stopped;       /* 'T': by a signal, 't': by a debugger, both in no call; 0: not */
+    uint16_t is_guest;     /* 1: its virtual CPU was not in the guest; 0: not */
 };
 
 /* How the call ended in which a task had waited. */

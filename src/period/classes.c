@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "filter/compile.h"
-#include "kernel/vocabulary.h"
 
 /* Conditions with more tests are not searched for a key. */
 #define MOST_KEY_TESTS 512
@@ -158,21 +157,11 @@ static void make_search(struct maker *m, uint32_t period, uint32_t base,
 
 /* ---- parts ---- */
 
-/* What the class has nothing for reads as no value. */
-static struct lull_load load_of(struct lull_compiler *c, const struct lull_operand *operand)
-{
-    struct lull_load load;
-    if (lull_compiler_load(c, operand, &load)) {
-        return load;
-    }
-    return (struct lull_load){.kind = LULL_LOAD_VALUE};
-}
-
 static const struct lull_load *kept_loads(struct lull_compiler *c, const GArray *kept)
 {
     struct lull_load *loads = lull_arena_alloc_n(c->arena, kept->len, sizeof *loads);
     for (uint32_t i = 0; i < kept->len; i++) {
-        loads[i] = load_of(c, &g_array_index(kept, struct lull_operand, i));
+        loads[i] = lull_compiler_load_or_none(c, &g_array_index(kept, struct lull_operand, i));
     }
     return loads;
 }
@@ -182,7 +171,7 @@ static const struct lull_load *capture_loads(struct lull_compiler *c,
 {
     struct lull_load *loads = lull_arena_alloc_n(c->arena, n, sizeof *loads);
     for (uint32_t i = 0; i < n; i++) {
-        loads[i] = load_of(c, &captures[i].operand);
+        loads[i] = lull_compiler_load_or_none(c, &captures[i].operand);
     }
     return loads;
 }
@@ -215,42 +204,12 @@ static void add_part(struct maker *m, uint32_t period)
     g_array_append_val(m->parts, part);
 }
 
-/* ---- who runs ---- */
-
-static bool is_switch(const char *name)
-{
-    return g_strv_contains(lull_vocabulary_names(LULL_EVENT_sched_switch), name);
-}
-
-/* The first of `n` fields that the class has. */
-static struct lull_load first_of(struct lull_compiler *c, enum lull_period_field field, uint32_t n)
-{
-    struct lull_load load;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct lull_operand operand = {.kind = LULL_OPERAND_FIELD, .index = field + i};
-        if (lull_compiler_load(c, &operand, &load)) {
-            return load;
-        }
-    }
-    return (struct lull_load){.kind = LULL_LOAD_VALUE};
-}
-
-static void add_switch(struct lull_compiler *c, struct period_class *class)
-{
-    class->is_switch = true;
-    class->prev_tid = first_of(c, LULL_PERIOD_PREV_TID, 2);
-    class->next_tid = first_of(c, LULL_PERIOD_NEXT_TID, 2);
-    class->prev_comm = first_of(c, LULL_PERIOD_PREV_COMM, 1);
-    class->next_comm = first_of(c, LULL_PERIOD_NEXT_COMM, 1);
-}
-
 const void *period_compile(struct lull_event_watch *watch, const struct lull_source *source,
                            uint32_t class_index, const char *host, struct lull_fields *fields)
 {
     struct maker m = {.tracker = (struct lull_period_tracker *)watch};
     struct lull_compiler *c = &m.compiler;
     const struct lull_periods *periods = m.tracker->periods;
-    bool switches = is_switch(source->classes[class_index]->name);
     lull_compiler_start(c, &periods->terms, source, class_index, host, -1, m.tracker->programs);
     c->first_bit = fields->n_bindings;
     c->size = MAX(c->size, fields->size);
@@ -259,15 +218,11 @@ const void *period_compile(struct lull_event_watch *watch, const struct lull_sou
         add_part(&m, i);
     }
     struct period_class *class = NULL;
-    if (m.parts->len > 0 || switches) {
-        const struct lull_operand tid = lull_period_running(LULL_NOW_TID);
-        const struct lull_operand comm = lull_period_running(LULL_NOW_COMM);
+    struct lull_who_class who;
+    lull_who_compile(c, &who);
+    if (m.parts->len > 0 || who.is_switch) {
         class = lull_arena_alloc(c->arena, sizeof *class);
-        if (switches) {
-            add_switch(c, class);
-        }
-        class->tid = load_of(c, &tid);
-        class->comm = load_of(c, &comm);
+        class->who = who;
         class->n_parts = m.parts->len;
         class->parts =
             lull_arena_copy(c->arena, m.parts->data, m.parts->len * sizeof(struct period_part));

@@ -3,6 +3,7 @@
 #ifndef LULL_PERIOD_DEFINITION_H
 #define LULL_PERIOD_DEFINITION_H
 
+#include "filter/who.h"
 #include "period/period.h"
 
 /* Periods nested deeper are refused. */
@@ -14,9 +15,9 @@ enum lull_period_group { LULL_PERIOD_NOW, LULL_PERIOD_OWN, LULL_PERIOD_PARENT };
 
 /* Values of group LULL_PERIOD_NOW. */
 enum lull_period_now {
-    LULL_NOW_TID,
-    LULL_NOW_COMM,
-    LULL_NOW_CPU,
+    LULL_NOW_TID = LULL_WHO_TID,
+    LULL_NOW_COMM = LULL_WHO_COMM,
+    LULL_NOW_CPU = LULL_WHO_VALUES,
     LULL_NOW_COUNT,
 };
 
@@ -32,20 +33,6 @@ struct lull_period_definition {
     struct lull_period_capture *captures[2]; /* at start and at end */
 };
 
-/* Fields that are needed for every definition. */
-enum lull_period_field {
-    LULL_PERIOD_TID, /* the first of two */
-    LULL_PERIOD_VTID,
-    LULL_PERIOD_COMM,
-    LULL_PERIOD_PREV_TID, /* of sched_switch, as the following; each with its other name */
-    LULL_PERIOD_PREV_PID,
-    LULL_PERIOD_NEXT_TID,
-    LULL_PERIOD_NEXT_PID,
-    LULL_PERIOD_PREV_COMM,
-    LULL_PERIOD_NEXT_COMM,
-    LULL_PERIOD_FIELDS,
-};
-
 struct lull_periods {
     struct lull_terms terms;
     GPtrArray *definitions; /* struct lull_period_definition */
@@ -56,9 +43,6 @@ lull_period_definition(const struct lull_periods *periods, uint32_t number)
 {
     return periods->definitions->pdata[number];
 }
-
-/* $evt.$tid and $evt.$comm. */
-struct lull_operand lull_period_running(enum lull_period_now what);
 
 /* Parse one text; false and an error. */
 bool lull_period_parse(struct lull_periods *periods, const char *text, GError **error);

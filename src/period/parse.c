@@ -107,7 +107,7 @@ static bool parse_member(struct lull_parser *p, struct lull_operand *operand)
                 return lull_parser_name(p, p->token.start, operand) && lull_parser_advance(p);
             }
             *operand = members[i].kind == LULL_OPERAND_RUNNING
-                           ? lull_period_running(members[i].now)
+                           ? lull_who_operand((enum lull_who_value)members[i].now)
                            : (struct lull_operand){.kind = members[i].kind};
             return lull_parser_advance(p);
         }

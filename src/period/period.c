@@ -21,41 +21,6 @@ static bool complain(GError **error, const char *what)
     return false;
 }
 
-static void reserve_fields(struct lull_terms *terms)
-{
-    static const struct {
-        enum lull_field_scope scope;
-        const char *name;
-    } fields[] = {
-        [LULL_PERIOD_TID] = {LULL_IN_CONTEXT, "tid"},
-        [LULL_PERIOD_VTID] = {LULL_IN_CONTEXT, "vtid"},
-        [LULL_PERIOD_COMM] = {LULL_IN_CONTEXT, "procname"},
-        [LULL_PERIOD_PREV_TID] = {LULL_IN_PAYLOAD, "prev_tid"},
-        [LULL_PERIOD_PREV_PID] = {LULL_IN_PAYLOAD, "prev_pid"},
-        [LULL_PERIOD_NEXT_TID] = {LULL_IN_PAYLOAD, "next_tid"},
-        [LULL_PERIOD_NEXT_PID] = {LULL_IN_PAYLOAD, "next_pid"},
-        [LULL_PERIOD_PREV_COMM] = {LULL_IN_PAYLOAD, "prev_comm"},
-        [LULL_PERIOD_NEXT_COMM] = {LULL_IN_PAYLOAD, "next_comm"},
-    };
-    for (uint32_t i = 0; i < LULL_PERIOD_FIELDS; i++) {
-        const struct lull_filter_step step = {.name = fields[i].name};
-        const struct lull_field_path path = {
-            .scope = fields[i].scope, .steps = &step, .n_steps = 1};
-        uint32_t index;
-        lull_terms_add(terms, &path, &index);
-        g_assert(index == i);
-    }
-    terms->n_reserved = LULL_PERIOD_FIELDS;
-}
-
-struct lull_operand lull_period_running(enum lull_period_now what)
-{
-    return (struct lull_operand){.kind = LULL_OPERAND_RUNNING,
-                                 .index = what == LULL_NOW_TID ? LULL_PERIOD_TID : LULL_PERIOD_COMM,
-                                 .n_fields = what == LULL_NOW_TID ? 2 : 1,
-                                 .given = what};
-}
-
 struct lull_periods *lull_periods_parse(const char *const *definitions, const char *const *captures,
                                         GError **error)
 {
@@ -63,7 +28,7 @@ struct lull_periods *lull_periods_parse(const char *const *definitions, const ch
     struct lull_periods *periods = g_new0(struct lull_periods, 1);
     periods->terms.arena = lull_arena_new();
     periods->definitions = g_ptr_array_new_with_free_func(free_definition);
-    reserve_fields(&periods->terms);
+    lull_who_reserve(&periods->terms);
     bool is_right = true;
     for (const char *const *text = definitions; *text && is_right; text++) {
         is_right = lull_period_parse(periods, *text, error);

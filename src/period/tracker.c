@@ -42,8 +42,8 @@ static uint32_t keep_captures(struct lull_period_tracker *tracker, struct lull_r
 static void find_task(struct lull_period_tracker *tracker, struct lull_run *run,
                       const struct period_class *class, int64_t *tid, const char **comm)
 {
-    const struct lull_value number = lull_run_value(run, &class->tid);
-    const struct lull_value name = lull_run_value(run, &class->comm);
+    const struct lull_value number = lull_run_value(run, &class->who.tid);
+    const struct lull_value name = lull_run_value(run, &class->who.comm);
     *tid = number.kind == LULL_VALUE_INT ? (int64_t)number.bits : -1;
     *comm = name.kind == LULL_VALUE_TEXT ? keep_value(tracker, name).text.data : NULL;
 }
@@ -268,17 +268,6 @@ static void open_periods(struct lull_period_tracker *tracker, const struct perio
 
 /* ---- events ---- */
 
-static struct lull_value comm_value(const struct lull_running *running)
-{
-    return lull_value_text(running->comm, strlen(running->comm));
-}
-
-/* A value that is a name, or an empty one. */
-static struct lull_text text_of(struct lull_run *run, const struct lull_load *load)
-{
-    return lull_run_value(run, load).text;
-}
-
 static void see(struct lull_event_watch *watch, const void *program, const struct lull_event *event,
                 const uint8_t *fields)
 {
@@ -288,31 +277,18 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
     struct lull_run run;
     lull_run_start(&run, class->program, event, fields, tracker->given);
     tracker->last_ns = event->time_ns;
-    /* A sched_switch happens while the task that leaves still runs. */
-    if (class->is_switch && running) {
-        const struct lull_value tid = lull_run_value(&run, &class->prev_tid);
-        if (tid.kind == LULL_VALUE_INT) {
-            lull_running_set(running, (int64_t)tid.bits, text_of(&run, &class->prev_comm));
-        }
-    }
+    lull_who_leaves(&class->who, &run, running);
     if (class->n_parts > 0 && event->time_ns >= tracker->start_ns &&
         event->time_ns < tracker->end_ns) {
-        bool is_known = running && running->is_known;
+        lull_who_values(running, tracker->now);
         const struct lull_value none = {.kind = LULL_VALUE_NONE};
-        tracker->now[LULL_NOW_TID] = is_known ? lull_value_int(running->tid) : none;
-        tracker->now[LULL_NOW_COMM] = is_known ? comm_value(running) : none;
         tracker->now[LULL_NOW_CPU] = event->cpu >= 0 ? lull_value_int(event->cpu) : none;
         if (tracker->n_open > 0) {
             close_periods(tracker, class, &run);
         }
         open_periods(tracker, class, &run);
     }
-    if (class->is_switch && running) {
-        const struct lull_value tid = lull_run_value(&run, &class->next_tid);
-        if (tid.kind == LULL_VALUE_INT) {
-            lull_running_set(running, (int64_t)tid.bits, text_of(&run, &class->next_comm));
-        }
-    }
+    lull_who_enters(&class->who, &run, running);
 }
 
 static void forget(struct lull_event_watch *watch)

@@ -63,9 +63,7 @@ struct period_class {
     struct lull_program *program;
     const struct period_part *parts; /* in order of definition */
     uint32_t n_parts;
-    struct lull_load tid, comm;
-    bool is_switch; /* sched_switch, as the following */
-    struct lull_load prev_tid, next_tid, prev_comm, next_comm;
+    struct lull_who_class who;
 };
 
 /* ---- open instances ---- */

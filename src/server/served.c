@@ -148,11 +148,13 @@ static void make_uuid(const char *text, char uuid[SERVED_UUID])
                sum + 18);
 }
 
-/* Of the hosts, in the order of the session: the same for the same traces. */
-struct served_clocks {
+struct served_changes {
     GMutex lock;
-    struct lull_clock_transform *found; /* NULL: they are not joined yet */
-    uint32_t n;
+    /* Of the hosts, in the order of the session: the same for the same traces. NULL: they are not
+     * joined yet. */
+    struct lull_clock_transform *clocks;
+    uint32_t n_clocks;
+    bool is_deleted;
 };
 
 struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined,
@@ -167,8 +169,8 @@ struct served_about *served_about_new(const char *const *paths, uint32_t count, 
     about->paths = server_paths_new(about);
     about->latencies = server_latencies_new(about);
     about->events = server_events_new(about);
-    about->clocks = g_new0(struct served_clocks, 1);
-    g_mutex_init(&about->clocks->lock);
+    about->changes = g_new0(struct served_changes, 1);
+    g_mutex_init(&about->changes->lock);
     about->visitors = server_visitors_new();
     for (uint32_t i = 0; i < count; i++) {
         char *real = realpath(paths[i], NULL);
@@ -196,32 +198,32 @@ void served_about_free(struct served_about *about)
     server_paths_free(about->paths);
     server_latencies_free(about->latencies);
     server_events_free(about->events);
-    g_mutex_clear(&about->clocks->lock);
-    g_free(about->clocks->found);
-    g_free(about->clocks);
+    g_mutex_clear(&about->changes->lock);
+    g_free(about->changes->clocks);
+    g_free(about->changes);
     server_visitors_free(about->visitors);
     g_free(about->traces);
     g_free(about->name);
     g_free(about);
 }
 
-static void join_clocks(struct served_clocks *clocks, struct lull_session *session, bool joins)
+static void join_clocks(struct served_changes *changes, struct lull_session *session, bool joins)
 {
     const uint32_t n_hosts = lull_session_host_count(session);
-    g_mutex_lock(&clocks->lock);
-    if (joins || !clocks->found || clocks->n != n_hosts) {
+    g_mutex_lock(&changes->lock);
+    if (joins || !changes->clocks || changes->n_clocks != n_hosts) {
         lull_session_join(session, NULL, NULL);
-        clocks->n = n_hosts;
-        clocks->found = g_renew(struct lull_clock_transform, clocks->found, n_hosts);
+        changes->n_clocks = n_hosts;
+        changes->clocks = g_renew(struct lull_clock_transform, changes->clocks, n_hosts);
         for (uint32_t i = 0; i < n_hosts; i++) {
-            clocks->found[i] = *lull_session_clock(session, i);
+            changes->clocks[i] = *lull_session_clock(session, i);
         }
     } else {
         for (uint32_t i = 0; i < n_hosts; i++) {
-            lull_session_set_clock(session, i, &clocks->found[i]);
+            lull_session_set_clock(session, i, &changes->clocks[i]);
         }
     }
-    g_mutex_unlock(&clocks->lock);
+    g_mutex_unlock(&changes->lock);
 }
 
 struct lull_session *served_session(const struct served_about *about, bool joins, GError **error)
@@ -236,9 +238,24 @@ struct lull_session *served_session(const struct served_about *about, bool joins
         return NULL;
     }
     if (about->is_joined && lull_session_host_count(session) > 1) {
-        join_clocks(about->clocks, session, joins);
+        join_clocks(about->changes, session, joins);
     }
     return session;
+}
+
+bool served_is_deleted(const struct served_about *about)
+{
+    g_mutex_lock(&about->changes->lock);
+    const bool is_deleted = about->changes->is_deleted;
+    g_mutex_unlock(&about->changes->lock);
+    return is_deleted;
+}
+
+void served_delete(const struct served_about *about, bool is_deleted)
+{
+    g_mutex_lock(&about->changes->lock);
+    about->changes->is_deleted = is_deleted;
+    g_mutex_unlock(&about->changes->lock);
 }
 
 struct served *served_new(const struct served_about *about, struct lull_store *store,

@@ -41,7 +41,7 @@ struct served_about {
     struct server_paths *paths;         /* paths.h */
     struct server_latencies *latencies; /* latencies.h */
     struct server_events *events;       /* events.h */
-    struct served_clocks *clocks;       /* once they are joined */
+    struct served_changes *changes;     /* what is found out, and what clients change */
     struct server_visitors *visitors;   /* visitors.h */
 };
 
@@ -63,6 +63,9 @@ void served_about_free(struct served_about *about);
 /* The traces, to be read once more. Their clocks are joined once; `joins`: anew, for who needs to know
  * how. */
 struct lull_session *served_session(const struct served_about *about, bool joins, GError **error);
+/* Whether a client has deleted the experiment; the traces stay, so it can be made again. */
+bool served_is_deleted(const struct served_about *about);
+void served_delete(const struct served_about *about, bool is_deleted);
 
 /* `store` becomes the property of `served`; `about` is borrowed. */
 struct served *served_new(const struct served_about *about, struct lull_store *store,

@@ -452,24 +452,41 @@ static void route_traces(struct call *call)
     not_found(call, "no such trace is served; name it when you start the server");
 }
 
+/* All of them, which is one or none; a POST makes the one there is of these traces. */
+static void route_list(struct call *call)
+{
+    const struct served_about *about = call->served->about;
+    struct json_object *name = NULL, *traces = NULL;
+    GString *out = call->answer->body;
+    if (strcmp(call->request->method, "POST") != 0) {
+        g_string_append_c(out, '[');
+        if (!served_is_deleted(about)) {
+            append_experiment(call->served, out);
+        }
+        g_string_append_c(out, ']');
+    } else if (!json_object_object_get_ex(call->request->params, "name", &name) ||
+               !json_object_object_get_ex(call->request->params, "traces", &traces)) {
+        bad(call, "name or traces is missing");
+    } else {
+        served_delete(about, false);
+        append_experiment(call->served, out);
+    }
+}
+
 static void route_experiments(struct call *call)
 {
     GString *out = call->answer->body;
     const bool is_post = strcmp(call->request->method, "POST") == 0;
+    const struct served_about *about = call->served->about;
     if (!call->parts[1]) {
-        struct json_object *name = NULL, *traces = NULL;
-        if (is_post && (!json_object_object_get_ex(call->request->params, "name", &name) ||
-                        !json_object_object_get_ex(call->request->params, "traces", &traces))) {
-            bad(call, "name or traces is missing");
-            return;
-        }
-        g_string_append(out, is_post ? "" : "[");
-        append_experiment(call->served, out);
-        g_string_append(out, is_post ? "" : "]");
-    } else if (strcmp(call->parts[1], call->served->about->uuid) != 0) {
+        route_list(call);
+    } else if (strcmp(call->parts[1], about->uuid) != 0 || served_is_deleted(about)) {
         not_found(call, "there is no such experiment");
     } else if (!call->parts[2]) {
         append_experiment(call->served, out);
+        if (strcmp(call->request->method, "DELETE") == 0) {
+            served_delete(about, true);
+        }
     } else if (strcmp(call->parts[2], "outputs") == 0 && !call->parts[3]) {
         g_string_append_c(out, '[');
         for (uint32_t i = 0; i < G_N_ELEMENTS(views); i++) {

@@ -73,7 +73,7 @@ def test_help():
     tap.ok(run("-h").stdout == run("help").stdout == run("--help").stdout, "-h, --help and help say the same")
     check("help help", run("help", "help"), 0, r"^Usage: lull help \[OPTIONS\] \[VERB.*\n(.*\n)*.*lull help critpath", "")
     text = run("--help").stdout
-    for heading in ("Record", "What programs waited for", "CPUs and scheduling", "Files and disks", "Periods that you define"):
+    for heading in ("Record", "What programs waited for", "CPUs and scheduling", "Files and disks", "Periods and states that you define"):
         tap.ok(f"\n{heading}:\n  " in text, f"--help groups verbs: {heading}")
     for known in ("CTF 1.8", "trace.dat", "perf.data", "recording|lull record", ".tar.zst", "net://HOST"):
         tap.ok(re.search(known, text), f"--help knows the input {known}")

@@ -96,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     *body++ = *path++ = '\0';
+    served_delete(served->about, false); /* what the input before did */
     g_autofree char *whole = fill_in(path);
     struct json_tokener *tokener = json_tokener_new_ex(16);
     struct json_object *params = json_tokener_parse_ex(tokener, body, (int)strlen(body));

@@ -183,6 +183,15 @@ class Scene:
         self.advance(ns)
 
 
+def laps(scene, vcpu, n):
+    """A program reads the clock before and after something short."""
+    for _ in range(n):
+        scene.guest_event(vcpu, "lap_begin", {"n": 1})
+        scene.advance(30 * US)
+        scene.guest_event(vcpu, "lap_end", {"n": 1})
+        scene.advance(5 * US)
+
+
 def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
     """Two guests, "web" and "db", and a compiler on one CPU. In the end a program of web that reads the clock in a loop sees a gap, while
     a task of db has the CPU. Returns the scene, and the gap as the program measures it."""
@@ -202,7 +211,8 @@ def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
     scene.advance(5 * US)
     if web.task != 42:
         scene.guest_switch(web, 42)
-    scene.compute(web, 50 * US)
+    laps(scene, web, 20)
+    scene.guest_event(web, "lap_begin", {"n": 1})
     before = scene.t
     scene.advance(US)
     scene.exit(web, 1)
@@ -224,8 +234,9 @@ def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
     scene.advance(6 * US)
     scene.enter(web)
     scene.advance(US)
-    scene.guest_event(web, "work", {"n": 2})
+    scene.guest_event(web, "lap_end", {"n": 1})
     gap = scene.t - before
+    laps(scene, web, 20)
     scene.compute(web, 3 * MS)
     scene.exit(web, 1)
     return scene, gap

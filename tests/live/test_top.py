@@ -105,7 +105,7 @@ def test_recording():
     with tempfile.TemporaryDirectory(dir=os.environ.get("LULL_SCRATCH")) as folder:
         trace = os.path.join(folder, "trace")
         recorder = [LULL, "record", "--tracer", "ftrace", "-o", trace, "--", PROGRAM, os.path.join(folder, "stamps")]
-        for what in (["chain", "3", "20", "15"], ["spin", "300"]) if os.environ.get("LULL_LIVE") == "all" else (["chain", "3", "20", "15"],):
+        for what in (["chain", "3", "20", "15"], ["spin", "150"]) if os.environ.get("LULL_LIVE") == "all" else (["chain", "3", "20", "15"],):
             seen, done = watch_with([*recorder, *what])
             if done.returncode:
                 tap.skip("a recording", done.stderr)
@@ -114,8 +114,12 @@ def test_recording():
             tasks = json.loads(asked.stdout)["windows"][0]["tables"]["waits-by-task"]
             shutil.rmtree(trace)
             tap.ok(len(tasks) >= 2, "the recording has the tasks", asked.stdout[:2000])
-            for task in tasks:
-                check_recorded(task, [p for line in seen for p in line["processes"] if p["pid"] == task["task"]["pid"]])
+            # What slept for a whole interval is in no sum of it; the command itself does, for its children.
+            of = [(task, [p for line in seen for p in line["processes"] if p["pid"] == task["task"]["pid"]]) for task in tasks]
+            of = [(task, processes) for task, processes in of if not any(process["asleep"] for process in processes)]
+            tap.ok(of, "there are tasks to compare", tasks)
+            for task, processes in of:
+                check_recorded(task, processes)
 
 
 def check_recorded(task, processes):
@@ -124,7 +128,7 @@ def check_recorded(task, processes):
         return
     for key, recorded in ("blocked_ns", "blocked_ns"), ("cpu_wait_ns", "runnable_ns"), ("ran_ns", "running_ns"):
         summed, wanted = sum(process[key] for process in processes), task[recorded]
-        # The command exists before the recording starts, and after it has ended.
+        # A command exists before its recording starts, and after that has ended.
         slack = 2 * MS if task["task"]["comm"] != "live-waits" else 100 * MS
         tap.ok(abs(summed - wanted) <= 0.02 * wanted + slack, f"{task['task']['comm']}: {recorded} of the recording", summed, wanted)
 
@@ -197,7 +201,7 @@ def test_lines():
     """One interval after the other."""
     lines = run_json("--interval", "300ms", "--duration", "900ms")
     check_schema(lines)
-    tap.ok(3 <= len(lines) <= 5, "a line for each interval", len(lines))
+    tap.ok(2 <= len(lines) <= 4, "a line for each interval", len(lines))
     tap.ok(all(a["end_ns"] == b["begin_ns"] for a, b in zip(lines, lines[1:])), "one after the other")
     sums = []
     for line in lines[1:]:
@@ -205,7 +209,7 @@ def test_lines():
             asleep = process["tasks"] == process["asleep"] == 1
             sums += [process[key] for key in SUMS if asleep and process["ran_ns"] == 0]
     tap.ok(sum(sums) == 0, "who slept all the time is not in the sums", sums)
-    summary = lines[0]["summary"]
+    summary = lines[-1]["summary"]
     line, = run_json("--once", "--limit", "1")
     tap.ok(len(line["rows"]) == 1, "--limit 1", line["rows"])
     tap.ok(summary["overhead"] is not None and summary["overhead"] < 1, "what it costs is known", summary)

@@ -119,6 +119,20 @@ def check_objects(server, store):
     return f"experiments/{uuid}/outputs"
 
 
+def check_delete(server):
+    """An experiment that is deleted is gone until it is made again; its traces stay."""
+    experiment, = server.ask("GET", "experiments")[1]
+    uuid = experiment["UUID"]
+    tap.ok(server.ask("DELETE", "experiments/x")[0] == 404 and len(server.ask("GET", "experiments")[1]) == 1, "no other experiment can be deleted")
+    tap.ok(server.ask("DELETE", f"experiments/{uuid}") == (200, experiment), "deleting an experiment answers with it")
+    tap.ok(server.ask("GET", "experiments") == (200, []) and server.ask("GET", f"experiments/{uuid}")[0] == 404 and
+           server.ask("GET", f"experiments/{uuid}/outputs")[0] == 404 and server.ask("DELETE", f"experiments/{uuid}")[0] == 404,
+           "and then there is none")
+    tap.ok(server.ask("GET", "traces") == (200, experiment["traces"]) and os.path.exists(trace), "the traces stay")
+    again = server.ask("POST", "experiments", {"name": "again", "traces": [one["UUID"] for one in experiment["traces"]]})
+    tap.ok(again == (200, experiment) and server.ask("GET", "experiments") == (200, [experiment]), "it can be made again", again)
+
+
 def check_tree(name, tree, store):
     ids = [entry["id"] for entry in tree["entries"]]
     faults = [entry for i, entry in enumerate(tree["entries"])
@@ -335,6 +349,7 @@ where = check_objects(main, the_store)
 the_trees = check_views(main, where, the_store)
 for check in (check_states, check_limits, check_arrows, check_tooltips, check_usage, check_paths):
     tap.run(check.__name__, check, main, where, the_store, the_trees)
+tap.run("delete", check_delete, main)
 tap.run("end", check_end, main, where)
 tap.run("refusals", check_refusals)
 shutil.rmtree(cache)

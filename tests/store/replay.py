@@ -14,13 +14,30 @@ PAIR = re.compile(r"(irq_handler|irq_softirq|x86_irq_vectors_\w+?|timer_hrtimer_
 CALL = re.compile(r"(?:compat_)?syscall_(entry|exit)_(\w+)$")
 NUMBERS = ("irq", "vec", "vector", "hrtimer")
 DEAD = 16 | 32
+PRUNE_EVERY = 200000  # events
+PRUNE_BEFORE = 10**10  # ns; no handler lasts longer, as which it would be put in later
 
 
 class Line:
     """States one after the other: (start, state, detail)."""
 
     def __init__(self):
-        self.starts, self.states = [], []
+        self.starts, self.states, self.answers = [], [], {}
+
+    def ask(self, times):
+        """`answers` will have the states at these times."""
+        self.wanted = sorted(times, reverse=True)
+
+    wanted = ()
+
+    def prune(self, cut):
+        """Nothing comes before it any more, and nobody asks about it but by ask()."""
+        while self.wanted and self.wanted[-1] < cut:
+            time = self.wanted.pop()
+            self.answers[time] = self.at(time)
+        old = bisect.bisect_right(self.starts, cut) - 1
+        if old > 0:
+            del self.starts[:old], self.states[:old]
 
     def put(self, start, state, detail=None):
         while self.starts and self.starts[-1] >= start:
@@ -40,14 +57,30 @@ class Cpu:
 
 
 class Replay:
-    def __init__(self, lull, *paths):
+    def __init__(self, lull, *paths, samples=()):
+        """`samples`: (host, CPU or None, tid, time), all that will be asked of a trace that is too large to be kept whole."""
         self.cpus, self.tasks, self.calls, self.wakers = {}, {}, {}, {}
         self.last, self.early = {}, {}  # by host: the last event; by task: who woke it while it ran
-        output = subprocess.run([lull, "print", "--json", *paths], capture_output=True, check=True).stdout
-        for line in output.splitlines():
-            event = json.loads(line)
-            self.event(event["time_ns"], event["host"], event.get("cpu"), event["name"], event["fields"],
-                       (event.get("context") or {}).get("tid"))
+        wanted = {}
+        for host, number, tid, time in samples:
+            line = self.task(host, tid) if number is None else self.cpus.setdefault((host, number), Cpu()).line
+            wanted.setdefault(line, []).append(time)
+        for line, times in wanted.items():
+            line.ask(times)
+        with subprocess.Popen([lull, "print", "--json", *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as printing:
+            for count, line in enumerate(printing.stdout):
+                event = json.loads(line)
+                self.event(event["time_ns"], event["host"], event.get("cpu"), event["name"], event["fields"],
+                           (event.get("context") or {}).get("tid"))
+                if samples and count % PRUNE_EVERY == 0:
+                    self.prune(event["time_ns"] - PRUNE_BEFORE)
+        assert printing.returncode == 0, "lull print reads it all"
+        if samples:
+            self.prune(float("inf"))
+
+    def prune(self, cut):
+        for line in [*self.tasks.values(), *(cpu.line for cpu in self.cpus.values())]:
+            line.prune(cut)
 
     def task(self, host, tid):
         return self.tasks.setdefault((host, tid), Line())

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Reads a store as src/store/format.h describes it; shares nothing with Lull.
+import bisect
+import functools
 import struct
 
 STATES = ("unknown user syscall interrupt softirq wait-cpu wait-task wait-disk wait-network wait-timer wait-input wait-irq "
@@ -41,8 +43,18 @@ class Row:
          self.active, self.passive, self.n_intervals, n_blocks, first, self.first_sum, self.pyramid_at) = fields
         self.file, self.kind, self.name = file, KINDS[kind], file.texts[name]
         self.before, self.after = STATES[before], STATES[after]
-        self.intervals = [interval for b in range(first, first + n_blocks) for interval in file.block(b)]
-        assert len(self.intervals) == self.n_intervals, "the row has as many intervals as it says"
+        self.blocks = range(first, first + n_blocks)
+
+    @functools.cached_property
+    def intervals(self):
+        found = [interval for b in self.blocks for interval in self.file.block(b)]
+        assert len(found) == self.n_intervals, "the row has as many intervals as it says"
+        return found
+
+    def at(self, time):
+        """The interval at a time, without reading the others."""
+        block = bisect.bisect_right(self.blocks, time, key=lambda b: self.file.blocks[b][1]) - 1
+        return next(one for one in self.file.block(self.blocks[block]) if one[0] <= time < one[1])
 
     def level(self, number):
         """(start, end, shares) of each bin."""

@@ -3,6 +3,7 @@
 # The interval store: every state in it against a replay of the events that shares no code, sums against lull cputop, bins against
 # the intervals they are of; and what becomes of a store that is damaged, cut short, outdated, or that cannot be written.
 # LULL is the program, LULL_SAMPLES the directory of the unpacked samples.
+import bisect
 import glob
 import json
 import os
@@ -25,12 +26,13 @@ ON_CPU = ("user", "syscall", "interrupt", "softirq")
 WAITS = ("wait-task", "wait-disk", "wait-network", "wait-timer", "wait-input", "wait-irq", "wait-unknown")
 # The tid that sched_switch names is that of a life: a task that is dead, or not born, is not the one meant.
 NOWHERE = ("unknown", "none", "lost")
+KEPT_WHOLE = 32 << 20  # bytes of a store
 cache = tempfile.mkdtemp(prefix="lull-store-")
 env = {**os.environ, "XDG_CACHE_HOME": cache, "XDG_STATE_HOME": cache + "/no-state", "LC_ALL": "C.UTF-8"}
 
 
 def run(*arguments, **more):
-    return subprocess.run([lull, *arguments], capture_output=True, timeout=120, env=env, stdin=subprocess.DEVNULL, text=True, **more)
+    return subprocess.run([lull, *arguments], capture_output=True, timeout=600, env=env, stdin=subprocess.DEVNULL, text=True, **more)
 
 
 def index(*arguments):
@@ -91,6 +93,77 @@ def check_tasks(name, store, replay):
            f"{name}: at {count} times each task does what the events say, {wakers} wakers", *faults[:10])
 
 
+def cumulated(pieces, states):
+    """(times, ns in one of the states before each) of (start, end, state)."""
+    times, before = [], [0]
+    for start, end, state in pieces:
+        times.append(start)
+        before.append(before[-1] + (end - start if state in states else 0))
+    inside = [state in states for _, _, state in pieces]
+
+    def until(time):
+        i = bisect.bisect_right(times, time) - 1
+        return before[i] + (time - times[i] if inside[i] else 0) if i >= 0 else 0
+    return until
+
+
+def check_ranges(name, store, replay):
+    """How long tasks and CPUs ran in a hundred random ranges, by the store and by the events."""
+    dice, faults, count = random.Random(name), [], 0
+    ranges = [sorted(dice.sample(range(store.start, store.end), 2)) for _ in range(100)]
+    for row in (*store.of("cpu"), *store.of("task")):
+        host = store.hosts[row.host]
+        line = replay.cpus[host, row.cpu].line if row.kind == "cpu" else replay.task(host, row.tid)
+        if not line.starts:
+            continue
+        last = replay.last[host]
+        ends = [*line.starts[1:], max(last, line.starts[-1])]
+        by_events = [(start, end, state) for start, end, (state, _) in zip(line.starts, ends, line.states)]
+        known = cumulated([one[:3] for one in row.intervals], (*NOWHERE,))
+        for states in (ON_CPU, ("syscall",), ("interrupt", "softirq"), *([("idle",)] if row.kind == "cpu" else [])):
+            found, expected = cumulated([one[:3] for one in row.intervals], states), cumulated(by_events, states)
+            for start, end in ranges:
+                start, end = max(start, line.starts[0]), min(end, last)
+                if start < end and known(start) == known(end):
+                    count += 1
+                    if found(end) - found(start) != expected(end) - expected(start):
+                        faults.append(f"{row.kind} {row.name} {row.tid} {states} {start}…{end}: {found(end) - found(start)}, "
+                                      f"not {expected(end) - expected(start)}")
+    tap.ok(count > 1000 and not faults, f"{name}: {count} sums of random ranges are those of the events to the nanosecond", *faults[:10])
+
+
+def check_samples(name, store, *paths):
+    """A trace that is too large to be looked at whole: 10 000 random rows and times."""
+    dice, asked = random.Random(name), []
+    rows = [row for row in (*store.of("cpu"), *store.of("task")) if row.passive > row.active]
+    for row in dice.choices(rows, weights=[row.n_intervals for row in rows], k=10000):
+        asked.append((row, dice.randrange(row.active, row.passive)))
+    replay = Replay(lull, *paths, samples=[(store.hosts[row.host], row.cpu if row.kind == "cpu" else None, row.tid, time) for row, time in asked])
+    faults, count = [], 0
+    for row, time in asked:
+        host = store.hosts[row.host]
+        line = replay.cpus[host, row.cpu].line if row.kind == "cpu" else replay.task(host, row.tid)
+        expected, detail = line.answers[time] if time < replay.last[host] else (None, None)
+        _, _, state, label, _ = row.at(time)
+        if expected is not None and state not in NOWHERE:
+            count += 1
+            if not agrees(state, expected) or state == "syscall" and detail not in (store.texts[label], "unknown"):
+                faults.append(f"{row.kind} {row.name} {row.tid} at {time}: {state}, expected {expected} {detail}")
+    tap.ok(count > 5000 and not faults, f"{name}: at {count} random times rows are in the state that the events say", *faults[:10])
+
+
+def check_threads(name, place, *paths):
+    with open(place, "rb") as file:
+        whole = file.read()
+    others = []
+    for threads in ("1", "2", "8"):
+        os.unlink(place)
+        index("--threads", threads, *paths)
+        if read(place) != whole:
+            others.append(threads)
+    tap.ok(not others, f"{name}: 1, 2 and 8 threads make the same bytes", *others)
+
+
 def sums(row, start, end, states):
     return sum(min(e, end) - max(s, start) for s, e, state, *_ in row.intervals if state in states and s < end and e > start)
 
@@ -141,9 +214,10 @@ def check_sums(name, store, paths):
     tap.ok(not faults, f"{name}: and so it is of random parts", *faults[:10])
 
 
-def exact_shares(row, start, end):
+def exact_shares(row, starts, start, end):
     shares = {}
-    for s, e, state in [(start, min(row.intervals[0][0], end), row.before), *(i[:3] for i in row.intervals),
+    inside = row.intervals[max(0, bisect.bisect_right(starts, start) - 1):bisect.bisect_left(starts, end)]
+    for s, e, state in [(start, min(row.intervals[0][0], end), row.before), *(i[:3] for i in inside),
                         (max(row.intervals[-1][1], start), end, row.after)]:
         ns = min(e, end) - max(s, start)
         if ns > 0:
@@ -156,13 +230,14 @@ def check_bins(name, store):
     faults, count = [], 0
     dice = random.Random(name)
     for row in store.rows:
+        starts = [interval[0] for interval in row.intervals] if row.levels else []
         for level in range(row.levels):
             bins = row.level(level)
             if level == row.levels - 1 and len(bins) != 1:
                 faults.append(f"{row.name}: the last level has {len(bins)} bins")
             chosen = {0, len(bins) - 1, *(dice.randrange(len(bins)) for _ in range(6))}
             for start, end, shares in (bins[i] for i in chosen):
-                exact = exact_shares(row, start, end)
+                exact = exact_shares(row, starts, start, end)
                 count += 1
                 for i, state in enumerate(STATES):
                     ns = exact.get(state, 0)
@@ -173,11 +248,17 @@ def check_bins(name, store):
 
 
 def check_trace(name, *paths):
-    store = Store(index(*paths)["path"])
+    place = index(*paths)["path"]
+    store = Store(place)
+    check_threads(name, place, *paths)
+    if os.path.getsize(place) > KEPT_WHOLE:
+        check_samples(name, store, *paths)
+        return
     replay = Replay(lull, *paths)
     check_form(name, store)
     check_cpus(name, store, replay)
     check_tasks(name, store, replay)
+    check_ranges(name, store, replay)
     check_sums(name, store, paths)
     check_bins(name, store)
 
@@ -204,7 +285,7 @@ def check_file(trace):
     again = index(trace)
     tap.ok(not again["is_new"] and again["bytes"] == len(whole), "a store that is there is taken as it is")
     os.unlink(place)
-    tap.ok(index("--threads", "1", trace)["is_new"] and read(place) == whole, "with one thread the bytes are the same")
+    tap.ok(index(trace)["is_new"] and read(place) == whole, "the bytes are the same when it is made again")
     dice = random.Random(7)
     blocks = Store(place).ranges["blocks"]
     outside = [at for at in range(len(whole)) if not blocks[0] <= at < blocks[0] + blocks[1]]
@@ -265,6 +346,10 @@ truth = os.path.join(samples, "truth")
 for sample in ("truth-chain", "truth-disk-sync"):
     tap.run(sample, check_trace, sample, os.path.join(truth, sample))
 tap.run("django", check_trace, "django", *(os.path.join(samples, "django", host) for host in ("client", "httpd", "db")))
+# More traces, which take minutes: all of which there are metadata below a directory.
+for found in glob.glob(os.path.join(os.environ.get("LULL_TEST_REPLAY") or "/nowhere", "**", "kernel", "metadata"), recursive=True):
+    found = os.path.dirname(os.path.dirname(found))
+    tap.run(found, check_trace, os.path.basename(found), found)
 shutil.rmtree(os.path.join(cache, "lull"))
 tap.run("file", check_file, os.path.join(truth, "truth-chain"))
 tap.run("changed", check_changed, os.path.join(truth, "truth-preempt"))

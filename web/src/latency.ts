@@ -267,7 +267,7 @@ export class Latency implements Panel {
         } else {
             this.picture = picture;
             this.of = of;
-            const how = picture.cells ? '; dark is many, a click goes to the longest there' : '; a click selects it';
+            const how = picture.cells ? '; many where the colour is strong, a click goes to the longest there' : '; a click selects it';
             this.note.textContent = (picture.all ? this.say(picture.count) : `none were seen: they need ${this.needs.get(this.kind)}`) +
                 (picture.count ? how : '') + more;
             this.draw();

@@ -244,7 +244,9 @@ bool lull_top_histograms(const struct lull_top_view *view, const struct lull_int
 {
     const struct total total = total_of(interval);
     print_head(view, interval, &total);
-    fprintf(view->file, "how many were how long, in %s\n\n", span);
+    g_autofree char *what = g_strconcat("how many were how long, in ", span, NULL);
+    print_lines(view, what);
+    fputc('\n', view->file);
     return lull_histograms_text(view->file, &view->style, histogram, view->limit, error);
 }
 

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* lull states: the states that a file declares. */
+#include "analysis/states.h"
+
+#include <stdio.h>
+
+#include "answers/query.h"
+#include "cmd/analysis_args.h"
+#include "cmd/analysis_verb.h"
+#include "cmd/join_args.h"
+#include "cmd/lami_args.h"
+#include "cmd/options.h"
+#include "cmd/program_out.h"
+#include "cmd/progress.h"
+#include "view/result/view.h"
+
+enum { MOST_SLICES = 100000 };
+
+static const struct lull_option options[] = {
+    {.name = "states",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "the file that declares the states"},
+    {.name = "group", .kind = LULL_OPTION_TEXT, .argument = "NAME", .help = "only this group"},
+    {.name = "row",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "PATTERN",
+     .help = "only rows whose title matches the pattern, as in 'rank *'"},
+    LULL_OPTION_LOG,
+    LULL_OPTION_LIMIT_ROWS,
+    LULL_OPTION_REFRESH,
+    {.name = NULL},
+};
+
+/* The group that is asked for must be one of the file. */
+static bool check_group(const struct lull_states *states, const char *name, GError **error)
+{
+    for (uint32_t i = 0; name && i < states->n_groups; i++) {
+        if (g_strcmp0(states->groups[i].name, name) == 0) {
+            return true;
+        }
+    }
+    if (name) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "the file has no group “%s”", name);
+    }
+    return !name;
+}
+
+static bool check_slices(const struct lull_args *args, const struct lull_session *session,
+                         struct lull_states_question *question, GError **error)
+{
+    int64_t first_ns, last_ns;
+    const char *given = lull_args_text(args, "refresh");
+    if (!given) {
+        return true;
+    }
+    if (!lull_duration_setting("refresh", given, 1e9, &question->slice_ns, error)) {
+        return false;
+    }
+    if (question->slice_ns > 0 &&
+        (!lull_session_range(session, &first_ns, &last_ns) ||
+         (MIN(last_ns, question->end_ns) - MAX(first_ns, question->start_ns)) / question->slice_ns <
+             MOST_SLICES)) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "refresh: expected a duration of which the time range has at most %d", MOST_SLICES);
+    return false;
+}
+
+static bool fill_question(const struct lull_args *args, struct lull_session *session,
+                          struct lull_states_question *question, GError **error)
+{
+    const int64_t limit = lull_args_number(args, "limit");
+    question->has_log = lull_args_flag(args, "log");
+    question->group = lull_args_text(args, "group");
+    question->row = lull_args_text(args, "row");
+    question->limit = (uint32_t)CLAMP(limit, 0, UINT32_MAX);
+    return check_group(question->states, question->group, error) &&
+           lull_args_host(args, session, &question->host, error) &&
+           lull_args_range(args, session, &question->start_ns, &question->end_ns, error) &&
+           check_slices(args, session, question, error);
+}
+
+static int show(const struct lull_args *args, struct lull_session *session,
+                struct lull_states_question *question, GError **error)
+{
+    g_autoptr(GString) warnings = g_string_new(NULL);
+    if (!fill_question(args, session, question, error)) {
+        return 1;
+    }
+    lull_session_select(session, question->host, -1);
+    lull_states_check(question->states, session, warnings);
+    fputs(warnings->str, stderr);
+    struct lull_result_options view_options = {
+        .file = stdout,
+        .has_hosts = lull_session_host_count(session) > 1 && question->host < 0,
+        .analysis = &lull_analysis_states,
+    };
+    lull_view_style_init(&view_options.style, stdout, lull_lami_color(args));
+    struct lull_result_view *view = lull_analysis_open_view(args, &view_options);
+    struct lull_progress progress;
+    lull_progress_start(&progress, args, session, "reading", false);
+    lull_states_report(question, session, lull_result_sink(view), lull_args_progress, &progress);
+    lull_progress_end(&progress);
+    const bool is_done = lull_result_finish(view, error);
+    return lull_args_report_damage(session) | !is_done;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    const char *path = lull_args_text(args, "states");
+    g_autoptr(GString) warnings = g_string_new(NULL);
+    if (!path) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--states FILE is needed; docs/STATES.md describes the language");
+        return 2;
+    }
+    if (!lull_program_out_check(args, NULL, error)) {
+        return 2;
+    }
+    struct lull_states *states = lull_states_read(path, warnings, error);
+    fputs(warnings->str, stderr);
+    if (!states) {
+        return (*error)->code == LULL_ERROR_USAGE ? 2 : 1;
+    }
+    struct lull_states_question question = {.states = states};
+    struct lull_session *session = lull_args_open_traces(args, error);
+    int status = 1;
+    if (session) {
+        lull_args_join(args, session);
+        status = show(args, session, &question, error);
+        lull_session_free(session);
+    }
+    lull_states_free(states);
+    return status;
+}
+
+static const struct lull_example examples[] = {
+    {"lull states --states mpi.states my-trace", "How long each rank computed, and waited."},
+    {"lull states --states mpi.states --group mpi --row 'rank 0' --log my-trace",
+     "Each state of the first rank, one after the other."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_states = {
+    .name = "states",
+    .summary = "show states that you declare: how long what was in which",
+    .usage = "--states FILE TRACE…",
+    .description =
+        "Programs have states of their own: a rank computes or waits at a barrier, a connection is "
+        "free or busy. A file of states declares them: groups of rows, and rules that say which "
+        "event puts which row into which state. Every event can, of the kernel and of user space.\n"
+        "\n"
+        " group mpi \"MPI ranks\" {\n"
+        "     row rank = fields.rank    title \"rank {rank}\"\n"
+        "     states compute, wait \"at the barrier\"\n"
+        "     on name == \"mpi:barrier_begin\" : wait\n"
+        "     on name == \"mpi:barrier_end\" : compute\n"
+        " }\n"
+        "\n"
+        "The state of a row is unknown before its first rule. Conditions are those of filters "
+        "('lull help filter'); docs/STATES.md describes the language.",
+    .options = options,
+    .common = lull_analysis_common,
+    .examples = examples,
+    .run = run,
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_states, 0},
+};

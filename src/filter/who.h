@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Who runs where an event happens, for the languages that ask $tid and $comm: a context of the event if
+ * it has one, else what the last sched_switch of its CPU said. */
+#ifndef LULL_FILTER_WHO_H
+#define LULL_FILTER_WHO_H
+
+#include "filter/compile.h"
+#include "kernel/running.h"
+
+/* Values of group 0 of those given to a run. */
+enum lull_who_value {
+    LULL_WHO_TID,
+    LULL_WHO_COMM,
+    LULL_WHO_VALUES,
+};
+
+/* What it needs of a class of events. */
+struct lull_who_class {
+    struct lull_load tid, comm;
+    bool is_switch; /* sched_switch, as the following */
+    struct lull_load prev_tid, next_tid, prev_comm, next_comm;
+};
+
+/* Takes the first fields of the terms for it. */
+void lull_who_reserve(struct lull_terms *terms);
+/* $tid or $comm. */
+struct lull_operand lull_who_operand(enum lull_who_value what);
+void lull_who_compile(struct lull_compiler *c, struct lull_who_class *who);
+
+/* Before and after an event, where `running` (or NULL) is of its CPU: a sched_switch happens while the
+ * task that leaves still runs. */
+void lull_who_leaves(const struct lull_who_class *who, struct lull_run *run,
+                     struct lull_running *running);
+void lull_who_enters(const struct lull_who_class *who, struct lull_run *run,
+                     struct lull_running *running);
+/* Fills the values; borrowed from `running`. */
+void lull_who_values(const struct lull_running *running, struct lull_value *values);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiles the rules for a class of events: which can apply to its events at all, and what of them has
+ * to be read. */
+#include "states/engine.h"
+
+static const struct lull_load *loads_of(struct lull_compiler *c,
+                                        const struct lull_operand *operands, uint32_t n)
+{
+    struct lull_load *loads = lull_arena_alloc_n(c->arena, n, sizeof *loads);
+    for (uint32_t i = 0; i < n; i++) {
+        loads[i] = lull_compiler_load_or_none(c, &operands[i]);
+    }
+    return loads;
+}
+
+static const struct lull_load *key_of(struct lull_compiler *c,
+                                      const struct lull_states_group *group,
+                                      const struct lull_states_rule *rule)
+{
+    if (rule->is_each) {
+        return NULL;
+    }
+    if (rule->at) {
+        return loads_of(c, rule->at, group->n_keys);
+    }
+    struct lull_load *loads = lull_arena_alloc_n(c->arena, group->n_keys, sizeof *loads);
+    for (uint32_t i = 0; i < group->n_keys; i++) {
+        loads[i] = lull_compiler_load_or_none(c, &group->names[i].operand);
+    }
+    return loads;
+}
+
+static const struct lull_load *const *others_of(struct lull_compiler *c,
+                                                const struct lull_states_group *group,
+                                                const struct lull_states_rule *rule)
+{
+    const struct lull_load **others = lull_arena_alloc_n(c->arena, rule->n_others, sizeof *others);
+    for (uint32_t i = 0; i < rule->n_others; i++) {
+        const struct lull_states_other *other = &group->others[rule->first_other + i];
+        others[i] = loads_of(c, other->keys, other->n_keys);
+    }
+    return others;
+}
+
+static const struct lull_load *operands_of(struct lull_compiler *c,
+                                           const struct lull_states_rule *rule)
+{
+    struct lull_load *loads = lull_arena_alloc_n(c->arena, rule->n_actions, sizeof *loads);
+    for (uint32_t i = 0; i < rule->n_actions; i++) {
+        loads[i] = lull_compiler_load_or_none(c, &rule->actions[i].operand);
+    }
+    return loads;
+}
+
+static void add_part(struct lull_compiler *c, const struct lull_states_group *group,
+                     uint32_t number, GArray *parts)
+{
+    const struct lull_states_rule *rule = &group->rules[number];
+    struct states_part part = {.group = group,
+                               .rule = rule,
+                               .number = group->first_rule + number,
+                               .on = lull_compiler_add(c, rule->on),
+                               .condition = LULL_ACCEPT};
+    if (part.on == LULL_REJECT) {
+        return;
+    }
+    lull_compiler_position(c, part.on);
+    if (rule->condition) {
+        part.condition = lull_compiler_add(c, rule->condition);
+        lull_compiler_position(c, part.condition);
+    }
+    part.key = key_of(c, group, rule);
+    part.others = others_of(c, group, rule);
+    part.operands = operands_of(c, rule);
+    if (group->has_task) {
+        part.task = lull_compiler_load_or_none(c, &group->task);
+    }
+    g_array_append_val(parts, part);
+}
+
+const void *states_compile(struct lull_event_watch *watch, const struct lull_source *source,
+                           uint32_t class_index, const char *host, struct lull_fields *fields)
+{
+    struct lull_states_engine *engine = (struct lull_states_engine *)watch;
+    const struct lull_states *states = engine->states;
+    struct states_class *class = NULL;
+    struct lull_who_class who;
+    struct lull_compiler c;
+    lull_compiler_start(&c, &states->terms, source, class_index, host, -1, engine->programs);
+    c.first_bit = fields->n_bindings;
+    c.size = MAX(c.size, fields->size);
+    GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct states_part));
+    for (uint32_t g = 0; g < states->n_groups; g++) {
+        for (uint32_t r = 0; r < states->groups[g].n_rules; r++) {
+            add_part(&c, &states->groups[g], r, parts);
+        }
+    }
+    lull_who_compile(&c, &who);
+    if (parts->len || who.is_switch) {
+        class = lull_arena_alloc(c.arena, sizeof *class);
+        class->who = who;
+        class->n_parts = parts->len;
+        class->parts =
+            lull_arena_copy(c.arena, parts->data, parts->len * sizeof(struct states_part));
+        class->program = lull_compiler_end(&c, LULL_REJECT, fields);
+    } else {
+        lull_compiler_free(&c);
+    }
+    g_array_unref(parts);
+    return class;
+}

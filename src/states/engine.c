@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows the rows of a session: for each event and group the first rule that holds is applied, and the
+ * `also` rules before it. Conditions see the rows as they were before the event, so first all rules that
+ * apply are found. */
+#include "states/engine.h"
+
+#include <string.h>
+
+enum { MOST_ROWS = 1000000, MOST_TIMERS = 100000000, EVENTS_OF_PROGRESS = 4096 };
+
+/* Longer texts are no keys. */
+enum { MOST_KEY_BYTES = 4096 };
+
+/* ---- which rules apply ---- */
+
+/* False if the event lacks a part of the key. */
+static bool read_key(struct lull_run *run, const struct lull_load *loads, uint32_t n,
+                     struct lull_value *key)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        key[i] = lull_run_value(run, &loads[i]);
+        if (key[i].kind == LULL_VALUE_NONE ||
+            (key[i].kind == LULL_VALUE_REAL && key[i].real != key[i].real) ||
+            (key[i].kind == LULL_VALUE_TEXT && key[i].text.length > MOST_KEY_BYTES)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The rows of other groups from `i` to `end` of those that the rule asks for; false if one is not there. */
+static bool find_others(struct lull_states_engine *engine, struct lull_run *run,
+                        const struct states_part *part, uint32_t i, uint32_t end)
+{
+    struct lull_value key[LULL_STATES_MOST_NAMES];
+    for (; i < end; i++) {
+        const uint32_t at = part->rule->first_other + i;
+        const struct lull_states_other *other = &part->group->others[at];
+        if (!read_key(run, part->others[i], other->n_keys, key)) {
+            return false;
+        }
+        const uint32_t host = run->event->host;
+        const uint32_t row =
+            states_row_find(engine, other->group, host, key,
+                            states_key_hash(other->group, host, key, other->n_keys));
+        if (row == LULL_MAP_NONE || engine->rows.items[row].state == LULL_ROW_ENDED) {
+            return false;
+        }
+        engine->others[at] = engine->rows.items[row].values[other->value];
+    }
+    return true;
+}
+
+static void add_hit(struct lull_states_engine *engine, const struct states_part *part, uint32_t row)
+{
+    lull_vec_push(&engine->hits, (struct states_hit){part, row});
+}
+
+static bool hit_each(struct lull_states_engine *engine, struct lull_run *run,
+                     const struct states_part *part)
+{
+    const uint32_t group = (uint32_t)(part->group - engine->states->groups);
+    const size_t before = engine->hits.count;
+    uint32_t row = engine->first_rows[group * engine->n_hosts + run->event->host];
+    for (; row != LULL_MAP_NONE; row = engine->rows.items[row].next_of_group) {
+        engine->given[LULL_STATES_ROW] = engine->rows.items[row].values;
+        if (engine->rows.items[row].state != LULL_ROW_ENDED &&
+            lull_run_test(run, part->condition)) {
+            add_hit(engine, part, row);
+        }
+    }
+    return engine->hits.count > before;
+}
+
+/* A row that is not there has nothing but its key, and is made only if the rule applies. */
+static bool hit_one(struct lull_states_engine *engine, struct lull_run *run,
+                    const struct states_part *part)
+{
+    const uint32_t group = (uint32_t)(part->group - engine->states->groups);
+    const uint32_t n = part->group->n_keys, host = run->event->host;
+    struct lull_value key[LULL_STATES_MOST_NAMES];
+    if (!find_others(engine, run, part, 0, part->rule->n_at_others) ||
+        !read_key(run, part->key, n, key)) {
+        engine->unmet[part->number]++;
+        return false;
+    }
+    const uint64_t hash = states_key_hash(group, host, key, n);
+    uint32_t row = states_row_find(engine, group, host, key, hash);
+    if (row != LULL_MAP_NONE) {
+        engine->given[LULL_STATES_ROW] = engine->rows.items[row].values;
+    } else {
+        const uint16_t start = part->group->start;
+        memset(engine->blank, 0, (part->group->n_names + 1) * sizeof *engine->blank);
+        memcpy(engine->blank + 1, key, n * sizeof *key);
+        if (start < part->group->n_states) {
+            const char *name = part->group->states[start].name;
+            engine->blank[0] = lull_value_text(name, strlen(name));
+        }
+        engine->given[LULL_STATES_ROW] = engine->blank;
+    }
+    /* Keys of other rows may be of this one. */
+    if (!find_others(engine, run, part, part->rule->n_at_others, part->rule->n_others)) {
+        engine->unmet[part->number]++;
+        return false;
+    }
+    if (!lull_run_test(run, part->condition)) {
+        return false;
+    }
+    if (row == LULL_MAP_NONE) {
+        row = states_row_add(engine, group, host, key, hash);
+    }
+    if (row != LULL_MAP_NONE) {
+        add_hit(engine, part, row);
+    }
+    return true;
+}
+
+static bool hit(struct lull_states_engine *engine, struct lull_run *run,
+                const struct states_part *part)
+{
+    if (!lull_run_test(run, part->on)) {
+        return false;
+    }
+    if (!part->key) {
+        if (find_others(engine, run, part, 0, part->rule->n_others)) {
+            return hit_each(engine, run, part);
+        }
+        engine->unmet[part->number]++;
+        return false;
+    }
+    return hit_one(engine, run, part);
+}
+
+/* ---- applying ---- */
+
+static void find_task(struct lull_states_engine *engine, struct lull_run *run,
+                      const struct states_part *part, uint32_t number)
+{
+    struct lull_states_row *row = &engine->rows.items[number];
+    const struct lull_states_group *group = part->group;
+    const struct lull_value value = group->has_task        ? lull_run_value(run, &part->task)
+                                    : group->task_key >= 0 ? row->values[group->task_key + 1]
+                                                           : (struct lull_value){0};
+    if (value.kind == LULL_VALUE_INT) {
+        row->tid = (int64_t)value.bits;
+    }
+}
+
+static void apply(struct lull_states_engine *engine, struct lull_run *run,
+                  const struct states_hit *hit)
+{
+    const struct states_part *part = hit->part;
+    engine->given[LULL_STATES_ROW] = engine->rows.items[hit->row].values;
+    for (uint32_t i = 0; i < part->rule->n_actions; i++) {
+        const struct lull_value value = lull_run_value(run, &part->operands[i]);
+        states_row_act(engine, hit->row, &part->rule->actions[i], &value, run->event->time_ns);
+    }
+    find_task(engine, run, part, hit->row);
+}
+
+static void apply_rules(struct lull_states_engine *engine, const struct states_class *class,
+                        struct lull_run *run)
+{
+    uint32_t i = 0;
+    while (i < class->n_parts) {
+        const struct lull_states_group *group = class->parts[i].group;
+        bool is_done = false;
+        engine->hits.count = 0;
+        for (; i < class->n_parts && class->parts[i].group == group; i++) {
+            if (!is_done && hit(engine, run, &class->parts[i])) {
+                is_done = !class->parts[i].rule->is_also;
+            }
+        }
+        for (size_t k = 0; k < engine->hits.count; k++) {
+            apply(engine, run, &engine->hits.items[k]);
+        }
+    }
+}
+
+/* ---- events ---- */
+
+static void see(struct lull_event_watch *watch, const void *program, const struct lull_event *event,
+                const uint8_t *fields)
+{
+    struct lull_states_engine *engine = (struct lull_states_engine *)watch;
+    const struct states_class *class = program;
+    struct lull_running *running = lull_running_on(&engine->running, event);
+    struct lull_run run;
+    lull_run_start(&run, class->program, event, fields, engine->given);
+    lull_who_leaves(&class->who, &run, running);
+    if (class->n_parts) {
+        lull_states_engine_advance(engine, event->time_ns);
+        lull_who_values(running, engine->now);
+        apply_rules(engine, class, &run);
+        if (engine->retired->len) {
+            g_ptr_array_set_size(engine->retired, 0);
+        }
+    }
+    lull_who_enters(&class->who, &run, running);
+    if (--engine->countdown == 0) {
+        engine->countdown = EVENTS_OF_PROGRESS;
+        if (engine->callbacks.progress) {
+            engine->callbacks.progress(engine->callbacks.progress_user);
+        }
+    }
+}
+
+static void forget(struct lull_event_watch *watch)
+{
+    struct lull_states_engine *engine = (struct lull_states_engine *)watch;
+    lull_arena_free(engine->programs);
+    engine->programs = lull_arena_new();
+}
+
+/* ---- its users ---- */
+
+struct lull_states_engine *lull_states_engine_new(const struct lull_states *states,
+                                                  struct lull_session *session,
+                                                  const int64_t *starts_ns, const int64_t *ends_ns,
+                                                  const struct lull_states_callbacks *callbacks,
+                                                  void *user, int64_t edge_ns)
+{
+    static const struct lull_event_watch_ops ops = {states_compile, forget, see};
+    struct lull_states_engine *engine = g_new0(struct lull_states_engine, 1);
+    engine->base.ops = &ops;
+    engine->states = states;
+    engine->session = session;
+    engine->starts_ns = starts_ns;
+    engine->ends_ns = ends_ns;
+    engine->callbacks = *callbacks;
+    engine->user = user;
+    engine->edge_ns = edge_ns;
+    engine->n_hosts = lull_session_host_count(session);
+    engine->countdown = EVENTS_OF_PROGRESS;
+    engine->programs = lull_arena_new();
+    engine->records = lull_arena_new();
+    engine->retired = g_ptr_array_new_with_free_func(g_free);
+    engine->most_rows = MOST_ROWS;
+    engine->most_timers = MOST_TIMERS;
+    engine->unmet = g_new0(uint64_t, states->n_rules + 1);
+    engine->blank = g_new0(struct lull_value, LULL_STATES_MOST_NAMES + 1);
+    engine->first_rows = g_new(uint32_t, MAX((size_t)states->n_groups * engine->n_hosts, 1));
+    memset(engine->first_rows, 0xff,
+           (size_t)states->n_groups * engine->n_hosts * sizeof *engine->first_rows);
+    engine->given[LULL_STATES_NOW] = engine->now;
+    engine->given[LULL_STATES_OTHERS] = engine->others;
+    lull_running_table_init(&engine->running);
+    lull_session_set_watch(session, &engine->base);
+    return engine;
+}
+
+void lull_states_engine_free(struct lull_states_engine *engine)
+{
+    if (!engine) {
+        return;
+    }
+    lull_session_set_watch(engine->session, NULL);
+    states_rows_free(engine);
+    lull_running_table_clear(&engine->running);
+    lull_vec_free(&engine->timers);
+    lull_vec_free(&engine->hits);
+    g_ptr_array_unref(engine->retired);
+    lull_arena_free(engine->programs);
+    lull_arena_free(engine->records);
+    g_free(engine->first_rows);
+    g_free(engine->unmet);
+    g_free(engine->blank);
+    g_free(engine);
+}
+
+void lull_states_engine_bound(struct lull_states_engine *engine, uint32_t rows, uint64_t timers)
+{
+    engine->most_rows = rows;
+    engine->most_timers = timers;
+}
+
+uint32_t lull_states_row_count(const struct lull_states_engine *engine)
+{
+    return (uint32_t)engine->rows.count;
+}
+
+const struct lull_states_row *lull_states_row(const struct lull_states_engine *engine, uint32_t row)
+{
+    return &engine->rows.items[row];
+}
+
+void lull_states_engine_counts(const struct lull_states_engine *engine,
+                               struct lull_states_counts *counts)
+{
+    *counts = engine->counts;
+    counts->unmet = engine->unmet;
+}

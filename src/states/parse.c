@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: MIT */
+/* From the text of a .states file to its groups (rules are in parse_rule.c). A mistake ends an item, not
+ * the file: the parser goes on with the next one, so that all mistakes are shown at once.
+ *
+ *   file  = { "group" word [ string ] "{" { item } "}" }
+ *   item  = "row" key { "," key } | "title" string | "states" state { "," state } | "start" word
+ *         | "task" operand | "keep" word { "," word } | "number" word [ string ] [ unit ] [ colour ]
+ *         | "lost" ( "unknown" | "keep" ) | rule | after
+ */
+#include "states/parse.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+#define FAIL lull_parser_fail
+#define MOST_ERRORS 20
+
+/* ---- mistakes ---- */
+
+/* Keeps the mistake, if there is one, for the list. */
+static void note(struct states_parser *s)
+{
+    if (s->why) {
+        if (s->n_errors++ < MOST_ERRORS) {
+            g_string_append_printf(s->errors, "%s%s", s->errors->len ? "\n" : "", s->why->message);
+        }
+        g_clear_error(&s->why);
+    }
+}
+
+static const char *const items[] = {"row",  "title", "states", "start", "task",  "keep", "number",
+                                    "lost", "on",    "also",   "after", "group", NULL};
+
+static bool is_item(const struct lull_parser *p)
+{
+    for (uint32_t i = 0; items[i]; i++) {
+        if (lull_parser_sees(p, items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool starts_line(const struct lull_parser *p)
+{
+    size_t at = p->token.start;
+    while (at > 0 && p->lexer.text[at - 1] != '\n') {
+        if (!g_ascii_isspace(p->lexer.text[--at])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Goes on where the next item starts, or the block or the file ends. */
+static void recover(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    const size_t from = s->item;
+    for (;;) {
+        if (p->token.kind == LULL_TOKEN_END && p->lexer.pos >= p->lexer.length) {
+            return;
+        }
+        if (p->token.start > from &&
+            (p->token.kind == LULL_TOKEN_CLOSE_BLOCK || (is_item(p) && starts_line(p)))) {
+            return;
+        }
+        const size_t before = p->lexer.pos;
+        if (!lull_parser_advance(p)) {
+            g_clear_error(&s->why);
+            p->token = (struct lull_token){.kind = LULL_TOKEN_COMMA, .start = p->lexer.pos};
+            p->lexer.pos = MAX(p->lexer.pos, before + 1);
+        }
+    }
+}
+
+/* ---- words ---- */
+
+static const char *const keywords[] = {
+    "row",   "title", "states", "start", "task", "keep", "number", "lost",   "on",  "also",
+    "at",    "each",  "if",     "after", "in",   "none", "end",    "push",   "pop", "unknown",
+    "group", "name",  "host",   "cpu",   "time", "true", "false",  "exists", NULL};
+
+bool states_word(struct states_parser *s, const char **word, const char *what)
+{
+    struct lull_parser *p = &s->parser;
+    if (p->token.kind != LULL_TOKEN_NAME || p->lexer.text[p->token.start] == '$') {
+        return FAIL(p, p->token.start, "expected %s", what);
+    }
+    *word = lull_parser_text(p, &p->token);
+    return lull_parser_advance(p);
+}
+
+/* A word that names something new in the group. */
+static bool new_word(struct states_parser *s, const char **word, const char *what, bool is_key)
+{
+    struct lull_parser *p = &s->parser;
+    const struct lull_states_group *group = s->group;
+    const size_t at = p->token.start;
+    if (!states_word(s, word, what)) {
+        return false;
+    }
+    if (!is_key && g_strv_contains(keywords, *word)) {
+        return FAIL(p, at, "“%s” is a word of the language; choose another name", *word);
+    }
+    if (states_find_state(group, *word) >= 0 || states_find_name(group, *word) >= 0) {
+        return FAIL(p, at, "there is a “%s” in this group already", *word);
+    }
+    return true;
+}
+
+int32_t states_find_state(const struct lull_states_group *group, const char *name)
+{
+    for (uint32_t i = 0; i < group->n_states; i++) {
+        if (strcmp(group->states[i].name, name) == 0) {
+            return (int32_t)i;
+        }
+    }
+    return -1;
+}
+
+int32_t states_find_name(const struct lull_states_group *group, const char *name)
+{
+    for (uint32_t i = 0; i < group->n_names; i++) {
+        if (strcmp(group->names[i].name, name) == 0) {
+            return (int32_t)i;
+        }
+    }
+    return -1;
+}
+
+static bool text(struct states_parser *s, const char **out)
+{
+    struct lull_parser *p = &s->parser;
+    if (p->token.kind == LULL_TOKEN_STRING) {
+        *out = lull_arena_strndup(p->terms->arena, p->token.text, p->token.length);
+        return lull_parser_advance(p);
+    }
+    return true;
+}
+
+static bool colour(struct states_parser *s, const char **out)
+{
+    struct lull_parser *p = &s->parser;
+    if (p->token.kind == LULL_TOKEN_COLOUR) {
+        *out = lull_parser_text(p, &p->token);
+        return lull_parser_advance(p);
+    }
+    return true;
+}
+
+/* ---- items ---- */
+
+static bool add_name(struct states_parser *s, size_t at, const struct lull_states_name *name)
+{
+    struct lull_states_group *group = s->group;
+    if (group->n_names == LULL_STATES_MOST_NAMES) {
+        return FAIL(&s->parser, at, "a group has at most %d names", LULL_STATES_MOST_NAMES);
+    }
+    group->names[group->n_names++] = *name;
+    return true;
+}
+
+/* What a key is called that has no name of its own: fields.rank is rank, $tid tid. */
+static const char *name_of(const struct states_parser *s, const struct lull_operand *operand)
+{
+    const struct lull_field_path *path = &s->states->terms.fields[operand->index];
+    switch (operand->kind) {
+    case LULL_OPERAND_FIELD:
+        return path->steps[path->n_steps - 1].name;
+    case LULL_OPERAND_RUNNING:
+        return operand->given == LULL_WHO_TID ? "tid" : "comm";
+    case LULL_OPERAND_NAME:
+        return "name";
+    case LULL_OPERAND_HOST:
+        return "host";
+    case LULL_OPERAND_CPU:
+        return "cpu";
+    default:
+        return NULL;
+    }
+}
+
+/* [ word "=" ] operand, whose last word is the name if it has no other. */
+static bool parse_key(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    struct lull_states_name key = {.kind = LULL_STATES_KEY};
+    const size_t at = p->token.start;
+    const struct lull_lexer lexer = p->lexer;
+    const struct lull_token token = p->token;
+    if (!new_word(s, &key.name, "a key: the name of a field, or NAME = FIELD", true)) {
+        if (p->lexer.text[at] != '$') {
+            return false;
+        }
+        g_clear_error(&s->why);
+    }
+    if (key.name && p->token.kind == LULL_TOKEN_ASSIGN) {
+        if (g_strv_contains(keywords, key.name)) {
+            return FAIL(p, at, "“%s” is a word of the language; choose another name", key.name);
+        }
+        if (!lull_parser_advance(p)) {
+            return false;
+        }
+    } else {
+        p->lexer = lexer;
+        p->token = token;
+        key.name = NULL;
+    }
+    s->allows = STATES_EVENT;
+    const size_t from = p->token.start;
+    if (!states_operand(s, &key.operand)) {
+        return false;
+    }
+    if (!key.name) {
+        key.name = name_of(s, &key.operand);
+        if (!key.name) {
+            return FAIL(p, from, "the key needs a name: NAME = …");
+        }
+        if (states_find_name(s->group, key.name) >= 0 ||
+            states_find_state(s->group, key.name) >= 0) {
+            return FAIL(p, from, "there is a “%s” in this group already", key.name);
+        }
+    }
+    if (key.operand.kind == LULL_OPERAND_CPU) {
+        s->group->has_cpu = true;
+        s->group->cpu_key = s->group->n_names;
+    }
+    if (s->group->task_key < 0 && states_is_task(s, &key.operand)) {
+        s->group->task_key = (int32_t)s->group->n_names;
+    }
+    return add_name(s, at, &key);
+}
+
+static bool parse_row(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    if (s->group->n_names) {
+        return FAIL(p, s->item,
+                    s->group->n_keys ? "the group has a row already"
+                                     : "row comes before keep and number");
+    }
+    do {
+        if (!lull_parser_advance(p) || !parse_key(s)) {
+            return false;
+        }
+        s->group->n_keys = s->group->n_names;
+    } while (p->token.kind == LULL_TOKEN_COMMA);
+    return true;
+}
+
+static bool parse_title(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    if (!lull_parser_advance(p)) {
+        return false;
+    }
+    return p->token.kind == LULL_TOKEN_STRING
+               ? text(s, &s->group->title)
+               : FAIL(p, p->token.start, "expected a text in quotes");
+}
+
+static bool parse_states(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    struct lull_states_group *group = s->group;
+    do {
+        struct lull_states_state state = {0};
+        if (!lull_parser_advance(p)) {
+            return false;
+        }
+        const size_t at = p->token.start;
+        if (!new_word(s, &state.name, "the name of a state", false)) {
+            return false;
+        }
+        state.label = state.name;
+        state.at = at;
+        if (!text(s, &state.label) || !colour(s, &state.colour)) {
+            return false;
+        }
+        if (group->n_states == LULL_STATES_MOST_STATES) {
+            return FAIL(p, at, "a group has at most %d states", LULL_STATES_MOST_STATES);
+        }
+        group->states[group->n_states++] = state;
+    } while (p->token.kind == LULL_TOKEN_COMMA);
+    return true;
+}
+
+static bool parse_start(struct states_parser *s)
+{
+    return lull_parser_advance(&s->parser) && states_state(s, &s->group->start);
+}
+
+static bool parse_task(struct states_parser *s)
+{
+    s->allows = STATES_EVENT | STATES_ROW;
+    s->group->has_task = true;
+    return lull_parser_advance(&s->parser) && states_operand(s, &s->group->task);
+}
+
+static bool parse_keep(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    do {
+        struct lull_states_name name = {.kind = LULL_STATES_KEPT};
+        if (!lull_parser_advance(p)) {
+            return false;
+        }
+        const size_t at = p->token.start;
+        if (!new_word(s, &name.name, "the name of a variable", false) || !add_name(s, at, &name)) {
+            return false;
+        }
+    } while (p->token.kind == LULL_TOKEN_COMMA);
+    return true;
+}
+
+static bool parse_number(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    struct lull_states_name name = {.kind = LULL_STATES_NUMBER};
+    if (!lull_parser_advance(p)) {
+        return false;
+    }
+    const size_t at = p->token.start;
+    if (!new_word(s, &name.name, "the name of a number", false)) {
+        return false;
+    }
+    name.label = name.name;
+    if (!text(s, &name.label)) {
+        return false;
+    }
+    if (p->token.kind == LULL_TOKEN_NAME && !is_item(p) && !states_word(s, &name.unit, "a unit")) {
+        return false;
+    }
+    return colour(s, &name.colour) && add_name(s, at, &name);
+}
+
+static bool parse_lost(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    if (!lull_parser_advance(p)) {
+        return false;
+    }
+    if (!lull_parser_sees(p, "unknown") && !lull_parser_sees(p, "keep")) {
+        return FAIL(p, p->token.start, "expected unknown or keep");
+    }
+    s->group->keeps_lost = lull_parser_sees(p, "keep");
+    return lull_parser_advance(p);
+}
+
+static bool parse_item(struct states_parser *s)
+{
+    static const struct {
+        const char *word;
+        bool (*parse)(struct states_parser *s);
+    } kinds[] = {
+        {"row", parse_row},       {"title", parse_title},  {"states", parse_states},
+        {"start", parse_start},   {"task", parse_task},    {"keep", parse_keep},
+        {"number", parse_number}, {"lost", parse_lost},    {"on", states_rule},
+        {"also", states_rule},    {"after", states_after},
+    };
+    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (lull_parser_sees(&s->parser, kinds[i].word)) {
+            return kinds[i].parse(s);
+        }
+    }
+    return FAIL(&s->parser, s->item,
+                "expected an item of a group: row, title, states, start, task, keep, number, lost, "
+                "on, also or after");
+}
+
+/* ---- groups ---- */
+
+static bool parse_head(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    struct lull_states_group *group = s->group;
+    if (!lull_parser_sees(p, "group")) {
+        return FAIL(p, p->token.start, "expected group");
+    }
+    if (!lull_parser_advance(p)) {
+        return false;
+    }
+    const size_t at = p->token.start;
+    const char *name;
+    if (!states_word(s, &name, "the name of a group")) {
+        return false;
+    }
+    for (uint32_t i = 0; i < s->states->n_groups; i++) {
+        if (strcmp(s->states->groups[i].name, name) == 0) {
+            return FAIL(p, at, "there is a group “%s” already", name);
+        }
+    }
+    if (s->states->n_groups == LULL_STATES_MOST_GROUPS) {
+        return FAIL(p, at, "there are at most %d groups", LULL_STATES_MOST_GROUPS);
+    }
+    group->name = group->label = name;
+    return text(s, &group->label) && lull_parser_expect(p, LULL_TOKEN_OPEN_BLOCK, "{");
+}
+
+static void start_group(struct states_parser *s)
+{
+    struct lull_arena *arena = s->states->terms.arena;
+    struct lull_states_group *group = &s->states->groups[s->states->n_groups];
+    *group = (struct lull_states_group){
+        .name = "",
+        .start = LULL_ROW_UNKNOWN,
+        .task_key = -1,
+        .first_rule = s->states->n_rules,
+        .states = lull_arena_alloc_n(arena, LULL_STATES_MOST_STATES, sizeof *group->states),
+        .names = lull_arena_alloc_n(arena, LULL_STATES_MOST_NAMES, sizeof *group->names),
+        .others = lull_arena_alloc_n(arena, LULL_STATES_MOST_OTHERS, sizeof *group->others),
+        .after = lull_arena_alloc_n(arena, LULL_STATES_MOST_STATES, sizeof *group->after),
+    };
+    s->group = group;
+}
+
+static void parse_group(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    const size_t at = s->item = p->token.start;
+    start_group(s);
+    g_array_set_size(s->rules, 0);
+    if (!parse_head(s)) {
+        note(s);
+        recover(s);
+    }
+    while (p->token.kind != LULL_TOKEN_END && p->token.kind != LULL_TOKEN_CLOSE_BLOCK &&
+           !(lull_parser_sees(p, "group") && starts_line(p))) {
+        s->item = p->token.start;
+        if (!parse_item(s)) {
+            note(s);
+            recover(s);
+        }
+    }
+    s->item = p->token.start;
+    if (p->token.kind != LULL_TOKEN_CLOSE_BLOCK) {
+        FAIL(p, p->token.start, "expected } at the end of the group");
+    } else if (!lull_parser_advance(p)) {
+        note(s);
+        recover(s);
+    } else if (!s->group->n_keys && *s->group->name) {
+        FAIL(p, at, "the group has no row: what tells one row from another?");
+    }
+    note(s);
+    s->group->rules =
+        lull_arena_copy(p->terms->arena, s->rules->data, s->rules->len * sizeof *s->group->rules);
+    s->group->n_rules = s->rules->len;
+    s->states->n_rules += s->rules->len;
+    s->states->n_groups += *s->group->name != '\0' && s->states->n_groups < LULL_STATES_MOST_GROUPS;
+}
+
+/* ---- after all groups ---- */
+
+static void resolve(struct states_parser *s, const struct lull_states_group *group)
+{
+    for (uint32_t i = 0; i < group->n_others; i++) {
+        struct lull_states_other *other = &group->others[i];
+        const char *const name = s->group_names->pdata[other->group];
+        uint32_t of = 0;
+        while (of < s->states->n_groups && strcmp(s->states->groups[of].name, name) != 0) {
+            of++;
+        }
+        const struct lull_states_group *target = &s->states->groups[of];
+        const int32_t value = of < s->states->n_groups ? states_find_name(target, other->name) : 0;
+        const bool is_state = strcmp(other->name, "state") == 0;
+        if (of == s->states->n_groups || (value < 0 && !is_state)) {
+            FAIL(&s->parser, other->at, "the group “%s” has no “%s”", name, other->name);
+        } else if (other->n_keys != target->n_keys) {
+            FAIL(&s->parser, other->at, "a row of the group “%s” has %u keys", name,
+                 target->n_keys);
+        }
+        note(s);
+        other->group = of;
+        other->value = is_state ? 0 : (uint32_t)value + 1;
+    }
+}
+
+static void warn(struct states_parser *s, size_t at, const char *what)
+{
+    g_autoptr(GError) why = NULL;
+    lull_lexer_complain(&s->parser.lexer, at, &why, "warning: %s", what);
+    g_string_append_printf(s->warnings, "%s\n", why->message);
+}
+
+/* Without its blanks: rules that say the same are alike. */
+static char *condense(const char *source, size_t start, size_t end)
+{
+    GString *out = g_string_new(NULL);
+    for (size_t i = start; i < end; i++) {
+        if (!g_ascii_isspace(source[i])) {
+            g_string_append_c(out, source[i]);
+        }
+    }
+    return g_string_free(out, FALSE);
+}
+
+static void review(struct states_parser *s, const struct lull_states_group *group)
+{
+    const char *source = s->parser.lexer.text;
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (uint32_t i = 0; i < group->n_states; i++) {
+        if (!group->states[i].is_used) {
+            warn(s, group->states[i].at, "no rule uses this state");
+        }
+    }
+    for (uint32_t i = 0; i < group->n_rules; i++) {
+        const struct lull_states_rule *rule = &group->rules[i];
+        char *key = condense(source, rule->start, rule->end);
+        const bool is_shadowed = !rule->is_also && g_hash_table_contains(seen, key);
+        if (is_shadowed) {
+            warn(s, rule->start, "an earlier rule of the group applies first");
+        }
+        if (rule->is_also || is_shadowed) {
+            g_free(key);
+        } else {
+            g_hash_table_add(seen, key);
+        }
+    }
+}
+
+/* ---- the file ---- */
+
+/* The names of all groups, so that a rule can name one that follows. */
+static void find_groups(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    struct lull_lexer lexer = p->lexer;
+    struct lull_token token;
+    bool was_group = false;
+    while (lexer.pos < lexer.length) {
+        const size_t before = lexer.pos;
+        g_autoptr(GError) ignored = NULL;
+        if (!lull_lexer_next(&lexer, &token, &ignored)) {
+            lexer.pos = MAX(lexer.pos, before + 1);
+            continue;
+        }
+        if (was_group && token.kind == LULL_TOKEN_NAME) {
+            g_ptr_array_add(s->group_names, lull_parser_text(p, &token));
+        }
+        was_group = token.kind == LULL_TOKEN_NAME && token.end - token.start == 5 &&
+                    memcmp(lexer.text + token.start, "group", 5) == 0;
+    }
+}
+
+static void parse_file(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    if (p->lexer.length > LULL_STATES_MOST_BYTES) {
+        FAIL(p, 0, "the file is longer than %d bytes", LULL_STATES_MOST_BYTES);
+        note(s);
+        return;
+    }
+    if (!g_utf8_validate(p->lexer.text, (gssize)p->lexer.length, NULL)) {
+        FAIL(p, 0, "the file is not UTF-8");
+        note(s);
+        return;
+    }
+    find_groups(s);
+    while (!lull_parser_advance(p)) {
+        note(s);
+    }
+    while (p->token.kind != LULL_TOKEN_END && s->n_errors < MOST_ERRORS) {
+        parse_group(s);
+    }
+    for (uint32_t i = 0; i < s->states->n_groups; i++) {
+        resolve(s, &s->states->groups[i]);
+    }
+    for (uint32_t i = 0; i < s->states->n_groups && !s->n_errors; i++) {
+        review(s, &s->states->groups[i]);
+    }
+    if (!s->states->n_groups && !s->n_errors) {
+        FAIL(p, 0, "there is no group");
+        note(s);
+    }
+}
+
+struct lull_states *lull_states_parse(const char *source, size_t length, const char *name,
+                                      GString *warnings, GError **error)
+{
+    struct lull_states *states = g_new0(struct lull_states, 1);
+    states->terms.arena = lull_arena_new();
+    states->terms.points = g_array_new(FALSE, FALSE, sizeof(struct lull_time_point));
+    states->groups = g_new0(struct lull_states_group, LULL_STATES_MOST_GROUPS + 1);
+    lull_who_reserve(&states->terms);
+    struct states_parser s = {.states = states, .warnings = warnings};
+    states_parser_start(&s, source, length, name);
+    parse_file(&s);
+    const bool is_right = s.n_errors == 0;
+    if (!is_right) {
+        if (s.n_errors > MOST_ERRORS) {
+            g_string_append_printf(s.errors, "\n%u more", s.n_errors - MOST_ERRORS);
+        }
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, s.errors->str);
+        g_clear_pointer(&states, lull_states_free);
+    }
+    states_parser_end(&s);
+    return states;
+}
+
+struct lull_states *lull_states_read(const char *path, GString *warnings, GError **error)
+{
+    g_autofree char *source = NULL;
+    gsize length;
+    if (!lull_file_read(path, LULL_STATES_MOST_BYTES, &source, &length, error)) {
+        return NULL;
+    }
+    return lull_states_parse(source, length, path, warnings, error);
+}
+
+void lull_states_free(struct lull_states *states)
+{
+    if (!states) {
+        return;
+    }
+    g_array_unref(states->terms.points);
+    lull_arena_free(states->terms.arena);
+    g_free(states->groups);
+    g_free(states);
+}
+
+void lull_states_check(const struct lull_states *states, const struct lull_session *session,
+                       GString *warnings)
+{
+    const struct lull_check check = {.terms = &states->terms,
+                                     .session = session,
+                                     .of = "the file of states",
+                                     .warnings = warnings};
+    for (uint32_t g = 0; g < states->n_groups; g++) {
+        for (uint32_t r = 0; r < states->groups[g].n_rules; r++) {
+            g_autoptr(GError) why = NULL;
+            if (!lull_check_condition(&check, states->groups[g].rules[r].on, &why) &&
+                !strstr(warnings->str, why->message)) {
+                g_string_append_printf(warnings, "%s\n", why->message);
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* States that users declare: a file of groups, whose rules say which event puts which row into which
+ * state. docs/STATES.md describes the language. An engine follows the rows of a session while its events
+ * are read. */
+#ifndef LULL_STATES_STATES_H
+#define LULL_STATES_STATES_H
+
+#include "filter/ast.h"
+#include "states/definition.h"
+
+/* ---- the file ---- */
+
+/* Parses the text of a file; `name` is for messages. NULL and LULL_ERROR_USAGE: up to twenty mistakes,
+ * each as FILE:LINE:COLUMN, reason, line and caret. `warnings` gets a line each. */
+struct lull_states *lull_states_parse(const char *text, size_t length, const char *name,
+                                      GString *warnings, GError **error);
+struct lull_states *lull_states_read(const char *path, GString *warnings, GError **error);
+void lull_states_free(struct lull_states *states);
+/* A warning for each event and field that no trace declares. */
+void lull_states_check(const struct lull_states *states, const struct lull_session *session,
+                       GString *warnings);
+
+/* ---- following ---- */
+
+/* In the place of a state's number. */
+enum {
+    LULL_ROW_UNKNOWN = 255,
+    LULL_ROW_NONE,  /* the row lives, but is in no state */
+    LULL_ROW_ENDED, /* the row is over */
+};
+
+struct lull_states_row {
+    uint32_t group, host;
+    uint16_t state;
+    bool is_assumed;           /* no event has put it into that state */
+    int64_t since_ns;          /* of the state */
+    int64_t tid;               /* of the task that it is about; -1: not known */
+    struct lull_value *values; /* state, parts of the key, what is kept, numbers */
+    /* The engine's own. */
+    struct lull_states_text *texts;
+    LULL_VEC(uint16_t) stack;
+    uint64_t hash, interval; /* of the key; which interval the state is */
+    uint32_t next_alike, next_of_group;
+};
+
+/* All of a row as it was until time_ns. */
+struct lull_states_callbacks {
+    /* Its state, or one of its numbers, is about to change. */
+    void (*changes)(void *user, uint32_t row, int64_t time_ns);
+    /* Its interval is over. */
+    void (*ends)(void *user, uint32_t row, int64_t time_ns);
+    /* Before the first event at or after the edge: returns the next edge. */
+    int64_t (*edge)(void *user, int64_t edge_ns);
+    void (*progress)(void *user); /* or NULL */
+    void *progress_user;
+};
+
+/* Why something was not done. */
+struct lull_states_counts {
+    uint64_t refused_rows, deep_pushes, empty_pops, refused_timers;
+    const uint64_t *unmet; /* by rule of all groups in order: events of which it was not applied */
+};
+
+struct lull_states_engine;
+
+/* Follows the session's next events until it is freed; everything is borrowed. `starts_ns` and
+ * `ends_ns` are the first and the last event of each host. One watch a session. */
+struct lull_states_engine *lull_states_engine_new(const struct lull_states *states,
+                                                  struct lull_session *session,
+                                                  const int64_t *starts_ns, const int64_t *ends_ns,
+                                                  const struct lull_states_callbacks *callbacks,
+                                                  void *user, int64_t edge_ns);
+void lull_states_engine_free(struct lull_states_engine *engine);
+/* What happens without an event until time_ns. */
+void lull_states_engine_advance(struct lull_states_engine *engine, int64_t time_ns);
+uint32_t lull_states_row_count(const struct lull_states_engine *engine);
+/* Borrowed until the next event. */
+const struct lull_states_row *lull_states_row(const struct lull_states_engine *engine,
+                                              uint32_t row);
+void lull_states_engine_counts(const struct lull_states_engine *engine,
+                               struct lull_states_counts *counts);
+/* Bounds for tests: rows, timers. */
+void lull_states_engine_bound(struct lull_states_engine *engine, uint32_t rows, uint64_t timers);
+
+/* Order of rows of one group by key: numbers, then texts. */
+int lull_states_compare_keys(const struct lull_states_group *group, const struct lull_states_row *a,
+                             const struct lull_states_row *b);
+/* The title of a row: its template, or its key. */
+void lull_states_append_title(GString *text, const struct lull_states_group *group,
+                              const struct lull_states_row *row);
+
+#endif

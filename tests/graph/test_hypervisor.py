@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Paths that go from a guest into its host: on a real pair against what a script computed from a listing of their events, without Lull; on
+# two guests that vm_scene.py makes up, against what it knows. LULL is the program, LULL_SOURCE the project's directory.
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(here, "..", "lib")]
+import vm_scene  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+lull = os.environ["LULL"]
+source = os.environ["LULL_SOURCE"]
+US, MS = 1000, 10**6
+TOLERANCE = 0.042  # ms; the clocks are known within some us
+
+
+def run(*arguments):
+    done = subprocess.run([lull, *arguments], capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode:
+        print("#", done.stderr.replace("\n", "\n# "))
+    return done.stdout
+
+
+def path_of(*arguments):
+    return json.loads(run("critpath", "--json", "--full", *arguments))
+
+
+def hypervisor_waits(path, tid):
+    """Those of the task itself, by number."""
+    return {number: wait for number, wait in enumerate(path["waits"])
+            if wait["reason"] and wait["reason"]["kind"] == "hypervisor" and wait["within"] is None and wait["tid"] == tid}
+
+
+def is_whole(path):
+    steps = path["segments"]
+    return all(a["end_ns"] == b["begin_ns"] for a, b in zip(steps, steps[1:]))
+
+
+def check_real(folder):
+    with tarfile.open(os.path.join(source, "tests", "data", "vm.tar.xz")) as archive:
+        archive.extractall(folder, filter="data")
+    trace = [os.path.join(folder, "vm", name) for name in ("host", "guest")]
+    path = path_of("--host", "guest", "--tid", "402", *trace)
+    waits = hypervisor_waits(path, 402)
+    length = sum(wait["end_ns"] - wait["begin_ns"] for wait in waits.values()) / MS
+    tap.ok(len(waits) == 34 and abs(length - 46.101) <= TOLERANCE, "34 waits for the virtual CPU", f"{len(waits)} {length}")
+    steps = [step for step in path["segments"] if step["wait"] in waits]
+    preempted = [step for step in steps if step["state"] == "preempted"]
+    length = sum(step["end_ns"] - step["begin_ns"] for step in preempted) / MS
+    tap.ok({(step["host"], step["tid"]) for step in steps} == {("host", 382)} and abs(length - 42.758) <= TOLERANCE,
+           "what its thread did on the host explains them: no CPU, for the most part", str(length))
+    longest = max(preempted, key=lambda step: step["end_ns"] - step["begin_ns"])
+    tap.ok(abs((longest["end_ns"] - longest["begin_ns"]) / MS - 10.373) <= TOLERANCE and longest["by"]["comm"] == "kworker/u4:1" and
+           longest["by"]["tid"] == 25, "the longest, and by whom", str(longest))
+    tap.ok(is_whole(path), "the path has no hole")
+    tap.ok("whose virtual CPU it is" in run("critpath", "--no-progress", "--host", "guest", "--tid", "402", *trace), "text says so")
+    path = path_of("--unbounded", "--host", "guest", "--tid", "402", *trace)
+    own = [step for step in path["segments"] if step["tid"] == 402]
+    tap.ok(is_whole(path) and hypervisor_waits(path, 402) and own and own[0]["begin_ns"] < next(iter(hypervisor_waits(path, 402).values()))["begin_ns"],
+           "an unbounded path comes back from the host")
+    path = path_of("--no-sync", "--host", "guest", "--tid", "402", *trace)
+    tap.ok(not hypervisor_waits(path, 402) and {step["host"] for step in path["segments"]} == {"guest"}, "not without a common clock")
+    path = path_of("--host", "guest", "--tid", "402", trace[1])
+    tap.ok(not hypervisor_waits(path, 402), "nor without the host's recording")
+
+
+def check_made():
+    scene, gap = vm_scene.gap_scene()
+    with tempfile.TemporaryDirectory() as folder:
+        vm_scene.write(scene, folder)
+        path = path_of("--host", "web", "--tid", "42", "--end", "+2s", folder)
+        waits = hypervisor_waits(path, 42)
+        preempted = [step for step in path["segments"] if step["wait"] in waits and step["state"] == "preempted" and step["by"]]
+        longest = max(preempted, key=lambda step: step["end_ns"] - step["begin_ns"])
+        took = longest["end_ns"] - longest["begin_ns"]
+        tap.ok(longest["by"]["comm"] == "burner" and longest["by"]["tid"] == 43 and "db's burner/43" in longest["detail"] and
+               abs(took - gap) <= gap * 0.05, "a gap that a program measured is time of the other guest's task", f"{gap} {longest}")
+        mine = sum(ns for (vm, task, by, whose), ns in scene.steals.items() if (vm, task) == ("web", 42))
+        found = sum(step["end_ns"] - step["begin_ns"] for step in preempted)
+        tap.ok(abs(found - mine) <= mine * 0.02, "all time in which its virtual CPU had no CPU is in its path", f"{found} {mine}")
+        # Those that are long, or in which the thread had no CPU.
+        known = [end - start for vm, task, start, end, was_out in scene.intervals
+                 if (vm, task) == ("web", 42) and (was_out or end - start >= 100 * US)]
+        found = [wait["end_ns"] - wait["begin_ns"] for wait in waits.values()]
+        tap.ok(abs(len(known) - len(found)) <= 2 and abs(sum(known) - sum(found)) <= sum(known) * 0.02, "and so are its other waits for the host",
+               f"{len(known)} {len(found)} {sum(known)} {sum(found)}")
+        lap = 'lap : $evt.$name == "lap_begin" : $evt.$name == "lap_end"'
+        why = run("why", "--no-progress", "--period", lap, folder)
+        tap.ok("db's burner/43" in why, "why says who made one lap so long", why)
+
+
+with tempfile.TemporaryDirectory() as place:
+    check_real(place)
+check_made()
+tap.done()

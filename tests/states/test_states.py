@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# lull states: against an interpreter of the language that shares nothing with it (reference.py), over random files and
+# events; mistakes; the shipped examples, over traces whose truth is known. LULL_TEST_STATES=10000 sets how many
+# random files there are.
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+source = os.environ["LULL_SOURCE"]
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
+import jsonl_to_ctf  # noqa: E402
+import reference  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+lull = os.environ["LULL"]
+scratch = tempfile.TemporaryDirectory()  # pylint: disable=R1732
+MS = 1_000_000
+
+
+def run(*arguments):
+    return subprocess.run([lull, "states", *arguments], capture_output=True, text=True, encoding="utf-8", timeout=200,
+                          stdin=subprocess.DEVNULL, check=False)
+
+
+def write(name, text):
+    path = os.path.join(scratch.name, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def trace(name, events):
+    path = os.path.join(scratch.name, name)
+    jsonl_to_ctf.write_trace(events, path)
+    return path
+
+
+def at(time, name, **payload):
+    return {"t": time, "n": name, "p": payload, "pc": {"cpu_id": 0}}
+
+
+def tables(path, where, *arguments):
+    done = run("--json", "--states", path, *arguments, where)
+    if not done.stdout:
+        raise ValueError(done.stderr)
+    return json.loads(done.stdout)["windows"][0]["tables"]
+
+
+def example(name):
+    return os.path.join(source, "share", "states", name + ".states")
+
+
+# ---- random files ----
+
+def log_of(path, where):
+    """{(group, row): [(state, start, end), …]}"""
+    log = {}
+    for line in tables(path, where, "--log").get("log", []):
+        log.setdefault((line["of"], line["row"]), []).append(
+            (line["state"] or reference.UNKNOWN, line["time_range"]["begin_ns"], line["time_range"]["end_ns"]))
+    return log
+
+
+FILES_OF_TRACE = 20  # which Lull reads as one of at most 64 groups
+
+
+def check_random():
+    count = int(os.environ.get("LULL_TEST_STATES", "0")) or 400
+    wrong, pieces = [], 0
+    for number in range(-(-count // FILES_OF_TRACE)):
+        chance = reference.Chance(number)
+        events = chance.events(60)
+        files = [chance.groups(f"file{i}") for i in range(FILES_OF_TRACE)]
+        path = write("random.states", "".join(reference.text_of_group(group) for groups in files for group in groups))
+        found = log_of(path, trace(f"random{number}", events))
+        for groups in files:
+            interpreter = reference.Interpreter(groups, events[-1]["t"])
+            interpreter.run(events)
+            expected, names = interpreter.answer(), {group["name"] for group in groups}
+            pieces += sum(map(len, expected.values()))
+            if expected != {key: log for key, log in found.items() if key[0] in names}:
+                wrong.append((number, *map(reference.text_of_group, groups), expected))
+    tap.ok(not wrong, f"{count} random files are read as the reference reads them", *wrong[:1])
+    tap.ok(pieces > count * 10, "and they say something", pieces)
+
+
+# ---- mistakes ----
+
+TWENTY = [("what is this", 5), ("row", 5), ("row fields.", 5), ("title 5", 11), ("states 5", 12), ("start nowhere", 11), ("task +", 10),
+          ("keep a, a", 13), ("number a", 12), ("lost never", 10), ("on name = \"x\" : s", 13),
+          ("on name == \"x : s", 16), ("on name == \"x\" : t", 22), ("on a == 1 if row.z == 1 : s", 22),
+          ("on row.state == \"s\" : s", 8), ("on a == 1 at (1, 2) : s", 15), ("on a == 1 : p = 2", 17),
+          ("after 5 : s", 13), ("after 0s in s : s", 11), ("on time > 5 : s", 8)]
+
+
+def check_mistakes():
+    lines = ["group g {", "    row p = a", "    states s"] + ["    " + line for line, _ in TWENTY] + ["}"]
+    path = write("twenty.states", "\n".join(lines) + "\n")
+    done = run("--states", path, scratch.name)
+    places = [line.split(": ")[1 if line.startswith("lull") else 0] for line in done.stderr.splitlines() if path in line]
+    expected = [f"{path}:{number + 4}" for number in range(len(TWENTY))]
+    tap.ok(done.returncode == 2, "mistakes end with 2", done)
+    tap.ok([place.rsplit(":", 1)[0] for place in places] == expected, "each of twenty mistakes is shown, by its line",
+           done.stderr)
+    tap.ok(done.stderr.count("^\n") == len(TWENTY), "each with a caret", done.stderr)
+    columns = [int(place.rsplit(":", 1)[1]) for place in places]
+    tap.ok(columns == [column for _, column in TWENTY], "and its column",
+           [(line, column, found) for (line, column), found in zip(TWENTY, columns) if column != found])
+    for text, reason in (("", "no group"), ("group g { }", "no row"), ("group g { row p = a\n", "expected }"),
+                         ("group g { row p = a }\ngroup g { row p = a }", "already"), ("}", "expected group"),
+                         ("group g {\n row p = a\n keep x\n states s\n on a == 1 : s, x = h[1].z\n}\n"
+                          "group h { row p = a }", "has no “z”")):
+        done = run("--states", write("wrong.states", text), scratch.name)
+        tap.ok(done.returncode == 2 and reason in done.stderr and "^" in done.stderr, f"{reason}: shown", text, done)
+    done = run("--states", os.path.join(scratch.name, "nowhere"), scratch.name)
+    tap.ok(done.returncode == 1 and "nowhere" in done.stderr, "a file that is not there", done)
+    done = run(scratch.name)
+    tap.ok(done.returncode == 2 and "--states" in done.stderr, "no file", done)
+
+
+def check_warnings():
+    where = trace("warned", [at(1000, "x", a=1), at(2000, "x", a=1)])
+    path = write("warned.states", "group g {\n    row a\n    states s, t\n    on name == \"x\" : s\n"
+                 "    on name == \"x\" : s\n    on name == \"nix\" if row.state != \"s\" : s\n}\n")
+    done = run("--states", path, where)
+    for line, column, reason in ((3, 15, "no rule uses"), (5, 5, "earlier rule"), (6, 35, "not unequal")):
+        tap.ok(f"{path}:{line}:{column}: warning: " in done.stderr and reason in done.stderr, f"warning: {reason}",
+               done.stderr)
+    tap.ok("“nix”" in done.stderr and done.returncode == 0, "an event that no trace declares is named", done)
+
+
+# ---- what is shown ----
+
+def states_of(path, where, *arguments):
+    return {(line["of"], line["row"], line["state"]): (line["ns"], line["times"], line["longest_ns"])
+            for line in tables(path, where, *arguments)["states"]}
+
+
+def check_tables():
+    events = [at(1000, "other", p=0), at(1100, "go", p=7), at(1300, "stop", p=7), at(1400, "go", p=7),
+              at(1900, "other", p=0)]
+    where = trace("tables", events)
+    path = write("tables.states", "group g \"Things\" {\n    row p\n    title \"no. {p}\"\n    states on_ \"at work\", off\n"
+                 "    on name == \"go\" : on_\n    on name == \"stop\" : off\n}\n")
+    expected = {("Things", "no. 7", "at work"): (700, 2, 500), ("Things", "no. 7", "off"): (100, 1, 100),
+                ("Things", "no. 7", None): (100, 1, 100)}
+    tap.ok(states_of(path, where) == expected, "time, times and longest of each state", states_of(path, where))
+    found = states_of(path, where, "--begin", "+200ns", "--end", "+450ns")
+    tap.ok(found == {("Things", "no. 7", "at work"): (150, 2, 100), ("Things", "no. 7", "off"): (100, 1, 100)},
+           "states before --begin are known, and cut there", found)
+    done = run("--json", "--states", path, "--refresh", "300ns", where)
+    windows = json.loads(done.stdout)["windows"]
+    slices = [sum(line["ns"] for line in window["tables"].get("states", [])) for window in windows]
+    tap.ok(slices == [300, 300, 300], "--refresh: the life of the row in each slice", slices)
+    done = run("--json", "--states", path, "--row", "no. 8", where)
+    tap.ok(not json.loads(done.stdout)["windows"][0]["tables"], "--row chooses by title", done)
+    done = run("--states", path, "--group", "x", where)
+    tap.ok(done.returncode == 1 and "no group" in done.stderr, "--group that the file lacks", done)
+
+
+def check_numbers():
+    events = [at(0, "f", cpu_id=0, state=2_000_000), at(0, "sched_switch", prev_tid=1, next_tid=0),
+              at(3 * MS, "sched_switch", prev_tid=0, next_tid=1),
+              at(4 * MS, "cpu_frequency", cpu_id=0, state=1_000_000),
+              at(6 * MS, "cpu_frequency", cpu_id=0, state=3_000_000), at(10 * MS, "end", x=1)]
+    where = trace("numbers", events)
+    found = {(line["state"], line["unit"]): (line["known_ns"], line["min"], line["max"], line["avg"], line["cycles"])
+             for line in tables(example("cpu"), where)["numbers"]}
+    # 2 ms at 1 GHz and 4 ms at 3 GHz.
+    expected = {("busy", "kHz"): (6 * MS, 1e6, 3e6, 14e6 / 6, 14 * MS)}
+    tap.ok(found == expected, "a frequency while busy: minimum, maximum, average and cycles", found)
+
+
+def check_pool():
+    events = [at(1, "db:get", pool_id=1, conn=4), at(2_000_000_001, "db:put", pool_id=1, conn=4),
+              at(3_000_000_001, "db:get", pool_id=1, conn=4), at(10_000_000_001, "db:put", pool_id=1, conn=4),
+              at(11_000_000_001, "db:close", pool_id=1, conn=4), at(12_000_000_001, "end", x=1)]
+    found = states_of(example("connections"), trace("pool", events))
+    second = 1_000_000_000
+    tap.ok(found == {("Connections", "1, 4", "busy"): (7 * second, 2, 5 * second),
+                     ("Connections", "1, 4", "busy for over 5 s"): (2 * second, 1, 2 * second),
+                     ("Connections", "1, 4", "free"): (2 * second, 2, second)}, "connections: free, busy, stale", found)
+
+
+# Truth: the times between the events of each rank, in ms, added up by a script of its own.
+MPI = {0: (50.530, 150.440), 1: (100.555, 100.844), 2: (150.507, 50.950), 3: (200.481, 0.486)}
+
+
+def check_mpi():
+    # Four ranks, three barriers: rank r works (r + 1) ms before each, the slowest lets all go.
+    events = [at(r, "mpi:init", rank=r) for r in range(4)]
+    for barrier in range(3):
+        start = barrier * 4 * MS
+        events += [at(start + (r + 1) * MS + r, "mpi:barrier_begin", rank=r) for r in range(4)]
+        events += [at(start + 4 * MS + 4 + r, "mpi:barrier_end", rank=r) for r in range(4)]
+    events.sort(key=lambda event: event["t"])
+    events += [at(12 * MS + 10 + r, "mpi:finalize", rank=r) for r in range(4)]
+    found = states_of(example("mpi"), trace("mpi", events))
+    good = all(abs(found["MPI ranks", f"rank {r}", "compute"][0] - 3 * (r + 1) * MS) < 100 and
+               abs(found["MPI ranks", f"rank {r}", "at the barrier"][0] - 3 * (3 - r) * MS) < 100 for r in range(4))
+    tap.ok(good, "ranks compute and wait as they were made to", found)
+    real = os.path.join(source, "..", "shared", "traces", "mpi.tar.xz")
+    real = real if os.path.exists(real) else os.path.join(source, "..", "..", "shared", "traces", "mpi.tar.xz")
+    if not os.path.exists(real):
+        tap.skip("four ranks at a barrier", "the recording is not here")
+        return
+    found = states_of(example("mpi"), real)
+    good = all(abs(found["MPI ranks", f"rank {rank}", "compute"][0] / MS - compute) < 0.001 and
+               abs(found["MPI ranks", f"rank {rank}", "at the barrier"][0] / MS - wait) < 0.001
+               for rank, (compute, wait) in MPI.items())
+    tap.ok(good, "four ranks at a barrier", found)
+
+
+tap.run("random files", check_random)
+tap.run("mistakes", check_mistakes)
+tap.run("warnings", check_warnings)
+tap.run("tables", check_tables)
+tap.run("numbers", check_numbers)
+tap.run("pool", check_pool)
+tap.run("mpi", check_mpi)
+sys.exit(tap.done())

@@ -3,14 +3,20 @@
  * fell asleep. */
 #include "kernel/model_private.h"
 
+#include <lull/recording.h>
 #include <string.h>
 
 #include "source/session/clocks.h"
+#include "source/session/streams.h"
 #include "symbol/here.h"
 
 void stacks_locate(struct lull_model *model)
 {
     uint8_t boot_id[16];
+    for (uint32_t i = 0; model->stacks && i < lull_session_recording_count(model->session); i++) {
+        lull_stacks_set_recording(model->stacks, lull_session_recording(model->session, i)->host,
+                                  lull_session_recording_file(model->session, i));
+    }
     for (uint32_t host = 0; model->stacks && host < lull_session_host_count(model->session);
          host++) {
         if (lull_session_clock_uuid(model->session, host, boot_id) && lull_here_is(boot_id)) {

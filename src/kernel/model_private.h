@@ -480,7 +480,7 @@ void containers_attached(struct lull_model *model, struct machine *machine,
 void containers_free(struct lull_model *model);
 
 /* machine_stacks.c: what is known of call chains; nothing happens if they are not wanted */
-void stacks_locate(struct lull_model *model); /* finds out which host is this machine */
+void stacks_locate(struct lull_model *model); /* finds out where names are */
 void stacks_mapped(struct lull_model *model, const struct machine *machine,
                    const struct lull_ev_mapping *ev, int64_t t);
 void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child);

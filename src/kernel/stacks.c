@@ -7,8 +7,10 @@
 #include "base/map.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "source/files/recording.h"
 #include "symbol/elf.h"
 #include "symbol/here.h"
+#include "symbol/kallsyms.h"
 #include "symbol/table.h"
 
 /* Addresses from here on are marks: whose addresses come next. */
@@ -20,6 +22,8 @@
 /* No program maps more files that hold code. What goes beyond is not taken: its addresses stay
  * numbers. */
 #define MOST_MAPPINGS 16384u
+/* The kernel with all its modules has about 5 MB of them. */
+#define MOST_KALLSYMS_BYTES (UINT64_C(64) << 20)
 
 /* A file that a process of a host has mapped, or the kernel. */
 struct object {
@@ -48,6 +52,13 @@ struct chain {
     uint32_t next; /* chain with the same hash, or LULL_NO_CHAIN */
 };
 
+/* The functions of a host's kernel. */
+struct kernel {
+    struct lull_recording_file *recording; /* NULL: none, or several */
+    bool is_read;
+    struct lull_symbol_table *functions; /* once they are read; NULL: hidden, or not known */
+};
+
 struct lull_stacks {
     struct lull_map by_pid; /* host, pid → process */
     LULL_VEC(struct process) processes;
@@ -55,9 +66,8 @@ struct lull_stacks {
     LULL_VEC(struct chain) chains;
     struct lull_map by_hash; /* → the last chain of it */
     GHashTable *objects;     /* "host path" → struct object */
+    GHashTable *kernels;     /* host → struct kernel */
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
-    bool is_kernel_read;
-    struct lull_symbol_table *kernel; /* once it is read; NULL: hidden */
 };
 
 static void free_object(void *data)
@@ -67,10 +77,19 @@ static void free_object(void *data)
     g_free(object);
 }
 
+static void free_kernel(void *data)
+{
+    struct kernel *kernel = data;
+    lull_recording_unref(kernel->recording);
+    lull_symbol_table_free(kernel->functions);
+    g_free(kernel);
+}
+
 struct lull_stacks *lull_stacks_new(void)
 {
     struct lull_stacks *stacks = g_new0(struct lull_stacks, 1);
     stacks->objects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_object);
+    stacks->kernels = g_hash_table_new_full(NULL, NULL, NULL, free_kernel);
     stacks->here = LULL_MAP_NONE;
     return stacks;
 }
@@ -89,7 +108,7 @@ void lull_stacks_free(struct lull_stacks *stacks)
     lull_map_free(&stacks->by_pid);
     lull_map_free(&stacks->by_hash);
     g_hash_table_unref(stacks->objects);
-    lull_symbol_table_free(stacks->kernel);
+    g_hash_table_unref(stacks->kernels);
     g_free(stacks);
 }
 
@@ -138,6 +157,26 @@ static void replace(struct process *process, size_t at, size_t gone, const struc
 void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
 {
     stacks->here = host;
+}
+
+static struct kernel *kernel_of(struct lull_stacks *stacks, uint32_t host, bool *is_new)
+{
+    struct kernel *kernel = g_hash_table_lookup(stacks->kernels, GUINT_TO_POINTER(host));
+    *is_new = !kernel;
+    if (!kernel) {
+        kernel = g_new0(struct kernel, 1);
+        g_hash_table_insert(stacks->kernels, GUINT_TO_POINTER(host), kernel);
+    }
+    return kernel;
+}
+
+void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
+                               struct lull_recording_file *recording)
+{
+    bool is_first;
+    struct kernel *kernel = kernel_of(stacks, host, &is_first);
+    lull_recording_unref(kernel->recording);
+    kernel->recording = is_first ? lull_recording_ref(recording) : NULL;
 }
 
 static struct object *object_of(struct lull_stacks *stacks, uint32_t host, struct lull_text path,
@@ -291,13 +330,29 @@ uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pi
 
 /* ---- names ---- */
 
-static const char *name_in_kernel(struct lull_stacks *stacks, uint64_t address, uint64_t *offset)
+static struct lull_symbol_table *read_recorded(const struct lull_recording_file *recording)
 {
-    if (!stacks->is_kernel_read) {
-        stacks->is_kernel_read = true;
-        stacks->kernel = lull_here_kernel();
+    g_autofree char *text = NULL;
+    gsize length;
+    return lull_location_read(recording->location, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES,
+                              &text, &length, NULL)
+               ? lull_kallsyms_parse(text, length)
+               : NULL;
+}
+
+static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host, uint64_t address,
+                                  uint64_t *offset)
+{
+    bool is_new;
+    struct kernel *kernel = kernel_of(stacks, host, &is_new);
+    if (!kernel->is_read) {
+        kernel->is_read = true;
+        kernel->functions = kernel->recording ? read_recorded(kernel->recording) : NULL;
+        if (!kernel->functions && host == stacks->here) {
+            kernel->functions = lull_here_kernel();
+        }
     }
-    return stacks->kernel ? lull_symbol_table_find(stacks->kernel, address, offset) : NULL;
+    return kernel->functions ? lull_symbol_table_find(kernel->functions, address, offset) : NULL;
 }
 
 static const char *name_in_file(struct object *object, uint64_t file_offset, uint64_t *offset)
@@ -311,7 +366,8 @@ static const char *name_in_file(struct object *object, uint64_t file_offset, uin
 
 /* `back` is 1 for an address to which a call returns: the call lies before it, and may be the last
  * of its function. */
-static void name_frame(struct lull_stacks *stacks, struct lull_frame *frame, unsigned back)
+static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_frame *frame,
+                       unsigned back)
 {
     struct object *object =
         frame->object ? (struct object *)(frame->object - offsetof(struct object, path)) : NULL;
@@ -319,9 +375,9 @@ static void name_frame(struct lull_stacks *stacks, struct lull_frame *frame, uns
     if (!object || object->is_kernel) {
         const uint64_t start = object ? object->start : 0;
         frame->symbol = (start + place) >> 63
-                            ? name_in_kernel(stacks, start + place, &frame->symbol_offset)
+                            ? name_in_kernel(stacks, host, start + place, &frame->symbol_offset)
                             : NULL;
-    } else {
+    } else if (host == stacks->here) {
         frame->symbol = name_in_file(object, place, &frame->symbol_offset);
     }
     frame->symbol_offset += frame->symbol ? back : 0;
@@ -335,10 +391,8 @@ const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t
     }
     struct chain *it = &stacks->chains.items[chain];
     struct lull_frame *frames = stacks->frames.items + it->first;
-    if (!it->is_named && it->host == stacks->here) {
-        for (uint32_t i = 0; i < it->n; i++) {
-            name_frame(stacks, &frames[i], i > 0);
-        }
+    for (uint32_t i = 0; !it->is_named && i < it->n; i++) {
+        name_frame(stacks, it->host, &frames[i], i > 0);
     }
     it->is_named = true;
     *n = it->n;

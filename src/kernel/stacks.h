@@ -11,6 +11,7 @@
 /* No number of a chain. The same number as LULL_NONE. */
 #define LULL_NO_CHAIN UINT32_MAX
 
+struct lull_recording_file;
 struct lull_stacks;
 
 struct lull_stacks *lull_stacks_new(void);
@@ -18,6 +19,10 @@ void lull_stacks_free(struct lull_stacks *stacks);
 
 /* The host is this machine, and has not been restarted: frames get the names of their functions. */
 void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host);
+/* A recording of the host, which may hold the names of the kernel's functions; a reference is
+ * taken. If a host has several, none counts: each is of its own state of the kernel. */
+void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
+                               struct lull_recording_file *recording);
 /* A process, -1: the kernel, mapped `length` bytes of a file from byte `offset` on to `address` at
  * `t`; what was mapped there before is gone. `inode` of the file; 0: not known. */
 void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,

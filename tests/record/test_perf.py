@@ -297,6 +297,11 @@ def test_call_chains(directory):
         tap.ok(found and all(re.search(r"schedule.*\(\[kernel", chain) and re.search(r"\(/\S*lib\S*\)", chain)
                              for chain in found),
                f"call chains of {name}: in the kernel and in the program", found)
+    with open("/proc/kallsyms", encoding="utf-8") as file:
+        known = {line for line in file if line.split()[1] in "tTwW" and int(line.split()[0], 16) and "[" not in line}
+    with open(os.path.join(recording.path, "kallsyms"), encoding="utf-8") as file:
+        kept = {line for line in file if "[" not in line}
+    tap.ok(kept == known, "call chains: the kernel's functions are kept", len(kept), len(known), sorted(kept ^ known)[:5])
 
 
 # Ends when the first snapshot is whole: what begins with this is.

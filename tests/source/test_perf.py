@@ -392,7 +392,7 @@ def functions_of(program):
     return found["main"], found["lull_map_find"]
 
 
-def test_names():
+def test_function_names():
     """Frames in a file of this machine have the names that nm says, if it is the file that was mapped, in this boot."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
@@ -435,6 +435,42 @@ def test_names():
         chains = [row["stack"] for row in waits if row["stack"]]
         tap.ok(chains == [f"lull_map_find+0x2 < main+{main[1]:#x}"] if is_named else not any("main" in chain for chain in chains),
                f"names of functions in lull waits, {name}", chains)
+
+
+def test_kernel_names():
+    """A recording of another machine names the kernel's functions by its own list of them; addresses and offsets by hand."""
+    task, idle = (42, b"waiter"), (0, b"swapper/0")
+    module = KERNEL + 0x10000000
+    listed = (f"{KERNEL:016x} T _text\n{KERNEL + 0x100:016x} t do_wait\n{KERNEL + 0x200:016x} T schedule\n{KERNEL + 0x300:016x} D data\n"
+              f"{module:016x} t disk_read\t[disk]\n")
+    chain = [2**64 - 128, KERNEL + 0x123, KERNEL + 0x200, module + 8, KERNEL + 0x50000000]
+    named = [("do_wait", "0x23"), ("do_wait", "0x100"), ("disk_read[disk]", "0x8"), (None, None)]
+    for name, texts, wanted in (("of the recording", [listed], named), ("no list", [None], [(None, None)] * 4),
+                                ("an empty list", [""], [(None, None)] * 4), ("hidden", ["0000000000000000 T _text\n"], [(None, None)] * 4),
+                                ("a damaged list", ["\0\xff x\n" + listed + "ffff"], named),
+                                ("two recordings of one machine", [listed, listed], [(None, None)] * 4)):
+        with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+            for number, text in enumerate(texts):
+                w = Writer(False)
+                w.features = {1: w.tracing((("sched", SWITCH),)), 29: w.pack("IIQQ", 1, 1, 10**18, 0)}
+                w.attr([5], CHAINS, config=300)
+                w.record(1, w.pack("IIQQQ", 2**32 - 1, 0, KERNEL, 0x1000000, KERNEL) + b"[kernel.kallsyms]_text\0\0" + w.trailer(0, 0, 0, 0, 5, CHAINS))
+                switch(w, 1_000_000, idle, task, 0, [])
+                switch(w, 2_000_000, task, idle, 1, chain)
+                switch(w, 5_000_000, idle, task, 0, [])
+                switch(w, 6_000_000, task, idle, 0, [])
+                place = os.path.join(directory, str(number))
+                os.mkdir(place)
+                with open(os.path.join(place, "perf.data"), "wb") as file:
+                    file.write(w.file())
+                if text is not None:
+                    with open(os.path.join(place, "kallsyms"), "w", encoding="latin-1") as file:
+                        file.write(text)
+                with open(os.path.join(place, "recording.json"), "w", encoding="utf-8") as file:
+                    json.dump({"lull_recording": 1, "hostname": "elsewhere", "boot_id": "01234567-89ab-cdef-0123-456789abcdef"}, file)
+            result = run("critpath", "--json", "--tid", "42", directory)
+        said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
+        tap.ok(said and all(one == wanted for one in said), f"names of the kernel's functions, {name}", said, wanted, result.stderr)
 
 
 def test_switches():

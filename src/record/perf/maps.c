@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Which code lies where when a recording with call chains starts, as records: the kernel's text,
- * and the mapped files of each process, from /proc. The kernel reports only what is mapped
- * later. */
+/* Which code lies where when a recording with call chains starts: as records, the kernel's text
+ * and the mapped files of each process, from /proc, since the kernel reports only what is mapped
+ * later; as a file, the kernel's functions, so that the recording names them anywhere. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "record/perf/perf.h"
+
+#define FUNCTIONS "kallsyms"
 
 /* What sample_id_all appends: perf leaves it zero in records of its own. */
 static const uint8_t trailer[32];
@@ -83,12 +87,8 @@ static uint64_t symbol(const char *symbols, const char *name)
     return address;
 }
 
-static void put_kernel(GByteArray *to)
+static void put_kernel(GByteArray *to, const char *symbols)
 {
-    char *symbols;
-    if (!g_file_get_contents("/proc/kallsyms", &symbols, NULL, NULL)) {
-        return;
-    }
     struct {
         struct perf_event_header header;
         uint32_t pid, tid;
@@ -102,20 +102,69 @@ static void put_kernel(GByteArray *to)
     if (record.start != 0 && end > record.start) {
         put_record(to, &record.header, sizeof record, "[kernel.kallsyms]_text");
     }
-    g_free(symbols);
+}
+
+/* The lines of functions, as they are; none if the kernel hides its addresses, which then are 0. */
+static GString *functions_of(const char *symbols)
+{
+    GString *lines = g_string_new(NULL);
+    for (const char *line = symbols, *end; (end = strchr(line, '\n')); line = end + 1) {
+        char *kind;
+        const uint64_t address = g_ascii_strtoull(line, &kind, 16);
+        if (address != 0 && *kind == ' ' && strchr("tTwW", kind[1]) && kind[1] != '\0') {
+            g_string_append_len(lines, line, end + 1 - line);
+        }
+    }
+    return lines;
+}
+
+/* A recording is whole without it: on a full disk it stays empty, so that there is room for
+ * events. */
+static bool save_functions(const struct lull_keeper *keeper, const char *symbols, GError **error)
+{
+    const int fd = lull_keeper_create(keeper, FUNCTIONS, error);
+    if (fd < 0) {
+        return false;
+    }
+    GString *lines = functions_of(symbols);
+    size_t done = 0;
+    ssize_t n = 0;
+    while (done < lines->len && ((n = write(fd, lines->str + done, lines->len - done)) > 0 ||
+                                 (n < 0 && errno == EINTR))) {
+        done += n > 0 ? (size_t)n : 0;
+    }
+    const int why = errno;
+    const bool is_good = done == lines->len || (lull_tracer_is_full(why) && ftruncate(fd, 0) == 0);
+    if (!is_good) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s/" FUNCTIONS ": cannot write: %s",
+                    keeper->part, g_strerror(why));
+    }
+    g_string_free(lines, TRUE);
+    close(fd);
+    return is_good;
+}
+
+static bool take_kernel(GByteArray *to, const struct lull_keeper *keeper, GError **error)
+{
+    g_autofree char *symbols = NULL;
+    if (!g_file_get_contents("/proc/kallsyms", &symbols, NULL, NULL)) {
+        return true;
+    }
+    put_kernel(to, symbols);
+    return save_functions(keeper, symbols, error);
 }
 
 bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter *filter,
-                         GError **error)
+                         const struct lull_keeper *keeper, GError **error)
 {
     GDir *proc = g_dir_open("/proc", 0, error);
     if (!proc) {
         return false;
     }
     GByteArray *records = g_byte_array_new();
-    put_kernel(records);
+    bool is_good = take_kernel(records, keeper, error);
     const char *pid;
-    while ((pid = g_dir_read_name(proc))) {
+    while (is_good && (pid = g_dir_read_name(proc))) {
         if (g_ascii_isdigit(*pid) &&
             (!filter || perfrec_filter_follows(filter, (pid_t)g_ascii_strtoll(pid, NULL, 10)))) {
             put_process(records, pid);
@@ -123,7 +172,7 @@ bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter 
     }
     g_dir_close(proc);
     struct iovec part = {records->data, records->len};
-    bool is_good = perfrec_file_append(file, &part, 1, error);
+    is_good = is_good && perfrec_file_append(file, &part, 1, error);
     g_byte_array_free(records, TRUE);
     return is_good;
 }

@@ -138,7 +138,8 @@ static bool append_tasks(const struct perfrec_tracer *perf, struct perfrec_file 
                          GError **error)
 {
     return perfrec_tasks_append(file, perf->filter, error) &&
-           (!perf->request->has_call_chains || perfrec_maps_append(file, perf->filter, error));
+           (!perf->request->has_call_chains ||
+            perfrec_maps_append(file, perf->filter, perf->request->keeper, error));
 }
 
 static bool perf_start(struct lull_tracer *tracer, GError **error)

@@ -166,9 +166,9 @@ void perfrec_filter_pass(const struct perfrec_filter *filter, const struct perfr
                          GByteArray *to);
 
 /* What is mapped where, as records, so that addresses can be resolved; of what `filter` follows, if
- * it is given. */
+ * it is given. The kernel's functions become a file of the keeper's. */
 bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter *filter,
-                         GError **error);
+                         const struct lull_keeper *keeper, GError **error);
 /* Names of the tasks that there are, as records; of those that `filter` follows, if it is given. */
 bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter *filter,
                           GError **error);

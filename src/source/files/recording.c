@@ -24,6 +24,7 @@ struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file)
 static void clear(void *user)
 {
     struct lull_recording_file *file = user;
+    lull_location_free(file->location);
     g_ptr_array_unref(file->texts);
     g_free((gpointer)file->info.command);
     g_free(file->events);
@@ -441,6 +442,9 @@ bool lull_recording_read(const struct lull_location *location, struct lull_recor
     }
     bool is_ok = read_object(location->path, path, object, file, error);
     json_object_put(object);
+    if (*file) {
+        (*file)->location = lull_location_new(location->path, location->archive, location->prefix);
+    }
     return is_ok;
 }
 

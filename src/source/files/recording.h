@@ -10,6 +10,8 @@
 #define LULL_RECORDING_FILE "recording.json"
 /* The directory in it that says what the machine was like; the rest is what the tracer recorded. */
 #define LULL_RECORDING_STATE "state"
+/* The kernel's functions in it, as /proc/kallsyms has them. */
+#define LULL_RECORDING_KERNEL "kallsyms"
 /* What the name of a directory ends with while it is being written. */
 #define LULL_RECORDING_UNFINISHED ".part"
 
@@ -21,6 +23,7 @@ struct lull_recording_file {
                             NULL: not known */
     bool has_boot_id;
     uint8_t boot_id[16];
+    struct lull_location *location; /* its directory */
     GPtrArray *texts;
     int32_t *pids; /* of its CPU quotas */
 };

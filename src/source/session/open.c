@@ -7,6 +7,7 @@
 #include "source/session/file_kinds.h"
 #include "source/session/search.h"
 #include "source/session/private.h"
+#include "source/session/streams.h"
 
 void lull_session_host_free(gpointer data)
 {
@@ -626,8 +627,13 @@ uint32_t lull_session_recording_count(const struct lull_session *session)
 const struct lull_recording_info *lull_session_recording(const struct lull_session *session,
                                                          uint32_t index)
 {
-    const struct lull_recording_file *file = session->recordings->pdata[index];
-    return &file->info;
+    return &lull_session_recording_file(session, index)->info;
+}
+
+struct lull_recording_file *lull_session_recording_file(const struct lull_session *session,
+                                                        uint32_t index)
+{
+    return session->recordings->pdata[index];
 }
 
 bool lull_session_add(struct lull_session *session, const char *path, GError **error)

@@ -6,6 +6,8 @@
 
 #include <lull/session.h>
 
+struct lull_recording_file;
+
 struct lull_stream_info {
     uint32_t trace, host;
     int32_t cpu;      /* that all its events have, or -1 */
@@ -49,6 +51,10 @@ void lull_session_each_host_class(const struct lull_session *session, uint32_t h
                                   void (*visit)(void *user, uint32_t trace,
                                                 const struct lull_event_class *event_class),
                                   void *user);
+
+/* What lull_session_recording() was read from; index as there. Borrowed. */
+struct lull_recording_file *lull_session_recording_file(const struct lull_session *session,
+                                                        uint32_t index);
 
 /* Hosts with the same, if it is not NULL, declare the same events. */
 const void *lull_session_host_kind(const struct lull_session *session, uint32_t host);

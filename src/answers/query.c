@@ -206,13 +206,14 @@ static bool set_windows(const struct lull_query *query, struct lull_session *ses
     return true;
 }
 
-/* A name or number that no task had is a slip, not an empty result. Programs that read
+/* A name or number that no task or CPU had is a slip, not an empty result. Programs that read
  * lttng-analyses expect the latter. */
-static bool check_tasks(const struct lull_query *query, const struct lull_model *model,
-                        GError **error)
+static bool check_names(const struct lull_query *query, const struct lull_session *session,
+                        const struct lull_model *model, GError **error)
 {
     return query->params.is_lami || query->may_lack_periods ||
-           lull_check_tasks(model, query->host, &query->params, error);
+           (lull_check_tasks(model, query->host, &query->params, error) &&
+            lull_check_cpus(session, model, query->host, &query->params.cpus, error));
 }
 
 /* What the results do not say. */
@@ -237,7 +238,7 @@ bool lull_query_read(struct lull_query *query, struct lull_session *session,
         lull_runner_run(runner, progress, user);
         lull_session_unsubscribe_all(session); /* the model's */
         take_followed(query, &followed);
-        is_done = n == 0 || check_tasks(query, lull_runner_model(runner), error);
+        is_done = n == 0 || check_names(query, session, lull_runner_model(runner), error);
     }
     lull_period_windows_free(followed.windows);
     lull_period_tracker_free(followed.tracker);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks for the tasks that a question names among those that the model has seen. */
+/* Looks for the tasks and CPUs that a question names among those that were seen. */
 #include "answers/tasks.h"
 
 #include <string.h>
 
 #include <lull/error.h>
+
+#include "source/session/streams.h"
 
 enum kind { TID, PID, COMM };
 
@@ -101,4 +103,36 @@ bool lull_check_selected_tasks(const struct lull_model *model,
            check_numbers(model, selection->host, PID, &pids, error) &&
            check_comms(model, selection->host, selection->comm, error) &&
            check_containers(model, selection->host, selection->container, error);
+}
+
+static bool has_cpu(const struct lull_session *session, const struct lull_model *model,
+                    int32_t host, int64_t cpu)
+{
+    for (uint32_t i = 0; i < lull_session_stream_count(session); i++) {
+        const struct lull_stream_info stream = lull_session_stream(session, i);
+        if ((stream.cpu == cpu || (!model && stream.cpu < 0)) &&
+            (host < 0 || stream.host == (uint32_t)host)) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; model && i < lull_session_host_count(session); i++) {
+        if ((host < 0 || i == (uint32_t)host) && cpu <= INT32_MAX &&
+            lull_model_next_cpu(model, i, (int32_t)cpu - 1) == cpu) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lull_check_cpus(const struct lull_session *session, const struct lull_model *model,
+                     int32_t host, const struct lull_numbers *cpus, GError **error)
+{
+    for (uint32_t i = 0; i < cpus->count; i++) {
+        if (!has_cpu(session, model, host, cpus->items[i])) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                        "no CPU %" G_GINT64_FORMAT " was seen in the traces", cpus->items[i]);
+            return false;
+        }
+    }
+    return true;
 }

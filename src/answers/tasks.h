@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the tasks that a question names were ever seen. */
+/* Whether the tasks and CPUs that a question names were ever seen. */
 #ifndef LULL_ANSWERS_TASKS_H
 #define LULL_ANSWERS_TASKS_H
 
@@ -12,5 +12,8 @@ bool lull_check_tasks(const struct lull_model *model, int32_t host,
 /* The same for what a selection names. */
 bool lull_check_selected_tasks(const struct lull_model *model,
                                const struct lull_selection *selection, GError **error);
+/* That each CPU of the list was recorded, or seen by the model (or NULL, if nothing was read). */
+bool lull_check_cpus(const struct lull_session *session, const struct lull_model *model,
+                     int32_t host, const struct lull_numbers *cpus, GError **error);
 
 #endif

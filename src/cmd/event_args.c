@@ -59,15 +59,19 @@ static bool check_tasks(const struct lull_args *args, const struct lull_session 
     selection.pid = lull_args_number(args, "pid");
     selection.comm = lull_args_text(args, "comm");
     selection.container = lull_args_text(args, "container");
+    const int64_t cpu = lull_args_number(args, "cpu");
+    const struct lull_numbers cpus = {&cpu, cpu >= 0};
     return lull_args_host(args, session, &selection.host, error) &&
-           lull_check_selected_tasks(model, &selection, error);
+           lull_check_selected_tasks(model, &selection, error) &&
+           lull_check_cpus(session, model, selection.host, &cpus, error);
 }
 
 bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session *session,
                                bool is_said, GError **error)
 {
     if (lull_args_number(args, "tid") >= 0 || lull_args_number(args, "pid") >= 0 ||
-        lull_args_text(args, "comm") || lull_args_text(args, "container")) {
+        lull_args_number(args, "cpu") >= 0 || lull_args_text(args, "comm") ||
+        lull_args_text(args, "container")) {
         struct lull_model *model = read_tasks(session);
         const bool is_right = check_tasks(args, session, model, error);
         lull_model_free(model);

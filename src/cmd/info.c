@@ -5,6 +5,7 @@
 #include "analysis/event_counts.h"
 #include "analysis/hidden_idle.h"
 #include "answers/containers.h"
+#include "answers/tasks.h"
 #include "cmd/live_list.h"
 #include "cmd/program_out.h"
 #include "cmd/verb.h"
@@ -67,7 +68,10 @@ static int run(const struct lull_args *args, GError **error)
     if (!info.session) {
         return 1;
     }
-    bool done = lull_args_host(args, info.session, &info.host, error);
+    const int64_t cpu = lull_args_number(args, "cpu");
+    const struct lull_numbers cpus = {&cpu, cpu >= 0};
+    bool done = lull_args_host(args, info.session, &info.host, error) &&
+                lull_check_cpus(info.session, NULL, info.host, &cpus, error);
     if (done) {
         collect(&info, lull_args_flag(args, "events"));
         if (lull_program_out_is_wanted(args)) {

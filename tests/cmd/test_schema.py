@@ -20,6 +20,7 @@ except ImportError:
     jsonschema = None
 
 lull = os.environ["LULL"]
+STATES = os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")
 samples = os.environ["LULL_SAMPLES"]
 own = os.path.join(os.environ["LULL_SOURCE"], "schema")
 schemas = os.path.join(os.environ.get("LULL_BUILD", os.path.dirname(lull)), "schema")
@@ -92,7 +93,7 @@ def outputs():
         if name == verb:
             continue
         more = ("--period", READ, "--period-captures", "read : fd = $evt.fd : $evt.ret", "--log", "--top", "--stats", "--freq") \
-            if verb.startswith("period") else ()
+            if verb.startswith("period") else ("--states", STATES) if verb == "states" else ()
         limit = () if verb.endswith("freq") else ("--limit", "20")
         checker, document = check(verb, *more, *(limit if not verb.startswith("period") else ()), db)
         for what, other in altered(document, not verb.startswith("period") and not verb.endswith("freq")):

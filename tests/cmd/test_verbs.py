@@ -19,7 +19,9 @@ READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_
 # Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
 NO_ANSWER = {"record", "snapshot", "top", "track", "view", "serve", "help"}
 # What a verb needs to have something to answer.
-NEEDS = {"critpath": ("--comm", "t-asker"), **{f"period{what}": ("--period", READ) for what in ("log", "top", "stats", "freq")}}
+NEEDS = {"critpath": ("--comm", "t-asker"),
+         "states": ("--states", os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")),
+         **{f"period{what}": ("--period", READ) for what in ("log", "top", "stats", "freq")}}
 tap = Tap()
 
 
@@ -48,7 +50,8 @@ def statuses(verb, takes, scratch):
     more = arguments_of(verb, scratch)
     is_status(f"{verb}: no trace", run(verb, *more), 2, "no trace given")
     is_status(f"{verb}: no such trace", run(verb, *more, os.path.join(scratch, "nowhere")), 1, "nowhere")
-    for option, value, said in (("comm", "nobody", "no task named “nobody”"), ("host", "mars", "there is no host “mars”")):
+    for option, value, said in (("comm", "nobody", "no task named “nobody”"), ("host", "mars", "there is no host “mars”"),
+                                ("cpu", "99", "no CPU 99"), ("container", "nowhere", "container “nowhere”")):
         if option in takes:
             is_status(f"{verb}: --{option} that never was", run(verb, *(more if verb != "critpath" or option == "host" else ()),
                                                                 f"--{option}", value, CHAIN), 1, said)

@@ -16,10 +16,12 @@ LULL = os.environ["LULL"]
 SAMPLES = os.environ["LULL_SAMPLES"]
 CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "django"))
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
+STATES = os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")
 NO_TABLES = {"record", "snapshot", "top", "track", "view", "serve", "help", "print", "export", "index"}
 SEVERAL_HOSTS = {"requests", "why", "sync", "nettop", "info"}
 CALLS = {"critpath": [("--comm", "t-asker"), ("--comm", "t-asker", "--by-tid", "--full"), ("--period", READ, "--each")],
          "info": [("--events",)], "requests": [("--limit", "20")], "schedlog": [("--limit", "50")], "irqlog": [("--limit", "50")],
+         "states": [("--states", STATES), ("--states", STATES, "--log", "--limit", "50")],
          "iolog": [("--limit", "50")], "schedfreq": [("--total",)], "periodlog": [("--period", READ, "--period-captures", "read : fd = $evt.fd")],
          **{f"period{what}": [("--period", READ)] for what in ("top", "stats", "freq")}}
 FORMS = ((40, "C.UTF-8"), (80, "C.UTF-8"), (80, "C"), (132, "C"))

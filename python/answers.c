@@ -347,7 +347,15 @@ static PyObject *wait_to_dict(struct lull_session *session, const struct lull_wa
 static PyObject *shares_to_list(struct lull_session *session, const struct lull_path *path)
 {
     PyObject *states = PyList_New(0), *tasks = PyList_New(0), *hosts = PyList_New(0);
-    PyObject *causes = PyList_New(0), *modes = PyList_New(0);
+    PyObject *causes = PyList_New(0), *modes = PyList_New(0), *containers = PyList_New(0);
+    for (uint32_t i = 0; i < lull_path_container_count(path); i++) {
+        const struct lull_container_share *share = lull_path_container(path, i);
+        PyObject *dict = PyDict_New();
+        put(&dict, "host", host_name(session, share->host));
+        put(&dict, "name", text_or_none(share->name));
+        put(&dict, "duration_ns", number(share->duration_ns, true));
+        list_add(&containers, dict);
+    }
     for (uint32_t i = 0; i < lull_path_cause_count(path); i++) {
         const struct lull_cause_share *share = lull_path_cause(path, i);
         PyObject *dict = PyDict_New();
@@ -388,6 +396,7 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "tid", number(share->tid, true));
         put(&dict, "comm", text_or_none(share->comm));
         put(&dict, "started_by", text_or_none(share->started_by));
+        put(&dict, "container", text_or_none(share->container));
         put(&dict, "duration_ns", number(share->duration_ns, true));
         list_add(&tasks, dict);
     }
@@ -398,8 +407,8 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "duration_ns", number(share->duration_ns, true));
         list_add(&hosts, dict);
     }
-    return states && tasks && hosts && causes && modes
-               ? Py_BuildValue("NNNNN", states, tasks, hosts, causes, modes)
+    return states && tasks && hosts && causes && modes && containers
+               ? Py_BuildValue("NNNNNN", states, tasks, hosts, causes, modes, containers)
                : NULL;
 }
 

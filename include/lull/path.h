@@ -201,6 +201,8 @@ struct lull_task_share {
     const char *comm; /**< the last name it has on the path */
     int64_t duration_ns;
     const char *started_by; /**< its ancestors, oldest first: "cron/1 → sh/2"; or NULL */
+    const char *container; /**< in which it was last: "web", "docker:0123456789ab", "nginx.service",
+                                 "host"; NULL: not known */
 };
 
 /** How long it is in one state for one reason in the tasks of one program on one host, while others
@@ -233,6 +235,13 @@ struct lull_host_share {
     int64_t duration_ns;
 };
 
+/** How long it is with the tasks of one container. */
+struct lull_container_share {
+    uint32_t host;
+    const char *name; /**< as in struct lull_task_share; NULL: not known */
+    int64_t duration_ns;
+};
+
 /** Sums of the segments, longest first; each kind of them sums to the length of the path. */
 uint32_t lull_path_state_count(const struct lull_path *path);
 const struct lull_state_share *lull_path_state(const struct lull_path *path, uint32_t index);
@@ -245,6 +254,10 @@ uint32_t lull_path_cause_count(const struct lull_path *path);
 const struct lull_cause_share *lull_path_cause(const struct lull_path *path, uint32_t index);
 uint32_t lull_path_host_count(const struct lull_path *path);
 const struct lull_host_share *lull_path_host(const struct lull_path *path, uint32_t index);
+/** None if no task's container is known. */
+uint32_t lull_path_container_count(const struct lull_path *path);
+const struct lull_container_share *lull_path_container(const struct lull_path *path,
+                                                       uint32_t index);
 
 G_END_DECLS
 

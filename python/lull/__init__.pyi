@@ -98,6 +98,7 @@ class Path(NamedTuple):
     waits: Table
     by_cause: Table
     by_mode: Table
+    by_container: Table
     @property
     def duration_ns(self) -> int: ...
 

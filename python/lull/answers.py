@@ -62,8 +62,8 @@ class Irq(NamedTuple):
 
 class Path(NamedTuple):
     """A critical path: `segments` (a Table) in order of time, each of which starts where the one before ends, and their sums
-    by_state, by_task, by_host, by_cause and by_mode (what runs), longest first; `waits` that it goes into, by the number that
-    segments have as "wait"."""
+    by_state, by_task, by_host, by_container, by_cause and by_mode (what runs), longest first; `waits` that it goes into, by the
+    number that segments have as "wait"."""
 
     segments: Table
     by_state: Table
@@ -76,6 +76,7 @@ class Path(NamedTuple):
     waits: Table
     by_cause: Table
     by_mode: Table
+    by_container: Table
 
     @property
     def duration_ns(self):
@@ -178,9 +179,11 @@ class Answers:
         number = request if request is not None else instance if instance is not None else 0
         if request is not None and request < 1 or instance is not None and instance < 1:
             raise Error(f"there is no number {number}: they count from 1")
-        segments, waits, (states, tasks, hosts, causes, modes), *rest = self._session.critpath(question, number, unbounded)
+        segments, waits, (states, tasks, hosts, causes, modes, containers), *rest = \
+            self._session.critpath(question, number, unbounded)
         return Path(Table(segments, "segments"), Table(states, "by_state"), Table(tasks, "by_task"), Table(hosts, "by_host"),
-                    *rest, Table(waits, "waits"), Table(causes, "by_cause"), Table(modes, "by_mode"))
+                    *rest, Table(waits, "waits"), Table(causes, "by_cause"), Table(modes, "by_mode"),
+                    Table(containers, "by_container"))
 
     def why(self, *, period=None, captures=None, group_by=None, select=None, port=None, slowest=None, slower_than_ns=None,
             typical=(25, 75), limit=5, host=None, tid=None, comm=None, container=None, begin=None, end=None, filter=None):

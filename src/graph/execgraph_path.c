@@ -510,8 +510,12 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     report_waits(path, eg, waits);
     lull_path_summarise(path);
     for (uint32_t i = 0; i < path->n_by_task; i++) {
-        path->by_task[i].started_by = kept_lineage(path, eg->model, path->by_task[i].task);
+        struct lull_task_share *share = &path->by_task[i];
+        const char *container = lull_model_container(eg->model, share->task)->name;
+        share->started_by = kept_lineage(path, eg->model, share->task);
+        share->container = strcmp(container, "?") != 0 ? container : NULL;
     }
+    lull_path_sum_containers(path);
     lull_quotas_list(eg, path);
     count_losses(path, session);
     find_hidden(path, eg->model);

@@ -122,6 +122,57 @@ static void sum_hosts(struct lull_path *path)
     path->n_by_host = (uint32_t)shares.count;
 }
 
+static void sort(void *items, uint32_t count, size_t size,
+                 int (*compare)(const void *, const void *))
+{
+    if (count > 0) { /* there may be no items at all to point to */
+        qsort(items, count, size, compare);
+    }
+}
+
+static int compare_containers(const void *a, const void *b)
+{
+    const struct lull_container_share *x = a, *y = b;
+    return (x->duration_ns < y->duration_ns) - (x->duration_ns > y->duration_ns);
+}
+
+static guint hash_container(gconstpointer key)
+{
+    const struct lull_task_share *task = key;
+    return (task->container ? g_str_hash(task->container) : 0) * 31 + task->host;
+}
+
+static gboolean same_container(gconstpointer a, gconstpointer b)
+{
+    const struct lull_task_share *x = a, *y = b;
+    return x->host == y->host && g_strcmp0(x->container, y->container) == 0;
+}
+
+void lull_path_sum_containers(struct lull_path *path)
+{
+    g_autoptr(GHashTable) numbers = g_hash_table_new(hash_container, same_container);
+    LULL_VEC(struct lull_container_share) shares = {0};
+    for (uint32_t i = 0; i < path->n_by_task; i++) {
+        struct lull_task_share *task = &path->by_task[i];
+        size_t number = GPOINTER_TO_SIZE(g_hash_table_lookup(numbers, task)); /* from 1 */
+        if (number == 0) {
+            lull_vec_push(&shares, (struct lull_container_share){task->host, task->container, 0});
+            number = shares.count;
+            g_hash_table_insert(numbers, task, GSIZE_TO_POINTER(number));
+        }
+        shares.items[number - 1].duration_ns += task->duration_ns;
+    }
+    /* One without a name on each host: nothing is known. */
+    bool is_any_known = false;
+    for (size_t i = 0; i < shares.count; i++) {
+        is_any_known |= shares.items[i].name != NULL;
+    }
+    g_clear_pointer(&path->by_container, g_free);
+    path->by_container = shares.items;
+    path->n_by_container = is_any_known ? (uint32_t)shares.count : 0;
+    sort(path->by_container, path->n_by_container, sizeof *path->by_container, compare_containers);
+}
+
 static void free_shares(struct lull_path *path)
 {
     g_clear_pointer(&path->by_state, g_free);
@@ -129,14 +180,7 @@ static void free_shares(struct lull_path *path)
     g_clear_pointer(&path->by_cause, g_free);
     g_clear_pointer(&path->by_mode, g_free);
     g_clear_pointer(&path->by_host, g_free);
-}
-
-static void sort(void *items, uint32_t count, size_t size,
-                 int (*compare)(const void *, const void *))
-{
-    if (count > 0) { /* there may be no items at all to point to */
-        qsort(items, count, size, compare);
-    }
+    g_clear_pointer(&path->by_container, g_free);
 }
 
 void lull_path_summarise(struct lull_path *path)
@@ -247,4 +291,15 @@ const struct lull_host_share *lull_path_host(const struct lull_path *path, uint3
 {
     g_return_val_if_fail(index < path->n_by_host, NULL);
     return &path->by_host[index];
+}
+
+uint32_t lull_path_container_count(const struct lull_path *path)
+{
+    return path->n_by_container;
+}
+
+const struct lull_container_share *lull_path_container(const struct lull_path *path, uint32_t index)
+{
+    g_return_val_if_fail(index < path->n_by_container, NULL);
+    return &path->by_container[index];
 }

@@ -51,6 +51,8 @@ struct lull_path {
     uint32_t n_by_mode;
     struct lull_host_share *by_host; /* longest first, ties by host */
     uint32_t n_by_host;
+    struct lull_container_share *by_container; /* longest first, ties by first task */
+    uint32_t n_by_container;
     struct lull_host_clock *sync; /* one per host */
     /* Those that kept tasks of a control group off the CPU to which a task of the path belonged. */
     const struct lull_cpu_quota **quotas;
@@ -63,6 +65,8 @@ struct lull_path {
 
 /* lull_path_free() frees its arrays (each from g_malloc(), or NULL; also that of host_names) and its
  * strings. */
+/* Computes by_container from by_task, whose containers are known by then. */
+void lull_path_sum_containers(struct lull_path *path);
 /* Computes by_state, by_task, by_cause, by_host from the segments, replacing what was there. A task that
  * changed its name goes by the last one. */
 void lull_path_summarise(struct lull_path *path);

@@ -73,10 +73,10 @@ static void test_shares(void)
         }
         /* tid 50 of host 0 is two tasks, one after the other */
         static const struct lull_task_share tasks[] = {
-            {1, 0, 50, "other", 30, NULL},
-            {0, 7, 9, NULL, 25, NULL},
-            {0, 0, 50, "ls", 25, NULL},
-            {0, 1, 50, "again", 25, NULL},
+            {1, 0, 50, "other", 30, NULL, "web"},
+            {0, 7, 9, NULL, 25, NULL, NULL},
+            {0, 0, 50, "ls", 25, NULL, "web"},
+            {0, 1, 50, "again", 25, NULL, "web"},
         };
         g_assert_cmpuint(path->n_by_task, ==, G_N_ELEMENTS(tasks));
         for (uint32_t i = 0; i < path->n_by_task; i++) {
@@ -85,6 +85,20 @@ static void test_shares(void)
             g_assert_cmpint(path->by_task[i].tid, ==, tasks[i].tid);
             g_assert_cmpstr(path->by_task[i].comm, ==, tasks[i].comm);
             g_assert_cmpint(path->by_task[i].duration_ns, ==, tasks[i].duration_ns);
+        }
+        lull_path_sum_containers(path);
+        g_assert_cmpuint(path->n_by_container, ==, 0);
+        for (uint32_t i = 0; i < path->n_by_task; i++) {
+            path->by_task[i].container = tasks[i].container;
+        }
+        static const struct lull_container_share containers[] = {
+            {0, "web", 50}, {1, "web", 30}, {0, NULL, 25}};
+        lull_path_sum_containers(path);
+        g_assert_cmpuint(path->n_by_container, ==, G_N_ELEMENTS(containers));
+        for (uint32_t i = 0; i < path->n_by_container; i++) {
+            g_assert_cmpuint(path->by_container[i].host, ==, containers[i].host);
+            g_assert_cmpstr(path->by_container[i].name, ==, containers[i].name);
+            g_assert_cmpint(path->by_container[i].duration_ns, ==, containers[i].duration_ns);
         }
         g_assert_cmpuint(path->n_by_host, ==, 2);
         g_assert_cmpuint(path->by_host[0].host, ==, 0);

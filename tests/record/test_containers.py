@@ -103,6 +103,12 @@ def main(directory):
     moved = lull("print", "--container", names["new"], "--limit", "2000", recording)
     tap.ok(moved.count("\n") > 10, "print has events of the container", moved[:300])
     tap.ok(f"common_pid = {burner.pid})" not in moved, "and none of the other", moved[:300])
+    path = json.loads(lull("critpath", "--json", recording))
+    sums = {share["name"]: share["duration_ns"] for share in path["summary"]["by_container"]}
+    tap.ok(
+        sum(sums.values()) == path["query"]["end_ns"] - path["query"]["begin_ns"], "containers of a path sum to its length", sums
+    )
+    tap.ok(sums.get(names["new"], 0) > 800e6, "the command was in the container it moved to for its 0.8 s", sums)
     failed = subprocess.run([LULL, "cputop", "--container", "nosuch", recording], capture_output=True, text=True)
     tap.ok(failed.returncode == 1 and "nosuch" in failed.stderr, "a container that never was is exit status 1, and said",
               failed.stderr)

@@ -68,10 +68,11 @@ static struct lull_state_share by_state[] = {
     {LULL_STATE_BLOCKED, LULL_CAUSE_UNKNOWN, 5000},
 };
 static struct lull_task_share by_task[] = {
-    {1, 3, 10, BAD_UTF8_COMM, 5635000, NULL},
-    {0, 1, 10, EVIL_COMM, 3300001, NULL},
-    {0, 4, -2, NULL, 65000, NULL},
+    {1, 3, 10, BAD_UTF8_COMM, 5635000, NULL, NULL},
+    {0, 1, 10, EVIL_COMM, 3300001, NULL, NULL},
+    {0, 4, -2, NULL, 65000, NULL, NULL},
 };
+static struct lull_container_share by_container[] = {{1, EVIL_COMM, 5635000}, {0, NULL, 3365001}};
 static struct lull_host_share by_host[] = {{1, 5635000}, {0, 3365001}};
 static struct lull_host_clock syncs[] = {
     {0, true, true, 0, 0.0, 0},
@@ -148,6 +149,8 @@ static struct lull_path make_path(void)
         .n_by_state = G_N_ELEMENTS(by_state),
         .by_task = by_task,
         .n_by_task = G_N_ELEMENTS(by_task),
+        .by_container = by_container,
+        .n_by_container = G_N_ELEMENTS(by_container),
         .by_host = by_host,
         .n_by_host = G_N_ELEMENTS(by_host),
         .sync = syncs,
@@ -321,11 +324,13 @@ static void test_json(void)
     g_assert_cmpstr(get_text(query, "host"), ==, "we<b>&");
     check_json_segments(get(root, "segments"));
     check_json_waits(get(root, "waits"));
-    assert_keys(summary, "by_state,by_mode,by_cause,by_task,by_host");
+    assert_keys(summary, "by_state,by_mode,by_cause,by_task,by_host,by_container");
     check_json_summary(get(summary, "by_state"), G_N_ELEMENTS(by_state),
                        "state,cause,duration_ns,share");
-    check_json_summary(get(summary, "by_task"), 3, "host,tid,comm,started_by,duration_ns,share");
+    check_json_summary(get(summary, "by_task"), 3,
+                       "host,tid,comm,started_by,container,duration_ns,share");
     check_json_summary(get(summary, "by_host"), 2, "host,duration_ns,share");
+    check_json_summary(get(summary, "by_container"), 2, "host,name,duration_ns,share");
     /* 4000000 / 9000001 = 0.44444439… */
     struct json_object *disk = json_object_array_get_idx(get(summary, "by_state"), 0);
     g_assert_cmpstr(json_object_to_json_string(get(disk, "share")), ==, "0.444444");

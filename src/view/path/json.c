@@ -207,6 +207,7 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         lull_json_add_number(object, "tid", path->by_task[i].tid);
         lull_json_add_text(object, "comm", path->by_task[i].comm);
         lull_json_add_text(object, "started_by", path->by_task[i].started_by);
+        lull_json_add_text(object, "container", path->by_task[i].container);
         add_duration(object, path->by_task[i].duration_ns, path);
         write_element(out, i, object);
     }
@@ -215,6 +216,14 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         struct json_object *object = json_object_new_object();
         add_host(object, path, path->by_host[i].host);
         add_duration(object, path->by_host[i].duration_ns, path);
+        write_element(out, i, object);
+    }
+    lull_out_text(out, "],\n\"by_container\":[");
+    for (uint32_t i = 0; i < path->n_by_container; i++) {
+        struct json_object *object = json_object_new_object();
+        add_host(object, path, path->by_container[i].host);
+        lull_json_add_text(object, "name", path->by_container[i].name);
+        add_duration(object, path->by_container[i].duration_ns, path);
         write_element(out, i, object);
     }
 }

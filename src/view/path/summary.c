@@ -320,6 +320,30 @@ static void print_origins(struct text_view *view)
     }
 }
 
+/* Nothing to tell where all tasks are in none. */
+static void add_container_rows(const struct text_view *view, struct lull_table *table)
+{
+    const struct lull_path *path = view->path;
+    bool is_any = false;
+    for (uint32_t i = 0; i < path->n_by_container; i++) {
+        const char *name = path->by_container[i].name;
+        is_any |= name && strcmp(name, "host") != 0;
+    }
+    if (!is_any) {
+        return;
+    }
+    add_summary_heading(view, table, "By container");
+    for (uint32_t i = 0; i < path->n_by_container; i++) {
+        const struct lull_container_share *share = &path->by_container[i];
+        const char *name = share->name ? share->name : "not known";
+        g_autofree char *text =
+            view->shows_hosts
+                ? g_strdup_printf("%s on %s", name, lull_path_host_name(path, share->host))
+                : g_strdup(name);
+        add_summary_row(view, table, text, share->duration_ns, NULL);
+    }
+}
+
 bool lull_text_print_summary(struct text_view *view, GError **error)
 {
     const struct lull_column columns[] = {
@@ -349,6 +373,7 @@ bool lull_text_print_summary(struct text_view *view, GError **error)
                             path->by_host[i].duration_ns, NULL);
         }
     }
+    add_container_rows(view, table);
     lull_out_text(&view->out, "\n");
     bool ok = lull_table_print(table, view->out.file, view->style, error);
     lull_table_free(table);

@@ -191,7 +191,7 @@ static bool parse_key(struct states_parser *s)
     const struct lull_lexer lexer = p->lexer;
     const struct lull_token token = p->token;
     if (!new_word(s, &key.name, "a key: the name of a field, or NAME = FIELD", true)) {
-        if (p->lexer.text[at] != '$') {
+        if (at >= p->lexer.length || p->lexer.text[at] != '$') {
             return false;
         }
         g_clear_error(&s->why);
@@ -558,8 +558,9 @@ static void parse_file(struct states_parser *s)
         return;
     }
     find_groups(s);
-    while (!lull_parser_advance(p)) {
+    for (size_t before = 0; !lull_parser_advance(p); before = p->lexer.pos) {
         note(s);
+        p->lexer.pos = MAX(p->lexer.pos, before + 1);
     }
     while (p->token.kind != LULL_TOKEN_END && s->n_errors < MOST_ERRORS) {
         parse_group(s);

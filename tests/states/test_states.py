@@ -121,6 +121,7 @@ def check_mistakes():
            [(line, column, found) for (line, column), found in zip(TWENTY, columns) if column != found])
     for text, reason in (("", "no group"), ("group g { }", "no row"), ("group g { row p = a\n", "expected }"),
                          ("group g { row p = a }\ngroup g { row p = a }", "already"), ("}", "expected group"),
+                         ("`", "means nothing"), ("@@ group g { row p = a }", "means nothing"), ("group g { row", "expected a key"),
                          ("group g {\n row p = a\n keep x\n states s\n on a == 1 : s, x = h[1].z\n}\n"
                           "group h { row p = a }", "has no “z”")):
         done = run("--states", write("wrong.states", text), scratch.name)

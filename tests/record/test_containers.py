@@ -28,7 +28,12 @@ def used(path):
     if os.path.exists(path + "/cpuacct.usage"):
         return int(open(path + "/cpuacct.usage").read())
     return int(open(path + "/cpu.stat").read().split()[1]) * 1000
-time.sleep(0.2)  # by then each CPU has switched, and who is on it is known
+# Who is on a CPU is known from its first switch, and a CPU that one busy task has to itself need not switch for seconds.
+allowed = os.sched_getaffinity(0)
+for cpu in allowed:
+    os.sched_setaffinity(0, {cpu})
+    time.sleep(0.02)
+os.sched_setaffinity(0, allowed)
 start_ns, before = time.monotonic_ns(), (used(old), used(new))
 for path in moved:
     open(path + "/cgroup.procs", "w").write(str(os.getpid()))

@@ -48,9 +48,8 @@ void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config
         char text[G_ASCII_DTOSTR_BUF_SIZE];
         family(out, "lull_overhead_ratio", "gauge",
                "Of the tracker: share of the time of all CPUs.");
-        g_string_append_printf(
-            out, "lull_overhead_ratio %s\n",
-            g_ascii_dtostr(text, sizeof text, (double)counts->overhead_ppm / 1e6));
+        g_ascii_formatd(text, sizeof text, "%.6f", (double)counts->overhead_ppm / 1e6);
+        g_string_append_printf(out, "lull_overhead_ratio %s\n", text);
     }
     g_string_append(out, "# EOF\n");
 }

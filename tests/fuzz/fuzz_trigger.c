@@ -32,7 +32,7 @@ static void read_config(const char *text, size_t size)
     const struct lull_trigger_counts counts = {0};
     GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
     struct lull_trigger_config *config = lull_trigger_config_parse("x", text, size, problems);
-    g_assert_true((config == NULL) == (problems->len > 0));
+    g_assert_true(!config == (problems->len > 0));
     if (config) {
         g_autoptr(GString) metrics = g_string_new(NULL);
         g_assert_true(g_path_is_absolute(config->snapshots));

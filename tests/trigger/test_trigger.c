@@ -88,7 +88,7 @@ static GPtrArray *problems_of(const char *text, struct lull_trigger_config **con
 {
     GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
     *config = lull_trigger_config_parse("a.conf", text, strlen(text), problems);
-    g_assert_true((*config == NULL) == (problems->len > 0));
+    g_assert_true(!*config == (problems->len > 0));
     return problems;
 }
 

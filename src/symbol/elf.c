@@ -6,25 +6,17 @@
 #include <gelf.h>
 #include <glib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/vec.h"
-#include "symbol/table.h"
+#include "symbol/elf_private.h"
 
-#define MOST_SECTION_BYTES (UINT64_C(1) << 29)
 #define MOST_NOTE_BYTES (UINT64_C(1) << 20)
 #define MOST_LOADS 1024u
 #define MOST_NAME 65535u
 #define MOST_BUILD_ID 64u
 
-/* Part of the file that is mapped: which address its bytes have. */
-struct load {
-    uint64_t offset, length, address;
-};
-
 struct lull_elf {
-    LULL_VEC(struct load) loads;
+    struct loads loads;
     char *build_id;
     struct lull_symbol_table *table;
 };
@@ -59,22 +51,23 @@ static char *find_build_id(Elf *file, const GElf_Phdr *segment)
     return NULL;
 }
 
-static bool read_segments(struct lull_elf *elf, Elf *file)
+static bool read_segments(struct opened *opened)
 {
+    Elf *file = opened->file;
     size_t n;
     GElf_Phdr segment;
     if (elf_getphdrnum(file, &n) != 0) {
         return false;
     }
-    for (size_t i = 0; i < n && i < INT32_MAX && elf->loads.count < MOST_LOADS; i++) {
+    for (size_t i = 0; i < n && i < INT32_MAX && opened->loads.count < MOST_LOADS; i++) {
         if (!gelf_getphdr(file, (int)i, &segment)) {
             return false;
         }
         if (segment.p_type == PT_LOAD) {
-            lull_vec_push(&elf->loads,
+            lull_vec_push(&opened->loads,
                           (struct load){segment.p_offset, segment.p_filesz, segment.p_vaddr});
-        } else if (segment.p_type == PT_NOTE && !elf->build_id) {
-            elf->build_id = find_build_id(file, &segment);
+        } else if (segment.p_type == PT_NOTE && !opened->build_id) {
+            opened->build_id = find_build_id(file, &segment);
         }
     }
     return true;
@@ -100,14 +93,15 @@ static unsigned rank_of(const GElf_Sym *symbol)
     return by_binding + (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE ? 4 : 0);
 }
 
-static void read_table(struct lull_elf *elf, Elf *file, Elf_Scn *section, const GElf_Shdr *header)
+static void read_table(struct lull_symbol_table *table, Elf *file, Elf_Scn *section,
+                       const GElf_Shdr *header)
 {
-    Elf_Data *data = header->sh_size <= MOST_SECTION_BYTES ? elf_getdata(section, NULL) : NULL;
+    Elf_Data *data = header->sh_size <= ELF_MOST_SECTION_BYTES ? elf_getdata(section, NULL) : NULL;
     GElf_Shdr names;
     GElf_Sym symbol;
     if (!data || header->sh_entsize == 0 ||
         !gelf_getshdr(elf_getscn(file, header->sh_link), &names) ||
-        names.sh_size > MOST_SECTION_BYTES) {
+        names.sh_size > ELF_MOST_SECTION_BYTES) {
         return;
     }
     for (int i = 1; gelf_getsym(data, i, &symbol); i++) {
@@ -123,64 +117,65 @@ static void read_table(struct lull_elf *elf, Elf *file, Elf_Scn *section, const 
         if (!name || *name == '\0' || *name == '$') {
             continue;
         }
-        if (!lull_symbol_table_add(elf->table, symbol.st_value, symbol.st_size, end,
-                                   rank_of(&symbol), name, strnlen(name, MOST_NAME))) {
+        if (!lull_symbol_table_add(table, symbol.st_value, symbol.st_size, end, rank_of(&symbol),
+                                   name, strnlen(name, MOST_NAME))) {
             return;
         }
     }
 }
 
-/* The table of this type; a file has one. False: it has none. */
-static bool read_first(struct lull_elf *elf, Elf *file, uint32_t type)
+bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type)
 {
     GElf_Shdr header;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(file, section));) {
         if (gelf_getshdr(section, &header) && header.sh_type == type) {
-            read_table(elf, file, section, &header);
+            read_table(table, file, section, &header);
             return true;
         }
     }
     return false;
 }
 
-/* The file with the debug symbols, if it is of the same build. */
-static void read_debug_file(struct lull_elf *elf, const char *root)
+bool elf_open(struct opened *opened, int fd)
 {
-    g_autofree char *path =
-        g_strdup_printf("%s/.build-id/%.2s/%s.debug", root, elf->build_id, elf->build_id + 2);
-    struct lull_elf debug = {.table = NULL};
-    const char *why;
-    int fd;
-    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
-        return;
-    }
-    Elf *file = elf_begin(fd, ELF_C_READ, NULL);
-    if (file && elf_kind(file) == ELF_K_ELF && read_segments(&debug, file) &&
-        g_strcmp0(debug.build_id, elf->build_id) == 0) {
-        read_first(elf, file, SHT_SYMTAB);
-    }
-    elf_end(file);
-    close(fd);
-    lull_vec_free(&debug.loads);
-    g_free(debug.build_id);
+    *opened = (struct opened){.file = elf_begin(fd, ELF_C_READ, NULL)};
+    return elf_look(opened);
 }
 
-struct lull_elf *lull_elf_read(int fd, const char *debug_root)
+bool elf_look(struct opened *opened)
 {
+    if (opened->file && elf_kind(opened->file) == ELF_K_ELF && read_segments(opened)) {
+        return true;
+    }
+    elf_shut(opened);
+    return false;
+}
+
+void elf_shut(struct opened *opened)
+{
+    elf_end(opened->file);
+    lull_vec_free(&opened->loads);
+    g_free(opened->build_id);
+    *opened = (struct opened){.file = NULL};
+}
+
+struct lull_elf *lull_elf_read(int fd, const char *path, const char *debug_root)
+{
+    struct opened opened;
     elf_version(EV_CURRENT);
-    Elf *file = elf_begin(fd, ELF_C_READ, NULL);
-    struct lull_elf *elf = g_new0(struct lull_elf, 1);
-    elf->table = lull_symbol_table_new();
-    if (!file || elf_kind(file) != ELF_K_ELF || !read_segments(elf, file)) {
-        elf_end(file);
-        lull_elf_free(elf);
+    if (!elf_open(&opened, fd)) {
         return NULL;
     }
-    if (!read_first(elf, file, SHT_SYMTAB) && elf->build_id && debug_root) {
-        read_debug_file(elf, debug_root);
+    struct lull_elf *elf = g_new0(struct lull_elf, 1);
+    elf->table = lull_symbol_table_new();
+    if (!elf_add_first(elf->table, opened.file, SHT_SYMTAB)) {
+        elf_add_separate(elf->table, &opened, path, debug_root);
     }
-    read_first(elf, file, SHT_DYNSYM);
-    elf_end(file);
+    elf_add_first(elf->table, opened.file, SHT_DYNSYM);
+    elf->loads = opened.loads;
+    elf->build_id = g_steal_pointer(&opened.build_id);
+    opened.loads = (struct loads){.items = NULL};
+    elf_shut(&opened);
     lull_symbol_table_finish(elf->table);
     return elf;
 }

@@ -8,10 +8,11 @@
 
 struct lull_elf;
 
-/* Reads .symtab and .dynsym of an open file, and .symtab of the separate file that Debian keeps
- * below `debug_root` (/usr/lib/debug; NULL: nowhere) by build-id. The caller closes `fd`. NULL: it
- * is no ELF file that can be run, or it is damaged. */
-struct lull_elf *lull_elf_read(int fd, const char *debug_root);
+/* Reads .symtab and .dynsym of an open file; if it is stripped, .symtab of the separate file that
+ * distributions keep below `debug_root` (/usr/lib/debug), or beside the file, if `path` says where
+ * that is, or of the packed .gnu_debugdata. Without `debug_root` no other file is opened. Both may
+ * be NULL. The caller closes `fd`. NULL: it is no ELF file that can be run, or it is damaged. */
+struct lull_elf *lull_elf_read(int fd, const char *path, const char *debug_root);
 void lull_elf_free(struct lull_elf *elf);
 
 /* The build-id in hexadecimal digits, or NULL. */

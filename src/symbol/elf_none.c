@@ -4,7 +4,7 @@
 
 #include "symbol/elf.h"
 
-struct lull_elf *lull_elf_read(int fd, const char *debug_root)
+struct lull_elf *lull_elf_read(int fd, const char *path, const char *debug_root)
 {
     return NULL;
 }

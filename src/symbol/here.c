@@ -56,7 +56,8 @@ struct lull_elf *lull_here_file(const char *path, uint64_t inode, int64_t mapped
     if (*path != '/' || lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
         return NULL;
     }
-    struct lull_elf *elf = is_same(fd, inode, mapped_ns) ? lull_elf_read(fd, DEBUG_ROOT) : NULL;
+    struct lull_elf *elf =
+        is_same(fd, inode, mapped_ns) ? lull_elf_read(fd, path, DEBUG_ROOT) : NULL;
     close(fd);
     return elf;
 }

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int fd = memfd_create("elf", MFD_CLOEXEC);
     g_assert_cmpint(fd, >=, 0);
     g_assert_cmpint(write(fd, data, size), ==, (ssize_t)size);
-    struct lull_elf *elf = lull_elf_read(fd, NULL);
+    struct lull_elf *elf = lull_elf_read(fd, NULL, NULL);
     close(fd);
     for (uint64_t at = 0; elf && at < size; at++) {
         uint64_t offset;

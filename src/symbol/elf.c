@@ -7,19 +7,13 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "symbol/elf_private.h"
+#include "symbol/table.h"
 
 #define MOST_NOTE_BYTES (UINT64_C(1) << 20)
-#define MOST_LOADS 1024u
+#define MOST_SEGMENTS 4096u
 #define MOST_NAME 65535u
 #define MOST_BUILD_ID 64u
-
-struct lull_elf {
-    struct loads loads;
-    char *build_id;
-    struct lull_symbol_table *table;
-};
 
 static char *hexadecimal(const uint8_t *bytes, size_t n)
 {
@@ -51,26 +45,22 @@ static char *find_build_id(Elf *file, const GElf_Phdr *segment)
     return NULL;
 }
 
-static bool read_segments(struct opened *opened)
+/* The build-id, and the parts that are mapped if `object` is not NULL. */
+static bool read_segments(struct opened *opened, struct lull_object *object)
 {
-    Elf *file = opened->file;
     size_t n;
     GElf_Phdr segment;
-    if (elf_getphdrnum(file, &n) != 0) {
-        return false;
-    }
-    for (size_t i = 0; i < n && i < INT32_MAX && opened->loads.count < MOST_LOADS; i++) {
-        if (!gelf_getphdr(file, (int)i, &segment)) {
-            return false;
-        }
-        if (segment.p_type == PT_LOAD) {
-            lull_vec_push(&opened->loads,
-                          (struct load){segment.p_offset, segment.p_filesz, segment.p_vaddr});
-        } else if (segment.p_type == PT_NOTE && !opened->build_id) {
-            opened->build_id = find_build_id(file, &segment);
+    bool is_good = elf_getphdrnum(opened->file, &n) == 0;
+    for (size_t i = 0; is_good && i < n && i < MOST_SEGMENTS; i++) {
+        is_good = gelf_getphdr(opened->file, (int)i, &segment) != NULL;
+        if (is_good && segment.p_type == PT_LOAD && object) {
+            const struct lull_load load = {segment.p_offset, segment.p_filesz, segment.p_vaddr};
+            lull_object_add_load(object, &load);
+        } else if (is_good && segment.p_type == PT_NOTE && !opened->build_id) {
+            opened->build_id = find_build_id(opened->file, &segment);
         }
     }
-    return true;
+    return is_good;
 }
 
 /* Where the section with this number ends, if it holds code; else 0. */
@@ -139,12 +129,12 @@ bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type)
 bool elf_open(struct opened *opened, int fd)
 {
     *opened = (struct opened){.file = elf_begin(fd, ELF_C_READ, NULL)};
-    return elf_look(opened);
+    return elf_look(opened, NULL);
 }
 
-bool elf_look(struct opened *opened)
+bool elf_look(struct opened *opened, struct lull_object *object)
 {
-    if (opened->file && elf_kind(opened->file) == ELF_K_ELF && read_segments(opened)) {
+    if (opened->file && elf_kind(opened->file) == ELF_K_ELF && read_segments(opened, object)) {
         return true;
     }
     elf_shut(opened);
@@ -154,55 +144,25 @@ bool elf_look(struct opened *opened)
 void elf_shut(struct opened *opened)
 {
     elf_end(opened->file);
-    lull_vec_free(&opened->loads);
     g_free(opened->build_id);
     *opened = (struct opened){.file = NULL};
 }
 
-struct lull_elf *lull_elf_read(int fd, const char *path, const char *debug_root)
+struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_root)
 {
-    struct opened opened;
     elf_version(EV_CURRENT);
-    if (!elf_open(&opened, fd)) {
+    struct opened opened = {.file = elf_begin(fd, ELF_C_READ, NULL)};
+    struct lull_object *object = lull_object_new();
+    if (!elf_look(&opened, object)) {
+        lull_object_free(object);
         return NULL;
     }
-    struct lull_elf *elf = g_new0(struct lull_elf, 1);
-    elf->table = lull_symbol_table_new();
-    if (!elf_add_first(elf->table, opened.file, SHT_SYMTAB)) {
-        elf_add_separate(elf->table, &opened, path, debug_root);
+    if (!elf_add_first(object->table, opened.file, SHT_SYMTAB)) {
+        elf_add_separate(object->table, &opened, path, debug_root);
     }
-    elf_add_first(elf->table, opened.file, SHT_DYNSYM);
-    elf->loads = opened.loads;
-    elf->build_id = g_steal_pointer(&opened.build_id);
-    opened.loads = (struct loads){.items = NULL};
+    elf_add_first(object->table, opened.file, SHT_DYNSYM);
+    object->build_id = g_steal_pointer(&opened.build_id);
     elf_shut(&opened);
-    lull_symbol_table_finish(elf->table);
-    return elf;
-}
-
-void lull_elf_free(struct lull_elf *elf)
-{
-    if (elf) {
-        lull_vec_free(&elf->loads);
-        lull_symbol_table_free(elf->table);
-        g_free(elf->build_id);
-        g_free(elf);
-    }
-}
-
-const char *lull_elf_build_id(const struct lull_elf *elf)
-{
-    return elf->build_id;
-}
-
-const char *lull_elf_find(const struct lull_elf *elf, uint64_t file_offset, uint64_t *offset)
-{
-    for (size_t i = 0; i < elf->loads.count; i++) {
-        const struct load *load = &elf->loads.items[i];
-        if (file_offset >= load->offset && file_offset - load->offset < load->length) {
-            return lull_symbol_table_find(elf->table, file_offset - load->offset + load->address,
-                                          offset);
-        }
-    }
-    return NULL;
+    lull_symbol_table_finish(object->table);
+    return object;
 }

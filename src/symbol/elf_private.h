@@ -5,33 +5,25 @@
 #define LULL_SYMBOL_ELF_PRIVATE_H
 
 #include <gelf.h>
-#include <glib.h>
+#include <stdbool.h>
 
-#include "symbol/table.h"
+#include "symbol/object.h"
+
+struct lull_symbol_table;
 
 /* Against files with holes, which claim more than memory holds. */
-#define ELF_MOST_SECTION_BYTES (UINT64_C(1) << 29)
-
-/* Part of the file that is mapped: which address its bytes have. */
-struct load {
-    uint64_t offset, length, address;
-};
-
-struct loads {
-    struct load *items;
-    size_t count, capacity;
-};
+#define ELF_MOST_SECTION_BYTES (UINT64_C(1) << 27)
 
 struct opened {
     Elf *file;
-    struct loads loads;
     char *build_id; /* in hexadecimal digits; or NULL */
 };
 
-/* The caller closes `fd` after elf_shut(). False: it is no ELF file; there is nothing to shut. */
+/* The caller closes `fd` after elf_shut(). False: it is no ELF file, and there is nothing to shut. */
 bool elf_open(struct opened *opened, int fd);
-/* The same of opened->file, which is shut otherwise; NULL is no ELF file. */
-bool elf_look(struct opened *opened);
+/* The same of opened->file, which is shut otherwise; NULL is no ELF file. `object`, if it is not NULL,
+ * gets its loads. */
+bool elf_look(struct opened *opened, struct lull_object *object);
 void elf_shut(struct opened *opened);
 
 /* Adds the symbols of the table of this type; a file has one. False: it has none. */

@@ -2,12 +2,14 @@
 /* Where the symbols of a stripped file are: in a file that distributions install apart, by build-id
  * or by the name and checksum in .gnu_debuglink; or packed with xz in .gnu_debugdata. GDB's manual
  * describes all three ("Debugging Information in Separate Files", "MiniDebugInfo"). */
+#include <glib.h>
 #include <lzma.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "symbol/elf_private.h"
+#include "symbol/table.h"
 
 /* A checksum is over all of a file; larger ones are found by build-id alone. */
 #define MOST_CHECKED_BYTES (UINT64_C(1) << 30)
@@ -134,7 +136,7 @@ static void add_packed(struct lull_symbol_table *table, const struct opened *of)
     size_t size;
     g_autofree char *image = packed ? unpack(packed, &size) : NULL;
     struct opened small = {.file = image ? elf_memory(image, size) : NULL};
-    if (elf_look(&small)) {
+    if (elf_look(&small, NULL)) {
         if (g_strcmp0(small.build_id, of->build_id) == 0 || !small.build_id) {
             elf_add_first(table, small.file, SHT_SYMTAB);
         }

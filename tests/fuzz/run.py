@@ -152,6 +152,11 @@ def symbols():
             b"41 t a\n4141414141414141 t b\nAAAAAAAA"]
 
 
+def saved():
+    return [b"object 0a1b 1 /a\nload 0 100 400000\nload 100 100 400200\n400010 20 main\n400018 8 inner\n400210 0 none\n400220 4 a b\n"
+            b"object - 2 /b\nload 0 1 0\n", b"object - 1 /a\nload 0 ffffffffffffffff 0\n10 ffffffffffffffff f\n"]
+
+
 def perfs():
     """Files and pipes of both orders of bytes, with all records that are events, and with some that are compressed."""
     perf = perf_writer
@@ -245,6 +250,7 @@ MADE = {
     "metadata2": lambda: metadata(True),
     "perf": perfs,
     "period": periods,
+    "saved": saved,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
     "tracedat": tracedats,
 }

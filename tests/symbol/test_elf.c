@@ -14,6 +14,8 @@
 
 #include "symbol/elf.h"
 #include "symbol/here.h"
+#include "symbol/object.h"
+#include "symbol/saved.h"
 
 #define ADDRESSES 20000
 
@@ -78,6 +80,42 @@ static bool is_right(const GArray *functions, uint64_t address, const char *name
     return is_any ? is_name && address - offset == start : true;
 }
 
+static void check_object(const struct lull_object *object, const GArray *functions,
+                         const char *image)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(15);
+    unsigned right = 0, asked = 0;
+    while (asked < ADDRESSES) {
+        const struct function *f = &g_array_index(
+            functions, struct function, (guint)g_rand_int_range(random, 0, (gint32)functions->len));
+        const uint64_t address = f->start + g_rand_int(random) % (f->end - f->start);
+        uint64_t offset = 0;
+        const char *name = lull_object_find(object, file_offset(image, address), &offset);
+        asked++;
+        if (name && is_right(functions, address, name, offset)) {
+            right++;
+        } else {
+            g_test_message("%#" G_GINT64_MODIFIER "x is in %s, not %s", address, f->name, name);
+        }
+    }
+    g_assert_cmpuint(right, ==, asked);
+}
+
+/* A recording has the same of it. */
+static void check_saved(const struct lull_object *object, const GArray *functions,
+                        const char *image)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    lull_saved_append(text, object, "/a", 1);
+    struct lull_saved *saved = lull_saved_new(g_strdup(text->str), text->len);
+    struct lull_object *again = lull_saved_read(saved, "/a", 1);
+    g_assert_nonnull(again);
+    g_assert_cmpstr(again->build_id, ==, object->build_id);
+    check_object(again, functions, image);
+    lull_object_free(again);
+    lull_saved_free(saved);
+}
+
 /* Reads `path`, and files with the same symbols below `root`, where nm says what `symbols` has. */
 static void check_names(const char *path, const char *root, const char *symbols, const char *option)
 {
@@ -90,26 +128,12 @@ static void check_names(const char *path, const char *root, const char *symbols,
     }
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     g_assert_true(g_file_get_contents(path, &image, &size, NULL));
-    struct lull_elf *elf = lull_elf_read(fd, path, root);
+    struct lull_object *elf = lull_elf_read(fd, path, root);
     g_assert_nonnull(elf);
     close(fd);
-    unsigned right = 0, asked = 0;
-    g_autoptr(GRand) random = g_rand_new_with_seed(15);
-    while (asked < ADDRESSES) {
-        const struct function *f = &g_array_index(
-            functions, struct function, (guint)g_rand_int_range(random, 0, (gint32)functions->len));
-        const uint64_t address = f->start + g_rand_int(random) % (f->end - f->start);
-        uint64_t offset = 0;
-        const char *name = lull_elf_find(elf, file_offset(image, address), &offset);
-        asked++;
-        if (name && is_right(functions, address, name, offset)) {
-            right++;
-        } else {
-            g_test_message("%#" G_GINT64_MODIFIER "x is in %s, not %s", address, f->name, name);
-        }
-    }
-    g_assert_cmpuint(right, ==, asked);
-    lull_elf_free(elf);
+    check_object(elf, functions, image);
+    check_saved(elf, functions, image);
+    lull_object_free(elf);
 }
 
 static void check_file(const char *path, const char *option)
@@ -155,7 +179,7 @@ static void test_build_id(void)
     g_autofree char *path = own_path();
     const char *argv[] = {"readelf", "-n", path, NULL};
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct lull_elf *elf = lull_elf_read(fd, NULL, NULL);
+    struct lull_object *elf = lull_elf_read(fd, NULL, NULL);
     close(fd);
     g_assert_nonnull(elf);
     if (g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
@@ -163,11 +187,11 @@ static void test_build_id(void)
         strstr(text, "Build ID: ")) {
         const char *said = strstr(text, "Build ID: ") + strlen("Build ID: ");
         g_autofree char *wanted = g_strndup(said, strcspn(said, "\n"));
-        g_assert_cmpstr(lull_elf_build_id(elf), ==, wanted);
+        g_assert_cmpstr(elf->build_id, ==, wanted);
     } else {
-        g_assert_null(lull_elf_build_id(elf));
+        g_assert_null(elf->build_id);
     }
-    lull_elf_free(elf);
+    lull_object_free(elf);
 }
 
 /* ---- stripped, with symbols elsewhere ---- */
@@ -226,7 +250,7 @@ static unsigned count_named(const struct stripped *stripped, const char *root)
     g_autofree char *image = NULL;
     unsigned named = 0;
     const int fd = open(stripped->path, O_RDONLY | O_CLOEXEC);
-    struct lull_elf *elf = lull_elf_read(fd, stripped->path, root);
+    struct lull_object *elf = lull_elf_read(fd, stripped->path, root);
     close(fd);
     g_assert_nonnull(elf);
     g_assert_nonnull(functions);
@@ -234,10 +258,10 @@ static unsigned count_named(const struct stripped *stripped, const char *root)
     for (guint i = 0; i < functions->len; i++) {
         const struct function *f = &g_array_index(functions, struct function, i);
         uint64_t offset;
-        const char *name = lull_elf_find(elf, file_offset(image, f->start), &offset);
+        const char *name = lull_object_find(elf, file_offset(image, f->start), &offset);
         named += g_strcmp0(name, f->name) == 0;
     }
-    lull_elf_free(elf);
+    lull_object_free(elf);
     return named;
 }
 
@@ -312,9 +336,9 @@ static void test_here(void)
     g_assert_cmpint(fstat(fd, &st), ==, 0);
     close(fd);
     const int64_t changed = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
-    struct lull_elf *elf = lull_here_file(path, st.st_ino, changed);
+    struct lull_object *elf = lull_here_file(path, st.st_ino, changed);
     g_assert_nonnull(elf);
-    lull_elf_free(elf);
+    lull_object_free(elf);
     g_assert_null(lull_here_file(path, st.st_ino, changed - 1));
     g_assert_null(lull_here_file(path, st.st_ino + 1, changed));
     g_assert_null(lull_here_file(path, 0, changed));

@@ -18,6 +18,7 @@ import { actionOf, help } from '../../web/src/keys';
 import { area, high } from '../../web/src/lanes';
 import { formatMarks, parseMarks } from '../../web/src/marks';
 import { RawTrace, traceOf } from '../../web/src/model';
+import { Pins, Places } from '../../web/src/place';
 import { columnsFor } from '../../web/src/rows';
 import { decades, durationAt, lineRange, shareOf } from '../../web/src/scale';
 import { segmentSentence, sentence } from '../../web/src/sentence';
@@ -65,13 +66,15 @@ test('the window stays within the trace and where the pointer is', () => {
 
 test('the address holds what is shown, and nothing else comes from it', () => {
     const shown = {
-        window: { start: 5, end: 900 }, range: { start: 10, end: 20 }, selected: { row: 3, time: 12 }, panels: ['tasks', 'flow'],
-        query: 'a&b=c #', flow: { row: 3, start: 10, end: 20 }, own: { events: 'tid == 7 & "a=b"' },
+        window: { start: 5, end: 900 }, range: { start: 10, end: 20 }, selected: { place: 'a%2Cb:3', time: 12 }, panels: ['tasks', 'flow'],
+        pins: ['db:8', 'a%2Cb:cpu:0'], query: 'a&b=c #', flow: { place: 'db:8:50', start: 10, end: 20 }, own: { events: 'tid == 7 & "a=b"' },
     };
     assert.deepEqual(parse(`#${format(shown)}`), shown);
     assert.deepEqual(parse('#path=17').flow, { request: 17 });
-    const nothing = { window: null, range: null, selected: null, panels: null, query: '', flow: null, own: {} };
-    for (const bad of ['', '#', '#t=1', '#t=9,1', '#t=a,b', '#s=1,2,3', '#sel=-1@5', '#sel=1', '#path=1,2', '#t=1e3,2e9', '#t=,', '#__proto__=1', '#x y=1', '#events=']) {
+    const ofPeriod = { ...shown, flow: { period: 'request,% x', instance: 3 } };
+    assert.deepEqual(parse(`#${format(ofPeriod)}`), ofPeriod);
+    const nothing = { window: null, range: null, selected: null, pins: [], panels: null, query: '', flow: null, own: {} };
+    for (const bad of ['#sel=db:1', '#sel=db:1@x', '#sel=db:1@2@3', '#sel=a,b:1@2', '#p=7', '#p=', '#path=period:,1', '#path=period:x', '#path=db:1,5,5','', '#', '#t=1', '#t=9,1', '#t=a,b', '#s=1,2,3', '#sel=-1@5', '#sel=1', '#path=1,2', '#t=1e3,2e9', '#t=,', '#__proto__=1', '#x y=1', '#events=']) {
         assert.deepEqual(parse(bad), nothing, bad);
     }
 });
@@ -226,6 +229,7 @@ test('trees fold, and a search keeps what the matches lie below', () => {
     assert.deepEqual(tree.lines('worker').map(line => line.matches), [false, false, true]);
     assert.deepEqual(names('no such'), ['client', 'bash', 'worker', 'db', 'postgres']);
     assert.deepEqual(tree.lines('', row => row !== 2).map(line => line.name), ['client', 'bash', 'worker', 'db']);
+    assert.deepEqual([tree.pinned(1)?.name, tree.pinned(1)?.detail, tree.pinned(1)?.isPinned, tree.pinned(99)], ['worker', '101 · client', true, null]);
     tree.toggle(1);
     assert.deepEqual(names(), ['client', 'bash', 'db', 'postgres']);
     tree.toggle(0);
@@ -239,6 +243,27 @@ const trace = traceOf({
     name: 't', start: '1', length: 1000, hosts: ['client', 'db'], states: ['unknown', 'user', 'wait-task', 'wait-disk', 'idle'],
     kinds: ['task', 'cpu'], rows: [[0, 0, 'bash', -1, 7, 7, 5, 0, 9], [0, 1, 'postgres', -1, 8, 8, 5, 0, 9], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 9]],
     tasks: [], resources: [],
+});
+
+test('a row is found again by what it shows, also if others were added', () => {
+    const raw: RawTrace = {
+        name: 'x', start: '0', length: 100, done: 100, isWhole: true, hosts: ['a:b', 'db'], states: [], kinds: ['task', 'cpu', 'irq'], tasks: [], resources: [],
+        rows: [[0, 0, 'sh', -1, 7, 7, 1, 0, 100], [0, 1, 'sh', -1, 7, 7, 1, 0, 40], [0, 1, 'cc', -1, 7, 7, 1, 50, 90], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 100],
+            [2, 1, '7 nic', 0, -1, -1, 0, 0, 100], [2, 1, '7 nic', -1, -1, -1, 0, 0, 100]],
+    };
+    const trace = traceOf(raw), places = new Places(trace), all = [0, 1, 2, 3, 4, 5];
+    const names = all.map(row => places.of(row));
+    assert.deepEqual(names, ['a%3Ab:7', 'db:7:0', 'db:7:50', 'db:cpu:0', 'db:irq:0:7%20nic', 'db:irq:7%20nic']);
+    assert.deepEqual(names.map(name => places.row(name, 0)), all);
+    // Without its start, a task is the one that was there then.
+    assert.deepEqual([0, 39, 44, 47, 60, 99].map(time => places.row('db:7', time)), [1, 1, 1, 2, 2, 2]);
+    assert.deepEqual(['db:8', 'x:7', 'db', '', ':', 'db:cpu:1'].map(name => places.row(name, 0)), [-1, -1, -1, -1, -1, -1]);
+    const pins = new Pins(places);
+    [2, 0, 2, 3].forEach(row => pins.toggle(row));
+    assert.deepEqual([pins.list, pins.rows()], [['a%3Ab:7', 'db:cpu:0'], [0, 3]]);
+    Object.assign(trace, traceOf({ ...raw, rows: [...raw.rows].reverse() }));
+    assert.deepEqual(pins.rows(), [5, 2]);
+    assert.deepEqual(names.map(name => places.row(name, 0)), [...all].reverse());
 });
 
 test('sentences say what was waited for, and since when', () => {
@@ -262,6 +287,9 @@ test('a path becomes lines, spans and arrows', () => {
     assert.deepEqual(flow.arrows, [{ time: 10, from: 1, to: 3 }, { time: 60, from: 3, to: 4 }, { time: 70, from: 4, to: 1 }]);
     assert.deepEqual(flow.segments.map(segment => segment.word), ['user', 'wait-disk', 'interrupt', 'wait-cpu']);
     assert.deepEqual([0, 9, 10, 59, 99, 500].map(time => flow.at(time)), [0, 0, 1, 1, 3, 3]);
+    // Line 4 has no row.
+    assert.deepEqual([0, 10, 69, 70].map(time => flow.across(time, 1)), [{ row: 1, time: 10 }, { row: 0, time: 70 }, { row: 0, time: 70 }, null]);
+    assert.deepEqual([99, 70, 59, 10, 9].map(time => flow.across(time, -1)), [{ row: 1, time: 59 }, { row: 1, time: 59 }, { row: 0, time: 9 }, { row: 0, time: 9 }, null]);
     assert.deepEqual(flow.sums(), [['wait-disk', 50], ['wait-cpu', 30], ['user', 10], ['interrupt', 10]]);
     assert.deepEqual(flow.sums(5, 30), [['wait-disk', 20], ['user', 5]]);
     assert.equal(segmentSentence(flow, 1), 'postgres (8) on db: waiting for a disk, 50 ns, from 0.000000 s to 0.000000 s: vda write.');

@@ -216,6 +216,61 @@ def check_reload(page):
     tap.ok(again and colors, "and a reload shows it again", said, page.run(SENTENCE), page.run(COLORS))
 
 
+def names(page, panel):
+    return page.run(f"[...document.querySelectorAll('[data-panel={panel}] .name')].map(one => [one.querySelector('.text').textContent, "
+                    "one.querySelector('.detail').textContent, one.classList.contains('pinned')])")
+
+
+def check_pins(page):
+    """Rows that are pinned stay at the top, and are in the address, as host and tid."""
+    before = page.run("location.hash")
+    tid = re.match(r"postgres \((\d+)\)", page.run(SENTENCE))[1]
+    tap.ok(address(page)["sel"].startswith(f"db:{tid}@"), "the address names the selected task by host and tid", address(page))
+    page.run("location.hash = location.hash.replace(/v=[a-z,]*/, 'v=tasks,cpus')")
+    settle(page, "1")
+    page.key("p")
+    page.key("PageUp")
+    page.wait("document.querySelector('[data-panel=tasks] .pinned')")
+    page.run("document.querySelector('[data-panel=tasks] .scroller').scrollTop = 1e6")
+    scrolled = page.wait("(found => found && found[0].classList.contains('pinned') && found[1].textContent.length && [...found].map(one => one.offsetTop))"
+                         "(document.querySelectorAll('[data-panel=tasks] .name'))")
+    lines = names(page, "tasks")
+    tap.ok(lines[0] == ["postgres", f"{tid} · db", True] and not any(line[2] for line in lines[1:]) and scrolled[0] == 0 and scrolled[1:] == sorted(scrolled[1:]) and
+           scrolled[1] == 22, "P holds the selected row above the others", lines[:3], scrolled)
+    picture(page, "pins")
+    pinned = settle(page, "location.hash")
+    page.call("Page.reload")
+    page.wait("document.querySelector('[data-panel=tasks] .pinned')")
+    tap.ok(address(page)["p"] == f"db:{tid}" and names(page, "tasks")[0][2] and settle(page, "location.hash") == pinned, "also after a reload", pinned)
+    page.run("document.querySelector('.pinned .fold').click()")
+    gone = page.wait("!document.querySelector('.pinned')")
+    tap.ok(gone and "p" not in dict(part.split("=", 1) for part in settle(page, "location.hash")[1:].split("&")), "a click lets it go", page.run("location.hash"))
+    page.run(f"location.hash = {json.dumps(before)}")
+    page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
+
+
+def check_arrows(page):
+    """[ and ] lead over the arrows of the path, which turn where lull critpath has another task."""
+    request = int(address(page)["path"])
+    path = json.loads(subprocess.run([lull, "critpath", "--json", "--request", str(request), *traces], env=env, capture_output=True, check=True).stdout)
+    origin = int(ask(page, "trace")["start"])
+    steps = path["segments"]
+    turns = [(b["begin_ns"] - origin, a, b) for a, b in zip(steps, steps[1:]) if (a["host"], a["tid"]) != (b["host"], b["tid"])]
+    known = [turn for turn in turns if turn[1]["tid"] > 0 and turn[2]["tid"] > 0][2:4]
+    page.run(f"location.hash = location.hash.replace(/sel=[^&]*/, 'sel={known[0][1]['host']}:{known[0][1]['tid']}@{known[0][0] - 2}')")
+    settle(page, "1")
+    found = []
+    for key in "]][[":
+        page.key(key)
+        settle(page, "1")
+        found.append(address(page)["sel"])
+    # What no row shows, as interrupts, is stepped over.
+    after = [f"{b['host']}:{b['tid']}@{time}" for time, _, b in turns if time >= known[0][0] and b["tid"] > 0][:2]
+    last = int(after[1].split("@")[1])
+    before = [f"{a['host']}:{a['tid']}@{time - 1}" for time, a, _ in reversed(turns) if time <= last and a["tid"] > 0][:2]
+    tap.ok(found == after + before, "] and [ go along the path, from task to task and back", found, after, before)
+
+
 def luminance(page):
     red, green, blue = map(int, re.findall(r"\d+", page.run("getComputedStyle(document.body).backgroundColor"))[:3])
     return (red + green + blue) / 765
@@ -365,7 +420,7 @@ def check_latency(page):
     shown = page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 1 && document.querySelectorAll('[data-panel=flow] .name').length")
     settle(page, "1")
     tap.ok(shown and address(page).get("s") == f"{chosen[0]},{chosen[0] + chosen[1]}" and
-           address(page).get("sel", "").startswith(f"{chosen[2]}@"), "a click on a point selects it, and shows what was waited for", chosen, address(page))
+           f":{ask(page, 'trace')['rows'][chosen[2]][4]}@" in address(page).get("sel", ""), "a click on a point selects it, and shows what was waited for", chosen, address(page))
     picture(page, "latency")
     page.key("Escape")
     page.run("[...document.querySelectorAll('[data-panel=latency] button')].find(one => one.textContent === 'Longest').click()")
@@ -485,7 +540,7 @@ def markup(page):
 
 def check_hostile(page, trace):
     server = Server(lull, env, "--no-browser", trace, verb="view")
-    page.call("Page.navigate", url=server.said["view"] + "#v=tasks,cpus,flow&sel=0@15000000")
+    page.call("Page.navigate", url=server.said["view"] + "#v=tasks,cpus,flow&sel=%253Ci%253E%2526amp%253B:101@15000000")
     names = page.wait("(found => found.length > 3 && found)([...document.querySelectorAll('.name .text')].map(one => one.textContent))")
     page.wait(f"{SENTENCE}")
     page.key("c")
@@ -581,7 +636,7 @@ try:
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
     page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency, check_events)
-    for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, *page_alone):
+    for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, check_pins, check_arrows, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)
 finally:

@@ -3,26 +3,27 @@
 
 import { Api } from './api';
 import { drawAxis, Overview } from './axis';
-import { decode } from './columns';
 import type { CriticalFlow } from './criticalflow';
 import { Details } from './details';
 import { button, element, switchTheme } from './dom';
 import { format, Moment, parse, Shown } from './fragment';
 import { Graph } from './graph';
+import { selectionTools, tools } from './head';
 import { helpDialog } from './help';
 import { History } from './history';
 import { Action, actionOf } from './keys';
 import { Marks } from './marks';
 import { Interval, Trace } from './model';
 import { Page, Panel } from './page';
+import { Pins, Places } from './place';
 import { Rows } from './rows';
 import { Drawn, saveSvg } from './save';
 import { sentence } from './sentence';
 import { absolute, duration } from './time';
+import { Totals } from './totals';
 import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
 import { views } from './views';
 
-const CPUS_MOST = 256; // in the overview
 const ADDRESS_AFTER = 200; // ms without a change
 
 export class App implements Page {
@@ -38,13 +39,15 @@ export class App implements Page {
     private readonly marks: Marks;
     private readonly trail: { moment: Moment; panel: Graph }[] = [];
     readonly rows: Rows;
+    readonly places: Places;
+    readonly pins: Pins;
+    private awaited: Shown['selected'] = null; // by the address, until it is indexed
     private readonly panels: Record<string, Panel> = {};
     private shown: string[];
     private active: Graph;
     private readonly filled = new Set<string>(); // panels that were shown
     private addressTimer = 0;
     private asked = 0; // the latest question about the selection
-    private summed = '';
     private address = ''; // as it was read or written last
 
     private readonly main = element('main');
@@ -57,6 +60,7 @@ export class App implements Page {
     private readonly overview: Overview;
     private readonly indexed = element('progress', { max: '1', 'aria-label': 'Indexing the traces', title: 'Indexing the traces' });
     private readonly details = new Details();
+    private readonly totals: Totals;
     private readonly dialog: HTMLDialogElement;
 
     constructor(readonly trace: Trace, readonly api: Api) {
@@ -64,6 +68,9 @@ export class App implements Page {
         this.dialog = helpDialog(trace.states);
         this.length = trace.length;
         this.window = { start: 0, end: trace.length };
+        this.places = new Places(trace);
+        this.pins = new Pins(this.places);
+        this.totals = new Totals(trace, api, this.details);
         this.rows = new Rows(api, trace.length, () => this.drawPanels(), problem => this.details.say(problem, true));
         for (const { name, make } of views) {
             this.panels[name] = make(this);
@@ -108,13 +115,14 @@ export class App implements Page {
         this.rows.renew();
         this.all().forEach(panel => panel.renew?.());
         this.showProgress();
-        this.summed = '';
+        this.totals.renew();
         void this.loadOverview();
         if (trace.isWhole) {
             this.filled.clear();
             this.fillShown();
         }
         this.update();
+        void this.selectAwaited();
     }
 
     private build(): void {
@@ -125,18 +133,12 @@ export class App implements Page {
             this.switches.set(name, made);
             nav.append(made);
         }
-        const tools = element('div', { class: 'tools' }, button('↶', 'What was seen and selected before (Ctrl Z)', () => this.act('undo')),
-            button('↷', 'What was seen after that (Ctrl Y)', () => this.act('redo')), button('−', 'Zoom out (S)', () => this.act('zoomOut')),
-            button('+', 'Zoom in (W)', () => this.act('zoomIn')), button('Fit', 'Zoom to the selection (F)', () => this.act('fit')),
-            button('All', 'Show all of the time (0)', () => this.act('whole')), button('SVG', 'Save what is seen as SVG', () => this.save()),
-            button('◐', 'Light or dark', () => this.switchTheme()), button('?', 'Keys and colours (?)', () => this.dialog.showModal()));
+        const act = (action: Action) => this.act(action);
         const head = element('header', {}, element('h1', { title: this.trace.name }, 'Lull ', element('span', {}, this.trace.hosts.length > 1 ? this.trace.hosts.join(', ') : this.trace.name)), nav,
-            this.indexed, this.search, tools);
+            this.indexed, this.search, tools(act, () => this.save(), () => this.switchTheme()));
         const time = element('div', { class: 'time' }, element('div', { class: 'corner' }, this.clock, this.span),
             element('div', { class: 'scales' }, this.overviewCanvas, this.axis));
-        this.details.actions.append(button('Cause ⏎', 'Go to who ended the wait (Enter)', () => this.act('follow')),
-            button('Back ⌫', 'Come back (Backspace)', () => this.act('back')),
-            button('Critical path C', 'The critical path of the selected task (C)', () => this.act('path')));
+        this.details.actions.append(...selectionTools(act));
         this.showProgress();
         document.body.replaceChildren(head, time, this.marks.element, this.main, this.details.element, this.dialog);
         this.search.addEventListener('input', () => this.setQuery(this.search.value));
@@ -170,17 +172,27 @@ export class App implements Page {
             panel.restore?.(wanted.own[name] || '');
         }
         this.marks.restore(wanted.own.m || '');
+        this.pins.list = wanted.pins;
         this.window = clamp(wanted.window || { start: 0, end: this.length }, this.length);
         this.layOut();
-        if (!wanted.selected) {
-            this.selected = this.interval = null;
-            this.details.say('');
-        } else if (wanted.selected.row < this.trace.rows.length) {
-            const { row, time } = wanted.selected;
-            await this.select(row, Math.min(time, this.length - 1), this.panelOf(row));
-        }
+        this.selected = this.interval = null;
+        this.awaited = wanted.selected;
+        this.details.say('');
+        await this.selectAwaited();
         if (wanted.flow) {
             await this.flow.ask(wanted.flow);
+        }
+    }
+
+    // What the address says is selected, as soon as it is indexed.
+    private async selectAwaited(): Promise<void> {
+        const { awaited, trace } = this;
+        const row = awaited ? this.places.row(awaited.place, awaited.time) : -1;
+        if (awaited && row >= 0) {
+            await this.select(row, Math.min(awaited.time, this.length - 1), this.panelOf(row));
+        } else if (awaited && trace.isWhole) {
+            this.awaited = null;
+            this.details.say(`There is no ${awaited.place} in these traces, which the address says is selected.`, true);
         }
     }
 
@@ -192,7 +204,8 @@ export class App implements Page {
                 own[name] = state;
             }
         }
-        return { window: this.window, range: this.range, selected: this.selected, panels: this.shown, query: this.query, flow: this.flow.of, own };
+        const selected = this.selected ? { place: this.places.of(this.selected.row), time: this.selected.time } : this.awaited;
+        return { window: this.window, range: this.range, selected, pins: this.pins.list, panels: this.shown, query: this.query, flow: this.flow.of, own };
     }
 
     // Panels that are shown, in their order.
@@ -224,12 +237,8 @@ export class App implements Page {
     }
 
     private async loadOverview(): Promise<void> {
-        const cpus = this.trace.rows.map((row, index) => (row.kind === 'thread' ? index : -1)).filter(row => row >= 0).slice(0, CPUS_MOST);
-        if (cpus.length) {
-            const answer = await this.api.bytes('columns', { rows: cpus, columns: 1024, start: 0, end: this.length });
-            this.overview.set(decode(answer).map(picture => picture.block), this.states.indexOf('idle'));
-            this.overview.draw(this.window, this.range, this.marks.list);
-        }
+        await this.overview.load(this.api, this.trace);
+        this.overview.draw(this.window, this.range, this.marks.list);
     }
 
     // Fills panels when they are first shown.
@@ -302,7 +311,7 @@ export class App implements Page {
                 this.address = location.hash;
             }
             this.past.note(this.view());
-            void this.sum();
+            void this.totals.ask(this.selected, this.range, this.window);
         }, ADDRESS_AFTER);
     }
 
@@ -345,6 +354,7 @@ export class App implements Page {
 
     async select(row: number, time: number, panel = this.panelOf(row)): Promise<void> {
         this.active = panel;
+        this.awaited = null;
         this.selected = { row, time };
         this.revealSelected();
         this.changed();
@@ -440,10 +450,10 @@ export class App implements Page {
         }
     }
 
-    // ---- history and bookmarks ----
+    // ---- history, pins and bookmarks ----
 
     private view(): string {
-        return format({ window: this.window, range: this.range, selected: null, panels: null, query: '', flow: null, own: {} });
+        return format({ window: this.window, range: this.range, selected: null, pins: [], panels: null, query: '', flow: null, own: {} });
     }
 
     private goBack(step: number): void {
@@ -464,6 +474,19 @@ export class App implements Page {
         this.setRange(null);
     }
 
+    pin(row: number): void {
+        this.pins.toggle(row);
+        this.update();
+    }
+
+    private pinSelected(): void {
+        if (this.selected) {
+            this.pin(this.selected.row);
+        } else {
+            this.details.say('Select a row first: P holds it at the top of its view.', true);
+        }
+    }
+
     private toggleMark(): void {
         const time = Math.floor(this.selected ? this.selected.time : this.hover ?? (this.window.start + this.window.end) / 2);
         this.marks.toggle(this.range ? { start: Math.floor(this.range.start), end: Math.ceil(this.range.end) } : { start: time, end: time });
@@ -474,32 +497,6 @@ export class App implements Page {
         const mark = this.marks.after(this.range ? this.range.start : this.hover ?? this.window.start);
         if (mark) {
             this.marks.go(mark);
-        }
-    }
-
-    // ---- sums ----
-
-    // Of the selected row, else of all CPUs; in the selected range, else in what is seen.
-    private async sum(): Promise<void> {
-        const { start, end } = this.range || this.window;
-        const rows = this.selected ? [this.selected.row]
-            : this.trace.rows.map((row, index) => (row.kind === 'cpu' ? index : -1)).filter(row => row >= 0).slice(0, 4096);
-        const parameters = { rows, start: Math.floor(start), end: Math.min(this.length, Math.ceil(end)) };
-        const key = JSON.stringify(parameters);
-        if (key === this.summed) {
-            return;
-        }
-        this.summed = key;
-        try {
-            const found = await this.api.ask<number[]>('totals', parameters);
-            if (key === this.summed) {
-                const who = this.selected ? this.trace.rows[this.selected.row].name : 'All CPUs';
-                const states = found.map((ns, state): [string, number] => [this.states[state], ns]);
-                this.details.showSums(`${who}: ${this.range ? 'selected range' : 'what is seen'}, ${duration(end - start)}`,
-                    states.filter(([state]) => state !== 'none'));
-            }
-        } catch (problem) {
-            this.details.say((problem as Error).message, true);
         }
     }
 
@@ -544,7 +541,7 @@ export class App implements Page {
     }
 
     private clear(): void {
-        this.selected = this.interval = null;
+        this.selected = this.interval = this.awaited = null;
         this.details.say('');
         if (this.query) {
             this.query = this.search.value = '';
@@ -583,6 +580,9 @@ export class App implements Page {
             help: () => this.dialog.showModal(),
             undo: () => this.goBack(-1),
             redo: () => this.goBack(1),
+            arrowOn: () => void this.flow.goAlong(1),
+            arrowBack: () => void this.flow.goAlong(-1),
+            pin: () => this.pinSelected(),
             mark: () => this.toggleMark(),
             nextMark: () => this.nextMark(),
         };

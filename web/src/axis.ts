@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The scale of time, and the overview of the whole trace with what is seen of it.
 
+import { Api } from './api';
 import { spanBars, toTime, toX } from './bars';
-import { Block, Span } from './columns';
+import { Block, decode, Span } from './columns';
 import { color } from './dom';
+import { Trace } from './model';
 import { offset, tickStep } from './time';
 import { Range } from './viewport';
+
+const CPUS_MOST = 256;
 
 interface Sized {
     context: CanvasRenderingContext2D;
@@ -112,7 +116,16 @@ export class Overview {
         this.center(toTime(event.offsetX, { start: 0, end: this.length }, this.canvas.clientWidth || 1));
     }
 
-    set(blocks: Block[], idle: number): void {
+    // How busy the CPUs were, of all that is indexed.
+    async load(api: Api, trace: Trace): Promise<void> {
+        const cpus = trace.rows.map((row, index) => (row.kind === 'thread' ? index : -1)).filter(row => row >= 0).slice(0, CPUS_MOST);
+        if (cpus.length) {
+            const answer = await api.bytes('columns', { rows: cpus, columns: 1024, start: 0, end: this.length });
+            this.set(decode(answer).map(picture => picture.block), trace.states.indexOf('idle'));
+        }
+    }
+
+    private set(blocks: Block[], idle: number): void {
         this.shares = busy(blocks, idle);
         if (blocks.length) {
             this.range = { start: blocks[0].start, end: blocks[0].start + blocks[0].count * blocks[0].width };

@@ -9,7 +9,10 @@ import { Tree } from './tree';
 import { Range } from './viewport';
 
 function source(page: Page, tree: Tree): Source {
-    return { tree, pictures: row => page.rows.of(row), want: (wanted, width) => page.rows.want(wanted, page.window, width) };
+    return {
+        tree, pictures: row => page.rows.of(row), want: (wanted, width) => page.rows.want(wanted, page.window, width),
+        pins: () => page.pins.rows(), letGo: row => page.pin(row),
+    };
 }
 
 abstract class Lines implements Panel {

@@ -66,6 +66,10 @@ export class CriticalFlow implements Panel {
         }
     }
 
+    private question(of: FlowOf): object {
+        return 'place' in of ? { row: this.page.places.row(of.place, of.start), start: of.start, end: of.end } : of;
+    }
+
     // False if there is no such path, or not yet.
     async ask(of: FlowOf): Promise<boolean> {
         const { page } = this;
@@ -76,7 +80,7 @@ export class CriticalFlow implements Panel {
         }
         this.graph.note.textContent = 'reading the traces…';
         try {
-            const raw = await page.api.ask<RawFlow>('flow', of);
+            const raw = await page.api.ask<RawFlow>('flow', this.question(of));
             if (this.of !== of) {
                 return false; // another one is wanted now
             }
@@ -102,7 +106,27 @@ export class CriticalFlow implements Panel {
         }
         const of = page.range || page.window;
         page.show('flow');
-        await this.ask({ row: page.selected.row, start: Math.floor(of.start), end: Math.ceil(of.end) });
+        await this.askRow(page.selected.row, of.start, of.end);
+    }
+
+    askRow(row: number, start: number, end: number): Promise<boolean> {
+        return this.ask({ place: this.page.places.of(row), start: Math.floor(start), end: Math.ceil(end) });
+    }
+
+    // Along the arrows of the path, to the next one or back over the one before.
+    async goAlong(step: 1 | -1): Promise<void> {
+        const { page, flow, graph } = this;
+        const found = flow?.across(page.selected ? page.selected.time : flow.raw.start, step);
+        if (!flow) {
+            page.say('[ and ] go along the arrows of a critical path: select a task and press C to see one.', true);
+        } else if (!found) {
+            page.say(`The critical path goes to no other task ${step > 0 ? 'after' : 'before'} this.`);
+        } else {
+            if (!page.isShown('flow')) {
+                page.show('flow');
+            }
+            await page.select(found.row, found.time, graph);
+        }
     }
 
     // Goes to a range of a path, and shows it.

@@ -74,6 +74,14 @@ export class Flow {
         return low;
     }
 
+    // Over the next arrow after a time, to where it leads; or over the one before, to where it comes from. What no row shows is
+    // stepped over.
+    across(time: number, step: 1 | -1): { row: number; time: number } | null {
+        const ends = this.arrows.map(arrow => (step > 0 ? { row: this.entries[arrow.to].row, time: arrow.time }
+            : { row: this.entries[arrow.from].row, time: arrow.time - 1 })).filter(({ row }) => row >= 0);
+        return (step > 0 ? ends.find(end => end.time > time) : ends.reverse().find(end => end.time < time)) || null;
+    }
+
     // How long the path is in each state, longest first; within a range, or all of it.
     sums(from = -Infinity, to = Infinity): [string, number][] {
         const sums = new Map<string, number>();

@@ -8,13 +8,14 @@ export interface Moment {
     time: number;
 }
 
-// What a critical path is of: a task in a range, or a request.
-export type FlowOf = { row: number; start: number; end: number } | { request: number };
+// What a critical path is of: a task (place.ts) in a range, a request, or an instance of a period.
+export type FlowOf = { place: string; start: number; end: number } | { request: number } | { period: string; instance: number };
 
 export interface Shown {
     window: Range | null;
     range: Range | null; // selected
-    selected: Moment | null;
+    selected: { place: string; time: number } | null;
+    pins: string[]; // places
     panels: string[] | null;
     query: string;
     flow: FlowOf | null;
@@ -31,16 +32,25 @@ function range(text: string | null): Range | null {
     return found && found[0] < found[1] ? { start: found[0], end: found[1] } : null;
 }
 
-function flow(text: string | null): FlowOf | null {
-    const one = numbers(text, 1), three = numbers(text, 3);
-    return one ? { request: one[0] } : three && three[1] < three[2] ? { row: three[0], start: three[1], end: three[2] } : null;
+// Places are readable in an address.
+const escape = (place: string) => encodeURIComponent(place).replace(/%3A/g, ':');
+const isPlace = (text: string) => /^[^:,@]*(:[^:,@]*)+$/.test(text);
+
+function selected(text: string | null): Shown['selected'] {
+    const [, place, time] = /^([^@]+)@(\d+)$/.exec(text || '') || [];
+    return place && isPlace(place) && Number.isSafeInteger(Number(time)) ? { place, time: Number(time) } : null;
 }
 
-const COMMON = ['t', 's', 'sel', 'v', 'q', 'path'];
+function flow(text: string | null): FlowOf | null {
+    const period = /^period:(.+),(\d+)$/.exec(text || ''), [place, ...times] = (text || '').split(',');
+    const request = numbers(text, 1), of = range(times.join());
+    return request ? { request: request[0] } : of && isPlace(place) ? { place, ...of } : period && { period: period[1], instance: Number(period[2]) };
+}
+
+const COMMON = ['t', 's', 'sel', 'v', 'q', 'p', 'path'];
 
 export function parse(fragment: string): Shown {
     const found = new URLSearchParams(fragment.replace(/^#/, ''));
-    const moment = numbers(found.get('sel'), 2);
     const panels = found.get('v');
     const own: Record<string, string> = {};
     found.forEach((value, name) => {
@@ -51,12 +61,18 @@ export function parse(fragment: string): Shown {
     return {
         window: range(found.get('t')),
         range: range(found.get('s')),
-        selected: moment && moment[0] >= 0 ? { row: moment[0], time: moment[1] } : null,
+        selected: selected(found.get('sel')),
+        pins: (found.get('p') || '').split(',').filter(isPlace),
         panels: panels === null ? null : panels.split(',').filter(name => name),
         query: found.get('q') || '',
         flow: flow(found.get('path')),
         own,
     };
+}
+
+function flowText(of: FlowOf): string {
+    return 'request' in of ? `${of.request}` : 'period' in of ? `period:${escape(of.period)},${of.instance}`
+        : `${escape(of.place)},${Math.floor(of.start)},${Math.ceil(of.end)}`;
 }
 
 export function format(shown: Shown): string {
@@ -69,14 +85,16 @@ export function format(shown: Shown): string {
         parts.push(`s=${pair(shown.range.start, shown.range.end)}`);
     }
     if (shown.selected) {
-        parts.push(`sel=${shown.selected.row}@${Math.floor(shown.selected.time)}`);
+        parts.push(`sel=${escape(shown.selected.place)}@${Math.floor(shown.selected.time)}`);
     }
     if (shown.panels) {
         parts.push(`v=${shown.panels.join(',')}`);
     }
     if (shown.flow) {
-        parts.push('request' in shown.flow ? `path=${shown.flow.request}`
-            : `path=${shown.flow.row},${pair(shown.flow.start, shown.flow.end)}`);
+        parts.push(`path=${flowText(shown.flow)}`);
+    }
+    if (shown.pins.length) {
+        parts.push(`p=${shown.pins.map(escape).join()}`);
     }
     if (shown.query) {
         parts.push(`q=${encodeURIComponent(shown.query)}`);

@@ -58,6 +58,8 @@ export interface Source {
     pictures?(row: number): RowPicture[];
     spans?(line: Line): Span[];
     arrows?(): Arrow[];
+    pins?(): number[]; // rows that stay at the top while the others scroll
+    letGo?(row: number): void; // of a pinned one
     // Called with the rows that are seen.
     want?(rows: number[], width: number): void;
 }
@@ -70,7 +72,8 @@ export class Graph {
     private readonly names = element('div', { class: 'names' });
     private readonly canvas = element('canvas', { 'aria-hidden': 'true' });
     private readonly tip = element('div', { class: 'tip', hidden: '' });
-    private lines: Line[] = [];
+    private lines: Line[] = []; // those that are pinned come first
+    private onPin = false; // the focus
     private source: Source | null = null;
     focused = -1; // entry
     private frame = 0;
@@ -109,9 +112,11 @@ export class Graph {
         if (!this.source) {
             return;
         }
-        this.lines = this.source.tree.lines(this.source.isWhole ? '' : this.shared.query, row => !this.source?.isShown || this.source.isShown(row));
+        const { tree, isWhole, isShown, pins } = this.source;
+        const pinned = (pins?.() || []).flatMap(row => tree.pinned(row) || []);
+        this.lines = [...pinned, ...tree.lines(isWhole ? '' : this.shared.query, row => !isShown || isShown(row))];
         this.version++;
-        this.spacer.style.height = `${this.lines.length * LINE}px`;
+        this.spacer.style.height = `${(this.lines.length + (pinned.length ? 1 : 0)) * LINE}px`;
         // A panel with few lines leaves room to the others.
         this.element.style.flexGrow = `${3 + Math.min(this.lines.length, 16)}`;
         this.scroller.setAttribute('aria-rowcount', `${this.lines.length}`);
@@ -133,10 +138,28 @@ export class Graph {
         return { width: Math.max(this.scroller.clientWidth - this.names.offsetWidth, 1), height: this.scroller.clientHeight };
     }
 
-    private visible(): { first: number; last: number; top: number } {
+    // How many lines are held at the top; they leave half of the panel to the others. Those scroll by whole lines then.
+    private held(): number {
+        const pinned = this.lines.findIndex(line => !line.isPinned), most = Math.floor(this.scroller.clientHeight / LINE / 2);
+        return Math.min(pinned < 0 ? this.lines.length : pinned, most);
+    }
+
+    private top(): number {
         const top = this.scroller.scrollTop;
-        const first = Math.max(0, Math.floor(top / LINE));
-        return { first, last: Math.min(this.lines.length, Math.ceil((top + this.scroller.clientHeight) / LINE)), top };
+        return this.held() ? top - top % LINE : top;
+    }
+
+    // The lines that are seen, and where they start.
+    private visible(): { at: number; y: number }[] {
+        const held = this.held(), top = this.top(), found: { at: number; y: number }[] = [];
+        for (let at = 0; at < held; at++) {
+            found.push({ at, y: at * LINE });
+        }
+        const last = Math.min(this.lines.length, Math.ceil((top + this.scroller.clientHeight) / LINE));
+        for (let at = held + Math.floor(top / LINE); at < last; at++) {
+            found.push({ at, y: at * LINE - top });
+        }
+        return found;
     }
 
     // Where the picture ends, in the window; 0 if it is not shown.
@@ -149,7 +172,8 @@ export class Graph {
     }
 
     focusedLine(): number {
-        const at = this.lines.findIndex(line => line.entry === this.focused);
+        const own = this.lines.findIndex(line => line.entry === this.focused && line.isPinned === this.onPin);
+        const at = own >= 0 ? own : this.lines.findIndex(line => line.entry === this.focused);
         return at >= 0 ? at : this.shared.selected ? this.lineOf(this.shared.selected.row) : -1;
     }
 
@@ -171,6 +195,7 @@ export class Graph {
             return;
         }
         this.focused = line.entry;
+        this.onPin = line.isPinned;
         this.scrollTo(at);
         if (line.row >= 0) {
             const { window, selected } = this.shared;
@@ -189,11 +214,14 @@ export class Graph {
     }
 
     private scrollTo(at: number): void {
-        const top = at * LINE, height = this.scroller.clientHeight;
+        const held = this.held(), top = (at - held) * LINE, height = this.scroller.clientHeight - held * LINE;
+        if (at < held) {
+            return;
+        }
         if (top < this.scroller.scrollTop) {
             this.scroller.scrollTop = top;
-        } else if (top + LINE > this.scroller.scrollTop + height) {
-            this.scroller.scrollTop = top + LINE - height;
+        } else if (top + LINE > this.top() + height) {
+            this.scroller.scrollTop = top + LINE - height + (held ? LINE - 1 : 0);
         }
     }
 
@@ -209,11 +237,12 @@ export class Graph {
             this.source.tree.reveal(row);
             this.update();
         }
-        const at = this.lineOf(row);
-        if (at >= 0) {
+        const at = this.lineOf(row), focused = this.lines[this.focusedLine()];
+        if (at >= 0 && focused?.row !== row) {
             this.focused = this.lines[at].entry;
-            this.scrollTo(at);
+            this.onPin = this.lines[at].isPinned;
         }
+        this.scrollTo(focused?.row === row ? this.focusedLine() : at);
     }
 
     focus(): void {
@@ -222,39 +251,48 @@ export class Graph {
 
     // ---- drawing ----
 
-    private writeNames(first: number, last: number, top: number): void {
-        const written = `${first} ${last} ${top} ${this.shared.selected?.row} ${this.version}`;
+    private writeNames(seen: { at: number; y: number }[]): void {
+        const written = `${seen[seen.length - 1]?.at} ${seen[seen.length - 1]?.y} ${seen.length} ${this.shared.selected?.row} ${this.version}`;
         if (written === this.written) {
             return;
         }
         this.written = written;
         this.names.textContent = '';
-        for (let i = first; i < last; i++) {
-            const line = this.lines[i];
-            const isSelected = line.row >= 0 && line.row === this.shared.selected?.row;
-            const name = element('div', {
-                class: `name${isSelected ? ' selected' : ''}${line.depth ? '' : ' host'}${line.matches ? '' : ' other'}`,
-                role: 'row', 'aria-level': `${line.depth + 1}`, 'aria-rowindex': `${i + 1}`, 'aria-selected': `${isSelected}`,
-                id: `${this.name}-${line.entry}`, title: `${line.name} ${line.detail}`,
-            });
-            name.style.top = `${i * LINE - top}px`;
-            name.style.paddingInlineStart = `${4 + line.depth * 12}px`;
-            if (line.hasChildren) {
-                name.setAttribute('aria-expanded', `${line.isOpen}`);
+        for (const { at, y } of seen) {
+            this.writeName(this.lines[at], at, y);
+        }
+    }
+
+    private writeName(line: Line, at: number, y: number): void {
+        const isSelected = line.row >= 0 && line.row === this.shared.selected?.row;
+        const name = element('div', {
+            class: `name${isSelected ? ' selected' : ''}${line.depth ? '' : ' host'}${line.matches ? '' : ' other'}${line.isPinned ? ' pinned' : ''}`,
+            role: 'row', 'aria-level': `${line.depth + 1}`, 'aria-rowindex': `${at + 1}`, 'aria-selected': `${isSelected}`,
+            id: `${this.name}-${line.isPinned ? 'pin-' : ''}${line.entry}`, title: `${line.name} ${line.detail}`,
+        });
+        name.style.top = `${y}px`;
+        name.style.paddingInlineStart = `${4 + (line.isPinned ? 0 : line.depth) * 12}px`;
+        if (line.hasChildren) {
+            name.setAttribute('aria-expanded', `${line.isOpen}`);
+        }
+        const sign = line.isPinned ? '×' : line.hasChildren ? (line.isOpen ? '▾' : '▸') : '';
+        name.append(element('span', { class: 'fold', 'aria-hidden': 'true' }, sign),
+            element('span', { role: 'rowheader', class: 'text' }, line.name), element('span', { class: 'detail' }, line.detail));
+        name.addEventListener('click', event => {
+            const onSign = (event.target as Element).classList.contains('fold');
+            this.shared.activate(this);
+            if (onSign && line.isPinned) {
+                this.source?.letGo?.(line.row);
+                return;
             }
-            name.append(element('span', { class: 'fold', 'aria-hidden': 'true' }, line.hasChildren ? (line.isOpen ? '▾' : '▸') : ''),
-                element('span', { role: 'rowheader', class: 'text' }, line.name), element('span', { class: 'detail' }, line.detail));
-            name.addEventListener('click', event => {
-                this.shared.activate(this);
-                this.focusLine(i);
-                if ((event.target as Element).classList.contains('fold')) {
-                    this.fold();
-                }
-            });
-            this.names.append(name);
-            if (isSelected) {
-                this.scroller.setAttribute('aria-activedescendant', name.id);
+            this.focusLine(at);
+            if (onSign) {
+                this.fold();
             }
+        });
+        this.names.append(name);
+        if (isSelected) {
+            this.scroller.setAttribute('aria-activedescendant', name.id);
         }
     }
 
@@ -314,16 +352,13 @@ export class Graph {
         if (!height) {
             return;
         }
-        const { first, last, top } = this.visible();
+        const seen = this.visible(), top = this.top();
         const scale = Math.min(window.devicePixelRatio || 1, 3);
-        const rows: number[] = [];
-        for (let i = Math.max(0, first - 4); i < Math.min(this.lines.length, last + 4); i++) {
-            if (this.lines[i].row >= 0) {
-                rows.push(this.lines[i].row);
-            }
-        }
-        this.source?.want?.(rows, Math.round(width * scale));
-        this.writeNames(first, last, top);
+        const first = seen.length ? seen[this.held()]?.at ?? 0 : 0, last = (seen[seen.length - 1]?.at ?? -1) + 1;
+        const around = [...Array.from({ length: this.held() }, (_, at) => at), ...Array.from({ length: last - first + 8 }, (_, i) => first - 4 + i)];
+        const rows = new Set(around.map(at => this.lines[at]?.row ?? -1).filter(row => row >= 0));
+        this.source?.want?.([...rows], Math.round(width * scale));
+        this.writeNames(seen);
         this.canvas.width = Math.round(width * scale);
         this.canvas.height = Math.round(height * scale);
         this.canvas.style.width = `${width}px`;
@@ -333,23 +368,23 @@ export class Graph {
             return;
         }
         const pixels = new Pixels(this.canvas.width, this.canvas.height, this.shared.states);
-        for (let i = first; i < last; i++) {
-            this.paintLine(this.lines[i], i * LINE - top, this.canvas.width, scale, pixels.paint, pixels.erase);
+        for (const { at, y } of seen) {
+            this.paintLine(this.lines[at], y, this.canvas.width, scale, pixels.paint, pixels.erase);
         }
         context.putImageData(pixels.image, 0, 0);
         context.setTransform(scale, 0, 0, scale, 0, 0);
-        this.drawLabels(context, first, last, top, width);
+        this.drawLabels(context, seen, width);
         this.drawArrows(context, top, width, height);
-        this.drawMarks(context, width, height, top);
+        this.drawMarks(context, seen, width, height);
     }
 
-    private drawLabels(context: CanvasRenderingContext2D, first: number, last: number, top: number, width: number): void {
+    private drawLabels(context: CanvasRenderingContext2D, seen: { at: number; y: number }[], width: number): void {
         const ink = color('--ink');
         context.font = '11px sans-serif';
-        for (let i = first; i < last; i++) {
-            this.eachLabel(this.lines[i], i * LINE - top, width, (x, y, text, own) => {
+        for (const { at, y } of seen) {
+            this.eachLabel(this.lines[at], y, width, (x, base, text, own) => {
                 context.fillStyle = own || ink;
-                context.fillText(text, x, y);
+                context.fillText(text, x, base);
             });
         }
     }
@@ -390,27 +425,25 @@ export class Graph {
         });
     }
 
-    private drawMarks(context: CanvasRenderingContext2D, width: number, height: number, top: number): void {
+    private drawMarks(context: CanvasRenderingContext2D, seen: { at: number; y: number }[], width: number, height: number): void {
         const { window, range, selected, hover } = this.shared;
         const x = (time: number) => Math.round(toX(time, window, width)) + 0.5;
-        const at = selected ? this.lineOf(selected.row) : -1;
+        const own = selected ? seen.filter(({ at }) => this.lines[at].row === selected.row) : [];
         context.globalCompositeOperation = 'destination-over';
-        if (at >= 0) {
-            context.fillStyle = color('--row');
-            context.fillRect(0, at * LINE - top, width, LINE);
-        }
+        context.fillStyle = color('--row');
+        own.forEach(({ y }) => context.fillRect(0, y, width, LINE));
         if (range) {
             context.fillStyle = color('--range');
             context.fillRect(x(range.start), 0, x(range.end) - x(range.start), height);
         }
         context.globalCompositeOperation = 'source-over';
+        context.fillStyle = color('--quiet');
+        context.fillRect(0, this.held() * LINE - 1, width, this.held() ? 1 : 0);
         if (selected) {
             context.strokeStyle = color('--mark');
-            context.lineWidth = at >= 0 ? 2 : 1;
+            context.lineWidth = own.length ? 2 : 1;
             context.strokeRect(x(selected.time), -1, 0, height + 2);
-            if (at >= 0) {
-                context.strokeRect(x(selected.time) - 3, at * LINE - top + 1, 6, LINE - 2);
-            }
+            own.forEach(({ y }) => context.strokeRect(x(selected.time) - 3, y + 1, 6, LINE - 2));
         }
         if (hover !== null) {
             context.strokeStyle = color('--hover');
@@ -422,22 +455,21 @@ export class Graph {
     // What is seen, as part of an SVG; returns its height.
     toSvg(svg: Svg, top: number, names: number, width: number): number {
         const ink = color('--ink');
-        const { first, last } = this.visible();
-        const height = (last - first) * LINE;
+        const seen = this.visible(), height = seen.length * LINE;
         svg.text(4, top + 14, this.title, ink, 'bold');
         const y = top + LINE;
         svg.clip(`c-${this.name}`, names, y, width, height);
-        for (let i = first; i < last; i++) {
-            this.paintLine(this.lines[i], (i - first) * LINE, width, 1, svg.paint(names, y), null);
-            this.eachLabel(this.lines[i], (i - first) * LINE, width, (x, base, text, own) => svg.text(names + x, y + base, text, own || ink));
-        }
-        this.eachArrow(first * LINE, width, (x, y0, y1) => svg.line(names + x, y + y0, names + x, y + y1, color('--arrow')));
+        seen.forEach(({ at }, i) => {
+            this.paintLine(this.lines[at], i * LINE, width, 1, svg.paint(names, y), null);
+            this.eachLabel(this.lines[at], i * LINE, width, (x, base, text, own) => svg.text(names + x, y + base, text, own || ink));
+        });
+        this.eachArrow((seen[0]?.at || 0) * LINE, width, (x, y0, y1) => svg.line(names + x, y + y0, names + x, y + y1, color('--arrow')));
         svg.unclip();
         svg.clip(`n-${this.name}`, 0, y, names - 4, height);
-        for (let i = first; i < last; i++) {
-            const line = this.lines[i];
-            svg.text(4 + line.depth * 12, y + (i - first) * LINE + 15, `${line.name} ${line.detail}`, ink, line.depth ? 'normal' : 'bold');
-        }
+        seen.forEach(({ at }, i) => {
+            const line = this.lines[at];
+            svg.text(4 + line.depth * 12, y + i * LINE + 15, `${line.name} ${line.detail}`, ink, line.depth ? 'normal' : 'bold');
+        });
         svg.unclip();
         return height + LINE + 8;
     }
@@ -447,7 +479,8 @@ export class Graph {
     private place(event: MouseEvent): { time: number; line: Line | undefined; x: number } {
         const box = this.canvas.getBoundingClientRect();
         const x = event.clientX - box.left;
-        const at = Math.floor((event.clientY - box.top + this.scroller.scrollTop) / LINE);
+        const y = event.clientY - box.top;
+        const at = Math.floor((y < this.held() * LINE ? y : y + this.top()) / LINE);
         return { time: Math.max(0, Math.min(this.shared.length, toTime(x, this.shared.window, box.width || 1))), line: this.lines[at], x };
     }
 
@@ -490,6 +523,7 @@ export class Graph {
             this.canvas.removeEventListener('pointercancel', end);
             if (!moved && event.button === 0 && start.line) {
                 this.focused = start.line.entry;
+                this.onPin = start.line.isPinned;
                 if (start.line.row >= 0) {
                     this.shared.select(start.line.row, Math.floor(start.time), this);
                 }

@@ -3,7 +3,7 @@
 
 export type Action = 'zoomIn' | 'zoomOut' | 'left' | 'right' | 'whole' | 'fit' | 'previous' | 'next' | 'up' | 'down' | 'follow' | 'back' |
     'path' | 'fold' | 'search' | 'clear' | 'help' | 'first' | 'last' | 'extendLeft' | 'extendRight' | 'nextMatch' | 'previousMatch' |
-    'mark' | 'nextMark' | 'undo' | 'redo';
+    'pin' | 'arrowOn' | 'arrowBack' | 'mark' | 'nextMark' | 'undo' | 'redo';
 
 const bindings: [Action, string[], string, string][] = [
     ['zoomIn', ['w', 'i', '+', '='], 'W or +', 'zoom in; also Ctrl and the wheel'],
@@ -27,6 +27,9 @@ const bindings: [Action, string[], string, string][] = [
     ['mark', ['m'], 'M', 'set a bookmark at the selected range or time, or take it away'],
     ['nextMark', ['Shift+m'], 'Shift M', 'go to the next bookmark'],
     ['path', ['c'], 'C', 'the critical path of the selected task, in the selected range or in what is seen'],
+    ['arrowOn', [']'], ']', 'along the critical path, to the next task'],
+    ['arrowBack', ['['], '[', 'and back to the task before'],
+    ['pin', ['p'], 'P', 'hold the selected row at the top, or let it go'],
     ['fold', [' '], 'Space', 'fold or open what lies below the row'],
     ['search', ['/'], '/', 'search rows by name or number'],
     ['nextMatch', ['n'], 'N', 'the next row that matches'],

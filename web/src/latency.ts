@@ -460,7 +460,7 @@ export class Latency implements Panel {
         }
         await page.select(row, Math.floor(start + took / 2));
         if (took > 0 && page.trace.rows[row].kind === 'task' && page.isShown('flow')) {
-            await page.flow.ask({ row, start, end: start + took });
+            await page.flow.askRow(row, start, start + took);
         }
     }
 }

@@ -5,6 +5,7 @@ import { Api } from './api';
 import type { CriticalFlow } from './criticalflow';
 import { Graph, Shared } from './graph';
 import { Trace } from './model';
+import { Pins, Places } from './place';
 import { Rows } from './rows';
 import { Drawn } from './save';
 import { Range } from './viewport';
@@ -29,6 +30,9 @@ export interface Page extends Shared {
     readonly trace: Trace;
     readonly api: Api;
     readonly rows: Rows;
+    readonly places: Places;
+    readonly pins: Pins;
+    pin(row: number): void; // holds it at the top, or lets it go
     readonly flow: CriticalFlow;
     show(name: string): void;
     hide(name: string): void;

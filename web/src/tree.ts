@@ -12,6 +12,7 @@ export interface Line {
     hasChildren: boolean;
     isOpen: boolean;
     matches: boolean; // what is searched for; true without a search
+    isPinned: boolean; // held at the top; its own line lies below
 }
 
 export class Tree {
@@ -73,6 +74,20 @@ export class Tree {
         }
     }
 
+    // The line of a row, for itself; null if there is none. With several roots it says which one it lies below.
+    pinned(row: number): Line | null {
+        const entry = this.entryOfRow.get(row);
+        if (entry === undefined) {
+            return null;
+        }
+        let root = entry;
+        while (this.entries[root].parent >= 0) {
+            root = this.entries[root].parent;
+        }
+        const detail = [this.detailOf(row), ...(this.roots.length > 1 && root !== entry ? [this.entries[root].name] : [])].filter(text => text);
+        return { entry, row, name: this.entries[entry].name, detail: detail.join(' · '), depth: 1, hasChildren: false, isOpen: false, matches: true, isPinned: true };
+    }
+
     private matching(query: string): Set<number> | null {
         const words = query.toLowerCase().split(/\s+/).filter(word => word);
         if (!words.length) {
@@ -110,7 +125,7 @@ export class Tree {
             const isOpen = !this.closed.has(index) || found !== null;
             lines.push({
                 entry: index, row: entry.row, name: entry.name, depth, isOpen, hasChildren: children.length > 0,
-                detail: entry.row >= 0 ? this.detailOf(entry.row) : '', matches: !found || found.has(index),
+                detail: entry.row >= 0 ? this.detailOf(entry.row) : '', matches: !found || found.has(index), isPinned: false,
             });
             if (isOpen) {
                 children.forEach(child => visit(child, depth + 1));

@@ -12,6 +12,8 @@
 #define LULL_RECORDING_STATE "state"
 /* The kernel's functions in it, as /proc/kallsyms has them. */
 #define LULL_RECORDING_KERNEL "kallsyms"
+/* The functions of programs and libraries in it, as symbol/saved.h has them. */
+#define LULL_RECORDING_SYMBOLS "symbols"
 /* What the name of a directory ends with while it is being written. */
 #define LULL_RECORDING_UNFINISHED ".part"
 
@@ -26,6 +28,7 @@ struct lull_recording_file {
     struct lull_location *location; /* its directory */
     GPtrArray *texts;
     int32_t *pids; /* of its CPU quotas */
+    struct lull_recording_trigger trigger;
 };
 
 struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file);

@@ -81,24 +81,18 @@ static __always_inline uint64_t at_most(uint64_t size, uint64_t most)
 }
 
 struct call {
-    int32_t number;
     uint64_t arguments[6];
 };
 
-/* False if it is none of this kernel's own: another architecture's, or no call. */
-static __always_inline bool read_call(const void *saved, struct call *call)
+/* Of the call that ends; registers of the task are read without help of the kernel, as this is done for each
+ * call. */
+static __always_inline uint32_t number_of(const struct pt_regs *regs)
 {
-    const struct pt_regs *regs = saved;
-    const struct pt_regs___arm64 *arm = saved;
+    const struct pt_regs___arm64 *arm = (const void *)regs;
     if (bpf_core_field_exists(regs->orig_ax)) {
-        call->number = (int32_t)BPF_CORE_READ(regs, orig_ax);
-        return call->number >= 0;
+        return (uint32_t)regs->orig_ax;
     }
-    if (bpf_core_field_exists(arm->syscallno)) {
-        call->number = BPF_CORE_READ(arm, syscallno);
-        return call->number >= 0;
-    }
-    return false;
+    return bpf_core_field_exists(arm->syscallno) ? (uint32_t)arm->syscallno : 0xffffffffu;
 }
 
 static __always_inline bool is_compat(void)
@@ -108,24 +102,23 @@ static __always_inline bool is_compat(void)
            (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT);
 }
 
-static __always_inline void read_arguments(const void *saved, struct call *call)
+static __always_inline void read_arguments(const struct pt_regs *regs, struct call *call)
 {
-    const struct pt_regs *regs = saved;
-    const struct pt_regs___arm64 *arm = saved;
+    const struct pt_regs___arm64 *arm = (const void *)regs;
     if (bpf_core_field_exists(regs->orig_ax)) {
-        call->arguments[0] = BPF_CORE_READ(regs, di);
-        call->arguments[1] = BPF_CORE_READ(regs, si);
-        call->arguments[2] = BPF_CORE_READ(regs, dx);
-        call->arguments[3] = BPF_CORE_READ(regs, r10);
-        call->arguments[4] = BPF_CORE_READ(regs, r8);
-        call->arguments[5] = BPF_CORE_READ(regs, r9);
+        call->arguments[0] = regs->di;
+        call->arguments[1] = regs->si;
+        call->arguments[2] = regs->dx;
+        call->arguments[3] = regs->r10;
+        call->arguments[4] = regs->r8;
+        call->arguments[5] = regs->r9;
     } else {
-        call->arguments[0] = BPF_CORE_READ(arm, orig_x0);
-        call->arguments[1] = BPF_CORE_READ(arm, regs[1]);
-        call->arguments[2] = BPF_CORE_READ(arm, regs[2]);
-        call->arguments[3] = BPF_CORE_READ(arm, regs[3]);
-        call->arguments[4] = BPF_CORE_READ(arm, regs[4]);
-        call->arguments[5] = BPF_CORE_READ(arm, regs[5]);
+        call->arguments[0] = arm->orig_x0;
+        call->arguments[1] = arm->regs[1];
+        call->arguments[2] = arm->regs[2];
+        call->arguments[3] = arm->regs[3];
+        call->arguments[4] = arm->regs[4];
+        call->arguments[5] = arm->regs[5];
     }
 }
 
@@ -234,19 +227,19 @@ static __always_inline void send_pair(uint64_t pointer)
 }
 
 SEC("tp_btf/sys_exit")
-int BPF_PROG(call_ended, const void *saved, long ret)
+int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
 {
+    const uint32_t number = number_of(regs);
     struct call call;
-    if ((ret < 0 && ret != -EINPROGRESS) || !read_call(saved, &call) ||
-        (uint32_t)call.number >= LULL_NAMES_CALLS) {
+    if (number >= LULL_NAMES_CALLS) {
         return 0;
     }
-    const uint8_t action = config.action[call.number];
-    if (action == LULL_NAMES_NOTHING || is_compat() ||
+    const uint8_t action = config.action[number];
+    if (action == LULL_NAMES_NOTHING || (ret < 0 && ret != -EINPROGRESS) || is_compat() ||
         !is_wanted(bpf_get_current_pid_tgid() >> 32)) {
         return 0;
     }
-    read_arguments(saved, &call);
+    read_arguments(regs, &call);
     switch (action) {
     case LULL_NAMES_PATH_FIRST:
         send_path(call.arguments[0]);

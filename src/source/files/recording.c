@@ -78,9 +78,14 @@ static bool read_texts(const struct reader *reader, struct json_object *object)
         const char *key;
         size_t offset;
     } texts[] = {
-        {"lull", AT(info.program)},      {"tracer", AT(info.tracer)}, {"reason", AT(info.reason)},
-        {"purpose", AT(info.purpose)},   {"kernel", AT(info.kernel)}, {"machine", AT(info.machine)},
-        {"ended_by", AT(info.ended_by)}, {"hostname", AT(hostname)},
+        {"lull", AT(info.program)},
+        {"tracer", AT(info.tracer)},
+        {"reason", AT(info.reason)},
+        {"purpose", AT(info.purpose)},
+        {"kernel", AT(info.kernel)},
+        {"machine", AT(info.machine)},
+        {"ended_by", AT(info.ended_by)},
+        {"hostname", AT(hostname)},
         {"names_missing", AT(info.names_missing)},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {

@@ -131,6 +131,31 @@ def check_longest(server):
     tap.ok(sorted(one[1] for one in found["points"]) == [3 * US, 4 * US, 5 * US], "durations can be limited", found)
 
 
+def check_instances(server):
+    """Instances of periods have paths: of the task that closed them, which ran all the time."""
+    status, found = ask(server, "periods")
+    tap.ok((status, found) == (200, {"periods": ["phase"]}), "periods are listed", found)
+    status, found = ask(server, "instances", period="phase")
+    expected = [[1 + PHASES.index(phase), 0, phase[2], "alpha" if phase[2] == A else "beta", phase[0], sum(phase[:2])]
+                for phase in sorted(PHASES, key=lambda phase: -phase[1])]
+    tap.ok(status == 200 and found["count"] == 3 and [one[:6] for one in found["instances"]] == expected,
+           "the instances that ended come slowest first; one is still open", found, expected)
+    rows = ask(server, "trace")[1]["rows"]
+    tap.ok([rows[one[6]][4] for one in found["instances"]] == [one[2] for one in expected], "each has the row of its task", found)
+    for number, (start, took, tid) in enumerate(PHASES, 1):
+        status, flow = ask(server, "flow", period="phase", instance=number)
+        tap.ok(status == 200 and (flow["start"], flow["end"], flow["tid"]) == (start, start + took, tid) and
+               [one[1:4] for one in flow["segments"]] == [[start, start + took, "running"]], f"the path of instance {number}", flow)
+    for name, expected, what, parameters in (
+            ("an instance that did not end", 404, "flow", {"period": "phase", "instance": 3}),
+            ("an instance that is not there", 404, "flow", {"period": "phase", "instance": 4}),
+            ("instance 0", 404, "flow", {"period": "phase", "instance": 0}),
+            ("a period that is not there", 404, "instances", {"period": "x"}),
+            ("no period", 400, "instances", {})):
+        status, answer = ask(server, what, **parameters)
+        tap.ok(status == expected and answer["detail"], f"{name}: {expected}", status, answer)
+
+
 def check_many(folder):
     """1600 calls are shown in cells, whose sums and places are right."""
     calls = [(i * 10 * US, (1 + i % 4) * US) for i in range(1600)]
@@ -146,6 +171,7 @@ def check_many(folder):
         place = (start * 8 // (16000 * US), min(1, int(2 * y)))
         expected[place] = expected.get(place, 0) + 1
     cells = {(column, line): count for column, line, count, _ in answer.get("cells", [])}
+    tap.ok(ask(server, "periods")[1] == {"periods": []} and ask(server, "instances", period="phase")[0] == 404, "without --period there are none")
     tap.ok(cells == expected and answer["count"] == 1600, "many points are counted in cells of time and duration", cells, expected)
     tap.ok(server.end()[0] == 0, "and it ends")
 
@@ -179,7 +205,7 @@ with tempfile.TemporaryDirectory(prefix="lull-latency-") as directory:
             raise
         tap.skip("latencies", "built without it")
         sys.exit(tap.done())
-    for check in (check_kinds, check_points, check_ranges, check_longest, check_refused):
+    for check in (check_kinds, check_points, check_ranges, check_longest, check_instances, check_refused):
         tap.run(check.__name__, check, view)
     tap.ok(view.end()[0] == 0, "it ends")
     tap.run("many", check_many, directory)

@@ -23,6 +23,7 @@ tap = Tap()
 cache = tempfile.mkdtemp(prefix="lull-page-")
 env = environment(cache)
 traces = [os.path.join(os.environ["LULL_SAMPLES"], "django", host) for host in ("client", "httpd", "db")]
+PERIOD = 'sync : $evt.$name == "syscall_entry_fdatasync" : $evt.$name == "syscall_exit_fdatasync" && $evt.$tid == $begin.$evt.$tid'
 SENTENCE = "document.querySelector('.sentence').textContent"
 # How many colours each panel's picture has, not counting what is empty.
 COLORS = """Object.fromEntries([...document.querySelectorAll('.panel canvas')].map(canvas => {
@@ -271,6 +272,27 @@ def check_arrows(page):
     tap.ok(found == after + before, "] and [ go along the path, from task to task and back", found, after, before)
 
 
+def check_periods(page):
+    """An instance of a period is chosen in a list, and its path is that of lull critpath."""
+    before = page.run("location.hash")
+    page.run("location.hash = 'v=flow,requests'")
+    page.wait("document.querySelectorAll('[data-request]').length")
+    page.run("(select => { select.value = 'sync'; select.dispatchEvent(new Event('change')); })(document.querySelector('[data-panel=requests] select'))")
+    page.wait("document.querySelector('[data-panel=requests] th:nth-child(4)')?.textContent === 'Captured' && document.querySelectorAll('[data-request]').length")
+    page.run("document.querySelector('[data-request]').click()")
+    note = page.wait("(found => found.includes(' on db: ') && found)(document.querySelector('[data-panel=flow] .note').textContent)")
+    slowest = json.loads(subprocess.run([lull, "critpath", "--json", "--period", PERIOD, "--slowest", "1", *traces], env=env, capture_output=True,
+                                        check=True).stdout)["paths"][0]
+    settle(page, "1")
+    names = {s["comm"] for s in slowest["path"]["segments"] if s["tid"] >= 0}
+    shown = set(page.run("[...document.querySelectorAll('[data-panel=flow] .name:not(.host) .text')].map(one => one.textContent)"))
+    tap.ok(note and address(page).get("path") == f"period:sync,{slowest['number']}" and names <= shown and address(page).get("requests") == "sync",
+           "the slowest instance of a period shows its critical path", note, address(page), slowest["number"], names, shown)
+    picture(page, "period")
+    page.run(f"location.hash = {json.dumps(before)}")
+    page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
+
+
 def luminance(page):
     red, green, blue = map(int, re.findall(r"\d+", page.run("getComputedStyle(document.body).backgroundColor"))[:3])
     return (red + green + blue) / 765
@@ -380,7 +402,13 @@ def check_why(page):
     kinds = json.loads(subprocess.run([lull, "why", "--json", *traces], env=env, capture_output=True, check=True).stdout)["kinds"]
     expected = [c for kind in kinds for c in kind.get("contributions", [])]
     page.run("location.hash = 'v=why'")
-    found = page.wait("(found => found.length && found)([...document.querySelectorAll('[data-finding]')].map(one => [one.textContent, one.dataset.finding]))")
+    script = "(found => found.length && found)([...document.querySelectorAll('[data-period=\"%s\"] [data-finding]')].map(one => [one.textContent, one.dataset.finding]))"
+    found = page.wait(script % "")
+    periods = json.loads(subprocess.run([lull, "why", "--json", "--period", PERIOD, *traces], env=env, capture_output=True, check=True).stdout)["kinds"]
+    of_period = [(c["sentence"], str(c["most"])) for kind in periods for c in kind.get("contributions", [])]
+    told = page.run(script % "sync")
+    tap.ok(of_period and len(told) == len(of_period) and all(sentence in said and number == most for (said, number), (sentence, most) in zip(told, of_period)),
+           "so are those of a period", told, of_period)
     tap.ok(expected and len(found) == len(expected) and all(c["sentence"] in said and str(c["most"]) == most for (said, most), c in zip(found, expected)),
            f"its {len(expected)} sentences are those of lull why", found, expected)
     page.wait("document.activeElement.dataset.finding")
@@ -617,7 +645,7 @@ if not browser.find():
     tap.skip("the page", "there is no Chromium")
     sys.exit(tap.done())
 try:
-    view = Server(lull, env, "--no-browser", *traces, verb="view")
+    view = Server(lull, env, "--no-browser", "--period", PERIOD, *traces, verb="view")
 except RuntimeError as failure:
     if "without" not in str(failure):
         raise
@@ -636,7 +664,7 @@ try:
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
     page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency, check_events)
-    for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, check_pins, check_arrows, *page_alone):
+    for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, check_pins, check_arrows, check_periods, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)
 finally:

@@ -21,6 +21,15 @@ struct lull_cpu_quota {
     uint32_t n_pids;
 };
 
+/** Why a daemon wrote a snapshot: a wait or a request that took too long. */
+struct lull_recording_trigger {
+    const char *id;           /**< unique */
+    const char *rule;         /**< name of the daemon's rule */
+    const char *comm;         /**< of the task; "" if it is not known */
+    int64_t pid, tid;         /**< or -1 */
+    int64_t start_ns, end_ns; /**< since the epoch */
+};
+
 /** One recording: a directory with recording.json, whose traces are of one host. Texts that it does
  * not contain are "". */
 struct lull_recording_info {
@@ -43,6 +52,7 @@ struct lull_recording_info {
     int64_t lost_events;        /**< that it had to drop, or -1 */
     const struct lull_cpu_quota *cpu_quotas; /**< of the machine; NULL: none, or not recorded */
     uint32_t n_cpu_quotas;
+    const struct lull_recording_trigger *trigger; /**< NULL: a person requested it */
 };
 
 /** Recordings are numbered from 0 in the order in which their first trace was added. */
@@ -50,8 +60,8 @@ uint32_t lull_session_recording_count(const struct lull_session *session);
 const struct lull_recording_info *lull_session_recording(const struct lull_session *session,
                                                          uint32_t index);
 
-/** The recording whose command is meant if no task is named: the only one that ran a command, on
- * `host` (-1: on any). NULL and LULL_ERROR_USAGE if there is none, or more than one. */
+/** The recording that answers if no task is named: the only one that ran a command, or that a slow
+ * task triggered, on `host` (-1: on any). NULL and LULL_ERROR_USAGE if there is none, or more than one. */
 const struct lull_recording_info *lull_session_command(const struct lull_session *session,
                                                        int32_t host, GError **error);
 

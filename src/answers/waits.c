@@ -275,6 +275,13 @@ struct lull_path *lull_waits_task_path(const struct lull_waits *waits, uint32_t 
     return life_path(waits, task, known->first_ns, known->last_ns, start_ns, end_ns, kind, error);
 }
 
+/* The thread, or the process's first one; -1: there is no trigger, or it knows neither. */
+static int64_t task_of_trigger(const struct lull_recording_info *info)
+{
+    const struct lull_recording_trigger *trigger = info->trigger;
+    return !trigger ? -1 : trigger->tid > 0 ? trigger->tid : trigger->pid;
+}
+
 const struct lull_recording_info *lull_session_command(const struct lull_session *session,
                                                        int32_t host, GError **error)
 {
@@ -282,7 +289,8 @@ const struct lull_recording_info *lull_session_command(const struct lull_session
     uint32_t n = 0;
     for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
         const struct lull_recording_info *info = lull_session_recording(session, i);
-        if (info->command && info->pid > 0 && (host < 0 || (uint32_t)host == info->host)) {
+        if (((info->command && info->pid > 0) || task_of_trigger(info) > 0) &&
+            (host < 0 || (uint32_t)host == info->host)) {
             found = info;
             n++;
         }
@@ -290,11 +298,37 @@ const struct lull_recording_info *lull_session_command(const struct lull_session
     if (n == 1) {
         return found;
     }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                n ? "there are %u recordings of commands: choose a host, or say whose path it is "
-                    "with one of request, tid, pid, comm and period"
-                  : "say whose path it is with one of request, tid, pid, comm and period",
-                n);
+    g_set_error(
+        error, LULL_ERROR, LULL_ERROR_USAGE,
+        n ? "there are %u recordings of commands or slow tasks: choose a host, or say whose "
+            "path it is with one of request, tid, pid, comm and period"
+          : "say whose path it is with one of request, tid, pid, comm and period",
+        n);
+    return NULL;
+}
+
+/* That of the task that was too slow, in the time in which it was. */
+static struct lull_path *trigger_path(const struct lull_waits *waits,
+                                      const struct lull_recording_info *info, int64_t start_ns,
+                                      int64_t end_ns, enum lull_path_kind kind, GError **error)
+{
+    const struct lull_recording_trigger *trigger = info->trigger;
+    const struct lull_clock_transform *clock = lull_session_clock(waits->session, info->host);
+    const int64_t first_ns = lull_clock_transform_apply(clock, trigger->start_ns);
+    const int64_t last_ns = lull_clock_transform_apply(clock, trigger->end_ns);
+    const int64_t tid = task_of_trigger(info);
+    for (uint32_t i = 0; i < lull_model_task_count(waits->model); i++) {
+        const struct lull_task *task = lull_model_task(waits->model, i);
+        if (task->host == info->host && task->tid == tid && task->first_ns < last_ns &&
+            task->last_ns > first_ns) {
+            return life_path(waits, i, first_ns, last_ns, start_ns, end_ns, kind, error);
+        }
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                "the task that was too slow, tid %" G_GINT64_FORMAT
+                ", was not seen in the snapshot: its buffers do not reach back that far, or it did "
+                "nothing that was recorded",
+                tid);
     return NULL;
 }
 
@@ -303,6 +337,9 @@ struct lull_path *lull_waits_command_path(const struct lull_waits *waits, int32_
                                           enum lull_path_kind kind, GError **error)
 {
     const struct lull_recording_info *info = lull_session_command(waits->session, host, error);
+    if (info && task_of_trigger(info) > 0) {
+        return trigger_path(waits, info, start_ns, end_ns, kind, error);
+    }
     for (uint32_t i = 0; info && i < lull_model_task_count(waits->model); i++) {
         const struct lull_task *task = lull_model_task(waits->model, i);
         /* The first that had the pid: it may have been used again since. */

@@ -9,6 +9,7 @@
 
 #include <lull/error.h>
 
+#include "base/size.h"
 #include "base/time.h"
 #include "cmd/analysis_args.h"
 #include "cmd/verb.h"
@@ -41,14 +42,7 @@ static bool parse_pids(const struct lull_args *args, GArray *pids, GError **erro
 /* "64M": bytes, or with k, M, G of 1024. */
 static bool parse_size(const char *text, uint64_t *bytes, GError **error)
 {
-    static const char units[] = "kMG";
-    char *end = NULL;
-    const guint64 number = text && g_ascii_isdigit(*text) ? g_ascii_strtoull(text, &end, 10) : 0;
-    const char *unit = end && *end ? strchr(units, *end) : NULL;
-    const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    *bytes = number << shift;
-    if (!text || (number > 0 && (unit ? end[1] : *end) == '\0' && *bytes >> shift == number &&
-                  *bytes <= UINT64_C(1) << 40)) {
+    if (!text || lull_size_parse(text, bytes)) {
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,

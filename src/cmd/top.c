@@ -340,6 +340,7 @@ static bool watch(struct top *top, GError **error)
                                .requested = requested,
                                .user = top,
                                .request = -1,
+                               .wake = -1,
                                .duration_ns = top->duration_ns,
                                .command = -1};
     lull_watch_start(&watch);

@@ -196,6 +196,7 @@ static bool watch(struct track *track, GError **error)
                                .requested = requested,
                                .user = track,
                                .request = -1,
+                               .wake = -1,
                                .duration_ns = track->duration_ns,
                                .command = track->command ? track->child.pid : -1};
     lull_watch_start(&watch);

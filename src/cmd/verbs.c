@@ -7,6 +7,7 @@
 
 extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
+extern const struct lull_verb lull_verb_daemon;
 extern const struct lull_verb lull_verb_export;
 extern const struct lull_verb lull_verb_freq;
 extern const struct lull_verb lull_verb_futex;
@@ -42,6 +43,7 @@ extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
 extern const struct lull_verb lull_verb_top;
 extern const struct lull_verb lull_verb_track;
+extern const struct lull_verb lull_verb_trigger;
 extern const struct lull_verb lull_verb_view;
 extern const struct lull_verb lull_verb_vms;
 extern const struct lull_verb lull_verb_waits;
@@ -53,6 +55,8 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_snapshot,
     &lull_verb_top,
     &lull_verb_track,
+    &lull_verb_daemon,
+    &lull_verb_trigger,
     &lull_verb_critpath,
     &lull_verb_requests,
     &lull_verb_why,

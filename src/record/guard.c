@@ -24,7 +24,8 @@
 /* A message is a letter, what it is about, and a NUL. */
 enum message {
     MESSAGE_CONTROL = 'c',
-    MESSAGE_TRACER = 't', /* number of its kind, a space, the name */
+    MESSAGE_TRACER = 't',   /* number of its kind, a space, the name */
+    MESSAGE_LEFTOVER = 'f', /* a file */
     MESSAGE_END = 'e',
 };
 
@@ -34,15 +35,16 @@ enum { FIRST = 3, MOST = 2 };
 /* ---- in the guard ---- */
 
 struct reported {
-    char *control, *tracer;
+    char *control, *tracer, *leftover;
     bool has_ended;
 };
 
 static void take(struct reported *reported, const char *message)
 {
-    char **text = message[0] == MESSAGE_CONTROL  ? &reported->control
-                  : message[0] == MESSAGE_TRACER ? &reported->tracer
-                                                 : NULL;
+    char **text = message[0] == MESSAGE_CONTROL    ? &reported->control
+                  : message[0] == MESSAGE_TRACER   ? &reported->tracer
+                  : message[0] == MESSAGE_LEFTOVER ? &reported->leftover
+                                                   : NULL;
     if (text) {
         g_free(*text);
         *text = g_strdup(message + 1);
@@ -81,6 +83,9 @@ static void clean(const struct reported *reported)
     for (unsigned i = 0; !reported->tracer && i < CLEAN_UPS; i++) {
         g_usleep(CLEAN_UP_PAUSE_US);
         clean_up_all();
+    }
+    if (reported->leftover) {
+        unlink(reported->leftover);
     }
     if (reported->control) {
         lull_tree_remove_busy(reported->control, DEPTH);
@@ -194,6 +199,11 @@ static void report(const struct lull_guard *guard, enum message letter, const ch
 void lull_guard_report_control(const struct lull_guard *guard, const char *dir)
 {
     report(guard, MESSAGE_CONTROL, dir);
+}
+
+void lull_guard_report_leftover(const struct lull_guard *guard, const char *path)
+{
+    report(guard, MESSAGE_LEFTOVER, path);
 }
 
 void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer)

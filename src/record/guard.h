@@ -21,6 +21,8 @@ bool lull_guard_start(struct lull_guard *guard, struct lull_keeper *keeper,
  * has set up. */
 void lull_guard_report_control(const struct lull_guard *guard, const char *dir);
 void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer);
+/* And this file. */
+void lull_guard_report_leftover(const struct lull_guard *guard, const char *path);
 /* Nothing is to be removed any more; waits for the end of both. */
 void lull_guard_end(struct lull_guard *guard, struct lull_keeper *keeper);
 

@@ -97,17 +97,18 @@ static void mask_of(const uint8_t *capabilities, size_t n, uint32_t mask[static 
     }
 }
 
-/* Only these are left, as far as they are there. */
-static bool keep(const uint8_t *capabilities, size_t n)
+/* Only those of a recorder and these are left, as far as they are there. */
+static bool keep(const uint8_t *more, size_t n_more)
 {
     struct capabilities all;
-    uint32_t mask[2];
-    mask_of(capabilities, n, mask);
+    uint32_t mask[2], more_mask[2];
+    mask_of(of_recorder, G_N_ELEMENTS(of_recorder), mask);
+    mask_of(more, n_more, more_mask);
     if (!get_capabilities(&all)) {
         return false;
     }
     for (unsigned i = 0; i < 2; i++) {
-        all.words[i].permitted &= mask[i];
+        all.words[i].permitted &= mask[i] | more_mask[i];
         all.words[i].effective = all.words[i].permitted;
         all.words[i].inheritable = 0;
     }
@@ -164,15 +165,15 @@ int lull_invoker_become(const struct lull_invoker *invoker)
     return is_done ? 0 : errno;
 }
 
-bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, GError **error)
+bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, const uint8_t *more,
+                        size_t n_more, GError **error)
 {
     if (geteuid() != 0) {
         return true;
     }
     const bool is_done = (needs_root || !invoker->is_other ||
                           (prctl(PR_SET_KEEPCAPS, 1) == 0 && take_identity(invoker))) &&
-                         keep(of_recorder, G_N_ELEMENTS(of_recorder)) &&
-                         prctl(PR_SET_DUMPABLE, 0) == 0;
+                         keep(more, n_more) && prctl(PR_SET_DUMPABLE, 0) == 0;
     if (!is_done) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
                     "root's rights that recording does not need cannot be given up: %s",

@@ -6,6 +6,7 @@
 
 #include <lull/error.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,10 +26,11 @@ void lull_invoker_clear(struct lull_invoker *invoker);
  * the environment of one who did not call sudo. It must have no threads. 0 or an errno. */
 int lull_invoker_become(const struct lull_invoker *invoker);
 
-/* This process, if it is root's, gives up all capabilities but those to look at other processes, and
- * unless `needs_root` it becomes the invoker as well. Only threads that it starts later are limited
+/* This process, if it is root's, gives up all capabilities but those to look at other processes and
+ * `more`, and unless `needs_root` it becomes the invoker as well. Only threads that it starts later are limited
  * too. False and an error if that fails. */
-bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, GError **error);
+bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, const uint8_t *more,
+                        size_t n_more, GError **error);
 
 /* This thread makes its requests to a daemon of root's as the invoker, until it takes that back.
  * False, with errno, if it may not. */

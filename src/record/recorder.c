@@ -112,7 +112,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
     struct lull_recorder *recorder = g_new0(struct lull_recorder, 1);
     recorder->question = *question;
     recorder->refused = g_string_new(NULL);
-    recorder->guard.pipe = recorder->control.socket = -1;
+    recorder->guard.pipe = recorder->control.socket = recorder->wake = -1;
     recorder->keeper.socket = recorder->keeper.reserve = -1;
     recorder->command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};
     recorder->request = (struct lull_tracer_request){
@@ -178,6 +178,24 @@ static bool make_place(struct lull_recorder *recorder, GError **error)
     return lull_keeper_reserve(keeper, error);
 }
 
+static bool prepare_companion(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_companion *companion = recorder->question.companion;
+    if (companion) {
+        recorder->wake = companion->prepare(companion->user, recorder, error);
+    }
+    return !companion || recorder->wake >= 0;
+}
+
+static bool limit(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_companion *companion = recorder->question.companion;
+    return lull_invoker_limit(&recorder->invoker,
+                              recorder->kind->needs_root || recorder->question.is_snapshot,
+                              companion ? companion->capabilities : NULL,
+                              companion ? companion->n_capabilities : 0, error);
+}
+
 static bool set_up(struct lull_recorder *recorder, GError **error)
 {
     const struct lull_record_question *question = &recorder->question;
@@ -185,13 +203,15 @@ static bool set_up(struct lull_recorder *recorder, GError **error)
         return false;
     }
     clean_up_others(recorder);
+    if (question->companion && question->companion->leftover) {
+        lull_guard_report_leftover(&recorder->guard, question->companion->leftover);
+    }
     return (question->is_snapshot ? lull_recorder_listen(recorder, error)
                                   : make_place(recorder, error)) &&
            (!question->command ||
             lull_command_start(&recorder->command, question->command, &recorder->invoker, error)) &&
-           set_up_tracer(recorder, error) &&
-           lull_invoker_limit(&recorder->invoker,
-                              recorder->kind->needs_root || question->is_snapshot, error);
+           set_up_tracer(recorder, error) && prepare_companion(recorder, error) &&
+           limit(recorder, error);
 }
 
 /* ---- recording ---- */
@@ -199,6 +219,11 @@ static bool set_up(struct lull_recorder *recorder, GError **error)
 int64_t lull_recorder_now_ns(const struct lull_recorder *recorder)
 {
     return clock_ns(CLOCK_MONOTONIC) + recorder->request.epoch_offset_ns;
+}
+
+int64_t lull_recorder_epoch_ns(const struct lull_recorder *recorder)
+{
+    return recorder->request.epoch_offset_ns;
 }
 
 static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
@@ -214,9 +239,10 @@ static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
 static bool check(void *user, GError **error)
 {
     struct lull_recorder *recorder = user;
+    const struct lull_record_companion *companion = recorder->question.companion;
     g_autoptr(GError) why = NULL;
     if (recorder->kind->check(recorder->tracer, &why) || recorder->tracer->is_full) {
-        return true;
+        return !companion || companion->serve(companion->user, recorder, error);
     }
     g_propagate_error(error, g_steal_pointer(&why));
     return false;
@@ -292,10 +318,14 @@ static bool record(struct lull_recorder *recorder, GError **error)
                                .requested = requested,
                                .user = recorder,
                                .request = recorder->control.socket,
+                               .wake = recorder->wake,
                                .duration_ns = recorder->question.duration_ns,
                                .command = recorder->command.pid};
     lull_watch_start(&watch);
     bool done = start_recording(recorder, error);
+    if (done && recorder->question.companion) {
+        recorder->question.companion->started(recorder->question.companion->user, recorder);
+    }
     const int64_t start_ns = lull_recorder_now_ns(recorder);
     done =
         done && lull_watch_wait(&watch, &recording->ended_by, error) && end_state(recorder, error);

@@ -8,6 +8,22 @@
 
 struct lull_recorder;
 
+/* A program that decides when a flight recorder writes, and runs within it. */
+struct lull_record_companion {
+    /* Everything is set up, and next root's rights are given up but for `capabilities`. Returns a
+     * descriptor to wait for; -1 and an error ends the recording. */
+    int (*prepare)(void *user, struct lull_recorder *recorder, GError **error);
+    /* Recording has started. */
+    void (*started)(void *user, struct lull_recorder *recorder);
+    /* The descriptor is readable, or some time has passed: may call lull_recorder_snapshot(). False
+     * and an error ends the recording. */
+    bool (*serve)(void *user, struct lull_recorder *recorder, GError **error);
+    void *user;
+    const uint8_t *capabilities;
+    size_t n_capabilities;
+    const char *leftover; /* a file that is removed if this process is killed; NULL: none */
+};
+
 /* The request; borrowed. */
 struct lull_record_question {
     enum lull_purpose purpose;
@@ -31,6 +47,7 @@ struct lull_record_question {
     void (*wrote)(void *user, const struct lull_recorder *recorder);
     void (*failed)(void *user, const GError *error);
     void *user;
+    const struct lull_record_companion *companion; /* NULL: none */
 };
 
 /* Chooses the tracer; nothing is changed on the machine. NULL and an error that says what is
@@ -48,6 +65,13 @@ const char *lull_recorder_reason(const struct lull_recorder *recorder);
  * A second ends this process. A full disk ends it too, and what is whole until then is kept. False
  * and an error: nothing is left. */
 bool lull_recorder_run(struct lull_recorder *recorder, GError **error);
+
+/* For a companion: writes what the buffers hold to the new directory `output` (NULL: a name is made),
+ * with the reason (or NULL). False and an error if that fails; then recording goes on. */
+bool lull_recorder_snapshot(struct lull_recorder *recorder, const char *output,
+                            const struct lull_recording_trigger *trigger, GError **error);
+/* CLOCK_MONOTONIC plus this is the time since the epoch. */
+int64_t lull_recorder_epoch_ns(const struct lull_recorder *recorder);
 
 /* What was recorded, and where; after lull_recorder_run(). */
 const struct lull_recording *lull_recorder_result(const struct lull_recorder *recorder);

@@ -26,6 +26,7 @@ struct lull_recorder {
     struct lull_state_trace *state; /* of the machine; NULL: it is complete, or there is none */
     GPtrArray *quotas;              /* of CPU time, as they were at the start, then meanwhile */
     struct lull_control control;    /* of a flight recorder */
+    int wake;                       /* the companion waits for it; -1: there is none */
     uint32_t n_snapshots;
     uint32_t cleaned;
     char *left; /* by recorders that were killed, beside the recording; NULL: nothing */

@@ -44,6 +44,16 @@ static bool write_snapshot(struct lull_recorder *recorder, const char *output, G
     return true;
 }
 
+bool lull_recorder_snapshot(struct lull_recorder *recorder, const char *output,
+                            const struct lull_recording_trigger *trigger, GError **error)
+{
+    recorder->recording.ended_by = LULL_RECORDING_ENDED_BY_SNAPSHOT;
+    recorder->recording.trigger = trigger;
+    const bool done = write_snapshot(recorder, output, error);
+    recorder->recording.trigger = NULL;
+    return done;
+}
+
 /* One that cannot be written is no reason to stop. */
 static void report_failure(const struct lull_recorder *recorder, const GError *error)
 {

@@ -99,6 +99,23 @@ static void add_recorded(struct json_object *object, const struct lull_recording
     json_object_object_add(object, "recorded", recorded);
 }
 
+static void add_trigger(struct json_object *object, const struct lull_recording_trigger *trigger)
+{
+    struct json_object *element = json_object_new_object();
+    lull_json_add_text(element, "id", trigger->id);
+    lull_json_add_text(element, "rule", trigger->rule);
+    lull_json_add_text(element, "comm", trigger->comm);
+    if (trigger->pid > 0) {
+        lull_json_add_number(element, "pid", trigger->pid);
+    }
+    if (trigger->tid > 0) {
+        lull_json_add_number(element, "tid", trigger->tid);
+    }
+    lull_json_add_number(element, "begin_ns", trigger->start_ns);
+    lull_json_add_number(element, "end_ns", trigger->end_ns);
+    json_object_object_add(object, "trigger", element);
+}
+
 static void add_quotas(struct json_object *object, const GPtrArray *quotas)
 {
     const bool has_pids = lull_tasks_are_global();
@@ -158,6 +175,9 @@ bool lull_recording_json_write(const struct lull_recording *recording,
     add_machine(object, recording->request->epoch_offset_ns);
     add_command(object, recording);
     add_recorded(object, recording);
+    if (recording->trigger) {
+        add_trigger(object, recording->trigger);
+    }
     if (recording->quotas) {
         add_quotas(object, recording->quotas);
     }

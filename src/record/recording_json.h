@@ -5,6 +5,8 @@
 
 #include <lull/error.h>
 
+#include <lull/recording.h>
+
 #include "record/keeper.h"
 #include "record/tracer.h"
 
@@ -28,6 +30,7 @@ struct lull_recording {
     int64_t start_ns, end_ns;   /* since the Unix epoch */
     enum lull_recording_end ended_by;
     struct lull_tracer_result result;
+    const struct lull_recording_trigger *trigger; /* or NULL */
     const GPtrArray *quotas; /* of CPU time: struct lull_quota, as counted meanwhile; or NULL */
 };
 

@@ -61,7 +61,8 @@ bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GEr
     watch->end_us =
         watch->duration_ns ? g_get_monotonic_time() + watch->duration_ns / 1000 : INT64_MAX;
     struct pollfd ready[] = {{.fd = watch->signals, .events = POLLIN},
-                             {.fd = watch->request, .events = POLLIN}};
+                             {.fd = watch->request, .events = POLLIN},
+                             {.fd = watch->wake, .events = POLLIN}};
     for (;;) {
         if (watch->has_ended(watch->user, how, error)) {
             return true;
@@ -71,7 +72,8 @@ bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GEr
             *how = LULL_RECORDING_ENDED_BY_DURATION;
             return true;
         }
-        const bool is_requested = poll(ready, 2, left_ms) > 0 && ready[1].revents != 0;
+        const bool is_requested =
+            poll(ready, G_N_ELEMENTS(ready), left_ms) > 0 && ready[1].revents != 0;
         if (take_signals(watch)) {
             *how = LULL_RECORDING_ENDED_BY_INTERRUPT;
             return true;

@@ -17,6 +17,7 @@ struct lull_watch {
     void (*requested)(void *user, bool is_signal);
     void *user;
     int request;         /* readable on a request; < 0: none, also no SIGUSR1 */
+    int wake;            /* check is called at once when it is readable; < 0: none */
     int64_t duration_ns; /* 0: no limit */
     pid_t command;       /* gets the signals that only we got; -1: none */
     /* Its own. */

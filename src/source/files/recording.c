@@ -286,6 +286,54 @@ static bool read_quotas(const struct reader *reader, struct json_object *object)
     return true;
 }
 
+static bool read_trigger_text(const struct reader *reader, struct json_object *object,
+                              const char *key, const char **to)
+{
+    struct json_object *value;
+    const char *text = json_object_object_get_ex(object, key, &value) ? text_of(value) : NULL;
+    if (!text) {
+        return fail(reader, "trigger", "lacks one of its texts “id”, “rule” and “comm”");
+    }
+    *to = keep(reader->file, text);
+    return true;
+}
+
+static bool read_trigger(const struct reader *reader, struct json_object *object)
+{
+    struct json_object *value;
+    struct lull_recording_trigger *trigger = &reader->file->trigger;
+    if (!json_object_object_get_ex(object, "trigger", &value)) {
+        return true;
+    }
+    if (!json_object_is_type(value, json_type_object)) {
+        return fail(reader, "trigger", "is not an object");
+    }
+    *trigger = (struct lull_recording_trigger){
+        .pid = -1, .tid = -1, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
+    const struct {
+        const char *key;
+        int64_t least, most, *to;
+    } numbers[] = {
+        {"pid", 1, INT32_MAX, &trigger->pid},
+        {"tid", 1, INT32_MAX, &trigger->tid},
+        {"begin_ns", LULL_TIME_MIN, LULL_TIME_MAX, &trigger->start_ns},
+        {"end_ns", LULL_TIME_MIN, LULL_TIME_MAX, &trigger->end_ns},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        if (!read_number(reader, value, numbers[i].key, numbers[i].least, numbers[i].most,
+                         numbers[i].to)) {
+            return false;
+        }
+    }
+    if (trigger->start_ns > trigger->end_ns) {
+        return fail(reader, "trigger", "lacks a time, or ends before it starts");
+    }
+    reader->file->info.trigger = trigger;
+    return read_trigger_text(reader, value, "id", &trigger->id) &&
+           read_trigger_text(reader, value, "rule", &trigger->rule) &&
+           read_trigger_text(reader, value, "comm", &trigger->comm);
+}
+
 static bool read_boot_id(const struct reader *reader, struct json_object *object)
 {
     struct json_object *value;
@@ -331,7 +379,7 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
            read_numbers(reader, object, recorded) && read_command(reader, object) &&
            read_events(reader, object) && read_quotas(reader, object) &&
-           read_boot_id(reader, object);
+           read_trigger(reader, object) && read_boot_id(reader, object);
 }
 
 /* ---- the file ---- */

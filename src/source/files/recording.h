@@ -26,6 +26,7 @@ struct lull_recording_file {
     struct lull_location *location; /* its directory */
     GPtrArray *texts;
     int32_t *pids; /* of its CPU quotas */
+    struct lull_recording_trigger trigger;
 };
 
 struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file);

@@ -144,6 +144,18 @@ static void add_known(struct json_object *object, const char *key, int64_t numbe
     add(object, key, number < 0 ? NULL : json_object_new_int64(number));
 }
 
+static struct json_object *json_trigger(const struct lull_recording_trigger *trigger)
+{
+    struct json_object *object = json_object_new_object();
+    lull_json_add_text(object, "id", trigger->id);
+    lull_json_add_text(object, "rule", trigger->rule);
+    lull_json_add_text(object, "comm", trigger->comm);
+    add_known(object, "pid", trigger->pid);
+    add_known(object, "tid", trigger->tid);
+    add_range(object, trigger->start_ns, trigger->end_ns);
+    return object;
+}
+
 static struct json_object *json_recording(const struct lull_info *info,
                                           const struct lull_recording_info *recording)
 {
@@ -169,6 +181,7 @@ static struct json_object *json_recording(const struct lull_info *info,
         json_object_array_add(quotas, lull_quota_json(&recording->cpu_quotas[i]));
     }
     add(object, "cpu_quotas", quotas);
+    add(object, "trigger", recording->trigger ? json_trigger(recording->trigger) : NULL);
     return object;
 }
 

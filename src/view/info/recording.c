@@ -35,6 +35,20 @@ static void add_command(GString *text, const struct lull_recording_info *recordi
     add_field(text, "ended", line->str);
 }
 
+static void add_trigger(GString *text, const struct lull_recording_trigger *trigger, bool ascii)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    char took[LULL_TIME_TEXT_SIZE], when[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(trigger->end_ns - trigger->start_ns, took);
+    lull_time_format_iso(trigger->end_ns, false, when);
+    lull_clean_append(line, trigger->rule, ascii);
+    g_string_append_printf(line, ": %s of ", took);
+    lull_clean_append(line, trigger->comm[0] ? trigger->comm : "?", ascii);
+    g_string_append_printf(line, "/%" PRId64 " until %s",
+                           trigger->tid > 0 ? trigger->tid : trigger->pid, when);
+    add_field(text, "trigger", line->str);
+}
+
 static void add_how(GString *text, const struct lull_recording_info *recording, bool ascii)
 {
     g_autoptr(GString) line = g_string_new(NULL);
@@ -103,6 +117,9 @@ char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, boo
         add_field(text, "recording", path);
         if (recording->command) {
             add_command(text, recording, ascii);
+        }
+        if (recording->trigger) {
+            add_trigger(text, recording->trigger, ascii);
         }
         add_how(text, recording, ascii);
         add_result(text, recording);

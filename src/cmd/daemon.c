@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* lull daemon: keeps a flight recorder ready, and has it write when something is slow. */
+#include <stdio.h>
+
+#include <lull/error.h>
+
+#include "cmd/verb.h"
+#include "trigger/daemon.h"
+
+#define CONFIG "/etc/lull/lulld.conf"
+
+static void report(void *user, const char *line)
+{
+    fprintf(stderr, "lull: %s\n", line);
+}
+
+/* What is wrong is an error of several lines. */
+static bool refuse(const GPtrArray *problems, GError **error)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint i = 0; i < problems->len; i++) {
+        g_string_append_printf(text, "%s%s", i ? "\n" : "", (const char *)problems->pdata[i]);
+    }
+    g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION, text->str);
+    return false;
+}
+
+static bool run_with(const struct lull_trigger_config *config, bool is_check, GError **error)
+{
+    const struct lull_daemon_question question = {.config = config, .report = report};
+    if (is_check) {
+        printf("the configuration is right: %u rules\n", config->rules->len);
+        return true;
+    }
+    return lull_daemon_run(&question, error);
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    const char *path = lull_args_text(args, "config");
+    uint32_t n_words;
+    lull_args_rest(args, &n_words);
+    if (n_words > 0) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "it takes no traces; --config names its configuration");
+        return 2;
+    }
+    GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
+    struct lull_trigger_config *config = lull_trigger_config_read(path ? path : CONFIG, problems);
+    const bool done =
+        config ? run_with(config, lull_args_flag(args, "check"), error) : refuse(problems, error);
+    lull_trigger_config_free(config);
+    g_ptr_array_unref(problems);
+    return done ? 0 : 1;
+}
+
+static const struct lull_option options[] = {
+    {.name = "config",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "the configuration (default: " CONFIG ")"},
+    {.name = "check",
+     .kind = LULL_OPTION_FLAG,
+     .help = "report all that is wrong with the configuration, and end"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {NULL};
+
+static const struct lull_example examples[] = {
+    {"lull daemon --config web.conf --check", "Is the configuration right?"},
+    {"sudo lull daemon --config web.conf", "Watch until Ctrl-C."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_daemon = {
+    .name = "daemon",
+    .summary = "write a snapshot whenever something is slower than your rules allow",
+    .usage = "",
+    .description =
+        "Keeps a flight recorder ready (as 'lull record --snapshot' does) and watches for what is "
+        "slow: waits that the kernel shows, by the rules of 'lull track', and requests that a "
+        "server or 'lull trigger' reports at a socket. When a rule fires, the recorder writes what "
+        "its buffers hold. The snapshot is a directory like any recording, and knows why it was "
+        "written: 'lull critpath DIR' shows what the slow task waited for, and 'lull info DIR' "
+        "what triggered it.\n"
+        "\n"
+        "The configuration says what to watch. DAEMON.md in the documentation lists all keys:\n"
+        "\n"
+        " [daemon]\n"
+        " snapshots = /var/lib/lull\n"
+        " metrics = 127.0.0.1:9542\n"
+        "\n"
+        " [rule slow-writes]\n"
+        " when = block(vda): rw == \"write\" > 100ms\n"
+        "\n"
+        " [rule slow-requests]\n"
+        " slower = 500ms\n"
+        "\n"
+        "Snapshots are limited: one a minute for each rule, six an hour, twenty a day, and 2 GiB "
+        "together, after which the oldest is removed; a file called 'pinned' in a snapshot keeps "
+        "it. What is slow within five seconds after a snapshot is counted with it.\n"
+        "\n"
+        "The daemon runs as root, and gives up all rights but those that it needs to trace. The "
+        "process that reads what servers send has none.",
+    .output = NULL,
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .takes_no_trace = true,
+    .has_no_pager = true,
+    .run = run,
+};

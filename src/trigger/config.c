@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Each key is a line of a table; everything that is wrong is reported at once. */
+#include "trigger/config.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/time.h"
+
+#define MOST_FILE_BYTES (1 << 20)
+#define RULE_PREFIX "rule "
+
+enum kind {
+    KIND_TEXT,
+    KIND_PATH,
+    KIND_SIZE,
+    KIND_NUMBER,
+    KIND_ADDRESS,
+    KIND_DURATION,
+    KIND_SHARE,
+};
+
+#define AT(member) offsetof(struct lull_trigger_config, member)
+
+static const struct key {
+    const char *group, *name;
+    enum kind kind;
+    size_t offset;
+    const char *usual; /* NULL: nothing */
+    uint64_t most;     /* of a number */
+} keys[] = {
+    {"daemon", "snapshots", KIND_PATH, AT(snapshots), "/var/lib/lull", 0},
+    {"daemon", "purpose", KIND_TEXT, AT(purpose), "critpath", 0},
+    {"daemon", "tracer", KIND_TEXT, AT(tracer), NULL, 0},
+    {"daemon", "buffer", KIND_SIZE, AT(buffer_bytes), NULL, 0},
+    {"daemon", "hook", KIND_PATH, AT(hook), "/run/lull/hook", 0},
+    {"daemon", "hook_group", KIND_TEXT, AT(hook_group), NULL, 0},
+    {"daemon", "user", KIND_TEXT, AT(user), "nobody", 0},
+    {"daemon", "metrics", KIND_ADDRESS, AT(metrics_port), NULL, 65535},
+    {"daemon", "max_overhead", KIND_SHARE, AT(most_overhead), "1%", 0},
+    {"limits", "pause", KIND_DURATION, AT(pause_ns), "60s", 0},
+    {"limits", "per_hour", KIND_NUMBER, AT(per_hour), "6", 1000},
+    {"limits", "per_day", KIND_NUMBER, AT(per_day), "20", 1000},
+    {"limits", "size", KIND_SIZE, AT(most_bytes), "2G", 0},
+    {"limits", "free", KIND_SHARE, AT(least_free), "10%", 0},
+};
+
+struct reader {
+    const char *path;
+    GKeyFile *file;
+    GPtrArray *problems;
+    struct lull_trigger_config *config;
+};
+
+static void report(const struct reader *reader, const char *group, const char *key,
+                   const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+static void report(const struct reader *reader, const char *group, const char *key,
+                   const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *why = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_ptr_array_add(reader->problems, g_strdup_printf("%s: [%s]%s%s: %s", reader->path, group,
+                                                      key ? " " : "", key ? key : "", why));
+}
+
+/* ---- values ---- */
+
+static bool parse_share(const char *text, double *share)
+{
+    char *end = NULL;
+    const double percent = g_ascii_strtod(text, &end);
+    *share = percent / 100;
+    return end > text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100;
+}
+
+static bool parse_number(const char *text, uint64_t most, uint64_t *number)
+{
+    guint64 parsed;
+    const bool done = g_ascii_string_to_unsigned(text, 10, 1, most, &parsed, NULL);
+    *number = done ? parsed : 0;
+    return done;
+}
+
+/* Metrics are for this machine only. */
+static bool parse_address(const char *text, uint64_t most, uint64_t *port)
+{
+    static const char prefix[] = "127.0.0.1:";
+    return g_str_has_prefix(text, prefix) && parse_number(text + strlen(prefix), most, port);
+}
+
+/* What the value should have been; NULL: it is. */
+static const char *set(const struct key *key, const char *text, void *to)
+{
+    switch (key->kind) {
+    case KIND_PATH:
+        *(char **)to = g_strdup(text);
+        return g_path_is_absolute(text) ? NULL : "a path that starts with /";
+    case KIND_TEXT:
+        *(char **)to = g_strdup(text);
+        return *text ? NULL : "a text";
+    case KIND_SIZE:
+        return lull_size_parse(text, to) ? NULL : "a size from 1 to 1024G, such as 64M";
+    case KIND_NUMBER:
+        return parse_number(text, key->most, to) ? NULL : "a number from 1 to 1000";
+    case KIND_ADDRESS:
+        return parse_address(text, key->most, to) ? NULL : "127.0.0.1:PORT";
+    case KIND_DURATION:
+        return lull_duration_parse(text, to, NULL) ? NULL : "a time with its unit, such as 60s";
+    case KIND_SHARE:
+        return parse_share(text, to) ? NULL : "a share from 0% to 100%";
+    }
+    return NULL;
+}
+
+static char *value_of(const struct reader *reader, const char *group, const char *key)
+{
+    g_autoptr(GError) error = NULL;
+    char *text = g_key_file_get_string(reader->file, group, key, &error);
+    if (text) {
+        return g_strstrip(text);
+    }
+    if (error->code != G_KEY_FILE_ERROR_KEY_NOT_FOUND &&
+        error->code != G_KEY_FILE_ERROR_GROUP_NOT_FOUND) {
+        report(reader, group, key, "%s", error->message);
+    }
+    return NULL;
+}
+
+static void read_keys(const struct reader *reader)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        const struct key *key = &keys[i];
+        g_autofree char *given = value_of(reader, key->group, key->name);
+        const char *text = given ? given : key->usual;
+        const char *expected = text ? set(key, text, (char *)reader->config + key->offset) : NULL;
+        if (expected) {
+            report(reader, key->group, key->name, "expected %s, not “%s”", expected, text);
+        }
+    }
+    struct lull_trigger_config *config = reader->config;
+    if (!lull_purpose_of(config->purpose, &config->purpose_id)) {
+        report(reader, "daemon", "purpose", "expected what “lull record --for” takes, not “%s”",
+               config->purpose);
+    }
+    if (config->tracer && strcmp(config->tracer, "auto") == 0) {
+        g_clear_pointer(&config->tracer, g_free);
+    }
+}
+
+/* ---- rules ---- */
+
+static void rule_free(void *data)
+{
+    struct lull_trigger_rule *rule = data;
+    lull_track_rule_free(rule->when);
+    g_clear_pointer(&rule->id, g_pattern_spec_free);
+    g_free(rule->name);
+    g_free(rule);
+}
+
+/* It becomes part of lines and of metrics. */
+static bool is_name(const char *name)
+{
+    for (const char *at = name; *at; at++) {
+        if (!g_ascii_isalnum(*at) && !strchr("-_.", *at)) {
+            return false;
+        }
+    }
+    return *name && strlen(name) < LULL_TRIGGER_NAME;
+}
+
+static void read_when(const struct reader *reader, const char *group, const char *text,
+                      struct lull_trigger_rule *rule)
+{
+    g_autoptr(GError) error = NULL;
+    rule->when = lull_track_rule_parse(text, &error);
+    if (!rule->when) {
+        report(reader, group, "when", "%s", error->message);
+    }
+}
+
+static void read_rule(const struct reader *reader, const char *group)
+{
+    struct lull_trigger_rule *rule = g_new0(struct lull_trigger_rule, 1);
+    g_autofree char *when = value_of(reader, group, "when");
+    g_autofree char *slower = value_of(reader, group, "slower");
+    g_autofree char *id = value_of(reader, group, "id");
+    rule->name = g_strdup(group + strlen(RULE_PREFIX));
+    g_ptr_array_add(reader->config->rules, rule);
+    if (!is_name(rule->name)) {
+        report(reader, group, NULL, "a rule is named with letters, digits, and - _ . (at most %d)",
+               LULL_TRIGGER_NAME - 1);
+    }
+    if (!when == !slower) {
+        report(reader, group, NULL,
+               "it takes either when (a rule of “lull track”) or slower (a time, for requests that "
+               "servers report)");
+    } else if (when) {
+        read_when(reader, group, when, rule);
+    } else if (!lull_duration_parse(slower, &rule->slower_ns, NULL)) {
+        report(reader, group, "slower", "expected a time with its unit, such as 500ms, not “%s”",
+               slower);
+    }
+    if (id && when) {
+        report(reader, group, "id", "is of requests that servers report; this rule is about waits");
+    }
+    rule->id = id ? g_pattern_spec_new(id) : NULL;
+}
+
+/* ---- the file ---- */
+
+static bool is_known(const char *group, const char *name)
+{
+    static const char *const of_rules[] = {"when", "slower", "id", NULL};
+    if (g_str_has_prefix(group, RULE_PREFIX)) {
+        return g_strv_contains(of_rules, name);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (strcmp(keys[i].group, group) == 0 && (!name || strcmp(keys[i].name, name) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_keys(const struct reader *reader, const char *group)
+{
+    g_auto(GStrv) names = g_key_file_get_keys(reader->file, group, NULL, NULL);
+    for (uint32_t i = 0; names && names[i]; i++) {
+        if (!is_known(group, names[i])) {
+            report(reader, group, names[i], "there is no such key here");
+        }
+    }
+}
+
+static void read_groups(const struct reader *reader)
+{
+    g_auto(GStrv) groups = g_key_file_get_groups(reader->file, NULL);
+    for (uint32_t i = 0; groups[i]; i++) {
+        const bool is_rule = g_str_has_prefix(groups[i], RULE_PREFIX);
+        if (!is_rule && !is_known(groups[i], NULL)) {
+            report(reader, groups[i], NULL, "expected [daemon], [limits] or [rule NAME]");
+            continue;
+        }
+        check_keys(reader, groups[i]);
+        if (is_rule) {
+            read_rule(reader, groups[i]);
+        }
+    }
+    const guint n = reader->config->rules->len;
+    if (n == 0 || n > LULL_TRIGGER_RULES) {
+        report(reader, RULE_PREFIX "NAME", NULL,
+               n ? "at most %d rules at a time" : "expected from one to %d rules",
+               LULL_TRIGGER_RULES);
+    }
+}
+
+struct lull_trigger_config *lull_trigger_config_parse(const char *path, const char *text,
+                                                      size_t size, GPtrArray *problems)
+{
+    g_autoptr(GError) error = NULL;
+    const guint before = problems->len;
+    struct reader reader = {.path = path, .problems = problems, .file = g_key_file_new()};
+    reader.config = g_new0(struct lull_trigger_config, 1);
+    reader.config->rules = g_ptr_array_new_with_free_func(rule_free);
+    if (size == 0 || !g_key_file_load_from_data(reader.file, text, size, G_KEY_FILE_NONE, &error)) {
+        g_ptr_array_add(problems, g_strdup_printf("%s: %s", path,
+                                                  error ? error->message : "the file is empty"));
+    } else {
+        read_keys(&reader);
+        read_groups(&reader);
+    }
+    g_key_file_free(reader.file);
+    if (problems->len == before) {
+        return reader.config;
+    }
+    lull_trigger_config_free(reader.config);
+    return NULL;
+}
+
+struct lull_trigger_config *lull_trigger_config_read(const char *path, GPtrArray *problems)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    size_t size;
+    if (!g_file_get_contents(path, &text, &size, &error)) {
+        g_ptr_array_add(problems, g_strdup(error->message));
+        return NULL;
+    }
+    if (size > MOST_FILE_BYTES) {
+        g_ptr_array_add(problems, g_strdup_printf("%s: is larger than 1 MiB", path));
+        return NULL;
+    }
+    return lull_trigger_config_parse(path, text, size, problems);
+}
+
+void lull_trigger_config_free(struct lull_trigger_config *config)
+{
+    if (!config) {
+        return;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (keys[i].kind == KIND_TEXT || keys[i].kind == KIND_PATH) {
+            g_free(*(char **)(void *)((char *)config + keys[i].offset));
+        }
+    }
+    g_ptr_array_unref(config->rules);
+    g_free(config);
+}

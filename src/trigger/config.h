@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The file that says what `lull daemon` watches, and within which limits (docs/DAEMON.md). */
+#ifndef LULL_TRIGGER_CONFIG_H
+#define LULL_TRIGGER_CONFIG_H
+
+#include "live/rule.h"
+#include "record/purpose.h"
+
+/* As many as a tracker takes. */
+#define LULL_TRIGGER_RULES LULL_TRACK_RULES
+/* Of the name of a rule, with its NUL. */
+#define LULL_TRIGGER_NAME 64
+
+/* A rule is about waits that the kernel shows, or about requests that a server reports. */
+struct lull_trigger_rule {
+    char *name;
+    struct lull_track_rule *when; /* waits; NULL: requests, */
+    int64_t slower_ns;            /* that took longer than this */
+    GPatternSpec *id;             /* and whose id matches; NULL: any */
+};
+
+struct lull_trigger_config {
+    char *snapshots;        /* the directory for them */
+    char *purpose, *tracer; /* of the flight recorder; tracer NULL: the first that can */
+    enum lull_purpose purpose_id;
+    uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
+    char *hook;            /* the socket at which servers report requests; NULL: none */
+    char *hook_group;      /* who may report; NULL: root */
+    char *user;            /* who the process that listens becomes */
+    uint64_t metrics_port; /* on the loopback interface; 0: none */
+    double most_overhead;  /* of the tracker: share of the time of all CPUs */
+    int64_t pause_ns;      /* one snapshot of a rule within it */
+    uint64_t per_hour, per_day;
+    uint64_t most_bytes; /* of all snapshots together */
+    double least_free;   /* share of the disk that stays free */
+    GPtrArray *rules;    /* of struct lull_trigger_rule *, at least one */
+};
+
+/* Reads the text; `path` is for messages. All that is wrong is added to `problems`, a line each; NULL
+ * if there is something. Free with lull_trigger_config_free(). */
+struct lull_trigger_config *lull_trigger_config_parse(const char *path, const char *text,
+                                                      size_t size, GPtrArray *problems);
+struct lull_trigger_config *lull_trigger_config_read(const char *path, GPtrArray *problems);
+void lull_trigger_config_free(struct lull_trigger_config *config);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Metrics, a family after the other. */
+#include "trigger/counts.h"
+
+#include <inttypes.h>
+#include <lull/version.h>
+
+static void family(GString *out, const char *name, const char *type, const char *help)
+{
+    g_string_append_printf(out, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
+}
+
+static void counter(GString *out, const char *name, const char *label, const char *value,
+                    uint64_t count)
+{
+    g_string_append_printf(out, "%s_total", name);
+    if (label) {
+        g_string_append_printf(out, "{%s=\"%s\"}", label, value);
+    }
+    g_string_append_printf(out, " %" PRIu64 "\n", count);
+}
+
+void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config,
+                          const struct lull_trigger_counts *counts)
+{
+    family(out, "lull_build", "info", "The version of the program.");
+    g_string_append_printf(out, "lull_build_info{version=\"%s\"} 1\n", LULL_VERSION);
+    family(out, "lull_alarms", "counter",
+           "Waits and requests that were slower than a rule allows.");
+    for (guint i = 0; i < config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = config->rules->pdata[i];
+        counter(out, "lull_alarms", "rule", rule->name, counts->alarms[i]);
+    }
+    family(out, "lull_snapshots", "counter", "What was done about them.");
+    for (unsigned i = 0; i < LULL_TRIGGER_FAST; i++) {
+        counter(out, "lull_snapshots", "result", lull_trigger_verdicts[i], counts->results[i]);
+    }
+    family(out, "lull_removed_snapshots", "counter", "Old snapshots that had to make room.");
+    counter(out, "lull_removed_snapshots", NULL, NULL, counts->removed);
+    family(out, "lull_hooks", "counter", "Requests that servers reported.");
+    counter(out, "lull_hooks", NULL, NULL, counts->hooks);
+    family(out, "lull_lost", "counter", "What was not seen, or could not be understood.");
+    counter(out, "lull_lost", "what", "alarm", counts->lost_alarms);
+    counter(out, "lull_lost", "what", "task", counts->untracked);
+    counter(out, "lull_lost", "what", "damaged hook", counts->damaged_hooks);
+    counter(out, "lull_lost", "what", "dropped hook", counts->dropped_hooks);
+    if (counts->has_overhead) {
+        char text[G_ASCII_DTOSTR_BUF_SIZE];
+        family(out, "lull_overhead_ratio", "gauge",
+               "Of the tracker: share of the time of all CPUs.");
+        g_ascii_formatd(text, sizeof text, "%.6f", (double)counts->overhead_ppm / 1e6);
+        g_string_append_printf(out, "lull_overhead_ratio %s\n", text);
+    }
+    g_string_append(out, "# EOF\n");
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What the daemon counts, in memory that the process which listens can read, and as OpenMetrics. */
+#ifndef LULL_TRIGGER_COUNTS_H
+#define LULL_TRIGGER_COUNTS_H
+
+#include "trigger/limits.h"
+
+/* Every member is 8 bytes, written and read as a whole. */
+struct lull_trigger_counts {
+    uint64_t alarms[LULL_TRIGGER_RULES]; /* waits and requests that were too slow, of each rule */
+    uint64_t results[LULL_TRIGGER_VERDICTS]; /* what was done about them */
+    uint64_t removed;                        /* snapshots, to make room */
+    uint64_t lost_alarms;                    /* waits that the tracker saw and did not report */
+    uint64_t untracked;                      /* waits of tasks that it had no room for */
+    uint64_t overhead_ppm;                   /* of the tracker, in millionths of all CPUs' time */
+    uint64_t has_overhead;
+    /* Of the process that listens. */
+    uint64_t hooks, damaged_hooks, dropped_hooks;
+};
+
+/* The text of /metrics: OpenMetrics 1.0, with "# EOF". */
+void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config,
+                          const struct lull_trigger_counts *counts);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything meets in the recorder's own loop, so that nothing comes between an alarm and the moment at
+ * which the buffers stop. */
+#include "trigger/daemon.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "live/tracker.h"
+#include "record/recorder.h"
+#include "trigger/sets.h"
+#include "trigger/speaker.h"
+
+/* linux/capability.h of older kernels ends before them. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+#define COUNT_EVERY_NS LULL_NS_PER_S
+/* A request that ended longer ago is in no buffer. */
+#define MOST_AGE_NS (3600 * LULL_NS_PER_S)
+
+/* To read the tracker's counters; only CAP_SYS_ADMIN may measure what eBPF programs cost. */
+static const uint8_t capabilities[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
+
+struct lull_daemon {
+    const struct lull_daemon_question *question;
+    const struct lull_trigger_config *config;
+    struct lull_trigger_limits limits;
+    struct lull_speaker speaker;
+    struct lull_recorder *recorder;
+    struct lull_tracker *tracker;        /* NULL: no rule is about waits */
+    GPtrArray *when;                     /* rules of the tracker, */
+    uint32_t number[LULL_TRIGGER_RULES]; /* and which of the configuration they are */
+    int events;                          /* readable when there is something to do; -1: not open */
+    int64_t counted_ns;
+    GString *last; /* the directory that was written last */
+};
+
+static int64_t now_ns(void)
+{
+    return g_get_monotonic_time() * 1000;
+}
+
+static void report(const struct lull_daemon *daemon, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void report(const struct lull_daemon *daemon, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *line = g_strdup_vprintf(format, args);
+    va_end(args);
+    daemon->question->report(daemon->question->user, line);
+}
+
+static const struct lull_trigger_rule *rule_of(const struct lull_daemon *daemon, uint32_t number)
+{
+    return daemon->config->rules->pdata[number];
+}
+
+/* ---- snapshots ---- */
+
+static void make_room(struct lull_daemon *daemon, const char *kept, GError **error)
+{
+    uint32_t n_removed;
+    lull_sets_make_room(daemon->config, kept, &n_removed, error);
+    daemon->speaker.counts->removed += n_removed;
+    if (n_removed > 0) {
+        report(daemon, "removed the %s%u oldest snapshots to make room", n_removed > 1 ? "" : "",
+               n_removed);
+    }
+}
+
+/* The buffers stop at once; room is made afterwards, unless there is none. */
+static bool write_snapshot(struct lull_daemon *daemon, uint32_t rule,
+                           struct lull_recording_trigger *trigger, GError **error)
+{
+    char id[LULL_SET_ID];
+    lull_sets_name(g_get_real_time() * 1000, id);
+    trigger->id = id;
+    g_autofree char *path = g_build_filename(daemon->config->snapshots, id, NULL);
+    const int64_t start_ns = now_ns();
+    const bool done = lull_recorder_snapshot(daemon->recorder, path, trigger, error);
+    lull_trigger_limits_count(&daemon->limits, rule, start_ns, now_ns());
+    trigger->id = NULL;
+    if (done) {
+        g_string_assign(daemon->last, path);
+        make_room(daemon, id, NULL);
+    }
+    return done;
+}
+
+static bool has_room(struct lull_daemon *daemon, GError **error)
+{
+    g_autoptr(GError) why = NULL;
+    make_room(daemon, NULL, &why);
+    if (!why) {
+        return true;
+    }
+    g_propagate_error(error, g_steal_pointer(&why));
+    return false;
+}
+
+/* Something was too slow. `object` says what, if no task was: "disk 254,0". */
+static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number,
+                                     struct lull_recording_trigger *trigger)
+{
+    const struct lull_trigger_rule *rule = rule_of(daemon, number);
+    struct lull_trigger_counts *counts = daemon->speaker.counts;
+    enum lull_trigger_verdict verdict =
+        lull_trigger_limits_judge(&daemon->limits, number, now_ns());
+    g_autoptr(GError) error = NULL;
+    char took[LULL_TIME_TEXT_SIZE];
+    counts->alarms[number]++;
+    trigger->rule = rule->name;
+    if (verdict == LULL_TRIGGER_WRITTEN) {
+        lull_duration_format(trigger->end_ns - trigger->start_ns, took);
+        if (!has_room(daemon, &error) || !write_snapshot(daemon, number, trigger, &error)) {
+            verdict = LULL_TRIGGER_FAILED;
+            report(daemon, "%s: %s: no snapshot: %s", rule->name, took, error->message);
+        } else {
+            g_autofree char *comm = g_strescape(trigger->comm, NULL);
+            report(daemon, "%s: %s%s%s: wrote %s", rule->name, took, *comm ? " of " : "", comm,
+                   daemon->last->str);
+        }
+    }
+    counts->results[verdict]++;
+    return verdict;
+}
+
+/* ---- what is too slow ---- */
+
+static void take_alarm(void *user, const struct lull_track_alarm *alarm)
+{
+    struct lull_daemon *daemon = user;
+    const struct lull_track_record *record = alarm->record;
+    const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
+    char comm[sizeof record->comm + 1];
+    g_strlcpy(comm, record->comm, sizeof comm);
+    struct lull_recording_trigger trigger = {
+        .comm = alarm->object ? "" : comm,
+        .pid = alarm->object ? -1 : (int64_t)record->tgid,
+        .tid = alarm->object ? -1 : (int64_t)record->tid,
+        .start_ns = lull_time_add(alarm->start_ns, epoch_ns),
+        .end_ns = lull_time_add(alarm->end_ns, epoch_ns),
+    };
+    act(daemon, daemon->number[record->rule], &trigger);
+}
+
+/* A request cannot end later than now; its server's clock is ours. */
+static bool is_recent(const struct lull_daemon *daemon, const struct lull_hook *hook)
+{
+    const int64_t now = lull_time_add(now_ns(), lull_recorder_epoch_ns(daemon->recorder));
+    return hook->end_ns <= now + LULL_NS_PER_S && hook->end_ns >= now - MOST_AGE_NS;
+}
+
+static void take_report(struct lull_daemon *daemon, const struct lull_speaker_report *slow)
+{
+    const struct lull_hook *hook = &slow->hook;
+    struct lull_recording_trigger trigger = {
+        .comm = "",
+        .pid = hook->pid > 0 ? hook->pid : -1,
+        .tid = hook->tid > 0 ? hook->tid : -1,
+        .start_ns = hook->end_ns - hook->delay_ns,
+        .end_ns = hook->end_ns,
+    };
+    if (!is_recent(daemon, hook)) {
+        daemon->speaker.counts->damaged_hooks++;
+        lull_speaker_answer(&daemon->speaker, slow, "damaged");
+        return;
+    }
+    const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger);
+    const bool has_path = verdict == LULL_TRIGGER_WRITTEN || verdict == LULL_TRIGGER_COALESCED;
+    g_autofree char *text = g_strdup_printf("%s%s%s", lull_trigger_verdicts[verdict],
+                                            has_path ? " " : "", has_path ? daemon->last->str : "");
+    lull_speaker_answer(&daemon->speaker, slow, text);
+}
+
+/* ---- in the recorder's loop ---- */
+
+static bool count(struct lull_daemon *daemon, GError **error)
+{
+    struct lull_tracker_counts seen;
+    struct lull_trigger_counts *counts = daemon->speaker.counts;
+    if (!daemon->tracker || now_ns() - daemon->counted_ns < COUNT_EVERY_NS) {
+        return true;
+    }
+    daemon->counted_ns = now_ns();
+    if (!lull_tracker_count(daemon->tracker, &seen, error)) {
+        return false;
+    }
+    counts->lost_alarms = seen.damaged;
+    for (uint32_t i = 0; i < LULL_TRACK_RULES; i++) {
+        counts->lost_alarms += seen.kernel.limited[i] + seen.kernel.lost[i];
+    }
+    counts->untracked = seen.kernel.untracked;
+    counts->has_overhead = seen.overhead >= 0;
+    counts->overhead_ppm = seen.overhead >= 0 ? (uint64_t)(seen.overhead * 1e6) : 0;
+    return true;
+}
+
+static bool serve(void *user, struct lull_recorder *recorder, GError **error)
+{
+    struct lull_daemon *daemon = user;
+    struct lull_speaker_report slow;
+    if (daemon->tracker) {
+        lull_tracker_govern(daemon->tracker);
+    }
+    if (daemon->tracker && !lull_tracker_take(daemon->tracker, error)) {
+        return false;
+    }
+    while (lull_speaker_take(&daemon->speaker, daemon->config, &slow)) {
+        take_report(daemon, &slow);
+    }
+    return lull_speaker_check(&daemon->speaker, error) && count(daemon, error);
+}
+
+/* ---- starting ---- */
+
+static bool watch(struct lull_daemon *daemon, int fd, GError **error)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    if (epoll_ctl(daemon->events, EPOLL_CTL_ADD, fd, &event) == 0) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot wait for alarms: %s", g_strerror(errno));
+    return false;
+}
+
+static bool start_tracker(struct lull_daemon *daemon, GError **error)
+{
+    const struct lull_tracker_question question = {
+        .rules = (const struct lull_track_rule *const *)daemon->when->pdata,
+        .n_rules = daemon->when->len,
+        .most_overhead = daemon->config->most_overhead,
+        .alarm = take_alarm,
+        .user = daemon};
+    daemon->tracker = daemon->when->len > 0 ? lull_tracker_new(&question, error) : NULL;
+    return daemon->when->len == 0 ||
+           (daemon->tracker && watch(daemon, lull_tracker_fd(daemon->tracker), error));
+}
+
+static int prepare(void *user, struct lull_recorder *recorder, GError **error)
+{
+    struct lull_daemon *daemon = user;
+    daemon->recorder = recorder;
+    daemon->events = epoll_create1(EPOLL_CLOEXEC);
+    const bool done = watch(daemon, daemon->speaker.socket, error) && start_tracker(daemon, error);
+    return done ? daemon->events : -1;
+}
+
+/* systemd waits for this line if it started the daemon (sd_notify(3)). */
+static void notify_ready(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = g_getenv("NOTIFY_SOCKET");
+    const size_t length = path ? strlen(path) : 0;
+    if (length == 0 || length >= sizeof address.sun_path || (*path != '/' && *path != '@')) {
+        return;
+    }
+    memcpy(address.sun_path, path, length);
+    if (*path == '@') {
+        address.sun_path[0] = '\0';
+    }
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        (void)!sendto(fd, "READY=1", strlen("READY=1"), MSG_NOSIGNAL,
+                      (const struct sockaddr *)&address,
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+        close(fd);
+    }
+}
+
+static void started(void *user, struct lull_recorder *recorder)
+{
+    const struct lull_daemon *daemon = user;
+    report(daemon, "ready: %u rules; the flight recorder uses %s; snapshots go to %s",
+           daemon->config->rules->len, lull_recorder_tracer(recorder), daemon->config->snapshots);
+    notify_ready();
+}
+
+static void failed(void *user, const GError *error)
+{
+    report(user, "no snapshot: %s", error->message);
+}
+
+static void wrote(void *user, const struct lull_recorder *recorder)
+{
+}
+
+static bool run_recorder(struct lull_daemon *daemon, GError **error)
+{
+    const struct lull_trigger_config *config = daemon->config;
+    const struct lull_record_companion companion = {.prepare = prepare,
+                                                    .started = started,
+                                                    .serve = serve,
+                                                    .user = daemon,
+                                                    .capabilities = capabilities,
+                                                    .n_capabilities = G_N_ELEMENTS(capabilities),
+                                                    .leftover = config->hook};
+    const struct lull_record_question question = {.purpose = config->purpose_id,
+                                                  .tracer = config->tracer,
+                                                  .buffer_bytes = config->buffer_bytes,
+                                                  .is_snapshot = true,
+                                                  .wrote = wrote,
+                                                  .failed = failed,
+                                                  .user = daemon,
+                                                  .companion = &companion};
+    struct lull_recorder *recorder = lull_recorder_new(&question, error);
+    const bool done = recorder && lull_recorder_run(recorder, error);
+    lull_tracker_free(daemon->tracker);
+    lull_recorder_free(recorder);
+    if (daemon->events >= 0) {
+        close(daemon->events);
+    }
+    return done;
+}
+
+bool lull_daemon_run(const struct lull_daemon_question *question, GError **error)
+{
+    const struct lull_trigger_config *config = question->config;
+    struct lull_daemon daemon = {.question = question,
+                                 .config = config,
+                                 .events = -1,
+                                 .when = g_ptr_array_new(),
+                                 .last = g_string_new(NULL)};
+    for (guint i = 0; i < config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = config->rules->pdata[i];
+        if (rule->when) {
+            daemon.number[daemon.when->len] = i;
+            g_ptr_array_add(daemon.when, rule->when);
+        }
+    }
+    /* Snapshots belong to the daemon, whoever started it. */
+    g_unsetenv("SUDO_UID");
+    lull_trigger_limits_init(&daemon.limits, config);
+    const bool done = lull_sets_prepare(config->snapshots, error) &&
+                      lull_speaker_start(&daemon.speaker, config, error) &&
+                      run_recorder(&daemon, error);
+    if (daemon.speaker.counts) {
+        lull_speaker_clear(&daemon.speaker, config);
+    }
+    lull_trigger_limits_clear(&daemon.limits);
+    g_ptr_array_unref(daemon.when);
+    g_string_free(daemon.last, TRUE);
+    return done;
+}

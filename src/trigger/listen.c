@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* The process that listens, from its first to its last moment. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "server/http.h"
+#include "trigger/speaker_private.h"
+
+/* As many may wait for an answer; who comes later gets none. */
+#define CLIENTS 64
+
+struct client {
+    uint32_t number; /* 0: free */
+    struct sockaddr_un address;
+    socklen_t size;
+};
+
+struct listener {
+    const struct lull_trigger_config *config;
+    struct lull_trigger_counts *counts;
+    int socket, hook;
+    struct client client[CLIENTS];
+    uint32_t last_client;
+    struct server_http *http;
+};
+
+/* ---- rights ---- */
+
+static int become(uid_t uid, gid_t gid)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    for (size_t i = 0; i < G_N_ELEMENTS(signals); i++) {
+        signal(signals[i], SIG_IGN); /* it ends with the daemon */
+    }
+    const bool is_done =
+        (geteuid() != 0 || (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
+                            setresuid(uid, uid, uid) == 0)) &&
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
+    return is_done ? 0 : errno;
+}
+
+/* It has nothing of what the daemon has open but these two, and what it prints with. */
+static void keep_only(int *socket, int *hook)
+{
+    const int first = STDERR_FILENO + 1;
+    const int high = fcntl(*socket, F_DUPFD_CLOEXEC, 64);
+    const int high_hook = *hook >= 0 ? fcntl(*hook, F_DUPFD_CLOEXEC, 64) : -1;
+    *socket = dup2(high, first);
+    *hook = high_hook >= 0 ? dup2(high_hook, first + 1) : -1;
+    syscall(SYS_close_range, (unsigned)first + (*hook >= 0 ? 2 : 1), ~0u, 0u);
+}
+
+/* ---- counts ---- */
+
+static uint64_t read_word(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static void count(uint64_t *word)
+{
+    __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
+}
+
+/* Called in threads of the HTTP library's. */
+static void answer_http(void *user, const struct server_request *request,
+                        struct server_answer *answer)
+{
+    const struct listener *listener = user;
+    struct lull_trigger_counts counts;
+    uint64_t *to = (uint64_t *)&counts;
+    const uint64_t *from = (const uint64_t *)listener->counts;
+    if (strcmp(request->path, "metrics") != 0 || strcmp(request->method, "GET") != 0) {
+        server_refuse(answer, 404, "Not found", "there is only GET /metrics");
+        return;
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof *to; i++) {
+        to[i] = read_word(&from[i]);
+    }
+    answer->type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    lull_trigger_metrics(answer->body, listener->config, &counts);
+}
+
+/* ---- hooks ---- */
+
+static void send_answer(const struct listener *listener, const struct client *client,
+                        const char *text)
+{
+    (void)!sendto(listener->hook, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
+                  (const struct sockaddr *)&client->address, client->size);
+}
+
+/* Who has no address does not wait. */
+static uint32_t remember(struct listener *listener, const struct client *client)
+{
+    struct client *slot = &listener->client[(listener->last_client + 1) % CLIENTS];
+    if (client->size <= sizeof(sa_family_t) || slot->number != 0) {
+        return 0;
+    }
+    *slot = *client;
+    slot->number = ++listener->last_client;
+    if (slot->number == 0) {
+        slot->number = listener->last_client = CLIENTS;
+    }
+    return slot->number;
+}
+
+static void forget(struct listener *listener, uint32_t number)
+{
+    struct client *client = &listener->client[number % CLIENTS];
+    if (number > 0 && client->number == number) {
+        client->number = 0;
+    }
+}
+
+/* The first rule that the request is too slow for; its number, or that of no rule. */
+static uint32_t find_rule(const struct listener *listener, const struct lull_hook *hook)
+{
+    const GPtrArray *rules = listener->config->rules;
+    guint i = 0;
+    for (; i < rules->len; i++) {
+        const struct lull_trigger_rule *rule = rules->pdata[i];
+        if (!rule->when && hook->delay_ns > rule->slower_ns &&
+            (!rule->id || g_pattern_spec_match_string(rule->id, hook->id))) {
+            break;
+        }
+    }
+    return i;
+}
+
+static void take_hook(struct listener *listener, const char *text, size_t size,
+                      const struct client *client)
+{
+    struct lull_speaker_report report = {0};
+    if (!lull_hook_parse(text, size, &report.hook)) {
+        count(&listener->counts->damaged_hooks);
+        send_answer(listener, client, "damaged");
+        return;
+    }
+    count(&listener->counts->hooks);
+    report.rule = find_rule(listener, &report.hook);
+    if (report.rule == listener->config->rules->len) {
+        send_answer(listener, client, lull_trigger_verdicts[LULL_TRIGGER_FAST]);
+        return;
+    }
+    report.client = remember(listener, client);
+    if (send(listener->socket, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+        sizeof report) {
+        count(&listener->counts->dropped_hooks);
+        forget(listener, report.client);
+    }
+}
+
+static void take_hooks(struct listener *listener)
+{
+    char text[LULL_HOOK_MOST_BYTES + 1];
+    for (unsigned i = 0; i < 256; i++) {
+        struct client client = {.size = sizeof client.address};
+        const ssize_t n = recvfrom(listener->hook, text, sizeof text, MSG_DONTWAIT,
+                                   (struct sockaddr *)&client.address, &client.size);
+        if (n < 0) {
+            return;
+        }
+        take_hook(listener, text, (size_t)n, &client);
+    }
+}
+
+/* ---- serving ---- */
+
+/* False if the daemon has gone. */
+static bool take_answer(struct listener *listener)
+{
+    struct lull_speaker_answer answer;
+    const ssize_t n = recv(listener->socket, &answer, sizeof answer, MSG_DONTWAIT);
+    if (n != sizeof answer) {
+        return n < 0 && (errno == EAGAIN || errno == EINTR);
+    }
+    const struct client *client = &listener->client[answer.client % CLIENTS];
+    if (answer.client > 0 && client->number == answer.client) {
+        answer.text[sizeof answer.text - 1] = '\0';
+        send_answer(listener, client, answer.text);
+        forget(listener, answer.client);
+    }
+    return true;
+}
+
+static bool say_hello(const struct listener *listener, const char *why)
+{
+    struct lull_speaker_hello hello = {""};
+    g_strlcpy(hello.why, why, sizeof hello.why);
+    return send(listener->socket, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello && !*why;
+}
+
+static void serve(struct listener *listener)
+{
+    struct pollfd ready[] = {{.fd = listener->socket, .events = POLLIN},
+                             {.fd = listener->hook, .events = POLLIN}};
+    for (;;) {
+        if (poll(ready, G_N_ELEMENTS(ready), -1) < 0) {
+            continue;
+        }
+        if (ready[0].revents && !take_answer(listener)) {
+            return;
+        }
+        if (ready[1].revents) {
+            take_hooks(listener);
+        }
+    }
+}
+
+void lull_speaker_serve(int socket, int hook, const struct lull_trigger_config *config,
+                        struct lull_trigger_counts *counts, uid_t uid, gid_t gid)
+{
+    static struct listener listener;
+    g_autoptr(GError) error = NULL;
+    keep_only(&socket, &hook);
+    listener =
+        (struct listener){.config = config, .counts = counts, .socket = socket, .hook = hook};
+    const struct server_settings settings = {
+        .port = (uint16_t)config->metrics_port, .answer = answer_http, .user = &listener};
+    const int why = become(uid, gid);
+    if (why == 0 && config->metrics_port > 0) {
+        listener.http = server_http_new(&settings, &error);
+    }
+    if (say_hello(&listener, why ? g_strerror(why) : error ? error->message : "")) {
+        serve(&listener);
+    }
+    if (listener.http) {
+        server_http_free(listener.http);
+    }
+}

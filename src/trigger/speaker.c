@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* The daemon's side of the process that listens. */
+#include "trigger/speaker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "trigger/speaker_private.h"
+
+static bool fail(GError **error, const char *what, const char *why)
+{
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: %s", what, why);
+    return false;
+}
+
+/* ---- the socket of servers ---- */
+
+/* Somebody who listens there is not disturbed; a socket that a killed daemon left is removed. */
+static bool is_free(const struct sockaddr_un *address, GError **error)
+{
+    struct stat st;
+    if (lstat(address->sun_path, &st) != 0) {
+        return true;
+    }
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool is_used = !S_ISSOCK(st.st_mode) || fd < 0 ||
+                         connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ||
+                         errno != ECONNREFUSED;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (is_used) {
+        return fail(error, address->sun_path, "something is there; another daemon may run");
+    }
+    return unlink(address->sun_path) == 0 || fail(error, address->sun_path, g_strerror(errno));
+}
+
+static bool find_group(const struct lull_trigger_config *config, gid_t *gid, GError **error)
+{
+    const struct group *group = config->hook_group ? getgrnam(config->hook_group) : NULL;
+    *gid = group ? group->gr_gid : getegid();
+    return group || !config->hook_group ||
+           fail(error, config->hook_group, "there is no such group");
+}
+
+/* Its descriptor; -1 and an error. */
+static int open_hook(const struct lull_trigger_config *config, GError **error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    gid_t gid;
+    g_autofree char *dir = g_path_get_dirname(config->hook);
+    if (g_strlcpy(address.sun_path, config->hook, sizeof address.sun_path) >=
+        sizeof address.sun_path) {
+        fail(error, config->hook, "the path is too long for a socket");
+        return -1;
+    }
+    if (!find_group(config, &gid, error)) {
+        return -1;
+    }
+    if (g_mkdir_with_parents(dir, 0755) != 0) {
+        fail(error, dir, g_strerror(errno));
+        return -1;
+    }
+    if (!is_free(&address, error)) {
+        return -1;
+    }
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const mode_t before = umask(0177);
+    const bool is_bound =
+        fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    umask(before);
+    if (is_bound && (!config->hook_group || (lchown(config->hook, (uid_t)-1, gid) == 0 &&
+                                             chmod(config->hook, 0660) == 0))) {
+        return fd;
+    }
+    fail(error, config->hook, g_strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+    }
+    return -1;
+}
+
+/* ---- the process ---- */
+
+static bool find_user(const struct lull_trigger_config *config, uid_t *uid, gid_t *gid,
+                      GError **error)
+{
+    const struct passwd *user = geteuid() == 0 ? getpwnam(config->user) : NULL;
+    *uid = user ? user->pw_uid : geteuid();
+    *gid = user ? user->pw_gid : getegid();
+    if (geteuid() != 0 || (user && user->pw_uid != 0)) {
+        return true;
+    }
+    return fail(error, config->user,
+                user ? "the process that listens must not be root" : "there is no such user");
+}
+
+static bool receive_hello(int fd, GError **error)
+{
+    struct lull_speaker_hello hello;
+    ssize_t n;
+    while ((n = recv(fd, &hello, sizeof hello, 0)) < 0 && errno == EINTR) {
+    }
+    if (n != sizeof hello) {
+        return fail(error, "the process that listens", "it has ended");
+    }
+    hello.why[sizeof hello.why - 1] = '\0';
+    if (!hello.why[0]) {
+        return true;
+    }
+    g_set_error_literal(error, LULL_ERROR, LULL_ERROR_IO, hello.why);
+    return false;
+}
+
+static bool start_process(struct lull_speaker *speaker, const struct lull_trigger_config *config,
+                          int hook, GError **error)
+{
+    int sockets[2];
+    uid_t uid;
+    gid_t gid;
+    if (!find_user(config, &uid, &gid, error)) {
+        return false;
+    }
+    speaker->counts = mmap(NULL, sizeof *speaker->counts, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (speaker->counts == MAP_FAILED ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+        return fail(error, "the process that listens", g_strerror(errno));
+    }
+    speaker->pid = fork();
+    if (speaker->pid == 0) {
+        close(sockets[0]);
+        lull_speaker_serve(sockets[1], hook, config, speaker->counts, uid, gid);
+        _exit(0);
+    }
+    close(sockets[1]);
+    speaker->socket = sockets[0];
+    return speaker->pid > 0 ? receive_hello(speaker->socket, error)
+                            : fail(error, "the process that listens", g_strerror(errno));
+}
+
+bool lull_speaker_start(struct lull_speaker *speaker, const struct lull_trigger_config *config,
+                        GError **error)
+{
+    *speaker = (struct lull_speaker){.pid = -1, .socket = -1, .counts = MAP_FAILED};
+    const int hook = config->hook ? open_hook(config, error) : -1;
+    if (config->hook && hook < 0) {
+        return false;
+    }
+    const bool done = start_process(speaker, config, hook, error);
+    if (hook >= 0) {
+        close(hook);
+    }
+    if (!done && config->hook) {
+        unlink(config->hook);
+    }
+    return done;
+}
+
+void lull_speaker_clear(struct lull_speaker *speaker, const struct lull_trigger_config *config)
+{
+    if (speaker->socket >= 0) {
+        close(speaker->socket);
+        speaker->socket = -1;
+        if (config->hook) {
+            unlink(config->hook);
+        }
+    }
+    if (speaker->pid > 0) {
+        while (waitpid(speaker->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        speaker->pid = -1;
+    }
+    if (speaker->counts != MAP_FAILED) {
+        munmap(speaker->counts, sizeof *speaker->counts);
+        speaker->counts = MAP_FAILED;
+    }
+}
+
+bool lull_speaker_check(struct lull_speaker *speaker, GError **error)
+{
+    if (waitpid(speaker->pid, NULL, WNOHANG) != speaker->pid) {
+        return true;
+    }
+    speaker->pid = -1;
+    return fail(error, "the process that listens", "it has ended; start the daemon again");
+}
+
+/* ---- messages ---- */
+
+/* What a process without rights says is checked as if anybody had said it. */
+static bool is_sound(const struct lull_speaker_report *report,
+                     const struct lull_trigger_config *config)
+{
+    const struct lull_hook *hook = &report->hook;
+    if (report->rule >= config->rules->len || !memchr(hook->id, '\0', sizeof hook->id)) {
+        return false;
+    }
+    const struct lull_trigger_rule *rule = config->rules->pdata[report->rule];
+    return !rule->when && hook->delay_ns > rule->slower_ns && hook->end_ns >= hook->delay_ns &&
+           hook->pid >= 0 && hook->tid >= 0;
+}
+
+bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_trigger_config *config,
+                       struct lull_speaker_report *report)
+{
+    ssize_t n;
+    while ((n = recv(speaker->socket, report, sizeof *report, MSG_DONTWAIT)) > 0 ||
+           (n < 0 && errno == EINTR)) {
+        if (n == sizeof *report && is_sound(report, config)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void lull_speaker_answer(const struct lull_speaker *speaker,
+                         const struct lull_speaker_report *report, const char *text)
+{
+    struct lull_speaker_answer answer = {.client = report->client};
+    if (report->client > 0) {
+        g_strlcpy(answer.text, text, sizeof answer.text);
+        (void)!send(speaker->socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The process that listens: it has no rights, reads what servers and scrapers send, and passes on, as
+ * messages of one size, which rule a slow request is about. The daemon, which is root, reads nothing else. */
+#ifndef LULL_TRIGGER_SPEAKER_H
+#define LULL_TRIGGER_SPEAKER_H
+
+#include "trigger/counts.h"
+#include "trigger/hook.h"
+
+/* A request that was too slow. */
+struct lull_speaker_report {
+    uint32_t rule;   /* its number in the configuration */
+    uint32_t client; /* who gets an answer; 0: nobody */
+    struct lull_hook hook;
+};
+
+struct lull_speaker {
+    pid_t pid;
+    int socket; /* readable when there is a report; -1: there is no process */
+    struct lull_trigger_counts *counts;
+};
+
+/* Opens the socket, and starts the process; before there are threads. False and an error if it cannot
+ * listen. Clear it in any case. */
+bool lull_speaker_start(struct lull_speaker *speaker, const struct lull_trigger_config *config,
+                        GError **error);
+/* The next report. False if there is none. */
+bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_trigger_config *config,
+                       struct lull_speaker_report *report);
+/* Answers who waits for it: "written /var/lib/lull/…". */
+void lull_speaker_answer(const struct lull_speaker *speaker,
+                         const struct lull_speaker_report *report, const char *text);
+/* False and an error if the process has ended. */
+bool lull_speaker_check(struct lull_speaker *speaker, GError **error);
+/* Ends the process and removes the socket. */
+void lull_speaker_clear(struct lull_speaker *speaker, const struct lull_trigger_config *config);
+
+#endif

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# `lull daemon` on this machine: waits that a program stamps, requests that it reports, limits, metrics, rights, and what is left of
+# it after its end or its death. Root only, and only where eBPF may be loaded.
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from live.tracked import LULL, why_not
+from tap import Tap
+
+tap = Tap()
+NAP = 0.4
+SLEEPER = """
+import os, sys, time
+open("/proc/self/comm", "w").write("napper")
+before = time.monotonic_ns()
+time.sleep(float(sys.argv[1]))
+print(os.getpid(), before, time.monotonic_ns())
+"""
+
+
+def wait_for(what, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.02)
+    return what()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Daemon:
+    def __init__(self, directory, rules, limits=""):
+        self.sets, self.hook = os.path.join(directory, "sets"), os.path.join(directory, "run", "hook")
+        self.port, self.config = free_port(), os.path.join(directory, "lulld.conf")
+        with open(self.config, "w") as file:
+            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nmetrics=127.0.0.1:{self.port}\nbuffer=2M\n"
+                       f"[limits]\nfree=0%\n{limits}\n{rules}\n")
+        self.log = open(os.path.join(directory, "log"), "w+")
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify.bind(os.path.join(directory, "notify"))
+        self.notify.settimeout(20)
+        self.process = subprocess.Popen([LULL, "daemon", "--config", self.config], stderr=self.log, stdin=subprocess.DEVNULL,
+                                        env={**os.environ, "NOTIFY_SOCKET": os.path.join(directory, "notify"),
+                                             "SUDO_UID": "65534", "SUDO_GID": "65534"})
+        try:
+            self.ready = self.notify.recv(100)
+        except TimeoutError:
+            self.ready = None
+
+    def said(self):
+        with open(self.log.name) as file:
+            return file.read()
+
+    def written(self):
+        return sorted(path for path in glob.glob(self.sets + "/*") if not path.endswith(".part"))
+
+    def metrics(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
+            return answer.headers["Content-Type"], answer.read().decode()
+
+    def counts(self):
+        return dict(line.rsplit(" ", 1) for line in self.metrics()[1].splitlines() if not line.startswith("#"))
+
+    def send(self, line):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+            client.sendto(line.encode(), self.hook)
+
+    def trigger(self, *arguments):
+        return subprocess.run([LULL, "trigger", "--socket", self.hook, *arguments], capture_output=True, text=True, timeout=60)
+
+    def family(self):
+        """The daemon and its processes, by what they do."""
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.process.pid)], capture_output=True, text=True).stdout.split()
+        of = {int(child): status(int(child)) for child in children}
+        return {"speaker": next((pid for pid, state in of.items() if state.get("NoNewPrivs") == "1"), None), "all": list(of)}
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(20)
+
+
+def status(pid):
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
+    except OSError:
+        return {}
+
+
+def left_of(daemon):
+    """Processes, files and tracing instances of a daemon; eBPF programs end with the processes that hold them."""
+    left = [name for name in os.listdir("/sys/kernel/tracing/instances") if str(daemon.process.pid) in name.split("-")]
+    left += [path for path in (daemon.hook, f"/run/lull/{daemon.process.pid}") if os.path.exists(path)]
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path) as file:
+                left += [path] if daemon.config in file.read().split("\0") else []
+        except OSError:
+            pass
+    return left
+
+
+def lull(*arguments):
+    return subprocess.run([LULL, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def nap(seconds):
+    out = subprocess.run([sys.executable, "-c", SLEEPER, str(seconds)], capture_output=True, text=True, check=True).stdout
+    return map(int, out.split())
+
+
+def check_wait(daemon):
+    """A wait over the limit is written, one below is not, and critpath answers without a question."""
+    pid, before, after = nap(NAP)
+    short, *_ = nap(0.1)
+    sets = wait_for(daemon.written)
+    tap.ok(len(sets) == 1, "one snapshot of one long wait, none of a short one", sets, daemon.said())
+    description = json.load(open(os.path.join(sets[0], "recording.json")))
+    trigger, zero = description["trigger"], description["clock"]["offset_ns"]
+    tap.ok(trigger["rule"] == "naps" and trigger["tid"] == pid and trigger["comm"] == "napper", "it says why", trigger)
+    tap.ok(before <= trigger["begin_ns"] - zero <= trigger["end_ns"] - zero <= after and
+           trigger["end_ns"] - trigger["begin_ns"] > NAP * 1e9, "its times lie within the program's stamps", trigger, before, after)
+    tap.ok(os.stat(sets[0]).st_mode & 0o777 == 0o700 and os.stat(sets[0]).st_uid == 0, "nobody else can read it")
+    path = json.loads(lull("critpath", "--json", sets[0]).stdout)
+    timer = [s for s in path["segments"] if s["tid"] == pid and s["end_ns"] - s["begin_ns"] > 0.9 * NAP * 1e9]
+    tap.ok(path["query"]["end_ns"] - path["query"]["begin_ns"] == trigger["end_ns"] - trigger["begin_ns"] and len(timer) == 1,
+           "critpath alone shows the wait, from its start to its end", path["query"], len(timer))
+    tap.ok("napper" in lull("info", sets[0]).stdout, "info says what triggered it")
+    return sets[0]
+
+
+def check_rights(daemon):
+    speaker = daemon.family()["speaker"]
+    state = status(speaker)
+    tap.ok(state["CapEff"] == state["CapPrm"] == "0" * 16 and state["Uid"].split()[0] != "0",
+           "the process that listens has no right and is not root", state)
+    own = status(daemon.process.pid)
+    tap.ok(bin(int(own["CapEff"], 16)).count("1") <= 8, "the daemon has few", own["CapEff"])
+    open_files = [os.readlink(f"/proc/{speaker}/fd/{fd}") for fd in os.listdir(f"/proc/{speaker}/fd")]
+    tap.ok(not any("bpf" in name or "tracing" in name or name.startswith(daemon.sets) for name in open_files),
+           "nothing of the daemon's is open in it", open_files)
+    tap.ok(os.stat(daemon.hook).st_mode & 0o777 == 0o600, "without a group only root may report")
+    other = subprocess.run([LULL, "trigger", "--socket", daemon.hook, "--slower", "1s"], capture_output=True, text=True, user=65534)
+    tap.ok(other.returncode == 1 and "hook_group" in other.stderr, "others are told who may", other.stderr)
+
+
+def check_metrics(daemon):
+    kind, text = daemon.metrics()
+    tap.ok(kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), "the metrics are OpenMetrics", kind)
+    families = re.findall(r"^# TYPE (\S+) (counter|gauge|info)$", text, re.M)
+    samples = [line for line in text.splitlines() if not line.startswith("#")]
+    suffix = {"counter": "_total", "gauge": "", "info": "_info"}
+    names = {name + suffix[kind] for name, kind in families}
+    tap.ok(len(families) == len(set(families)) >= 6 and
+           all(re.fullmatch(r"([a-z_]+)(\{[a-z]+=\"[^\"\\]*\"\})? [0-9.]+", line) for line in samples) and
+           {re.match(r"[a-z_]+", line)[0] for line in samples} <= names, "each sample has its family", text)
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/etc/passwd")
+        tap.ok(False, "there is nothing else")
+    except urllib.error.HTTPError as refusal:
+        tap.ok(refusal.code == 404, "there is nothing else", refusal.code)
+
+
+def check_requests(daemon):
+    """A thousand slow requests within the pause of a rule are one snapshot, and all are counted."""
+    before = daemon.counts()
+    time.sleep(5.2)  # what was written last explains nothing any more
+    start = time.monotonic_ns()
+    while time.monotonic_ns() - start < 250_000_000:
+        pass
+    asked = daemon.trigger("--slower", "250ms", "--pid", str(os.getpid()), "--for", "checkout")
+    path = asked.stdout.strip()
+    tap.ok(asked.returncode == 0 and path in daemon.written(), "lull trigger prints the snapshot", asked)
+    trigger = json.load(open(os.path.join(path, "recording.json")))["trigger"]
+    tap.ok(trigger["rule"] == "web" and trigger["pid"] == os.getpid() and trigger["end_ns"] - trigger["begin_ns"] == 250_000_000,
+           "it is about the request", trigger)
+    shown = json.loads(lull("critpath", "--json", path).stdout)
+    ran = sum(s["end_ns"] - s["begin_ns"] for s in shown["segments"] if s["tid"] == os.getpid())
+    tap.ok(ran > 0.9 * 250_000_000, "critpath shows who reported it, busy", ran)
+    now = time.time()
+    for number in range(1000):
+        daemon.send(f"<190>Nov 22 14:02:11 nginx: lull1 t={now:.3f} d=0.3{number % 10} pid={os.getpid()} id=checkout st=200")
+    for line in ("", "lull1", "lull1 t=1 d=x", "x" * 3000, "lull1 t=\0 d=1"):
+        daemon.send(line)
+    daemon.send(f"lull1 t={now + 7200:.3f} d=0.9")  # ends in two hours
+    daemon.send(f"lull1 t={now:.3f} d=0.1")  # fast enough
+
+    def seen():
+        counts = daemon.counts()
+        change = {key: int(float(counts[key])) - int(float(before[key])) for key in before if "overhead" not in key}
+        change["slow"] = sum(change[f'lull_snapshots_total{{result="{result}"}}'] for result in ("written", "coalesced", "limited"))
+        change["dropped"] = change['lull_lost_total{what="dropped hook"}']
+        return change if change["slow"] + change["dropped"] >= 1001 else None
+    change = wait_for(seen) or {}
+    tap.ok(change.get("lull_hooks_total") == 1003 and change.get('lull_lost_total{what="damaged hook"}') == 6,
+           "lines that make sense are counted, and those that do not", change)
+    tap.ok(change.get("slow", 0) + change.get("dropped", 0) == 1001 and
+           change.get('lull_snapshots_total{result="written"}') == 1, "1001 slow requests are one snapshot", change)
+    coalesced = daemon.trigger("--slower", "300ms")
+    tap.ok(coalesced.returncode == 0 and coalesced.stdout.strip() == path, "what is just over is in that one", coalesced)
+    fast = daemon.trigger("--slower", "10ms")
+    tap.ok(fast.returncode == 3 and "no rule" in fast.stderr, "a fast one is exit status 3", fast)
+    command = daemon.trigger("--if-slower", "10s", "--", "sh", "-c", "exit 7")
+    tap.ok(command.returncode == 7, "a command's exit status is passed on", command)
+
+
+def check_room(directory):
+    """Only the newest sets that fit are kept, besides what is pinned and what is no set."""
+    daemon = Daemon(directory, "[rule web]\nslower=1ms\n", "pause=1ms\nper_hour=1000\nper_day=1000\nsize=1k")
+    os.makedirs(daemon.sets, exist_ok=True)
+    made = ["20200101-000000-00000001", "20200101-000000-00000002", "20200101-000000-0000000x", "notes"]
+    for name in made:
+        os.makedirs(os.path.join(daemon.sets, name, "state"))
+        with open(os.path.join(daemon.sets, name, "state", "file"), "w") as file:
+            file.write("x" * 100_000)
+    open(os.path.join(daemon.sets, made[0], "pinned"), "w").close()
+    path = daemon.trigger("--slower", "5ms", "--pid", str(os.getpid())).stdout.strip()
+    wait_for(lambda: made[1] not in os.listdir(daemon.sets))
+    left = sorted(os.listdir(daemon.sets))
+    tap.ok(left == sorted([made[0], made[2], made[3], os.path.basename(path)]), "the oldest make room, what is pinned or no set stays",
+           left, daemon.said())
+    second = subprocess.run([LULL, "daemon", "--config", daemon.config], capture_output=True, text=True, timeout=20)
+    tap.ok(second.returncode == 1 and "another daemon may run" in second.stderr and os.path.exists(daemon.hook),
+           "a second one at the same socket says so, and leaves it alone", second.stderr)
+    return daemon
+
+
+def check_deaths(directory):
+    """Whichever of its processes is killed, nothing is left two seconds later."""
+    for victim in ("daemon", "speaker"):
+        daemon = Daemon(os.path.join(directory, victim), "[rule naps]\nwhen=offcpu: comm == \"napper\" > 200ms\n")
+        tap.ok(daemon.ready == b"READY=1", f"it starts again ({victim})", daemon.said())
+        os.kill(daemon.process.pid if victim == "daemon" else daemon.family()["speaker"], signal.SIGKILL)
+        daemon.process.wait(20)
+        gone = wait_for(lambda daemon=daemon: not left_of(daemon), 2)
+        tap.ok(gone, f"nothing is left when the {victim} is killed", left_of(daemon))
+    tap.ok("it has ended" in daemon.said(), "a daemon that nobody can reach ends, and says why", daemon.said())
+
+
+def check_bad(directory):
+    bad = os.path.join(directory, "bad.conf")
+    with open(bad, "w") as file:
+        file.write("[daemon]\ncolour=red\n[rule a]\nwhen=offcup > 1ms\n")
+    refused = lull("daemon", "--config", bad, "--check")
+    tap.ok(refused.returncode == 1 and "[daemon] colour" in refused.stderr and "perhaps “offcpu”" in refused.stderr,
+           "a configuration with two mistakes has both reported", refused.stderr)
+    tap.ok(lull("daemon", "--config", "/nonexistent").returncode == 1, "no configuration is exit status 1")
+    open_to_all = os.path.join(directory, "open")
+    os.mkdir(open_to_all)
+    os.chmod(open_to_all, 0o777)
+    with open(bad, "w") as file:
+        file.write(f"[daemon]\nsnapshots={open_to_all}\nhook={directory}/bad-hook\n[rule a]\nslower=1s\n")
+    refused = lull("daemon", "--config", bad)
+    tap.ok(refused.returncode == 1 and "nobody else may write there" in refused.stderr and not os.path.exists(directory + "/bad-hook"),
+           "a directory that others may write is refused", refused.stderr)
+    nobody = lull("trigger", "--socket", os.path.join(directory, "nothing"), "--slower", "1s")
+    tap.ok(nobody.returncode == 1 and "no daemon can be reached" in nobody.stderr, "no daemon is exit status 1", nobody.stderr)
+
+
+def main(directory):
+    os.mkdir(os.path.join(directory, "first"))
+    daemon = Daemon(os.path.join(directory, "first"), "[rule naps]\nwhen=offcpu: comm == \"napper\" > 200ms\n[rule web]\nslower=200ms\n")
+    try:
+        tap.ok(daemon.ready == b"READY=1", "it tells systemd when it is ready", daemon.said())
+        check_wait(daemon)
+        check_rights(daemon)
+        check_metrics(daemon)
+        check_requests(daemon)
+    finally:
+        code = daemon.stop()
+    tap.ok(code == 0 and not left_of(daemon), "SIGTERM ends it, and nothing is left", code, left_of(daemon),
+           daemon.said())
+    for name in ("room", "daemon", "speaker"):
+        os.mkdir(os.path.join(directory, name))
+    daemon = check_room(os.path.join(directory, "room"))
+    daemon.stop()
+    check_deaths(directory)
+    check_bad(directory)
+
+
+if os.geteuid() != 0:
+    tap.skip("the daemon", "recording takes root")
+elif why_not():
+    tap.skip("the daemon", why_not())
+else:
+    scratch = tempfile.mkdtemp(prefix="lull-daemon-")
+    try:
+        main(scratch)
+    finally:
+        shutil.rmtree(scratch)
+tap.done()

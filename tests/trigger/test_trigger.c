@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* What decides about snapshots: lines of servers, limits in time, configurations; by arithmetic. */
+#include <string.h>
+
+#include "base/time.h"
+#include "trigger/counts.h"
+#include "trigger/hook.h"
+
+#define S LULL_NS_PER_S
+
+/* ---- lines of servers ---- */
+
+static void test_hooks(void)
+{
+    static const struct {
+        const char *line;
+        int64_t end_ns, delay_ns;
+        int32_t pid, tid;
+        const char *id;
+    } cases[] = {
+        {"lull1 t=1795269013500000 d=731000", 1795269013500000000, 731000000, 0, 0, ""},
+        {"lull1 t=1795269013.5 d=0.731", 1795269013500000000, 731000000, 0, 0, ""},
+        {"lull1 d=1.000000001 t=2.0 pid=437 tid=438 id=checkout", 2000000000, 1000000001, 437, 438,
+         "checkout"},
+        /* nginx and its syslog prefix */
+        {"<190>Nov 22 14:02:11 nginx: lull1 t=1795269013.500 d=0.731 pid=9 peer=10.0.0.1:4711 "
+         "up=10.9.0.3:80 st=200\n",
+         1795269013500000000, 731000000, 9, 0, ""},
+        {"lull1 t=1.0 d=0.0 id=a\tb\x1b[31m\xff", 1000000000, 0, 0, 0, "a?b?[31m?"},
+        {"lull1 t=1.0 d=0.5 later=word alone =x", 1000000000, 500000000, 0, 0, ""},
+        {"lull1  t=1.0  d=0.5", 1000000000, 500000000, 0, 0, ""},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_hook hook;
+        g_assert_true(lull_hook_parse(cases[i].line, strlen(cases[i].line), &hook));
+        g_assert_cmpint(hook.end_ns, ==, cases[i].end_ns);
+        g_assert_cmpint(hook.delay_ns, ==, cases[i].delay_ns);
+        g_assert_cmpint(hook.pid, ==, cases[i].pid);
+        g_assert_cmpint(hook.tid, ==, cases[i].tid);
+        g_assert_cmpstr(hook.id, ==, cases[i].id);
+    }
+}
+
+static void test_no_hooks(void)
+{
+    static const char *const lines[] = {
+        "",
+        "lull1",
+        "lull1 ",
+        "lull2 t=1 d=1",
+        "lull1 t=1",
+        "lull1 d=1",
+        "lull1 t=1 t=1 d=1",
+        "lull1 t=1 d=1 d=2",
+        "lull1 t=-1 d=1",
+        "lull1 t=1 d=-1",
+        "lull1 t= d=1",
+        "lull1 t=1. d=1",
+        "lull1 t=.5 d=1",
+        "lull1 t=1.0000000001 d=1",
+        "lull1 t=1 d=99999999999999999999",
+        "lull1 t=9223372036854775807 d=1",
+        "lull1 t=9223372036854775807.0 d=1",
+        "lull1 t=1x d=1",
+        "lull1 t=1 d=1 pid=0",
+        "lull1 t=1 d=1 pid=-4",
+        "lull1 t=1 d=1 pid=2147483648",
+        "lull1 t=1 d=1 tid=",
+    };
+    struct lull_hook hook;
+    for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+        g_assert_false(lull_hook_parse(lines[i], strlen(lines[i]), &hook));
+    }
+    g_autofree char *padded = g_strnfill(LULL_HOOK_MOST_BYTES - 14, 'x');
+    g_autofree char *longest = g_strconcat("lull1 t=1 d=1 ", padded, NULL);
+    g_assert_true(lull_hook_parse(longest, LULL_HOOK_MOST_BYTES, &hook));
+    g_autofree char *too_long = g_strconcat(longest, "x", NULL);
+    g_assert_false(lull_hook_parse(too_long, LULL_HOOK_MOST_BYTES + 1, &hook));
+    /* An id is cut, and ends. */
+    g_autofree char *with_id = g_strconcat("lull1 t=1 d=1 id=", padded, NULL);
+    g_assert_true(lull_hook_parse(with_id, 500, &hook));
+    g_assert_cmpuint(strlen(hook.id), ==, LULL_HOOK_ID - 1);
+}
+
+/* ---- configurations ---- */
+
+static GPtrArray *problems_of(const char *text, struct lull_trigger_config **config)
+{
+    GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
+    *config = lull_trigger_config_parse("a.conf", text, strlen(text), problems);
+    g_assert_true(!*config == (problems->len > 0));
+    return problems;
+}
+
+static struct lull_trigger_config *config_of(const char *text)
+{
+    struct lull_trigger_config *config;
+    GPtrArray *problems = problems_of(text, &config);
+    g_assert_cmpuint(problems->len, ==, 0);
+    g_ptr_array_unref(problems);
+    return config;
+}
+
+static void test_config(void)
+{
+    struct lull_trigger_config *config = config_of("[rule one]\nslower=500ms\n");
+    g_assert_cmpstr(config->snapshots, ==, "/var/lib/lull");
+    g_assert_cmpstr(config->hook, ==, "/run/lull/hook");
+    g_assert_null(config->hook_group);
+    g_assert_cmpuint(config->metrics_port, ==, 0);
+    g_assert_cmpint(config->pause_ns, ==, 60 * S);
+    g_assert_cmpuint(config->per_hour, ==, 6);
+    g_assert_cmpuint(config->per_day, ==, 20);
+    g_assert_cmpuint(config->most_bytes, ==, UINT64_C(2) << 30);
+    g_assert_cmpfloat_with_epsilon(config->least_free, 0.1, 1e-9);
+    lull_trigger_config_free(config);
+
+    config = config_of("# a comment\n[daemon]\nsnapshots = /a/b \nmetrics=127.0.0.1:9542\n"
+                       "buffer=8M\npurpose=sched\ntracer=perf\nmax_overhead=0.5%\n"
+                       "[limits]\npause=1.5s\nper_hour=1000\nsize=64M\nfree=0%\n"
+                       "[rule w.1]\nwhen=block(vda): rw == \"write\" > 100ms\n"
+                       "[rule r_2]\nslower=1us\nid=check*\n");
+    g_assert_cmpstr(config->snapshots, ==, "/a/b");
+    g_assert_cmpuint(config->metrics_port, ==, 9542);
+    g_assert_cmpuint(config->buffer_bytes, ==, 8 << 20);
+    g_assert_cmpint(config->purpose_id, ==, LULL_PURPOSE_SCHED);
+    g_assert_cmpstr(config->tracer, ==, "perf");
+    g_assert_cmpfloat_with_epsilon(config->most_overhead, 0.005, 1e-9);
+    g_assert_cmpint(config->pause_ns, ==, 3 * S / 2);
+    g_assert_cmpuint(config->rules->len, ==, 2);
+    const struct lull_trigger_rule *first = config->rules->pdata[0];
+    const struct lull_trigger_rule *second = config->rules->pdata[1];
+    g_assert_cmpstr(first->name, ==, "w.1");
+    g_assert_cmpint(first->when->threshold_ns, ==, S / 10);
+    g_assert_null(second->when);
+    g_assert_cmpint(second->slower_ns, ==, 1000);
+    g_assert_true(g_pattern_spec_match_string(second->id, "checkout"));
+    lull_trigger_config_free(config);
+}
+
+/* All that is wrong is said at once, each with its place. */
+static void test_problems(void)
+{
+    static const struct {
+        const char *text;
+        const char *says[8];
+    } cases[] = {
+        {"", {"a.conf: the file is empty"}},
+        {"rubbish\n", {"a.conf: "}},
+        {"[daemon]\n", {"[rule NAME]: expected from one to"}},
+        {"[daemon]\nsnapshots=here\nbuffer=0\nmetrics=0.0.0.0:80\npurpose=fun\nmax_overhead=7\ncolour=red\n"
+         "[rule a]\nslower=1s\n",
+         {"[daemon] snapshots: expected a path that starts with /, not “here”",
+          "[daemon] buffer: expected a size", "[daemon] metrics: expected 127.0.0.1:PORT",
+          "[daemon] max_overhead: expected a share",
+          "[daemon] purpose: expected what “lull record --for” takes, not “fun”",
+          "[daemon] colour: there is no such key here"}},
+        {"[limits]\npause=60\nper_hour=0\nper_day=1001\n[rule a]\nslower=1s\n",
+         {"[limits] pause: expected a time with its unit", "[limits] per_hour: expected a number",
+          "[limits] per_day: expected a number"}},
+        {"[other]\nx=1\n[rule a]\nslower=1s\n", {"[other]: expected [daemon], [limits] or [rule"}},
+        {"[rule a]\n[rule b]\nwhen=offcpu > 1ms\nslower=1s\n[rule c]\nwhen=offcup > 1ms\n"
+         "[rule d e]\nslower=soon\n[rule f]\nwhen=offcpu > 1s\nid=x\n",
+         {"[rule a]: it takes either when", "[rule b]: it takes either when",
+          "[rule c] when: the rule, column 1", "[rule d e]: a rule is named with",
+          "[rule d e] slower: expected a time", "[rule f] id: is of requests"}},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_trigger_config *config;
+        GPtrArray *problems = problems_of(cases[i].text, &config);
+        guint n = 0;
+        for (; n < G_N_ELEMENTS(cases[i].says) && cases[i].says[n]; n++) {
+            g_assert_cmpuint(problems->len, >, n);
+            const char *line = problems->pdata[n];
+            if (!strstr(line, cases[i].says[n]) || !g_str_has_prefix(line, "a.conf: ")) {
+                g_test_message("%zu: %s", i, line);
+                g_test_fail();
+            }
+        }
+        g_assert_cmpuint(problems->len, ==, n);
+        g_ptr_array_unref(problems);
+    }
+}
+
+/* ---- limits ---- */
+
+static void test_limits(void)
+{
+    struct lull_trigger_config *config = config_of("[limits]\npause=60s\nper_hour=3\nper_day=4\n"
+                                                   "[rule a]\nslower=1s\n[rule b]\nslower=2s\n");
+    struct lull_trigger_limits limits;
+    lull_trigger_limits_init(&limits, config);
+    /* At 1000 s the first, which takes half a second to write. */
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1000 * S), ==, LULL_TRIGGER_WRITTEN);
+    lull_trigger_limits_count(&limits, 0, 1000 * S, 1000 * S + S / 2);
+    /* Five seconds after it is there, it shows what happens; of any rule. */
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1001 * S), ==, LULL_TRIGGER_COALESCED);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 1005 * S), ==, LULL_TRIGGER_COALESCED);
+    /* Then the rule has its pause, the other has none. */
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1006 * S), ==, LULL_TRIGGER_LIMITED);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 1006 * S), ==, LULL_TRIGGER_WRITTEN);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1060 * S - 1), ==, LULL_TRIGGER_LIMITED);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1060 * S), ==, LULL_TRIGGER_WRITTEN);
+    lull_trigger_limits_count(&limits, 0, 1060 * S, 1060 * S);
+    lull_trigger_limits_count(&limits, 1, 1070 * S, 1070 * S);
+    /* Three in the hour before; the first of them leaves it at 4600 s. */
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 4599 * S), ==, LULL_TRIGGER_LIMITED);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 4600 * S), ==, LULL_TRIGGER_WRITTEN);
+    lull_trigger_limits_count(&limits, 1, 4600 * S, 4600 * S);
+    /* Four in the day before: nothing until 87400 s. */
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 50000 * S), ==, LULL_TRIGGER_LIMITED);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 87399 * S), ==, LULL_TRIGGER_LIMITED);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 87400 * S), ==, LULL_TRIGGER_WRITTEN);
+    /* Times of long ago are not kept. */
+    lull_trigger_limits_count(&limits, 0, 300000 * S, 300000 * S);
+    g_assert_cmpuint(limits.written_ns->len, ==, 1);
+    lull_trigger_limits_clear(&limits);
+    lull_trigger_config_free(config);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/trigger/hooks", test_hooks);
+    g_test_add_func("/trigger/no-hooks", test_no_hooks);
+    g_test_add_func("/trigger/config", test_config);
+    g_test_add_func("/trigger/problems", test_problems);
+    g_test_add_func("/trigger/limits", test_limits);
+    return g_test_run();
+}

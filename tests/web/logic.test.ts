@@ -324,6 +324,7 @@ test('height shows who runs and who waits, colour or hatching shows the state', 
     for (const name of names) {
         const isWait = name.startsWith('wait-') || name === 'idle';
         assert.ok(isWait ? lookOf(name).height < 1 : lookOf(name).height === 1, name);
+        assert.ok(lookOf(name).height <= 0.7 || contrast(lookOf(name).color, lookOf(name).ink || '#ffffff') >= 3, `what is written on ${name}`);
         assert.ok(contrast(lookOf(name).color, '#14171a') >= 2, `${name} on dark paper`);
     }
     for (const name of ['user', 'syscall', 'interrupt', 'wait-disk', 'wait-irq']) {

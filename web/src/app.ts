@@ -179,8 +179,9 @@ export class App implements Page {
         this.awaited = wanted.selected;
         this.details.say('');
         await this.selectAwaited();
-        if (wanted.flow) {
-            await this.flow.ask(wanted.flow);
+        // A path without a time is shown whole.
+        if (wanted.flow && await this.flow.ask(wanted.flow) && !wanted.window && this.flow.flow) {
+            this.setWindow(fit(this.flow.flow.raw, this.length));
         }
     }
 

@@ -342,7 +342,7 @@ export class Graph {
                 const room = Math.floor((x1 - x0 - 8) / 6.2);
                 const text = span.label.length > room ? `${span.label.slice(0, room - 1)}…` : span.label;
                 const isTall = look.height > 0.7;
-                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? '#ffffff' : '');
+                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? look.ink || '#ffffff' : '');
             }
         }
     }

@@ -299,8 +299,12 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
     }
     lull_duration_format(timeout->start_ns - timeout->sent.time_ns, took);
     append_no_answer(eg, timeout, out);
-    g_string_append_printf(out, " to %" G_GINT64_FORMAT " byte%s sent %s before",
-                           timeout->sent.bytes, timeout->sent.bytes == 1 ? "" : "s", took);
+    if (timeout->sent.bytes < 0) {
+        g_string_append_printf(out, " to messages sent %s before", took);
+    } else {
+        g_string_append_printf(out, " to %" G_GINT64_FORMAT " byte%s sent %s before",
+                               timeout->sent.bytes, timeout->sent.bytes == 1 ? "" : "s", took);
+    }
 }
 
 /* The reason, with the name of who ended the wait if `waker` is a task. */

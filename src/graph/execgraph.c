@@ -196,7 +196,10 @@ static void on_state(void *user, const struct lull_state_fact *fact)
 static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
 {
     const struct lull_io *io = fact->io;
-    if (!io || io->file == LULL_NONE || io->bytes <= 0 ||
+    /* sendmmsg() says how many messages there were, not how long they are. */
+    const bool has_moved =
+        io && (io->bytes > 0 || (io->bytes < 0 && fact->has_ret && fact->ret > 0));
+    if (!has_moved || io->file == LULL_NONE ||
         (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ)) {
         return;
     }

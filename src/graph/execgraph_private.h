@@ -25,7 +25,7 @@ struct evidence {
 /* What a task sent. */
 struct sent_note {
     int64_t time_ns;
-    int64_t bytes;
+    int64_t bytes; /* -1: not known */
     uint32_t file; /* LULL_NONE: nothing, or it was answered */
 };
 

@@ -8,9 +8,10 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "source/files/recording.h"
-#include "symbol/elf.h"
 #include "symbol/here.h"
 #include "symbol/kallsyms.h"
+#include "symbol/object.h"
+#include "symbol/saved.h"
 #include "symbol/table.h"
 
 /* Addresses from here on are marks: whose addresses come next. */
@@ -24,6 +25,8 @@
 #define MOST_MAPPINGS 16384u
 /* The kernel with all its modules has about 5 MB of them. */
 #define MOST_KALLSYMS_BYTES (UINT64_C(64) << 20)
+/* Of all programs and libraries; a recorder ends at half of it. */
+#define MOST_SYMBOLS_BYTES (UINT64_C(256) << 20)
 
 /* A file that a process of a host has mapped, or the kernel. */
 struct object {
@@ -31,7 +34,7 @@ struct object {
     int64_t mapped_ns; /* first */
     uint64_t start;    /* address of the kernel */
     bool is_kernel, is_read;
-    struct lull_elf *elf; /* once it is read; NULL: none that is the same */
+    struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
     char path[];
 };
 
@@ -52,11 +55,12 @@ struct chain {
     uint32_t next; /* chain with the same hash, or LULL_NO_CHAIN */
 };
 
-/* The functions of a host's kernel. */
-struct kernel {
+/* What a host's recording holds of names. */
+struct names {
     struct lull_recording_file *recording; /* NULL: none, or several */
-    bool is_read;
-    struct lull_symbol_table *functions; /* once they are read; NULL: hidden, or not known */
+    bool has_read_kernel, has_read_files;
+    struct lull_symbol_table *kernel; /* once it is read; NULL: hidden, or not known */
+    struct lull_saved *files;         /* the same */
 };
 
 struct lull_stacks {
@@ -66,30 +70,31 @@ struct lull_stacks {
     LULL_VEC(struct chain) chains;
     struct lull_map by_hash; /* → the last chain of it */
     GHashTable *objects;     /* "host path" → struct object */
-    GHashTable *kernels;     /* host → struct kernel */
+    GHashTable *names;       /* host → struct names */
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
 };
 
 static void free_object(void *data)
 {
     struct object *object = data;
-    lull_elf_free(object->elf);
+    lull_object_free(object->symbols);
     g_free(object);
 }
 
-static void free_kernel(void *data)
+static void free_names(void *data)
 {
-    struct kernel *kernel = data;
-    lull_recording_unref(kernel->recording);
-    lull_symbol_table_free(kernel->functions);
-    g_free(kernel);
+    struct names *names = data;
+    lull_recording_unref(names->recording);
+    lull_symbol_table_free(names->kernel);
+    lull_saved_free(names->files);
+    g_free(names);
 }
 
 struct lull_stacks *lull_stacks_new(void)
 {
     struct lull_stacks *stacks = g_new0(struct lull_stacks, 1);
     stacks->objects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_object);
-    stacks->kernels = g_hash_table_new_full(NULL, NULL, NULL, free_kernel);
+    stacks->names = g_hash_table_new_full(NULL, NULL, NULL, free_names);
     stacks->here = LULL_MAP_NONE;
     return stacks;
 }
@@ -108,7 +113,7 @@ void lull_stacks_free(struct lull_stacks *stacks)
     lull_map_free(&stacks->by_pid);
     lull_map_free(&stacks->by_hash);
     g_hash_table_unref(stacks->objects);
-    g_hash_table_unref(stacks->kernels);
+    g_hash_table_unref(stacks->names);
     g_free(stacks);
 }
 
@@ -159,24 +164,24 @@ void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
     stacks->here = host;
 }
 
-static struct kernel *kernel_of(struct lull_stacks *stacks, uint32_t host, bool *is_new)
+static struct names *names_of(struct lull_stacks *stacks, uint32_t host, bool *is_new)
 {
-    struct kernel *kernel = g_hash_table_lookup(stacks->kernels, GUINT_TO_POINTER(host));
-    *is_new = !kernel;
-    if (!kernel) {
-        kernel = g_new0(struct kernel, 1);
-        g_hash_table_insert(stacks->kernels, GUINT_TO_POINTER(host), kernel);
+    struct names *names = g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(host));
+    *is_new = !names;
+    if (!names) {
+        names = g_new0(struct names, 1);
+        g_hash_table_insert(stacks->names, GUINT_TO_POINTER(host), names);
     }
-    return kernel;
+    return names;
 }
 
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
                                struct lull_recording_file *recording)
 {
     bool is_first;
-    struct kernel *kernel = kernel_of(stacks, host, &is_first);
-    lull_recording_unref(kernel->recording);
-    kernel->recording = is_first ? lull_recording_ref(recording) : NULL;
+    struct names *names = names_of(stacks, host, &is_first);
+    lull_recording_unref(names->recording);
+    names->recording = is_first ? lull_recording_ref(recording) : NULL;
 }
 
 static struct object *object_of(struct lull_stacks *stacks, uint32_t host, struct lull_text path,
@@ -330,13 +335,14 @@ uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pi
 
 /* ---- names ---- */
 
-static struct lull_symbol_table *read_recorded(const struct lull_recording_file *recording)
+/* A file of the host's recording; NULL: it has none, or there is no recording. */
+static char *read_recorded(const struct names *names, const char *file, uint64_t most_bytes,
+                           gsize *length)
 {
-    g_autofree char *text = NULL;
-    gsize length;
-    return lull_location_read(recording->location, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES,
-                              &text, &length, NULL)
-               ? lull_kallsyms_parse(text, length)
+    char *text = NULL;
+    return names->recording && lull_location_read(names->recording->location, file, most_bytes,
+                                                  &text, length, NULL)
+               ? text
                : NULL;
 }
 
@@ -344,24 +350,48 @@ static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host, uin
                                   uint64_t *offset)
 {
     bool is_new;
-    struct kernel *kernel = kernel_of(stacks, host, &is_new);
-    if (!kernel->is_read) {
-        kernel->is_read = true;
-        kernel->functions = kernel->recording ? read_recorded(kernel->recording) : NULL;
-        if (!kernel->functions && host == stacks->here) {
-            kernel->functions = lull_here_kernel();
+    struct names *names = names_of(stacks, host, &is_new);
+    if (!names->has_read_kernel) {
+        gsize length;
+        g_autofree char *text =
+            read_recorded(names, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES, &length);
+        names->has_read_kernel = true;
+        names->kernel = text ? lull_kallsyms_parse(text, length) : NULL;
+        if (!names->kernel && host == stacks->here) {
+            names->kernel = lull_here_kernel();
         }
     }
-    return kernel->functions ? lull_symbol_table_find(kernel->functions, address, offset) : NULL;
+    return names->kernel ? lull_symbol_table_find(names->kernel, address, offset) : NULL;
 }
 
-static const char *name_in_file(struct object *object, uint64_t file_offset, uint64_t *offset)
+/* What the recording says of the file is of when it was mapped; the file may have changed since. */
+static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
+                                        const struct object *object)
+{
+    bool is_new;
+    struct names *names = names_of(stacks, host, &is_new);
+    if (!names->has_read_files) {
+        gsize length;
+        char *text = read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
+        names->has_read_files = true;
+        names->files = text ? lull_saved_new(text, length) : NULL;
+    }
+    struct lull_object *symbols = names->files && object->inode
+                                      ? lull_saved_read(names->files, object->path, object->inode)
+                                      : NULL;
+    return symbols || host != stacks->here
+               ? symbols
+               : lull_here_file(object->path, object->inode, object->mapped_ns);
+}
+
+static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struct object *object,
+                                uint64_t file_offset, uint64_t *offset)
 {
     if (!object->is_read) {
         object->is_read = true;
-        object->elf = lull_here_file(object->path, object->inode, object->mapped_ns);
+        object->symbols = find_symbols(stacks, host, object);
     }
-    return object->elf ? lull_elf_find(object->elf, file_offset, offset) : NULL;
+    return object->symbols ? lull_object_find(object->symbols, file_offset, offset) : NULL;
 }
 
 /* `back` is 1 for an address to which a call returns: the call lies before it, and may be the last
@@ -377,8 +407,8 @@ static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_fr
         frame->symbol = (start + place) >> 63
                             ? name_in_kernel(stacks, host, start + place, &frame->symbol_offset)
                             : NULL;
-    } else if (host == stacks->here) {
-        frame->symbol = name_in_file(object, place, &frame->symbol_offset);
+    } else {
+        frame->symbol = name_in_file(stacks, host, object, place, &frame->symbol_offset);
     }
     frame->symbol_offset += frame->symbol ? back : 0;
 }

@@ -19,8 +19,8 @@ void lull_stacks_free(struct lull_stacks *stacks);
 
 /* The host is this machine, and has not been restarted: frames get the names of their functions. */
 void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host);
-/* A recording of the host, which may hold the names of the kernel's functions; a reference is
- * taken. If a host has several, none counts: each is of its own state of the kernel. */
+/* A recording of the host, which may hold the names of functions of the kernel, of programs and
+ * libraries; a reference is taken. If a host has several, none counts: each is of its own state of the kernel. */
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
                                struct lull_recording_file *recording);
 /* A process, -1: the kernel, mapped `length` bytes of a file from byte `offset` on to `address` at

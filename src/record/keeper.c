@@ -228,6 +228,17 @@ bool lull_keeper_lift(const struct lull_keeper *keeper, const char *prefix, cons
     return call_simply(keeper, LULL_KEEPER_LIFT, prefix, name, error);
 }
 
+bool lull_keeper_save_symbols(const struct lull_keeper *keeper, const char *path, uint64_t inode,
+                              int64_t mapped_ns, bool *is_full, GError **error)
+{
+    struct answer answer;
+    char which[64];
+    g_snprintf(which, sizeof which, "%" G_GUINT64_FORMAT " %" G_GINT64_FORMAT, inode, mapped_ns);
+    const bool is_done = call(keeper, LULL_KEEPER_SAVE_SYMBOLS, path, which, &answer, NULL, error);
+    *is_full = is_done && answer.head.number != 0;
+    return is_done;
+}
+
 bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uint64_t *bytes,
                          GError **error)
 {

@@ -2,15 +2,17 @@
 /* Symbols from the files of this machine. */
 #include "symbol/here.h"
 
+#include <fcntl.h>
 #include <glib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "symbol/elf.h"
 #include "symbol/kallsyms.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
+/* The largest programs have some hundred megabytes, with all debug information some gigabytes. */
+#define MOST_FILE_BYTES (INT64_C(8) << 30)
 
 bool lull_here_is(const uint8_t boot_id[16])
 {
@@ -44,19 +46,36 @@ struct lull_symbol_table *lull_here_kernel(void)
 static bool is_same(int fd, uint64_t inode, int64_t mapped_ns)
 {
     struct stat st;
-    return fstat(fd, &st) == 0 && inode != 0 && st.st_ino == inode &&
-           st.st_ctim.tv_sec < INT64_MAX / 1000000000 &&
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= MOST_FILE_BYTES &&
+           inode != 0 && st.st_ino == inode && st.st_ctim.tv_sec < INT64_MAX / 1000000000 &&
            st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec <= mapped_ns;
 }
 
-struct lull_elf *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns)
+int lull_here_open(const char *path, uint64_t inode, int64_t mapped_ns)
 {
-    const char *why;
-    int fd;
-    if (*path != '/' || lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
-        return NULL;
+    /* Who owns the directory may put a device there at any time; to open one may do something. */
+    const int place = *path == '/' ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+    int fd = -1;
+    if (place >= 0 && is_same(place, inode, mapped_ns)) {
+        char again[32];
+        g_snprintf(again, sizeof again, "/proc/self/fd/%d", place);
+        fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     }
-    struct lull_elf *elf = is_same(fd, inode, mapped_ns) ? lull_elf_read(fd, DEBUG_ROOT) : NULL;
+    if (place >= 0) {
+        close(place);
+    }
+    return fd;
+}
+
+struct lull_object *lull_here_read(int fd, const char *path)
+{
+    struct lull_object *object = lull_elf_read(fd, path, DEBUG_ROOT);
     close(fd);
-    return elf;
+    return object;
+}
+
+struct lull_object *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns)
+{
+    const int fd = lull_here_open(path, inode, mapped_ns);
+    return fd >= 0 ? lull_here_read(fd, path) : NULL;
 }

@@ -53,6 +53,7 @@ enum {
     FLOCK = 73,
     SOCKET = 41,
     SENDTO = 44,
+    SENDMMSG = 307,
     RECVFROM = 45,
     RT_SIGSUSPEND = 130,
     FUTEX = 202,
@@ -275,18 +276,36 @@ static void test_stopped(struct fixture *f, gconstpointer data)
                               : "stopped by a signal until t2/2 continued it");
 }
 
-/* 18 bytes are sent to a socket; poll() waits 700 ms for the answer, that does not come. */
+/* Something is sent to a socket; poll() waits 700 ms for the answer. */
+enum answer { ANSWER, NO_ANSWER, NO_ANSWER_TO_MESSAGES, NOTHING_SENT };
+
+static const char *const no_answers[] = {
+    [ANSWER] = "",
+    [NO_ANSWER] = ": no answer from a UDP socket to 18 bytes sent 100.0 us before",
+    [NO_ANSWER_TO_MESSAGES] = ": no answer from a UDP socket to messages sent 100.0 us before",
+    [NOTHING_SENT] = "",
+};
+
 static void test_no_answer(struct fixture *f, gconstpointer data)
 {
-    const bool is_answered = GPOINTER_TO_INT(data);
+    const enum answer answer = GPOINTER_TO_INT(data);
+    const bool is_sent = answer == NO_ANSWER || answer == NO_ANSWER_TO_MESSAGES;
+    g_autofree char *detail =
+        g_strconcat("poll timed out after 700.0 ms", no_answers[answer], NULL);
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
     feed_switch(model, 0, 0, 0, 0, 1, 0);
     feed_call(model, 1000, SOCKET, 2, 2, 0);
     feed_return(model, 2000, SOCKET, 3);
-    feed_call(model, 300000, SENDTO, 3, 0, 18);
-    feed_return(model, 400000, SENDTO, 18);
-    if (is_answered) {
+    if (answer == NO_ANSWER_TO_MESSAGES || answer == NOTHING_SENT) {
+        /* It returns how many messages went. */
+        feed_call(model, 300000, SENDMMSG, 3, 0x1000, 2);
+        feed_return(model, 400000, SENDMMSG, answer == NOTHING_SENT ? -11 : 2);
+    } else {
+        feed_call(model, 300000, SENDTO, 3, 0, 18);
+        feed_return(model, 400000, SENDTO, 18);
+    }
+    if (answer == ANSWER) {
         feed_call(model, 410000, RECVFROM, 3, 0, 100);
         feed_return(model, 420000, RECVFROM, 40);
     }
@@ -297,14 +316,10 @@ static void test_no_answer(struct fixture *f, gconstpointer data)
     feed_return(model, 700520000, POLL, 0);
     struct lull_segment step = wait_of(f, strings, 510000, 700500000);
     g_assert_cmpint(step.reason.timed_out, ==, true);
-    g_assert_cmpstr(step.detail, ==,
-                    is_answered
-                        ? "poll timed out after 700.0 ms"
-                        : "poll timed out after 700.0 ms: no answer from a UDP socket to 18 "
-                          "bytes sent 100.0 us before");
+    g_assert_cmpstr(step.detail, ==, detail);
     g_assert_cmpstr(step.subject, ==,
-                    is_answered ? "hrtimer, timed out in poll"
-                                : "hrtimer, timed out in poll: no answer from a UDP socket");
+                    is_sent ? "hrtimer, timed out in poll: no answer from a UDP socket"
+                            : "hrtimer, timed out in poll");
 }
 
 /* A timer that something else was waiting for is no time-out: poll() returns 1 (a timerfd). */
@@ -493,10 +508,14 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/reasons/%s", ways[i].name);
         g_test_add(name, struct fixture, &ways[i], set_up, test_ways, tear_down);
     }
-    g_test_add("/reasons/no-answer", struct fixture, GINT_TO_POINTER(false), set_up, test_no_answer,
+    g_test_add("/reasons/answered", struct fixture, GINT_TO_POINTER(ANSWER), set_up, test_no_answer,
                tear_down);
-    g_test_add("/reasons/answered", struct fixture, GINT_TO_POINTER(true), set_up, test_no_answer,
-               tear_down);
+    g_test_add("/reasons/no-answer", struct fixture, GINT_TO_POINTER(NO_ANSWER), set_up,
+               test_no_answer, tear_down);
+    g_test_add("/reasons/no-answer-to-messages", struct fixture,
+               GINT_TO_POINTER(NO_ANSWER_TO_MESSAGES), set_up, test_no_answer, tear_down);
+    g_test_add("/reasons/nothing-sent", struct fixture, GINT_TO_POINTER(NOTHING_SENT), set_up,
+               test_no_answer, tear_down);
     g_test_add("/reasons/no-time-out", struct fixture, NULL, set_up, test_no_time_out, tear_down);
     g_test_add("/reasons/futex-time-out", struct fixture, NULL, set_up, test_futex_time_out,
                tear_down);

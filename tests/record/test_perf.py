@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -302,6 +303,30 @@ def test_call_chains(directory):
     with open(os.path.join(recording.path, "kallsyms"), encoding="utf-8") as file:
         kept = {line for line in file if "[" not in line}
     tap.ok(kept == known, "call chains: the kernel's functions are kept", len(kept), len(known), sorted(kept ^ known)[:5])
+    check_symbols(recording)
+
+
+def functions_by_nm(path):
+    """(address, size) of the dynamic functions of a library, by nm."""
+    done = subprocess.run(["nm", "-D", "-S", "--defined-only", path], stdout=subprocess.PIPE, text=True, check=True)
+    words = (line.split() for line in done.stdout.splitlines())
+    return {(int(word[0], 16), int(word[1], 16)) for word in words if len(word) == 4 and word[2] in "TtWwi" and int(word[1], 16)}
+
+
+def check_symbols(recording):
+    """The functions of what the command mapped are kept, those of the C library as nm has them."""
+    version = subprocess.run([os.environ["LULL"], "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    if "symbols" not in version.partition("Not built in")[0] or not shutil.which("nm"):
+        tap.skip("call chains: functions of programs are kept", "Lull is built without symbols, or there is no nm")
+        return
+    with open(os.path.join(recording.path, "symbols"), encoding="utf-8", errors="replace") as file:
+        objects = file.read().split("object ")[1:]
+    kept = {text.partition("\n")[0].split(" ", 2)[2]: text for text in objects}
+    library = next((name for name in kept if "/libc.so" in name), None)
+    functions = {tuple(int(word, 16) for word in line.split()[:2]) for line in kept.get(library, "").splitlines()[1:] if line[:4] != "load"}
+    known = functions_by_nm(library) if library else set()
+    missing = {start for start, _ in known} - {start for start, _ in functions}
+    tap.ok(known and not missing, "call chains: functions of programs are kept", list(kept), len(known), sorted(missing)[:5])
 
 
 # Ends when the first snapshot is whole: what begins with this is.

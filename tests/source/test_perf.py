@@ -473,6 +473,42 @@ def test_kernel_names():
         tap.ok(said and all(one == wanted for one in said), f"names of the kernel's functions, {name}", said, wanted, result.stderr)
 
 
+def test_saved_names():
+    """A recording of another machine names functions by its own list of them, of the file that was mapped; offsets by hand."""
+    task, idle, base = (42, b"waiter"), (0, b"swapper/0"), 0x7F0000000000
+    listed = ("object - 5 /opt/other\nload 0 9000 0\n0 9000 wrong\n"
+              "object 0123ab 7 /opt/waiter\nload 0 1000 0\nload 1000 5000 2000\n2000 40 pause_here\n2040 10 main\n")
+    chain = [2**64 - 512, base + 0x1005, base + 0x1040, base + 0x1048, base + 0x5000]
+    named = [("pause_here", "0x5"), ("pause_here", "0x40"), ("main", "0x8"), (None, None)]
+    for name, texts, inode, wanted in (("of the recording", [listed], 7, named), ("no list", [None], 7, [(None, None)] * 4),
+                                       ("another file of that name", [listed], 8, [(None, None)] * 4),
+                                       ("a file of which nothing is known", [listed], 0, [(None, None)] * 4),
+                                       ("a damaged list", ["\0\xff\nobject\n" + listed + "load"], 7, named),
+                                       ("two recordings of one machine", [listed, listed], 7, [(None, None)] * 4)):
+        with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+            for number, text in enumerate(texts):
+                w = Writer(False)
+                w.features = {1: w.tracing((("sched", SWITCH),)), 29: w.pack("IIQQ", 1, 1, 10**18, 0)}
+                w.attr([5], CHAINS, config=300)
+                mapped(w, 42, base, 0x9000, 0, "/opt/waiter", 500_000, inode)
+                switch(w, 1_000_000, idle, task, 0, [])
+                switch(w, 2_000_000, task, idle, 1, chain)
+                switch(w, 5_000_000, idle, task, 0, [])
+                switch(w, 6_000_000, task, idle, 0, [])
+                place = os.path.join(directory, str(number))
+                os.mkdir(place)
+                with open(os.path.join(place, "perf.data"), "wb") as file:
+                    file.write(w.file())
+                if text is not None:
+                    with open(os.path.join(place, "symbols"), "w", encoding="latin-1") as file:
+                        file.write(text)
+                with open(os.path.join(place, "recording.json"), "w", encoding="utf-8") as file:
+                    json.dump({"lull_recording": 1, "hostname": "elsewhere", "boot_id": "01234567-89ab-cdef-0123-456789abcdef"}, file)
+            result = run("critpath", "--json", "--tid", "42", directory)
+        said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
+        tap.ok(said and all(one == wanted for one in said), f"names of a program's functions, {name}", said, wanted, result.stderr)
+
+
 def test_switches():
     """Without sched_switch the model follows perf's own records of switches (--switch-events)."""
     w = Writer()

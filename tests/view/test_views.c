@@ -11,6 +11,7 @@
 
 #include <lull/error.h>
 
+#include "view/path/rows.h"
 #include "view/view.h"
 #include "view/words.h"
 
@@ -552,6 +553,72 @@ static void test_text_mix(void)
     }
 }
 
+/* How much of a path its brief view shows as steps or as what repeats, not only as shorter steps. */
+static int64_t covered_by_view(const struct lull_path *path)
+{
+    g_autoptr(GArray) rows = lull_path_rows_new(path, false, 40);
+    int64_t covered_ns = 0;
+
+    for (guint i = 0; i < rows->len; i++) {
+        const struct lull_path_row *row = &g_array_index(rows, struct lull_path_row, i);
+        if (!row->is_hidden) {
+            covered_ns += row->end_ns - row->start_ns;
+        } else if (row->is_mix) {
+            guint last = i;
+            while (last + 1 < rows->len &&
+                   g_array_index(rows, struct lull_path_row, last + 1).is_hidden) {
+                last++;
+            }
+            const struct lull_path_row *end = &g_array_index(rows, struct lull_path_row, last);
+            g_autoptr(GArray) parts =
+                lull_path_mix(path, row->first, end->first + end->count - row->first);
+            for (guint k = 0; k < parts->len; k++) {
+                covered_ns += g_array_index(parts, struct lull_cause_share, k).duration_ns;
+            }
+        }
+    }
+    return covered_ns;
+}
+
+/* Whatever a path is made of, its brief view covers 90 % of it: many short steps with long ones
+ * between them, many hosts, many states, none of which takes most. */
+static void test_text_covers(void)
+{
+    enum { STEPS = 2000, PATHS = 200 };
+    static const char *const programs[] = {"cc1", "as", "ld", "make", "sh"};
+    static struct lull_segment made[STEPS];
+    struct lull_path path = make_path();
+    guint32 random = 7;
+
+    for (guint number = 0; number < PATHS; number++) {
+        const guint n_hosts = 1 + number % 40, n_states = 1 + number % 11;
+        const guint spread = 1 + number % 13, n_steps = 50 + 13 * number % (STEPS - 50);
+        int64_t now = BASE;
+        for (guint i = 0; i < n_steps; i++) {
+            random = random * 1664525 + 1013904223;
+            const guint kind = (random >> 8) % n_states;
+            made[i] = (struct lull_segment){
+                .host = (random >> 12) % n_hosts,
+                .task = (random >> 16) % 7,
+                .tid = 10,
+                .comm = "cc1",
+                .program = programs[(random >> 20) % G_N_ELEMENTS(programs)],
+                .start_ns = now,
+                .state = kind < 3 ? (enum lull_state)(kind + 1) : LULL_STATE_BLOCKED,
+                .cause = kind < 3 ? LULL_CAUSE_NONE : (enum lull_cause)(kind - 2),
+                .wait = LULL_NONE,
+            };
+            /* Each of `spread` lengths is twice the last. */
+            now += INT64_C(100000) << (random >> 27) % spread;
+            made[i].end_ns = now;
+        }
+        path.segments = made;
+        path.n_segments = n_steps;
+        path.end_ns = path.asked_end_ns = now;
+        g_assert_cmpint(10 * covered_by_view(&path), >=, 9 * (now - BASE));
+    }
+}
+
 static void test_text_terminal(void)
 {
     struct lull_path path = make_path();
@@ -926,6 +993,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/text-limit", test_text_limit);
     g_test_add_func("/view/text-loop", test_text_loop);
     g_test_add_func("/view/text-mix", test_text_mix);
+    g_test_add_func("/view/text-covers", test_text_covers);
     g_test_add_func("/view/text-causes", test_text_causes);
     g_test_add_func("/view/text-terminal", test_text_terminal);
     g_test_add_func("/view/svg", test_svg);

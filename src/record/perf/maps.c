@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/perf/perf.h"
@@ -32,7 +33,8 @@ static void put_record(GByteArray *to, struct perf_event_header *record, size_t 
 }
 
 /* A line of /proc/PID/maps: start-end rwxp offset major:minor inode path. */
-static void put_map(GByteArray *to, uint32_t pid, const char *line)
+static void put_map(GByteArray *to, struct perfrec_objects *objects, uint64_t now_ns, uint32_t pid,
+                    const char *line)
 {
     struct {
         struct perf_event_header header;
@@ -58,15 +60,19 @@ static void put_map(GByteArray *to, uint32_t pid, const char *line)
         (access[0] == 'r' ? PROT_READ : 0) | (access[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
     record.flags = access[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
     put_record(to, &record.header, sizeof record, line[path] ? line + path : "//anon");
+    perfrec_objects_add(objects, line + path, record.inode, now_ns);
 }
 
-static void put_process(GByteArray *to, const char *pid)
+static void put_process(GByteArray *to, struct perfrec_objects *objects, const char *pid)
 {
+    struct timespec now;
     char *path = g_build_filename("/proc", pid, "maps", NULL), *text;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     if (g_file_get_contents(path, &text, NULL, NULL)) {
         char **lines = g_strsplit(text, "\n", -1);
         for (uint32_t i = 0; lines[i]; i++) {
-            put_map(to, (uint32_t)g_ascii_strtoull(pid, NULL, 10), lines[i]);
+            put_map(to, objects, now_ns, (uint32_t)g_ascii_strtoull(pid, NULL, 10), lines[i]);
         }
         g_strfreev(lines);
         g_free(text);
@@ -154,8 +160,9 @@ static bool take_kernel(GByteArray *to, const struct lull_keeper *keeper, GError
     return save_functions(keeper, symbols, error);
 }
 
-bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter *filter,
-                         const struct lull_keeper *keeper, GError **error)
+bool perfrec_maps_append(struct perfrec_file *file, struct perfrec_objects *objects,
+                         const struct perfrec_filter *filter, const struct lull_keeper *keeper,
+                         GError **error)
 {
     GDir *proc = g_dir_open("/proc", 0, error);
     if (!proc) {
@@ -167,7 +174,7 @@ bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter 
     while (is_good && (pid = g_dir_read_name(proc))) {
         if (g_ascii_isdigit(*pid) &&
             (!filter || perfrec_filter_follows(filter, (pid_t)g_ascii_strtoll(pid, NULL, 10)))) {
-            put_process(records, pid);
+            put_process(records, objects, pid);
         }
     }
     g_dir_close(proc);

@@ -434,7 +434,9 @@ static void add_mix_rows(const struct text_view *view, struct lull_table *table,
         const struct lull_cause_share *part = &g_array_index(parts, struct lull_cause_share, i);
         lull_table_add_row(table);
         lull_table_set_real(table, COL_FOR, (double)part->duration_ns / unit);
-        lull_table_set_text(table, COL_HOST, lull_path_host_name(view->path, part->host));
+        lull_table_set_text(table, COL_HOST,
+                            part->host == LULL_NONE ? ""
+                                                    : lull_path_host_name(view->path, part->host));
         g_string_assign(text, "    ");
         lull_clean_append(text, part->program, !unicode);
         lull_table_set_text(table, COL_TASK, text->str);

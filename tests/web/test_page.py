@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 from lib import jsonl_to_ctf
 from server.growing_trace import make
@@ -96,6 +97,15 @@ def check_zoom(page):
     tap.ok(all(abs(a - b) < (closer[1] - closer[0]) / 200 for a, b in zip(selected, expected)), "dragging selects a range", selected, expected)
     sums = page.wait("[...document.querySelectorAll('.totals li')].map(one => one.textContent)")
     tap.ok(sums and any("Idle" in one for one in sums), "whose sums are shown", sums)
+    page.mouse("mousePressed", box[0] + 200, box[1] + 60, button="right", clickCount=1)
+    for step in (250, 400):
+        page.mouse("mouseMoved", box[0] + step, box[1] + 60, button="right", buttons=2)
+    page.mouse("mouseReleased", box[0] + 400, box[1] + 60, button="right", clickCount=1)
+    settle(page, "1")
+    dragged = [closer[0] + at / box[2] * (closer[1] - closer[0]) for at in (200, 400)]
+    room = 0.1 * (dragged[1] - dragged[0])
+    tap.ok(all(abs(a - b) < (closer[1] - closer[0]) / 200 for a, b in zip(seen(page), (dragged[0] - room, dragged[1] + room))),
+           "the right button zooms to it", seen(page), dragged)
     page.key("0")
     page.key("Escape")
     settle(page, "1")
@@ -231,7 +241,7 @@ def check_pins(page):
     settle(page, "1")
     page.key("p")
     page.key("PageUp")
-    page.wait("document.querySelector('[data-panel=tasks] .pinned')")
+    page.wait("document.querySelectorAll('[data-panel=tasks] .pinned').length")
     page.run("document.querySelector('[data-panel=tasks] .scroller').scrollTop = 1e6")
     scrolled = page.wait("(found => found && found[0].classList.contains('pinned') && found[1].textContent.length && [...found].map(one => one.offsetTop))"
                          "(document.querySelectorAll('[data-panel=tasks] .name'))")
@@ -241,7 +251,7 @@ def check_pins(page):
     picture(page, "pins")
     pinned = settle(page, "location.hash")
     page.call("Page.reload")
-    page.wait("document.querySelector('[data-panel=tasks] .pinned')")
+    page.wait("document.querySelectorAll('[data-panel=tasks] .pinned').length")
     tap.ok(address(page)["p"] == f"db:{tid}" and names(page, "tasks")[0][2] and settle(page, "location.hash") == pinned, "also after a reload", pinned)
     page.run("document.querySelector('.pinned .fold').click()")
     gone = page.wait("!document.querySelector('.pinned')")
@@ -332,6 +342,18 @@ def check_usage(page):
     tap.ok(colors and found.keys() == expected.keys() and all(abs(found[host] - expected[host]) < 0.7 for host in found),
            "the use of CPUs is that of lull cputop", found, expected)
     picture(page, "usage")
+    # What is seen, as a file.
+    page.run("location.hash = 'v=tasks,cpus,flow,usage,io,freq'")
+    page.wait("document.querySelectorAll('.panel').length === 6")
+    page.run("""window.kept = '';
+        (make => { URL.createObjectURL = blob => { blob.text().then(text => { window.kept = text; }); return make.call(URL, blob); }; })(URL.createObjectURL);
+        HTMLAnchorElement.prototype.click = () => {};
+        [...document.querySelectorAll('.tools button')].find(one => one.textContent === 'SVG').click();""")
+    saved = xml.etree.ElementTree.fromstring(page.wait("window.kept"))
+    words = {"".join(one.itertext()) for one in saved.iter("{http://www.w3.org/2000/svg}text")}
+    boxes = len(list(saved.iter("{http://www.w3.org/2000/svg}rect")))
+    tap.ok({"Control flow", "Resources", "Critical flow", "CPU usage", "Disk and network use", "client", "5 s", "20 s"} <= words and boxes > 50,
+           "what is seen is saved as SVG, with its times", sorted(words)[:40], boxes)
     page.run(f"location.hash = {json.dumps(before)}")
     page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
 

@@ -7,6 +7,7 @@
 
 #include <lull/error.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "record/state/trace.h"
@@ -31,5 +32,9 @@ bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **er
  * events out of its buffers; later times would make the recording longer than it is. */
 bool lull_state_write_at(const struct lull_state_files *files, int64_t epoch_offset_ns,
                          int64_t time_ns, GError **error);
+
+/* What is kept of a command: its arguments, each with a NUL at its end but perhaps the last, as they
+ * could be typed. Free with g_free(). */
+char *lull_state_command_line(const char *arguments, size_t length, bool is_cut);
 
 #endif

@@ -144,6 +144,19 @@ def examples(verb, scratch):
                done.returncode, done.stderr[-300:])
 
 
+def no_instance():
+    """Requests and instances of periods that are not there are not the same."""
+    nothing = ("--period", READ.replace("_read", "_mount"), CHAIN)
+    for verb in ("why", "critpath", "requests"):
+        is_status(f"{verb}: no request", run(verb, *(("--aggregate",) if verb == "critpath" else ()), CHAIN), 0, r"\ANo request was found\.|\A\s+No request")
+    is_status("why --port: no such request", run("why", "--port", "1", DJANGO), 0, "None of the 180 requests matches")
+    is_status("critpath --instance: no such request", run("critpath", "--instance", "181", DJANGO), 1,
+              "no instance 181 of the requests: there are 180 .'lull requests'")
+    is_status("critpath --instance: no such instance", run("critpath", "--instance", "1", *nothing), 1,
+              "no instance 1 of the period: there are 0 .'lull critpath --period'")
+    is_status("why: no instance", run("why", *nothing), 0, "There is no instance in these traces")
+
+
 VERBS = re.findall(r"^  ([a-z]+) ", run("--help").stdout.split("\nRecord:")[1], re.M)
 tap.ok(len(VERBS) > 30 and NO_ANSWER < set(VERBS), "the verbs", VERBS)
 for this in VERBS:
@@ -161,4 +174,5 @@ with tempfile.TemporaryDirectory() as folder:
             tap.run(f"{this}: examples", examples, this, folder)
 tap.run("slowest", slowest)
 tap.run("periods", period_verbs)
+tap.run("no instance", no_instance)
 sys.exit(tap.done())

@@ -58,7 +58,7 @@ def amount_fault(workload, report, path):
     """What is wrong with how long the cause lasted."""
     program, *what = workload.amount
     shown = sum(row['duration_ns'] for row in path['summary']['by_cause'] if program in (None, row['program'])
-                and (what[0] in (row['detail'] or '') if len(what) == 1 else [row['state'], row['cause']] == what))
+                and (what[0] in f"{row['detail']}, waited for in {row['waiter_call']}" if len(what) == 1 else [row['state'], row['cause']] == what))
     if abs(shown - report['cause_ns']) <= MOST_DIFFERENCE * report['cause_ns'] + MOST_LATE:
         return []
     return [f"{' '.join(map(str, workload.amount))} for {shown / MS:.1f} ms, of which the workload says {report['cause_ns'] / MS:.1f} ms"]

@@ -407,6 +407,8 @@ void lull_recorder_free(struct lull_recorder *recorder)
         g_clear_pointer(&recorder->quotas, g_ptr_array_unref);
         g_free(recorder->left);
         g_free(recorder->recording.names_missing);
+        g_clear_pointer(&recorder->kept_names[0], g_byte_array_unref);
+        g_clear_pointer(&recorder->kept_names[1], g_byte_array_unref);
         g_free(recorder->reason);
         g_string_free(recorder->refused, TRUE);
         g_free(recorder);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What tasks opened, connected to and executed while a tracer recorded, beside the state of the machine: a tracer that
  * does not dump that state records pointers only. */
+#include <stddef.h>
 #include <string.h>
 
 #include "record/recorder_private.h"
@@ -21,7 +22,7 @@ bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error)
 {
     g_autoptr(GError) why = NULL;
     if (recorder->names || recorder->recording.names_missing || !recorder->kind->needs_state ||
-        recorder->question.is_snapshot || !has_calls(recorder->question.purpose)) {
+        !has_calls(recorder->question.purpose)) {
         return true;
     }
     recorder->names = lull_names_new(recorder->request.is_filtered, &why);
@@ -84,6 +85,36 @@ static void put(void *user, const struct lull_names_record *record)
     }
 }
 
+/* ---- flight recorder ---- */
+
+/* As many bytes are kept, or twice that. */
+#define KEPT_BYTES (8u << 20)
+#define HEAD offsetof(struct lull_names_record, text)
+
+static void keep(void *user, const struct lull_names_record *record)
+{
+    GByteArray **kept = user;
+    if (!kept[0] || kept[0]->len > KEPT_BYTES) {
+        g_clear_pointer(&kept[1], g_byte_array_unref);
+        kept[1] = kept[0];
+        kept[0] = g_byte_array_new();
+    }
+    g_byte_array_append(kept[0], (const guint8 *)record, (guint)(HEAD + record->length));
+}
+
+static void put_kept(struct lull_state_trace *trace, const GByteArray *kept, int64_t from_ns)
+{
+    struct lull_names_record record;
+    for (guint at = 0; kept && at < kept->len;) {
+        memcpy(&record, kept->data + at, HEAD);
+        memcpy(record.text, kept->data + at + HEAD, record.length);
+        if ((int64_t)record.time_ns >= from_ns) {
+            put(trace, &record);
+        }
+        at += (guint)(HEAD + record.length);
+    }
+}
+
 /* ---- recording ---- */
 
 bool lull_recorder_open_names(struct lull_recorder *recorder, GError **error)
@@ -98,10 +129,32 @@ bool lull_recorder_open_names(struct lull_recorder *recorder, GError **error)
     return file >= 0;
 }
 
+bool lull_recorder_write_names(struct lull_recorder *recorder, const struct lull_state_trace *state,
+                               GError **error)
+{
+    if (!recorder->names) {
+        return true;
+    }
+    lull_recorder_take_names(recorder);
+    const int file = lull_keeper_create(&recorder->keeper, "state/names", error);
+    if (file < 0) {
+        return false;
+    }
+    struct lull_state_trace *trace = lull_state_trace_beside(state, "names", file);
+    /* Older ones would make the recording longer than it is. */
+    const int64_t from_ns = recorder->recording.result.start_ns - recorder->request.epoch_offset_ns;
+    put_kept(trace, recorder->kept_names[1], from_ns);
+    put_kept(trace, recorder->kept_names[0], from_ns);
+    recorder->recording.lost_names = lull_names_lost(recorder->names);
+    return lull_state_trace_close(trace, error);
+}
+
 void lull_recorder_take_names(struct lull_recorder *recorder)
 {
     if (recorder->named) {
         lull_names_take(recorder->names, put, recorder->named);
+    } else if (recorder->names && recorder->question.is_snapshot) {
+        lull_names_take(recorder->names, keep, recorder->kept_names);
     }
 }
 

@@ -25,6 +25,7 @@ struct lull_recorder {
     struct lull_command command;
     struct lull_tracer *tracer;
     struct lull_state_trace *state; /* of the machine; NULL: it is complete, or there is none */
+    GByteArray *kept_names[2];      /* of a flight recorder: the latest, and those before */
     struct lull_names *names;       /* NULL: they are not read */
     struct lull_state_trace
         *named;                  /* what was read, beside the state; NULL: not yet, or complete */
@@ -52,6 +53,9 @@ bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error);
 /* When the state is being written; what was read, to be called several times a second; and the end. */
 bool lull_recorder_open_names(struct lull_recorder *recorder, GError **error);
 void lull_recorder_take_names(struct lull_recorder *recorder);
+/* Of a flight recorder: beside the state of a snapshot, those since its first event. */
+bool lull_recorder_write_names(struct lull_recorder *recorder, const struct lull_state_trace *state,
+                               GError **error);
 bool lull_recorder_end_names(struct lull_recorder *recorder, GError **error);
 
 /* ---- recorder_snapshot.c ---- */

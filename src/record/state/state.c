@@ -262,7 +262,11 @@ static void dump_command(struct snapshot *snapshot, int proc, int pid)
 {
     char path[32];
     g_snprintf(path, sizeof path, "%d/cmdline", pid);
-    const size_t length = read_text(snapshot, proc, path);
+    size_t length = read_text(snapshot, proc, path);
+    /* A program that writes a title over its arguments leaves zeros behind it. */
+    while (length > 1 && snapshot->text[length - 1] == '\0' && snapshot->text[length - 2] == '\0') {
+        length--;
+    }
     const bool is_cut = length > MOST_COMMAND;
     if (length > 0) {
         g_autofree char *line =
@@ -421,13 +425,14 @@ bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **er
     return lull_state_trace_close(trace, error);
 }
 
-bool lull_state_write_at(const struct lull_state_files *files, int64_t epoch_offset_ns,
-                         int64_t time_ns, GError **error)
+struct lull_state_trace *lull_state_start_at(const struct lull_state_files *files,
+                                             int64_t epoch_offset_ns, int64_t time_ns,
+                                             GError **error)
 {
     struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
-    if (!trace) {
-        return false;
+    if (trace) {
+        lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
+        put_state(trace);
     }
-    lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
-    return write_state(trace, error);
+    return trace;
 }

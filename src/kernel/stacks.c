@@ -11,6 +11,7 @@
 #include "symbol/here.h"
 #include "symbol/kallsyms.h"
 #include "symbol/object.h"
+#include "symbol/perf_map.h"
 #include "symbol/saved.h"
 #include "symbol/table.h"
 
@@ -31,6 +32,7 @@
 /* A file that a process of a host has mapped, or the kernel. */
 struct object {
     uint64_t inode;    /* 0: not known, or there were several files of this path */
+    int32_t pid;       /* whose memory it is, if it is of no file; else 0 */
     int64_t mapped_ns; /* first */
     uint64_t start;    /* address of the kernel */
     bool is_kernel, is_read;
@@ -202,17 +204,18 @@ static const char *build_id_of(const struct names *names, const char *path)
     return id;
 }
 
-static struct object *object_of(struct lull_stacks *stacks, uint32_t host, struct lull_text path,
-                                uint64_t inode, int64_t t)
+static struct object *object_of(struct lull_stacks *stacks, uint32_t host, int32_t pid,
+                                struct lull_text path, uint64_t inode, int64_t t)
 {
-    g_autofree char *key =
-        g_strdup_printf("%" G_GUINT32_FORMAT " %.*s", host, (int)path.length, path.data);
+    g_autofree char *name = g_strndup(path.data, path.length);
+    pid = lull_perf_map_is_for(name) ? pid : 0;
+    g_autofree char *key = g_strdup_printf("%" G_GUINT32_FORMAT " %d %s", host, pid, name);
     struct object *object = g_hash_table_lookup(stacks->objects, key);
     if (!object) {
-        const char *name = strchr(key, ' ') + 1;
         object = g_malloc0(sizeof *object + strlen(name) + 1);
         strcpy(object->path, name);
         object->inode = inode;
+        object->pid = pid;
         object->mapped_ns = t;
         g_hash_table_insert(stacks->objects, g_steal_pointer(&key), object);
     } else if (object->inode != inode) {
@@ -241,7 +244,10 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
         parts[n] = process->mappings.items[at];
         parts[n++].end = address;
     }
-    struct object *object = object_of(stacks, host, path, inode, t);
+    struct object *object = object_of(stacks, host, pid, path, inode, t);
+    if (object->pid) { /* such places are known by their addresses */
+        offset = address;
+    }
     object->is_kernel = pid < 0;
     object->start = address;
     parts[n++] = (struct mapping){address, address + length, offset, object};
@@ -402,6 +408,10 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
         char *text = read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
         names->has_read_files = true;
         names->files = text ? lull_saved_new(text, length) : NULL;
+    }
+    if (object->pid) {
+        g_autofree char *map = lull_perf_map_name(object->pid);
+        return names->files ? lull_saved_read(names->files, map, (uint64_t)object->pid) : NULL;
     }
     struct lull_object *symbols = names->files && object->inode
                                       ? lull_saved_read(names->files, object->path, object->inode)

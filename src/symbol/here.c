@@ -81,20 +81,25 @@ static bool is_same(int fd, uint64_t inode, int64_t mapped_ns)
            st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec <= mapped_ns;
 }
 
+int lull_here_look(const char *path)
+{
+    return *path == '/' ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+}
+
+/* Who owns the directory may put a device there at any time; to open one may do something. */
+int lull_here_take(int place, bool is_good)
+{
+    char again[32];
+    g_snprintf(again, sizeof again, "/proc/self/fd/%d", place);
+    const int fd = is_good ? open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    close(place);
+    return fd;
+}
+
 int lull_here_open(const char *path, uint64_t inode, int64_t mapped_ns)
 {
-    /* Who owns the directory may put a device there at any time; to open one may do something. */
-    const int place = *path == '/' ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
-    int fd = -1;
-    if (place >= 0 && is_same(place, inode, mapped_ns)) {
-        char again[32];
-        g_snprintf(again, sizeof again, "/proc/self/fd/%d", place);
-        fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    }
-    if (place >= 0) {
-        close(place);
-    }
-    return fd;
+    const int place = lull_here_look(path);
+    return place >= 0 ? lull_here_take(place, is_same(place, inode, mapped_ns)) : -1;
 }
 
 struct lull_object *lull_here_read(int fd, const char *path)

@@ -52,7 +52,7 @@ static GHashTable *read_modules(const char *text)
             const uint64_t size = g_ascii_strtoull(words[1], NULL, 10);
             struct module *module = g_new(struct module, 1);
             *module = (struct module){start, size > UINT64_MAX - start ? UINT64_MAX : start + size};
-            g_hash_table_replace(modules, g_steal_pointer(&words[0]), module);
+            g_hash_table_replace(modules, g_strdup(words[0]), module);
         }
     }
     return modules;

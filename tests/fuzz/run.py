@@ -254,6 +254,7 @@ MADE = {
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
     "perf": perfs,
+    "perf_map": lambda: [b"10 20 py::f:/a/b.py\n0x0000000000000018 0x08 void A::b(int)\n18 4 again\nffffffffffffffff 10 far\n", b"1 ffffffffffffffff all\n"],
     "period": periods,
     "saved": saved,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),

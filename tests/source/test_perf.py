@@ -510,6 +510,33 @@ def test_saved_names():
         tap.ok(said and all(one == wanted for one in said), f"names of a program's functions, {name}", said, wanted, result.stderr)
 
 
+def test_made_functions():
+    """Functions that programs made while they ran, each in memory of its own at the same address, by the list in the recording."""
+    idle, memory = (0, b"swapper/0"), 0x7F0000000000
+    listed = ("object - 42 perf-42.map\nload 0 ffffffffffffffff 0\n7f0000000100 20 py::f:/a.py\n"
+              "object - 43 perf-43.map\nload 0 ffffffffffffffff 0\n7f0000000100 20 other\n")
+    w = Writer(False)
+    w.features = {1: w.tracing((("sched", SWITCH),)), 29: w.pack("IIQQ", 1, 1, 10**18, 0)}
+    w.attr([5], CHAINS, config=300)
+    for time, tid in ((1_000_000, 42), (10_000_000, 43), (20_000_000, 44)):
+        task = (tid, b"maker")
+        mapped(w, tid, memory, 0x1000, 0x5000, "//anon", time - 1000)
+        switch(w, time, idle, task, 0, [])
+        switch(w, time + 1_000_000, task, idle, 1, [2**64 - 512, memory + 0x104, memory + 0x120, memory + 0x200])
+        switch(w, time + 4_000_000, idle, task, 0, [])
+        switch(w, time + 5_000_000, task, idle, 0, [])
+    with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+        for name, content, mode in (("perf.data", w.file(), "wb"), ("symbols", listed, "w"),
+                                    ("recording.json", json.dumps({"lull_recording": 1, "hostname": "elsewhere"}), "w")):
+            with open(os.path.join(directory, name), mode) as file:  # pylint: disable=unspecified-encoding
+                file.write(content)
+        for tid, name in ((42, "py::f:/a.py"), (43, "other"), (44, None)):
+            result = run("critpath", "--json", "--tid", str(tid), directory)
+            said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
+            wanted = [(name, "0x4"), (name, "0x20"), (None, None)] if name else [(None, None)] * 3
+            tap.ok(said == [wanted], f"functions that process {tid} made", said, wanted, result.stderr)
+
+
 def test_build_ids():
     """Names of a file of this machine in a trace that says which build was mapped, wherever it was recorded; nm and readelf say what is right."""
     try:

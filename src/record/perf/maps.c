@@ -61,7 +61,8 @@ static void put_map(GByteArray *to, struct perfrec_objects *objects, uint64_t no
         (access[0] == 'r' ? PROT_READ : 0) | (access[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
     record.flags = access[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
     put_record(to, &record.header, sizeof record, line[path] ? line + path : "//anon");
-    perfrec_objects_add(objects, line + path, record.inode, now_ns);
+    perfrec_objects_add(objects, (int)pid, line[path] ? line + path : "//anon", record.inode,
+                        now_ns, true);
 }
 
 static void put_process(GByteArray *to, struct perfrec_objects *objects, const char *pid)

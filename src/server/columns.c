@@ -37,40 +37,56 @@ static bool is_drawn(unsigned state)
 }
 
 /* Keeps the states with the largest shares; of equal ones, the first. */
-static void insert(const uint8_t *shares, unsigned state, uint8_t states[STATES_SENT],
+static void insert(uint8_t share, unsigned state, uint8_t states[STATES_SENT],
                    uint8_t most[STATES_SENT])
 {
     unsigned at = is_drawn(state) ? STATES_SENT : 0;
-    if (at == 0 || shares[state] <= most[STATES_SENT - 1]) {
+    if (at == 0 || share <= most[STATES_SENT - 1]) {
         return;
     }
-    for (; at > 0 && shares[state] > most[at - 1]; at--) {
+    for (; at > 0 && share > most[at - 1]; at--) {
         if (at < STATES_SENT) {
             most[at] = most[at - 1];
             states[at] = states[at - 1];
         }
     }
-    most[at] = shares[state];
+    most[at] = share;
     states[at] = (uint8_t)state;
 }
 
-/* The states with the largest shares, largest first; what is not drawn is left out. */
-static void pick(const uint8_t *shares, uint32_t count, uint32_t column, uint8_t *out)
+/* The states with the largest shares, largest first; what is not drawn is left out. `half` is the
+ * shares of eight states from `state` on, of which few occur: it goes from one to the next. */
+static void pick(uint64_t half, unsigned state, uint8_t states[STATES_SENT],
+                 uint8_t most[STATES_SENT])
+{
+    for (half = GUINT64_FROM_LE(half); half;) {
+        const unsigned bit = (unsigned)__builtin_ctzll(half) & ~7U;
+        insert((uint8_t)(half >> bit), state + bit / 8, states, most);
+        half &= ~(UINT64_C(0xff) << bit);
+    }
+}
+
+/* Of each column. Many are as the one before them. */
+static void pick_all(const uint8_t *shares, uint32_t count, uint8_t *out)
 {
     uint8_t states[STATES_SENT] = {0}, most[STATES_SENT] = {0};
-    uint64_t halves[2];
-    memcpy(halves, shares, sizeof halves);
-    for (unsigned half = 0; half < G_N_ELEMENTS(halves); half++) {
-        /* Few states occur: from one to the next. */
-        for (uint64_t left = GUINT64_FROM_LE(halves[half]); left;) {
-            const unsigned byte = (unsigned)__builtin_ctzll(left) / 8;
-            left &= ~(UINT64_C(0xff) << (8 * byte));
-            insert(shares, 8 * half + byte, states, most);
+    uint64_t last[2] = {0, 0};
+    for (uint32_t c = 0; c < count; c++) {
+        uint64_t low, high;
+        memcpy(&low, shares + (size_t)c * LULL_STORE_STATES, sizeof low);
+        memcpy(&high, shares + (size_t)c * LULL_STORE_STATES + sizeof low, sizeof high);
+        if (low != last[0] || high != last[1]) {
+            memset(states, 0, sizeof states);
+            memset(most, 0, sizeof most);
+            pick(low, 0, states, most);
+            pick(high, 8, states, most);
+            last[0] = low;
+            last[1] = high;
         }
-    }
-    for (unsigned i = 0; i < STATES_SENT; i++) {
-        out[(size_t)(2 * i) * count + column] = states[i];
-        out[(size_t)(2 * i + 1) * count + column] = most[i];
+        for (unsigned i = 0; i < STATES_SENT; i++) {
+            out[(size_t)(2 * i) * count + c] = states[i];
+            out[(size_t)(2 * i + 1) * count + c] = most[i];
+        }
     }
 }
 
@@ -163,10 +179,7 @@ bool server_columns(const struct served *served, int64_t start_ns, int64_t end_n
         }
         const size_t at = out->len;
         g_string_set_size(out, at + row_size);
-        for (uint32_t c = 0; c < picture.count; c++) {
-            pick(shares + (size_t)c * LULL_STORE_STATES, picture.count, c,
-                 (uint8_t *)out->str + at);
-        }
+        pick_all(shares, picture.count, (uint8_t *)out->str + at);
         if (!append_wide_ones(&picture, i, rows[i], shares, wide, error)) {
             return false;
         }

@@ -40,6 +40,7 @@ struct server_paths {
     struct lull_session *session;   /* NULL: nothing was read yet */
     struct server_reading reading;
     uint32_t *rows;
+    GError *period_problem; /* NULL: they are followed */
     LULL_VEC(struct made_path *) made;
 };
 
@@ -112,6 +113,7 @@ void server_paths_free(struct server_paths *paths)
     lull_waits_free(paths->reading.waits);
     lull_session_free(paths->session);
     g_free(paths->rows);
+    g_clear_error(&paths->period_problem);
     g_mutex_clear(&paths->lock);
     g_free(paths);
 }
@@ -179,6 +181,16 @@ void server_paths_types(bool is_alone, GString *out)
 
 /* ---- making one ---- */
 
+/* Periods that the traces cannot have leave the paths of tasks and requests as they are. */
+static void follow_periods(struct server_paths *paths, struct lull_waits *waits)
+{
+    const struct lull_periods *periods = paths->about->periods;
+    g_autoptr(GString) warnings = g_string_new(NULL);
+    if (periods && lull_periods_check(periods, paths->session, warnings, &paths->period_problem)) {
+        lull_waits_follow(waits, periods, INT64_MIN, INT64_MAX);
+    }
+}
+
 /* Reads the traces, once. */
 static bool read_traces(struct server_paths *paths, GError **error)
 {
@@ -200,9 +212,14 @@ static bool read_traces(struct server_paths *paths, GError **error)
         return false;
     }
     paths->session = session;
+    follow_periods(paths, waits);
     lull_waits_read(waits, NULL, NULL);
     paths->rows = server_task_rows(paths->store, waits->model);
-    paths->reading = (struct server_reading){waits, paths->rows, lull_waits_task_count(waits)};
+    paths->reading = (struct server_reading){
+        .waits = waits,
+        .rows = paths->rows,
+        .n_tasks = lull_waits_task_count(waits),
+        .why_no_periods = paths->period_problem ? paths->period_problem->message : NULL};
     return true;
 }
 

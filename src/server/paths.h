@@ -32,6 +32,7 @@ struct server_reading {
     struct lull_waits *waits;
     const uint32_t *rows; /* of the store, by task; LULL_NONE: none */
     uint32_t n_tasks;
+    const char *why_no_periods; /* those of --period are not followed; NULL: they are */
 };
 
 /* Reads the traces if that was not done; until server_paths_unlock(), which is due in any case, no

@@ -11,6 +11,7 @@
 
 #include <lull/error.h>
 
+#include "view/path/rows.h"
 #include "view/view.h"
 #include "view/words.h"
 
@@ -68,9 +69,9 @@ static struct lull_state_share by_state[] = {
     {LULL_STATE_BLOCKED, LULL_CAUSE_UNKNOWN, 5000},
 };
 static struct lull_task_share by_task[] = {
-    {1, 3, 10, BAD_UTF8_COMM, 5635000, NULL, NULL},
-    {0, 1, 10, EVIL_COMM, 3300001, NULL, NULL},
-    {0, 4, -2, NULL, 65000, NULL, NULL},
+    {1, 3, 10, BAD_UTF8_COMM, 5635000, NULL, NULL, NULL},
+    {0, 1, 10, EVIL_COMM, 3300001, NULL, NULL, NULL},
+    {0, 4, -2, NULL, 65000, NULL, NULL, NULL},
 };
 static struct lull_container_share by_container[] = {{1, EVIL_COMM, 5635000}, {0, NULL, 3365001}};
 static struct lull_host_share by_host[] = {{1, 5635000}, {0, 3365001}};
@@ -318,7 +319,8 @@ static void test_json(void)
     assert_keys(root, "version,query,segments,waits,summary,sync,cpu_quotas,lost");
     g_assert_cmpint(get_int(root, "version"), ==, 1);
     assert_keys(query,
-                "host,tid,comm,begin_ns,end_ns,asked_begin_ns,asked_end_ns,started_by,command");
+                "host,tid,comm,begin_ns,end_ns,asked_begin_ns,asked_end_ns,started_by,command,"
+                "command_line");
     g_assert_cmpint(get_int(query, "begin_ns"), ==, BASE);
     g_assert_cmpint(get_int(query, "end_ns"), ==, BASE + TOTAL);
     g_assert_cmpstr(get_text(query, "host"), ==, "we<b>&");
@@ -328,7 +330,7 @@ static void test_json(void)
     check_json_summary(get(summary, "by_state"), G_N_ELEMENTS(by_state),
                        "state,cause,duration_ns,share");
     check_json_summary(get(summary, "by_task"), 3,
-                       "host,tid,comm,started_by,container,duration_ns,share");
+                       "host,tid,comm,started_by,container,command_line,duration_ns,share");
     check_json_summary(get(summary, "by_host"), 2, "host,duration_ns,share");
     check_json_summary(get(summary, "by_container"), 2, "host,name,duration_ns,share");
     /* 4000000 / 9000001 = 0.44444439… */
@@ -549,6 +551,72 @@ static void test_text_mix(void)
         g_autofree char *what = g_strdup_printf("  %u × %s\n", counts[kind], words[kind]);
         assert_contains(text, line);
         assert_contains(text, what);
+    }
+}
+
+/* How much of a path its brief view shows as steps or as what repeats, not only as shorter steps. */
+static int64_t covered_by_view(const struct lull_path *path)
+{
+    g_autoptr(GArray) rows = lull_path_rows_new(path, false, 40);
+    int64_t covered_ns = 0;
+
+    for (guint i = 0; i < rows->len; i++) {
+        const struct lull_path_row *row = &g_array_index(rows, struct lull_path_row, i);
+        if (!row->is_hidden) {
+            covered_ns += row->end_ns - row->start_ns;
+        } else if (row->is_mix) {
+            guint last = i;
+            while (last + 1 < rows->len &&
+                   g_array_index(rows, struct lull_path_row, last + 1).is_hidden) {
+                last++;
+            }
+            const struct lull_path_row *end = &g_array_index(rows, struct lull_path_row, last);
+            g_autoptr(GArray) parts =
+                lull_path_mix(path, row->first, end->first + end->count - row->first);
+            for (guint k = 0; k < parts->len; k++) {
+                covered_ns += g_array_index(parts, struct lull_cause_share, k).duration_ns;
+            }
+        }
+    }
+    return covered_ns;
+}
+
+/* Whatever a path is made of, its brief view covers 90 % of it: many short steps with long ones
+ * between them, many hosts, many states, none of which takes most. */
+static void test_text_covers(void)
+{
+    enum { STEPS = 2000, PATHS = 200 };
+    static const char *const programs[] = {"cc1", "as", "ld", "make", "sh"};
+    static struct lull_segment made[STEPS];
+    struct lull_path path = make_path();
+    guint32 random = 7;
+
+    for (guint number = 0; number < PATHS; number++) {
+        const guint n_hosts = 1 + number % 40, n_states = 1 + number % 11;
+        const guint spread = 1 + number % 13, n_steps = 50 + 13 * number % (STEPS - 50);
+        int64_t now = BASE;
+        for (guint i = 0; i < n_steps; i++) {
+            random = random * 1664525 + 1013904223;
+            const guint kind = (random >> 8) % n_states;
+            made[i] = (struct lull_segment){
+                .host = (random >> 12) % n_hosts,
+                .task = (random >> 16) % 7,
+                .tid = 10,
+                .comm = "cc1",
+                .program = programs[(random >> 20) % G_N_ELEMENTS(programs)],
+                .start_ns = now,
+                .state = kind < 3 ? (enum lull_state)(kind + 1) : LULL_STATE_BLOCKED,
+                .cause = kind < 3 ? LULL_CAUSE_NONE : (enum lull_cause)(kind - 2),
+                .wait = LULL_NONE,
+            };
+            /* Each of `spread` lengths is twice the last. */
+            now += INT64_C(100000) << (random >> 27) % spread;
+            made[i].end_ns = now;
+        }
+        path.segments = made;
+        path.n_segments = n_steps;
+        path.end_ns = path.asked_end_ns = now;
+        g_assert_cmpint(10 * covered_by_view(&path), >=, 9 * (now - BASE));
     }
 }
 
@@ -926,6 +994,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/text-limit", test_text_limit);
     g_test_add_func("/view/text-loop", test_text_loop);
     g_test_add_func("/view/text-mix", test_text_mix);
+    g_test_add_func("/view/text-covers", test_text_covers);
     g_test_add_func("/view/text-causes", test_text_causes);
     g_test_add_func("/view/text-terminal", test_text_terminal);
     g_test_add_func("/view/svg", test_svg);

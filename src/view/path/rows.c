@@ -7,6 +7,8 @@
 /* A preemption is short, and no row of its own, below this time or below this part of the path. */
 #define SHORT_NS 100000
 #define SHORT_PART 1000
+/* So many rows are shown even if fewer cover the path. */
+#define FEWEST 10
 
 static bool is_groupable(const struct lull_segment *segment, int64_t short_ns)
 {
@@ -203,7 +205,7 @@ static struct lull_path_row loop_of(const struct lull_path_row *rows, guint repe
 /* Rows that repeat the same steps at least three times become one. */
 static void merge_loops(const struct lull_path *path, GArray *rows)
 {
-    enum { FEWEST = 3 };
+    enum { FEWEST_REPEATS = 3 };
     struct lull_path_row *row = (struct lull_path_row *)(void *)rows->data;
     guint kept = 0;
 
@@ -211,7 +213,7 @@ static void merge_loops(const struct lull_path *path, GArray *rows)
         guint best = 0, repeats = 0;
         for (guint period = 1; period <= LULL_MAX_PERIOD; period++) {
             const guint found = count_repeats(path, row, rows->len, i, period);
-            if (found >= FEWEST && found * period > repeats * best) {
+            if (found >= FEWEST_REPEATS && found * period > repeats * best) {
                 best = period;
                 repeats = found;
             }
@@ -259,7 +261,6 @@ static int64_t length_of(const struct lull_path_row *row)
 static guint count_shown(struct lull_path_row *const *order, guint count, guint limit,
                          int64_t total_ns)
 {
-    enum { FEWEST = 10 };
     int64_t covered_ns = 0;
 
     for (guint i = 0; i < MIN(limit, count); i++) {
@@ -276,10 +277,19 @@ static guint count_shown(struct lull_path_row *const *order, guint count, guint 
     return limit;
 }
 
-/* Marks the longest gaps, so that rows and mixes cover 98 % of the path. */
-static void choose_mixes(GArray *rows, int64_t total_ns)
+static void show_gap(const struct gap *gap)
 {
-    enum { IN_A_LINE = 8 }; /* the line of a gap says enough */
+    for (guint i = 0; i < gap->n_rows; i++) {
+        gap->first[i].is_hidden = false;
+    }
+}
+
+/* Marks the longest gaps, so that rows and mixes cover 98 % of the path. Those of few rows show
+ * them instead, if they are within the limit of rows, of which `spare` are left; with a limit of
+ * almost nothing, one line says enough of them. */
+static void choose_mixes(GArray *rows, int64_t total_ns, guint limit, guint spare)
+{
+    enum { FEW = 8 };
     g_autoptr(GArray) gaps = g_array_new(FALSE, FALSE, sizeof(struct gap));
     int64_t left_ns = 0;
 
@@ -299,7 +309,12 @@ static void choose_mixes(GArray *rows, int64_t total_ns)
     g_array_sort(gaps, longest_gap_first);
     for (guint i = 0; i < gaps->len && left_ns > total_ns / 50; i++) {
         struct gap *gap = &g_array_index(gaps, struct gap, i);
-        gap->first->is_mix = gap->n_rows > IN_A_LINE;
+        if (gap->n_rows <= FEW && gap->n_rows <= spare) {
+            show_gap(gap);
+            spare -= gap->n_rows;
+        } else {
+            gap->first->is_mix = gap->n_rows > FEW || limit >= FEWEST;
+        }
         left_ns -= gap->ns;
     }
 }
@@ -312,7 +327,8 @@ static void hide_shortest(GArray *rows, uint32_t limit, int64_t total_ns)
         order[i] = &g_array_index(rows, struct lull_path_row, i);
     }
     qsort(order, rows->len, sizeof *order, compare_longest_first);
-    for (guint i = count_shown(order, rows->len, limit, total_ns); i < rows->len; i++) {
+    const guint shown = count_shown(order, rows->len, limit, total_ns);
+    for (guint i = shown; i < rows->len; i++) {
         order[i]->is_hidden = true;
     }
     /* A line that says "1 shorter step" would be as long as the step. */
@@ -323,10 +339,10 @@ static void hide_shortest(GArray *rows, uint32_t limit, int64_t total_ns)
             row->is_hidden = false;
         }
     }
-    choose_mixes(rows, total_ns);
+    choose_mixes(rows, total_ns, limit, limit - shown);
 }
 
-/* At level 0 by all; at 1 without the subject; at 2 without the program. */
+/* At level 0 by all; at 1 without the subject; at 2 without the program; at 3 without the host. */
 static struct lull_cause_share *sum_level(const struct lull_path *path, uint32_t first,
                                           uint32_t count, int level, uint32_t *n)
 {
@@ -338,7 +354,7 @@ static struct lull_cause_share *sum_level(const struct lull_path *path, uint32_t
         const char *detail =
             segment->state == LULL_STATE_RUNNING ? segment->mostly : segment->subject;
         const struct lull_cause_share share = {
-            .host = segment->host,
+            .host = level < 3 ? segment->host : LULL_NONE,
             .program = level < 2 && segment->program ? segment->program : "",
             .state = segment->state,
             .cause = segment->cause,
@@ -355,18 +371,18 @@ static struct lull_cause_share *sum_level(const struct lull_path *path, uint32_t
 
 GArray *lull_path_mix(const struct lull_path *path, uint32_t first, uint32_t count)
 {
-    enum { LEVELS = 3, MOST = 8 };
+    static const uint32_t most[] = {8, 12, 16, UINT32_MAX}; /* at each level */
     const struct lull_segment *last = &path->segments[first + count - 1];
     const int64_t total_ns = last->end_ns - path->segments[first].start_ns;
     const int64_t enough_ns = total_ns - total_ns / 16;
     GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct lull_cause_share));
 
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < (int)G_N_ELEMENTS(most); level++) {
         uint32_t n;
         int64_t covered_ns = 0;
         g_autofree struct lull_cause_share *shares = sum_level(path, first, count, level, &n);
         g_array_set_size(parts, 0);
-        for (uint32_t i = 0; i < MIN(n, MOST) && covered_ns < enough_ns; i++) {
+        for (uint32_t i = 0; i < MIN(n, most[level]) && covered_ns < enough_ns; i++) {
             g_array_append_val(parts, shares[i]);
             covered_ns += shares[i].duration_ns;
         }

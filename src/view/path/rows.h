@@ -39,13 +39,14 @@ struct lull_path_row {
  * and all but the `limit` longest rows are hidden (the earlier of equal ones stays), or all but
  * those that are enough to cover 99 % of the path. If what stays covers less than 90 %, so that no
  * row is outstanding, all that are shorter than 2 % of the path are hidden, and the longest of the
- * gaps are mixes. Free with g_array_unref(). */
+ * gaps are mixes, or are shown if they are short and the limit has room for them. Free with
+ * g_array_unref(). */
 GArray *lull_path_rows_new(const struct lull_path *path, bool full, uint32_t limit);
 
 /* What repeats in a mix: of `count` segments from `first` on by program, state, cause and
  * subject, or coarser if there are too many of them; longest first, those that cover 94 % of it.
- * A GArray of struct lull_cause_share, whose program is "" for several. Free with
- * g_array_unref(). */
+ * A GArray of struct lull_cause_share, whose program is "" for several, and host LULL_NONE. Free
+ * with g_array_unref(). */
 GArray *lull_path_mix(const struct lull_path *path, uint32_t first, uint32_t count);
 
 #endif

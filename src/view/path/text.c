@@ -46,6 +46,10 @@ static void print_headline(struct text_view *view)
         g_autoptr(GString) command = g_string_new(NULL);
         lull_command_append(command, path->command, !view->style->unicode);
         lull_out_printf(&view->out, "Its command was: %s\n", command->str);
+    } else if (path->command_line) {
+        g_autoptr(GString) command = g_string_new(NULL);
+        lull_command_line_append(command, path->command_line, !view->style->unicode);
+        lull_out_printf(&view->out, "Its command was: %s\n", command->str);
     }
     if (path->started_by) {
         g_autofree char *ancestors = lull_ancestors_text(path->started_by, !view->style->unicode);
@@ -434,7 +438,9 @@ static void add_mix_rows(const struct text_view *view, struct lull_table *table,
         const struct lull_cause_share *part = &g_array_index(parts, struct lull_cause_share, i);
         lull_table_add_row(table);
         lull_table_set_real(table, COL_FOR, (double)part->duration_ns / unit);
-        lull_table_set_text(table, COL_HOST, lull_path_host_name(view->path, part->host));
+        lull_table_set_text(table, COL_HOST,
+                            part->host == LULL_NONE ? ""
+                                                    : lull_path_host_name(view->path, part->host));
         g_string_assign(text, "    ");
         lull_clean_append(text, part->program, !unicode);
         lull_table_set_text(table, COL_TASK, text->str);

@@ -116,13 +116,14 @@ def delays_faults(workload, report, path, waits):
 def amounts_faults(workload, report, asked, recording):
     """What is wrong with how much of each it is."""
     has_amount = workload.amount and (IS_THOROUGH or not workload.needs_quiet)
-    path = json.loads(ask('critpath', '--json', *asked, recording)) if has_amount or workload.faults or 'delays' in report else None
+    has_delays = IS_THOROUGH and 'delays' in report
+    path = json.loads(ask('critpath', '--json', *asked, recording)) if has_amount or workload.faults or has_delays else None
     faults = amount_fault(workload, report, path) if has_amount else []
     faults += faults_fault(workload, report, path) if workload.faults else []
     faults += call_fault(workload, report, asked, recording) if workload.call else []
     if 'read_bytes' in report:
         faults += bytes_fault(report, json.loads(ask('iousagetop', '--json', '--limit', '0', *asked[2:], recording))['windows'][0]['tables'])
-    if 'delays' in report:
+    if has_delays:
         who = ['--tid', str(report.get('counted', report['tid']))]
         waits = json.loads(ask('waits', '--json', '--limit', '0', *who, *asked[2:], recording))['windows'][0]['tables']['waits-by-cause']
         faults += delays_faults(workload, report, path, waits)

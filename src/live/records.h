@@ -139,7 +139,9 @@ struct lull_track_slot {
     struct lull_track_sums sums;
     uint64_t cpu;        /* on which it ran last, with sums */
     uint64_t call_since; /* in a system call, with rules about them; 0: not, or not known */
-    uint64_t spare[2];   /* whole cache lines */
+    int32_t call;        /* that one */
+    uint32_t pad;
+    uint64_t spare; /* whole cache lines */
     struct lull_track_hop hop[LULL_TRACK_HOPS];
     struct lull_track_hop early[LULL_TRACK_HOPS];
 };

@@ -231,7 +231,8 @@ static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
     return readers[rule->kind->argument](p, at, text, rule) && lull_parser_advance(p);
 }
 
-static bool parse_threshold(struct lull_parser *p, struct lull_track_rule *rule)
+/* What comes after `word`. */
+static bool parse_time(struct lull_parser *p, const char *word, int64_t *time_ns)
 {
     if (!lull_parser_advance(p)) {
         return false;
@@ -239,12 +240,25 @@ static bool parse_threshold(struct lull_parser *p, struct lull_track_rule *rule)
     const struct lull_token token = p->token;
     g_autoptr(GError) why = NULL;
     if (token.kind != LULL_TOKEN_NUMBER) {
-        return lull_parser_fail(p, token.start, "expected a time after >, such as 5ms");
+        return lull_parser_fail(p, token.start, "expected a time after %s, such as 5ms", word);
     }
-    if (!lull_duration_parse(lull_parser_text(p, &token), &rule->threshold_ns, &why)) {
+    if (!lull_duration_parse(lull_parser_text(p, &token), time_ns, &why)) {
         return lull_parser_fail(p, token.start, "%s", why->message);
     }
     return lull_parser_advance(p);
+}
+
+static bool parse_timeout(struct lull_parser *p, struct lull_track_rule *rule)
+{
+    const size_t start = p->token.start;
+    if (rule->kind->measure >= LULL_TRACK_BLOCK) {
+        return lull_parser_fail(p, start, "%s has no time-out: it is not of a task",
+                                rule->kind->name);
+    }
+    if (!parse_time(p, "timeout", &rule->timeout_ns)) {
+        return false;
+    }
+    return rule->timeout_ns > 0 || lull_parser_fail(p, start, "a time-out of 0 is over at once");
 }
 
 static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
@@ -269,9 +283,16 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
     }
     if (p->token.kind == LULL_TOKEN_GT) {
         has_threshold = true;
-        if (!parse_threshold(p, rule)) {
+        if (!parse_time(p, ">", &rule->threshold_ns)) {
             return false;
         }
+    }
+    if (lull_parser_sees(p, "timeout")) {
+        if (!parse_timeout(p, rule)) {
+            return false;
+        }
+        rule->threshold_ns = has_threshold ? rule->threshold_ns : rule->timeout_ns;
+        has_threshold = true;
     }
     if (lull_parser_sees(p, "worst")) {
         rule->is_worst = true;
@@ -283,7 +304,7 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
         return lull_parser_fail(p, p->token.start,
                                 has_threshold || rule->is_worst
                                     ? "expected the end of the rule"
-                                    : "expected > and a time, as in > 5ms, or worst");
+                                    : "expected > and a time, as in > 5ms, or timeout, or worst");
     }
     return true;
 }

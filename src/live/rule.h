@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules of `lull track`: which waits are worth an alarm.
- *   RULE := KIND ["(" ARGUMENT ")"] [":" FILTER] [">" TIME] ["worst"]
+ *   RULE := KIND ["(" ARGUMENT ")"] [":" FILTER] [">" TIME] ["timeout" TIME] ["worst"]
  * FILTER is the language of --filter over what is known of a wait (lull_track_names). */
 #ifndef LULL_LIVE_RULE_H
 #define LULL_LIVE_RULE_H
@@ -67,7 +67,8 @@ struct lull_track_rule {
     int32_t call[LULL_TRACK_CALLS];
     uint32_t n_calls; /* 0: all, or those of the kind */
     int64_t threshold_ns;
-    bool is_worst;                  /* each alarm raises the threshold to its time */
+    int64_t timeout_ns; /* 0: none; a wait that lasts longer is reported while it does */
+    bool is_worst;      /* each alarm raises the threshold to its time */
     const struct lull_node *filter; /* or NULL */
     struct lull_arena *arena;
 };

@@ -13,7 +13,11 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "live/timeouts.h"
 #include "wait_object.h"
+
+/* A slot that changes while it is copied is copied again, so often. */
+#define TRIES 8
 
 /* What the programs cost is measured for so long, so often. */
 #define MEASURE_NS (100 * INT64_C(1000000))
@@ -71,7 +75,8 @@ struct lull_tracker {
     struct ring_buffer *ring;
     volatile struct limit *limits; /* shared with the programs */
     volatile struct lull_track_governed *governed;
-    struct lull_track_slot *slots; /* with sums; else NULL */
+    struct lull_track_slot *slots;  /* with sums or time-outs; else NULL */
+    struct lull_timeouts *timeouts; /* or NULL */
     uint32_t n_slots;
     struct lull_tracker_counts counts; /* what is counted here */
     int stats;                         /* open while the kernel measures the programs */
@@ -322,13 +327,15 @@ static bool start(struct lull_tracker *tracker, GError **error)
     }
     tracker->limits = share(tracker, ".data.limits", page_size());
     tracker->governed = share(tracker, ".data.governed", page_size());
-    if (tracker->question.has_sums) {
+    tracker->timeouts = lull_timeouts_new(&tracker->question, tracker->n_slots);
+    const bool has_slots = tracker->question.has_sums || tracker->timeouts;
+    if (has_slots) {
         tracker->slots = share(tracker, "slots", slots_size(tracker));
     }
     const int alarms = bpf_object__find_map_fd_by_name(tracker->object, "alarms");
     tracker->ring = ring_buffer__new(alarms, take_record, tracker, NULL);
     if (!tracker->ring || !tracker->limits || !tracker->governed ||
-        (tracker->question.has_sums && !tracker->slots)) {
+        (has_slots && !tracker->slots)) {
         return refuse_errno(error, "cannot share memory with the programs", errno);
     }
     return attach(tracker, error);
@@ -363,6 +370,7 @@ void lull_tracker_free(struct lull_tracker *tracker)
     unshare_memory(tracker->limits, page_size());
     unshare_memory(tracker->governed, page_size());
     unshare_memory(tracker->slots, slots_size(tracker));
+    lull_timeouts_free(tracker->timeouts);
     ring_buffer__free(tracker->ring);
     bpf_object__close(tracker->object);
     g_free(tracker);
@@ -426,6 +434,9 @@ static void stop_measuring(struct lull_tracker *tracker, int64_t now)
 void lull_tracker_govern(struct lull_tracker *tracker)
 {
     const int64_t now = now_ns();
+    if (tracker->timeouts) {
+        lull_timeouts_scan(tracker->timeouts, tracker, now, &tracker->counts);
+    }
     if (tracker->stats >= 0) {
         if (now - tracker->measured_ns >= MEASURE_NS) {
             stop_measuring(tracker, now);
@@ -485,4 +496,24 @@ const volatile struct lull_track_slot *lull_tracker_slots(const struct lull_trac
 {
     *n = tracker->n_slots;
     return tracker->slots;
+}
+
+bool lull_tracker_slot(const struct lull_tracker *tracker, uint32_t i, struct lull_track_slot *slot)
+{
+    const size_t size = offsetof(struct lull_track_slot, spare);
+    const struct lull_track_slot *from = &tracker->slots[i];
+    struct lull_track_slot again;
+    if (*(const volatile uint32_t *)&from->tid == 0) {
+        return false;
+    }
+    memcpy(slot, from, size);
+    for (int tries = 0; tries < TRIES; tries++) {
+        __sync_synchronize();
+        memcpy(&again, from, size);
+        if (memcmp(slot, &again, size) == 0) {
+            break;
+        }
+        memcpy(slot, &again, size);
+    }
+    return slot->tid != 0 && slot->start_time != 0;
 }

@@ -272,10 +272,11 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
 /* ---- system calls ---- */
 
 SEC("tp_btf/sys_enter")
-int BPF_PROG(call_started)
+int BPF_PROG(call_started, const struct pt_regs *regs, long number)
 {
     struct lull_track_slot *slot = slot_of(bpf_get_current_task_btf());
     if (slot) {
+        slot->call = (int32_t)number;
         slot->call_since = bpf_ktime_get_ns();
         return 0;
     }

@@ -127,7 +127,10 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     lull_time_format_clock(alarm->end_ns + view->epoch_ns, view->style.local_time, clock);
     g_string_append_printf(out, "%s %s ", clock, alarm->rule->kind->name);
     add_time(out, alarm->end_ns - alarm->start_ns);
-    if (!alarm->rule->is_worst) {
+    if (alarm->is_open) {
+        g_string_append(out, " and still open, > ");
+        add_time(out, alarm->rule->timeout_ns);
+    } else if (!alarm->rule->is_worst) {
         g_string_append(out, " > ");
         add_time(out, alarm->rule->threshold_ns);
     }
@@ -142,11 +145,12 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
         g_string_append_printf(out, " in %s", alarm->call);
     }
     if (alarm->is_wait) {
-        g_string_append_printf(out, " (%c)\n", lull_track_state_letter(record->state));
+        g_string_append_printf(out, " (%c)", lull_track_state_letter(record->state));
+    }
+    g_string_append_c(out, '\n');
+    if (alarm->is_wait && !alarm->is_open) {
         add_parts(view, out, alarm);
         add_stack(view, out, alarm);
-    } else {
-        g_string_append_c(out, '\n');
     }
     fputs(out->str, view->file);
 }
@@ -236,6 +240,7 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
     lull_json_add_number(object, "end_ns", alarm->end_ns + view->epoch_ns);
     lull_json_add_number(object, "delay_ns", alarm->end_ns - alarm->start_ns);
     lull_json_add_number(object, "monotonic_ns", alarm->end_ns);
+    json_object_object_add(object, "is_open", json_object_new_boolean(alarm->is_open));
     json_object_object_add(object, "object", object_json(view, alarm->object));
     json_object_object_add(object, "task", task_json(record->tgid, record->tid, record->comm));
     lull_json_add_number(object, "uid", record->uid);

@@ -11,8 +11,9 @@
 #include "base/json.h"
 #include "server/params.h"
 
-enum { LINES_MOST = 5000, COLUMNS_MOST = 32, PATTERN_MOST = 256, AT_ONCE = 500, SEARCH_S = 10 };
-#define HIGHLIGHTED 8 /* a tag of the protocol: it was searched for */
+enum { LINES_MOST = 5000, COLUMNS_MOST = 32, PATTERN_MOST = 256, SEARCH_S = 10 };
+enum { AT_FIRST = 500, AT_MOST = 1 << 14 }; /* lines that a search reads at once, which grow */
+#define HIGHLIGHTED 8                       /* a tag of the protocol: it was searched for */
 
 struct question {
     const struct server_table *table;
@@ -145,12 +146,13 @@ static bool matches(const struct question *question, char *const *line)
 }
 
 static GPtrArray *read_lines(const struct question *question, uint64_t first, uint64_t count,
-                             GError **error)
+                             uint32_t wanted, GError **error)
 {
     const struct server_table *table = question->table;
     GPtrArray *lines = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     first = MIN(first, table->size);
-    if (!table->read(table->user, first, (uint32_t)MIN(count, table->size - first), lines, error)) {
+    if (!table->read(table->user, first, (uint32_t)MIN(count, table->size - first), wanted, lines,
+                     error)) {
         g_ptr_array_unref(lines);
         return NULL;
     }
@@ -164,11 +166,16 @@ static bool search(const struct question *question, uint64_t *found, bool *is_fo
     const uint64_t size = question->table->size;
     const bool is_back = question->direction < 0;
     uint64_t at = is_back ? MIN(question->first + 1, size) : question->first; /* back: exclusive */
+    uint64_t at_once = AT_FIRST;
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < question->table->n_columns; i++) {
+        wanted |= question->patterns[i] ? UINT32_C(1) << i : 0;
+    }
     *is_found = false;
     while (!*is_found && (is_back ? at > 0 : at < size)) {
-        const uint64_t count = MIN(is_back ? at : size - at, AT_ONCE);
+        const uint64_t count = MIN(is_back ? at : size - at, at_once);
         const uint64_t first = is_back ? at - count : at;
-        g_autoptr(GPtrArray) lines = read_lines(question, first, count, error);
+        g_autoptr(GPtrArray) lines = read_lines(question, first, count, wanted, error);
         for (uint64_t i = 0; lines && i < lines->len && !*is_found; i++) {
             const uint64_t n = is_back ? lines->len - 1 - i : i;
             *is_found = matches(question, lines->pdata[n]);
@@ -178,6 +185,7 @@ static bool search(const struct question *question, uint64_t *found, bool *is_fo
             return false;
         }
         at = is_back ? first : first + count;
+        at_once = MIN(2 * at_once, AT_MOST);
         if (!*is_found && g_get_monotonic_time() > until_us) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                         "nothing matched up to line %" PRIu64 ": search on from there", at);
@@ -216,7 +224,8 @@ static bool append_lines(struct question *question, GString *out, GError **error
     if (question->direction && !search(question, &first, &is_found, error)) {
         return false;
     }
-    g_autoptr(GPtrArray) lines = read_lines(question, first, is_found ? question->count : 0, error);
+    g_autoptr(GPtrArray) lines =
+        read_lines(question, first, is_found ? question->count : 0, UINT32_MAX, error);
     if (!lines) {
         return false;
     }

@@ -88,20 +88,26 @@ static bool take_columns(struct question *question, struct json_object *params, 
     return true;
 }
 
-static bool take_pattern(struct question *question, const char *column, const char *text,
+/* Texts of traces, and what is searched for, may be no UTF-8, which GRegex takes on trust unless it is to
+ * look at bytes. The empty comment ends what a pattern could set at its start, as "(*UTF)" would. The
+ * limit is enough for all that can match, and ends what would take for ever. */
+#define PATTERN_START "(*LIMIT_MATCH=20000)(?#)"
+
+static bool take_pattern(struct question *question, const char *column, struct json_object *given,
                          GError **error)
 {
     uint64_t id;
+    const char *text =
+        json_object_is_type(given, json_type_string) ? json_object_get_string(given) : NULL;
     if (!g_ascii_string_to_unsigned(column, 10, 0, question->table->n_columns - 1, &id, NULL)) {
         return bad(error, "table_search_expressions has a column that is not there");
     }
-    if (strlen(text) > PATTERN_MOST) {
-        return bad(error, "a search expression has at most 256 characters");
+    if (!text || strlen(text) > PATTERN_MOST) {
+        return bad(error, "a search expression is a text of at most 256 bytes");
     }
-    /* So much is enough for all that can match, and ends what would take for ever. */
-    g_autofree char *limited = g_strconcat("(*LIMIT_MATCH=20000)", text, NULL);
+    g_autofree char *limited = g_strconcat(PATTERN_START, text, NULL);
     g_clear_pointer(&question->patterns[id], g_regex_unref);
-    question->patterns[id] = g_regex_new(limited, G_REGEX_CASELESS, 0, NULL);
+    question->patterns[id] = g_regex_new(limited, G_REGEX_CASELESS | G_REGEX_RAW, 0, NULL);
     question->is_search = true;
     return question->patterns[id] || bad(error, "a search expression is no regular expression");
 }
@@ -116,7 +122,7 @@ static bool take_search(struct question *question, struct json_object *params, G
     }
     json_object_object_foreach(expressions, column, text)
     {
-        if (!take_pattern(question, column, json_object_get_string(text), error)) {
+        if (!take_pattern(question, column, text, error)) {
             return false;
         }
     }

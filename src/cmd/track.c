@@ -65,7 +65,7 @@ static bool check_command(const struct track *track, GError **error)
 {
     for (uint32_t i = 0; track->command && i < track->rules->len; i++) {
         const struct lull_track_rule *rule = track->rules->pdata[i];
-        if (rule->kind->measure == LULL_TRACK_IRQ || rule->kind->measure == LULL_TRACK_SOFTIRQ) {
+        if (rule->kind->measure > LULL_TRACK_BLOCK) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                         "“%s”: interrupts are of no command; leave it out, or use --duration",
                         rule->text);
@@ -316,10 +316,13 @@ const struct lull_verb lull_verb_track = {
         " futex        offcpu in futex: locks, conditions, joins\n"
         " poll         offcpu in poll, select, epoll_wait, and calls like them\n"
         " fault        offcpu outside of system calls: page faults\n"
+        " syscall      a system call, whether it waits or computes; syscall(read,write): of these;\n"
+        "              costs every call of every task\n"
         " block        a request, from when the disk got it to when it was complete; block(vda):\n"
         "              of that disk\n"
         " irq          the handler of an interrupt; irq(24): of that line\n"
         " softirq      a softirq; softirq(NET_RX): of that vector\n"
+        " raise        a softirq, from when it was raised to when it starts; raise(NET_RX)\n"
         "\n"
         "Exactly the waits that are longer than TIME are reported, once each. With 'worst', each "
         "alarm raises the time to its own. The filter is written in the language of --filter ('lull "

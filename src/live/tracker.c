@@ -20,7 +20,8 @@
 #define MEASURE_EVERY_NS (10 * LULL_NS_PER_S)
 
 /* Those that measure waits of tasks, and find out whose they are. */
-#define WAITS ((1u << LULL_TRACK_BLOCK) - 1)
+#define WAITS ((1u << LULL_TRACK_SYSCALL) - 1)
+#define SOFTIRQS (1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_RAISE)
 
 /* Waits that are shorter matter to nobody, until the overhead is too much; then longer ones too. */
 #define LEAST_NS 100000
@@ -34,12 +35,13 @@ static const struct program {
     bool is_optional;  /* kernels without that event, or of other architectures, do without */
 } programs[] = {
     {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_exit", "softirq_exit", WAITS | 1u << LULL_TRACK_SOFTIRQ, false},
+    {"softirq_exit", "softirq_exit", WAITS | SOFTIRQS, false},
     {"timer_exit", "hrtimer_expire_exit", WAITS, false},
     {"work_exit", "irq_work_exit", WAITS, true},
     {"function_exit", "call_function_single_exit", WAITS, true},
     {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_entry", "softirq_entry", WAITS | 1u << LULL_TRACK_SOFTIRQ, false},
+    {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false},
+    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE, false},
     {"timer_entry", "hrtimer_expire_entry", WAITS, false},
     {"work_entry", "irq_work_entry", WAITS, true},
     {"function_entry", "call_function_single_entry", WAITS, true},
@@ -50,6 +52,8 @@ static const struct program {
     {"started", "sched_wakeup_new", WAITS, false},
     {"waking", "sched_waking", WAITS, false},
     {"switched", "sched_switch", WAITS, false},
+    {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false},
+    {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false},
 };
 
 enum { N_PROGRAMS = G_N_ELEMENTS(programs) };
@@ -125,6 +129,9 @@ static uint32_t measures_of(const struct lull_tracker_question *question)
                                             : 0;
     for (uint32_t i = 0; i < question->n_rules; i++) {
         measures |= 1u << question->rules[i]->kind->measure;
+    }
+    if (measures & 1u << LULL_TRACK_SYSCALL) { /* slots of tasks that have ended are freed there */
+        measures |= WAITS;
     }
     return measures;
 }
@@ -221,7 +228,7 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
         limits[i].threshold_ns = config->rule[i].threshold_ns;
-        if (config->rule[i].measure < LULL_TRACK_BLOCK) {
+        if (config->rule[i].measure < LULL_TRACK_SYSCALL) {
             config->least_ns = MIN(config->least_ns, config->rule[i].threshold_ns);
         }
     }

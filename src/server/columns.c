@@ -111,37 +111,54 @@ static void append_wide(const struct served *served, uint32_t index, enum lull_s
     g_string_append_c(out, ']');
 }
 
-/* Looks twice in the width of a wide one, where columns hold one state alone. */
+/* Appends what is in the middle of column `c` if it is wide. Goes on to where to look next: behind it,
+ * or no farther than `end`. */
+static bool append_if_wide(const struct server_picture *picture, uint32_t index, uint32_t row,
+                           uint32_t *c, uint32_t end, GString *out, GError **error)
+{
+    const struct lull_store *store = picture->served->store;
+    const int64_t width_ns = INT64_C(1) << picture->shift;
+    const int64_t time_ns = (picture->first + *c) * width_ns + width_ns / 2;
+    struct lull_store_cursor cursor;
+    GError *failure = NULL;
+    const struct lull_store_interval *at = lull_store_seek(store, row, time_ns, &cursor, &failure)
+                                               ? lull_store_next(&cursor, &failure)
+                                               : NULL;
+    if (failure) {
+        g_propagate_error(error, failure);
+        return false;
+    }
+    int64_t next = MIN((int64_t)*c + WIDE_COLUMNS / 2, (int64_t)end);
+    if (at && at->end_ns > time_ns && is_drawn(at->state) &&
+        at->end_ns - at->start_ns >= WIDE_COLUMNS * width_ns) {
+        append_wide(picture->served, index, lull_store_row(store, row).kind, at, out);
+        next = ((at->end_ns - 1) >> picture->shift) - picture->first + 1;
+    }
+    *c = (uint32_t)CLAMP(next, (int64_t)*c + 1, (int64_t)picture->count);
+    return true;
+}
+
+/* A wide one fills columns that are next to each other, but for its first and last one. There it is
+ * looked for twice in its width. */
 static bool append_wide_ones(const struct server_picture *picture, uint32_t index, uint32_t row,
                              const uint8_t *shares, GString *out, GError **error)
 {
-    const struct lull_store *store = picture->served->store;
-    const enum lull_store_kind kind = lull_store_row(store, row).kind;
-    const int64_t width_ns = INT64_C(1) << picture->shift;
     for (uint32_t c = 0; c < picture->count;) {
-        struct lull_store_cursor cursor;
-        if (only_state(shares + (size_t)c * LULL_STORE_STATES) < 0) {
-            c++;
-            continue;
+        const uint8_t *first = shares + (size_t)c * LULL_STORE_STATES;
+        uint32_t end = c + 1;
+        while (end < picture->count &&
+               memcmp(first, shares + (size_t)end * LULL_STORE_STATES, LULL_STORE_STATES) == 0) {
+            end++;
         }
-        GError *failure = NULL;
-        const int64_t time_ns = (picture->first + c) * width_ns + width_ns / 2;
-        const struct lull_store_interval *at =
-            lull_store_seek(store, row, time_ns, &cursor, &failure)
-                ? lull_store_next(&cursor, &failure)
-                : NULL;
-        if (failure) {
-            g_propagate_error(error, failure);
-            return false;
+        const bool is_long = end - c >= WIDE_COLUMNS - 1 || c == 0 || end == picture->count;
+        if (!is_long || only_state(first) < 0) {
+            c = end;
         }
-        const bool is_wide = at && at->end_ns > time_ns && is_drawn(at->state) &&
-                             at->end_ns - at->start_ns >= WIDE_COLUMNS * width_ns;
-        if (is_wide) {
-            append_wide(picture->served, index, kind, at, out);
+        while (c < end) {
+            if (!append_if_wide(picture, index, row, &c, end, out, error)) {
+                return false;
+            }
         }
-        const int64_t next = is_wide ? ((at->end_ns - 1) >> picture->shift) - picture->first + 1
-                                     : (int64_t)c + WIDE_COLUMNS / 2;
-        c = (uint32_t)CLAMP(next, (int64_t)c + 1, (int64_t)picture->count);
     }
     return true;
 }

@@ -46,6 +46,24 @@ def test_thresholds():
     tap.ok(kept == summary["candidates"], "what is counted adds up", summary)
 
 
+def test_calls():
+    """Each system call that takes longer is reported once, none that does not: a sleep is never shorter than was asked for."""
+    threshold = 3 * MS
+    rules = ["syscall(clock_nanosleep) > 3ms", "syscall(read) > 3ms"]
+    alarms, summary, sleeps = track_once(rules, "sleeps", 150 * ROUNDS, threshold)
+    found = [[alarm for alarm in alarms if inside(alarm, sleep)] for sleep in sleeps]
+    longer = [index for index, sleep in enumerate(sleeps) if int(sleep.label) > threshold]
+    tap.ok(len(longer) >= 70 * ROUNDS, "there are calls on either side", len(longer))
+    tap.ok(all(len(found[index]) == 1 for index in longer), "each longer call is reported exactly once",
+           [(sleeps[index], found[index]) for index in longer if len(found[index]) != 1][:3])
+    wrong = [s for s, of in zip(sleeps, found) if len(of) > 1 or (of and s.after - s.before <= threshold)]
+    tap.ok(not wrong, "none twice, and none that its stamps say was not longer", wrong[:3])
+    tap.ok(len(alarms) == sum(map(len, found)) == summary["candidates"], "none is of another call or program", len(alarms), summary)
+    tap.ok(all(a["call"] == "clock_nanosleep" and a["object"] is None and a["state"] is None and not a["chain"] for a in alarms),
+           "an alarm names the call, and no state or waker", alarms[:2])
+    tap.ok(summary["events"] >= len(sleeps), "short calls are counted, too", summary)
+
+
 def test_chains():
     """c0 waits for c1, which waits for c2, …; the last one sleeps."""
     for length in range(2, 7) if ROUNDS > 1 else (2, 4, 6):
@@ -128,7 +146,9 @@ def test_requests():
 
 def test_interrupts():
     """As many as the kernel's own counters say: more than while Lull surely ran, not more than while it may have run."""
-    for kind, path in ("softirq", "/proc/softirqs"), ("irq", "/proc/interrupts"):
+    # A softirq starts once for all that raised it since it last did: there are as many starts as delays of them.
+    for kind, path in ("softirq", "/proc/softirqs"), ("raise", "/proc/softirqs"), ("irq", "/proc/interrupts"):
+        happened = "irq" if kind == "irq" else "softirq"
         outer = counted(path)
         with subprocess.Popen([LULL, "track", "--json", f"{kind} > 0ns"], stdout=subprocess.PIPE, text=True) as process:
             first = json.loads(process.stdout.readline())  # it tracks
@@ -139,7 +159,7 @@ def test_interrupts():
             *alarms, last = map(json.loads, process.stdout)
         outer = counted(path) - outer
         tap.ok(0.9 * inner <= last["summary"]["events"] <= outer, f"{kind}: as many as {path} says", inner, last, outer)
-        tap.ok(all(alarm["object"]["kind"] == kind for alarm in [first, *alarms]), f"{kind}: all alarms are of that kind", alarms[:2])
+        tap.ok(all(alarm["object"]["kind"] == happened for alarm in [first, *alarms]), f"{kind}: all alarms are of that kind", alarms[:2])
     done = subprocess.run([LULL, "track", "irq > 1s", "--", "true"], capture_output=True, text=True, timeout=60, check=False)
     tap.ok(done.returncode == 2 and "interrupts are of no command" in done.stderr, "interrupts are of no command", done)
 
@@ -258,7 +278,7 @@ def main():
         tap.skip("lull track", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in (test_thresholds, test_chains, test_mutex, test_preempt, test_packets, test_requests,
+    for test in (test_thresholds, test_calls, test_chains, test_mutex, test_preempt, test_packets, test_requests,
                  test_interrupts, test_filters, test_limit,
                  test_forks, test_governor, test_ends,
                  test_refusal):

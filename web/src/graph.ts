@@ -2,7 +2,7 @@
 // A panel with a line for each row of a tree: names on the left, what happened on the right.
 
 import { columnBars, Emit, spanBars, toTime, toX } from './bars';
-import { Span } from './columns';
+import { covers, Span } from './columns';
 import { color, element, panel } from './dom';
 import { Moment } from './fragment';
 import { Arrow } from './flow';
@@ -79,6 +79,7 @@ export class Graph {
     private frame = 0;
     private version = 0; // of the lines
     private written = '';
+    private pixels: Pixels | null = null;
     private readonly heights: number[];
 
     constructor(readonly name: string, readonly title: string, private readonly shared: Shared, close: (() => void) | null) {
@@ -311,11 +312,16 @@ export class Graph {
         const { window } = this.shared;
         const top = Math.round(y * scale), floor = Math.round((y + LINE) * scale);
         const pictures = line.row >= 0 && this.source?.pictures ? this.source.pictures(line.row) : [];
-        for (const picture of erase ? pictures : pictures.slice(-1)) {
+        // Nothing is seen of what lies under one that covers all.
+        const base = pictures.map(({ block }) => covers(block, window.start, window.end)).lastIndexOf(true);
+        const drawn = erase ? pictures.slice(Math.max(base, 0)) : pictures.slice(-1);
+        for (const picture of drawn) {
             const { block } = picture;
             const x0 = Math.ceil(toX(block.start, window, width) - 0.5);
             const x1 = Math.ceil(toX(block.start + block.count * block.width, window, width) - 0.5);
-            erase?.(x0, x1, top, floor);
+            if (picture !== drawn[0]) {
+                erase?.(x0, x1, top, floor);
+            }
             columnBars(picture.block, window, width, heights, emit);
             spanBars(picture.spans, window, width, heights, (from, to, low, high, state) => {
                 erase?.(from, to, top, floor);
@@ -347,6 +353,20 @@ export class Graph {
         }
     }
 
+    // Empty pixels as many as the canvas has; both stay while their size does.
+    private surface(width: number, height: number, scale: number): Pixels {
+        const across = Math.round(width * scale), down = Math.round(height * scale);
+        if (this.pixels?.width === across && this.pixels.height === down) {
+            this.pixels.clear();
+            return this.pixels;
+        }
+        this.canvas.width = across;
+        this.canvas.height = down;
+        this.canvas.style.width = `${width}px`;
+        this.canvas.style.height = `${height}px`;
+        return this.pixels = new Pixels(across, down, this.shared.states);
+    }
+
     private drawNow(): void {
         const { width, height } = this.size();
         if (!height) {
@@ -359,15 +379,10 @@ export class Graph {
         const rows = new Set(around.map(at => this.lines[at]?.row ?? -1).filter(row => row >= 0));
         this.source?.want?.([...rows], Math.round(width * scale));
         this.writeNames(seen);
-        this.canvas.width = Math.round(width * scale);
-        this.canvas.height = Math.round(height * scale);
-        this.canvas.style.width = `${width}px`;
-        this.canvas.style.height = `${height}px`;
-        const context = this.canvas.getContext('2d');
+        const pixels = this.surface(width, height, scale), context = this.canvas.getContext('2d');
         if (!context) {
             return;
         }
-        const pixels = new Pixels(this.canvas.width, this.canvas.height, this.shared.states);
         for (const { at, y } of seen) {
             this.paintLine(this.lines[at], y, this.canvas.width, scale, pixels.paint, pixels.erase);
         }

@@ -141,9 +141,13 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     if (alarm->call) {
         g_string_append_printf(out, " in %s", alarm->call);
     }
-    g_string_append_printf(out, " (%c)\n", lull_track_state_letter(record->state));
-    add_parts(view, out, alarm);
-    add_stack(view, out, alarm);
+    if (alarm->is_wait) {
+        g_string_append_printf(out, " (%c)\n", lull_track_state_letter(record->state));
+        add_parts(view, out, alarm);
+        add_stack(view, out, alarm);
+    } else {
+        g_string_append_c(out, '\n');
+    }
     fputs(out->str, view->file);
 }
 
@@ -222,7 +226,7 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
 {
     const struct lull_track_record *record = alarm->record;
     const char state[] = {lull_track_state_letter(record->state), '\0'};
-    const char *shown_state = alarm->object ? NULL : state;
+    const char *shown_state = alarm->is_wait ? state : NULL;
     struct json_object *object = json_object_new_object();
     struct json_object *chain = json_object_new_array();
     lull_json_add_number(object, "lull_track", 1);
@@ -341,7 +345,7 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
         of = " and ";
     }
     if (counts->kernel.events) {
-        g_string_append_printf(out, "%s%" PRIu64 " requests and interrupts", of,
+        g_string_append_printf(out, "%s%" PRIu64 " requests, interrupts and calls", of,
                                counts->kernel.events);
     }
     if (counts->filtered) {

@@ -486,7 +486,8 @@ bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
         print_kind(&view, &g_array_index(why->why->groups, struct lull_why_group, i));
     }
     if (why->why->groups->len == 0) {
-        lull_out_text(&view.out, "There is no instance to compare in these traces.\n");
+        g_autofree char *none = lull_instances_none(why->why->instances);
+        lull_out_text(&view.out, none);
     }
     if (why->why->n_without_path) {
         lull_out_printf(&view.out,

@@ -266,8 +266,10 @@ static PyObject *frames_to_list(const struct lull_segment *segment)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < segment->n_frames; i++) {
         const struct lull_frame *frame = lull_segment_frame(segment, i);
-        list_add(&list, Py_BuildValue("NK", text_or_none(frame->object),
-                                      (unsigned long long)frame->offset));
+        list_add(&list,
+                 Py_BuildValue("NKNN", text_or_none(frame->object),
+                               (unsigned long long)frame->offset, text_or_none(frame->symbol),
+                               number((int64_t)frame->symbol_offset, frame->symbol != NULL)));
     }
     return list;
 }
@@ -397,6 +399,7 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "comm", text_or_none(share->comm));
         put(&dict, "started_by", text_or_none(share->started_by));
         put(&dict, "container", text_or_none(share->container));
+        put(&dict, "command_line", text_or_none(share->command_line));
         put(&dict, "duration_ns", number(share->duration_ns, true));
         list_add(&tasks, dict);
     }

@@ -61,6 +61,7 @@ find_missing() {
     needs_library libarchive libarchive-dev
     needs_library libtraceevent libtraceevent-dev
     needs_library libelf libelf-dev
+    needs_library liblzma liblzma-dev
     needs_library libmicrohttpd libmicrohttpd-dev
     needs_program tsc node-typescript
     needs_program esbuild esbuild

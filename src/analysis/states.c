@@ -562,7 +562,11 @@ static bool find_range(struct report *report)
 
 static void read_all(struct report *report, void (*progress)(void *user), void *user)
 {
-    const struct lull_states_callbacks callbacks = {on_change, on_end, on_edge, progress, user};
+    const struct lull_states_callbacks callbacks = {.changes = on_change,
+                                                    .ends = on_end,
+                                                    .edge = on_edge,
+                                                    .progress = progress,
+                                                    .progress_user = user};
     report->arena = lull_arena_new();
     report->engine =
         lull_states_engine_new(report->question->states, report->session, report->starts_ns,

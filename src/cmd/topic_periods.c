@@ -50,5 +50,8 @@ const struct lull_topic lull_topic_periods = {
         "\n"
         "A capture is NAME = VALUE; without NAME, it is called as the value is written. A value "
         "that the event lacks is unknown. At most 1000000 periods are open at once; more are "
-        "not followed, and the result says so.",
+        "not followed, and the result says so.\n"
+        "\n"
+        "A state that a file declares is a period, too, written FILE.states:GROUP.STATE: "
+        "--period mpi.states:mpi.wait ('lull help states').",
 };

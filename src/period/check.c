@@ -47,6 +47,11 @@ bool lull_periods_check(const struct lull_periods *periods, const struct lull_se
                         GString *warnings, GError **error)
 {
     bool is_right = true;
+    if (periods->states) {
+        g_string_append(warnings, periods->states_warnings->str);
+        lull_states_check(periods->states, session, warnings);
+        return true;
+    }
     for (uint32_t i = 0; i < lull_periods_count(periods) && is_right; i++) {
         const struct of_period of = {periods, lull_period_definition(periods, i)};
         const char *path = of.definition->public.path;

@@ -5,6 +5,7 @@
 
 #include "filter/who.h"
 #include "period/period.h"
+#include "states/states.h"
 
 /* Periods nested deeper are refused. */
 #define LULL_PERIOD_MOST_DEEP 60
@@ -28,7 +29,8 @@ struct lull_period_capture {
 
 struct lull_period_definition {
     struct lull_period public;
-    const struct lull_node *start, *end; /* end is never NULL */
+    const struct lull_node *start, *end; /* end is never NULL; of a state, both are */
+    uint32_t group, state;               /* of `states` of the list, if it has one */
     GArray *kept; /* struct lull_operand: what of the opening event is needed later */
     struct lull_period_capture *captures[2]; /* at start and at end */
 };
@@ -36,6 +38,10 @@ struct lull_period_definition {
 struct lull_periods {
     struct lull_terms terms;
     GPtrArray *definitions; /* struct lull_period_definition */
+    /* If they are states of a file, all are, and of the same. */
+    struct lull_states *states;
+    const char *states_path;
+    GString *states_warnings;
 };
 
 static inline struct lull_period_definition *
@@ -43,6 +49,10 @@ lull_period_definition(const struct lull_periods *periods, uint32_t number)
 {
     return periods->definitions->pdata[number];
 }
+
+/* Whether the text is FILE.states:GROUP.STATE; the length of FILE.states, or 0. */
+size_t lull_period_is_state(const char *text);
+bool lull_period_parse_state(struct lull_periods *periods, const char *text, GError **error);
 
 /* Parse one text; false and an error. */
 bool lull_period_parse(struct lull_periods *periods, const char *text, GError **error);

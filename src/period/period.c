@@ -21,6 +21,17 @@ static bool complain(GError **error, const char *what)
     return false;
 }
 
+static bool parse_one(struct lull_periods *periods, const char *text, GError **error)
+{
+    const bool is_state = lull_period_is_state(text) > 0;
+    if (periods->definitions->len > 0 && is_state != (periods->states != NULL)) {
+        return complain(error, "period: states of a file and other periods cannot be followed at "
+                               "the same time; ask for one kind, then for the other");
+    }
+    return is_state ? lull_period_parse_state(periods, text, error)
+                    : lull_period_parse(periods, text, error);
+}
+
 struct lull_periods *lull_periods_parse(const char *const *definitions, const char *const *captures,
                                         GError **error)
 {
@@ -31,7 +42,11 @@ struct lull_periods *lull_periods_parse(const char *const *definitions, const ch
     lull_who_reserve(&periods->terms);
     bool is_right = true;
     for (const char *const *text = definitions; *text && is_right; text++) {
-        is_right = lull_period_parse(periods, *text, error);
+        is_right = parse_one(periods, *text, error);
+    }
+    if (is_right && periods->states && captures && *captures) {
+        is_right = complain(error, "period-captures: the captures of a state are the key, the "
+                                   "variables and the numbers of its row");
     }
     for (const char *const *text = captures ? captures : none; *text && is_right; text++) {
         is_right = lull_period_parse_captures(periods, *text, error);
@@ -57,6 +72,10 @@ void lull_periods_free(struct lull_periods *periods)
         return;
     }
     g_ptr_array_unref(periods->definitions);
+    lull_states_free(periods->states);
+    if (periods->states_warnings) {
+        g_string_free(periods->states_warnings, TRUE);
+    }
     lull_arena_free(periods->terms.arena);
     g_free(periods);
 }

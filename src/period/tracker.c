@@ -16,7 +16,7 @@
 /* ---- values ---- */
 
 /* Borrowed from the event, until it is kept. */
-static struct lull_value keep_value(struct lull_period_tracker *tracker, struct lull_value value)
+struct lull_value period_keep_value(struct lull_period_tracker *tracker, struct lull_value value)
 {
     if (!value.text.data) {
         return value;
@@ -33,7 +33,7 @@ static uint32_t keep_captures(struct lull_period_tracker *tracker, struct lull_r
 {
     const size_t first = tracker->values.count;
     for (uint32_t i = 0; i < n; i++) {
-        lull_vec_push(&tracker->values, keep_value(tracker, lull_run_value(run, &loads[i])));
+        lull_vec_push(&tracker->values, period_keep_value(tracker, lull_run_value(run, &loads[i])));
     }
     return (uint32_t)first;
 }
@@ -45,7 +45,7 @@ static void find_task(struct lull_period_tracker *tracker, struct lull_run *run,
     const struct lull_value number = lull_run_value(run, &class->who.tid);
     const struct lull_value name = lull_run_value(run, &class->who.comm);
     *tid = number.kind == LULL_VALUE_INT ? (int64_t)number.bits : -1;
-    *comm = name.kind == LULL_VALUE_TEXT ? keep_value(tracker, name).text.data : NULL;
+    *comm = name.kind == LULL_VALUE_TEXT ? period_keep_value(tracker, name).text.data : NULL;
 }
 
 /* What conditions about an instance of a definition are given: what it keeps (NULL: it is being
@@ -62,7 +62,7 @@ static void give(struct lull_period_tracker *tracker, const struct period_open *
 
 /* ---- closing ---- */
 
-static void end_instance(struct lull_period_tracker *tracker, struct period_open *open,
+void period_end_instance(struct lull_period_tracker *tracker, struct period_open *open,
                          int64_t end_ns, bool is_complete)
 {
     struct lull_period_instance *instance = &tracker->instances.items[open->instance];
@@ -89,7 +89,7 @@ static void end_inside(struct lull_period_tracker *tracker, struct period_open *
             return;
         }
         struct period_open *parent = child->parent;
-        end_instance(tracker, child, end_ns, false);
+        period_end_instance(tracker, child, end_ns, false);
         child = parent;
     }
 }
@@ -112,7 +112,7 @@ static void close_instance(struct lull_period_tracker *tracker, const struct per
     instance->end_cpu = event->cpu;
     instance->end_tid = tid;
     instance->end_comm = comm;
-    end_instance(tracker, open, event->time_ns, true);
+    period_end_instance(tracker, open, event->time_ns, true);
 }
 
 /* Adds those of `found` for which the condition is true to `passed`. */
@@ -196,7 +196,7 @@ static void close_periods(struct lull_period_tracker *tracker, const struct peri
 
 /* ---- opening ---- */
 
-static bool has_room(struct lull_period_tracker *tracker, uint32_t period)
+bool period_has_room(struct lull_period_tracker *tracker, uint32_t period)
 {
     const struct period_state *state = &tracker->states[period];
     if ((!state->is_searched || state->n_open < PERIOD_MOST_SEARCHED) &&
@@ -208,6 +208,17 @@ static bool has_room(struct lull_period_tracker *tracker, uint32_t period)
     return false;
 }
 
+void period_open_instance(struct lull_period_tracker *tracker, struct period_open *open,
+                          const struct lull_period_instance *instance)
+{
+    open->instance = (uint32_t)tracker->instances.count;
+    lull_vec_push(&tracker->instances, *instance);
+    period_open_enter(tracker, open);
+    if (tracker->callbacks.opened) {
+        tracker->callbacks.opened(tracker->user, open->instance);
+    }
+}
+
 static void open_instance(struct lull_period_tracker *tracker, const struct period_class *class,
                           const struct period_part *part, struct lull_run *run,
                           struct period_open *parent)
@@ -215,7 +226,7 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
     const struct lull_period_definition *definition =
         lull_period_definition(tracker->periods, part->period);
     const struct lull_event *event = run->event;
-    if (!has_room(tracker, part->period)) {
+    if (!period_has_room(tracker, part->period)) {
         return;
     }
     struct period_open *open = period_open_new(tracker, part->period, parent);
@@ -232,17 +243,12 @@ static void open_instance(struct lull_period_tracker *tracker, const struct peri
     };
     give(tracker, NULL, parent);
     for (uint32_t i = 0; i < definition->kept->len; i++) {
-        open->kept[i] = keep_value(tracker, lull_run_value(run, &part->kept[i]));
+        open->kept[i] = period_keep_value(tracker, lull_run_value(run, &part->kept[i]));
     }
     instance.start_values =
         keep_captures(tracker, run, part->captures[0], definition->public.n_start_captures);
     find_task(tracker, run, class, &instance.start_tid, &instance.start_comm);
-    open->instance = (uint32_t)tracker->instances.count;
-    lull_vec_push(&tracker->instances, instance);
-    period_open_enter(tracker, open);
-    if (tracker->callbacks.opened) {
-        tracker->callbacks.opened(tracker->user, open->instance);
-    }
+    period_open_instance(tracker, open, &instance);
 }
 
 static void open_periods(struct lull_period_tracker *tracker, const struct period_class *class,
@@ -328,7 +334,11 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
     }
     tracker->given[LULL_PERIOD_NOW] = tracker->now;
     lull_running_table_init(&tracker->running);
-    lull_session_set_watch(session, &tracker->base);
+    if (periods->states) {
+        period_follow_states(tracker);
+    } else {
+        lull_session_set_watch(session, &tracker->base);
+    }
     return tracker;
 }
 
@@ -338,6 +348,10 @@ void lull_period_tracker_free(struct lull_period_tracker *tracker)
         return;
     }
     lull_session_set_watch(tracker->session, NULL);
+    lull_states_engine_free(tracker->engine);
+    lull_vec_free(&tracker->of_rows);
+    g_free(tracker->row_starts_ns);
+    g_free(tracker->row_ends_ns);
     for (uint32_t i = 0; i < lull_periods_count(tracker->periods); i++) {
         lull_vec_free(&tracker->states[i].indexes);
     }
@@ -371,10 +385,13 @@ void lull_period_tracker_bound(struct lull_period_tracker *tracker, uint32_t mos
 
 void lull_period_tracker_finish(struct lull_period_tracker *tracker, int64_t end_ns)
 {
+    if (tracker->engine) {
+        lull_states_engine_advance(tracker->engine, end_ns);
+    }
     for (uint32_t i = 0; i < lull_periods_count(tracker->periods); i++) {
         while (tracker->states[i].first) { /* roots come first */
             end_inside(tracker, tracker->states[i].first, end_ns);
-            end_instance(tracker, tracker->states[i].first, end_ns, false);
+            period_end_instance(tracker, tracker->states[i].first, end_ns, false);
         }
     }
 }

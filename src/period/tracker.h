@@ -75,6 +75,7 @@ struct period_open {
     struct period_open *first_child, *last_child, *prev_sibling, *next_sibling;
     struct lull_value *kept;
     struct period_link *links; /* one for each index of the definition */
+    uint64_t interval;         /* of the row that is in the state */
 };
 
 /* Instances of one definition that may be open at once if no key leads to those that an event
@@ -120,7 +121,23 @@ struct lull_period_tracker {
     struct period_list found, closing;
     struct lull_value now[LULL_NOW_COUNT];
     const struct lull_value *given[LULL_PERIOD_PARENT + LULL_PERIOD_MOST_DEEP];
+    /* Of states; engine NULL: of events. */
+    struct lull_states_engine *engine;
+    LULL_VEC(struct period_open *) of_rows; /* what a row has open, or NULL */
+    int64_t *row_starts_ns, *row_ends_ns;   /* by host */
 };
+
+/* tracker.c: what both kinds of periods need. The value is borrowed until it is kept. */
+struct lull_value period_keep_value(struct lull_period_tracker *tracker, struct lull_value value);
+/* False, and counted, if no more can be followed. */
+bool period_has_room(struct lull_period_tracker *tracker, uint32_t period);
+void period_open_instance(struct lull_period_tracker *tracker, struct period_open *open,
+                          const struct lull_period_instance *instance);
+void period_end_instance(struct lull_period_tracker *tracker, struct period_open *open,
+                         int64_t end_ns, bool is_complete);
+
+/* of_states.c: the engine of the states in the place of conditions. */
+void period_follow_states(struct lull_period_tracker *tracker);
 
 /* classes.c: lull_event_watch_ops.compile */
 const void *period_compile(struct lull_event_watch *watch, const struct lull_source *source,

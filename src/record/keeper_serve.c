@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The keeper's end: a process without capabilities, which nobody but root may look into. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -9,11 +10,16 @@
 #include "record/folder.h"
 #include "record/keeper_private.h"
 #include "record/last.h"
+#include "record/symbols.h"
+
+/* Readers take twice as much. */
+#define MOST_SYMBOLS_BYTES (INT64_C(128) << 20)
 
 struct keeper {
     const struct lull_invoker *invoker;
     struct lull_folder folder;
-    char *left; /* what was answered last */
+    int symbols; /* the file; -1: there is none */
+    char *left;  /* what was answered last */
 };
 
 struct request {
@@ -27,6 +33,14 @@ struct outcome {
     int fd;           /* -1: none; is closed when it was sent */
 };
 
+static void close_symbols(struct keeper *keeper)
+{
+    if (keeper->symbols >= 0) {
+        close(keeper->symbols);
+    }
+    keeper->symbols = -1;
+}
+
 static const char *text_or_null(const char *text)
 {
     return *text ? text : NULL;
@@ -36,6 +50,7 @@ static bool make(struct keeper *keeper, const struct request *request, struct ou
                  GError **error)
 {
     lull_folder_clear(&keeper->folder);
+    close_symbols(keeper);
     if (!lull_folder_make(&keeper->folder, text_or_null(request->first),
                           text_or_null(request->second), error)) {
         return false;
@@ -74,6 +89,64 @@ static bool lift(struct keeper *keeper, const struct request *request, struct ou
                  GError **error)
 {
     return lull_folder_lift(&keeper->folder, request->first, request->second, error);
+}
+
+/* Appends all of it, or nothing. */
+static bool write_symbols(int fd, const GString *text)
+{
+    const off_t before = lseek(fd, 0, SEEK_END);
+    size_t done = 0;
+    ssize_t n = 0;
+    while (before >= 0 && done < text->len && n >= 0) {
+        n = write(fd, text->str + done, text->len - done);
+        done += n > 0 ? (size_t)n : 0;
+        n = n < 0 && errno == EINTR ? 0 : n;
+    }
+    return before >= 0 && (done == text->len || (ftruncate(fd, before), false));
+}
+
+static bool save_text(struct keeper *keeper, const GString *text, struct outcome *outcome,
+                      GError **error)
+{
+    if (keeper->symbols < 0) {
+        keeper->symbols = lull_folder_create(&keeper->folder, "symbols", LULL_FOLDER_FILE, error);
+    }
+    if (keeper->symbols < 0) {
+        return false;
+    }
+    outcome->number = lseek(keeper->symbols, 0, SEEK_END) > MOST_SYMBOLS_BYTES ||
+                      !write_symbols(keeper->symbols, text);
+    return true;
+}
+
+/* Two numbers: inode or process, and a time. */
+static void parse_numbers(const struct request *request, uint64_t *number, int64_t *time_ns)
+{
+    char *behind;
+    *number = g_ascii_strtoull(request->second, &behind, 10);
+    *time_ns = g_ascii_strtoll(behind, NULL, 10);
+}
+
+static bool save_symbols(struct keeper *keeper, const struct request *request,
+                         struct outcome *outcome, GError **error)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    uint64_t inode;
+    int64_t mapped_ns;
+    parse_numbers(request, &inode, &mapped_ns);
+    return !lull_symbols_take(text, request->first, inode, mapped_ns) ||
+           save_text(keeper, text, outcome, error);
+}
+
+static bool save_map(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                     GError **error)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    uint64_t pid;
+    int64_t since_ns;
+    parse_numbers(request, &pid, &since_ns);
+    return pid > INT32_MAX || !lull_symbols_take_map(text, (int)pid, since_ns) ||
+           save_text(keeper, text, outcome, error);
 }
 
 static bool measure(struct keeper *keeper, const struct request *request, struct outcome *outcome,
@@ -157,6 +230,8 @@ static const struct {
     [LULL_KEEPER_PUBLISH] = {publish, true},
     [LULL_KEEPER_CLEAR] = {clear, false},
     [LULL_KEEPER_REMEMBER] = {remember, false},
+    [LULL_KEEPER_SAVE_SYMBOLS] = {save_symbols, true},
+    [LULL_KEEPER_SAVE_MAP] = {save_map, true},
 };
 
 static void answer(int socket, const struct outcome *outcome, const GError *error)
@@ -214,6 +289,7 @@ static bool begin(int socket, const struct lull_invoker *invoker)
                     (unsigned)invoker->uid, g_strerror(why));
     }
     prctl(PR_SET_DUMPABLE, 0);
+    signal(SIGCHLD, SIG_IGN); /* nobody waits for those which read symbols */
     const bool is_tied = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
     answer(socket, &none, error);
     return why == 0 && is_tied;
@@ -221,7 +297,8 @@ static bool begin(int socket, const struct lull_invoker *invoker)
 
 void lull_keeper_serve(int socket, const struct lull_invoker *invoker)
 {
-    struct keeper keeper = {.invoker = invoker, .folder = {.parent = -1, .dir = -1, .lock = -1}};
+    struct keeper keeper = {
+        .invoker = invoker, .symbols = -1, .folder = {.parent = -1, .dir = -1, .lock = -1}};
     char message[LULL_KEEPER_MOST_BYTES];
     ssize_t n;
     int fd;
@@ -235,5 +312,6 @@ void lull_keeper_serve(int socket, const struct lull_invoker *invoker)
         act(&keeper, socket, message, (size_t)n);
     }
     lull_folder_clear(&keeper.folder);
+    close_symbols(&keeper);
     g_free(keeper.left);
 }

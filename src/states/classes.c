@@ -96,7 +96,7 @@ const void *states_compile(struct lull_event_watch *watch, const struct lull_sou
         }
     }
     lull_who_compile(&c, &who);
-    if (parts->len || who.is_switch) {
+    if (parts->len || who.is_switch || engine->has_after) {
         class = lull_arena_alloc(c.arena, sizeof *class);
         class->who = who;
         class->n_parts = parts->len;

@@ -158,6 +158,23 @@ static void apply(struct lull_states_engine *engine, struct lull_run *run,
     find_task(engine, run, part, hit->row);
 }
 
+static void report(struct lull_states_engine *engine, const struct states_class *class,
+                   struct lull_run *run)
+{
+    const struct lull_value tid = lull_run_value(run, &class->who.tid);
+    const struct lull_value comm = lull_run_value(run, &class->who.comm);
+    struct lull_states_moment moment = {.event = run->event, .tid = -1};
+    if (tid.kind == LULL_VALUE_INT) {
+        moment.tid = (int64_t)tid.bits;
+    }
+    if (comm.kind == LULL_VALUE_TEXT) {
+        g_string_truncate(engine->comm, 0);
+        g_string_append_len(engine->comm, comm.text.data, comm.text.length);
+        moment.comm = engine->comm->str;
+    }
+    states_rows_report(engine, &moment);
+}
+
 static void apply_rules(struct lull_states_engine *engine, const struct states_class *class,
                         struct lull_run *run)
 {
@@ -188,10 +205,15 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
     struct lull_run run;
     lull_run_start(&run, class->program, event, fields, engine->given);
     lull_who_leaves(&class->who, &run, running);
-    if (class->n_parts) {
+    if (class->n_parts || engine->has_after) {
         lull_states_engine_advance(engine, event->time_ns);
+    }
+    if (class->n_parts) {
         lull_who_values(running, engine->now);
         apply_rules(engine, class, &run);
+        if (engine->entered.count) {
+            report(engine, class, &run);
+        }
         if (engine->retired->len) {
             g_ptr_array_set_size(engine->retired, 0);
         }
@@ -232,6 +254,12 @@ struct lull_states_engine *lull_states_engine_new(const struct lull_states *stat
     engine->edge_ns = edge_ns;
     engine->n_hosts = lull_session_host_count(session);
     engine->countdown = EVENTS_OF_PROGRESS;
+    for (uint32_t g = 0; callbacks->entered && g < states->n_groups; g++) {
+        for (uint32_t s = 0; s < states->groups[g].n_states; s++) {
+            engine->has_after |= states->groups[g].after[s].after_ns > 0;
+        }
+    }
+    engine->comm = g_string_new(NULL);
     engine->programs = lull_arena_new();
     engine->records = lull_arena_new();
     engine->retired = g_ptr_array_new_with_free_func(g_free);
@@ -259,6 +287,8 @@ void lull_states_engine_free(struct lull_states_engine *engine)
     lull_running_table_clear(&engine->running);
     lull_vec_free(&engine->timers);
     lull_vec_free(&engine->hits);
+    lull_vec_free(&engine->entered);
+    g_string_free(engine->comm, TRUE);
     g_ptr_array_unref(engine->retired);
     lull_arena_free(engine->programs);
     lull_arena_free(engine->records);

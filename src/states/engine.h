@@ -65,6 +65,9 @@ struct lull_states_engine {
     uint32_t *first_rows;                 /* by group and host; LULL_MAP_NONE: none */
     LULL_VEC(struct states_timer) timers; /* a heap */
     LULL_VEC(struct states_hit) hits;
+    LULL_VEC(uint32_t) entered; /* rows, for the callback */
+    GString *comm;
+    bool has_after;     /* and somebody who wants to know at once */
     GPtrArray *retired; /* texts that values may still refer to until the event is over */
     uint64_t n_timers, n_intervals, most_timers;
     uint32_t most_rows;
@@ -91,6 +94,8 @@ uint32_t states_row_add(struct lull_states_engine *engine, uint32_t group, uint3
 void states_row_act(struct lull_states_engine *engine, uint32_t row,
                     const struct lull_states_action *action, const struct lull_value *operand,
                     int64_t time_ns);
+/* Reports what entered new intervals. */
+void states_rows_report(struct lull_states_engine *engine, const struct lull_states_moment *moment);
 /* Nothing is known of it any more. */
 void states_row_lose(struct lull_states_engine *engine, uint32_t row, int64_t time_ns);
 void states_rows_free(struct lull_states_engine *engine);

@@ -204,6 +204,9 @@ static void enter(struct lull_states_engine *engine, uint32_t number, uint16_t s
     row->state = state;
     row->since_ns = time_ns;
     row->interval = ++engine->n_intervals;
+    if (engine->callbacks.entered) {
+        lull_vec_push(&engine->entered, number);
+    }
     show_state(group, row);
     if (state == LULL_ROW_ENDED) {
         forget_kept(engine, row);
@@ -271,6 +274,15 @@ void states_row_act(struct lull_states_engine *engine, uint32_t number,
     case LULL_STATES_SUBTRACT:
         assign(engine, number, action, operand, time_ns);
         break;
+    }
+}
+
+void states_rows_report(struct lull_states_engine *engine, const struct lull_states_moment *moment)
+{
+    if (engine->entered.count) {
+        engine->callbacks.entered(engine->user, engine->entered.items, engine->entered.count,
+                                  moment);
+        engine->entered.count = 0;
     }
 }
 

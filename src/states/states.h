@@ -42,6 +42,14 @@ struct lull_states_row {
     uint32_t next_alike, next_of_group;
 };
 
+/* When rows came into new states, and who ran where the event happened. */
+struct lull_states_moment {
+    const struct lull_event *event; /* NULL: an `after`, or a loss */
+    int64_t tid;                    /* -1: not known */
+    const char *comm;               /* NULL: not known; borrowed */
+    bool is_loss;
+};
+
 /* All of a row as it was until time_ns. */
 struct lull_states_callbacks {
     /* Its state, or one of its numbers, is about to change. */
@@ -52,6 +60,10 @@ struct lull_states_callbacks {
     int64_t (*edge)(void *user, int64_t edge_ns);
     void (*progress)(void *user); /* or NULL */
     void *progress_user;
+    /* Or NULL: rows that are in new intervals, when all of the event is done. A row may be twice in
+     * the list. With it, what happens without an event is done before every event of the session. */
+    void (*entered)(void *user, const uint32_t *rows, size_t n,
+                    const struct lull_states_moment *moment);
 };
 
 /* Why something was not done. */

@@ -77,6 +77,7 @@ static void fire(struct lull_states_engine *engine, const struct states_timer *t
         const struct lull_value value = *value_of(engine, &after->actions[i].operand);
         states_row_act(engine, timer->row, &after->actions[i], &value, timer->time_ns);
     }
+    states_rows_report(engine, &(struct lull_states_moment){.tid = -1});
 }
 
 static void lose(struct lull_states_engine *engine, const struct lull_loss *loss)
@@ -94,6 +95,7 @@ static void lose(struct lull_states_engine *engine, const struct lull_loss *loss
             }
         }
     }
+    states_rows_report(engine, &(struct lull_states_moment){.tid = -1, .is_loss = true});
 }
 
 /* Edges come before losses, losses before timers of the same time. */

@@ -6,28 +6,14 @@
 #include <gelf.h>
 #include <glib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/vec.h"
+#include "symbol/elf_private.h"
 #include "symbol/table.h"
 
-#define MOST_SECTION_BYTES (UINT64_C(1) << 29)
 #define MOST_NOTE_BYTES (UINT64_C(1) << 20)
-#define MOST_LOADS 1024u
+#define MOST_SEGMENTS 4096u
 #define MOST_NAME 65535u
 #define MOST_BUILD_ID 64u
-
-/* Part of the file that is mapped: which address its bytes have. */
-struct load {
-    uint64_t offset, length, address;
-};
-
-struct lull_elf {
-    LULL_VEC(struct load) loads;
-    char *build_id;
-    struct lull_symbol_table *table;
-};
 
 static char *hexadecimal(const uint8_t *bytes, size_t n)
 {
@@ -59,25 +45,22 @@ static char *find_build_id(Elf *file, const GElf_Phdr *segment)
     return NULL;
 }
 
-static bool read_segments(struct lull_elf *elf, Elf *file)
+/* The build-id, and the parts that are mapped if `object` is not NULL. */
+static bool read_segments(struct opened *opened, struct lull_object *object)
 {
     size_t n;
     GElf_Phdr segment;
-    if (elf_getphdrnum(file, &n) != 0) {
-        return false;
-    }
-    for (size_t i = 0; i < n && i < INT32_MAX && elf->loads.count < MOST_LOADS; i++) {
-        if (!gelf_getphdr(file, (int)i, &segment)) {
-            return false;
-        }
-        if (segment.p_type == PT_LOAD) {
-            lull_vec_push(&elf->loads,
-                          (struct load){segment.p_offset, segment.p_filesz, segment.p_vaddr});
-        } else if (segment.p_type == PT_NOTE && !elf->build_id) {
-            elf->build_id = find_build_id(file, &segment);
+    bool is_good = elf_getphdrnum(opened->file, &n) == 0;
+    for (size_t i = 0; is_good && i < n && i < MOST_SEGMENTS; i++) {
+        is_good = gelf_getphdr(opened->file, (int)i, &segment) != NULL;
+        if (is_good && segment.p_type == PT_LOAD && object) {
+            const struct lull_load load = {segment.p_offset, segment.p_filesz, segment.p_vaddr};
+            lull_object_add_load(object, &load);
+        } else if (is_good && segment.p_type == PT_NOTE && !opened->build_id) {
+            opened->build_id = find_build_id(opened->file, &segment);
         }
     }
-    return true;
+    return is_good;
 }
 
 /* Where the section with this number ends, if it holds code; else 0. */
@@ -100,14 +83,15 @@ static unsigned rank_of(const GElf_Sym *symbol)
     return by_binding + (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE ? 4 : 0);
 }
 
-static void read_table(struct lull_elf *elf, Elf *file, Elf_Scn *section, const GElf_Shdr *header)
+static void read_table(struct lull_symbol_table *table, Elf *file, Elf_Scn *section,
+                       const GElf_Shdr *header)
 {
-    Elf_Data *data = header->sh_size <= MOST_SECTION_BYTES ? elf_getdata(section, NULL) : NULL;
+    Elf_Data *data = header->sh_size <= ELF_MOST_SECTION_BYTES ? elf_getdata(section, NULL) : NULL;
     GElf_Shdr names;
     GElf_Sym symbol;
     if (!data || header->sh_entsize == 0 ||
         !gelf_getshdr(elf_getscn(file, header->sh_link), &names) ||
-        names.sh_size > MOST_SECTION_BYTES) {
+        names.sh_size > ELF_MOST_SECTION_BYTES) {
         return;
     }
     for (int i = 1; gelf_getsym(data, i, &symbol); i++) {
@@ -123,91 +107,62 @@ static void read_table(struct lull_elf *elf, Elf *file, Elf_Scn *section, const 
         if (!name || *name == '\0' || *name == '$') {
             continue;
         }
-        if (!lull_symbol_table_add(elf->table, symbol.st_value, symbol.st_size, end,
-                                   rank_of(&symbol), name, strnlen(name, MOST_NAME))) {
+        if (!lull_symbol_table_add(table, symbol.st_value, symbol.st_size, end, rank_of(&symbol),
+                                   name, strnlen(name, MOST_NAME))) {
             return;
         }
     }
 }
 
-/* The table of this type; a file has one. False: it has none. */
-static bool read_first(struct lull_elf *elf, Elf *file, uint32_t type)
+bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type)
 {
     GElf_Shdr header;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(file, section));) {
         if (gelf_getshdr(section, &header) && header.sh_type == type) {
-            read_table(elf, file, section, &header);
+            read_table(table, file, section, &header);
             return true;
         }
     }
     return false;
 }
 
-/* The file with the debug symbols, if it is of the same build. */
-static void read_debug_file(struct lull_elf *elf, const char *root)
+bool elf_open(struct opened *opened, int fd)
 {
-    g_autofree char *path =
-        g_strdup_printf("%s/.build-id/%.2s/%s.debug", root, elf->build_id, elf->build_id + 2);
-    struct lull_elf debug = {.table = NULL};
-    const char *why;
-    int fd;
-    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
-        return;
-    }
-    Elf *file = elf_begin(fd, ELF_C_READ, NULL);
-    if (file && elf_kind(file) == ELF_K_ELF && read_segments(&debug, file) &&
-        g_strcmp0(debug.build_id, elf->build_id) == 0) {
-        read_first(elf, file, SHT_SYMTAB);
-    }
-    elf_end(file);
-    close(fd);
-    lull_vec_free(&debug.loads);
-    g_free(debug.build_id);
+    *opened = (struct opened){.file = elf_begin(fd, ELF_C_READ, NULL)};
+    return elf_look(opened, NULL);
 }
 
-struct lull_elf *lull_elf_read(int fd, const char *debug_root)
+bool elf_look(struct opened *opened, struct lull_object *object)
+{
+    if (opened->file && elf_kind(opened->file) == ELF_K_ELF && read_segments(opened, object)) {
+        return true;
+    }
+    elf_shut(opened);
+    return false;
+}
+
+void elf_shut(struct opened *opened)
+{
+    elf_end(opened->file);
+    g_free(opened->build_id);
+    *opened = (struct opened){.file = NULL};
+}
+
+struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_root)
 {
     elf_version(EV_CURRENT);
-    Elf *file = elf_begin(fd, ELF_C_READ, NULL);
-    struct lull_elf *elf = g_new0(struct lull_elf, 1);
-    elf->table = lull_symbol_table_new();
-    if (!file || elf_kind(file) != ELF_K_ELF || !read_segments(elf, file)) {
-        elf_end(file);
-        lull_elf_free(elf);
+    struct opened opened = {.file = elf_begin(fd, ELF_C_READ, NULL)};
+    struct lull_object *object = lull_object_new();
+    if (!elf_look(&opened, object)) {
+        lull_object_free(object);
         return NULL;
     }
-    if (!read_first(elf, file, SHT_SYMTAB) && elf->build_id && debug_root) {
-        read_debug_file(elf, debug_root);
+    if (!elf_add_first(object->table, opened.file, SHT_SYMTAB)) {
+        elf_add_separate(object->table, &opened, path, debug_root);
     }
-    read_first(elf, file, SHT_DYNSYM);
-    elf_end(file);
-    lull_symbol_table_finish(elf->table);
-    return elf;
-}
-
-void lull_elf_free(struct lull_elf *elf)
-{
-    if (elf) {
-        lull_vec_free(&elf->loads);
-        lull_symbol_table_free(elf->table);
-        g_free(elf->build_id);
-        g_free(elf);
-    }
-}
-
-const char *lull_elf_build_id(const struct lull_elf *elf)
-{
-    return elf->build_id;
-}
-
-const char *lull_elf_find(const struct lull_elf *elf, uint64_t file_offset, uint64_t *offset)
-{
-    for (size_t i = 0; i < elf->loads.count; i++) {
-        const struct load *load = &elf->loads.items[i];
-        if (file_offset >= load->offset && file_offset - load->offset < load->length) {
-            return lull_symbol_table_find(elf->table, file_offset - load->offset + load->address,
-                                          offset);
-        }
-    }
-    return NULL;
+    elf_add_first(object->table, opened.file, SHT_DYNSYM);
+    object->build_id = g_steal_pointer(&opened.build_id);
+    elf_shut(&opened);
+    lull_symbol_table_finish(object->table);
+    return object;
 }

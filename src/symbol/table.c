@@ -143,6 +143,20 @@ void lull_symbol_table_finish(struct lull_symbol_table *table)
     lull_vec_free(&open);
 }
 
+size_t lull_symbol_table_count(const struct lull_symbol_table *table)
+{
+    return table->symbols.count;
+}
+
+const char *lull_symbol_table_get(const struct lull_symbol_table *table, size_t index,
+                                  uint64_t *start, uint64_t *size)
+{
+    const struct symbol *symbol = &table->symbols.items[index];
+    *start = symbol->start;
+    *size = symbol->end - symbol->start;
+    return table->names.items + symbol->name;
+}
+
 const char *lull_symbol_table_find(const struct lull_symbol_table *table, uint64_t address,
                                    uint64_t *offset)
 {

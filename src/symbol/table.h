@@ -22,6 +22,10 @@ bool lull_symbol_table_add(struct lull_symbol_table *table, uint64_t start, uint
 /* After the last is added, before the first is looked up. */
 void lull_symbol_table_finish(struct lull_symbol_table *table);
 
+/* Once it is finished: one symbol of each address, by address. */
+size_t lull_symbol_table_count(const struct lull_symbol_table *table);
+const char *lull_symbol_table_get(const struct lull_symbol_table *table, size_t index,
+                                  uint64_t *start, uint64_t *size);
 /* The symbol in which the address lies, *offset bytes after its start; NULL: in none. */
 const char *lull_symbol_table_find(const struct lull_symbol_table *table, uint64_t address,
                                    uint64_t *offset);

@@ -14,6 +14,7 @@
 
 BUILD is configured with CC=clang and -Dfuzz=true. README.md says where inputs come from."""
 import argparse
+import lzma
 import os
 import random
 import re
@@ -119,32 +120,42 @@ def formats():
     return [bytes([kind]) + which for kind in range(4) for which in (text, other)]
 
 
+def program(order, wide, packed=b""):
+    """A small program: code, symbols of it, and their names. With `packed` bytes in .gnu_debugdata the symbols are dynamic ones."""
+    names, code = b"\0main\0_start\0inner\0.gnu_debugdata\0", bytes(64)
+    sizes = (64, 56, 64, 24) if wide else (52, 32, 40, 16)
+    at = sizes[0] + sizes[1]
+    functions = [(0, 0, 0, 0, 0, 0), (1, 0x12, 0, 1, at, 48), (6, 0x20, 0, 1, at + 48, 0), (13, 0x02, 0, 1, at + 8, 8)]
+    form = "IBBHQQ" if wide else "IIIBBH"
+    table = b"".join(struct.pack(order + form, *(f if wide else (f[0], f[4], f[5], f[1], f[2], f[3]))) for f in functions)
+    word = "Q" if wide else "I"
+    behind = at + 64 + len(table) + len(names) + len(packed)
+    sections = [(0,) * 10, (0, 1, 6, at, at, len(code), 0, 0, 16, 0), (0, 11 if packed else 2, 0, 0, at + 64, len(table), 3, 4, 8, sizes[3]),
+                (0, 3, 0, 0, at + 64 + len(table), len(names), 0, 0, 1, 0)]
+    sections += [(19, 1, 0, 0, behind - len(packed), len(packed), 0, 0, 1, 0)] if packed else []
+    head = b"\x7fELF" + bytes([2 if wide else 1, 1 if order == "<" else 2, 1]) + bytes(9)
+    head += struct.pack(f"{order}HHI3{word}IHHHHHH", 3, 62 if wide else 3, 1, at, sizes[0], behind, 0, sizes[0], sizes[1], 1, sizes[2],
+                        len(sections), 3)
+    segment = (1, 5, 0, 0, 0, behind, behind, 4096) if wide else (1, 0, 0, 0, behind, behind, 5, 4096)
+    return (head + struct.pack(order + ("IIQQQQQQ" if wide else "8I"), *segment) + code + table + names + packed +
+            b"".join(struct.pack(f"{order}II4{word}II2{word}", *section) for section in sections))
+
+
 def programs():
-    """Small programs of both classes and orders of bytes: code, symbols of it, and their names."""
-    made = []
-    for order in "<>":
-        for wide in (True, False):
-            names, code = b"\0main\0_start\0inner\0", bytes(64)
-            sizes = (64, 56, 64, 24) if wide else (52, 32, 40, 16)
-            at = sizes[0] + sizes[1]
-            functions = [(0, 0, 0, 0, 0, 0), (1, 0x12, 0, 1, at, 48), (6, 0x20, 0, 1, at + 48, 0), (13, 0x02, 0, 1, at + 8, 8)]
-            form = "IBBHQQ" if wide else "IIIBBH"
-            table = b"".join(struct.pack(order + form, *(f if wide else (f[0], f[4], f[5], f[1], f[2], f[3]))) for f in functions)
-            word = "Q" if wide else "I"
-            sections = [(0,) * 10, (0, 1, 6, at, at, len(code), 0, 0, 16, 0), (0, 2, 0, 0, at + 64, len(table), 3, 4, 8, sizes[3]),
-                        (0, 3, 0, 0, at + 64 + len(table), len(names), 0, 0, 1, 0)]
-            behind = at + 64 + len(table) + len(names)
-            head = b"\x7fELF" + bytes([2 if wide else 1, 1 if order == "<" else 2, 1]) + bytes(9)
-            head += struct.pack(f"{order}HHI3{word}IHHHHHH", 3, 62 if wide else 3, 1, at, sizes[0], behind, 0, sizes[0], sizes[1], 1, sizes[2], 4, 0)
-            segment = (1, 5, 0, 0, 0, behind, behind, 4096) if wide else (1, 0, 0, 0, behind, behind, 5, 4096)
-            made.append(head + struct.pack(order + ("IIQQQQQQ" if wide else "8I"), *segment) + code + table + names +
-                        b"".join(struct.pack(f"{order}II4{word}II2{word}", *section) for section in sections))
-    return made
+    """Of both classes and orders of bytes, as they are and packed with xz in a stripped one."""
+    made = [program(order, wide) for order in "<>" for wide in (True, False)]
+    return made + [program("<", True, lzma.compress(made[0], check=lzma.CHECK_CRC32)), program("<", True, lzma.compress(made[3], check=lzma.CHECK_NONE))]
 
 
 def symbols():
     return [b"ffffffff81000000 T _text\nffffffff81000040 t sleep\nffffffffc0001000 W sync\t[ext4]\n", b"0000000000000000 T _text\n",
-            b"41 t a\n4141414141414141 t b\nAAAAAAAA"]
+            b"41 t a\n4141414141414141 t b\nAAAAAAAA",
+            b"ffffffffc0001000 t sync\t[ext4]\next4 8192 1 - Live 0xffffffffc0000000\n"]
+
+
+def saved():
+    return [b"object 0a1b 1 /a\nload 0 100 400000\nload 100 100 400200\n400010 20 main\n400018 8 inner\n400210 0 none\n400220 4 a b\n"
+            b"object - 2 /b\nload 0 1 0\n", b"object - 1 /a\nload 0 ffffffffffffffff 0\n10 ffffffffffffffff f\n"]
 
 
 def perfs():
@@ -167,6 +178,10 @@ def perfs():
                            (1, w.pack("IIQQQ", 10, 11, 1, 2, 3) + b"map\0\0\0\0\0")):
             w.record(kind, body + w.trailer(10, 11, 40, 1, 5, few))
             w.record(kind, body + w.trailer(10, 11, 0, 1, 5, few))
+        made += [w.file(), w.pipe()]
+        w.features = {2: w.pack("IHH", 67, 1 << 15, 40) + bytes(4) + bytes(range(20)) + b"\x14\0\0\0" + b"/a\0\0"}
+        w.record(10, w.pack("IIQQQ", 10, 11, 1, 2, 3) + b"\x08\0\0\0" + bytes(20) + w.pack("II", 5, 2) + b"/b\0\0\0\0\0\0" +
+                 w.trailer(10, 11, 40, 1, 5, few), misc=1 << 14)
         made += [w.file(), w.pipe()]
     return made
 
@@ -239,7 +254,9 @@ MADE = {
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
     "perf": perfs,
+    "perf_map": lambda: [b"10 20 py::f:/a/b.py\n0x0000000000000018 0x08 void A::b(int)\n18 4 again\nffffffffffffffff 10 far\n", b"1 ffffffffffffffff all\n"],
     "period": periods,
+    "saved": saved,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
     "tracedat": tracedats,
 }

@@ -23,6 +23,7 @@ class Row:
         self.state = group.get("start", UNKNOWN)
         self.kept, self.stack, self.interval = {}, [], 0
         self.pieces = []  # (state, start, end)
+        self.entered = []  # those into which a rule put it
 
     def get(self, name):
         if name == "state":
@@ -121,6 +122,8 @@ class Interpreter:
     def close(row, time):
         if row.state != ENDED and row.since < time:
             row.pieces.append((row.state, row.since, time))
+            if row.interval:
+                row.entered.append(row.pieces[-1])
 
     def act(self, row, action, value, time):
         kind = action[0]
@@ -178,6 +181,11 @@ class Interpreter:
         return {(name, ", ".join(map(str, key))): [piece for piece in row.pieces if piece[0] != NONE]
                 for name, rows in self.rows.items() for key, row in rows.items()
                 if any(piece[0] != NONE for piece in row.pieces)}
+
+    def periods(self):
+        """(GROUP.STATE, start, end) of what is in a state that was seen to start."""
+        return [(f"{name}.{state}", start, end) for name, rows in self.rows.items() for row in rows.values()
+                for state, start, end in row.entered if state in row.group["states"]]
 
 
 # ---- text ----

@@ -21,8 +21,8 @@ scratch = tempfile.TemporaryDirectory()  # pylint: disable=R1732
 MS = 1_000_000
 
 
-def run(*arguments):
-    return subprocess.run([lull, "states", *arguments], capture_output=True, text=True, encoding="utf-8", timeout=200,
+def run(*arguments, verb="states"):
+    return subprocess.run([lull, verb, *arguments], capture_output=True, text=True, encoding="utf-8", timeout=200,
                           stdin=subprocess.DEVNULL, check=False)
 
 
@@ -77,9 +77,23 @@ def log_of(path, where):
 FILES_OF_TRACE = 20  # which Lull reads as one of at most 64 groups
 
 
+def compare_periods(path, files, where, wanted):
+    """[] if `lull periodlog` of all states says the same as the reference."""
+    definitions = [argument for groups in files for group in groups for state in group["states"]
+                   for argument in ("--period", f"{path}:{group['name']}.{state}")]
+    done = run("--json", *definitions, where, verb="periodlog")
+    if not done.stdout:
+        return [done.stderr]
+    shown = json.loads(done.stdout)["windows"][0]["tables"]
+    # The reference leaves out what took no time: two events of the same time.
+    found = sorted((line["period"], line["begin_ns"], line["end_ns"]) for table in ("log", "incomplete")
+                   for line in shown.get(table, []) if line["end_ns"] > line["begin_ns"])
+    return [] if found == sorted(wanted) else [(where, set(found) ^ set(wanted))]
+
+
 def check_random():
     count = int(os.environ.get("LULL_TEST_STATES", "0")) or 400
-    wrong, pieces = [], 0
+    wrong, wrong_periods, wanted, pieces = [], [], [], 0
     for number in range(-(-count // FILES_OF_TRACE)):
         chance = reference.Chance(number)
         events = chance.events(60)
@@ -93,6 +107,12 @@ def check_random():
             pieces += sum(map(len, expected.values()))
             if expected != {key: log for key, log in found.items() if key[0] in names}:
                 wrong.append((number, *map(reference.text_of_group, groups), expected))
+            if number % 4 == 0:
+                wanted += interpreter.periods()
+        if number % 4 == 0:
+            wrong_periods += compare_periods(path, files, os.path.join(scratch.name, f"random{number}"), wanted)
+            wanted = []
+    tap.ok(not wrong_periods, "states of random files as periods: the same intervals", *wrong_periods[:1])
     tap.ok(not wrong, f"{count} random files are read as the reference reads them", *wrong[:1])
     tap.ok(pieces > count * 10, "and they say something", pieces)
 
@@ -196,6 +216,65 @@ def check_pool():
                      ("Connections", "1, 4", "free"): (2 * second, 2, second)}, "connections: free, busy, stale", found)
 
 
+def switch(time, cpu, leaves, state, enters):
+    return {"t": time, "n": "sched_switch", "pc": {"cpu_id": cpu},
+            "p": {"prev_comm": leaves[0], "prev_tid": leaves[1], "prev_prio": 20, "prev_state": state,
+                  "next_comm": enters[0], "next_tid": enters[1], "next_prio": 20}}
+
+
+# A task works from 1 to 10 ms, and is stuck from 6 ms on; it sleeps from 3 to 8 ms until its mate wakes it, and runs
+# from 9 ms on. A second part takes 1 ms.
+PARTS = """group parts {
+    row part
+    keep owner
+    states busy, stuck, idle
+    task $tid
+    on name == "work" : busy, owner = $comm
+    on name == "rest" : idle
+    after 5ms in busy : stuck
+}
+"""
+
+
+def parts_trace():
+    idle, rank, mate = ("swapper", 0), ("rank", 10), ("mate", 11)
+    waking = {"t": 8 * MS, "n": "sched_waking", "pc": {"cpu_id": 1},
+              "p": {"comm": "rank", "tid": 10, "prio": 20, "target_cpu": 0}}
+    return [switch(0, 0, idle, 0, rank), switch(0, 1, idle, 0, mate), at(MS, "work", part=1),
+            switch(3 * MS, 0, rank, 1, idle), waking, switch(9 * MS, 0, idle, 0, rank), at(10 * MS, "rest", part=1),
+            at(12 * MS, "work", part=2), at(13 * MS, "rest", part=2), switch(20 * MS, 0, rank, 1, idle),
+            switch(20 * MS, 1, mate, 1, idle)]
+
+
+def check_periods():
+    where, path = trace("parts", parts_trace()), write("parts.states", PARTS)
+    busy, stuck = f"{path}:parts.busy", f"{path}:parts.stuck"
+    done = run("--json", "--period", busy, "--period", stuck, where, verb="periodlog")
+    log = [(line["period"], line["begin_ns"] // MS, line["end_ns"] // MS, line["begin_captures"], line["task"]["tid"])
+           for line in json.loads(done.stdout)["windows"][0]["tables"]["log"]]
+    first, second = "part = 1, owner = rank", "part = 2, owner = rank"
+    tap.ok(log == [("parts.busy", 1, 6, first, 10), ("parts.stuck", 6, 10, first, 10), ("parts.busy", 12, 13, second, 10)],
+           "states as periods: when, what the row keeps, whose", log)
+    done = run("--json", "--period", stuck, where, verb="cputop")
+    ran = {line["process"]["tid"]: line["cpu_ns"] // MS
+           for window in json.loads(done.stdout)["windows"] for line in window["tables"]["per-process"]}
+    tap.ok(ran == {10: 1, 11: 4}, "an analysis in a state that starts without an event", ran, done)
+    done = run("--json", "--period", busy, where, verb="critpath")
+    path_sum = {(line["comm"], line["state"]): line["duration_ns"] // MS for line in json.loads(done.stdout)["sum"]}
+    tap.ok(path_sum == {("rank", "running"): 3, ("mate", "running"): 3}, "the critical paths of a state", path_sum)
+    done = run("--period", busy, where, verb="why")
+    tap.ok(done.returncode == 0 and "2 instances" in done.stdout, "lull why takes the state", done)
+    event = 'x : $evt.$name == "work" : $evt.$name == "rest"'
+    for arguments, reason in ((("--period", f"{path}:parts.nix"), "declares no"), (("--period", f"{path}:nix.busy"), "declares no"),
+                              (("--period", busy, "--period", event), "the same time"),
+                              (("--period", busy, "--period", busy), "twice"),
+                              (("--period", busy, "--period", example("mpi") + ":mpi.wait"), "one file"),
+                              (("--period", busy, "--period-captures", "x : $evt.a"), "captures of a state"),
+                              (("--period", write("bad.states", "group") + ":g.s"), "^")):
+        done = run(*arguments, where, verb="cputop")
+        tap.ok(done.returncode == 2 and reason in done.stderr, f"{reason}: refused", done)
+
+
 # Truth: the times between the events of each rank, in ms, added up by a script of its own.
 MPI = {0: (50.530, 150.440), 1: (100.555, 100.844), 2: (150.507, 50.950), 3: (200.481, 0.486)}
 
@@ -222,6 +301,11 @@ def check_mpi():
                abs(found["MPI ranks", f"rank {rank}", "at the barrier"][0] / MS - wait) < 0.001
                for rank, (compute, wait) in MPI.items())
     tap.ok(good, "four ranks at a barrier", found)
+    between = 'x : $evt.$name == "mpi:barrier_begin" : $evt.$name == "mpi:barrier_end" && $evt.rank == $begin.$evt.rank'
+    logs = [[(line["begin_ns"], line["end_ns"], line["task"]) for line in
+             json.loads(run("--json", "--period", period, real, verb="periodlog").stdout)["windows"][0]["tables"]["log"]]
+            for period in (example("mpi") + ":mpi.wait", between)]
+    tap.ok(logs[0] == logs[1] and len(logs[0]) == 20, "waiting as a period is what lies between its events", logs)
 
 
 # Truth: a script that knows nothing of Lull, over the plain events of the recording.
@@ -245,6 +329,7 @@ tap.run("warnings", check_warnings)
 tap.run("tables", check_tables)
 tap.run("numbers", check_numbers)
 tap.run("pool", check_pool)
+tap.run("periods", check_periods)
 tap.run("mpi", check_mpi)
 tap.run("cpus", check_cpus)
 sys.exit(tap.done())

@@ -4,8 +4,9 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <glib.h>
-#include <link.h>
 #include <limits.h>
+#include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 
 #include "symbol/elf.h"
 #include "symbol/here.h"
+#include "symbol/object.h"
+#include "symbol/saved.h"
 
 #define ADDRESSES 20000
 
@@ -77,28 +80,17 @@ static bool is_right(const GArray *functions, uint64_t address, const char *name
     return is_any ? is_name && address - offset == start : true;
 }
 
-static void check_file(const char *path, const char *option)
+static void check_object(const struct lull_object *object, const GArray *functions,
+                         const char *image)
 {
-    g_autoptr(GArray) functions = functions_of(path, option);
-    g_autofree char *image = NULL;
-    gsize size;
-    if (!functions || functions->len == 0) {
-        g_test_skip("nm is not installed, or names nothing");
-        return;
-    }
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    g_assert_true(g_file_get_contents(path, &image, &size, NULL));
-    struct lull_elf *elf = lull_elf_read(fd, NULL);
-    g_assert_nonnull(elf);
-    close(fd);
-    unsigned right = 0, asked = 0;
     g_autoptr(GRand) random = g_rand_new_with_seed(15);
+    unsigned right = 0, asked = 0;
     while (asked < ADDRESSES) {
         const struct function *f = &g_array_index(
             functions, struct function, (guint)g_rand_int_range(random, 0, (gint32)functions->len));
         const uint64_t address = f->start + g_rand_int(random) % (f->end - f->start);
         uint64_t offset = 0;
-        const char *name = lull_elf_find(elf, file_offset(image, address), &offset);
+        const char *name = lull_object_find(object, file_offset(image, address), &offset);
         asked++;
         if (name && is_right(functions, address, name, offset)) {
             right++;
@@ -107,7 +99,46 @@ static void check_file(const char *path, const char *option)
         }
     }
     g_assert_cmpuint(right, ==, asked);
-    lull_elf_free(elf);
+}
+
+/* A recording has the same of it. */
+static void check_saved(const struct lull_object *object, const GArray *functions,
+                        const char *image)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    lull_saved_append(text, object, "/a", 1);
+    struct lull_saved *saved = lull_saved_new(g_strdup(text->str), text->len);
+    struct lull_object *again = lull_saved_read(saved, "/a", 1);
+    g_assert_nonnull(again);
+    g_assert_cmpstr(again->build_id, ==, object->build_id);
+    check_object(again, functions, image);
+    lull_object_free(again);
+    lull_saved_free(saved);
+}
+
+/* Reads `path`, and files with the same symbols below `root`, where nm says what `symbols` has. */
+static void check_names(const char *path, const char *root, const char *symbols, const char *option)
+{
+    g_autoptr(GArray) functions = functions_of(symbols, option);
+    g_autofree char *image = NULL;
+    gsize size;
+    if (!functions || functions->len == 0) {
+        g_test_skip("nm is not installed, or names nothing");
+        return;
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    g_assert_true(g_file_get_contents(path, &image, &size, NULL));
+    struct lull_object *elf = lull_elf_read(fd, path, root);
+    g_assert_nonnull(elf);
+    close(fd);
+    check_object(elf, functions, image);
+    check_saved(elf, functions, image);
+    lull_object_free(elf);
+}
+
+static void check_file(const char *path, const char *option)
+{
+    check_names(path, NULL, path, option);
 }
 
 static char *own_path(void)
@@ -131,13 +162,23 @@ static int note_libc(struct dl_phdr_info *info, size_t size, void *path)
     return 0;
 }
 
-static void test_libc(void)
+/* Libraries of this machine, by their dynamic symbols. */
+static void test_libraries(void)
 {
-    char path[PATH_MAX] = "";
-    dl_iterate_phdr(note_libc, path);
-    if (*path) {
-        check_file(path, "-D");
-    } else {
+    static const char *const names[] = {"libc.so.6", "libstdc++.so.6", "libm.so.6",
+                                        "libglib-2.0.so.0", "libelf.so.1"};
+    char libc[PATH_MAX] = "";
+    unsigned checked = 0;
+    dl_iterate_phdr(note_libc, libc);
+    g_autofree char *directory = g_path_get_dirname(libc);
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *path = g_build_filename(directory, names[i], NULL);
+        if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+            check_file(path, "-D");
+            checked++;
+        }
+    }
+    if (checked == 0) {
         g_test_skip("the C library is no shared one");
     }
 }
@@ -148,7 +189,7 @@ static void test_build_id(void)
     g_autofree char *path = own_path();
     const char *argv[] = {"readelf", "-n", path, NULL};
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct lull_elf *elf = lull_elf_read(fd, NULL);
+    struct lull_object *elf = lull_elf_read(fd, NULL, NULL);
     close(fd);
     g_assert_nonnull(elf);
     if (g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
@@ -156,11 +197,135 @@ static void test_build_id(void)
         strstr(text, "Build ID: ")) {
         const char *said = strstr(text, "Build ID: ") + strlen("Build ID: ");
         g_autofree char *wanted = g_strndup(said, strcspn(said, "\n"));
-        g_assert_cmpstr(lull_elf_build_id(elf), ==, wanted);
+        g_assert_cmpstr(elf->build_id, ==, wanted);
     } else {
-        g_assert_null(lull_elf_build_id(elf));
+        g_assert_null(elf->build_id);
     }
-    lull_elf_free(elf);
+    lull_object_free(elf);
+}
+
+/* ---- stripped, with symbols elsewhere ---- */
+
+/* A copy of this program without symbols, and a file that has them. */
+struct stripped {
+    char *directory, *path, *symbols, *own;
+};
+
+static bool run(const char *first, ...)
+{
+    g_autoptr(GPtrArray) argv = g_ptr_array_new();
+    gint status;
+    va_list more;
+    va_start(more, first);
+    for (const char *word = first; word; word = va_arg(more, const char *)) {
+        g_ptr_array_add(argv, (char *)word);
+    }
+    va_end(more);
+    g_ptr_array_add(argv, NULL);
+    return g_spawn_sync(NULL, (char **)argv->pdata, NULL,
+                        G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL, NULL,
+                        &status, NULL) &&
+           g_spawn_check_wait_status(status, NULL);
+}
+
+/* False, and the test is skipped, if there is no objcopy. */
+static bool strip_own(struct stripped *stripped)
+{
+    stripped->own = own_path();
+    stripped->directory = g_dir_make_tmp("lull-elf-XXXXXX", NULL);
+    g_assert_nonnull(stripped->directory);
+    stripped->path = g_build_filename(stripped->directory, "program", NULL);
+    stripped->symbols = g_build_filename(stripped->directory, "program.debug", NULL);
+    if (run("objcopy", "--strip-all", stripped->own, stripped->path, NULL) &&
+        run("objcopy", "--only-keep-debug", stripped->own, stripped->symbols, NULL)) {
+        return true;
+    }
+    g_test_skip("objcopy is not installed");
+    return false;
+}
+
+static void remove_stripped(struct stripped *stripped)
+{
+    g_assert_true(run("rm", "-r", stripped->directory, NULL));
+    g_free(stripped->directory);
+    g_free(stripped->path);
+    g_free(stripped->symbols);
+    g_free(stripped->own);
+}
+
+/* How many of the functions that nm names in the program have names in the stripped one. */
+static unsigned count_named(const struct stripped *stripped, const char *root)
+{
+    g_autoptr(GArray) functions = functions_of(stripped->own, "--no-demangle");
+    g_autofree char *image = NULL;
+    unsigned named = 0;
+    const int fd = open(stripped->path, O_RDONLY | O_CLOEXEC);
+    struct lull_object *elf = lull_elf_read(fd, stripped->path, root);
+    close(fd);
+    g_assert_nonnull(elf);
+    g_assert_nonnull(functions);
+    g_assert_true(g_file_get_contents(stripped->own, &image, NULL, NULL));
+    for (guint i = 0; i < functions->len; i++) {
+        const struct function *f = &g_array_index(functions, struct function, i);
+        uint64_t offset;
+        const char *name = lull_object_find(elf, file_offset(image, f->start), &offset);
+        named += g_strcmp0(name, f->name) == 0;
+    }
+    lull_object_free(elf);
+    return named;
+}
+
+static void add_byte(const char *path)
+{
+    FILE *file = fopen(path, "a");
+    g_assert_nonnull(file);
+    g_assert_cmpint(fputc('x', file), ==, 'x');
+    fclose(file);
+}
+
+/* Beside the program, below .debug and below the root; not if it has changed. */
+static void test_link(void)
+{
+    struct stripped it;
+    if (strip_own(&it)) {
+        g_autofree char *link = g_strconcat("--add-gnu-debuglink=", it.symbols, NULL);
+        g_autofree char *below = g_build_filename(it.directory, ".debug", NULL);
+        g_autofree char *root = g_build_filename(it.directory, "root", NULL);
+        g_autofree char *far = g_build_filename(root, it.directory, NULL);
+        g_autofree char *moved = g_build_filename(below, "program.debug", NULL);
+        g_assert_true(run("objcopy", link, it.path, NULL));
+        check_names(it.path, "/nowhere", it.own, "--no-demangle");
+        const unsigned all = count_named(&it, "/nowhere");
+        g_assert_cmpuint(all, >, 20);
+        g_assert_cmpuint(count_named(&it, NULL), ==, 0);
+        g_assert_true(run("mkdir", "-p", below, far, NULL));
+        g_assert_true(run("mv", it.symbols, moved, NULL));
+        g_assert_cmpuint(count_named(&it, "/nowhere"), ==, all);
+        g_assert_true(run("mv", moved, far, NULL));
+        g_assert_cmpuint(count_named(&it, "/nowhere"), ==, 0);
+        g_assert_cmpuint(count_named(&it, root), ==, all);
+        g_autofree char *there = g_build_filename(far, "program.debug", NULL);
+        add_byte(there);
+        g_assert_cmpuint(count_named(&it, root), ==, 0);
+    }
+    remove_stripped(&it);
+}
+
+static void test_packed(void)
+{
+    struct stripped it;
+    if (strip_own(&it)) {
+        g_autofree char *small = g_build_filename(it.directory, "small", NULL);
+        g_autofree char *packed = g_strconcat(small, ".xz", NULL);
+        g_autofree char *add = g_strconcat("--add-section=.gnu_debugdata=", packed, NULL);
+        if (run("objcopy", "--strip-debug", it.symbols, small, NULL) &&
+            run("xz", "--check=crc32", small, NULL) && run("objcopy", add, it.path, NULL)) {
+            check_names(it.path, NULL, it.own, "--no-demangle");
+        } else {
+            g_test_skip("xz is not installed");
+        }
+    }
+    remove_stripped(&it);
 }
 
 /* A file counts only if it is the one that was mapped, and has not changed since. */
@@ -181,9 +346,9 @@ static void test_here(void)
     g_assert_cmpint(fstat(fd, &st), ==, 0);
     close(fd);
     const int64_t changed = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
-    struct lull_elf *elf = lull_here_file(path, st.st_ino, changed);
+    struct lull_object *elf = lull_here_file(path, st.st_ino, changed);
     g_assert_nonnull(elf);
-    lull_elf_free(elf);
+    lull_object_free(elf);
     g_assert_null(lull_here_file(path, st.st_ino, changed - 1));
     g_assert_null(lull_here_file(path, st.st_ino + 1, changed));
     g_assert_null(lull_here_file(path, 0, changed));
@@ -218,8 +383,10 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/symbol/elf/own", test_own);
-    g_test_add_func("/symbol/elf/libc", test_libc);
+    g_test_add_func("/symbol/elf/libraries", test_libraries);
     g_test_add_func("/symbol/elf/build-id", test_build_id);
+    g_test_add_func("/symbol/elf/link", test_link);
+    g_test_add_func("/symbol/elf/packed", test_packed);
     g_test_add_func("/symbol/here/file", test_here);
     g_test_add_func("/symbol/here/boot-id", test_boot_id);
     return g_test_run();

@@ -10,7 +10,7 @@ import { lookOf } from './states';
 import { Erase, Paint, Pixels, Svg } from './surface';
 import { duration, offset } from './time';
 import { Line, Tree } from './tree';
-import { Range } from './viewport';
+import { fit, Range } from './viewport';
 import { RowPicture } from './columns';
 
 export const LINE = 22; // CSS pixels
@@ -348,7 +348,7 @@ export class Graph {
                 const room = Math.floor((x1 - x0 - 8) / 6.2);
                 const text = span.label.length > room ? `${span.label.slice(0, room - 1)}…` : span.label;
                 const isTall = look.height > 0.7;
-                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? '#ffffff' : '');
+                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? look.ink || '#ffffff' : '');
             }
         }
     }
@@ -507,6 +507,8 @@ export class Graph {
             this.tip.hidden = true;
             this.shared.setHover(null);
         });
+        // A drag with the right button zooms; the browser's menu would come in between.
+        canvas.addEventListener('contextmenu', event => event.preventDefault());
         canvas.addEventListener('dblclick', () => this.shared.zoomToSelected());
         this.scroller.addEventListener('wheel', event => turnWheel(event, this.place(event).time, this.shared), { passive: false });
     }
@@ -516,9 +518,6 @@ export class Graph {
         const pans = event.button === 1 || event.shiftKey || event.pointerType === 'touch';
         const width = this.canvas.clientWidth || 1;
         let moved = false;
-        if (event.button > 1) {
-            return;
-        }
         this.focus();
         this.shared.activate(this);
         this.canvas.setPointerCapture(event.pointerId);
@@ -536,7 +535,12 @@ export class Graph {
             this.canvas.removeEventListener('pointermove', move);
             this.canvas.removeEventListener('pointerup', end);
             this.canvas.removeEventListener('pointercancel', end);
-            if (!moved && event.button === 0 && start.line) {
+            if (moved && event.button === 2 && this.shared.range) {
+                this.shared.setWindow(fit(this.shared.range, this.shared.length));
+            } else if (!moved && event.button === 0 && event.shiftKey && this.shared.selected) {
+                const times = [this.shared.selected.time, Math.floor(start.time)];
+                this.shared.setRange({ start: Math.min(...times), end: Math.max(...times) });
+            } else if (!moved && event.button === 0 && start.line) {
                 this.focused = start.line.entry;
                 this.onPin = start.line.isPinned;
                 if (start.line.row >= 0) {

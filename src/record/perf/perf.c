@@ -13,7 +13,8 @@ struct perfrec_tracer {
     const struct lull_tracer_request *request;
     struct perfrec_classes classes;
     struct perfrec_open open;
-    struct perfrec_filter *filter; /* NULL: all tasks */
+    struct perfrec_filter *filter;   /* NULL: all tasks */
+    struct perfrec_objects *objects; /* of recordings with call chains; else NULL */
     struct perfrec_file file;
     struct perfrec_pump *pump;
 };
@@ -66,6 +67,7 @@ static void perf_free(struct lull_tracer *tracer)
         perfrec_open_clear(&perf->open);
     }
     perfrec_filter_free(perf->filter);
+    perfrec_objects_free(perf->objects);
     perfrec_file_clear(&perf->file);
     perfrec_classes_clear(&perf->classes);
     g_free((gpointer)perf->base.events);
@@ -133,13 +135,20 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
     return &perf->base;
 }
 
+static void renew_objects(struct perfrec_tracer *perf)
+{
+    perfrec_objects_free(perf->objects);
+    perf->objects =
+        perf->request->has_call_chains ? perfrec_objects_new(perf->request->epoch_offset_ns) : NULL;
+}
+
 /* What there is before recording starts. */
 static bool append_tasks(const struct perfrec_tracer *perf, struct perfrec_file *file,
                          GError **error)
 {
     return perfrec_tasks_append(file, perf->filter, error) &&
            (!perf->request->has_call_chains ||
-            perfrec_maps_append(file, perf->filter, perf->request->keeper, error));
+            perfrec_maps_append(file, perf->objects, perf->filter, perf->request->keeper, error));
 }
 
 static bool perf_start(struct lull_tracer *tracer, GError **error)
@@ -148,7 +157,8 @@ static bool perf_start(struct lull_tracer *tracer, GError **error)
     if (perf->request->is_snapshot) {
         return perfrec_open_enable(&perf->open, true, error);
     }
-    perf->pump = perfrec_pump_start(&perf->open, perf->filter, &perf->file, error);
+    renew_objects(perf);
+    perf->pump = perfrec_pump_start(&perf->open, perf->filter, perf->objects, &perf->file, error);
     /* The pump is a task too, and does not touch the file before there are events. */
     return perf->pump && append_tasks(perf, &perf->file, error) &&
            perfrec_open_enable(&perf->open, true, error);
@@ -173,22 +183,31 @@ static struct lull_tracer_result result_of(const struct perfrec_tally *tally,
                                        .has_events = true};
 }
 
+static bool save_objects(const struct perfrec_tracer *perf, GError **error)
+{
+    return !perf->objects || perfrec_objects_save(perf->objects, perf->request->keeper, error);
+}
+
 static bool perf_snapshot(struct lull_tracer *tracer, struct lull_tracer_result *result,
                           GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
-    struct perfrec_tally tally = {.samples = 0};
     struct perfrec_file file;
     if (!perfrec_file_create(&file, perf->request->keeper, error)) {
         return false;
     }
+    renew_objects(perf);
+    struct perfrec_tally tally = {.objects = perf->objects};
     bool is_good =
         (!perf->filter || perfrec_tasks_learn(perf->filter, error)) &&
         append_tasks(perf, &file, error) &&
         perfrec_snapshot(&perf->open, perf->filter, &file, &tally, error) &&
-        perfrec_file_finish(&file, &perf->classes, &tally, perf->request->epoch_offset_ns, error);
+        perfrec_file_finish(&file, &perf->classes, &tally, perf->request->epoch_offset_ns, error) &&
+        save_objects(perf, error);
     if (is_good) {
         *result = result_of(&tally, &file);
+        result->start_ns =
+            tally.samples ? (int64_t)tally.first_ns + perf->request->epoch_offset_ns : INT64_MAX;
     }
     perfrec_file_clear(&file);
     return is_good;
@@ -227,8 +246,9 @@ static bool perf_stop(struct lull_tracer *tracer, struct lull_tracer_result *res
     if (tally.end_ns) {
         tracer->is_full = true;
         result->end_ns = (int64_t)tally.end_ns + perf->request->epoch_offset_ns;
+        return true;
     }
-    return true;
+    return save_objects(perf, error);
 }
 
 const struct lull_tracer_kind lull_tracer_perf = {

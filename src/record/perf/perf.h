@@ -62,8 +62,24 @@ static inline uint64_t perfrec_word(const struct perfrec_records *records, uint6
 /* The head of the record at `at`. Its size is 0 if it is not whole, which ends a walk. */
 struct perf_event_header perfrec_head(const struct perfrec_records *records, uint64_t at);
 
+/* The files that are mapped to run them. Times are CLOCK_MONOTONIC, `epoch_offset_ns` before those
+ * of the wall clock. */
+struct perfrec_objects;
+struct perfrec_objects *perfrec_objects_new(int64_t epoch_offset_ns);
+void perfrec_objects_free(struct perfrec_objects *objects);
+/* Mapped by a process at `time_ns`; or before, by one that still runs. */
+void perfrec_objects_add(struct perfrec_objects *objects, int pid, const char *path, uint64_t inode,
+                         uint64_t time_ns, bool is_from_before);
+/* The same of a record of type PERF_RECORD_MMAP2 of the kernel's. */
+void perfrec_objects_add_record(struct perfrec_objects *objects,
+                                const struct perfrec_records *records, uint64_t at);
+/* Has the keeper add their functions to the recording. False and an error if it is gone. */
+bool perfrec_objects_save(const struct perfrec_objects *objects, const struct lull_keeper *keeper,
+                          GError **error);
+
 /* What a walk over records found. */
 struct perfrec_tally {
+    struct perfrec_objects *objects; /* which get what is mapped; borrowed; NULL: none are wanted */
     uint64_t samples, lost;
     uint64_t first_ns, last_ns; /* times of samples; first_ns is UINT64_MAX without any */
     uint64_t end_ns; /* the disk is full: until then all were carried; CLOCK_MONOTONIC. Else 0 */
@@ -165,10 +181,11 @@ void perfrec_filter_learn(struct perfrec_filter *filter, const struct perfrec_re
 void perfrec_filter_pass(const struct perfrec_filter *filter, const struct perfrec_records *records,
                          GByteArray *to);
 
-/* What is mapped where, as records, so that addresses can be resolved; of what `filter` follows, if
- * it is given. The kernel's functions become a file of the keeper's. */
-bool perfrec_maps_append(struct perfrec_file *file, const struct perfrec_filter *filter,
-                         const struct lull_keeper *keeper, GError **error);
+/* What is mapped where, as records, so that addresses can be resolved, and to `objects`; of what
+ * `filter` follows, if it is given. The kernel's functions become a file of the keeper's. */
+bool perfrec_maps_append(struct perfrec_file *file, struct perfrec_objects *objects,
+                         const struct perfrec_filter *filter, const struct lull_keeper *keeper,
+                         GError **error);
 /* Names of the tasks that there are, as records; of those that `filter` follows, if it is given. */
 bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter *filter,
                           GError **error);
@@ -179,14 +196,16 @@ bool perfrec_tasks_learn(struct perfrec_filter *filter, GError **error);
 
 /* Appends what the buffers hold, in the order of time on each CPU, while
  * recording goes on; what happens while they are copied is lost, and counted in the next. `tally`
- * is zero before. */
+ * is zero before, but for its objects. */
 bool perfrec_snapshot(const struct perfrec_open *open, struct perfrec_filter *filter,
                       struct perfrec_file *file, struct perfrec_tally *tally, GError **error);
 
-/* The thread that carries records from the rings to the file, through `filter` if it is given. */
+/* The thread that carries records from the rings to the file, through `filter` if it is given.
+ * `objects`, which may be NULL, get what is mapped, until it is stopped. */
 struct perfrec_pump;
 struct perfrec_pump *perfrec_pump_start(const struct perfrec_open *open,
-                                        struct perfrec_filter *filter, struct perfrec_file *file,
+                                        struct perfrec_filter *filter,
+                                        struct perfrec_objects *objects, struct perfrec_file *file,
                                         GError **error);
 /* Follows one more task. */
 void perfrec_pump_follow(struct perfrec_pump *pump, pid_t tid);

@@ -187,14 +187,15 @@ static bool start_thread(struct perfrec_pump *pump, GError **error)
 }
 
 struct perfrec_pump *perfrec_pump_start(const struct perfrec_open *open,
-                                        struct perfrec_filter *filter, struct perfrec_file *file,
+                                        struct perfrec_filter *filter,
+                                        struct perfrec_objects *objects, struct perfrec_file *file,
                                         GError **error)
 {
     struct perfrec_pump *pump = g_new0(struct perfrec_pump, 1);
     *pump = (struct perfrec_pump){.open = open,
                                   .file = file,
                                   .filter = filter,
-                                  .tally.first_ns = UINT64_MAX,
+                                  .tally = {.objects = objects, .first_ns = UINT64_MAX},
                                   .stop = eventfd(0, EFD_CLOEXEC)};
     g_mutex_init(&pump->mutex);
     pump->passed = g_byte_array_new();

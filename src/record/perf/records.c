@@ -27,7 +27,9 @@ void perfrec_tally_records(struct perfrec_tally *tally, const struct perfrec_rec
         if (head.size == 0) {
             break;
         }
-        if (head.type == PERF_RECORD_SAMPLE) {
+        if (head.type == PERF_RECORD_MMAP2 && tally->objects) {
+            perfrec_objects_add_record(tally->objects, records, at);
+        } else if (head.type == PERF_RECORD_SAMPLE) {
             uint64_t time = perfrec_word(records, at + SAMPLE_TIME);
             tally->samples++;
             tally->first_ns = MIN(tally->first_ns, time);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What reads a program or library, and what reads the files and sections that have its debug
+ * symbols, share. */
+#ifndef LULL_SYMBOL_ELF_PRIVATE_H
+#define LULL_SYMBOL_ELF_PRIVATE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+
+#include "symbol/object.h"
+
+struct lull_symbol_table;
+
+/* Against files with holes, which claim more than memory holds. */
+#define ELF_MOST_SECTION_BYTES (UINT64_C(1) << 27)
+
+struct opened {
+    Elf *file;
+    char *build_id; /* in hexadecimal digits; or NULL */
+};
+
+/* The caller closes `fd` after elf_shut(). False: it is no ELF file, and there is nothing to shut. */
+bool elf_open(struct opened *opened, int fd);
+/* The same of opened->file, which is shut otherwise; NULL is no ELF file. `object`, if it is not NULL,
+ * gets its loads. */
+bool elf_look(struct opened *opened, struct lull_object *object);
+void elf_shut(struct opened *opened);
+
+/* Adds the symbols of the table of this type; a file has one. False: it has none. */
+bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type);
+/* Adds those which are kept elsewhere, since the file has no .symtab: of a separate file of the same
+ * build, else of the packed section .gnu_debugdata. */
+void elf_add_separate(struct lull_symbol_table *table, const struct opened *of, const char *path,
+                      const char *debug_root);
+
+#endif

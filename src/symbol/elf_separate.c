@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the symbols of a stripped file are: in a file that distributions install apart, by build-id
+ * or by the name and checksum in .gnu_debuglink; or packed with xz in .gnu_debugdata. GDB's manual
+ * describes all three ("Debugging Information in Separate Files", "MiniDebugInfo"). */
+#include <glib.h>
+#include <lzma.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "symbol/elf_private.h"
+#include "symbol/table.h"
+
+/* A checksum is over all of a file; larger ones are found by build-id alone. */
+#define MOST_CHECKED_BYTES (UINT64_C(1) << 30)
+#define BLOCK_BYTES (1u << 16)
+/* Unpacked; the symbols alone of the largest programs. */
+#define MOST_PACKED_BYTES (UINT64_C(16) << 20)
+#define MOST_UNPACKED_BYTES (UINT64_C(64) << 20)
+#define MOST_UNPACKER_BYTES (UINT64_C(128) << 20)
+
+/* ---- separate files ---- */
+
+/* By the polynomial of .gnu_debuglink, which is that of xz. */
+static bool is_checksum(int fd, uint32_t wanted)
+{
+    g_autofree uint8_t *block = g_malloc(BLOCK_BYTES);
+    uint64_t at = 0;
+    uint32_t sum = 0;
+    ssize_t n;
+    while ((n = pread(fd, block, BLOCK_BYTES, (off_t)at)) > 0 && at < MOST_CHECKED_BYTES) {
+        sum = lzma_crc32(block, (size_t)n, sum);
+        at += (uint64_t)n;
+    }
+    return n == 0 && sum == wanted;
+}
+
+/* Adds the symbols of a file if it is of the same build; `checksum` may be NULL. */
+static bool add_file(struct lull_symbol_table *table, const char *path, const char *build_id,
+                     const uint32_t *checksum)
+{
+    struct opened debug;
+    const char *why;
+    bool is_added = false;
+    int fd;
+    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
+        return false;
+    }
+    if ((!checksum || is_checksum(fd, *checksum)) && elf_open(&debug, fd)) {
+        is_added = g_strcmp0(debug.build_id, build_id) == 0 &&
+                   elf_add_first(table, debug.file, SHT_SYMTAB);
+        elf_shut(&debug);
+    }
+    close(fd);
+    return is_added;
+}
+
+/* The bytes of the section with this name, borrowed from the file; NULL: there is none. */
+static const Elf_Data *section_of(Elf *file, const char *wanted, uint64_t most_bytes)
+{
+    size_t names;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(file, &names) != 0) {
+        return NULL;
+    }
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(file, section));) {
+        if (gelf_getshdr(section, &header) && header.sh_type == SHT_PROGBITS &&
+            header.sh_size <= most_bytes &&
+            g_strcmp0(elf_strptr(file, names, header.sh_name), wanted) == 0) {
+            const Elf_Data *data = elf_rawdata(section, NULL);
+            return data && data->d_buf ? data : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* A name, zeros up to a multiple of four bytes, and a checksum in the byte order of the file. */
+static bool add_linked(struct lull_symbol_table *table, const struct opened *of, const char *path,
+                       const char *debug_root)
+{
+    const Elf_Data *data = section_of(of->file, ".gnu_debuglink", BLOCK_BYTES);
+    const size_t length = data ? strnlen(data->d_buf, data->d_size) : 0;
+    const size_t at = (length + 4) & ~(size_t)3;
+    GElf_Ehdr header;
+    uint32_t sum;
+    if (length == 0 || at + sizeof sum > data->d_size || memchr(data->d_buf, '/', length) ||
+        !gelf_getehdr(of->file, &header)) {
+        return false;
+    }
+    memcpy(&sum, (const uint8_t *)data->d_buf + at, sizeof sum);
+    sum = header.e_ident[EI_DATA] == ELFDATA2MSB ? GUINT32_FROM_BE(sum) : GUINT32_FROM_LE(sum);
+    g_autofree char *directory = g_path_get_dirname(path);
+    g_autofree char *beside = g_build_filename(directory, data->d_buf, NULL);
+    g_autofree char *below = g_build_filename(directory, ".debug", data->d_buf, NULL);
+    g_autofree char *far = g_build_filename(debug_root, directory, data->d_buf, NULL);
+    return add_file(table, beside, of->build_id, &sum) ||
+           add_file(table, below, of->build_id, &sum) || add_file(table, far, of->build_id, &sum);
+}
+
+static bool add_by_build_id(struct lull_symbol_table *table, const struct opened *of,
+                            const char *root)
+{
+    g_autofree char *path = of->build_id ? g_strdup_printf("%s/.build-id/%.2s/%s.debug", root,
+                                                           of->build_id, of->build_id + 2)
+                                         : NULL;
+    return path && add_file(table, path, of->build_id, NULL);
+}
+
+/* ---- packed in the file itself ---- */
+
+/* All of it, to be freed; NULL: it is damaged, or too much. */
+static char *unpack(const Elf_Data *packed, size_t *size)
+{
+    lzma_stream stream = LZMA_STREAM_INIT;
+    g_autoptr(GByteArray) all = g_byte_array_new();
+    lzma_ret status = lzma_stream_decoder(&stream, MOST_UNPACKER_BYTES, 0);
+    stream.next_in = packed->d_buf;
+    stream.avail_in = packed->d_size;
+    while (status == LZMA_OK && all->len < MOST_UNPACKED_BYTES) {
+        const guint before = all->len;
+        g_byte_array_set_size(all, before + BLOCK_BYTES);
+        stream.next_out = all->data + before;
+        stream.avail_out = BLOCK_BYTES;
+        status = lzma_code(&stream, LZMA_FINISH);
+        g_byte_array_set_size(all, all->len - (guint)stream.avail_out);
+    }
+    lzma_end(&stream);
+    *size = all->len;
+    return status == LZMA_STREAM_END ? (char *)g_byte_array_free(g_steal_pointer(&all), FALSE)
+                                     : NULL;
+}
+
+static void add_packed(struct lull_symbol_table *table, const struct opened *of)
+{
+    const Elf_Data *packed = section_of(of->file, ".gnu_debugdata", MOST_PACKED_BYTES);
+    size_t size;
+    g_autofree char *image = packed ? unpack(packed, &size) : NULL;
+    struct opened small = {.file = image ? elf_memory(image, size) : NULL};
+    if (elf_look(&small, NULL)) {
+        if (g_strcmp0(small.build_id, of->build_id) == 0 || !small.build_id) {
+            elf_add_first(table, small.file, SHT_SYMTAB);
+        }
+        elf_shut(&small);
+    }
+}
+
+void elf_add_separate(struct lull_symbol_table *table, const struct opened *of, const char *path,
+                      const char *debug_root)
+{
+    if (debug_root && (add_by_build_id(table, of, debug_root) ||
+                       (path && add_linked(table, of, path, debug_root)))) {
+        return;
+    }
+    add_packed(table, of);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of a program or library. */
+#include "symbol/object.h"
+
+#include <glib.h>
+
+#include "symbol/table.h"
+
+#define MOST_LOADS 1024u
+
+struct lull_object *lull_object_new(void)
+{
+    struct lull_object *object = g_new0(struct lull_object, 1);
+    object->table = lull_symbol_table_new();
+    return object;
+}
+
+void lull_object_free(struct lull_object *object)
+{
+    if (object) {
+        lull_symbol_table_free(object->table);
+        g_free(object->loads);
+        g_free(object->build_id);
+        g_free(object);
+    }
+}
+
+bool lull_object_add_load(struct lull_object *object, const struct lull_load *load)
+{
+    if (object->n_loads >= MOST_LOADS) {
+        return false;
+    }
+    object->loads = g_renew(struct lull_load, object->loads, object->n_loads + 1);
+    object->loads[object->n_loads++] = *load;
+    return true;
+}
+
+const char *lull_object_find(const struct lull_object *object, uint64_t file_offset,
+                             uint64_t *offset)
+{
+    for (uint32_t i = 0; i < object->n_loads; i++) {
+        const struct lull_load *load = &object->loads[i];
+        if (file_offset >= load->offset && file_offset - load->offset < load->length) {
+            return lull_symbol_table_find(object->table, file_offset - load->offset + load->address,
+                                          offset);
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions of a program or library: which bytes of its file have which addresses, and the
+ * symbols of these. It does not know where they come from. */
+#ifndef LULL_SYMBOL_OBJECT_H
+#define LULL_SYMBOL_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lull_symbol_table;
+
+/* Part of the file that is mapped: which address its bytes have. */
+struct lull_load {
+    uint64_t offset, length, address;
+};
+
+struct lull_object {
+    struct lull_load *loads;
+    uint32_t n_loads;
+    char *build_id; /* in hexadecimal digits; or NULL */
+    struct lull_symbol_table *table;
+};
+
+/* Without loads and symbols. */
+struct lull_object *lull_object_new(void);
+void lull_object_free(struct lull_object *object);
+
+/* False: it has more than any program has. */
+bool lull_object_add_load(struct lull_object *object, const struct lull_load *load);
+/* The symbol of the byte at `file_offset`, *offset bytes after its start; NULL: none. */
+const char *lull_object_find(const struct lull_object *object, uint64_t file_offset,
+                             uint64_t *offset);
+
+#endif

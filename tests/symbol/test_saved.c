@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions in a recording; texts, names and offsets are written by hand. */
+#include <glib.h>
+#include <string.h>
+
+#include "symbol/object.h"
+#include "symbol/saved.h"
+#include "symbol/table.h"
+
+static struct lull_saved *parse(const char *text)
+{
+    return lull_saved_new(g_strdup(text), strlen(text));
+}
+
+static void check(const struct lull_object *object, uint64_t file_offset, const char *name,
+                  uint64_t offset)
+{
+    uint64_t found = 0;
+    g_assert_cmpstr(lull_object_find(object, file_offset, &found), ==, name);
+    g_assert_cmphex(found, ==, offset);
+}
+
+static void test_read(void)
+{
+    struct lull_saved *saved = parse("object 0123ab 77 /usr/bin/a program\n"
+                                     "load 0 1000 400000\n"
+                                     "load 1000 2000 402000\n"
+                                     "402010 20 main\n"
+                                     "402100 8 operator new(unsigned long)\n"
+                                     "object - 78 /lib/other\n"
+                                     "load 0 1000 0\n"
+                                     "10 10 other\n");
+    struct lull_object *object = lull_saved_read(saved, "/usr/bin/a program", 77);
+    g_assert_cmpstr(object->build_id, ==, "0123ab");
+    check(object, 0x1010, "main", 0);
+    check(object, 0x102f, "main", 0x1f);
+    check(object, 0x1030, NULL, 0);
+    check(object, 0x1107, "operator new(unsigned long)", 7);
+    check(object, 0x10, NULL, 0);
+    check(object, 0x3000, NULL, 0);
+    lull_object_free(object);
+    object = lull_saved_read(saved, "/lib/other", 78);
+    g_assert_null(object->build_id);
+    check(object, 0x1f, "other", 0xf);
+    lull_object_free(object);
+    g_assert_null(lull_saved_read(saved, "/lib/other", 77));
+    g_assert_null(lull_saved_read(saved, "/lib/othe", 78));
+    lull_saved_free(saved);
+}
+
+/* What is no line of the form is passed over, wherever the text is cut. */
+static void test_damaged(void)
+{
+    static const char text[] = "10 10 before\nobject\nobject x\nobject - 5 /a\nload 0 1000\n"
+                               "load 0 1000 0 more\nload 0 1000 0\n20 \n20 10\n20 0 empty\n"
+                               "x 10 word\n111111111111111111 10 long\n30 10 good\n"
+                               "\nffffffffffffffff ffffffffffffffff far\n40 10 last";
+    struct lull_saved *saved = parse(text);
+    struct lull_object *object = lull_saved_read(saved, "/a", 5);
+    check(object, 0x10, NULL, 0);
+    check(object, 0x20, NULL, 0);
+    check(object, 0x3f, "good", 0xf);
+    check(object, 0x4f, "last", 0xf);
+    lull_object_free(object);
+    lull_saved_free(saved);
+    for (size_t n = 0; n < sizeof text; n++) {
+        saved = lull_saved_new(g_strndup(text, n), n);
+        object = lull_saved_read(saved, "/a", 5);
+        g_assert_true((object != NULL) ==
+                      (n >= strlen("10 10 before\nobject\nobject x\n") + strlen("object - 5 /a")));
+        lull_object_free(object);
+        lull_saved_free(saved);
+    }
+}
+
+static void test_write(void)
+{
+    struct lull_object *object = lull_object_new();
+    g_autoptr(GString) text = g_string_new("before\n");
+    lull_object_add_load(object, &(struct lull_load){0x1000, 0x2000, 0x401000});
+    lull_symbol_table_add(object->table, 0x401040, 0, 0x401050, 0, "second", 6);
+    lull_symbol_table_add(object->table, 0x401000, 0x10, 0x402000, 0, "first one", 9);
+    lull_symbol_table_add(object->table, 0x401080, 0x10, 0x402000, 0, "new\nline", 8);
+    lull_symbol_table_finish(object->table);
+    lull_saved_append(text, object, "/bin/x", 9);
+    object->build_id = g_strdup("ab12");
+    lull_saved_append(text, object, "/bin/y", UINT64_MAX);
+    g_assert_cmpstr(text->str, ==,
+                    "before\nobject - 9 /bin/x\nload 1000 2000 401000\n401000 10 first one\n"
+                    "401040 10 second\nobject ab12 18446744073709551615 /bin/y\n"
+                    "load 1000 2000 401000\n401000 10 first one\n401040 10 second\n");
+    lull_object_free(object);
+    g_assert_true(lull_saved_can_hold("/a b"));
+    g_assert_false(lull_saved_can_hold("/a\nb"));
+    g_assert_false(lull_saved_can_hold(""));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/symbol/saved/read", test_read);
+    g_test_add_func("/symbol/saved/damaged", test_damaged);
+    g_test_add_func("/symbol/saved/write", test_write);
+    return g_test_run();
+}

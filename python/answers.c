@@ -397,6 +397,7 @@ static PyObject *shares_to_list(struct lull_session *session, const struct lull_
         put(&dict, "comm", text_or_none(share->comm));
         put(&dict, "started_by", text_or_none(share->started_by));
         put(&dict, "container", text_or_none(share->container));
+        put(&dict, "command_line", text_or_none(share->command_line));
         put(&dict, "duration_ns", number(share->duration_ns, true));
         list_add(&tasks, dict);
     }

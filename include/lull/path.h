@@ -203,6 +203,8 @@ struct lull_task_share {
     const char *started_by; /**< its ancestors, oldest first: "cron/1 → sh/2"; or NULL */
     const char *container; /**< in which it was last: "web", "docker:0123456789ab", "nginx.service",
                                  "host"; NULL: not known */
+    const char *command_line; /**< how its process was called last, quoted where a shell needs it;
+                                 NULL: not recorded */
 };
 
 /** How long it is in one state for one reason in the tasks of one program on one host, while others

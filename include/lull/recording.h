@@ -53,6 +53,10 @@ struct lull_recording_info {
     const struct lull_cpu_quota *cpu_quotas; /**< of the machine; NULL: none, or not recorded */
     uint32_t n_cpu_quotas;
     const struct lull_recording_trigger *trigger; /**< NULL: a person requested it */
+    const char
+        *names_missing; /**< why paths and addresses that system calls are given by pointer are
+                                  not recorded, for people; "": they are, or the tracer does it */
+    int64_t lost_names; /**< of them, for which there was no room; 0: none */
 };
 
 /** Recordings are numbered from 0 in the order in which their first trace was added. */

@@ -11,6 +11,31 @@ uint64_t lull_waits_refused(const struct lull_waits *waits)
     return waits->tracker ? lull_period_refused(waits->tracker) : 0;
 }
 
+/* Makes of those that were found what paths can be asked of; NULL stays NULL. */
+static struct lull_instances *prepare(const struct lull_waits *waits,
+                                      struct lull_instances *instances)
+{
+    if (instances) {
+        instances->waits = waits;
+        instances->portions = lull_portions_new(waits->eg, waits->session);
+        instances->samples = g_new(uint32_t, MAX(instances->list->len, 1));
+        for (uint32_t i = 0; i < instances->list->len; i++) {
+            instances->samples[i] = LULL_NONE;
+        }
+    }
+    return instances;
+}
+
+struct lull_instances *lull_waits_instances_of(const struct lull_waits *waits, uint32_t period,
+                                               const char *const *group_by, GError **error)
+{
+    return prepare(waits,
+                   period == LULL_NO_PERIOD
+                       ? lull_instances_of_requests(waits->requests, waits->session, waits->model)
+                       : lull_instances_of_period(waits->periods, waits->tracker, waits->model,
+                                                  period, group_by, error));
+}
+
 static struct lull_instances *of_period(const struct lull_waits *waits, const char *period,
                                         const char *const *group_by, GError **error)
 {
@@ -20,27 +45,15 @@ static struct lull_instances *of_period(const struct lull_waits *waits, const ch
                     period ? period : "");
         return NULL;
     }
-    return lull_instances_of_period(waits->periods, waits->tracker, waits->model, number, group_by,
-                                    error);
+    return lull_waits_instances_of(waits, number, group_by, error);
 }
 
 struct lull_instances *lull_waits_instances(const struct lull_waits *waits, const char *period,
                                             const char *const *group_by, GError **error)
 {
     g_return_val_if_fail(waits->periods || waits->requests, NULL);
-    struct lull_instances *instances =
-        waits->periods ? of_period(waits, period, group_by, error)
-                       : lull_instances_of_requests(waits->requests, waits->session, waits->model);
-    if (!instances) {
-        return NULL;
-    }
-    instances->waits = waits;
-    instances->portions = lull_portions_new(waits->eg, waits->session);
-    instances->samples = g_new(uint32_t, MAX(instances->list->len, 1));
-    for (uint32_t i = 0; i < instances->list->len; i++) {
-        instances->samples[i] = LULL_NONE;
-    }
-    return instances;
+    return waits->periods ? of_period(waits, period, group_by, error)
+                          : lull_waits_instances_of(waits, LULL_NO_PERIOD, group_by, error);
 }
 
 uint32_t lull_instances_count(const struct lull_instances *instances)

@@ -53,10 +53,12 @@ static GPtrArray *keep_one(const struct lull_instance_query *query, int64_t numb
             return chosen;
         }
     }
+    const bool is_period = query->periods;
     g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                 "there is no instance %" G_GINT64_FORMAT
-                " of the period: there are %u ('lull critpath --period' lists them)",
-                number, chosen->len);
+                " of the %s: there are %u ('lull %s' lists them)",
+                number, is_period ? "period" : "requests", chosen->len,
+                is_period ? "critpath --period" : "requests");
     g_ptr_array_unref(chosen);
     return NULL;
 }

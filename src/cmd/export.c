@@ -130,7 +130,7 @@ static const char *const common[] = {"intersection", "begin",  "end",     "timer
 static const struct lull_example examples[] = {
     {"lull export --ctf2 short --timerange +1s,+1.5s my-trace",
      "Half a second of a trace, as a trace of its own."},
-    {"lull export --ctf2 net --events 'net_*,netif_*' client httpd db",
+    {"lull export --ctf2 net --events 'net*' client httpd db",
      "The network events of three machines, on one clock."},
     {NULL, NULL},
 };

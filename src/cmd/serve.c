@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "cmd/period_args.h"
 #include "cmd/serving.h"
 #include "server/page.h"
 
@@ -56,6 +57,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "NAME",
      .help = "requests may call this machine NAME too, as behind a proxy"},
+    LULL_OPTIONS_PERIOD("how long such periods took becomes outputs too"),
     {.name = "allow-root", .kind = LULL_OPTION_FLAG, .help = "serve as root"},
     {.name = NULL},
 };
@@ -76,9 +78,11 @@ const struct lull_verb lull_verb_serve = {
         "Answers the Trace Server Protocol, version 0.6, about the given traces, so that the "
         "Trace Viewer of VS Code, of Theia, or tsp-python-client can show them: what each task "
         "did at every moment and what it waited for (Thread Status), what each CPU and interrupt "
-        "did (Resources Status), and who used the CPUs (CPU Usage). From Critical Path, clients derive "
-        "the path of a task, by its tid, between two times; the first one takes as long as 'lull "
-        "critpath'. The store of the traces is "
+        "did (Resources Status), who used the CPUs (CPU Usage), how many events there were "
+        "(Histogram), the events (Events Table), and how long system calls, waits for a CPU, block "
+        "requests, interrupts, waits on futexes and instances of a --period took (Latency, over "
+        "time, as density, statistics and table). From Critical Path, clients derive the path of a task, by its tid, between two times; the first one takes as long as 'lull "
+        "critpath'. Histogram, events and latencies are read when they are first asked for. The store of the traces is "
         "made if it is not there (see 'lull index'); meanwhile viewers see what is finished.\n"
         "\n"
         "The server listens on 127.0.0.1 alone. Its addresses contain a token, new at each start, "

@@ -65,7 +65,7 @@ static bool check_command(const struct track *track, GError **error)
 {
     for (uint32_t i = 0; track->command && i < track->rules->len; i++) {
         const struct lull_track_rule *rule = track->rules->pdata[i];
-        if (rule->kind->measure == LULL_TRACK_IRQ || rule->kind->measure == LULL_TRACK_SOFTIRQ) {
+        if (rule->kind->measure > LULL_TRACK_BLOCK) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                         "“%s”: interrupts are of no command; leave it out, or use --duration",
                         rule->text);
@@ -289,6 +289,8 @@ static const struct lull_example examples[] = {
      "When PostgreSQL had to wait for a CPU."},
     {"sudo lull track 'futex: pid == 4711 > 1ms' --count 10", "Ten waits for locks of a process."},
     {"sudo lull track 'block(vda): rw == \"write\" > 50ms'", "Slow writes of a disk."},
+    {"sudo lull track 'futex: comm == \"mysqld\" timeout 2s'",
+     "Waits for locks that are not over after two seconds."},
     {"sudo lull track 'offcpu(D) worst' --duration 1min",
      "Each uninterruptible sleep that is longer than all before."},
     {NULL, NULL},
@@ -304,9 +306,10 @@ const struct lull_verb lull_verb_track = {
         "kernel. It records nothing. The last line says what it cost. LIVE.md in the documentation "
         "says more.\n"
         "\n"
-        "A rule is a kind of wait, and may have a filter after a colon, and a time after >:\n"
+        "A rule is a kind of wait, and may have a filter after a colon, a time after >, and a "
+        "time-out:\n"
         "\n"
-        " KIND[: FILTER] [> TIME] [worst]\n"
+        " KIND[: FILTER] [> TIME] [timeout TIME] [worst]\n"
         "\n"
         " offcpu       from going to sleep to running again; offcpu(D), offcpu(S): only in that\n"
         "              state\n"
@@ -316,12 +319,17 @@ const struct lull_verb lull_verb_track = {
         " futex        offcpu in futex: locks, conditions, joins\n"
         " poll         offcpu in poll, select, epoll_wait, and calls like them\n"
         " fault        offcpu outside of system calls: page faults\n"
+        " syscall      a system call, whether it waits or computes; syscall(read,write): of these;\n"
+        "              costs every call of every task\n"
         " block        a request, from when the disk got it to when it was complete; block(vda):\n"
         "              of that disk\n"
         " irq          the handler of an interrupt; irq(24): of that line\n"
         " softirq      a softirq; softirq(NET_RX): of that vector\n"
+        " raise        a softirq, from when it was raised to when it starts; raise(NET_RX)\n"
         "\n"
-        "Exactly the waits that are longer than TIME are reported, once each. With 'worst', each "
+        "Exactly the waits that are longer than TIME are reported, once each. What is "
+        "still open when its time-out has passed is reported then, and again at its end; not requests and "
+        "interrupts. With 'worst', each "
         "alarm raises the time to its own. The filter is written in the language of --filter ('lull "
         "help filter') and can name comm, pid, tid, uid, cpu, call, waker_comm and rw (of "
         "a request: read or write). Equality of the first five is checked in the kernel.\n"

@@ -85,7 +85,8 @@ static const struct lull_option options[] = {
     {.name = "no-browser",
      .kind = LULL_OPTION_FLAG,
      .help = "only print the address, as on a machine that you reach through SSH"},
-    LULL_OPTIONS_PERIOD("show how long such periods took (Latency)"),
+    LULL_OPTIONS_PERIOD("show how long such periods took (Latency), and their critical paths "
+                        "(Requests)"),
     {.name = "port",
      .kind = LULL_OPTION_NUMBER,
      .argument = "N",
@@ -118,10 +119,11 @@ const struct lull_verb lull_verb_view = {
         "frequency each CPU ran and how many of its cycles had a task (CPU frequency), how long "
         "each system call, wait for a CPU, block request, interrupt, wait on a futex and instance "
         "of a --period took (Latency), the events themselves (Events), the requests that the "
-        "machines sent each other (Requests), and what makes some of them slow (Why). Select a "
+        "machines sent each other, or the instances of a --period (Requests), and what makes some of "
+        "them slow (Why). Select a "
         "wait to read what it waited for; Enter goes to who ended it, Backspace comes back, so a "
-        "chain of causes can be walked by keyboard. M sets a "
-        "bookmark, Ctrl Z goes back to what was seen before; '?' on the page lists all keys.\n"
+        "chain of causes can be walked by keyboard. P holds the "
+        "selected row at the top, M sets a bookmark, Ctrl Z goes back to what was seen before; '?' on the page lists all keys.\n"
         "\n"
         "The page comes from Lull itself and needs no network. Lull listens on 127.0.0.1 alone, "
         "and answers nothing without the token in the address; whoever has the address can read "

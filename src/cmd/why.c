@@ -254,7 +254,7 @@ const struct lull_verb lull_verb_why = {
         "   \"contributions\":[{\"sentence\",\"host\",\"comm\",\"state\",\"cause\",\"detail\",\n"
         "     \"tid\",\"other_tid\",\"lock\":{\"host\",\"comm\",\"call\",\"holder\",\n"
         "     \"holder_tid\"},\"details\":[{…,\"difference_ns\"}],\"through\",\n"
-        "     \"started_by\",\n"
+        "     \"started_by\",\"command_line\",\n"
         "     \"difference_ns\",\"share\",\"low_ns\",\"high_ns\",\"slow_ns\",\"typical_ns\",\n"
         "     \"outstanding\",\"most\"}]}]}\n"
         "\n"

@@ -8,7 +8,8 @@
 
 /* In this order the first fields of the terms. */
 enum field {
-    TID, /* the first of two */
+    TID,        /* the first of three */
+    COMMON_PID, /* of ftrace and perf */
     VTID,
     COMM,
     PREV_TID, /* of sched_switch, as the following; each with its other name */
@@ -27,6 +28,7 @@ void lull_who_reserve(struct lull_terms *terms)
         const char *name;
     } fields[] = {
         [TID] = {LULL_IN_CONTEXT, "tid"},
+        [COMMON_PID] = {LULL_IN_CONTEXT, "common_pid"},
         [VTID] = {LULL_IN_CONTEXT, "vtid"},
         [COMM] = {LULL_IN_CONTEXT, "procname"},
         [PREV_TID] = {LULL_IN_PAYLOAD, "prev_tid"},
@@ -51,7 +53,7 @@ struct lull_operand lull_who_operand(enum lull_who_value what)
 {
     return (struct lull_operand){.kind = LULL_OPERAND_RUNNING,
                                  .index = what == LULL_WHO_TID ? TID : COMM,
-                                 .n_fields = what == LULL_WHO_TID ? 2 : 1,
+                                 .n_fields = what == LULL_WHO_TID ? 3 : 1,
                                  .given = what};
 }
 
@@ -76,6 +78,7 @@ void lull_who_compile(struct lull_compiler *c, struct lull_who_class *who)
     *who = (struct lull_who_class){
         .tid = lull_compiler_load_or_none(c, &tid),
         .comm = lull_compiler_load_or_none(c, &comm),
+        .own_tid = first_of(c, TID, 2),
         .is_switch = g_strv_contains(lull_vocabulary_names(LULL_EVENT_sched_switch), name),
     };
     if (who->is_switch) {
@@ -103,6 +106,11 @@ void lull_who_leaves(const struct lull_who_class *who, struct lull_run *run,
                      struct lull_running *running)
 {
     see(who, run, running, &who->prev_tid, &who->prev_comm);
+    const struct lull_value tid = lull_run_value(run, &who->own_tid);
+    if (running && tid.kind == LULL_VALUE_INT &&
+        (!running->is_known || running->tid != (int64_t)tid.bits)) {
+        lull_running_set(running, (int64_t)tid.bits, (struct lull_text){NULL, 0});
+    }
 }
 
 void lull_who_enters(const struct lull_who_class *who, struct lull_run *run,
@@ -116,5 +124,6 @@ void lull_who_values(const struct lull_running *running, struct lull_value *valu
     const struct lull_value none = {.kind = LULL_VALUE_NONE};
     const bool is_known = running && running->is_known;
     values[LULL_WHO_TID] = is_known ? lull_value_int(running->tid) : none;
-    values[LULL_WHO_COMM] = is_known ? lull_value_text(running->comm, strlen(running->comm)) : none;
+    values[LULL_WHO_COMM] =
+        is_known && *running->comm ? lull_value_text(running->comm, strlen(running->comm)) : none;
 }

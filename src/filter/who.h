@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who runs where an event happens, for the languages that ask $tid and $comm: a context of the event if
- * it has one, else what the last sched_switch of its CPU said. */
+ * it has one, else what the last sched_switch of its CPU said, if that was of the same task. */
 #ifndef LULL_FILTER_WHO_H
 #define LULL_FILTER_WHO_H
 
@@ -17,7 +17,8 @@ enum lull_who_value {
 /* What it needs of a class of events. */
 struct lull_who_class {
     struct lull_load tid, comm;
-    bool is_switch; /* sched_switch, as the following */
+    struct lull_load own_tid; /* a context: who ran, whatever the last sched_switch said */
+    bool is_switch;           /* sched_switch, as the following */
     struct lull_load prev_tid, next_tid, prev_comm, next_comm;
 };
 

@@ -128,7 +128,9 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
         note_waker(eg, fact, &reason);
     } else if (is_fault(eg, fact)) {
         uint64_t inode;
-        const enum lull_fault fault = lull_modes_fault(eg, fact->task, fact->start_ns, &inode);
+        const uint32_t rwbs = lull_model_request(eg->model, wakeup->request)->rwbs;
+        const enum lull_fault fault =
+            lull_modes_fault(eg, fact->task, fact->start_ns, rwbs, &inode);
         const struct lull_wait_reason reason = {.address = inode,
                                                 .call = LULL_NONE,
                                                 .file = LULL_NONE,

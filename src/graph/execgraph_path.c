@@ -471,6 +471,13 @@ static const char *kept_lineage(struct lull_path *path, const struct lull_model 
     return ancestors ? g_string_chunk_insert_const(path->strings, ancestors) : NULL;
 }
 
+static const char *kept_command(struct lull_path *path, const struct lull_model *model,
+                                uint32_t task)
+{
+    const char *command = lull_model_command(model, task);
+    return command ? g_string_chunk_insert_const(path->strings, command) : NULL;
+}
+
 struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
                                       const struct lull_session *session,
                                       const struct lull_sync *sync, uint32_t task, int64_t start_ns,
@@ -489,6 +496,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     path->asked_end_ns = end_ns;
     path->started_by = kept_lineage(path, eg->model, task);
     path->command = lull_lineage_command(eg->model, session, task);
+    path->command_line = kept_command(path, eg->model, task);
     take_hosts(path, session, sync);
 
     g_autoptr(GString) text = g_string_new(NULL);
@@ -514,6 +522,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
         const char *container = lull_model_container(eg->model, share->task)->name;
         share->started_by = kept_lineage(path, eg->model, share->task);
         share->container = strcmp(container, "?") != 0 ? container : NULL;
+        share->command_line = kept_command(path, eg->model, share->task);
     }
     lull_path_sum_containers(path);
     lull_quotas_list(eg, path);

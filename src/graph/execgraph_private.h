@@ -146,9 +146,9 @@ struct lull_vcpu_track *lull_hypervisor_track(struct lull_execgraph *eg);
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
 void lull_modes_free(struct lull_execgraph *eg);
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact);
-/* Which fault a task is in that waits from start_ns on for what is read from a disk. */
+/* Which fault a task is in that waits from start_ns on for what a request reads from a disk. */
 enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                                 uint64_t *inode);
+                                 uint32_t rwbs, uint64_t *inode);
 /* Whether most of that time memory is freed for the task. */
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                            int64_t end_ns);

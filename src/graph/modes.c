@@ -167,20 +167,22 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
 }
 
 enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
-                                 uint64_t *inode)
+                                 uint32_t rwbs, uint64_t *inode)
 {
     enum { AT_ONCE_NS = 1000000 }; /* from the fault to the wait for what has to be read */
+    /* Only for files the kernel reads ahead, which may take it longer, or where their blocks are. */
+    const bool is_file = rwbs & (LULL_RWBS_READ_AHEAD | LULL_RWBS_META);
     const uint32_t host = lull_model_task(eg->model, task)->host;
     *inode = 0;
     if (host >= eg->hosts.count || !eg->hosts.items[host].has_faults) {
         return LULL_FAULT_ANY;
     }
     if (task < eg->paging.count && eg->paging.items[task].fault_ns != INT64_MIN &&
-        start_ns - eg->paging.items[task].fault_ns < AT_ONCE_NS) {
+        (is_file || start_ns - eg->paging.items[task].fault_ns < AT_ONCE_NS)) {
         *inode = eg->paging.items[task].inode;
         return LULL_FAULT_FILE;
     }
-    return LULL_FAULT_SWAP;
+    return is_file ? LULL_FAULT_FILE : LULL_FAULT_SWAP;
 }
 
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,

@@ -6,8 +6,6 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { FAMILY_INET = 2, FAMILY_INET6 = 10 };
-
 /* ---- arguments ---- */
 
 #define HAS(field) LULL_HAS(ev, io_entry, field)
@@ -224,19 +222,19 @@ static uint32_t label_of_address(struct lull_model *model, int32_t family, const
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     char address[INET6_ADDRSTRLEN] = "?", text[INET6_ADDRSTRLEN + 16];
-    if (family == FAMILY_INET6 && memcmp(ip, mapped, sizeof mapped) == 0) {
-        family = FAMILY_INET;
+    if (family == CALL_FAMILY_INET6 && memcmp(ip, mapped, sizeof mapped) == 0) {
+        family = CALL_FAMILY_INET;
         ip += sizeof mapped;
     }
-    inet_ntop(family == FAMILY_INET6 ? AF_INET6 : AF_INET, ip, address, sizeof address);
-    g_snprintf(text, sizeof text, family == FAMILY_INET6 ? "[%s]:%u" : "%s:%u", address, port);
+    inet_ntop(family == CALL_FAMILY_INET6 ? AF_INET6 : AF_INET, ip, address, sizeof address);
+    g_snprintf(text, sizeof text, family == CALL_FAMILY_INET6 ? "[%s]:%u" : "%s:%u", address, port);
     return model_label(model, text);
 }
 
 static void name_by_address(struct ended *e, uint32_t file, int32_t family, const uint8_t ip[16],
                             uint32_t port)
 {
-    if (file == LULL_NONE || (family != FAMILY_INET && family != FAMILY_INET6)) {
+    if (file == LULL_NONE || (family != CALL_FAMILY_INET && family != CALL_FAMILY_INET6)) {
         return;
     }
     uint32_t label = label_of_address(e->model, family, ip, port);
@@ -299,7 +297,8 @@ static void bpf(struct ended *e)
 
 static enum lull_file_type type_of_family(int32_t family)
 {
-    return family == FAMILY_INET || family == FAMILY_INET6 ? LULL_FILE_NET : LULL_FILE_SOCKET;
+    return family == CALL_FAMILY_INET || family == CALL_FAMILY_INET6 ? LULL_FILE_NET
+                                                                     : LULL_FILE_SOCKET;
 }
 
 static void make_socket(struct ended *e)
@@ -316,15 +315,17 @@ static void make_socket(struct ended *e)
 
 static void make_pair(struct ended *e)
 {
-    if (!succeeded(e) || !e->event || e->event->pair.length != 2 * sizeof(int32_t)) {
+    const bool has_fields = e->event && e->event->pair.length == 2 * sizeof(int32_t);
+    if (!succeeded(e) || (!has_fields && !has(e, CALL_ARG_PAIR))) {
         return;
     }
     uint32_t path = model_label(e->model, e->kind->file_name);
     int32_t fds[2];
     uint32_t files[2];
     for (uint32_t i = 0; i < 2; i++) {
-        fds[i] = (int32_t)(uint32_t)number_at(e->event->pair, i, sizeof(int32_t),
-                                              e->call_class->is_big_endian);
+        fds[i] = has_fields ? (int32_t)(uint32_t)number_at(e->event->pair, i, sizeof(int32_t),
+                                                           e->call_class->is_big_endian)
+                            : e->call->args.pair[i];
         files[i] =
             files_open(e->model, e->task, e->t, fds[i], path, e->kind->file_type, wants_cloexec(e));
     }
@@ -370,6 +371,10 @@ static void name_socket(struct ended *e, bool is_done)
     }
     if (is_done && args->has_ip && has(e, CALL_ARG_FAMILY)) {
         name_by_address(e, e->io->file, args->family, args->ip, args->port);
+    } else if (is_done && has(e, CALL_ARG_PATH) && has(e, CALL_ARG_FAMILY) &&
+               args->family == CALL_FAMILY_UNIX && e->call->path->len) {
+        e->model->files.items[e->io->file].path = model_label(e->model, e->call->path->str);
+        e->model->files.items[e->io->file].type = LULL_FILE_SOCKET;
     }
 }
 
@@ -463,6 +468,10 @@ static void move(struct ended *e)
     }
     if (e->has_ret) {
         e->io->bytes = MAX(e->ret, 0);
+    }
+    /* sendto() to an address: who was written to last is the peer. */
+    if (e->call->args.has_ip && succeeded(e)) {
+        name_by_address(e, e->io->file, e->call->args.family, e->call->args.ip, e->call->args.port);
     }
 }
 

@@ -17,6 +17,13 @@ void stacks_locate(struct lull_model *model)
         lull_stacks_set_recording(model->stacks, lull_session_recording(model->session, i)->host,
                                   lull_session_recording_file(model->session, i));
     }
+    for (uint32_t i = 0; model->stacks && i < lull_session_trace_count(model->session); i++) {
+        GHashTable *build_ids = lull_session_build_ids(model->session, i);
+        if (build_ids) {
+            lull_stacks_set_build_ids(model->stacks, lull_session_trace(model->session, i)->host,
+                                      build_ids);
+        }
+    }
     for (uint32_t host = 0; model->stacks && host < lull_session_host_count(model->session);
          host++) {
         if (lull_session_clock_uuid(model->session, host, boot_id) && lull_here_is(boot_id)) {

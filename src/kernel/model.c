@@ -213,6 +213,7 @@ uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32
                                      .request = LULL_NONE,
                                      .prio = LULL_NO_PRIO,
                                      .cgroup = LULL_NONE,
+                                     .command = LULL_NONE,
                                      .container = LULL_NONE,
                                      .waking = {INT64_MIN, LULL_NONE, false, false},
                                      .cpu = -1,
@@ -368,6 +369,18 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_statedump_file:
         files_dumped(model, machine, event);
         break;
+    case LULL_EVENT_call_path:
+        names_path(model, machine, event);
+        break;
+    case LULL_EVENT_call_address:
+        names_address(model, machine, event);
+        break;
+    case LULL_EVENT_call_pair:
+        names_pair(model, machine, event);
+        break;
+    case LULL_EVENT_command_line:
+        names_command(model, machine, event);
+        break;
     case LULL_EVENT_statedump_block_device:
         io_dumped(model, machine, event);
         break;
@@ -469,6 +482,10 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     case LULL_EVENT_statedump_file:
     case LULL_EVENT_statedump_block_device:
     case LULL_EVENT_mapping:
+    case LULL_EVENT_call_path:
+    case LULL_EVENT_call_address:
+    case LULL_EVENT_call_pair:
+    case LULL_EVENT_command_line:
         dumped(model, machine, id, event, t);
         break;
     case LULL_EVENT_softirq_raise:

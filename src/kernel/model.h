@@ -88,6 +88,9 @@ const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t
 const char *lull_model_host_name(const struct lull_model *model, uint32_t host);
 uint32_t lull_model_task_count(const struct lull_model *model);
 const struct lull_task *lull_model_task(const struct lull_model *model, uint32_t task);
+/* How the process of a task was called last, with its arguments, quoted where a shell needs it; NULL:
+ * not recorded. */
+const char *lull_model_command(const struct lull_model *model, uint32_t task);
 /* Name of the task at that time: the last it was known to have up to then, else the first known;
  * never NULL. */
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns);

@@ -46,6 +46,9 @@ static void read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns
             continue;
         }
         take_container(model, machine, id, event->fields);
+        if (id == LULL_EVENT_command_line) {
+            names_command(model, machine, event->fields);
+        }
         if (only_containers) {
             continue;
         }

@@ -126,8 +126,12 @@ struct call_args {
     int64_t bytes;
     uint64_t argument;
     uint8_t ip[16]; /* family 2: the first four */
+    int32_t pair[2];
     struct lull_futex futex;
 };
+
+/* Of sockets (address families of Linux). */
+enum { CALL_FAMILY_UNIX = 1, CALL_FAMILY_INET = 2, CALL_FAMILY_INET6 = 10 };
 
 enum call_arg {
     CALL_ARG_FD = 1,
@@ -140,6 +144,7 @@ enum call_arg {
     CALL_ARG_FAMILY = 128,
     CALL_ARG_PATH = 256,
     CALL_ARG_FUTEX = 512,
+    CALL_ARG_PAIR = 1024,
 };
 
 /* How events identify a call: ftrace and perf may report each call twice. */
@@ -251,6 +256,7 @@ struct task {
     uint32_t cgroup;      /* label of its path, or LULL_NONE */
     uint32_t pid_ns;      /* number of its pid namespace, 0: not known */
     int32_t vtid;         /* what it is called there, 0: not known */
+    uint32_t command;     /* of a process: how it was called, or LULL_NONE */
     uint32_t container;   /* by the two, or LULL_NONE */
     uint32_t chain;       /* of calls by which it became blocked, or LULL_NONE */
     int64_t sent_ns;      /* first packet it sent in the call it is in; INT64_MIN: none */
@@ -467,6 +473,14 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
                   bool is_free);
 
 /* machine_containers.c */
+void names_path(struct lull_model *model, struct machine *machine,
+                const struct lull_ev_call_path *ev);
+void names_address(struct lull_model *model, struct machine *machine,
+                   const struct lull_ev_call_address *ev);
+void names_pair(struct lull_model *model, struct machine *machine,
+                const struct lull_ev_call_pair *ev);
+void names_command(struct lull_model *model, struct machine *machine,
+                   const struct lull_ev_command_line *ev);
 void containers_named(struct lull_model *model, const struct lull_ev_statedump_container *ev);
 void containers_dumped(struct lull_model *model, struct machine *machine,
                        const struct lull_ev_statedump_cgroup *ev);

@@ -11,6 +11,7 @@
 #include "symbol/here.h"
 #include "symbol/kallsyms.h"
 #include "symbol/object.h"
+#include "symbol/perf_map.h"
 #include "symbol/saved.h"
 #include "symbol/table.h"
 
@@ -31,6 +32,7 @@
 /* A file that a process of a host has mapped, or the kernel. */
 struct object {
     uint64_t inode;    /* 0: not known, or there were several files of this path */
+    int32_t pid;       /* whose memory it is, if it is of no file; else 0 */
     int64_t mapped_ns; /* first */
     uint64_t start;    /* address of the kernel */
     bool is_kernel, is_read;
@@ -55,9 +57,11 @@ struct chain {
     uint32_t next; /* chain with the same hash, or LULL_NO_CHAIN */
 };
 
-/* What a host's recording holds of names. */
+/* What a host's traces and its recording hold of names. */
 struct names {
+    GPtrArray *build_ids;                  /* of its traces; borrowed hash tables */
     struct lull_recording_file *recording; /* NULL: none, or several */
+    uint32_t n_recordings;
     bool has_read_kernel, has_read_files;
     struct lull_symbol_table *kernel; /* once it is read; NULL: hidden, or not known */
     struct lull_saved *files;         /* the same */
@@ -84,6 +88,7 @@ static void free_object(void *data)
 static void free_names(void *data)
 {
     struct names *names = data;
+    g_ptr_array_unref(names->build_ids);
     lull_recording_unref(names->recording);
     lull_symbol_table_free(names->kernel);
     lull_saved_free(names->files);
@@ -164,12 +169,12 @@ void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
     stacks->here = host;
 }
 
-static struct names *names_of(struct lull_stacks *stacks, uint32_t host, bool *is_new)
+static struct names *names_of(struct lull_stacks *stacks, uint32_t host)
 {
     struct names *names = g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(host));
-    *is_new = !names;
     if (!names) {
         names = g_new0(struct names, 1);
+        names->build_ids = g_ptr_array_new();
         g_hash_table_insert(stacks->names, GUINT_TO_POINTER(host), names);
     }
     return names;
@@ -178,23 +183,39 @@ static struct names *names_of(struct lull_stacks *stacks, uint32_t host, bool *i
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
                                struct lull_recording_file *recording)
 {
-    bool is_first;
-    struct names *names = names_of(stacks, host, &is_first);
+    struct names *names = names_of(stacks, host);
     lull_recording_unref(names->recording);
-    names->recording = is_first ? lull_recording_ref(recording) : NULL;
+    names->recording = names->n_recordings++ == 0 ? lull_recording_ref(recording) : NULL;
 }
 
-static struct object *object_of(struct lull_stacks *stacks, uint32_t host, struct lull_text path,
-                                uint64_t inode, int64_t t)
+void lull_stacks_set_build_ids(struct lull_stacks *stacks, uint32_t host, GHashTable *build_ids)
 {
-    g_autofree char *key =
-        g_strdup_printf("%" G_GUINT32_FORMAT " %.*s", host, (int)path.length, path.data);
+    g_ptr_array_add(names_of(stacks, host)->build_ids, build_ids);
+}
+
+/* NULL: it is not known; "": there were several. */
+static const char *build_id_of(const struct names *names, const char *path)
+{
+    const char *id = NULL;
+    for (guint i = 0; i < names->build_ids->len; i++) {
+        const char *other = g_hash_table_lookup(names->build_ids->pdata[i], path);
+        id = !id || g_strcmp0(id, other) == 0 ? other : other ? "" : id;
+    }
+    return id;
+}
+
+static struct object *object_of(struct lull_stacks *stacks, uint32_t host, int32_t pid,
+                                struct lull_text path, uint64_t inode, int64_t t)
+{
+    g_autofree char *name = g_strndup(path.data, path.length);
+    pid = lull_perf_map_is_for(name) ? pid : 0;
+    g_autofree char *key = g_strdup_printf("%" G_GUINT32_FORMAT " %d %s", host, pid, name);
     struct object *object = g_hash_table_lookup(stacks->objects, key);
     if (!object) {
-        const char *name = strchr(key, ' ') + 1;
         object = g_malloc0(sizeof *object + strlen(name) + 1);
         strcpy(object->path, name);
         object->inode = inode;
+        object->pid = pid;
         object->mapped_ns = t;
         g_hash_table_insert(stacks->objects, g_steal_pointer(&key), object);
     } else if (object->inode != inode) {
@@ -223,7 +244,10 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
         parts[n] = process->mappings.items[at];
         parts[n++].end = address;
     }
-    struct object *object = object_of(stacks, host, path, inode, t);
+    struct object *object = object_of(stacks, host, pid, path, inode, t);
+    if (object->pid) { /* such places are known by their addresses */
+        offset = address;
+    }
     object->is_kernel = pid < 0;
     object->start = address;
     parts[n++] = (struct mapping){address, address + length, offset, object};
@@ -346,19 +370,29 @@ static char *read_recorded(const struct names *names, const char *file, uint64_t
                : NULL;
 }
 
-static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host, uint64_t address,
-                                  uint64_t *offset)
+static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
+                                             const struct names *names, const struct object *kernel)
 {
-    bool is_new;
-    struct names *names = names_of(stacks, host, &is_new);
+    const char *build_id = kernel ? build_id_of(names, kernel->path) : NULL;
+    return build_id               ? lull_here_kernel_build(build_id, kernel->start)
+           : host == stacks->here ? lull_here_kernel()
+                                  : NULL;
+}
+
+static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
+                                  const struct object *kernel, uint64_t address, uint64_t *offset)
+{
+    struct names *names = names_of(stacks, host);
     if (!names->has_read_kernel) {
-        gsize length;
+        gsize length, length_of_modules;
         g_autofree char *text =
             read_recorded(names, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES, &length);
+        g_autofree char *modules =
+            read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
         names->has_read_kernel = true;
-        names->kernel = text ? lull_kallsyms_parse(text, length) : NULL;
-        if (!names->kernel && host == stacks->here) {
-            names->kernel = lull_here_kernel();
+        names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
+        if (!names->kernel) {
+            names->kernel = find_kernel(stacks, host, names, kernel);
         }
     }
     return names->kernel ? lull_symbol_table_find(names->kernel, address, offset) : NULL;
@@ -368,20 +402,26 @@ static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host, uin
 static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
                                         const struct object *object)
 {
-    bool is_new;
-    struct names *names = names_of(stacks, host, &is_new);
+    struct names *names = names_of(stacks, host);
     if (!names->has_read_files) {
         gsize length;
         char *text = read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
         names->has_read_files = true;
         names->files = text ? lull_saved_new(text, length) : NULL;
     }
+    if (object->pid) {
+        g_autofree char *map = lull_perf_map_name(object->pid);
+        return names->files ? lull_saved_read(names->files, map, (uint64_t)object->pid) : NULL;
+    }
     struct lull_object *symbols = names->files && object->inode
                                       ? lull_saved_read(names->files, object->path, object->inode)
                                       : NULL;
-    return symbols || host != stacks->here
-               ? symbols
-               : lull_here_file(object->path, object->inode, object->mapped_ns);
+    const char *build_id = build_id_of(names, object->path);
+    bool is_other;
+    return symbols                ? symbols
+           : build_id             ? lull_here_build(object->path, build_id, &is_other)
+           : host == stacks->here ? lull_here_file(object->path, object->inode, object->mapped_ns)
+                                  : NULL;
 }
 
 static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struct object *object,
@@ -404,9 +444,9 @@ static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_fr
     const uint64_t place = frame->offset - back;
     if (!object || object->is_kernel) {
         const uint64_t start = object ? object->start : 0;
-        frame->symbol = (start + place) >> 63
-                            ? name_in_kernel(stacks, host, start + place, &frame->symbol_offset)
-                            : NULL;
+        frame->symbol = (start + place) >> 63 ? name_in_kernel(stacks, host, object, start + place,
+                                                               &frame->symbol_offset)
+                                              : NULL;
     } else {
         frame->symbol = name_in_file(stacks, host, object, place, &frame->symbol_offset);
     }

@@ -5,6 +5,7 @@
 #ifndef LULL_KERNEL_STACKS_H
 #define LULL_KERNEL_STACKS_H
 
+#include <glib.h>
 #include <lull/event.h>
 #include <lull/path.h>
 
@@ -23,6 +24,9 @@ void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host);
  * libraries; a reference is taken. If a host has several, none counts: each is of its own state of the kernel. */
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
                                struct lull_recording_file *recording);
+/* A trace of the host: path → build-id of the file that was mapped, as struct lull_source has it.
+ * Borrowed. */
+void lull_stacks_set_build_ids(struct lull_stacks *stacks, uint32_t host, GHashTable *build_ids);
 /* A process, -1: the kernel, mapped `length` bytes of a file from byte `offset` on to `address` at
  * `t`; what was mapped there before is gone. `inode` of the file; 0: not known. */
 void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,

@@ -40,6 +40,7 @@ static bool has_sound_subject(const struct lull_track_record *record,
     case LULL_TRACK_IRQ:
         return kind == LULL_TRACK_HOP_IRQ;
     case LULL_TRACK_SOFTIRQ:
+    case LULL_TRACK_RAISE:
         return kind == LULL_TRACK_HOP_SOFTIRQ;
     default:
         return record->tid > 0;
@@ -103,6 +104,7 @@ bool lull_track_alarm_read(const void *data, size_t size,
         alarm->object = &record->hop[0];
         return true;
     }
+    alarm->is_wait = alarm->rule->kind->measure < LULL_TRACK_SYSCALL;
     if (record->woken_ns) {
         alarm->cpu_from_ns = (int64_t)record->woken_ns;
     }

@@ -19,6 +19,8 @@ struct lull_track_alarm {
     int64_t start_ns, end_ns;            /* what the rule measures, CLOCK_MONOTONIC */
     int64_t cpu_from_ns; /* from then on it waited for a CPU; INT64_MAX: not known */
     const char *call;    /* or NULL */
+    bool is_open;        /* it is not over: the rule's time-out has passed */
+    bool is_wait;        /* of a task, which was in record->state */
     struct lull_track_part part[LULL_TRACK_HOPS]; /* latest first */
     uint32_t n_parts;
     bool is_cut;       /* the chain is longer than is kept, or who came before is not known */

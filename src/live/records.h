@@ -26,10 +26,12 @@ enum lull_track_measure {
     LULL_TRACK_PREEMPT, /* losing the CPU while runnable to running */
     LULL_TRACK_OFFCPU,  /* going to sleep to running */
     LULL_TRACK_FORK,    /* being started to running for the first time */
+    LULL_TRACK_SYSCALL, /* start to end of a system call, whether it waited or not */
     /* From here on not of a task. */
     LULL_TRACK_BLOCK,   /* a request given to the disk to its completion */
     LULL_TRACK_IRQ,     /* start to end of the handler of an interrupt */
     LULL_TRACK_SOFTIRQ, /* the same of a softirq */
+    LULL_TRACK_RAISE,   /* a softirq raised to its start */
     LULL_TRACK_MEASURES
 };
 
@@ -135,8 +137,11 @@ struct lull_track_slot {
     uint32_t state;
     uint32_t flags;
     struct lull_track_sums sums;
-    uint64_t cpu;      /* on which it ran last, with sums */
-    uint64_t spare[3]; /* whole cache lines */
+    uint64_t cpu;        /* on which it ran last, with sums */
+    uint64_t call_since; /* in a system call, with rules about them; 0: not, or not known */
+    int32_t call;        /* that one */
+    uint32_t pad;
+    uint64_t spare; /* whole cache lines */
     struct lull_track_hop hop[LULL_TRACK_HOPS];
     struct lull_track_hop early[LULL_TRACK_HOPS];
 };
@@ -215,11 +220,11 @@ struct lull_track_record {
 /* Of each CPU; with a command, waits are its own and those of what it starts. */
 struct lull_track_counts {
     uint64_t switches, waits;
-    uint64_t events;                       /* requests and interrupts that rules are about */
-    uint64_t unseen;                       /* waits that the kernel did not show the end of */
-    uint64_t untracked;                    /* waits of tasks, or requests, without room */
-    uint64_t unknown_wakers;               /* waits whose end nobody was seen to cause */
-    uint64_t unsummed;                     /* waits whose chain had no room */
+    uint64_t events;         /* requests, interrupts and system calls that rules are about */
+    uint64_t unseen;         /* waits that the kernel did not show the end of */
+    uint64_t untracked;      /* waits of tasks, or requests, without room */
+    uint64_t unknown_wakers; /* waits whose end nobody was seen to cause */
+    uint64_t unsummed;       /* waits whose chain had no room */
     uint64_t candidates[LULL_TRACK_RULES]; /* longer than the threshold */
     uint64_t limited[LULL_TRACK_RULES];    /* of them over the limit */
     uint64_t lost[LULL_TRACK_RULES];       /* of them without room in the ring buffer */

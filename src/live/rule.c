@@ -40,6 +40,11 @@ const struct lull_track_kind lull_track_kinds[] = {
      .help = "offcpu outside of system calls: page faults",
      .measure = LULL_TRACK_OFFCPU,
      .calls = LULL_TRACK_OUTSIDE_CALLS},
+    {.name = "syscall",
+     .help = "a system call, whether it waits or computes; syscall(read,write): of these; costs "
+             "every call of every task",
+     .measure = LULL_TRACK_SYSCALL,
+     .argument = LULL_TRACK_CALL_LIST},
     {.name = "block",
      .help =
          "a request from when the disk got it to when it was complete; block(vda): of that disk",
@@ -52,6 +57,11 @@ const struct lull_track_kind lull_track_kinds[] = {
     {.name = "softirq",
      .help = "a softirq; softirq(NET_RX): of that vector",
      .measure = LULL_TRACK_SOFTIRQ,
+     .argument = LULL_TRACK_VECTOR},
+    {.name = "raise",
+     .help = "a softirq from when it was raised first to when it starts; raise(NET_RX): of that "
+             "vector",
+     .measure = LULL_TRACK_RAISE,
      .argument = LULL_TRACK_VECTOR},
     {.name = NULL},
 };
@@ -111,6 +121,47 @@ static bool read_states(struct lull_parser *p, size_t at, const char *text,
                                             "not), or S|D");
 }
 
+/* NULL: this machine has no system call of that number. */
+static const char *call_at(int32_t number)
+{
+    return call_name_of_number(LULL_TRACK_CALL_NUMBERS, number);
+}
+
+static bool add_call(struct lull_parser *p, size_t at, const char *name,
+                     struct lull_track_rule *rule)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    if (rule->n_calls == LULL_TRACK_CALLS) {
+        return lull_parser_fail(p, at, "at most %d system calls in a rule", LULL_TRACK_CALLS);
+    }
+    for (int32_t number = 0; number < LULL_TRACK_MOST_CALL; number++) {
+        const char *one = call_at(number);
+        if (one && strcmp(one, name) == 0) {
+            rule->call[rule->n_calls++] = number;
+            return true;
+        }
+        if (one) {
+            g_ptr_array_add(names, (gpointer)one);
+        }
+    }
+    g_ptr_array_add(names, NULL);
+    const char *meant = lull_suggest(name, (const char *const *)names->pdata);
+    return lull_parser_fail(p, at, "this machine has no system call “%s”%s%s%s", name,
+                            meant ? ", perhaps “" : "", meant ? meant : "", meant ? "”" : "");
+}
+
+static bool read_calls(struct lull_parser *p, size_t at, const char *text,
+                       struct lull_track_rule *rule)
+{
+    g_auto(GStrv) names = g_strsplit(text, ",", -1);
+    for (uint32_t i = 0; names[i]; i++) {
+        if (!add_call(p, at, g_strstrip(names[i]), rule)) {
+            return false;
+        }
+    }
+    return rule->n_calls || lull_parser_fail(p, at, "expected system calls, as in (read,write)");
+}
+
 /* As lull_track_hop has it, from "254:0". */
 static bool read_disk(struct lull_parser *p, size_t at, const char *text,
                       struct lull_track_rule *rule)
@@ -160,10 +211,9 @@ static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
 {
     static bool (*const readers[])(struct lull_parser *, size_t, const char *,
                                    struct lull_track_rule *) = {
-        [LULL_TRACK_STATES] = read_states,
-        [LULL_TRACK_DISK] = read_disk,
-        [LULL_TRACK_IRQ_NUMBER] = read_number,
-        [LULL_TRACK_VECTOR] = read_vector,
+        [LULL_TRACK_STATES] = read_states,     [LULL_TRACK_DISK] = read_disk,
+        [LULL_TRACK_IRQ_NUMBER] = read_number, [LULL_TRACK_VECTOR] = read_vector,
+        [LULL_TRACK_CALL_LIST] = read_calls,
     };
     struct lull_lexer *lexer = &p->lexer;
     const size_t start = p->token.start, at = p->token.end;
@@ -176,11 +226,13 @@ static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
     }
     g_autofree char *text = g_strndup(lexer->text + at, (gsize)(end - lexer->text) - at);
     lexer->pos = (size_t)(end - lexer->text) + 1;
-    rule->has_number = rule->kind->argument != LULL_TRACK_STATES;
+    rule->has_number =
+        rule->kind->argument != LULL_TRACK_STATES && rule->kind->argument != LULL_TRACK_CALL_LIST;
     return readers[rule->kind->argument](p, at, text, rule) && lull_parser_advance(p);
 }
 
-static bool parse_threshold(struct lull_parser *p, struct lull_track_rule *rule)
+/* What comes after `word`. */
+static bool parse_time(struct lull_parser *p, const char *word, int64_t *time_ns)
 {
     if (!lull_parser_advance(p)) {
         return false;
@@ -188,12 +240,25 @@ static bool parse_threshold(struct lull_parser *p, struct lull_track_rule *rule)
     const struct lull_token token = p->token;
     g_autoptr(GError) why = NULL;
     if (token.kind != LULL_TOKEN_NUMBER) {
-        return lull_parser_fail(p, token.start, "expected a time after >, such as 5ms");
+        return lull_parser_fail(p, token.start, "expected a time after %s, such as 5ms", word);
     }
-    if (!lull_duration_parse(lull_parser_text(p, &token), &rule->threshold_ns, &why)) {
+    if (!lull_duration_parse(lull_parser_text(p, &token), time_ns, &why)) {
         return lull_parser_fail(p, token.start, "%s", why->message);
     }
     return lull_parser_advance(p);
+}
+
+static bool parse_timeout(struct lull_parser *p, struct lull_track_rule *rule)
+{
+    const size_t start = p->token.start;
+    if (rule->kind->measure >= LULL_TRACK_BLOCK) {
+        return lull_parser_fail(p, start, "%s has no time-out: it is not of a task",
+                                rule->kind->name);
+    }
+    if (!parse_time(p, "timeout", &rule->timeout_ns)) {
+        return false;
+    }
+    return rule->timeout_ns > 0 || lull_parser_fail(p, start, "a time-out of 0 is over at once");
 }
 
 static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
@@ -218,9 +283,16 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
     }
     if (p->token.kind == LULL_TOKEN_GT) {
         has_threshold = true;
-        if (!parse_threshold(p, rule)) {
+        if (!parse_time(p, ">", &rule->threshold_ns)) {
             return false;
         }
+    }
+    if (lull_parser_sees(p, "timeout")) {
+        if (!parse_timeout(p, rule)) {
+            return false;
+        }
+        rule->threshold_ns = has_threshold ? rule->threshold_ns : rule->timeout_ns;
+        has_threshold = true;
     }
     if (lull_parser_sees(p, "worst")) {
         rule->is_worst = true;
@@ -232,7 +304,7 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
         return lull_parser_fail(p, p->token.start,
                                 has_threshold || rule->is_worst
                                     ? "expected the end of the rule"
-                                    : "expected > and a time, as in > 5ms, or worst");
+                                    : "expected > and a time, as in > 5ms, or timeout, or worst");
     }
     return true;
 }
@@ -320,11 +392,14 @@ void lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_tra
                                            .states = rule->states,
                                            .has_number = rule->has_number,
                                            .number = rule->number,
-                                           .calls = kind->calls,
+                                           .calls = rule->n_calls ? LULL_TRACK_LISTED_CALLS
+                                                                  : kind->calls,
+                                           .n_calls = rule->n_calls,
                                            .limit = MOST_ALARMS};
+    memcpy(out->call, rule->call, sizeof out->call);
     for (int32_t number = 0; number < LULL_TRACK_MOST_CALL && out->n_calls < LULL_TRACK_CALLS;
          number++) {
-        const char *name = call_name_of_number(LULL_TRACK_CALL_NUMBERS, number);
+        const char *name = call_at(number);
         if (name && g_strv_contains(kind->call, name)) {
             out->call[out->n_calls++] = number;
         }

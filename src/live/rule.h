@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules of `lull track`: which waits are worth an alarm.
- *   RULE := KIND ["(" STATES ")"] [":" FILTER] [">" TIME] ["worst"]
+ *   RULE := KIND ["(" ARGUMENT ")"] [":" FILTER] [">" TIME] ["timeout" TIME] ["worst"]
  * FILTER is the language of --filter over what is known of a wait (lull_track_names). */
 #ifndef LULL_LIVE_RULE_H
 #define LULL_LIVE_RULE_H
@@ -27,6 +27,7 @@ enum lull_track_argument {
     LULL_TRACK_DISK,
     LULL_TRACK_IRQ_NUMBER,
     LULL_TRACK_VECTOR,
+    LULL_TRACK_CALL_LIST, /* read, write */
 };
 
 /* One line of the table of kinds. */
@@ -63,8 +64,11 @@ struct lull_track_rule {
     uint32_t states; /* 0: any */
     bool has_number;
     uint32_t number; /* only that disk, interrupt or vector */
+    int32_t call[LULL_TRACK_CALLS];
+    uint32_t n_calls; /* 0: all, or those of the kind */
     int64_t threshold_ns;
-    bool is_worst;                  /* each alarm raises the threshold to its time */
+    int64_t timeout_ns; /* 0: none; a wait that lasts longer is reported while it does */
+    bool is_worst;      /* each alarm raises the threshold to its time */
     const struct lull_node *filter; /* or NULL */
     struct lull_arena *arena;
 };

@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A slot that changes while it is copied is copied again, so often. */
-#define TRIES 8
-
 /* What was known of a process at the end of the last interval. */
 struct before {
     struct lull_track_sums sums;
@@ -62,30 +59,13 @@ static struct now *process_of(GHashTable *processes, uint32_t pid)
 
 /* ---- slots ---- */
 
-/* False if the task ended meanwhile. */
-static bool copy_slot(const volatile struct lull_track_slot *from, struct lull_track_slot *slot)
-{
-    const size_t size = offsetof(struct lull_track_slot, spare);
-    struct lull_track_slot again;
-    memcpy(slot, (const void *)from, size);
-    for (int i = 0; i < TRIES; i++) {
-        __sync_synchronize();
-        memcpy(&again, (const void *)from, size);
-        if (memcmp(slot, &again, size) == 0) {
-            break;
-        }
-        memcpy(slot, &again, size);
-    }
-    return slot->tid != 0 && slot->start_time != 0;
-}
-
 static void add_slots(const struct lull_sums *sums, uint64_t end_ns, GHashTable *processes)
 {
     uint32_t n;
-    const volatile struct lull_track_slot *slots = lull_tracker_slots(sums->tracker, &n);
+    lull_tracker_slots(sums->tracker, &n);
     for (uint32_t i = 0; i < n; i++) {
         struct lull_track_slot slot;
-        if (slots[i].tid == 0 || !copy_slot(&slots[i], &slot)) {
+        if (!lull_tracker_slot(sums->tracker, i, &slot)) {
             continue;
         }
         struct now *now = process_of(processes, slot.tgid);

@@ -13,14 +13,19 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "live/timeouts.h"
 #include "wait_object.h"
+
+/* A slot that changes while it is copied is copied again, so often. */
+#define TRIES 8
 
 /* What the programs cost is measured for so long, so often. */
 #define MEASURE_NS (100 * INT64_C(1000000))
 #define MEASURE_EVERY_NS (10 * LULL_NS_PER_S)
 
 /* Those that measure waits of tasks, and find out whose they are. */
-#define WAITS ((1u << LULL_TRACK_BLOCK) - 1)
+#define WAITS ((1u << LULL_TRACK_SYSCALL) - 1)
+#define SOFTIRQS (1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_RAISE)
 
 /* Waits that are shorter matter to nobody, until the overhead is too much; then longer ones too. */
 #define LEAST_NS 100000
@@ -34,12 +39,13 @@ static const struct program {
     bool is_optional;  /* kernels without that event, or of other architectures, do without */
 } programs[] = {
     {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_exit", "softirq_exit", WAITS | 1u << LULL_TRACK_SOFTIRQ, false},
+    {"softirq_exit", "softirq_exit", WAITS | SOFTIRQS, false},
     {"timer_exit", "hrtimer_expire_exit", WAITS, false},
     {"work_exit", "irq_work_exit", WAITS, true},
     {"function_exit", "call_function_single_exit", WAITS, true},
     {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_entry", "softirq_entry", WAITS | 1u << LULL_TRACK_SOFTIRQ, false},
+    {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false},
+    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE, false},
     {"timer_entry", "hrtimer_expire_entry", WAITS, false},
     {"work_entry", "irq_work_entry", WAITS, true},
     {"function_entry", "call_function_single_entry", WAITS, true},
@@ -50,6 +56,8 @@ static const struct program {
     {"started", "sched_wakeup_new", WAITS, false},
     {"waking", "sched_waking", WAITS, false},
     {"switched", "sched_switch", WAITS, false},
+    {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false},
+    {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false},
 };
 
 enum { N_PROGRAMS = G_N_ELEMENTS(programs) };
@@ -67,7 +75,8 @@ struct lull_tracker {
     struct ring_buffer *ring;
     volatile struct limit *limits; /* shared with the programs */
     volatile struct lull_track_governed *governed;
-    struct lull_track_slot *slots; /* with sums; else NULL */
+    struct lull_track_slot *slots;  /* with sums or time-outs; else NULL */
+    struct lull_timeouts *timeouts; /* or NULL */
     uint32_t n_slots;
     struct lull_tracker_counts counts; /* what is counted here */
     int stats;                         /* open while the kernel measures the programs */
@@ -125,6 +134,9 @@ static uint32_t measures_of(const struct lull_tracker_question *question)
                                             : 0;
     for (uint32_t i = 0; i < question->n_rules; i++) {
         measures |= 1u << question->rules[i]->kind->measure;
+    }
+    if (measures & 1u << LULL_TRACK_SYSCALL) { /* slots of tasks that have ended are freed there */
+        measures |= WAITS;
     }
     return measures;
 }
@@ -221,7 +233,7 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
         limits[i].threshold_ns = config->rule[i].threshold_ns;
-        if (config->rule[i].measure < LULL_TRACK_BLOCK) {
+        if (config->rule[i].measure < LULL_TRACK_SYSCALL) {
             config->least_ns = MIN(config->least_ns, config->rule[i].threshold_ns);
         }
     }
@@ -315,13 +327,15 @@ static bool start(struct lull_tracker *tracker, GError **error)
     }
     tracker->limits = share(tracker, ".data.limits", page_size());
     tracker->governed = share(tracker, ".data.governed", page_size());
-    if (tracker->question.has_sums) {
+    tracker->timeouts = lull_timeouts_new(&tracker->question, tracker->n_slots);
+    const bool has_slots = tracker->question.has_sums || tracker->timeouts;
+    if (has_slots) {
         tracker->slots = share(tracker, "slots", slots_size(tracker));
     }
     const int alarms = bpf_object__find_map_fd_by_name(tracker->object, "alarms");
     tracker->ring = ring_buffer__new(alarms, take_record, tracker, NULL);
     if (!tracker->ring || !tracker->limits || !tracker->governed ||
-        (tracker->question.has_sums && !tracker->slots)) {
+        (has_slots && !tracker->slots)) {
         return refuse_errno(error, "cannot share memory with the programs", errno);
     }
     return attach(tracker, error);
@@ -356,6 +370,7 @@ void lull_tracker_free(struct lull_tracker *tracker)
     unshare_memory(tracker->limits, page_size());
     unshare_memory(tracker->governed, page_size());
     unshare_memory(tracker->slots, slots_size(tracker));
+    lull_timeouts_free(tracker->timeouts);
     ring_buffer__free(tracker->ring);
     bpf_object__close(tracker->object);
     g_free(tracker);
@@ -419,6 +434,9 @@ static void stop_measuring(struct lull_tracker *tracker, int64_t now)
 void lull_tracker_govern(struct lull_tracker *tracker)
 {
     const int64_t now = now_ns();
+    if (tracker->timeouts) {
+        lull_timeouts_scan(tracker->timeouts, tracker, now, &tracker->counts);
+    }
     if (tracker->stats >= 0) {
         if (now - tracker->measured_ns >= MEASURE_NS) {
             stop_measuring(tracker, now);
@@ -478,4 +496,24 @@ const volatile struct lull_track_slot *lull_tracker_slots(const struct lull_trac
 {
     *n = tracker->n_slots;
     return tracker->slots;
+}
+
+bool lull_tracker_slot(const struct lull_tracker *tracker, uint32_t i, struct lull_track_slot *slot)
+{
+    const size_t size = offsetof(struct lull_track_slot, spare);
+    const struct lull_track_slot *from = &tracker->slots[i];
+    struct lull_track_slot again;
+    if (*(const volatile uint32_t *)&from->tid == 0) {
+        return false;
+    }
+    memcpy(slot, from, size);
+    for (int tries = 0; tries < TRIES; tries++) {
+        __sync_synchronize();
+        memcpy(&again, from, size);
+        if (memcmp(slot, &again, size) == 0) {
+            break;
+        }
+        memcpy(slot, &again, size);
+    }
+    return slot->tid != 0 && slot->start_time != 0;
 }

@@ -36,7 +36,8 @@ struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *questi
 int lull_tracker_fd(const struct lull_tracker *tracker);
 /* Hands out the alarms there are. */
 bool lull_tracker_take(struct lull_tracker *tracker, GError **error);
-/* To be called several times a second: measures what all this costs, and makes it cost less. */
+/* To be called several times a second: measures what all this costs, and makes it cost less; hands out
+ * alarms of waits whose time-out has passed. */
 void lull_tracker_govern(struct lull_tracker *tracker);
 bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts *counts,
                         GError **error);
@@ -45,7 +46,11 @@ void lull_tracker_free(struct lull_tracker *tracker);
 /* For lull_sums: a map of the programs, what may be changed while they run, and all slots. */
 int lull_tracker_map(const struct lull_tracker *tracker, const char *name);
 volatile struct lull_track_governed *lull_tracker_governed(const struct lull_tracker *tracker);
+/* NULL: neither sums nor time-outs were asked for. */
 const volatile struct lull_track_slot *lull_tracker_slots(const struct lull_tracker *tracker,
                                                           uint32_t *n);
+/* What slot `i` has before `spare`. False if it is free. */
+bool lull_tracker_slot(const struct lull_tracker *tracker, uint32_t i,
+                       struct lull_track_slot *slot);
 
 #endif

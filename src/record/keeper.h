@@ -44,6 +44,10 @@ bool lull_keeper_lift(const struct lull_keeper *keeper, const char *prefix, cons
  * more, and the file is whole without it. */
 bool lull_keeper_save_symbols(const struct lull_keeper *keeper, const char *path, uint64_t inode,
                               int64_t mapped_ns, bool *is_full, GError **error);
+/* The same of the functions that a process lists in /tmp/perf-PID.map, if they are of who records and
+ * were written since `since_ns`. */
+bool lull_keeper_save_map(const struct lull_keeper *keeper, int pid, int64_t since_ns,
+                          bool *is_full, GError **error);
 /* Bytes of a file, or of the files in a directory. */
 bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uint64_t *bytes,
                          GError **error);

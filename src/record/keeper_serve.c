@@ -105,16 +105,9 @@ static bool write_symbols(int fd, const GString *text)
     return before >= 0 && (done == text->len || (ftruncate(fd, before), false));
 }
 
-static bool save_symbols(struct keeper *keeper, const struct request *request,
-                         struct outcome *outcome, GError **error)
+static bool save_text(struct keeper *keeper, const GString *text, struct outcome *outcome,
+                      GError **error)
 {
-    char *behind;
-    const uint64_t inode = g_ascii_strtoull(request->second, &behind, 10);
-    const int64_t mapped_ns = g_ascii_strtoll(behind, NULL, 10);
-    g_autoptr(GString) text = g_string_new(NULL);
-    if (!lull_symbols_take(text, request->first, inode, mapped_ns)) {
-        return true;
-    }
     if (keeper->symbols < 0) {
         keeper->symbols = lull_folder_create(&keeper->folder, "symbols", LULL_FOLDER_FILE, error);
     }
@@ -124,6 +117,36 @@ static bool save_symbols(struct keeper *keeper, const struct request *request,
     outcome->number = lseek(keeper->symbols, 0, SEEK_END) > MOST_SYMBOLS_BYTES ||
                       !write_symbols(keeper->symbols, text);
     return true;
+}
+
+/* Two numbers: inode or process, and a time. */
+static void parse_numbers(const struct request *request, uint64_t *number, int64_t *time_ns)
+{
+    char *behind;
+    *number = g_ascii_strtoull(request->second, &behind, 10);
+    *time_ns = g_ascii_strtoll(behind, NULL, 10);
+}
+
+static bool save_symbols(struct keeper *keeper, const struct request *request,
+                         struct outcome *outcome, GError **error)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    uint64_t inode;
+    int64_t mapped_ns;
+    parse_numbers(request, &inode, &mapped_ns);
+    return !lull_symbols_take(text, request->first, inode, mapped_ns) ||
+           save_text(keeper, text, outcome, error);
+}
+
+static bool save_map(struct keeper *keeper, const struct request *request, struct outcome *outcome,
+                     GError **error)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    uint64_t pid;
+    int64_t since_ns;
+    parse_numbers(request, &pid, &since_ns);
+    return pid > INT32_MAX || !lull_symbols_take_map(text, (int)pid, since_ns) ||
+           save_text(keeper, text, outcome, error);
 }
 
 static bool measure(struct keeper *keeper, const struct request *request, struct outcome *outcome,
@@ -208,6 +231,7 @@ static const struct {
     [LULL_KEEPER_CLEAR] = {clear, false},
     [LULL_KEEPER_REMEMBER] = {remember, false},
     [LULL_KEEPER_SAVE_SYMBOLS] = {save_symbols, true},
+    [LULL_KEEPER_SAVE_MAP] = {save_map, true},
 };
 
 static void answer(int socket, const struct outcome *outcome, const GError *error)

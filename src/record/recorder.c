@@ -146,6 +146,9 @@ static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
 {
     recorder->request.epoch_offset_ns = measure_epoch_offset();
     g_autoptr(GError) refusal = NULL;
+    if (!lull_recorder_start_names(recorder, error)) {
+        return false;
+    }
     while (!(recorder->tracer = recorder->kind->set_up(&recorder->request, &refusal))) {
         if (recorder->question.tracer) {
             g_propagate_error(error, g_steal_pointer(&refusal));
@@ -154,7 +157,7 @@ static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
         /* What cannot be known without trying, such as modules that the kernel does not load. */
         refuse(recorder, recorder->kind->name, refusal->message);
         g_clear_error(&refusal);
-        if (!choose_next(recorder, error)) {
+        if (!choose_next(recorder, error) || !lull_recorder_start_names(recorder, error)) {
             return false;
         }
     }
@@ -241,6 +244,7 @@ static bool check(void *user, GError **error)
     struct lull_recorder *recorder = user;
     const struct lull_record_companion *companion = recorder->question.companion;
     g_autoptr(GError) why = NULL;
+    lull_recorder_take_names(recorder);
     if (recorder->kind->check(recorder->tracer, &why) || recorder->tracer->is_full) {
         return !companion || companion->serve(companion->user, recorder, error);
     }
@@ -269,7 +273,9 @@ static bool write_state(struct lull_recorder *recorder, GError **error)
     struct lull_state_files files;
     return !recorder->kind->needs_state || recorder->question.is_snapshot ||
            (lull_recorder_create_state(recorder, &files, error) &&
-            (recorder->state = lull_state_start(&files, recorder->request.epoch_offset_ns, error)));
+            (recorder->state =
+                 lull_state_start(&files, recorder->request.epoch_offset_ns, error)) &&
+            lull_recorder_open_names(recorder, error));
 }
 
 /* What a command that has ended had opened cannot be looked up any more. */
@@ -279,6 +285,9 @@ static bool end_state(struct lull_recorder *recorder, GError **error)
     const bool is_over =
         recorder->tracer->is_full ||
         (question->only_command && lull_command_has_ended(&recorder->command, false));
+    if (!lull_recorder_end_names(recorder, error)) {
+        return false;
+    }
     return !recorder->state || lull_state_end(g_steal_pointer(&recorder->state), !is_over, error);
 }
 
@@ -371,6 +380,8 @@ bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
     const bool is_snapshot = recorder->question.is_snapshot;
     const bool done = set_up(recorder, error) && record(recorder, error) &&
                       (is_snapshot || lull_recorder_complete(recorder, error));
+    lull_recorder_end_names(recorder, NULL);
+    g_clear_pointer(&recorder->names, lull_names_free);
     if (recorder->state) {
         lull_state_end(g_steal_pointer(&recorder->state), false, NULL);
     }
@@ -395,6 +406,9 @@ void lull_recorder_free(struct lull_recorder *recorder)
         g_free(recorder->keeper.part);
         g_clear_pointer(&recorder->quotas, g_ptr_array_unref);
         g_free(recorder->left);
+        g_free(recorder->recording.names_missing);
+        g_clear_pointer(&recorder->kept_names[0], g_byte_array_unref);
+        g_clear_pointer(&recorder->kept_names[1], g_byte_array_unref);
         g_free(recorder->reason);
         g_string_free(recorder->refused, TRUE);
         g_free(recorder);

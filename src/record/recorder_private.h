@@ -7,6 +7,7 @@
 #include "record/control.h"
 #include "record/guard.h"
 #include "record/keeper.h"
+#include "record/names/names.h"
 #include "record/recorder.h"
 #include "record/state/state.h"
 
@@ -24,9 +25,13 @@ struct lull_recorder {
     struct lull_command command;
     struct lull_tracer *tracer;
     struct lull_state_trace *state; /* of the machine; NULL: it is complete, or there is none */
-    GPtrArray *quotas;              /* of CPU time, as they were at the start, then meanwhile */
-    struct lull_control control;    /* of a flight recorder */
-    int wake;                       /* the companion waits for it; -1: there is none */
+    GByteArray *kept_names[2];      /* of a flight recorder: the latest, and those before */
+    struct lull_names *names;       /* NULL: they are not read */
+    struct lull_state_trace
+        *named;                  /* what was read, beside the state; NULL: not yet, or complete */
+    GPtrArray *quotas;           /* of CPU time, as they were at the start, then meanwhile */
+    struct lull_control control; /* of a flight recorder */
+    int wake;                    /* the companion waits for it; -1: there is none */
     uint32_t n_snapshots;
     uint32_t cleaned;
     char *left; /* by recorders that were killed, beside the recording; NULL: nothing */
@@ -40,6 +45,18 @@ bool lull_recorder_create_state(const struct lull_recorder *recorder,
                                 struct lull_state_files *files, GError **error);
 /* Completes the recording's description and gives the directory its name. */
 bool lull_recorder_complete(struct lull_recorder *recorder, GError **error);
+
+/* ---- recorder_names.c ---- */
+
+/* Before the tracer is set up. A machine that cannot is no reason to stop: then the recording says so. */
+bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error);
+/* When the state is being written; what was read, to be called several times a second; and the end. */
+bool lull_recorder_open_names(struct lull_recorder *recorder, GError **error);
+void lull_recorder_take_names(struct lull_recorder *recorder);
+/* Of a flight recorder: beside the state of a snapshot, those since its first event. */
+bool lull_recorder_write_names(struct lull_recorder *recorder, const struct lull_state_trace *state,
+                               GError **error);
+bool lull_recorder_end_names(struct lull_recorder *recorder, GError **error);
 
 /* ---- recorder_snapshot.c ---- */
 

@@ -12,14 +12,22 @@ bool lull_recorder_listen(struct lull_recorder *recorder, GError **error)
     return true;
 }
 
+static bool write_state(struct lull_recorder *recorder, int64_t now_ns, GError **error)
+{
+    struct lull_state_files files;
+    struct lull_state_trace *trace =
+        lull_recorder_create_state(recorder, &files, error)
+            ? lull_state_start_at(&files, recorder->request.epoch_offset_ns, now_ns, error)
+            : NULL;
+    const bool done = trace && lull_recorder_write_names(recorder, trace, error);
+    return trace && lull_state_trace_close(trace, done ? error : NULL) && done;
+}
+
 /* The state is taken afterwards, and marked as that of the end: what the trace shows is older. */
 static bool fill(struct lull_recorder *recorder, int64_t now_ns, GError **error)
 {
-    struct lull_state_files files;
     return recorder->kind->snapshot(recorder->tracer, &recorder->recording.result, error) &&
-           (!recorder->kind->needs_state ||
-            (lull_recorder_create_state(recorder, &files, error) &&
-             lull_state_write_at(&files, recorder->request.epoch_offset_ns, now_ns, error))) &&
+           (!recorder->kind->needs_state || write_state(recorder, now_ns, error)) &&
            lull_recorder_complete(recorder, error);
 }
 

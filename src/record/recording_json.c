@@ -175,6 +175,12 @@ bool lull_recording_json_write(const struct lull_recording *recording,
     add_machine(object, recording->request->epoch_offset_ns);
     add_command(object, recording);
     add_recorded(object, recording);
+    if (recording->names_missing) {
+        lull_json_add_text(object, "names_missing", recording->names_missing);
+    }
+    if (recording->lost_names > 0) {
+        lull_json_add_number(object, "lost_names", (int64_t)recording->lost_names);
+    }
     if (recording->trigger) {
         add_trigger(object, recording->trigger);
     }

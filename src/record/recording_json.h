@@ -18,7 +18,7 @@ enum lull_recording_end {
     LULL_RECORDING_ENDED_BY_SNAPSHOT, /* it goes on, but this is what it had until then */
 };
 
-/* All borrowed. */
+/* All borrowed, unless it says otherwise. */
 struct lull_recording {
     const struct lull_tracer_request *request;
     const struct lull_tracer *tracer;
@@ -31,6 +31,9 @@ struct lull_recording {
     enum lull_recording_end ended_by;
     struct lull_tracer_result result;
     const struct lull_recording_trigger *trigger; /* or NULL */
+    char *
+        names_missing; /* the recorder's own: why paths that calls were given are not recorded; NULL: they are */
+    uint64_t lost_names;     /* of them */
     const GPtrArray *quotas; /* of CPU time: struct lull_quota, as counted meanwhile; or NULL */
 };
 

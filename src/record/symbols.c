@@ -10,16 +10,19 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbol/elf.h"
 #include "symbol/here.h"
 #include "symbol/object.h"
+#include "symbol/perf_map.h"
 #include "symbol/saved.h"
 #include "symbol/table.h"
 
 #define MOST_BYTES (16u << 20)
+#define MOST_MAP_BYTES (32 << 20)
 #define MOST_US (2 * G_USEC_PER_SEC)
 #define BLOCK_BYTES 65536u
 #define NOBODY 65534u
@@ -43,15 +46,49 @@ static void write_all(int fd, const char *text, size_t length)
     }
 }
 
-static void give(int to, const char *path, uint64_t inode, int64_t mapped_ns)
+static void write_object(int to, const struct lull_object *object, const char *path, uint64_t inode)
 {
-    const int fd = lull_here_open(path, inode, mapped_ns);
-    struct lull_object *object = fd >= 0 && give_up_root() ? lull_here_read(fd, path) : NULL;
     if (object && lull_symbol_table_count(object->table) > 0) {
         g_autoptr(GString) text = g_string_new(NULL);
         lull_saved_append(text, object, path, inode);
         write_all(to, text->str, text->len);
     }
+}
+
+static void give(int to, const char *path, uint64_t inode, int64_t mapped_ns)
+{
+    const int fd = lull_here_open(path, inode, mapped_ns);
+    struct lull_object *object = fd >= 0 && give_up_root() ? lull_here_read(fd, path) : NULL;
+    write_object(to, object, path, inode);
+}
+
+/* Everybody may make files in /tmp: one that is nobody else's, and of this process. */
+static bool is_own_map(int fd, int64_t since_ns)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+           st.st_nlink == 1 && st.st_size <= MOST_MAP_BYTES &&
+           st.st_mtim.tv_sec < INT64_MAX / 1000000000 &&
+           st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec >= since_ns;
+}
+
+static void give_map(int to, int pid, int64_t since_ns)
+{
+    g_autofree char *name = lull_perf_map_name(pid);
+    g_autofree char *path = g_build_filename("/tmp", name, NULL);
+    g_autofree char *text = g_malloc(MOST_MAP_BYTES);
+    size_t length = 0;
+    ssize_t n = 0;
+    const int place = lull_here_look(path);
+    const int fd = place >= 0 ? lull_here_take(place, is_own_map(place, since_ns)) : -1;
+    if (fd < 0 || !give_up_root()) {
+        return;
+    }
+    while (length < MOST_MAP_BYTES && (n = read(fd, text + length, MOST_MAP_BYTES - length)) > 0) {
+        length += (size_t)n;
+    }
+    struct lull_object *object = n == 0 ? lull_perf_map_parse(text, length) : NULL;
+    write_object(to, object, name, (uint64_t)pid);
 }
 
 /* Which process gets this far has all of the keeper's descriptors. */
@@ -86,18 +123,29 @@ static bool collect(int from, GString *to)
     return n == 0 && to->len > before;
 }
 
-bool lull_symbols_take(GString *to, const char *path, uint64_t inode, int64_t mapped_ns)
+/* What a child is to read. */
+struct source {
+    const char *path; /* NULL: a perf map */
+    uint64_t inode;   /* or process */
+    int64_t time_ns;
+};
+
+static bool take(GString *to, const struct source *source)
 {
     const size_t before = to->len;
     int ends[2];
-    if (!lull_saved_can_hold(path) || pipe2(ends, O_CLOEXEC) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         return false;
     }
     const pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close_all_but(ends[1]);
-        give(ends[1], path, inode, mapped_ns);
+        if (source->path) {
+            give(ends[1], source->path, source->inode, source->time_ns);
+        } else {
+            give_map(ends[1], (int)source->inode, source->time_ns);
+        }
         _exit(0);
     }
     close(ends[1]);
@@ -111,4 +159,14 @@ bool lull_symbols_take(GString *to, const char *path, uint64_t inode, int64_t ma
         g_string_truncate(to, before);
     }
     return is_taken;
+}
+
+bool lull_symbols_take(GString *to, const char *path, uint64_t inode, int64_t mapped_ns)
+{
+    return lull_saved_can_hold(path) && take(to, &(struct source){path, inode, mapped_ns});
+}
+
+bool lull_symbols_take_map(GString *to, int pid, int64_t since_ns)
+{
+    return pid > 0 && take(to, &(struct source){NULL, (uint64_t)pid, since_ns});
 }

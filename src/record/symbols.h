@@ -12,4 +12,8 @@
  * it is not there any more, it has no symbols, too many, or it takes too long. */
 bool lull_symbols_take(GString *to, const char *path, uint64_t inode, int64_t mapped_ns);
 
+/* The same of the functions that a process makes while it runs, as it lists them in
+ * /tmp/perf-PID.map: a file of who records, written since `since_ns`, when the process had started. */
+bool lull_symbols_take_map(GString *to, int pid, int64_t since_ns);
+
 #endif

@@ -37,7 +37,8 @@ struct lull_tracer_result {
     uint64_t bytes;  /* of the files */
     uint64_t lost_events;
     bool has_events;
-    int64_t end_ns; /* if the disk is full: until then all events are there; since the epoch */
+    int64_t start_ns; /* of a snapshot: no event is older; since the epoch */
+    int64_t end_ns;   /* if the disk is full: until then all events are there; since the epoch */
 };
 
 /* Whether an errno says that the disk is full, for this user or for all. */

@@ -37,40 +37,56 @@ static bool is_drawn(unsigned state)
 }
 
 /* Keeps the states with the largest shares; of equal ones, the first. */
-static void insert(const uint8_t *shares, unsigned state, uint8_t states[STATES_SENT],
+static void insert(uint8_t share, unsigned state, uint8_t states[STATES_SENT],
                    uint8_t most[STATES_SENT])
 {
     unsigned at = is_drawn(state) ? STATES_SENT : 0;
-    if (at == 0 || shares[state] <= most[STATES_SENT - 1]) {
+    if (at == 0 || share <= most[STATES_SENT - 1]) {
         return;
     }
-    for (; at > 0 && shares[state] > most[at - 1]; at--) {
+    for (; at > 0 && share > most[at - 1]; at--) {
         if (at < STATES_SENT) {
             most[at] = most[at - 1];
             states[at] = states[at - 1];
         }
     }
-    most[at] = shares[state];
+    most[at] = share;
     states[at] = (uint8_t)state;
 }
 
-/* The states with the largest shares, largest first; what is not drawn is left out. */
-static void pick(const uint8_t *shares, uint32_t count, uint32_t column, uint8_t *out)
+/* The states with the largest shares, largest first; what is not drawn is left out. `half` is the
+ * shares of eight states from `state` on, of which few occur: it goes from one to the next. */
+static void pick(uint64_t half, unsigned state, uint8_t states[STATES_SENT],
+                 uint8_t most[STATES_SENT])
+{
+    for (half = GUINT64_FROM_LE(half); half;) {
+        const unsigned bit = (unsigned)__builtin_ctzll(half) & ~7U;
+        insert((uint8_t)(half >> bit), state + bit / 8, states, most);
+        half &= ~(UINT64_C(0xff) << bit);
+    }
+}
+
+/* Of each column. Many are as the one before them. */
+static void pick_all(const uint8_t *shares, uint32_t count, uint8_t *out)
 {
     uint8_t states[STATES_SENT] = {0}, most[STATES_SENT] = {0};
-    uint64_t halves[2];
-    memcpy(halves, shares, sizeof halves);
-    for (unsigned half = 0; half < G_N_ELEMENTS(halves); half++) {
-        /* Few states occur: from one to the next. */
-        for (uint64_t left = GUINT64_FROM_LE(halves[half]); left;) {
-            const unsigned byte = (unsigned)__builtin_ctzll(left) / 8;
-            left &= ~(UINT64_C(0xff) << (8 * byte));
-            insert(shares, 8 * half + byte, states, most);
+    uint64_t last[2] = {0, 0};
+    for (uint32_t c = 0; c < count; c++) {
+        uint64_t low, high;
+        memcpy(&low, shares + (size_t)c * LULL_STORE_STATES, sizeof low);
+        memcpy(&high, shares + (size_t)c * LULL_STORE_STATES + sizeof low, sizeof high);
+        if (low != last[0] || high != last[1]) {
+            memset(states, 0, sizeof states);
+            memset(most, 0, sizeof most);
+            pick(low, 0, states, most);
+            pick(high, 8, states, most);
+            last[0] = low;
+            last[1] = high;
         }
-    }
-    for (unsigned i = 0; i < STATES_SENT; i++) {
-        out[(size_t)(2 * i) * count + column] = states[i];
-        out[(size_t)(2 * i + 1) * count + column] = most[i];
+        for (unsigned i = 0; i < STATES_SENT; i++) {
+            out[(size_t)(2 * i) * count + c] = states[i];
+            out[(size_t)(2 * i + 1) * count + c] = most[i];
+        }
     }
 }
 
@@ -95,37 +111,54 @@ static void append_wide(const struct served *served, uint32_t index, enum lull_s
     g_string_append_c(out, ']');
 }
 
-/* Looks twice in the width of a wide one, where columns hold one state alone. */
+/* Appends what is in the middle of column `c` if it is wide. Goes on to where to look next: behind it,
+ * or no farther than `end`. */
+static bool append_if_wide(const struct server_picture *picture, uint32_t index, uint32_t row,
+                           uint32_t *c, uint32_t end, GString *out, GError **error)
+{
+    const struct lull_store *store = picture->served->store;
+    const int64_t width_ns = INT64_C(1) << picture->shift;
+    const int64_t time_ns = (picture->first + *c) * width_ns + width_ns / 2;
+    struct lull_store_cursor cursor;
+    GError *failure = NULL;
+    const struct lull_store_interval *at = lull_store_seek(store, row, time_ns, &cursor, &failure)
+                                               ? lull_store_next(&cursor, &failure)
+                                               : NULL;
+    if (failure) {
+        g_propagate_error(error, failure);
+        return false;
+    }
+    int64_t next = MIN((int64_t)*c + WIDE_COLUMNS / 2, (int64_t)end);
+    if (at && at->end_ns > time_ns && is_drawn(at->state) &&
+        at->end_ns - at->start_ns >= WIDE_COLUMNS * width_ns) {
+        append_wide(picture->served, index, lull_store_row(store, row).kind, at, out);
+        next = ((at->end_ns - 1) >> picture->shift) - picture->first + 1;
+    }
+    *c = (uint32_t)CLAMP(next, (int64_t)*c + 1, (int64_t)picture->count);
+    return true;
+}
+
+/* A wide one fills columns that are next to each other, but for its first and last one. There it is
+ * looked for twice in its width. */
 static bool append_wide_ones(const struct server_picture *picture, uint32_t index, uint32_t row,
                              const uint8_t *shares, GString *out, GError **error)
 {
-    const struct lull_store *store = picture->served->store;
-    const enum lull_store_kind kind = lull_store_row(store, row).kind;
-    const int64_t width_ns = INT64_C(1) << picture->shift;
     for (uint32_t c = 0; c < picture->count;) {
-        struct lull_store_cursor cursor;
-        if (only_state(shares + (size_t)c * LULL_STORE_STATES) < 0) {
-            c++;
-            continue;
+        const uint8_t *first = shares + (size_t)c * LULL_STORE_STATES;
+        uint32_t end = c + 1;
+        while (end < picture->count &&
+               memcmp(first, shares + (size_t)end * LULL_STORE_STATES, LULL_STORE_STATES) == 0) {
+            end++;
         }
-        GError *failure = NULL;
-        const int64_t time_ns = (picture->first + c) * width_ns + width_ns / 2;
-        const struct lull_store_interval *at =
-            lull_store_seek(store, row, time_ns, &cursor, &failure)
-                ? lull_store_next(&cursor, &failure)
-                : NULL;
-        if (failure) {
-            g_propagate_error(error, failure);
-            return false;
+        const bool is_long = end - c >= WIDE_COLUMNS - 1 || c == 0 || end == picture->count;
+        if (!is_long || only_state(first) < 0) {
+            c = end;
         }
-        const bool is_wide = at && at->end_ns > time_ns && is_drawn(at->state) &&
-                             at->end_ns - at->start_ns >= WIDE_COLUMNS * width_ns;
-        if (is_wide) {
-            append_wide(picture->served, index, kind, at, out);
+        while (c < end) {
+            if (!append_if_wide(picture, index, row, &c, end, out, error)) {
+                return false;
+            }
         }
-        const int64_t next = is_wide ? ((at->end_ns - 1) >> picture->shift) - picture->first + 1
-                                     : (int64_t)c + WIDE_COLUMNS / 2;
-        c = (uint32_t)CLAMP(next, (int64_t)c + 1, (int64_t)picture->count);
     }
     return true;
 }
@@ -163,10 +196,7 @@ bool server_columns(const struct served *served, int64_t start_ns, int64_t end_n
         }
         const size_t at = out->len;
         g_string_set_size(out, at + row_size);
-        for (uint32_t c = 0; c < picture.count; c++) {
-            pick(shares + (size_t)c * LULL_STORE_STATES, picture.count, c,
-                 (uint8_t *)out->str + at);
-        }
+        pick_all(shares, picture.count, (uint8_t *)out->str + at);
         if (!append_wide_ones(&picture, i, rows[i], shares, wide, error)) {
             return false;
         }

@@ -1,34 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages of events. Time is read in slices that grow, so a page near a place costs little wherever it
  * lies, and one that is hard to fill (a filter that little passes) comes in parts. */
-#include "server/events.h"
+#include "server/events_private.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include <lull/path.h>
-#include <lull/session.h>
 
 #include "base/json.h"
-#include "base/map.h"
 #include "base/sums.h"
 #include "filter/filter.h"
 #include "server/params.h"
-#include "view/event/fields.h"
 
 enum { COUNT_MOST = 500, TEXT_MOST = 4000, SLICES = 4096, GROWTH = 4, WIDEST = 64 };
 /* What closes a context until it is moved; no text has one, since they are escaped. */
 #define END_OF_CONTEXT '\001'
 #define TIME_MOST_US (G_USEC_PER_SEC / 4)
-
-struct server_events {
-    const struct served_about *about;
-    GMutex lock;
-    struct lull_session *session; /* NULL: not opened yet */
-    char *filter;                 /* that it has; NULL: none */
-    struct lull_event_fields fields;
-    struct lull_linebuf line;
-};
 
 /* A question. */
 struct page {
@@ -62,6 +50,7 @@ void server_events_free(struct server_events *events)
     lull_linebuf_free(&events->line);
     lull_session_free(events->session);
     g_free(events->filter);
+    g_free(events->counts);
     g_mutex_clear(&events->lock);
     g_free(events);
 }
@@ -104,37 +93,39 @@ static bool set_filter(struct server_events *events, const char *text, GError **
     return true;
 }
 
+bool server_events_open(struct server_events *events, const char *filter, GError **error)
+{
+    return open_session(events, error) && set_filter(events, filter, error);
+}
+
 /* ---- an event ---- */
 
-static void find_cpus(struct page *page)
+void server_event_cpus(const struct served *served, struct lull_map *cpus)
 {
-    const struct lull_store *store = page->served->store;
+    const struct lull_store *store = served->store;
     for (uint32_t row = 0; row < lull_store_row_count(store); row++) {
         const struct lull_store_row about = lull_store_row(store, row);
         if (about.kind == LULL_STORE_CPU_THREAD) {
-            lull_map_insert(&page->cpus, (uint64_t)about.host << 32 | (uint32_t)about.cpu, row);
+            lull_map_insert(cpus, (uint64_t)about.host << 32 | (uint32_t)about.cpu, row);
         }
     }
 }
 
-/* The row of who was on the event's CPU: before a switch, who leaves. -1: nobody, or not known. */
-static int64_t row_of(const struct page *page, const struct lull_event *event)
+int64_t server_event_row(const struct served *served, const struct lull_map *cpus,
+                         const struct lull_event *event)
 {
-    const struct lull_store *store = page->served->store;
-    const uint32_t row =
-        lull_map_find(&page->cpus, (uint64_t)event->host << 32 | (uint32_t)event->cpu);
+    const struct lull_store *store = served->store;
+    const uint32_t row = lull_map_find(cpus, (uint64_t)event->host << 32 | (uint32_t)event->cpu);
     struct lull_store_cursor cursor;
     if (row == LULL_MAP_NONE ||
-        !lull_store_seek(store, row, MAX(event->time_ns - 1, page->served->start_ns), &cursor,
-                         NULL)) {
+        !lull_store_seek(store, row, MAX(event->time_ns - 1, served->start_ns), &cursor, NULL)) {
         return -1;
     }
     const struct lull_store_interval *at = lull_store_next(&cursor, NULL);
     return at && at->evidence < lull_store_row_count(store) ? (int64_t)at->evidence : -1;
 }
 
-/* Its fields are in events->line then. */
-static void format(struct server_events *events, const struct lull_event *event)
+void server_events_format(struct server_events *events, const struct lull_event *event)
 {
     struct lull_event_head *head = lull_event_fields_head(&events->fields, event);
     events->line.length = 0;
@@ -158,9 +149,10 @@ static bool is_found(const struct page *page, const struct lull_event *event)
 }
 
 /* What an event has of its own comes first, what it has in common with others after it. */
-static void append_fields(const struct lull_linebuf *line, GString *out)
+void server_events_fields(const struct lull_linebuf *line, GString *text)
 {
-    g_autoptr(GString) text = g_string_new_len(line->data, (gssize)line->length);
+    g_string_truncate(text, 0);
+    g_string_append_len(text, line->data, (gssize)line->length);
     const char *end = strrchr(text->str, END_OF_CONTEXT);
     if (end) {
         const size_t length = (size_t)(end + 1 - text->str);
@@ -169,8 +161,8 @@ static void append_fields(const struct lull_linebuf *line, GString *out)
         text->str[text->len - 1] = ')';
     }
     g_strdelimit(text->str, (char[]){END_OF_CONTEXT, '\0'}, ')');
-    const size_t skipped = text->str[0] == ' ' ? 1 : 0;
-    lull_json_append(out, text->str + skipped, MIN(text->len - skipped, TEXT_MOST));
+    g_string_erase(text, 0, text->str[0] == ' ' ? 1 : 0);
+    g_string_truncate(text, TEXT_MOST);
 }
 
 static char *make_row(const struct page *page, const struct lull_event *event)
@@ -182,8 +174,11 @@ static char *make_row(const struct page *page, const struct lull_event *event)
                            event->host, event->cpu);
     lull_json_append(out, name, strlen(name));
     g_string_append_c(out, ',');
-    append_fields(&page->events->line, out);
-    g_string_append_printf(out, ",%" PRId64 "]", row_of(page, event));
+    g_autoptr(GString) fields = g_string_new(NULL);
+    server_events_fields(&page->events->line, fields);
+    lull_json_append(out, fields->str, fields->len);
+    g_string_append_printf(out, ",%" PRId64 "]",
+                           server_event_row(page->served, &page->cpus, event));
     return g_string_free(out, FALSE);
 }
 
@@ -219,7 +214,7 @@ static void read_slice(struct page *page, int64_t start_ns, int64_t end_ns)
         if (!page->is_backward && is_before_place(page)) {
             continue;
         }
-        format(page->events, event);
+        server_events_format(page->events, event);
         if (!is_found(page, event)) {
             continue;
         }
@@ -309,11 +304,10 @@ bool server_events_page(const struct served *served, struct json_object *params,
         return false;
     }
     g_mutex_lock(&page.events->lock);
-    const bool is_done =
-        open_session(page.events, error) && set_filter(page.events, page.filter, error);
+    const bool is_done = server_events_open(page.events, page.filter, error);
     if (is_done) {
         page.rows = g_ptr_array_new_with_free_func(g_free);
-        find_cpus(&page);
+        server_event_cpus(served, &page.cpus);
         read_page(&page);
         append_page(&page, out);
         g_ptr_array_unref(page.rows);

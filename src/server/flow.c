@@ -28,7 +28,7 @@ static bool find_task(const struct server_reading *reading, uint32_t row, uint32
     return false;
 }
 
-static void append_flow(const struct served *served, const struct server_reading *reading,
+void server_flow_append(const struct served *served, const struct server_reading *reading,
                         const struct lull_path *path, GString *out)
 {
     const struct lull_flow_options options = {
@@ -52,7 +52,7 @@ bool server_flow(const struct served *served, uint32_t row, int64_t start_ns, in
     const struct server_reading *reading = server_paths_lock(served->about->paths, error);
     struct lull_path *path = reading ? path_of_row(reading, row, start_ns, end_ns, error) : NULL;
     if (path) {
-        append_flow(served, reading, path, out);
+        server_flow_append(served, reading, path, out);
     }
     lull_path_free(path);
     server_paths_unlock(served->about->paths);
@@ -65,7 +65,7 @@ bool server_flow_of_request(const struct served *served, int64_t id, GString *ou
     struct lull_path *path =
         reading ? lull_waits_request_path(reading->waits, id, LULL_PATH_BOUNDED, error) : NULL;
     if (path) {
-        append_flow(served, reading, path, out);
+        server_flow_append(served, reading, path, out);
     }
     lull_path_free(path);
     server_paths_unlock(served->about->paths);

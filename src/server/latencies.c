@@ -313,10 +313,10 @@ uint32_t server_latency_kinds(const struct server_latencies *latencies)
     return latencies->n;
 }
 
-void server_latency_kind(const struct server_latencies *latencies, uint32_t number,
-                         struct server_latency_kind *kind)
+const struct server_latency_kind *server_latency_kind(const struct server_latencies *latencies,
+                                                      uint32_t number)
 {
-    *kind = latencies->kinds[number];
+    return &latencies->kinds[number];
 }
 
 static struct latency_set *get_set(const struct served *served, const char *id, GError **error)

@@ -36,13 +36,16 @@ struct server_latency_kind {
 };
 
 uint32_t server_latency_kinds(const struct server_latencies *latencies);
-void server_latency_kind(const struct server_latencies *latencies, uint32_t number,
-                         struct server_latency_kind *kind);
+const struct server_latency_kind *server_latency_kind(const struct server_latencies *latencies,
+                                                      uint32_t number);
 /* The set of a kind, read if that was not done; until server_latencies_unlock(), which is due in any
  * case, no other thread has it. NULL and an error if it cannot be read. */
 const struct latency_set *server_latencies_lock(const struct served *served, const char *id,
                                                 GError **error);
 void server_latencies_unlock(const struct served *served);
+
+/* The first point that does not start before a time; their number, if there is none. */
+size_t server_latency_first(const struct latency_set *set, int64_t time_ns);
 
 /* Answers for the page (latency.c), as JSON. */
 void server_latency_list_kinds(const struct served *served, GString *out);

@@ -72,8 +72,7 @@ static const struct latency_set *lock(const struct served *served, struct json_o
     return set;
 }
 
-/* The first point that does not start before. */
-static size_t find(const struct latency_set *set, int64_t time_ns)
+size_t server_latency_first(const struct latency_set *set, int64_t time_ns)
 {
     size_t low = 0, high = set->points.count;
     while (low < high) {
@@ -97,11 +96,10 @@ void server_latency_list_kinds(const struct served *served, GString *out)
     const struct server_latencies *latencies = served->about->latencies;
     g_string_append(out, "{\"kinds\":[");
     for (uint32_t i = 0; i < server_latency_kinds(latencies); i++) {
-        struct server_latency_kind kind;
-        server_latency_kind(latencies, i, &kind);
-        g_string_append_printf(out, "%s[\"%s\",", i ? "," : "", kind.id);
-        lull_json_append(out, kind.title, strlen(kind.title));
-        g_string_append_printf(out, ",\"%s\"]", kind.needs);
+        const struct server_latency_kind *kind = server_latency_kind(latencies, i);
+        g_string_append_printf(out, "%s[\"%s\",", i ? "," : "", kind->id);
+        lull_json_append(out, kind->title, strlen(kind->title));
+        g_string_append_printf(out, ",\"%s\"]", kind->needs);
     }
     g_string_append(out, "]}");
 }
@@ -292,8 +290,8 @@ static void append_picture(const struct served *served, struct picture *picture,
                            GString *out)
 {
     int64_t low_ns, high_ns;
-    picture->first = find(picture->set, picture->wanted.start_ns);
-    picture->last = find(picture->set, picture->wanted.end_ns);
+    picture->first = server_latency_first(picture->set, picture->wanted.start_ns);
+    picture->last = server_latency_first(picture->set, picture->wanted.end_ns);
     picture->cells = g_new0(struct cell, picture->n_columns * picture->n_lines);
     find_scale(picture, &low_ns, &high_ns);
     fill_cells(picture);
@@ -369,9 +367,9 @@ static void cut(point_list *found, size_t most)
 static uint64_t find_longest(const struct latency_set *set, const struct wanted *wanted,
                              size_t most, point_list *found)
 {
-    const size_t last = find(set, wanted->end_ns);
+    const size_t last = server_latency_first(set, wanted->end_ns);
     uint64_t count = 0;
-    for (size_t i = find(set, wanted->start_ns); i < last; i++) {
+    for (size_t i = server_latency_first(set, wanted->start_ns); i < last; i++) {
         const struct latency_point *point = &set->points.items[i];
         if (has_name(wanted, point) && (wanted->row < 0 || wanted->row == point->row) &&
             point->took_ns >= wanted->least_ns && point->took_ns <= wanted->most_ns) {

@@ -24,6 +24,7 @@ struct path_entry {
     uint32_t host, task;
     int32_t tid, pid;
     const char *name;
+    bool has_segments; /* else it is a host that tasks lie below */
 };
 
 struct made_path {
@@ -40,7 +41,10 @@ struct server_paths {
     struct lull_session *session;   /* NULL: nothing was read yet */
     struct server_reading reading;
     uint32_t *rows;
+    GError *period_problem; /* NULL: they are followed */
     LULL_VEC(struct made_path *) made;
+    struct made_path *base; /* of the longest request; NULL: there is none, or nobody asked yet */
+    bool is_base_known;
 };
 
 static const struct {
@@ -109,9 +113,13 @@ void server_paths_free(struct server_paths *paths)
         free_made(paths->made.items[i]);
     }
     lull_vec_free(&paths->made);
+    if (paths->base) {
+        free_made(paths->base);
+    }
     lull_waits_free(paths->reading.waits);
     lull_session_free(paths->session);
     g_free(paths->rows);
+    g_clear_error(&paths->period_problem);
     g_mutex_clear(&paths->lock);
     g_free(paths);
 }
@@ -171,13 +179,24 @@ void server_paths_types(bool is_alone, GString *out)
     g_string_append(
         out,
         "{\"id\":\"lull.critpath\",\"name\":\"Critical path\",\"description\":\"Of a task between "
-        "two times\",\"schema\":{\"type\":\"object\",\"properties\":{\"tid\":{\"type\":"
+        "two times, or of a request\",\"schema\":{\"type\":\"object\",\"properties\":{\"tid\":{\"type\":"
         "\"integer\"},\"host\":{\"type\":\"string\"},\"begin\":{\"type\":\"integer\"},\"end\":{"
-        "\"type\":\"integer\"},\"bounded\":{\"type\":\"boolean\"}},\"required\":[\"tid\"]}}");
+        "\"type\":\"integer\"},\"request\":{\"type\":\"integer\"},\"bounded\":{\"type\":\"boolean\"}},"
+        "\"anyOf\":[{\"required\":[\"tid\"]},{\"required\":[\"request\"]}]}}");
     g_string_append(out, is_alone ? "" : "]");
 }
 
 /* ---- making one ---- */
+
+/* Periods that the traces cannot have leave the paths of tasks and requests as they are. */
+static void follow_periods(struct server_paths *paths, struct lull_waits *waits)
+{
+    const struct lull_periods *periods = paths->about->periods;
+    g_autoptr(GString) warnings = g_string_new(NULL);
+    if (periods && lull_periods_check(periods, paths->session, warnings, &paths->period_problem)) {
+        lull_waits_follow(waits, periods, INT64_MIN, INT64_MAX);
+    }
+}
 
 /* Reads the traces, once. */
 static bool read_traces(struct server_paths *paths, GError **error)
@@ -200,9 +219,14 @@ static bool read_traces(struct server_paths *paths, GError **error)
         return false;
     }
     paths->session = session;
+    follow_periods(paths, waits);
     lull_waits_read(waits, NULL, NULL);
     paths->rows = server_task_rows(paths->store, waits->model);
-    paths->reading = (struct server_reading){waits, paths->rows, lull_waits_task_count(waits)};
+    paths->reading = (struct server_reading){
+        .waits = waits,
+        .rows = paths->rows,
+        .n_tasks = lull_waits_task_count(waits),
+        .why_no_periods = paths->period_problem ? paths->period_problem->message : NULL};
     return true;
 }
 
@@ -271,37 +295,82 @@ static int32_t entry_of(struct made_path *made, const struct server_paths *paths
     return (int32_t)made->entries.count - 1;
 }
 
-static struct made_path *make(struct server_paths *paths, struct json_object *params,
-                              GError **error)
+/* The path and the name become its property; NULL if there is no path. */
+static struct made_path *made_of(const struct server_paths *paths, struct lull_path *path,
+                                 char *name)
 {
-    struct json_object *bounded;
-    int32_t host;
-    if (!find_host(paths, params, &host, error)) {
-        return NULL;
-    }
-    const uint32_t task =
-        lull_waits_find_tid(paths->reading.waits, host, number(params, "tid", -1), error);
-    const bool is_bounded =
-        !json_object_object_get_ex(params, "bounded", &bounded) || json_object_get_boolean(bounded);
-    struct lull_path *path =
-        task == LULL_NONE
-            ? NULL
-            : lull_waits_task_path(paths->reading.waits, task, number(params, "begin", INT64_MIN),
-                                   number(params, "end", INT64_MAX),
-                                   is_bounded ? LULL_PATH_BOUNDED : LULL_PATH_UNBOUNDED, error);
     if (!path) {
+        g_free(name);
         return NULL;
     }
     struct made_path *made = g_new0(struct made_path, 1);
     made->path = path;
-    made->name = g_strdup_printf("Critical Path of %s (%d)",
-                                 lull_waits_comm(paths->reading.waits, task, INT64_MAX),
-                                 lull_waits_task(paths->reading.waits, task)->tid);
+    made->name = name;
     for (uint32_t i = 0; i < lull_path_segment_count(path); i++) {
         const struct lull_segment *segment = lull_path_segment(path, i);
-        entry_of(made, paths, segment, segment->task);
+        const int32_t entry = entry_of(made, paths, segment, segment->task);
+        made->entries.items[entry].has_segments = true;
     }
     return made;
+}
+
+static struct made_path *make_of_task(const struct server_paths *paths, struct json_object *params,
+                                      enum lull_path_kind kind, GError **error)
+{
+    const struct lull_waits *waits = paths->reading.waits;
+    int32_t host;
+    if (!find_host(paths, params, &host, error)) {
+        return NULL;
+    }
+    const uint32_t task = lull_waits_find_tid(waits, host, number(params, "tid", -1), error);
+    if (task == LULL_NONE) {
+        return NULL;
+    }
+    struct lull_path *path = lull_waits_task_path(waits, task, number(params, "begin", INT64_MIN),
+                                                  number(params, "end", INT64_MAX), kind, error);
+    return made_of(paths, path,
+                   g_strdup_printf("Critical Path of %s (%d)",
+                                   lull_waits_comm(waits, task, INT64_MAX),
+                                   lull_waits_task(waits, task)->tid));
+}
+
+static struct made_path *make(const struct server_paths *paths, struct json_object *params,
+                              GError **error)
+{
+    struct json_object *bounded;
+    int64_t request;
+    const bool is_bounded =
+        !json_object_object_get_ex(params, "bounded", &bounded) || json_object_get_boolean(bounded);
+    const enum lull_path_kind kind = is_bounded ? LULL_PATH_BOUNDED : LULL_PATH_UNBOUNDED;
+    if (!server_param_number(params, "request", &request)) {
+        return make_of_task(paths, params, kind, error);
+    }
+    return made_of(paths, lull_waits_request_path(paths->reading.waits, request, kind, error),
+                   g_strdup_printf("Critical Path of request %" PRId64, request));
+}
+
+/* What the base shows: the path of the longest request. */
+static struct made_path *base_of(struct server_paths *paths)
+{
+    if (paths->store && !paths->is_base_known && read_traces(paths, NULL)) {
+        const struct lull_selection all = LULL_SELECT_ALL;
+        const struct lull_waits *waits = paths->reading.waits;
+        g_autoptr(GPtrArray) found = lull_waits_select_requests(waits, &all, 1);
+        const struct lull_request *longest = found->len ? found->pdata[0] : NULL;
+        paths->is_base_known = true;
+        paths->base =
+            longest ? made_of(paths,
+                              lull_waits_request_path(waits, longest->id, LULL_PATH_BOUNDED, NULL),
+                              g_strdup(""))
+                    : NULL;
+    }
+    return paths->base;
+}
+
+/* The path that an output shows; NULL: none. */
+static struct made_path *shown(struct server_paths *paths, const char *id)
+{
+    return strcmp(id, SERVER_PATH_ID) == 0 ? base_of(paths) : find(paths, id);
 }
 
 /* What it is made of, as a part of its id. */
@@ -331,10 +400,11 @@ static bool make_new(struct server_paths *paths, struct json_object *params, con
 bool server_paths_make(struct server_paths *paths, struct json_object *params, GString *out,
                        GError **error)
 {
-    struct json_object *tid;
-    if (!json_object_object_get_ex(params, "tid", &tid) ||
-        !json_object_is_type(tid, json_type_int)) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, "the number tid is missing");
+    int64_t given;
+    if (!server_param_number(params, "tid", &given) &&
+        !server_param_number(params, "request", &given)) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "the number tid, or that of a request, is missing");
         return false;
     }
     g_autofree char *id = id_of(params);
@@ -368,7 +438,7 @@ bool server_paths_remove(struct server_paths *paths, const char *id, GString *ou
 void server_paths_tree(struct server_paths *paths, const char *id, GString *out)
 {
     g_mutex_lock(&paths->lock);
-    const struct made_path *made = find(paths, id);
+    const struct made_path *made = shown(paths, id);
     int64_t start_ns = 0, end_ns = 0;
     g_string_append(out, "{\"headers\":[{\"name\":\"Process\",\"tooltip\":\"\"}],\"entries\":[");
     if (made) {
@@ -381,7 +451,7 @@ void server_paths_tree(struct server_paths *paths, const char *id, GString *out)
         lull_json_append(out, entry->name, strlen(entry->name));
         g_string_append_printf(
             out, "],\"start\":%" PRId64 ",\"end\":%" PRId64 ",\"hasData\":%s,\"metadata\":{",
-            start_ns, end_ns, entry->task == LULL_NONE ? "false" : "true");
+            start_ns, end_ns, entry->has_segments ? "true" : "false");
         if (entry->task != LULL_NONE) {
             g_string_append_printf(out, "\"TID\":[%d],\"PID\":[%d]", entry->tid, entry->pid);
         }
@@ -430,7 +500,7 @@ void server_paths_states(struct server_paths *paths, const char *id,
                          GString *out)
 {
     g_mutex_lock(&paths->lock);
-    const struct made_path *made = find(paths, id);
+    const struct made_path *made = shown(paths, id);
     g_string_append(out, "{\"rows\":[");
     for (uint32_t i = 0; made && i < n_items; i++) {
         if (items[i] >= 1 && (uint64_t)items[i] <= made->entries.count) {
@@ -448,7 +518,7 @@ void server_paths_arrows(struct server_paths *paths, const char *id,
                          const struct server_range *range, GString *out)
 {
     g_mutex_lock(&paths->lock);
-    struct made_path *made = find(paths, id);
+    struct made_path *made = shown(paths, id);
     g_string_append_c(out, '[');
     for (uint32_t i = 1; made && i < lull_path_segment_count(made->path); i++) {
         const struct lull_segment *from = lull_path_segment(made->path, i - 1);

@@ -32,6 +32,7 @@ struct server_reading {
     struct lull_waits *waits;
     const uint32_t *rows; /* of the store, by task; LULL_NONE: none */
     uint32_t n_tasks;
+    const char *why_no_periods; /* those of --period are not followed; NULL: they are */
 };
 
 /* Reads the traces if that was not done; until server_paths_unlock(), which is due in any case, no
@@ -47,14 +48,15 @@ void server_paths_describe(struct server_paths *paths, GString *out);
 void server_paths_describe_one(struct server_paths *paths, const char *id, GString *out);
 /* The type of configuration that makes a path: alone, or in a list. */
 void server_paths_types(bool is_alone, GString *out);
-/* Makes a path of {"tid", "host"?, "begin"?, "end"?, "bounded"?}, and describes it; the same again
+/* Makes a path of {"tid", "host"?, "begin"?, "end"?, "bounded"?} or {"request", "bounded"?}, and describes it; the same again
  * is the same. False with an error in LULL_ERROR_QUESTION or LULL_ERROR_USAGE if it cannot be. */
 bool server_paths_make(struct server_paths *paths, struct json_object *params, GString *out,
                        GError **error);
 /* Describes it for the last time; false if it is no path. */
 bool server_paths_remove(struct server_paths *paths, const char *id, GString *out);
 
-/* Models: entries of hosts and the tasks on the path; its segments; arrows from task to task. */
+/* Models: entries of hosts and the tasks on the path; its segments; arrows from task to task. The base
+ * shows the path of the longest request; for that the traces are read. */
 void server_paths_tree(struct server_paths *paths, const char *id, GString *out);
 void server_paths_states(struct server_paths *paths, const char *id,
                          const struct server_range *range, const int64_t *items, uint32_t n_items,

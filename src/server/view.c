@@ -309,6 +309,10 @@ static bool answer_flow(const struct question *question, GError **error)
     if (server_param_number(question->params, "request", &id)) {
         return server_flow_of_request(question->served, id, question->out, error);
     }
+    const char *period = server_param_text(question->params, "period");
+    if (period && server_param_number(question->params, "instance", &id)) {
+        return server_flow_of_instance(question->served, period, id, question->out, error);
+    }
     return take_row(question, &row, error) && take_range(question, &start_ns, &end_ns, error) &&
            server_flow(question->served, row, start_ns, end_ns, question->out, error);
 }
@@ -316,6 +320,19 @@ static bool answer_flow(const struct question *question, GError **error)
 static bool answer_requests(const struct question *question, GError **error)
 {
     return server_requests(question->served, question->out, error);
+}
+
+static bool answer_periods(const struct question *question, GError **error)
+{
+    server_periods(question->served, question->out);
+    return true;
+}
+
+static bool answer_instances(const struct question *question, GError **error)
+{
+    const char *period = server_param_text(question->params, "period");
+    return period ? server_instances(question->served, period, question->out, error)
+                  : bad(error, "the name of a period is missing");
 }
 
 static bool answer_why(const struct question *question, GError **error)
@@ -378,7 +395,8 @@ static const struct {
     {"here", answer_here},           {"bye", answer_bye},
     {"latencies", answer_latencies}, {"latency", answer_latency},
     {"longest", answer_longest},     {"amounts", answer_amounts},
-    {"events", answer_events},
+    {"events", answer_events},       {"periods", answer_periods},
+    {"instances", answer_instances},
 };
 
 /* What the question asks for is not there, or cannot be; or we failed. */

@@ -7,6 +7,8 @@
 #include "server/http.h"
 #include "server/served.h"
 
+struct lull_path;
+
 /* `path` is what follows "api/". */
 void server_view(const struct served *served, const struct server_request *request,
                  const char *path, struct server_answer *answer);
@@ -47,12 +49,24 @@ void server_moment_append(const struct served *served, const struct server_momen
 bool server_flow(const struct served *served, uint32_t row, int64_t start_ns, int64_t end_ns,
                  GString *out, GError **error);
 bool server_flow_of_request(const struct served *served, int64_t id, GString *out, GError **error);
+/* Or of an instance of a period, by its number; the periods by name; the slowest instances of one
+ * (instances.c): {"count", "instances": [[number, host, tid, comm, start, end, row or -1, captures], …]}. */
+bool server_flow_of_instance(const struct served *served, const char *period, int64_t number,
+                             GString *out, GError **error);
+const char *server_period_name(const struct served *served, uint32_t number);
+void server_periods(const struct served *served, GString *out);
+bool server_instances(const struct served *served, const char *period, GString *out,
+                      GError **error);
+struct server_reading;
+void server_flow_append(const struct served *served, const struct server_reading *reading,
+                        const struct lull_path *path, GString *out);
 /* Where the path of a wait was last with another task. */
 bool server_flow_cause(const struct served *served, const struct server_moment *wait, uint32_t *row,
                        int64_t *time_ns, GError **error);
 bool server_requests(const struct served *served, GString *out, GError **error);
-/* Why some requests take longer (why.c): {"kinds": [{"name", "said", "findings": [{"said", "evidence",
- * "request": id, "start", "end", "row" or -1}, …], "warning"}, …]}. */
+/* Why some requests, and instances of periods, take longer (why.c): {"kinds": [{"period": its name or "",
+ * "name", "said", "findings": [{"said", "evidence", "request": id or number of the instance, "start",
+ * "end", "row" or -1}, …], "warning"}, …]}. */
 bool server_why(const struct served *served, GString *out, GError **error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What lull why says of the requests, for the page: each sentence with the place that it is about, which
- * is the longest such step of the request that has most of it. */
+/* What lull why says of the requests and of the instances of periods, for the page: each sentence with the place that it is about, which
+ * is the longest such step of the one that has most of it. */
 #include "server/view.h"
 
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 #include <lull/path.h>
 #include <lull/why.h>
 
+#include "answers/instances.h"
 #include "base/json.h"
 #include "server/paths.h"
 #include "view/why/why.h"
@@ -54,6 +55,7 @@ struct telling {
     const struct served *served;
     const struct server_reading *reading;
     const struct lull_instances *instances;
+    const char *period; /* "": requests */
     struct lull_why_shown shown;
     GString *out, *text;
 };
@@ -83,6 +85,9 @@ static void append_kind(struct telling *telling, const struct lull_why_group *ki
 {
     GString *text = empty(telling), *out = telling->out;
     g_string_append(out, out->str[out->len - 1] == '[' ? "{" : ",{");
+    append_string(out, "period", g_string_append(text, telling->period));
+    g_string_append_c(out, ',');
+    empty(telling);
     append_string(out, "name", g_string_append(text, kind->info.name ? kind->info.name : ""));
     lull_why_verdict_append(empty(telling), kind);
     g_string_append_c(out, ',');
@@ -100,26 +105,44 @@ static void append_kind(struct telling *telling, const struct lull_why_group *ki
     g_string_append_c(out, '}');
 }
 
+/* About the requests (LULL_NO_PERIOD), or about the instances of a period. */
+static bool append_why(const struct served *served, const struct server_reading *reading,
+                       uint32_t period, GString *out, GError **error)
+{
+    struct lull_instances *instances = lull_waits_instances_of(reading->waits, period, NULL, error);
+    if (!instances) {
+        return false;
+    }
+    struct lull_why *why = lull_why_compare(instances, NULL, NULL);
+    struct telling telling = {
+        .served = served,
+        .reading = reading,
+        .instances = instances,
+        .period = period == LULL_NO_PERIOD ? "" : server_period_name(served, period),
+        .shown = {.paths = lull_instance_paths_of(instances, NULL), .why = why},
+        .out = out,
+        .text = g_string_new(NULL)};
+    for (guint i = 0; i < why->groups->len; i++) {
+        append_kind(&telling, &g_array_index(why->groups, struct lull_why_group, i));
+    }
+    g_string_free(telling.text, TRUE);
+    lull_why_free(why);
+    lull_instances_free(instances);
+    return true;
+}
+
 bool server_why(const struct served *served, GString *out, GError **error)
 {
+    const struct lull_periods *periods = served->about->periods;
     const struct server_reading *reading = server_paths_lock(served->about->paths, error);
-    struct lull_instances *instances =
-        reading ? lull_waits_instances(reading->waits, NULL, NULL, error) : NULL;
-    if (instances) {
-        struct lull_why *why = lull_why_compare(instances, NULL, NULL);
-        struct telling telling = {
-            served,    reading,
-            instances, {.paths = lull_instance_paths_of(instances, NULL), .why = why},
-            out,       g_string_new(NULL)};
-        g_string_append(out, "{\"kinds\":[");
-        for (guint i = 0; i < why->groups->len; i++) {
-            append_kind(&telling, &g_array_index(why->groups, struct lull_why_group, i));
-        }
-        g_string_append(out, "]}");
-        g_string_free(telling.text, TRUE);
-        lull_why_free(why);
+    const uint32_t n_periods =
+        periods && reading && !reading->why_no_periods ? lull_periods_count(periods) : 0;
+    g_string_append(out, "{\"kinds\":[");
+    bool is_done = reading && append_why(served, reading, LULL_NO_PERIOD, out, error);
+    for (uint32_t i = 0; is_done && i < n_periods; i++) {
+        is_done = append_why(served, reading, i, out, error);
     }
-    lull_instances_free(instances);
+    g_string_append(out, "]}");
     server_paths_unlock(served->about->paths);
-    return instances != NULL;
+    return is_done;
 }

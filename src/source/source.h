@@ -162,6 +162,8 @@ struct lull_source {
     const char *hostname;   /* or NULL */
     bool has_clock_uuid;
     uint8_t clock_uuid[16];
+    GHashTable *build_ids; /* path → build-id of the file that was mapped, in hexadecimal digits;
+                              "": there were several; NULL: none is known */
     const char *joined_clock; /* names the joined clock its times were exported on, or NULL */
     bool has_uuid;
     uint8_t uuid[16];

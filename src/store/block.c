@@ -5,8 +5,6 @@
 
 #include "base/bits.h"
 
-enum { SHORT = 28 /* bits that most numbers have */ };
-
 static uint8_t *put(uint8_t *p, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7) {
@@ -30,18 +28,8 @@ uint32_t store_block_encode(const struct lull_store_interval *intervals, uint32_
 }
 
 /* One number that is at most `most`. */
-static inline bool get(const uint8_t **p, const uint8_t *end, uint64_t most, uint64_t *value)
+static bool get(const uint8_t **p, const uint8_t *end, uint64_t most, uint64_t *value)
 {
-    uint64_t sum = 0;
-    const uint8_t *at = *p;
-    for (unsigned shift = 0; at < end && shift < SHORT; shift += 7) {
-        sum |= (uint64_t)(*at & 0x7f) << shift;
-        if (*at++ < 0x80) {
-            *p = at;
-            *value = sum;
-            return sum <= most;
-        }
-    }
     const uint64_t room = (uint64_t)(end - *p);
     const uint64_t length = lull_load_leb128(*p, room, false, value);
     if (length == 0 || length > room || *value > most) {
@@ -51,23 +39,27 @@ static inline bool get(const uint8_t **p, const uint8_t *end, uint64_t most, uin
     return true;
 }
 
+bool store_fields_long(const uint8_t **p, const uint8_t *end, struct store_fields *fields)
+{
+    return get(p, end, INT64_MAX, &fields->length) &&
+           get(p, end, STORE_STATES - 1, &fields->state) &&
+           get(p, end, UINT32_MAX, &fields->label) && get(p, end, UINT32_MAX, &fields->evidence);
+}
+
 uint32_t store_block_decode(const uint8_t *bytes, uint32_t size, int64_t start_ns,
                             struct lull_store_interval intervals[STORE_BLOCK])
 {
     const uint8_t *p = bytes, *end = bytes + size;
     uint32_t count = 0;
     while (p < end) {
-        uint64_t length, state, label, evidence;
-        int64_t end_ns;
-        if (count == STORE_BLOCK || !get(&p, end, INT64_MAX, &length) || length == 0 ||
-            !get(&p, end, STORE_STATES - 1, &state) || !get(&p, end, UINT32_MAX, &label) ||
-            !get(&p, end, UINT32_MAX, &evidence) ||
-            __builtin_add_overflow(start_ns, (int64_t)length, &end_ns)) {
+        struct store_fields fields;
+        int64_t end_ns = start_ns;
+        if (count == STORE_BLOCK || !store_fields_next(&p, end, &end_ns, &fields)) {
             return 0;
         }
         intervals[count++] =
-            (struct lull_store_interval){start_ns, end_ns, (enum lull_store_state)state,
-                                         (uint32_t)label - 1, (uint32_t)evidence - 1};
+            (struct lull_store_interval){start_ns, end_ns, (enum lull_store_state)fields.state,
+                                         (uint32_t)fields.label - 1, (uint32_t)fields.evidence - 1};
         start_ns = end_ns;
     }
     return count;

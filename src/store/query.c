@@ -6,27 +6,57 @@
 #include "store/pyramid.h"
 #include "store/read_private.h"
 
+static const char WRONG_SUM[] = "the sum of a block is wrong", NOT_WHOLE[] = "a block is not whole";
+
 /* ---- intervals ---- */
 
-/* Decodes a block, which must end where the next one starts. */
+/* Adds up a block once: what was right is not looked at again. Threads may do so at the same time. */
+static bool is_sound(const struct lull_store *store, uint64_t block, const uint8_t *bytes)
+{
+    uint8_t *at = &store->sound[block / 8];
+    const uint8_t bit = (uint8_t)(1U << block % 8);
+    if (__atomic_load_n(at, __ATOMIC_RELAXED) & bit) {
+        return true;
+    }
+    if ((uint32_t)store_sum(bytes, store->index[block].size) != store->index[block].sum) {
+        return false;
+    }
+    __atomic_fetch_or(at, bit, __ATOMIC_RELAXED);
+    return true;
+}
+
+static const uint8_t *bytes_of(const struct lull_store *store, uint64_t block)
+{
+    return store->data + store->header.sections[STORE_BLOCKS].offset + store->index[block].offset;
+}
+
+static bool is_damaged(const struct lull_store *store, const uint8_t *bytes, const char *what,
+                       GError **error)
+{
+    return store_damaged(store, (uint64_t)(bytes - store->data), what, error);
+}
+
+/* Where a block must end: where the next one of the row starts. */
+static int64_t end_of(const struct lull_store *store, const struct store_row *row, uint64_t block)
+{
+    return block + 1 < row->first_block + row->n_blocks ? store->index[block + 1].start_ns
+                                                        : store->header.end_ns;
+}
+
 static bool load(struct lull_store_cursor *cursor, uint64_t block, GError **error)
 {
     const struct lull_store *store = cursor->store;
-    const struct store_row *row = &store->rows[cursor->row];
     const struct store_block *at = &store->index[block];
-    const uint64_t offset = store->header.sections[STORE_BLOCKS].offset + at->offset;
-    const uint8_t *bytes = store->data + offset;
-    const int64_t end_ns = block + 1 < row->first_block + row->n_blocks
-                               ? store->index[block + 1].start_ns
-                               : store->header.end_ns;
+    const uint8_t *bytes = bytes_of(store, block);
     cursor->block = block;
     cursor->at = cursor->count = 0;
-    if ((uint32_t)store_sum(bytes, at->size) != at->sum) {
-        return store_damaged(store, offset, "the sum of a block is wrong", error);
+    if (!is_sound(store, block, bytes)) {
+        return is_damaged(store, bytes, WRONG_SUM, error);
     }
     const uint32_t count = store_block_decode(bytes, at->size, at->start_ns, cursor->intervals);
-    if (count == 0 || cursor->intervals[count - 1].end_ns != end_ns) {
-        return store_damaged(store, offset, "a block is not whole", error);
+    if (count == 0 ||
+        cursor->intervals[count - 1].end_ns != end_of(store, &store->rows[cursor->row], block)) {
+        return is_damaged(store, bytes, NOT_WHOLE, error);
     }
     cursor->count = count;
     return true;
@@ -203,80 +233,109 @@ static void copy_bins(const struct lull_store *store, const struct store_row *ro
 
 /* The intervals of one column add up; the next column starts. */
 struct column {
+    uint8_t *shares; /* of all columns */
+    uint32_t at, count;
+    unsigned shift;
+    int64_t start_ns, end_ns;
     int64_t ns[STORE_STATES];
-    uint32_t at;
 };
 
-static void close_column(struct column *column, unsigned shift, uint8_t *shares)
+/* Columns that overlap the last ns there is end with it. */
+static void move_to(struct column *column, uint32_t at, int64_t start_ns)
 {
-    pyramid_shares(column->ns, shift, shares + (size_t)column->at * STORE_STATES);
-    memset(column->ns, 0, sizeof column->ns);
-    column->at++;
+    column->at = at;
+    column->start_ns = start_ns;
+    if (__builtin_add_overflow(start_ns, INT64_C(1) << column->shift, &column->end_ns)) {
+        column->end_ns = INT64_MAX;
+    }
 }
 
-/* Columns with nothing but one state, from one that starts at start_ns. Where they end. */
-static int64_t fill_columns(struct column *column, unsigned shift, uint32_t count, int64_t start_ns,
-                            int64_t end_ns, unsigned state, uint8_t *shares)
+static void close_column(struct column *column)
 {
-    const uint64_t whole = ((uint64_t)end_ns - (uint64_t)start_ns) >> shift;
-    const uint32_t n = (uint32_t)MIN(whole, (uint64_t)(count - column->at));
-    uint8_t *at = shares + (size_t)column->at * STORE_STATES;
+    pyramid_shares(column->ns, column->shift, column->shares + (size_t)column->at * STORE_STATES);
+    memset(column->ns, 0, sizeof column->ns);
+    move_to(column, column->at + 1, column->end_ns);
+}
+
+/* Columns with nothing but one state, up to end_ns. */
+static void fill_columns(struct column *column, int64_t end_ns, unsigned state)
+{
+    const uint64_t whole = ((uint64_t)end_ns - (uint64_t)column->start_ns) >> column->shift;
+    const uint32_t n = (uint32_t)MIN(whole, (uint64_t)(column->count - column->at));
+    uint8_t *at = column->shares + (size_t)column->at * STORE_STATES;
     memset(at, 0, (size_t)n * STORE_STATES);
     for (uint32_t i = 0; i < n; i++) {
         at[(size_t)i * STORE_STATES + state] = UINT8_MAX;
     }
-    column->at += n;
-    return start_ns + (int64_t)((uint64_t)n << shift);
+    move_to(column, column->at + n,
+            (int64_t)((uint64_t)column->start_ns + ((uint64_t)n << column->shift)));
 }
 
-/* Adds what lies within the columns. */
-static void add_piece(struct column *column, int64_t first, unsigned shift, uint32_t count,
-                      int64_t start_ns, int64_t end_ns, unsigned state, uint8_t *shares)
+/* Adds what lies within the columns of a piece that ends behind the column. */
+static void add_long(struct column *column, int64_t start_ns, int64_t end_ns, unsigned state)
 {
-    const int64_t origin_ns = (int64_t)((uint64_t)first << shift);
-    start_ns = MAX(start_ns, origin_ns + (int64_t)((uint64_t)column->at << shift));
-    while (start_ns < end_ns && column->at < count) {
-        const int64_t column_ns = origin_ns + (int64_t)((uint64_t)column->at << shift);
-        if (start_ns == column_ns && (uint64_t)end_ns - (uint64_t)start_ns >= UINT64_C(1)
-                                                                                  << shift) {
-            start_ns = fill_columns(column, shift, count, start_ns, end_ns, state, shares);
+    while (start_ns < end_ns && column->at < column->count) {
+        if (start_ns == column->start_ns && end_ns > column->end_ns) {
+            fill_columns(column, end_ns, state);
+            start_ns = column->start_ns;
             continue;
         }
-        const int64_t edge_ns = origin_ns + (int64_t)(((uint64_t)column->at + 1) << shift);
-        const int64_t piece_ns = MIN(edge_ns, end_ns);
+        const int64_t piece_ns = MIN(column->end_ns, end_ns);
         column->ns[state] += piece_ns - start_ns;
         start_ns = piece_ns;
-        if (piece_ns == edge_ns) {
-            close_column(column, shift, shares);
+        if (piece_ns == column->end_ns) {
+            close_column(column);
         }
     }
 }
 
-static bool add_up(const struct lull_store *store, uint32_t row, int64_t first, unsigned shift,
-                   uint32_t count, uint8_t *shares, GError **error)
+/* Adds the piece that comes next. */
+static inline void add_piece(struct column *column, int64_t start_ns, int64_t end_ns,
+                             unsigned state)
 {
-    const struct store_row *about = &store->rows[row];
-    const int64_t start_ns = (int64_t)((uint64_t)first << shift);
-    const int64_t end_ns = start_ns + (int64_t)((uint64_t)count << shift);
-    struct lull_store_cursor cursor;
-    struct column column = {0};
-    const struct lull_store_interval *interval;
-    GError *failure = NULL;
-    add_piece(&column, first, shift, count, INT64_MIN, store->header.start_ns, about->before,
-              shares);
-    if (!lull_store_seek(store, row, MAX(start_ns, store->header.start_ns), &cursor, error)) {
-        return false;
+    start_ns = MAX(start_ns, column->start_ns);
+    if (end_ns < column->end_ns) {
+        column->ns[state] += end_ns > start_ns ? end_ns - start_ns : 0;
+    } else {
+        add_long(column, start_ns, end_ns, state);
     }
-    while (column.at < count && (interval = lull_store_next(&cursor, &failure)) &&
-           interval->start_ns < end_ns) {
-        add_piece(&column, first, shift, count, interval->start_ns, interval->end_ns,
-                  interval->state, shares);
+}
+
+/* Adds the intervals of a block, with no look at their labels. */
+static bool add_block(const struct lull_store *store, const struct store_row *row, uint64_t block,
+                      struct column *column, GError **error)
+{
+    const uint8_t *bytes = bytes_of(store, block), *p = bytes;
+    const uint8_t *end = bytes + store->index[block].size;
+    int64_t time_ns = store->index[block].start_ns;
+    if (!is_sound(store, block, bytes)) {
+        return is_damaged(store, bytes, WRONG_SUM, error);
     }
-    if (failure) {
-        g_propagate_error(error, failure);
-        return false;
+    while (p < end) {
+        struct store_fields fields;
+        const int64_t start_ns = time_ns;
+        if (!store_fields_next(&p, end, &time_ns, &fields)) {
+            return is_damaged(store, bytes, NOT_WHOLE, error);
+        }
+        add_piece(column, start_ns, time_ns, (unsigned)fields.state);
     }
-    add_piece(&column, first, shift, count, store->header.end_ns, INT64_MAX, about->after, shares);
+    return time_ns == end_of(store, row, block) || is_damaged(store, bytes, NOT_WHOLE, error);
+}
+
+static bool add_up(const struct lull_store *store, const struct store_row *row, int64_t first,
+                   unsigned shift, uint32_t count, uint8_t *shares, GError **error)
+{
+    struct column column = {.shares = shares, .count = count, .shift = shift};
+    move_to(&column, 0, (int64_t)((uint64_t)first << shift));
+    add_piece(&column, INT64_MIN, store->header.start_ns, row->before);
+    const uint64_t last = row->first_block + row->n_blocks;
+    for (uint64_t block = find_block(store, row, column.start_ns);
+         block < last && column.at < count; block++) {
+        if (!add_block(store, row, block, &column, error)) {
+            return false;
+        }
+    }
+    add_piece(&column, store->header.end_ns, INT64_MAX, row->after);
     return true;
 }
 
@@ -293,7 +352,7 @@ bool lull_store_columns(const struct lull_store *store, uint32_t row, int64_t fi
         return false;
     }
     if (about->levels == 0 || shift < about->shift || shift >= about->shift + about->levels) {
-        return add_up(store, row, first, shift, count, shares, error);
+        return add_up(store, about, first, shift, count, shares, error);
     }
     fill_outside(about, first, shift, count, shares);
     copy_bins(store, about, first, shift - about->shift, count, shares);

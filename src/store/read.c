@@ -246,6 +246,7 @@ struct lull_store *lull_store_open(const char *path, const uint8_t *key, GError 
         lull_store_free(store);
         return NULL;
     }
+    store->sound = g_malloc0(store->n_index / 8 + 1);
     return store;
 }
 
@@ -256,6 +257,7 @@ void lull_store_free(struct lull_store *store)
             munmap((void *)store->data, store->size);
         }
         g_free(store->path);
+        g_free(store->sound);
         g_free(store);
     }
 }

@@ -17,6 +17,7 @@ struct lull_store {
     const struct store_text *texts;
     const struct store_host *hosts;
     const struct store_loss *losses;
+    uint8_t *sound; /* a bit for each block, set once its sum was found to be right */
     uint64_t n_index, n_sums, n_rows, n_texts, n_hosts, n_losses;
 };
 

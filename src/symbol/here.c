@@ -4,11 +4,15 @@
 
 #include <fcntl.h>
 #include <glib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "symbol/build_id.h"
 #include "symbol/elf.h"
 #include "symbol/kallsyms.h"
+#include "symbol/object.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 /* The largest programs have some hundred megabytes, with all debug information some gigabytes. */
@@ -34,13 +38,39 @@ bool lull_here_is(const uint8_t boot_id[16])
     return n == 32;
 }
 
-struct lull_symbol_table *lull_here_kernel(void)
+/* `line` is one that the list has; NULL: any list will do. */
+static struct lull_symbol_table *read_kernel(const char *line)
 {
     g_autofree char *text = NULL;
+    g_autofree char *modules = NULL;
     gsize length;
-    return g_file_get_contents("/proc/kallsyms", &text, &length, NULL)
-               ? lull_kallsyms_parse(text, length)
-               : NULL;
+    if (!g_file_get_contents("/proc/kallsyms", &text, &length, NULL) ||
+        (line && !strstr(text, line))) {
+        return NULL;
+    }
+    g_file_get_contents("/proc/modules", &modules, NULL, NULL);
+    return lull_kallsyms_parse(text, length, modules);
+}
+
+struct lull_symbol_table *lull_here_kernel(void)
+{
+    return read_kernel(NULL);
+}
+
+static bool is_kernel_build(const char *build_id)
+{
+    g_autofree char *notes = NULL;
+    gsize length;
+    g_autofree char *here = g_file_get_contents("/sys/kernel/notes", &notes, &length, NULL)
+                                ? lull_build_id_find(notes, length)
+                                : NULL;
+    return here && strcmp(here, build_id) == 0;
+}
+
+struct lull_symbol_table *lull_here_kernel_build(const char *build_id, uint64_t start)
+{
+    g_autofree char *line = g_strdup_printf("%016" G_GINT64_MODIFIER "x T _text\n", start);
+    return is_kernel_build(build_id) ? read_kernel(line) : NULL;
 }
 
 static bool is_same(int fd, uint64_t inode, int64_t mapped_ns)
@@ -51,20 +81,25 @@ static bool is_same(int fd, uint64_t inode, int64_t mapped_ns)
            st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec <= mapped_ns;
 }
 
+int lull_here_look(const char *path)
+{
+    return *path == '/' ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+}
+
+/* Who owns the directory may put a device there at any time; to open one may do something. */
+int lull_here_take(int place, bool is_good)
+{
+    char again[32];
+    g_snprintf(again, sizeof again, "/proc/self/fd/%d", place);
+    const int fd = is_good ? open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    close(place);
+    return fd;
+}
+
 int lull_here_open(const char *path, uint64_t inode, int64_t mapped_ns)
 {
-    /* Who owns the directory may put a device there at any time; to open one may do something. */
-    const int place = *path == '/' ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
-    int fd = -1;
-    if (place >= 0 && is_same(place, inode, mapped_ns)) {
-        char again[32];
-        g_snprintf(again, sizeof again, "/proc/self/fd/%d", place);
-        fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    }
-    if (place >= 0) {
-        close(place);
-    }
-    return fd;
+    const int place = lull_here_look(path);
+    return place >= 0 ? lull_here_take(place, is_same(place, inode, mapped_ns)) : -1;
 }
 
 struct lull_object *lull_here_read(int fd, const char *path)
@@ -78,4 +113,35 @@ struct lull_object *lull_here_file(const char *path, uint64_t inode, int64_t map
 {
     const int fd = lull_here_open(path, inode, mapped_ns);
     return fd >= 0 ? lull_here_read(fd, path) : NULL;
+}
+
+/* A regular file; the name of a copy of perf's is a link. */
+static struct lull_object *read_build(const char *path, const char *build_id, bool *is_other)
+{
+    const char *why;
+    uint64_t size;
+    int fd;
+    if (*path != '/' || lull_file_open(path, &fd, &size, &why) != LULL_OPEN_DONE) {
+        return NULL;
+    }
+    struct lull_object *object = lull_here_read(fd, path);
+    if (object && g_strcmp0(object->build_id, build_id) != 0) {
+        g_clear_pointer(&object, lull_object_free);
+        *is_other = true;
+    }
+    return object;
+}
+
+struct lull_object *lull_here_build(const char *path, const char *build_id, bool *is_other)
+{
+    *is_other = false;
+    struct lull_object *object = read_build(path, build_id, is_other);
+    const char *home = g_get_home_dir();
+    if (!object && home && strlen(build_id) > 2) {
+        bool is_other_copy;
+        g_autofree char *copy =
+            g_strdup_printf("%s/.debug/.build-id/%.2s/%s/elf", home, build_id, build_id + 2);
+        object = read_build(copy, build_id, &is_other_copy);
+    }
+    return object;
 }

@@ -15,13 +15,24 @@ struct lull_symbol_table;
 bool lull_here_is(const uint8_t boot_id[16]);
 /* The kernel's functions; NULL: the user who asks may not see them. */
 struct lull_symbol_table *lull_here_kernel(void);
+/* The same if it is the build with this id (hexadecimal digits), and starts at `start`: the names of
+ * another boot have other addresses. */
+struct lull_symbol_table *lull_here_kernel_build(const char *build_id, uint64_t start);
 /* Opens the file with this inode that was mapped at `mapped_ns` for reading: a regular file of a size
  * that programs have, by no symbolic link. -1: it is gone, or has changed. */
 int lull_here_open(const char *path, uint64_t inode, int64_t mapped_ns);
+/* For other rules: a descriptor by which a file can only be looked at, -1 if there is none or it is a
+ * link; and one to read it, if it `is_good`, for which the first is closed. What is not good is not
+ * opened, not for a moment. */
+int lull_here_look(const char *path);
+int lull_here_take(int place, bool is_good);
 /* Reads such a file, and files with its debug symbols, and closes it. NULL: it has no symbols. */
 struct lull_object *lull_here_read(int fd, const char *path);
 /* Both: the file with this inode that was mapped at `mapped_ns`; NULL: it is gone, has changed, or has no
  * symbols. */
 struct lull_object *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns);
+/* The build of a file with this id (hexadecimal digits), there or where perf keeps copies (~/.debug).
+ * NULL: it is gone, another build has its place (*is_other), or it has no symbols. */
+struct lull_object *lull_here_build(const char *path, const char *build_id, bool *is_other);
 
 #endif

@@ -7,8 +7,9 @@
 
 #include "symbol/table.h"
 
-/* The functions, those of modules as "name[module]". NULL: the text names none, since it is empty,
- * damaged, or the kernel hides its addresses (all are 0). */
-struct lull_symbol_table *lull_kallsyms_parse(const char *text, size_t length);
+/* The functions, those of modules as "name[module]". `modules` is the text of /proc/modules, which
+ * says where each ends, or NULL. NULL: the text names none, since it is empty, damaged, or the kernel
+ * hides its addresses (all are 0). */
+struct lull_symbol_table *lull_kallsyms_parse(const char *text, size_t length, const char *modules);
 
 #endif

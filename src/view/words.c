@@ -213,6 +213,17 @@ void lull_command_append(GString *out, const char *const *command, bool ascii)
     }
 }
 
+void lull_command_line_append(GString *out, const char *line, bool ascii)
+{
+    enum { MOST = 200 };
+    g_autofree char *clean = lull_clean_text(line, ascii);
+    const bool is_long = g_utf8_strlen(clean, -1) > MOST;
+    if (is_long) {
+        *g_utf8_offset_to_pointer(clean, MOST) = '\0';
+    }
+    g_string_append_printf(out, "%s%s", clean, !is_long ? "" : ascii ? " ..." : " …");
+}
+
 char *lull_ancestors_text(const char *started_by, bool ascii)
 {
     g_auto(GStrv) names = g_strsplit(started_by, " → ", -1);

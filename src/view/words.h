@@ -70,6 +70,8 @@ void lull_wait_append(GString *out, const struct lull_wait *wait, bool ascii);
 void lull_state_append(GString *out, enum lull_state state, enum lull_cause cause,
                        const char *detail, bool ascii);
 /* Appends a command with its arguments, which ends with NULL, as a shell would need it. */
+/* A command line as it was recorded, on one line, and no longer than a few of them. */
+void lull_command_line_append(GString *out, const char *line, bool ascii);
 void lull_command_append(GString *out, const char *const *command, bool ascii);
 /* "cron/1 → sh/2", as a person sees it. Free with g_free(). */
 char *lull_ancestors_text(const char *started_by, bool ascii);

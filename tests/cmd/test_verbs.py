@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -125,6 +126,37 @@ def period_verbs():
         tap.ok(expected and expected != everyone and tasks(*more) == expected, f"periodlog {' '.join(more)}", tasks(*more), expected)
 
 
+# What examples of the help may say of a trace in which the program that they speak of did not run.
+NOT_THERE = r"was seen in the traces|there is no host|there is no request|no trace declares the event|nothing was recorded in that time range"
+NAMES = ("my-trace", "client", "httpd", "db", "host", "guest", "web", "traces")
+
+
+def examples(verb, scratch):
+    """Each example of the help is a command that runs, with whatever trace."""
+    given = run("help", verb).stdout.partition("\nExamples:\n")[2]
+    for command in re.findall(r"^  (\S.*)$", given, re.M):
+        words = shlex.split(command.partition(" | ")[0].partition(" > ")[0])
+        if words[0] != "lull" or not set(words) & set(NAMES):
+            continue
+        done = subprocess.run([LULL, *words[1:]], cwd=scratch, capture_output=True, text=True, timeout=120, check=False,
+                              stdin=subprocess.DEVNULL, env={**os.environ, "XDG_CACHE_HOME": scratch})
+        tap.ok(not done.returncode or (done.returncode == 1 and re.search(NOT_THERE, done.stderr)), f"the example {command}",
+               done.returncode, done.stderr[-300:])
+
+
+def no_instance():
+    """Requests and instances of periods that are not there are not the same."""
+    nothing = ("--period", READ.replace("_read", "_mount"), CHAIN)
+    for verb in ("why", "critpath", "requests"):
+        is_status(f"{verb}: no request", run(verb, *(("--aggregate",) if verb == "critpath" else ()), CHAIN), 0, r"\ANo request was found\.|\A\s+No request")
+    is_status("why --port: no such request", run("why", "--port", "1", DJANGO), 0, "None of the 180 requests matches")
+    is_status("critpath --instance: no such request", run("critpath", "--instance", "181", DJANGO), 1,
+              "no instance 181 of the requests: there are 180 .'lull requests'")
+    is_status("critpath --instance: no such instance", run("critpath", "--instance", "1", *nothing), 1,
+              "no instance 1 of the period: there are 0 .'lull critpath --period'")
+    is_status("why: no instance", run("why", *nothing), 0, "There is no instance in these traces")
+
+
 VERBS = re.findall(r"^  ([a-z]+) ", run("--help").stdout.split("\nRecord:")[1], re.M)
 tap.ok(len(VERBS) > 30 and NO_ANSWER < set(VERBS), "the verbs", VERBS)
 for this in VERBS:
@@ -133,6 +165,14 @@ for this in VERBS:
         tap.run(this, statuses, this, taken, folder)
     if "limit" in taken and this not in NO_ANSWER | {"critpath", "why"}:
         tap.run(f"{this} --limit", limits, this) if not this.endswith("freq") or this == "freq" else None
+with tempfile.TemporaryDirectory() as folder:
+    for given_name in NAMES:
+        os.symlink(CHAIN, os.path.join(folder, given_name))
+    os.symlink(os.path.join(os.environ["LULL_SOURCE"], "share", "states", "mpi.states"), os.path.join(folder, "mpi.states"))
+    for this in VERBS:
+        if this not in NO_ANSWER:
+            tap.run(f"{this}: examples", examples, this, folder)
 tap.run("slowest", slowest)
 tap.run("periods", period_verbs)
+tap.run("no instance", no_instance)
 sys.exit(tap.done())

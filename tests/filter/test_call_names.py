@@ -38,6 +38,18 @@ def reported(name):
     return [(int(match[1]), match[2], int(match[3]) if match[3] else None) for match in found if match]
 
 
+def whose():
+    """Periods are of the tasks that trace-cmd saw, also before the first sched_switch of a CPU."""
+    calls = reported("whole")
+    expected = [tid for i, (tid, event, _) in enumerate(calls) if event == "sys_enter" and any(tid == other for other, _, _ in calls[i + 1:])]
+    period = 'call : $evt.$name == "sys_enter" : $evt.$name =* "sys_*" && $evt.$tid == $begin.$evt.$tid'
+    done = run("periodlog", "--json", "--limit", "0", "--period", period, os.path.join(SAMPLES, "ftrace", "whole.dat"))
+    log = json.loads(done.stdout)["windows"][0]["tables"]["log"]
+    found = [row["task"] and row["task"]["tid"] for row in sorted(log, key=lambda row: row["begin_ns"])]
+    tap.ok(collections.Counter(found) == collections.Counter(expected), "periods are of the tasks that made the calls",
+           collections.Counter(found), collections.Counter(expected))
+
+
 def by_number():
     calls = reported("whole")
     trace = os.path.join(SAMPLES, "ftrace", "whole.dat")
@@ -143,6 +155,7 @@ def slips():
 
 with tempfile.TemporaryDirectory() as scratch:
     tap.run("by number", by_number)
+    tap.run("whose", whose)
     tap.run("by name", by_name)
     tap.run("shapes", shapes, scratch)
     tap.run("periods", periods)

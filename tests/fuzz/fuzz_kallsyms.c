@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
-    struct lull_symbol_table *table = lull_kallsyms_parse(text, size);
+    g_autofree char *modules = g_strndup(text, size);
+    struct lull_symbol_table *table = lull_kallsyms_parse(text, size, modules);
     for (size_t at = 0; table && at + 8 <= size; at += 8) {
         uint64_t address, offset = UINT64_MAX;
         memcpy(&address, data + at, sizeof address);

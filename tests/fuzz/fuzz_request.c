@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: a request of the Trace Server Protocol, or behind '@' a question of the page, as a line
  * with method and path, then the body's "parameters". Each is answered with JSON or columns, or
- * refused with a title and a detail. %T, %E, %V, %R, %U and %C in the path are a trace, the
- * experiment, and the outputs. */
+ * refused with a title and a detail. %T, %E, %V, %R, %U, %C, %H, %N and %L in the path are a trace, the
+ * experiment, and the outputs. Behind '#' is a question to a table of 1000 lines. */
 #include <string.h>
 
 #include <glib/gstdio.h>
@@ -11,6 +11,7 @@
 
 #include "server/paths.h"
 #include "server/served.h"
+#include "server/tables.h"
 #include "server/tsp.h"
 #include "server/view.h"
 #include "store/writer.h"
@@ -60,18 +61,58 @@ static char *fill_in(const char *path)
     g_autofree char *resources = g_strconcat(views, "ResourcesStatusDataProvider", NULL);
     const struct {
         const char *mark, *text;
-    } marks[] = {{"%T", served->about->traces[0].uuid},
-                 {"%E", served->about->uuid},
-                 {"%V", tasks},
-                 {"%R", resources},
-                 {"%C", SERVER_PATH_ID},
-                 {"%U", "org.eclipse.tracecompass.analysis.os.linux.core.cpuusage."
-                        "CpuUsageDataProvider"}};
+    } marks[] = {
+        {"%T", served->about->traces[0].uuid},
+        {"%E", served->about->uuid},
+        {"%V", tasks},
+        {"%R", resources},
+        {"%C", SERVER_PATH_ID},
+        {"%H", "org.eclipse.tracecompass.internal.tmf.core.histogram.HistogramDataProvider"},
+        {"%N", "org.eclipse.tracecompass.internal.provisional.tmf.core.model.events."
+               "TmfEventTableDataProvider"},
+        {"%L", "org.eclipse.tracecompass.analysis.timing.core.segmentstore."
+               "SegmentStoreTableDataProvider:lull.irq"},
+        {"%U", "org.eclipse.tracecompass.analysis.os.linux.core.cpuusage."
+               "CpuUsageDataProvider"}};
     GString *text = g_string_new(path);
     for (unsigned i = 0; i < G_N_ELEMENTS(marks); i++) {
         g_string_replace(text, marks[i].mark, marks[i].text, 4);
     }
     return g_string_free(text, FALSE);
+}
+
+/* ---- a table: line i is i, and i squared ---- */
+
+enum { LINES = 1000 };
+
+static bool read_lines(void *user, uint64_t first, uint32_t count, GPtrArray *lines, GError **error)
+{
+    g_assert_true(first <= LINES && count <= LINES - first);
+    for (uint64_t i = first; i < first + count; i++) {
+        char **line = g_new0(char *, 3);
+        line[0] = g_strdup_printf("%" G_GUINT64_FORMAT, i);
+        line[1] = g_strdup_printf("%" G_GUINT64_FORMAT, i * i);
+        g_ptr_array_add(lines, line);
+    }
+    return true;
+}
+
+static bool find_time(void *user, int64_t time_ns, uint64_t *index, GError **error)
+{
+    *index = (uint64_t)CLAMP(time_ns, 0, LINES);
+    return true;
+}
+
+static void ask_table(struct json_object *params, struct server_answer *answer)
+{
+    static const char *const columns[] = {"number", "square"};
+    const struct server_table table = {
+        .columns = columns, .n_columns = 2, .size = LINES, .read = read_lines, .find = find_time};
+    GError *error = NULL;
+    if (!server_table_lines(&table, params, answer->body, &error)) {
+        server_refuse(answer, 400, "refused", error->message);
+        g_error_free(error);
+    }
 }
 
 static void check(const struct server_answer *answer)
@@ -104,7 +145,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct server_request request = {text, whole, params, NULL};
     struct server_answer answer = {
         .status = 200, .body = g_string_new(NULL), .type = "application/json"};
-    if (*whole == '@') {
+    if (*whole == '#') {
+        ask_table(params, &answer);
+    } else if (*whole == '@') {
         server_view(served, &request, whole + 1, &answer);
     } else {
         server_tsp(served, &request, whole, &answer);

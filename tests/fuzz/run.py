@@ -149,7 +149,8 @@ def programs():
 
 def symbols():
     return [b"ffffffff81000000 T _text\nffffffff81000040 t sleep\nffffffffc0001000 W sync\t[ext4]\n", b"0000000000000000 T _text\n",
-            b"41 t a\n4141414141414141 t b\nAAAAAAAA"]
+            b"41 t a\n4141414141414141 t b\nAAAAAAAA",
+            b"ffffffffc0001000 t sync\t[ext4]\next4 8192 1 - Live 0xffffffffc0000000\n"]
 
 
 def saved():
@@ -177,6 +178,10 @@ def perfs():
                            (1, w.pack("IIQQQ", 10, 11, 1, 2, 3) + b"map\0\0\0\0\0")):
             w.record(kind, body + w.trailer(10, 11, 40, 1, 5, few))
             w.record(kind, body + w.trailer(10, 11, 0, 1, 5, few))
+        made += [w.file(), w.pipe()]
+        w.features = {2: w.pack("IHH", 67, 1 << 15, 40) + bytes(4) + bytes(range(20)) + b"\x14\0\0\0" + b"/a\0\0"}
+        w.record(10, w.pack("IIQQQ", 10, 11, 1, 2, 3) + b"\x08\0\0\0" + bytes(20) + w.pack("II", 5, 2) + b"/b\0\0\0\0\0\0" +
+                 w.trailer(10, 11, 40, 1, 5, few), misc=1 << 14)
         made += [w.file(), w.pipe()]
     return made
 
@@ -249,6 +254,7 @@ MADE = {
     "metadata": lambda: metadata(False),
     "metadata2": lambda: metadata(True),
     "perf": perfs,
+    "perf_map": lambda: [b"10 20 py::f:/a/b.py\n0x0000000000000018 0x08 void A::b(int)\n18 4 again\nffffffffffffffff 10 far\n", b"1 ffffffffffffffff all\n"],
     "period": periods,
     "saved": saved,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),

@@ -16,7 +16,7 @@ from tap import Tap  # noqa: E402
 tap = Tap()
 MS = 1000000
 START = 1700000000 * 10**9
-TASK, INODE, READ = 100, 4711, 4
+TASK, INODE, READ, READ_AHEAD = 100, 4711, 4, 4 | 8
 
 
 class Machine:
@@ -47,8 +47,8 @@ class Machine:
         self.event(*exit_, 0)
         self.switch(0, TASK, 0)
 
-    def reads(self, ms, sector):
-        request = {'dev': 253 << 20, 'sector': sector, 'nr_sector': 8, 'rwbs': READ}
+    def reads(self, ms, sector, rwbs=READ):
+        request = {'dev': 253 << 20, 'sector': sector, 'nr_sector': 8, 'rwbs': rwbs}
         self.event('block_rq_issue', request)
         self.waits(ms, (('irq_handler_entry', {'irq': 9, 'name': 'disk'}), ('irq_handler_exit', {'irq': 9}), [('block_rq_complete', request)]))
 
@@ -76,6 +76,10 @@ def script(machine):
     machine.reads(5, 1000)
     machine.passes(3)
     machine.reads(6, 2000)
+    # Reading ahead takes the kernel longer than a page.
+    machine.event('mm_filemap_fault', {'i_ino': INODE + 1, 's_dev': 1, 'index': 3})
+    machine.passes(1.5)
+    machine.reads(7, 3000, READ_AHEAD)
     # Not in a call, and the kernel frees memory before it reads.
     machine.event('mm_vmscan_direct_reclaim_begin', {'order': 0})
     machine.passes(0.75)
@@ -93,14 +97,15 @@ with tempfile.TemporaryDirectory() as folder:
     tap.ok(done.returncode == 0, 'the path is found', done.stderr)
     path = json.loads(done.stdout)
     modes = {row['mode']: row['duration_ns'] / MS for row in path['summary']['by_mode']}
-    tap.ok(modes == {'user': 2 + 3 + 1, 'call': 3 + 0.25, 'reclaim': 1 + 0.5 + 0.75}, 'what runs is user code, the call, and reclaim', modes)
+    tap.ok(modes == {'user': 2 + 3 + 1.5 + 1, 'call': 3 + 0.25, 'reclaim': 1 + 0.5 + 0.75}, 'what runs is user code, the call, and reclaim', modes)
     waits = [s for s in path['segments'] if s['state'] == 'blocked']
-    tap.ok([(s['end_ns'] - s['begin_ns']) / MS for s in waits] == [4, 5, 6], 'it waits three times', waits)
-    reclaim, file, swap = waits
+    tap.ok([(s['end_ns'] - s['begin_ns']) / MS for s in waits] == [4, 5, 6, 7], 'it waits four times', waits)
+    reclaim, file, swap, ahead = waits
     tap.ok('in write' in reclaim['detail'] and 'while memory is freed for it' in reclaim['detail'], 'for reclaim', reclaim)
     tap.ok(f'in a page fault of a mapped file, inode {INODE}' in file['detail'] and file['reason']['object'] == f'inode {INODE}'
            and file['reason']['kind'] == 'fault', 'for a page of a file', file)
     tap.ok('in a page fault of memory in swap' in swap['detail'] and 'freed' not in swap['detail'], 'for a page in swap', swap)
+    tap.ok(f'in a page fault of a mapped file, inode {INODE + 1}' in ahead['detail'], 'for pages of a file that is read ahead', ahead)
     text = subprocess.run(arguments, capture_output=True, text=True, encoding='utf-8', check=False).stdout
     tap.ok('in memory reclaim' in text and 'worker: blocked on a timer: hrtimer, in write, while memory is freed for it' in text,
            'the first screen says so', text)

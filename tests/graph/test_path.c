@@ -73,10 +73,10 @@ static void test_shares(void)
         }
         /* tid 50 of host 0 is two tasks, one after the other */
         static const struct lull_task_share tasks[] = {
-            {1, 0, 50, "other", 30, NULL, "web"},
-            {0, 7, 9, NULL, 25, NULL, NULL},
-            {0, 0, 50, "ls", 25, NULL, "web"},
-            {0, 1, 50, "again", 25, NULL, "web"},
+            {1, 0, 50, "other", 30, NULL, "web", NULL},
+            {0, 7, 9, NULL, 25, NULL, NULL, NULL},
+            {0, 0, 50, "ls", 25, NULL, "web", NULL},
+            {0, 1, 50, "again", 25, NULL, "web", NULL},
         };
         g_assert_cmpuint(path->n_by_task, ==, G_N_ELEMENTS(tasks));
         for (uint32_t i = 0; i < path->n_by_task; i++) {

@@ -33,6 +33,10 @@ static void test_rules(void)
         {"poll: (pid >= 1 && !(tid == 4)) || cpu in (0, 1) > 1h", "poll", 3600000000000, 0, false,
          true},
         {"softirq(NET_RX): pid == 0 > 9us", "softirq", 9000, 0, false, true},
+        {"syscall(read, write) > 1ms", "syscall", 1000000, 0, false, false},
+        {"offcpu timeout 2s", "offcpu", 2000000000, 0, false, false},
+        {"syscall(read): pid == 1 > 3ms timeout 1s worst", "syscall", 3000000, 0, true, true},
+        {"raise(TIMER) > 1us", "raise", 1000, 0, false, false},
         {"irq(24) worst", "irq", 0, 0, true, false},
         {"block: rw == \"write\" > 50ms", "block", 50000000, 0, false, true},
         {"preempt > 0ns", "preempt", 0, 0, false, false},
@@ -70,6 +74,15 @@ static void test_refused(void)
         {"irq(x) > 1s", "column 5:", "the number of an interrupt"},
         {"irq(-1) > 1s", "column 5:", "the number of an interrupt"},
         {"softirq(NETRX) > 1s", "column 9:", "NET_TX, NET_RX"},
+        {"offcpu timeout", "column 15:", "expected a time after timeout"},
+        {"offcpu timeout 0s", "column 8:", "over at once"},
+        {"offcpu timeout 1s > 1ms", "column 19:", "expected the end"},
+        {"block timeout 1s", "column 7:", "block has no time-out"},
+        {"raise(NETRX) > 1s", "column 7:", "NET_TX, NET_RX"},
+        {"syscall(raed) > 1s", "column 9:", "perhaps “read”"},
+        {"syscall() > 1s", "column 9:", "expected system calls"},
+        {"syscall(read,) > 1s", "column 9:", "no system call “”"},
+        {"syscall(read,read,read,read,read,read,read,read,read) > 1s", "column 9:", "at most 8"},
         {"block(../vda) > 1s", "column 7:", "no disk of that name"},
         {"block() > 1s", "column 7:", "no disk of that name"},
         {"offcpu(S", "column 7:", "has no )"},
@@ -120,6 +133,20 @@ static void test_compiled(void)
     g_assert_cmpuint(kernel.n_tests, ==, 0);
     g_assert_true(kernel.has_number);
     g_assert_cmpuint(kernel.number, ==, 3);
+    lull_track_rule_free(rule);
+    rule = parse("syscall(execve, openat): pid == 7 > 2ms");
+    lull_track_rule_compile(rule, &kernel);
+    g_assert_cmpuint(kernel.n_tests, ==, 1); /* a call is of a task, which the kernel knows */
+    g_assert_false(kernel.has_number);
+    g_assert_cmpuint(kernel.calls, ==, LULL_TRACK_LISTED_CALLS);
+#ifdef __x86_64__
+    static const int32_t listed[] = {59, 257}; /* asm/unistd_64.h */
+    g_assert_cmpmem(kernel.call, kernel.n_calls * sizeof(int32_t), listed, sizeof listed);
+#endif
+    lull_track_rule_free(rule);
+    rule = parse("syscall > 2ms");
+    lull_track_rule_compile(rule, &kernel);
+    g_assert_cmpuint(kernel.calls, ==, LULL_TRACK_ANY_CALL);
     lull_track_rule_free(rule);
     rule = parse("irq(24) > 2ms");
     lull_track_rule_compile(rule, &kernel);
@@ -302,6 +329,30 @@ static void test_objects(void)
     lull_track_rule_free(irq);
 }
 
+/* A call has no state and is for nobody, whatever the wakers of the task's last wait were. */
+static void test_calls(void)
+{
+    struct lull_track_rule *syscall = parse("syscall: comm == \"a\" && waker_comm == \"b\" > 1us"),
+                           *raise = parse("raise > 1us");
+    const struct lull_track_rule *rules[] = {syscall, raise};
+    struct lull_track_record record = sound_record();
+    struct lull_track_alarm alarm;
+    record.woken_ns = 0;
+    record.state = 0;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    g_assert_null(alarm.object);
+    g_assert_false(alarm.is_wait);
+    g_assert_cmpuint(alarm.n_parts, ==, 0);
+    g_assert_false(lull_track_alarm_is_wanted(&alarm));
+    record.rule = 1; /* a task is no softirq */
+    g_assert_false(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    record.hop[0].kind = LULL_TRACK_HOP_SOFTIRQ;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 2, &alarm));
+    g_assert_true(alarm.object == &record.hop[0]);
+    lull_track_rule_free(syscall);
+    lull_track_rule_free(raise);
+}
+
 static void test_wanted(void)
 {
     static const struct {
@@ -344,6 +395,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/any_times", test_any_times);
     g_test_add_func("/live/damaged", test_damaged);
     g_test_add_func("/live/objects", test_objects);
+    g_test_add_func("/live/calls", test_calls);
     g_test_add_func("/live/wanted", test_wanted);
     return g_test_run();
 }

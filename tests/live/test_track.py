@@ -46,6 +46,51 @@ def test_thresholds():
     tap.ok(kept == summary["candidates"], "what is counted adds up", summary)
 
 
+def test_calls():
+    """Each system call that takes longer is reported once, none that does not: a sleep is never shorter than was asked for."""
+    threshold = 3 * MS
+    rules = ["syscall(clock_nanosleep) > 3ms", "syscall(read) > 3ms"]
+    alarms, summary, sleeps = track_once(rules, "sleeps", 150 * ROUNDS, threshold)
+    found = [[alarm for alarm in alarms if inside(alarm, sleep)] for sleep in sleeps]
+    longer = [index for index, sleep in enumerate(sleeps) if int(sleep.label) > threshold]
+    tap.ok(len(longer) >= 70 * ROUNDS, "there are calls on either side", len(longer))
+    tap.ok(all(len(found[index]) == 1 for index in longer), "each longer call is reported exactly once",
+           [(sleeps[index], found[index]) for index in longer if len(found[index]) != 1][:3])
+    wrong = [s for s, of in zip(sleeps, found) if len(of) > 1 or (of and s.after - s.before <= threshold)]
+    tap.ok(not wrong, "none twice, and none that its stamps say was not longer", wrong[:3])
+    own = [alarm for alarm in alarms if alarm["call"] == "clock_nanosleep"]
+    tap.ok(len(own) == sum(map(len, found)), "each lies between the stamps of one sleep", len(own), summary)
+    tap.ok(all(a["call"] in ("clock_nanosleep", "read") for a in alarms), "none is of another call", alarms[:2])
+    tap.ok(all(a["object"] is None and a["state"] is None and not a["chain"] for a in alarms), "it has no state or waker", alarms[:2])
+    tap.ok(summary["events"] >= len(sleeps), "short calls are counted, too", summary)
+
+
+def opened_and_ended(alarms, wait):
+    of = [alarm for alarm in alarms if inside(alarm, wait)]
+    return [alarm for alarm in of if alarm["is_open"]], [alarm for alarm in of if not alarm["is_open"]]
+
+
+def test_timeouts():
+    """A wait that is still open is reported once, before it ends, and at its end again; a shorter one is not."""
+    for rule, call in (("offcpu: comm == \"c1\" timeout 100ms", "clock_nanosleep"),
+                       ("syscall(read): comm == \"c0\" > 10ms timeout 100ms", "read")):
+        who = rule.split("\"")[1]
+        for _ in range(5):
+            alarms, summary, stamps = track_once([rule], "chain", 2, 900, 1)
+            wait, = [s for s in stamps if s.label == who]
+            opened, ended = opened_and_ended(alarms, wait)
+            if opened:  # else nobody had a CPU to look for it in time
+                break
+        tap.ok(len(opened) == 1 and opened[0]["delay_ns"] > 100 * MS, f"{rule}: reported while it is open", alarms, wait)
+        tap.ok(len(ended) == 1 and all(a["begin_ns"] == ended[0]["begin_ns"] for a in opened), "and again at its end", alarms)
+        tap.ok(all(a["call"] == call and a["task"]["comm"] == who and not a["chain"] and not a["stack"] and a["uid"] == os.getuid()
+                   for a in opened), "with its call, and nobody yet for whom", opened)
+        kept = summary["alarms"] + summary["filtered"] + summary["limited"] + summary["lost"]
+        tap.ok(kept == summary["candidates"], "what is counted adds up", summary)
+    alarms, _, _ = track_once(["offcpu: comm == \"c1\" timeout 20s", "poll: comm == \"c1\" timeout 10ms"], "chain", 2, 400, 1)
+    tap.ok(not alarms, "neither before the time-out, nor in another call", alarms)
+
+
 def test_chains():
     """c0 waits for c1, which waits for c2, …; the last one sleeps."""
     for length in range(2, 7) if ROUNDS > 1 else (2, 4, 6):
@@ -128,7 +173,9 @@ def test_requests():
 
 def test_interrupts():
     """As many as the kernel's own counters say: more than while Lull surely ran, not more than while it may have run."""
-    for kind, path in ("softirq", "/proc/softirqs"), ("irq", "/proc/interrupts"):
+    # A softirq starts once for all that raised it since it last did: there are as many starts as delays of them.
+    for kind, path in ("softirq", "/proc/softirqs"), ("raise", "/proc/softirqs"), ("irq", "/proc/interrupts"):
+        happened = "irq" if kind == "irq" else "softirq"
         outer = counted(path)
         with subprocess.Popen([LULL, "track", "--json", f"{kind} > 0ns"], stdout=subprocess.PIPE, text=True) as process:
             first = json.loads(process.stdout.readline())  # it tracks
@@ -139,7 +186,7 @@ def test_interrupts():
             *alarms, last = map(json.loads, process.stdout)
         outer = counted(path) - outer
         tap.ok(0.9 * inner <= last["summary"]["events"] <= outer, f"{kind}: as many as {path} says", inner, last, outer)
-        tap.ok(all(alarm["object"]["kind"] == kind for alarm in [first, *alarms]), f"{kind}: all alarms are of that kind", alarms[:2])
+        tap.ok(all(alarm["object"]["kind"] == happened for alarm in [first, *alarms]), f"{kind}: all alarms are of that kind", alarms[:2])
     done = subprocess.run([LULL, "track", "irq > 1s", "--", "true"], capture_output=True, text=True, timeout=60, check=False)
     tap.ok(done.returncode == 2 and "interrupts are of no command" in done.stderr, "interrupts are of no command", done)
 
@@ -258,7 +305,7 @@ def main():
         tap.skip("lull track", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in (test_thresholds, test_chains, test_mutex, test_preempt, test_packets, test_requests,
+    for test in (test_thresholds, test_calls, test_timeouts, test_chains, test_mutex, test_preempt, test_packets, test_requests,
                  test_interrupts, test_filters, test_limit,
                  test_forks, test_governor, test_ends,
                  test_refusal):

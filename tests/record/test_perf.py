@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # The tracer perf of `lull record`, driven through its contract: what it wrote is read by the perf tool and by a reader
 # of its own (perf_data.py), and compared with what the recorded programs were written to do.
+import contextlib
 import os
 import re
-import shutil
 import shutil
 import subprocess
 import sys
@@ -289,7 +289,7 @@ def test_call_chains(directory):
     sleeper = python("import time\nwhile 1: time.sleep(0.02)")
     before = subprocess.Popen(sleeper)  # pylint: disable=consider-using-with
     try:
-        recording = record_whole(directory, "--call-chains", "--for", "sched", command=python("import time; time.sleep(0.3)"))
+        recording = record_whole(directory, "--call-chains", "--for", "sched", command=python(MAKE_FUNCTIONS))
     finally:
         before.kill()
         before.wait()
@@ -313,6 +313,15 @@ def functions_by_nm(path):
     return {(int(word[0], 16), int(word[1], 16)) for word in words if len(word) == 4 and word[2] in "TtWwi" and int(word[1], 16)}
 
 
+# Has functions of its own, so to say, and lists them as programs do that make some.
+MAKE_FUNCTIONS = """
+import mmap, os, time
+memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+with open(f"/tmp/perf-{os.getpid()}.map", "w") as file: file.write("1000 20 made here\\n")
+time.sleep(0.3)
+"""
+
+
 def check_symbols(recording):
     """The functions of what the command mapped are kept, those of the C library as nm has them."""
     version = subprocess.run([os.environ["LULL"], "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -327,6 +336,10 @@ def check_symbols(recording):
     known = functions_by_nm(library) if library else set()
     missing = {start for start, _ in known} - {start for start, _ in functions}
     tap.ok(known and not missing, "call chains: functions of programs are kept", list(kept), len(known), sorted(missing)[:5])
+    name = f"perf-{recording.pid}.map"
+    tap.ok("1000 20 made here\n" in kept.get(name, ""), "call chains: functions that a program makes are kept", list(kept))
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join("/tmp", name))
 
 
 # Ends when the first snapshot is whole: what begins with this is.

@@ -133,7 +133,7 @@ def check_babeltrace(path, events):
         return
     done = subprocess.run(["babeltrace2", "--no-delta", "--clock-seconds", path], capture_output=True, check=False,
                           timeout=60)
-    names = re.findall(r"^\[[0-9.]+\] \S+ ((?:lttng|lull)_statedump_\w+): ", done.stdout.decode(errors="replace"), re.MULTILINE)
+    names = re.findall(r"^\[[0-9.]+\] \S+ ((?:lttng_statedump|lull)_\w+): ", done.stdout.decode(errors="replace"), re.MULTILINE)
     tap.ok(done.returncode == 0 and not done.stderr, "Babeltrace reads it without complaint", done.stderr)
     tap.ok(names == [e["name"] for e in events], "and sees the same events", len(names), len(events))
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -130,11 +131,67 @@ static void test_no_file(void)
     clear_scene(&scene);
 }
 
+/* ---- perf maps ---- */
+
+static void write_map(const char *path)
+{
+    FILE *file = fopen(path, "wx");
+    g_assert_nonnull(file);
+    fputs("1000 10 made while it ran\n", file);
+    g_assert_cmpint(fclose(file), ==, 0);
+}
+
+static bool is_taken(int64_t since_ns)
+{
+    g_autoptr(GString) text = g_string_new("before\n");
+    const bool is_good = lull_symbols_take_map(text, getpid(), since_ns);
+    g_autofree char *wanted =
+        g_strdup_printf("before\nobject - %d perf-%d.map\nload 0 ffffffffffffffff 0\n"
+                        "1000 10 made while it ran\n",
+                        getpid(), getpid());
+    g_assert_cmpstr(text->str, ==, is_good ? wanted : "before\n");
+    return is_good;
+}
+
+/* Of who records, of this process, and a file of one name. */
+static void test_map(void)
+{
+    g_autofree char *path = g_strdup_printf("/tmp/perf-%d.map", getpid());
+    g_autofree char *aside = g_strconcat(path, "-aside", NULL);
+    struct stat st;
+    g_unlink(path);
+    g_assert_false(is_taken(0));
+    write_map(path);
+    g_assert_cmpint(stat(path, &st), ==, 0);
+    const int64_t written_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+    g_assert_true(is_taken(written_ns));
+    g_assert_false(is_taken(written_ns + 1));
+    g_assert_cmpint(link(path, aside), ==, 0);
+    g_assert_false(is_taken(0));
+    g_unlink(aside);
+    g_assert_true(is_taken(0));
+    g_assert_cmpint(g_rename(path, aside), ==, 0);
+    g_assert_cmpint(symlink(aside, path), ==, 0);
+    g_assert_false(is_taken(0));
+    g_unlink(path);
+    g_unlink(aside);
+    g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+    g_assert_false(is_taken(0));
+    g_unlink(path);
+    write_map(path);
+    if (geteuid() == 0) {
+        g_assert_cmpint(chown(path, 65534, 65534), ==, 0);
+        g_assert_false(is_taken(0));
+    }
+    g_unlink(path);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/record/symbols/same", test_same);
     g_test_add_func("/record/symbols/other", test_other);
     g_test_add_func("/record/symbols/no-file", test_no_file);
+    g_test_add_func("/record/symbols/map", test_map);
     return g_test_run();
 }

@@ -10,7 +10,14 @@ sys.path.insert(0, ".")
 shim = types.ModuleType("pytest")
 shim.fixture = lambda function=None, **_: function or (lambda inner: inner)
 sys.modules["pytest"] = shim
-from test_tsp import TestTspClient  # noqa: E402 - it needs what is above
+import test_tsp  # noqa: E402 - it needs what is above
+from test_tsp import TestTspClient  # noqa: E402
+
+# Tables and statistics of call stacks become those of system calls; the trace is the same.
+SYSCALLS = "org.eclipse.tracecompass.analysis.os.linux.latency.syscall"
+for constant in ("STATISTICS_DP_ID", "TABLE_DP_ID"):
+    setattr(test_tsp, constant, getattr(test_tsp, constant).rsplit(":", 1)[0] + ":" + SYSCALLS)
+TestTspClient.ust = inspect.getattr_static(TestTspClient, "kernel")
 
 
 def argument(tests, name):

@@ -34,14 +34,15 @@ def check(folder):
     url = f"http://127.0.0.1:{server.port}{server.base}"
     done = subprocess.run(["node", "client.mjs", url, tid], cwd=folder, capture_output=True, text=True, timeout=120)
     answer = json.loads(done.stdout or "null")
-    tap.ok(answer and answer["failed"] == [] and answer["done"] >= 24, "tsp-typescript-client reads every answer", done.stdout, done.stderr)
+    tap.ok(answer and answer["failed"] == [] and answer["done"] >= 29 and answer["lines"] > 100, "tsp-typescript-client reads every answer", done.stdout, done.stderr)
     server.end()
 
 
 # Of its tests: the others open or delete traces, want the traces and configurations of Trace Compass, or call stacks.
 PYTHON_TESTS = ["test_fetch_traces", "test_fetch_opened_trace", "test_fetch_opened_experiment", "test_fetch_experiment_outputs",
                 "test_fetch_experiment_output", "test_fetch_timegraph_tree", "test_fetch_timegraph_tree_complete", "test_fetch_xy_tree",
-                "test_fetch_xy", "test_fetch_health", "test_fetch_identifier"]
+                "test_fetch_xy", "test_fetch_health", "test_fetch_identifier", "test_fetch_data_tree", "test_fetch_virtual_table_columns",
+                "test_fetch_virtual_table_lines"]
 
 
 def check_python(checkout, folder):

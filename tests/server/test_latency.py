@@ -8,66 +8,12 @@ import os
 import sys
 import tempfile
 
-from lib import jsonl_to_ctf
+from server.latency_trace import A, B, FUTEX, IRQS, PERIOD, PHASES, READS, REQUESTS, START, US, WAKING, WRITES, events, write
 from server.serving import Server, environment
 from tap import Tap
 
 lull = os.environ["LULL"]
 tap = Tap()
-START = 10**18
-A, B = 100, 200  # tids; A runs on CPU 0, B on CPU 1
-US = 1000
-
-# (start, duration), in ns after START.
-READS = [(1000 * US + i * 100 * US, (i + 1) * US) for i in range(8)]  # of A: 1 to 8 µs
-WRITES = [(1000 * US + i * 100 * US, 50 * US) for i in range(3)]      # of B
-FUTEX = (3000 * US, 700 * US)      # of A, which slept meanwhile
-WAKING = (3640 * US, 40 * US)      # of A: woken 20 µs before it returned, having been runnable for 40 µs
-REQUESTS = [("write", 1, 2000 * US, 300 * US), ("read", 0, 2100 * US, 900 * US)]
-IRQS = [(5000 * US, 12 * US), (5100 * US, 34 * US)]
-PHASES = [(6000 * US, 250 * US, A), (6100 * US, 80 * US, B)]
-VDA = 254 << 20
-
-
-def events():
-    def event(at, what, cpu, **payload):
-        found.append({"t": START + at, "n": what, "pc": {"cpu_id": cpu}, "p": payload})
-    found = []
-    for cpu, tid, comm in ((0, A, "alpha"), (1, B, "beta")):
-        event(0, "sched_switch", cpu, prev_comm="swapper", prev_tid=0, prev_prio=20, prev_state=0, next_comm=comm, next_tid=tid, next_prio=20)
-    for start, took in READS:
-        event(start, "syscall_entry_read", 0, fd=3, count=10)
-        event(start + took, "syscall_exit_read", 0, ret=10)
-    for start, took in WRITES:
-        event(start, "syscall_entry_write", 1, fd=4, count=10)
-        event(start + took, "syscall_exit_write", 1, ret=10)
-    for i, (_, kind, issue, took) in enumerate(REQUESTS):
-        common = {"dev": VDA, "sector": 1000 * (i + 1), "nr_sector": 8, "rwbs": 1 if kind else 4}
-        event(issue, "block_rq_issue", 1, **common, bytes=4096, tid=B, comm="beta")
-        event(issue + took, "block_rq_complete", 1, **common, error=0)
-    start, took = FUTEX
-    event(start, "syscall_entry_futex", 0, uaddr=0x7f0000001000, op=128, val=2)
-    event(start + 10 * US, "sched_switch", 0, prev_comm="alpha", prev_tid=A, prev_prio=20, prev_state=1,
-          next_comm="swapper", next_tid=0, next_prio=20)
-    event(WAKING[0], "sched_waking", 1, comm="alpha", tid=A, prio=20, target_cpu=0)
-    event(sum(WAKING), "sched_switch", 0, prev_comm="swapper", prev_tid=0, prev_prio=20, prev_state=0,
-          next_comm="alpha", next_tid=A, next_prio=20)
-    event(start + took, "syscall_exit_futex", 0, ret=0)
-    event(4000 * US, "syscall_entry_futex", 0, uaddr=0x7f0000001000, op=128, val=2)  # -EAGAIN: did not wait
-    event(4001 * US, "syscall_exit_futex", 0, ret=-11)
-    for start, took in IRQS:
-        event(start, "irq_handler_entry", 1, irq=28, name="nic")
-        event(start + took, "irq_handler_exit", 1, irq=28, ret=1)
-    for start, took, tid in PHASES:
-        event(start, "phase_start", 0 if tid == A else 1, id=tid)
-        event(start + took, "phase_end", 0 if tid == A else 1, id=tid)
-    event(7000 * US, "phase_start", 0, id=77)  # never ends
-    event(8000 * US, "syscall_entry_read", 0, fd=3, count=10)  # lasts still
-    event(9000 * US, "irq_handler_entry", 1, irq=28, name="nic")
-    event(9001 * US, "irq_handler_exit", 1, irq=28, ret=1)
-    return sorted(found, key=lambda one: one["t"])
-
-
 def ask(server, what, **parameters):
     status, _, data = server.raw("POST", f"{server.base}api/{what}", json.dumps({"parameters": parameters}).encode())
     return status, json.loads(data)
@@ -131,6 +77,31 @@ def check_longest(server):
     tap.ok(sorted(one[1] for one in found["points"]) == [3 * US, 4 * US, 5 * US], "durations can be limited", found)
 
 
+def check_instances(server):
+    """Instances of periods have paths: of the task that closed them, which ran all the time."""
+    status, found = ask(server, "periods")
+    tap.ok((status, found) == (200, {"periods": ["phase"]}), "periods are listed", found)
+    status, found = ask(server, "instances", period="phase")
+    expected = [[1 + PHASES.index(phase), 0, phase[2], "alpha" if phase[2] == A else "beta", phase[0], sum(phase[:2])]
+                for phase in sorted(PHASES, key=lambda phase: -phase[1])]
+    tap.ok(status == 200 and found["count"] == 3 and [one[:6] for one in found["instances"]] == expected,
+           "the instances that ended come slowest first; one is still open", found, expected)
+    rows = ask(server, "trace")[1]["rows"]
+    tap.ok([rows[one[6]][4] for one in found["instances"]] == [one[2] for one in expected], "each has the row of its task", found)
+    for number, (start, took, tid) in enumerate(PHASES, 1):
+        status, flow = ask(server, "flow", period="phase", instance=number)
+        tap.ok(status == 200 and (flow["start"], flow["end"], flow["tid"]) == (start, start + took, tid) and
+               [one[1:4] for one in flow["segments"]] == [[start, start + took, "running"]], f"the path of instance {number}", flow)
+    for name, expected, what, parameters in (
+            ("an instance that did not end", 404, "flow", {"period": "phase", "instance": 3}),
+            ("an instance that is not there", 404, "flow", {"period": "phase", "instance": 4}),
+            ("instance 0", 404, "flow", {"period": "phase", "instance": 0}),
+            ("a period that is not there", 404, "instances", {"period": "x"}),
+            ("no period", 400, "instances", {})):
+        status, answer = ask(server, what, **parameters)
+        tap.ok(status == expected and answer["detail"], f"{name}: {expected}", status, answer)
+
+
 def check_many(folder):
     """1600 calls are shown in cells, whose sums and places are right."""
     calls = [(i * 10 * US, (1 + i % 4) * US) for i in range(1600)]
@@ -146,6 +117,7 @@ def check_many(folder):
         place = (start * 8 // (16000 * US), min(1, int(2 * y)))
         expected[place] = expected.get(place, 0) + 1
     cells = {(column, line): count for column, line, count, _ in answer.get("cells", [])}
+    tap.ok(ask(server, "periods")[1] == {"periods": []} and ask(server, "instances", period="phase")[0] == 404, "without --period there are none")
     tap.ok(cells == expected and answer["count"] == 1600, "many points are counted in cells of time and duration", cells, expected)
     tap.ok(server.end()[0] == 0, "and it ends")
 
@@ -161,25 +133,19 @@ def check_refused(server):
     tap.ok(ask(server, "latency", **extreme)[1]["count"] == 13, "extreme times are all of the time")
 
 
-def write(found, folder, name):
-    path = os.path.join(folder, name)
-    jsonl_to_ctf.write_trace(found, path, {"hostname": "box"})
-    return path
-
-
 cache = tempfile.mkdtemp(prefix="lull-latency-")
 env = environment(cache)
 with tempfile.TemporaryDirectory(prefix="lull-latency-") as directory:
     trace = write(events(), directory, "known")
     try:
         view = Server(lull, env, "--no-browser", "--period",
-                      "phase : $evt.$name == \"phase_start\" : $evt.$name == \"phase_end\" && $evt.id == $begin.$evt.id", trace, verb="view")
+                      PERIOD, trace, verb="view")
     except RuntimeError as failure:
         if "without" not in str(failure):
             raise
         tap.skip("latencies", "built without it")
         sys.exit(tap.done())
-    for check in (check_kinds, check_points, check_ranges, check_longest, check_refused):
+    for check in (check_kinds, check_points, check_ranges, check_longest, check_instances, check_refused):
         tap.run(check.__name__, check, view)
     tap.ok(view.end()[0] == 0, "it ends")
     tap.run("many", check_many, directory)

@@ -210,6 +210,28 @@ def check_flow(server, store):
     tap.ok(status == 404 and "only tasks" in answer["detail"], "a CPU has no path", status, answer)
 
 
+def check_request_path(server, request, start, path):
+    """Clients of the Trace Server Protocol see the path of the longest request, and can make one of any."""
+    def tsp(method, where, params=None):
+        body = None if params is None else json.dumps({"parameters": params}).encode()
+        return json.loads(server.raw(method, f"{server.base}tsp/api/{where}", body)[2])
+    outputs = f"experiments/{tsp('GET', 'experiments')[0]['UUID']}/outputs"
+    base = "org.eclipse.tracecompass.analysis.graph.core.dataprovider.CriticalPathDataProvider"
+    made = tsp("POST", f"{outputs}/{base}", {"request": request})
+    expected = [(s["begin_ns"], s["end_ns"], s["host"], s["tid"]) for s in path["segments"]]
+    for name, id_ in (("the base", base), ("a path of a request", made["id"])):
+        entries = tsp("POST", f"{outputs}/timeGraph/{id_}/tree", {})["model"]["entries"]
+        hosts = {entry["id"]: entry["labels"][0] for entry in entries if entry["parentId"] == -1}
+        who = {entry["id"]: (hosts[entry["parentId"]], entry["metadata"]["TID"][0]) for entry in entries if entry["parentId"] != -1}
+        who.update((entry, (host, -1)) for entry, host in hosts.items())  # interrupts
+        rows = tsp("POST", f"{outputs}/timeGraph/{id_}/states", {"requested_timerange": {"start": start, "end": start + 10**12, "nbTimes": 9},
+                                                                 "requested_items": list(who)})["model"]["rows"]
+        found = sorted((s["start"], s["end"], *who[row["entryId"]]) for row in rows for s in row["states"] if "style" in s)
+        own = {row["entryId"] for row in rows if any("style" in s for s in row["states"])}
+        tap.ok([entry["id"] for entry in entries if entry["hasData"]] == sorted(own), f"entries of {name} say whether they have states", entries)
+        tap.ok(len(expected) > 10 and found == expected, f"{name} has its {len(expected)} segments", found[:3], expected[:3])
+
+
 def check_requests(server):
     traces = [os.path.join(samples, "django", host) for host in ("client", "httpd", "db")]
     listed = run("requests", "--json", *traces)["requests"]
@@ -229,6 +251,7 @@ def check_requests(server):
     expected = [(s["begin_ns"], s["end_ns"], s["tid"], s["state"], s["cause"], s["detail"]) for s in path["segments"]]
     tap.ok(status == 200 and segments_of(flow) == expected and len({task[0] for task in flow["tasks"]}) == 3,
            "the path of a request goes through three hosts", flow["tasks"])
+    check_request_path(many, slowest[0], start, path)
     status, answer = ask(many, "why")
     expected = run("why", "--json", *traces)["kinds"]
     sentences = [[c["sentence"] for c in kind.get("contributions", [])] for kind in expected]

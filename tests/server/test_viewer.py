@@ -87,7 +87,7 @@ def check(folder, cache):
     threading.Thread(target=files.serve_forever, daemon=True).start()
     origin = f"http://127.0.0.1:{files.server_port}"
     server = Server(lull, environment(cache), "--allow-origin", origin, os.path.join(os.environ["LULL_SAMPLES"], "django", "db"))
-    page = browser.Browser(1280, 1800)
+    page = browser.Browser(1280, 3600)
     try:
         page.open("about:blank")
         page.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
@@ -101,7 +101,10 @@ def check(folder, cache):
         shared = [output for output in arrows if arrows[output] & states.get(output, set())]
         tap.ok(arrows and len(shared) == len(arrows), "arrows are asked for the range of the states", states, arrows)
         text = page.run("document.body.innerText")
-        tap.ok(all(word in text for word in ("Thread Status", "Resources Status", "CPU Usage", "postgres", "Total")), "names of outputs and rows are there", text[:1500])
+        tap.ok(all(word in text for word in ("Thread Status", "Resources Status", "CPU Usage", "postgres", "Total", "Histogram", "Events Table",
+                                             "System calls – over time", "System calls – statistics", "epoll_wait", "Timestamp ns")), "names of outputs and rows are there", text[:1500])
+        lines = [url for url, _ in page.run("window.asked") if url.endswith("/lines") or "genericXY" in url and url.endswith("/xy")]
+        tap.ok(len(lines) >= 3, "it asks for lines of both tables, and for density", lines)
         tap.ok(page.problems == [], "nothing failed in the page", *page.problems[:5])
         if os.environ.get("LULL_TEST_PICTURES"):
             page.picture(os.path.join(os.environ["LULL_TEST_PICTURES"], "viewer.png"))

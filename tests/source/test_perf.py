@@ -5,6 +5,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -507,6 +508,83 @@ def test_saved_names():
             result = run("critpath", "--json", "--tid", "42", directory)
         said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
         tap.ok(said and all(one == wanted for one in said), f"names of a program's functions, {name}", said, wanted, result.stderr)
+
+
+def test_made_functions():
+    """Functions that programs made while they ran, each in memory of its own at the same address, by the list in the recording."""
+    idle, memory = (0, b"swapper/0"), 0x7F0000000000
+    listed = ("object - 42 perf-42.map\nload 0 ffffffffffffffff 0\n7f0000000100 20 py::f:/a.py\n"
+              "object - 43 perf-43.map\nload 0 ffffffffffffffff 0\n7f0000000100 20 other\n")
+    w = Writer(False)
+    w.features = {1: w.tracing((("sched", SWITCH),)), 29: w.pack("IIQQ", 1, 1, 10**18, 0)}
+    w.attr([5], CHAINS, config=300)
+    for time, tid in ((1_000_000, 42), (10_000_000, 43), (20_000_000, 44)):
+        task = (tid, b"maker")
+        mapped(w, tid, memory, 0x1000, 0x5000, "//anon", time - 1000)
+        switch(w, time, idle, task, 0, [])
+        switch(w, time + 1_000_000, task, idle, 1, [2**64 - 512, memory + 0x104, memory + 0x120, memory + 0x200])
+        switch(w, time + 4_000_000, idle, task, 0, [])
+        switch(w, time + 5_000_000, task, idle, 0, [])
+    with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+        for name, content, mode in (("perf.data", w.file(), "wb"), ("symbols", listed, "w"),
+                                    ("recording.json", json.dumps({"lull_recording": 1, "hostname": "elsewhere"}), "w")):
+            with open(os.path.join(directory, name), mode) as file:  # pylint: disable=unspecified-encoding
+                file.write(content)
+        for tid, name in ((42, "py::f:/a.py"), (43, "other"), (44, None)):
+            result = run("critpath", "--json", "--tid", str(tid), directory)
+            said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
+            wanted = [(name, "0x4"), (name, "0x20"), (None, None)] if name else [(None, None)] * 3
+            tap.ok(said == [wanted], f"functions that process {tid} made", said, wanted, result.stderr)
+
+
+def test_build_ids():
+    """Names of a file of this machine in a trace that says which build was mapped, wherever it was recorded; nm and readelf say what is right."""
+    try:
+        main, _ = functions_of(lull)
+        notes = subprocess.run(["readelf", "-n", lull], capture_output=True, text=True, timeout=120, check=True).stdout
+        build_id = bytes.fromhex(re.search(r"Build ID: (\w+)", notes)[1])
+    except (OSError, KeyError, TypeError, StopIteration, struct.error, subprocess.SubprocessError) as error:
+        tap.skip("names by build-id", f"{type(error).__name__}: {error}")
+        return
+    if "symbols" not in run("--version").stdout.partition("Not built in")[0]:
+        tap.skip("names by build-id", "Lull is built without them")
+        return
+    task, idle, base = (42, b"waiter"), (0, b"swapper/0"), 0x7F0000000000
+    other, path = bytes(len(build_id)), lull.encode() + bytes(8 - len(lull) % 8)
+
+    def header(w, *ids):
+        """As perf writes them: head, process, build-id with its size, path."""
+        return b"".join(w.pack("IHH", 67, 1 << 15 | 2, 36 + len(path)) + w.pack("I", 2**32 - 1) + one.ljust(20, b"\0") + bytes([len(one), 0, 0, 0]) + path
+                        for one in ids)
+
+    def map_build(w, one):
+        body = w.pack("IIQQQ", 42, 42, base, 0x7FFFFFFF, 0) + bytes([len(one), 0, 0, 0]) + one.ljust(20, b"\0") + w.pack("II", 5, 2) + path
+        w.record(10, body + w.trailer(42, 42, 500_000, 0, 5, CHAINS), misc=1 << 14 | 2)
+
+    for name, ids, mapped_id, is_named in (("in the header", [build_id], None, True), ("in the mapping", [], build_id, True),
+                                           ("none", [], None, False), ("another in the header", [other], None, False),
+                                           ("another in the mapping", [], other, False), ("two in the header", [build_id, other], None, False),
+                                           ("the start of it", [build_id[:-1]], None, False)):
+        w = Writer(False)
+        w.features = {1: w.tracing((("sched", SWITCH),))}
+        if ids:
+            w.features[2] = header(w, *ids)
+        w.attr([5], CHAINS, config=300)
+        if mapped_id:
+            map_build(w, mapped_id)
+        else:
+            mapped(w, 42, base, 0x7FFFFFFF, 0, lull, 500_000, 1)
+        switch(w, 1_000_000, idle, task, 0, [])
+        switch(w, 2_000_000, task, idle, 1, [2**64 - 512, base + main[0] + 2])
+        switch(w, 5_000_000, idle, task, 0, [])
+        switch(w, 6_000_000, task, idle, 0, [])
+        with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+            trace = os.path.join(directory, "perf.data")
+            with open(trace, "wb") as file:
+                file.write(w.file())
+            result = run("critpath", "--json", "--tid", "42", trace)
+        said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
+        tap.ok(said == [[("main", "0x2") if is_named else (None, None)]], f"names by build-id: {name}", said, result.stderr)
 
 
 def test_switches():

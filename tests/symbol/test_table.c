@@ -97,7 +97,7 @@ static void test_kallsyms_places(void)
                                "ffffffff81000100 W weak_one\n"
                                "ffffffffc0001000 t ext4_sync_file\t[ext4]\n"
                                "ffffffffc0001010 t the_last";
-    struct lull_symbol_table *table = lull_kallsyms_parse(text, strlen(text));
+    struct lull_symbol_table *table = lull_kallsyms_parse(text, strlen(text), NULL);
     g_assert_nonnull(table);
     check(table, UINT64_C(0xffffffff8100003f), NULL, 0);
     check(table, UINT64_C(0xffffffff810000ff), "do_nanosleep", 0xbf);
@@ -114,8 +114,27 @@ static void test_hidden(void)
     static const char *const texts[] = {"", "0000000000000000 T _text\n0000000000000000 t sleep\n",
                                         "\n\n\n", "zz T _text\n", "12345678123456789 T long\n"};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
-        g_assert_null(lull_kallsyms_parse(texts[i], strlen(texts[i])));
+        g_assert_null(lull_kallsyms_parse(texts[i], strlen(texts[i]), NULL));
     }
+}
+
+/* The last function of a module ends with it, by /proc/modules; if that does not know, far behind. */
+static void test_modules(void)
+{
+    static const char text[] = "ffffffffc0001000 t first\t[disk]\nffffffffc0001100 t last\t[disk]\n"
+                               "ffffffffc0100000 t alone\t[net]\nffffffffc0300000 t code\t[bpf]\n";
+    struct lull_symbol_table *table = lull_kallsyms_parse(
+        text, strlen(text),
+        "disk 12288 1 - Live 0xffffffffc0000000\nnonsense\n"
+        "net 4096 0 disk,other, Live 0xffffffffc0100000 (OE)\nbpf 1 0 - Live 0x0000000000000000\n");
+    check(table, UINT64_C(0xffffffffc00010ff), "first[disk]", 0xff);
+    check(table, UINT64_C(0xffffffffc0002fff), "last[disk]", 0x1eff);
+    check(table, UINT64_C(0xffffffffc0003000), NULL, 0);
+    check(table, UINT64_C(0xffffffffc0100fff), "alone[net]", 0xfff);
+    check(table, UINT64_C(0xffffffffc0101000), NULL, 0);
+    check(table, UINT64_C(0xffffffffc03fffff), "code[bpf]", 0xfffff);
+    check(table, UINT64_C(0xffffffffc0400000), NULL, 0);
+    lull_symbol_table_free(table);
 }
 
 int main(int argc, char **argv)
@@ -127,5 +146,6 @@ int main(int argc, char **argv)
     g_test_add_func("/symbol/table/empty", test_empty);
     g_test_add_func("/symbol/kallsyms/places", test_kallsyms_places);
     g_test_add_func("/symbol/kallsyms/hidden", test_hidden);
+    g_test_add_func("/symbol/kallsyms/modules", test_modules);
     return g_test_run();
 }

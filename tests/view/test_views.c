@@ -69,9 +69,9 @@ static struct lull_state_share by_state[] = {
     {LULL_STATE_BLOCKED, LULL_CAUSE_UNKNOWN, 5000},
 };
 static struct lull_task_share by_task[] = {
-    {1, 3, 10, BAD_UTF8_COMM, 5635000, NULL, NULL},
-    {0, 1, 10, EVIL_COMM, 3300001, NULL, NULL},
-    {0, 4, -2, NULL, 65000, NULL, NULL},
+    {1, 3, 10, BAD_UTF8_COMM, 5635000, NULL, NULL, NULL},
+    {0, 1, 10, EVIL_COMM, 3300001, NULL, NULL, NULL},
+    {0, 4, -2, NULL, 65000, NULL, NULL, NULL},
 };
 static struct lull_container_share by_container[] = {{1, EVIL_COMM, 5635000}, {0, NULL, 3365001}};
 static struct lull_host_share by_host[] = {{1, 5635000}, {0, 3365001}};
@@ -319,7 +319,8 @@ static void test_json(void)
     assert_keys(root, "version,query,segments,waits,summary,sync,cpu_quotas,lost");
     g_assert_cmpint(get_int(root, "version"), ==, 1);
     assert_keys(query,
-                "host,tid,comm,begin_ns,end_ns,asked_begin_ns,asked_end_ns,started_by,command");
+                "host,tid,comm,begin_ns,end_ns,asked_begin_ns,asked_end_ns,started_by,command,"
+                "command_line");
     g_assert_cmpint(get_int(query, "begin_ns"), ==, BASE);
     g_assert_cmpint(get_int(query, "end_ns"), ==, BASE + TOTAL);
     g_assert_cmpstr(get_text(query, "host"), ==, "we<b>&");
@@ -329,7 +330,7 @@ static void test_json(void)
     check_json_summary(get(summary, "by_state"), G_N_ELEMENTS(by_state),
                        "state,cause,duration_ns,share");
     check_json_summary(get(summary, "by_task"), 3,
-                       "host,tid,comm,started_by,container,duration_ns,share");
+                       "host,tid,comm,started_by,container,command_line,duration_ns,share");
     check_json_summary(get(summary, "by_host"), 2, "host,duration_ns,share");
     check_json_summary(get(summary, "by_container"), 2, "host,name,duration_ns,share");
     /* 4000000 / 9000001 = 0.44444439… */

@@ -27,7 +27,7 @@ import { escapeXml, Svg } from '../../web/src/surface';
 import { absolute, duration, offset, tickStep } from '../../web/src/time';
 import { Tree } from '../../web/src/tree';
 import { mean, usage } from '../../web/src/usage';
-import { clamp, fit, pan, reveal, zoom } from '../../web/src/viewport';
+import { clamp, fit, fitOrAll, pan, reveal, zoom } from '../../web/src/viewport';
 
 test('durations have four digits', () => {
     assert.deepEqual([0, 7, 1500, 12345678, 402.2e6, 23.78e9, 3600e9].map(duration),
@@ -58,6 +58,8 @@ test('the window stays within the trace and where the pointer is', () => {
     assert.deepEqual(zoom({ start: 0, end: 1000 }, 0.5, 250, 1000), { start: 125, end: 625 });
     assert.deepEqual(pan({ start: 200, end: 400 }, 0.5, 1000), { start: 300, end: 500 });
     assert.deepEqual(fit({ start: 400, end: 600 }, 1000), { start: 380, end: 620 });
+    const all = { start: 0, end: 1000 }, wanted = { start: 400, end: 600 };
+    assert.deepEqual([fitOrAll(all, wanted, 1000), fitOrAll(fit(wanted, 1000), wanted, 1000), fitOrAll(wanted, null, 1000)], [{ start: 380, end: 620 }, all, all]);
     assert.deepEqual(reveal({ start: 0, end: 200 }, 700, 1000), { start: 600, end: 800 });
     assert.deepEqual(reveal({ start: 0, end: 200 }, 100, 1000), { start: 0, end: 200 });
     const narrow = zoom({ start: 500, end: 560 }, 0.001, 530, 1000);
@@ -324,6 +326,7 @@ test('height shows who runs and who waits, colour or hatching shows the state', 
     for (const name of names) {
         const isWait = name.startsWith('wait-') || name === 'idle';
         assert.ok(isWait ? lookOf(name).height < 1 : lookOf(name).height === 1, name);
+        assert.ok(lookOf(name).height <= 0.7 || contrast(lookOf(name).color, lookOf(name).ink || '#ffffff') >= 3, `what is written on ${name}`);
         assert.ok(contrast(lookOf(name).color, '#14171a') >= 2, `${name} on dark paper`);
     }
     for (const name of ['user', 'syscall', 'interrupt', 'wait-disk', 'wait-irq']) {

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 from lib import jsonl_to_ctf
 from server.growing_trace import make
@@ -23,6 +24,7 @@ tap = Tap()
 cache = tempfile.mkdtemp(prefix="lull-page-")
 env = environment(cache)
 traces = [os.path.join(os.environ["LULL_SAMPLES"], "django", host) for host in ("client", "httpd", "db")]
+PERIOD = 'sync : $evt.$name == "syscall_entry_fdatasync" : $evt.$name == "syscall_exit_fdatasync" && $evt.$tid == $begin.$evt.$tid'
 SENTENCE = "document.querySelector('.sentence').textContent"
 # How many colours each panel's picture has, not counting what is empty.
 COLORS = """Object.fromEntries([...document.querySelectorAll('.panel canvas')].map(canvas => {
@@ -95,6 +97,15 @@ def check_zoom(page):
     tap.ok(all(abs(a - b) < (closer[1] - closer[0]) / 200 for a, b in zip(selected, expected)), "dragging selects a range", selected, expected)
     sums = page.wait("[...document.querySelectorAll('.totals li')].map(one => one.textContent)")
     tap.ok(sums and any("Idle" in one for one in sums), "whose sums are shown", sums)
+    page.mouse("mousePressed", box[0] + 200, box[1] + 60, button="right", clickCount=1)
+    for step in (250, 400):
+        page.mouse("mouseMoved", box[0] + step, box[1] + 60, button="right", buttons=2)
+    page.mouse("mouseReleased", box[0] + 400, box[1] + 60, button="right", clickCount=1)
+    settle(page, "1")
+    dragged = [closer[0] + at / box[2] * (closer[1] - closer[0]) for at in (200, 400)]
+    room = 0.1 * (dragged[1] - dragged[0])
+    tap.ok(all(abs(a - b) < (closer[1] - closer[0]) / 200 for a, b in zip(seen(page), (dragged[0] - room, dragged[1] + room))),
+           "the right button zooms to it", seen(page), dragged)
     page.key("0")
     page.key("Escape")
     settle(page, "1")
@@ -230,7 +241,7 @@ def check_pins(page):
     settle(page, "1")
     page.key("p")
     page.key("PageUp")
-    page.wait("document.querySelector('[data-panel=tasks] .pinned')")
+    page.wait("document.querySelectorAll('[data-panel=tasks] .pinned').length")
     page.run("document.querySelector('[data-panel=tasks] .scroller').scrollTop = 1e6")
     scrolled = page.wait("(found => found && found[0].classList.contains('pinned') && found[1].textContent.length && [...found].map(one => one.offsetTop))"
                          "(document.querySelectorAll('[data-panel=tasks] .name'))")
@@ -240,7 +251,7 @@ def check_pins(page):
     picture(page, "pins")
     pinned = settle(page, "location.hash")
     page.call("Page.reload")
-    page.wait("document.querySelector('[data-panel=tasks] .pinned')")
+    page.wait("document.querySelectorAll('[data-panel=tasks] .pinned').length")
     tap.ok(address(page)["p"] == f"db:{tid}" and names(page, "tasks")[0][2] and settle(page, "location.hash") == pinned, "also after a reload", pinned)
     page.run("document.querySelector('.pinned .fold').click()")
     gone = page.wait("!document.querySelector('.pinned')")
@@ -269,6 +280,27 @@ def check_arrows(page):
     last = int(after[1].split("@")[1])
     before = [f"{a['host']}:{a['tid']}@{time - 1}" for time, a, _ in reversed(turns) if time <= last and a["tid"] > 0][:2]
     tap.ok(found == after + before, "] and [ go along the path, from task to task and back", found, after, before)
+
+
+def check_periods(page):
+    """An instance of a period is chosen in a list, and its path is that of lull critpath."""
+    before = page.run("location.hash")
+    page.run("location.hash = 'v=flow,requests'")
+    page.wait("document.querySelectorAll('[data-request]').length")
+    page.run("(select => { select.value = 'sync'; select.dispatchEvent(new Event('change')); })(document.querySelector('[data-panel=requests] select'))")
+    page.wait("document.querySelector('[data-panel=requests] th:nth-child(4)')?.textContent === 'Captured' && document.querySelectorAll('[data-request]').length")
+    page.run("document.querySelector('[data-request]').click()")
+    note = page.wait("(found => found.includes(' on db: ') && found)(document.querySelector('[data-panel=flow] .note').textContent)")
+    slowest = json.loads(subprocess.run([lull, "critpath", "--json", "--period", PERIOD, "--slowest", "1", *traces], env=env, capture_output=True,
+                                        check=True).stdout)["paths"][0]
+    settle(page, "1")
+    names = {s["comm"] for s in slowest["path"]["segments"] if s["tid"] >= 0}
+    shown = set(page.run("[...document.querySelectorAll('[data-panel=flow] .name:not(.host) .text')].map(one => one.textContent)"))
+    tap.ok(note and address(page).get("path") == f"period:sync,{slowest['number']}" and names <= shown and address(page).get("requests") == "sync",
+           "the slowest instance of a period shows its critical path", note, address(page), slowest["number"], names, shown)
+    picture(page, "period")
+    page.run(f"location.hash = {json.dumps(before)}")
+    page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
 
 
 def luminance(page):
@@ -310,6 +342,18 @@ def check_usage(page):
     tap.ok(colors and found.keys() == expected.keys() and all(abs(found[host] - expected[host]) < 0.7 for host in found),
            "the use of CPUs is that of lull cputop", found, expected)
     picture(page, "usage")
+    # What is seen, as a file.
+    page.run("location.hash = 'v=tasks,cpus,flow,usage,io,freq'")
+    page.wait("document.querySelectorAll('.panel').length === 6")
+    page.run("""window.kept = '';
+        (make => { URL.createObjectURL = blob => { blob.text().then(text => { window.kept = text; }); return make.call(URL, blob); }; })(URL.createObjectURL);
+        HTMLAnchorElement.prototype.click = () => {};
+        [...document.querySelectorAll('.tools button')].find(one => one.textContent === 'SVG').click();""")
+    saved = xml.etree.ElementTree.fromstring(page.wait("window.kept"))
+    words = {"".join(one.itertext()) for one in saved.iter("{http://www.w3.org/2000/svg}text")}
+    boxes = len(list(saved.iter("{http://www.w3.org/2000/svg}rect")))
+    tap.ok({"Control flow", "Resources", "Critical flow", "CPU usage", "Disk and network use", "client", "5 s", "20 s"} <= words and boxes > 50,
+           "what is seen is saved as SVG, with its times", sorted(words)[:40], boxes)
     page.run(f"location.hash = {json.dumps(before)}")
     page.wait("document.querySelectorAll('[data-panel=flow] .name').length > 3")
 
@@ -380,7 +424,13 @@ def check_why(page):
     kinds = json.loads(subprocess.run([lull, "why", "--json", *traces], env=env, capture_output=True, check=True).stdout)["kinds"]
     expected = [c for kind in kinds for c in kind.get("contributions", [])]
     page.run("location.hash = 'v=why'")
-    found = page.wait("(found => found.length && found)([...document.querySelectorAll('[data-finding]')].map(one => [one.textContent, one.dataset.finding]))")
+    script = "(found => found.length && found)([...document.querySelectorAll('[data-period=\"%s\"] [data-finding]')].map(one => [one.textContent, one.dataset.finding]))"
+    found = page.wait(script % "")
+    periods = json.loads(subprocess.run([lull, "why", "--json", "--period", PERIOD, *traces], env=env, capture_output=True, check=True).stdout)["kinds"]
+    of_period = [(c["sentence"], str(c["most"])) for kind in periods for c in kind.get("contributions", [])]
+    told = page.run(script % "sync")
+    tap.ok(of_period and len(told) == len(of_period) and all(sentence in said and number == most for (said, number), (sentence, most) in zip(told, of_period)),
+           "so are those of a period", told, of_period)
     tap.ok(expected and len(found) == len(expected) and all(c["sentence"] in said and str(c["most"]) == most for (said, most), c in zip(found, expected)),
            f"its {len(expected)} sentences are those of lull why", found, expected)
     page.wait("document.activeElement.dataset.finding")
@@ -617,7 +667,7 @@ if not browser.find():
     tap.skip("the page", "there is no Chromium")
     sys.exit(tap.done())
 try:
-    view = Server(lull, env, "--no-browser", *traces, verb="view")
+    view = Server(lull, env, "--no-browser", "--period", PERIOD, *traces, verb="view")
 except RuntimeError as failure:
     if "without" not in str(failure):
         raise
@@ -636,7 +686,7 @@ try:
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.
     page_alone = () if os.environ.get("LULL_SANITIZED") else (check_usage, check_io, check_looks, check_words, check_why, check_latency, check_events)
-    for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, check_pins, check_arrows, *page_alone):
+    for check in (check_start, check_zoom, check_history, check_search, check_walk, check_reload, check_pins, check_arrows, check_periods, *page_alone):
         tap.run(check.__name__, check, window)
     tap.run("end", check_end, window, view)
 finally:

@@ -7,6 +7,7 @@ import ctypes
 import mmap
 import os
 import random
+import re
 import resource
 import struct
 import subprocess
@@ -69,6 +70,18 @@ def limited(watch, path, work):
     watch.report.update(eval(text, {'__builtins__': {}}))
 
 
+def read_bytes(path, version, number):
+    """What the kernel counted that a group read from a disk."""
+    name = 'blkio.throttle.io_service_bytes' if version == 1 else 'io.stat'
+    with open(os.path.join(path, name), encoding='ascii') as file:
+        found = re.search(rf'^{number} (Read |.*rbytes=)(\d+)', file.read(), re.M)
+    return int(found[2]) if found else 0
+
+
+def swapped_in():
+    return counters('/proc', 'vmstat')['pswpin']
+
+
 def throttled_ns(path):
     counted = counters(path, 'cpu.stat')
     return counted.get('throttled_time', 0) or 1000 * counted.get('throttled_usec', 0)
@@ -93,7 +106,7 @@ def quota(watch, is_busy):
 
         def work(own):
             os.sched_setaffinity(0, [cpu])
-            stage.burn(0.02)
+            stage.burn(0.025)  # so that it is not throttled between the two clocks, of the group and of what is asked about
             before = throttled_ns(path)
             with own.asked():
                 stage.burn(0.08)
@@ -131,9 +144,11 @@ def blkio(watch, folder):
             put(path, 'io.max', f'{number} rbps={1 << 20}')
 
         def work(own):
+            before = read_bytes(path, version, number)
             with mmap.mmap(-1, 1 << 16) as page, own.asked():
                 for part in range(8):
                     os.preadv(handle, [page], part << 16)
+            own.knows(read_bytes=read_bytes(path, version, number) - before)
 
         limited(watch, path, work)
     # Nothing else takes it long.
@@ -164,11 +179,12 @@ def swap(watch, folder):
                     pages.madvise(mmap.MADV_NOHUGEPAGE)
                     for number in range(12288):
                         pages[number << 12:(number << 12) + 64] = random.randbytes(64)
-                    before = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+                    before, swapped = resource.getrusage(resource.RUSAGE_SELF).ru_majflt, swapped_in()
                     with own.asked():
                         for number in range(0, 12288, 8):
                             pages[number << 12]
-                    own.knows(faults=resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before)
+                    own.knows(faults=resource.getrusage(resource.RUSAGE_SELF).ru_majflt - before,
+                              read_bytes=(swapped_in() - swapped) * mmap.PAGESIZE)
 
             limited(watch, path, work)
         finally:

@@ -47,7 +47,7 @@ def pgbench(watch, folder):
         time.sleep(1)  # until the server has counted
         counted = subprocess.run(['psql', *way, '-Atc', 'select wal_sync, wal_sync_time from pg_stat_wal'], check=True,
                                  capture_output=True, text=True).stdout
-    watch.knows(disk=disk, syncs=counted.strip())
+    watch.knows(disk=disk, calls_ns=int(float(counted.split('|')[1]) * 1e6))
 
 
 def redis(watch, folder):
@@ -57,9 +57,9 @@ def redis(watch, folder):
     path = os.path.join(folder, 's')
     server = ['redis-server', '--port', '0', '--unixsocket', path, '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always',
               '--save', '']
-    with stage.daemon(server, lambda: stage.can_connect(socket.AF_UNIX, path), folder), socket.socket(socket.AF_UNIX) as client:
+    with stage.daemon(server, lambda: stage.can_connect(socket.AF_UNIX, path), folder) as service, socket.socket(socket.AF_UNIX) as client:
         client.connect(path)
-        with watch.asked():
+        with watch.asked(counted=service.pid):
             for number in range(100):
                 client.sendall(b'SET key%d value\r\n' % number)
                 if client.recv(100) != b'+OK\r\n':
@@ -83,16 +83,19 @@ def nginx(watch, folder):
     with open(os.path.join(folder, 'conf'), 'w', encoding='ascii') as file:
         file.write(f'daemon off; pid {folder}/pid; error_log {folder}/error; worker_processes 1; events {{}} http {{ access_log off;'
                    f'{temporary} server {{ listen 127.0.0.1:8080; location / {{ proxy_pass http://127.0.0.1:{BACKEND}; }} }} }}')
-    backend = stage.slow_backend(BACKEND, SLOW)
+    stamp = stage.Stamp()
+    backend = stage.slow_backend(BACKEND, SLOW, stamp)
     server = ['nginx', '-e', os.path.join(folder, 'error'), '-p', folder, '-c', os.path.join(folder, 'conf')]
     with stage.daemon(server, lambda: stage.can_connect(socket.AF_INET, ('127.0.0.1', 8080)), folder):
         connection = http.client.HTTPConnection('127.0.0.1', 8080)
         for number in range(15):
             get(connection, '/slow' if number == 7 else '/')
+        stamp.restart()
         with watch.asked():
             get(connection, '/slow')
         connection.close()
     stage.end(backend)
+    stamp.of(watch)
 
 
 def make(watch, folder):
@@ -102,10 +105,13 @@ def make(watch, folder):
         with open(os.path.join(folder, name + '.c'), 'w', encoding='ascii') as file:
             file.writelines(f'int {name}{i}(int a) {{ for (int i = 0; i < a; i++) a = a * {i + 3} ^ i; return a; }}\n' for i in range(count))
     with open(os.path.join(folder, 'Makefile'), 'w', encoding='ascii') as file:
-        file.write('all.a: long.o short.o main.o\n\tar rc $@ $^\n.c.o:\n\tgcc -O1 -c -o $@ $<\n')
+        file.write('all.a: long.o short.o main.o\n\tar rc $@ $^\n.c.o:\n\tgcc -O1 -time=$@.time -c -o $@ $<\n')
     build = subprocess.Popen(['make', '-s', '-j2'], cwd=folder)
     with watch.asked(build.pid):
         build.wait()
+    with open(os.path.join(folder, 'long.o.time'), encoding='ascii') as times:
+        user, system = next(line for line in times if ' cc1 ' in line).split()[:2]
+    watch.knows(cause_ns=int((float(user) + float(system)) * 1e9))
 
 
 JAVA = '''
@@ -145,6 +151,7 @@ def java(watch, folder):
         file.write(JAVA)
     subprocess.run(['javac', '-J-Xint', 'Locks.java'], cwd=folder, check=True)
     reported(watch, subprocess.run(['java', '-Xshare:auto', '-cp', folder, 'Locks'], check=True, capture_output=True, text=True).stdout)
+    watch.knows(cause_ns=watch.report['end_ns'] - watch.report['start_ns'])
 
 
 GO = '''
@@ -178,10 +185,12 @@ def go(watch, folder):
             'GOFLAGS': '-mod=mod', 'GO111MODULE': 'off', 'CGO_ENABLED': '0'}
     subprocess.run(['go', 'build', '-o', 'get', 'get.go'], cwd=folder, env=home, check=True)
     stage.loopback()
-    backend = stage.slow_backend(BACKEND, SLOW)
+    stamp = stage.Stamp()
+    backend = stage.slow_backend(BACKEND, SLOW, stamp)
     reported(watch, subprocess.run([os.path.join(folder, 'get'), f'http://127.0.0.1:{BACKEND}/slow'], check=True, capture_output=True,
                                    text=True).stdout)
     stage.end(backend)
+    stamp.of(watch)
 
 
 NODE = '''
@@ -196,10 +205,12 @@ def node(watch, folder):
     stage.loopback()
     with open(os.path.join(folder, 'get.js'), 'w', encoding='ascii') as file:
         file.write(NODE)
-    backend = stage.slow_backend(BACKEND, SLOW)
+    stamp = stage.Stamp()
+    backend = stage.slow_backend(BACKEND, SLOW, stamp)
     reported(watch, subprocess.run(['node', os.path.join(folder, 'get.js'), f'http://127.0.0.1:{BACKEND}/slow'], check=True,
                                    capture_output=True, text=True).stdout)
     stage.end(backend)
+    stamp.of(watch)
 
 
 PROGRAMS = (pgbench, redis, nginx, make, java, go, node)

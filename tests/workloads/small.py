@@ -103,6 +103,8 @@ def gil(watch, _):
             time.sleep(0.001)
     over.append(True)
     holder.join()
+    took = watch.report['end_ns'] - watch.report['start_ns']
+    watch.knows(cause_ns=took - 30 * 1000000 - watch.report['cpu_ns'] - watch.report.get('delays', {}).get('cpu', 0))
 
 
 def late_dns(watch, _):
@@ -189,7 +191,7 @@ def core_dump(watch, folder):
     cores = [os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)]
     if status != signal.SIGABRT | 0x80 or sum(cores) < 24 << 20:
         raise stage.Skip(f'no core was written: status {status:#x}, {cores}')
-    watch.knows(core_bytes=sum(cores))
+    watch.knows(core_bytes=sum(cores), cause_ns=watch.report['end_ns'] - watch.report['start_ns'] - watch.report['cpu_ns'])
 
 
 def cold(folder, name, step, count, flags=0):
@@ -255,6 +257,8 @@ def tar_xz(watch, folder):
         tar.stdout.close()
         with watch.asked(tar.pid):
             tar.wait()
+            with open(f'/proc/{xz.pid}/schedstat', encoding='ascii') as counted:
+                watch.knows(cause_ns=int(counted.read().split()[0]))
         xz.wait()
 
 

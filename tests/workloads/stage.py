@@ -16,6 +16,7 @@ import time
 import traceback
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'programs')]
+import delays  # noqa: E402
 import exchanges  # noqa: E402
 
 PR_SET_PDEATHSIG = 1
@@ -32,16 +33,28 @@ class Skip(Exception):
 class Watch:
     """What a program reports: who waited, from when to when by CLOCK_MONOTONIC, and what else it knows of it."""
 
+    counters = None  # the kernel's, if it counts
+
     def __init__(self):
         self.report = {}
 
+    @classmethod
+    def count(cls):
+        if delays.is_counting():
+            cls.counters = delays.Counters()
+
     @contextlib.contextmanager
-    def asked(self, tid=None):
-        """The time that is asked about, of this thread or another."""
+    def asked(self, tid=None, counted=None):
+        """The time that is asked about, of this thread or another; `counted` is a third that the kernel counts for."""
+        own = threading.get_native_id()
+        counted = None if tid else counted or own
+        before = self.counters.of(counted) if self.counters and counted else None
         start, cpu = time.monotonic_ns(), time.thread_time_ns()
         yield
-        self.report.update(tid=tid or threading.get_native_id(), start_ns=start, end_ns=time.monotonic_ns(),
-                           cpu_ns=time.thread_time_ns() - cpu)
+        self.report.update(tid=tid or own, start_ns=start, end_ns=time.monotonic_ns(), cpu_ns=time.thread_time_ns() - cpu)
+        if before:
+            after = self.counters.of(counted)
+            self.knows(delays={name: after[name] - before[name] for name in before}, counted=counted)
 
     def knows(self, **facts):
         self.report.update(facts)
@@ -63,6 +76,9 @@ class Stamp:
     def nap(self, seconds):
         with self.during():
             time.sleep(seconds)
+
+    def restart(self):
+        struct.pack_into('qq', self.page, 0, 0, 0)
 
     def of(self, watch):
         """The part that is in the time that is asked about, where that ends after it."""
@@ -142,6 +158,7 @@ def run(program, folder, report):
     def work():
         with contextlib.suppress(OSError):
             os.nice(-20)
+        Watch.count()
         watch = Watch()
         try:
             program(watch, folder)
@@ -229,8 +246,8 @@ def loopback():
     exchanges.ip('link', 'set', 'lo', 'up')
 
 
-def slow_backend(port, slow_s):
-    """An HTTP server as child wl-backend: /slow takes long, anything else 5 ms."""
+def slow_backend(port, slow_s, stamp):
+    """An HTTP server as child wl-backend: /slow takes long, which is stamped; anything else 5 ms."""
     listener = socket.create_server(('127.0.0.1', port))
 
     def serve():
@@ -239,7 +256,10 @@ def slow_backend(port, slow_s):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             asked = connection.recv(4096)
             if asked:
-                time.sleep(slow_s if asked.startswith(b'GET /slow') else 0.005)
+                if asked.startswith(b'GET /slow'):
+                    stamp.nap(slow_s)
+                else:
+                    time.sleep(0.005)
                 connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello')
             connection.close()
 

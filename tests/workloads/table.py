@@ -3,20 +3,29 @@
 #
 # A saying is a regular expression of which {name} stands for what the workload reported under that name. Each must be found in the
 # first ten lines of the critical path, in one line of them. `why` and `reason` are arguments of `lull why`, and what its first
-# sentence has to say, where there are many requests. `amount` is the program, state and cause whose time in the path has to be what the
-# workload measured as `cause_ns`; `faults`: waits of which the detail says so have to be as many as the kernel counted.
+# sentence has to say, where there are many requests. What else is looked at:
+#
+#   amount       the program, state and cause, or the program and a part of the detail or of who waits, whose time in the path has to be
+#                what the workload measured as `cause_ns`
+#   needs_quiet  the amount is that only if other programs leave it the CPUs: it is looked at if LULL_WORKLOADS asks for it
+#   faults       waits of which the detail says so have to be as many as the kernel counted
+#   call         of which program which call took as long as the program measured as `calls_ns`
+#   kernel       the delays (delays.py) that have to be those that the kernel counted of the task
 import re
 import string
 
 
 class Workload:
-    def __init__(self, script, *says, why=None, reason=None, amount=None, faults=None):
+    def __init__(self, script, *says, why=None, reason=None, amount=None, faults=None, kernel=(), call=None, needs_quiet=False):
         self.script = script
         self.says = says
         self.why = why
         self.because = reason
         self.amount = amount
         self.faults = faults
+        self.kernel = kernel
+        self.call = call
+        self.needs_quiet = needs_quiet
         self.name = None
 
     @staticmethod
@@ -42,32 +51,38 @@ TABLE = {
     'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex', amount=('wl-holder', 'running', None)),
     'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex', amount=('wl-holder', 'blocked', 'timer')),
     # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
-    'gil': Workload('small.py', r'wl-asker: .*timed out in futex, later woken by wl-burner'),
-    'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from a UDP socket', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-resolver', 'blocked', 'timer')),
+    'gil': Workload('small.py', r'wl-asker: .*timed out in futex, later woken by wl-burner',
+                    amount=(None, 'in futex'), needs_quiet=True),
+    'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from (udp {address}|a UDP socket)', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-resolver', 'blocked', 'timer')),
     'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-producer', 'blocked', 'timer')),
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),
-    'core_dump': Workload('small.py', r'wl-crasher: .*core (dump|is dumped), waited for by wl-asker in wait4'),
-    'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64'),
-    'mapped_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in a page fault'),
+    'core_dump': Workload('small.py', r'wl-crasher: .*core (dump|is dumped), waited for by wl-asker in wait4', amount=('wl-crasher', ''),
+                          needs_quiet=True),
+    'cold_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in pread64', kernel=('disk',)),
+    'mapped_file': Workload('small.py', r'wl-asker: blocked on disk: {disk} read, in a page fault', kernel=('disk',)),
     'sqlite': Workload('small.py', r'blocked on disk: {disk} write.*, in (fsync|fdatasync)'),
-    'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write'),
+    'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
-    'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by pgbench in'),
-    'redis': Workload('services.py', r'redis-server: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by wl-asker in recvfrom'),
+    'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by pgbench in', call=('postgres', 'fdatasync')),
+    'redis': Workload('services.py', r'redis-server: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by wl-asker in recvfrom',
+                      kernel=('disk',)),
     'nginx': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by nginx in epoll_wait', why=('--port', '8080'),
-                      reason=r'wl-backend\S* is blocked on a timer'),
-    'make': Workload('services.py', r'cc1: running.* waited for by gcc in '),
+                      reason=r'wl-backend\S* is blocked on a timer', amount=('wl-backend', 'blocked', 'timer')),
+    'make': Workload('services.py', r'cc1: running.* waited for by gcc in ', amount=('cc1', 'running', None)),
     # Thread.sleep() is a futex with a time-out, and so are Java's locks.
-    'java': Workload('services.py', r'wl-holder: blocked on a timer: .*, timed out in futex, waited for by wl-asker in futex'),
-    'go': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by get in (epoll_p?wait|read)'),
-    'node': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by node in epoll_p?wait'),
+    'java': Workload('services.py', r'wl-holder: blocked on a timer: .*, timed out in futex, waited for by wl-asker in futex',
+                     amount=(None, 'blocked', 'timer')),
+    'go': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by get in (epoll_p?wait|read)',
+                   amount=('wl-backend', 'blocked', 'timer')),
+    'node': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by node in epoll_p?wait', amount=('wl-backend', 'blocked', 'timer')),
     # The kernel's own cpu.stat says for how long.
     'cpu_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),
     'busy_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),
     'blkio': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read held back before the device, in preadv',
-                      amount=('wl-asker', 'blocked', 'disk')),
-    'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault of memory in swap', faults='memory in swap'),
-    'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter'),
+                      amount=('wl-asker', 'blocked', 'disk'), kernel=('disk',)),
+    'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault of memory in swap', faults='memory in swap',
+                     kernel=('disk', 'reclaim')),
+    'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter', kernel=('disk',)),
 }
 for _name, _workload in TABLE.items():
     _workload.name = _name

@@ -4,9 +4,10 @@
 # critical paths, and the first sentence of `lull why` where they ask the same more than once, say that cause.
 #
 # LULL_WORKLOADS, or else the arguments, names the workloads wanted: without, the small ones, which need nothing but Python; `all` is
-# all of them.
+# all of them. With LULL_WORKLOADS, the kernel counts the delays of all tasks of the machine meanwhile.
 # What a workload has to say (table.py) follows from how it is made and from what it measured itself, never from what Lull
 # printed. Needs root. LULL is the program; LULL_SCRATCH a folder on a disk, for the files that the workloads read and write.
+import contextlib
 import glob
 import json
 import os
@@ -18,6 +19,7 @@ import tempfile
 from paths import MS
 from record import recorders
 from tap import Tap
+from workloads import delays
 from workloads.table import TABLE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,7 +28,10 @@ FIRST_LINES = 10
 MOST_UNKNOWN = 0.02
 # An amount may differ by that part of it, and by what a wake-up takes on a busy machine.
 MOST_DIFFERENCE, MOST_LATE = 0.1, 8 * MS
+# The kernel's own counts are closer: for them a wait ends when the task is in the queue of its CPU, for Lull when it is woken.
+WAKING_NS, COUNTING_NS = 30000, MS
 ATTEMPTS = 3
+IS_THOROUGH = 'LULL_WORKLOADS' in os.environ
 tap = Tap()
 seen = []  # (tracer, workload, share of unknown, what it said, or what was wrong)
 
@@ -51,8 +56,9 @@ def unknown_of(text):
 
 def amount_fault(workload, report, path):
     """What is wrong with how long the cause lasted."""
-    shown = sum(row['duration_ns'] for row in path['summary']['by_cause']
-                if (row['program'], row['state'], row['cause']) == workload.amount)
+    program, *what = workload.amount
+    shown = sum(row['duration_ns'] for row in path['summary']['by_cause'] if program in (None, row['program'])
+                and (what[0] in f"{row['detail']}, waited for in {row['waiter_call']}" if len(what) == 1 else [row['state'], row['cause']] == what))
     if abs(shown - report['cause_ns']) <= MOST_DIFFERENCE * report['cause_ns'] + MOST_LATE:
         return []
     return [f"{' '.join(map(str, workload.amount))} for {shown / MS:.1f} ms, of which the workload says {report['cause_ns'] / MS:.1f} ms"]
@@ -64,6 +70,64 @@ def faults_fault(workload, report, path):
     if abs(shown - report['faults']) <= MOST_DIFFERENCE * report['faults']:
         return []
     return [f"{shown} page faults, of which the kernel counted {report['faults']}"]
+
+
+def bytes_fault(report, tables):
+    """What is wrong with what was read from disks, which the kernel counted too. Kworkers submit what a limit held back."""
+    reads = [row for row in tables['per-process-top-block'] if row['of'] == 'read']
+    own = sum(row['bytes'] for row in reads if row['process']['tid'] == report['tid'])
+    others = sum(row['bytes'] for row in reads if row['process']['comm'].startswith('kworker'))
+    different = MOST_DIFFERENCE * report['read_bytes']
+    if own - different <= report['read_bytes'] <= own + others + different:
+        return []
+    return [f"{own} bytes are read, and by kworkers {others}, where the kernel counted {report['read_bytes']}"]
+
+
+def call_fault(workload, report, asked, recording):
+    """What is wrong with how long calls took, which the program measured too."""
+    program, call = workload.call
+    tables = json.loads(ask('syscallstats', '--json', '--limit', '0', '--comm', program, *asked[2:], recording))['windows'][0]['tables']
+    shown = sum(row['total_ns'] for row in tables['per-tid'] if row['syscall'] == call)
+    if abs(shown - report['calls_ns']) <= MOST_DIFFERENCE * report['calls_ns'] + COUNTING_NS:
+        return []
+    return [f"{call} took {shown / MS:.1f} ms, of which {program} says {report['calls_ns'] / MS:.1f} ms"]
+
+
+def delays_of(path, waits):
+    """For how long the task waited, by Lull, as the kernel counts it; each with what it may differ by."""
+    causes = path['summary']['by_cause']
+    apart_ns = COUNTING_NS + WAKING_NS * sum(row['count'] for row in waits)
+    reclaim = [row['duration_ns'] for row in causes if 'memory reclaim' in (row['detail'] or '') or 'memory is freed' in (row['detail'] or '')]
+    ready_ns = sum(row['total_ns'] for row in waits if row['state'] == 'R')
+    return {'cpu': (ready_ns, apart_ns),
+            # Some of them Linux 6.18 counts until the task has a CPU.
+            'disk': (sum(row['total_ns'] for row in waits if row['cause'] == 'disk'), apart_ns + ready_ns),
+            'reclaim': (sum(reclaim), sum(row['duration_ns'] for row in causes if row['state'] == 'interrupted'))}
+
+
+def delays_faults(workload, report, path, waits):
+    """What is wrong with the waits that the kernel counted too. It counts some waits for disks twice."""
+    shown = delays_of(path, waits)
+    return [f"{name}: waits of {shown[name][0] / MS:.3f} ms, of which the kernel counted {counted / MS:.3f} ms"
+            for name, counted in report['delays'].items() if name in ('cpu', *workload.kernel)
+            and counted <= report['end_ns'] - report['start_ns'] and abs(shown[name][0] - counted) > MOST_DIFFERENCE * counted + shown[name][1]]
+
+
+def amounts_faults(workload, report, asked, recording):
+    """What is wrong with how much of each it is."""
+    has_amount = workload.amount and (IS_THOROUGH or not workload.needs_quiet)
+    has_delays = IS_THOROUGH and 'delays' in report
+    path = json.loads(ask('critpath', '--json', *asked, recording)) if has_amount or workload.faults or has_delays else None
+    faults = amount_fault(workload, report, path) if has_amount else []
+    faults += faults_fault(workload, report, path) if workload.faults else []
+    faults += call_fault(workload, report, asked, recording) if workload.call else []
+    if 'read_bytes' in report:
+        faults += bytes_fault(report, json.loads(ask('iousagetop', '--json', '--limit', '0', *asked[2:], recording))['windows'][0]['tables'])
+    if has_delays:
+        who = ['--tid', str(report.get('counted', report['tid']))]
+        waits = json.loads(ask('waits', '--json', '--limit', '0', *who, *asked[2:], recording))['windows'][0]['tables']['waits-by-cause']
+        faults += delays_faults(workload, report, path, waits)
+    return faults
 
 
 def judge(workload, tracer, report, recording, offset_ns):
@@ -79,9 +143,7 @@ def judge(workload, tracer, report, recording, offset_ns):
     unknown = unknown_of(text)
     if tracer == 'ftrace' and unknown > MOST_UNKNOWN:
         faults.append(f'{100 * unknown:.1f} % is unknown')
-    path = json.loads(ask('critpath', '--json', *asked, recording)) if workload.amount or workload.faults else None
-    faults += amount_fault(workload, report, path) if workload.amount else []
-    faults += faults_fault(workload, report, path) if workload.faults else []
+    faults += amounts_faults(workload, report, asked, recording)
     if workload.why:
         said = ask('why', *workload.why, recording)
         sentence = next((line for line in said.splitlines() if line.startswith(' 1. ')), said)
@@ -157,7 +219,8 @@ def main():
         for script in dict.fromkeys(TABLE[name].script for name in wanted):
             names = [name for name in wanted if TABLE[name].script == script]
             for group in [names] if script == 'small.py' else [[name] for name in names]:
-                tap.run(f"{tracer} {' '.join(group)}", run, tracer, script, group)
+                with delays.counted() if IS_THOROUGH else contextlib.nullcontext():
+                    tap.run(f"{tracer} {' '.join(group)}", run, tracer, script, group)
     for tracer, name, unknown, said in seen:
         print(f'# {tracer:7} {name:13} {100 * unknown:5.1f} % unknown  {said}')
     return tap.done()

@@ -17,11 +17,11 @@ import { Interval, Trace } from './model';
 import { Page, Panel } from './page';
 import { Pins, Places } from './place';
 import { Rows } from './rows';
-import { Drawn, saveSvg } from './save';
+import { Drawn, saveSvg, scaleOf } from './save';
 import { sentence } from './sentence';
 import { absolute, duration } from './time';
 import { Totals } from './totals';
-import { clamp, fit, pan, Range, reveal, zoom } from './viewport';
+import { clamp, fit, fitOrAll, pan, Range, reveal, zoom } from './viewport';
 import { views } from './views';
 
 const ADDRESS_AFTER = 200; // ms without a change
@@ -179,8 +179,9 @@ export class App implements Page {
         this.awaited = wanted.selected;
         this.details.say('');
         await this.selectAwaited();
-        if (wanted.flow) {
-            await this.flow.ask(wanted.flow);
+        // A path without a time is shown whole.
+        if (wanted.flow && await this.flow.ask(wanted.flow) && !wanted.window && this.flow.flow) {
+            this.setWindow(fit(this.flow.flow.raw, this.length));
         }
     }
 
@@ -560,7 +561,7 @@ export class App implements Page {
             left: () => this.setWindow(pan(seen, -0.2, this.length)),
             right: () => this.setWindow(pan(seen, 0.2, this.length)),
             whole: () => this.setWindow({ start: 0, end: this.length }),
-            fit: () => (this.range ? this.setWindow(fit(this.range, this.length)) : this.zoomToSelected()),
+            fit: () => this.setWindow(fitOrAll(seen, this.range || this.interval, this.length)),
             previous: () => void this.step(-1, false),
             next: () => void this.step(1, false),
             extendLeft: () => void this.step(-1, true),
@@ -598,6 +599,6 @@ export class App implements Page {
 
     private save(): void {
         const drawn = this.shown.map(name => this.panels[name].graph || this.panels[name]).flatMap(one => (one.toSvg ? one as Drawn : []));
-        saveSvg(this.trace.name, drawn, this.states, Math.max(this.main.clientWidth, 400), this.axis.getBoundingClientRect().left);
+        saveSvg(this.trace.name, [scaleOf(this.window, this.trace.start), ...drawn], this.states, Math.max(this.main.clientWidth, 400), Math.round(this.axis.getBoundingClientRect().left));
     }
 }

@@ -15,27 +15,33 @@ export function toTime(x: number, window: Range, width: number): number {
     return window.start + x / width * (window.end - window.start);
 }
 
-// States of a column in the order in which they lie: by their number, so that neighbours fit.
-function pile(block: Block, column: number, heights: number[], emit: (low: number, high: number, state: number) => void): void {
-    const found: [number, number][] = [];
-    for (let i = 0; i < STATES_SENT; i++) {
-        const share = block.data[(2 * i + 1) * block.count + column];
-        if (share) {
-            found.push([block.data[2 * i * block.count + column], share / 255]);
-        }
-    }
-    found.sort((a, b) => a[0] - b[0]);
+// States of a column in the order in which they lie: by their number, so that neighbours fit. There are many columns: nothing is
+// allocated for one.
+function pile(block: Block, column: number, heights: number[], from: number, to: number, emit: Emit): void {
+    const { data, count } = block;
     let low = 0;
-    for (const [state, share] of found) {
-        const high = low + share * heights[state];
-        emit(low, high, state);
+    for (let last = -1, next = -1; ; last = next) {
+        let share = 0;
+        next = 256;
+        for (let i = column; i < 2 * STATES_SENT * count; i += 2 * count) {
+            if (data[i] > last && data[i] < next && data[i + count]) {
+                next = data[i];
+                share = data[i + count];
+            }
+        }
+        if (!share) {
+            return;
+        }
+        const high = low + share / 255 * heights[next];
+        emit(from, to, low, high, next);
         low = high;
     }
 }
 
 function isSame(block: Block, a: number, b: number): boolean {
-    for (let i = 0; i < 2 * STATES_SENT; i++) {
-        if (block.data[i * block.count + a] !== block.data[i * block.count + b]) {
+    const { data, count } = block;
+    for (let i = 0; i < 2 * STATES_SENT * count; i += count) {
+        if (data[i + a] !== data[i + b]) {
             return false;
         }
     }
@@ -49,7 +55,7 @@ export function columnBars(block: Block, window: Range, width: number, heights: 
     let open = -1, from = 0;
     const close = (x: number) => {
         if (open >= 0) {
-            pile(block, open, heights, (low, high, state) => emit(from, x, low, high, state));
+            pile(block, open, heights, from, x, emit);
         }
     };
     for (let x = 0; x < width; x++) {

@@ -43,18 +43,29 @@ abstract class Lines implements Panel {
     }
 }
 
+const ALIVE = 'alive'; // in the address
+
 export class Tasks extends Lines {
     private onlyAlive = false;
     private seen: Range | null = null; // what the lines are of
     private readonly alive = button('Only of this time', 'Leave out tasks that had ended or not started', () => {
-        this.onlyAlive = !this.onlyAlive;
-        this.alive.setAttribute('aria-pressed', `${this.onlyAlive}`);
-        this.update();
+        this.restore(this.onlyAlive ? '' : ALIVE);
+        this.page.changed();
     });
 
     constructor(page: Page) {
         super(page, 'tasks', 'Control flow');
         this.renew();
+    }
+
+    state(): string {
+        return this.onlyAlive ? ALIVE : '';
+    }
+
+    restore(state: string): void {
+        this.onlyAlive = state === ALIVE;
+        this.alive.setAttribute('aria-pressed', `${this.onlyAlive}`);
+        this.update();
     }
 
     renew(): void {

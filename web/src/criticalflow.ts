@@ -47,7 +47,7 @@ export class CriticalFlow implements Panel {
         const { graph, page } = this;
         this.flow = flow;
         if (!flow) {
-            graph.note.textContent = 'select a task and press C, or choose a request';
+            graph.note.textContent = 'select a task and press C, or choose one of the Requests';
             graph.show({ tree: new Tree([], () => '') });
             return;
         }

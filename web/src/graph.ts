@@ -2,7 +2,7 @@
 // A panel with a line for each row of a tree: names on the left, what happened on the right.
 
 import { columnBars, Emit, spanBars, toTime, toX } from './bars';
-import { Span } from './columns';
+import { covers, Span } from './columns';
 import { color, element, panel } from './dom';
 import { Moment } from './fragment';
 import { Arrow } from './flow';
@@ -10,7 +10,7 @@ import { lookOf } from './states';
 import { Erase, Paint, Pixels, Svg } from './surface';
 import { duration, offset } from './time';
 import { Line, Tree } from './tree';
-import { Range } from './viewport';
+import { fit, Range } from './viewport';
 import { RowPicture } from './columns';
 
 export const LINE = 22; // CSS pixels
@@ -79,6 +79,7 @@ export class Graph {
     private frame = 0;
     private version = 0; // of the lines
     private written = '';
+    private pixels: Pixels | null = null;
     private readonly heights: number[];
 
     constructor(readonly name: string, readonly title: string, private readonly shared: Shared, close: (() => void) | null) {
@@ -311,11 +312,16 @@ export class Graph {
         const { window } = this.shared;
         const top = Math.round(y * scale), floor = Math.round((y + LINE) * scale);
         const pictures = line.row >= 0 && this.source?.pictures ? this.source.pictures(line.row) : [];
-        for (const picture of erase ? pictures : pictures.slice(-1)) {
+        // Nothing is seen of what lies under one that covers all.
+        const base = pictures.map(({ block }) => covers(block, window.start, window.end)).lastIndexOf(true);
+        const drawn = erase ? pictures.slice(Math.max(base, 0)) : pictures.slice(-1);
+        for (const picture of drawn) {
             const { block } = picture;
             const x0 = Math.ceil(toX(block.start, window, width) - 0.5);
             const x1 = Math.ceil(toX(block.start + block.count * block.width, window, width) - 0.5);
-            erase?.(x0, x1, top, floor);
+            if (picture !== drawn[0]) {
+                erase?.(x0, x1, top, floor);
+            }
             columnBars(picture.block, window, width, heights, emit);
             spanBars(picture.spans, window, width, heights, (from, to, low, high, state) => {
                 erase?.(from, to, top, floor);
@@ -342,9 +348,23 @@ export class Graph {
                 const room = Math.floor((x1 - x0 - 8) / 6.2);
                 const text = span.label.length > room ? `${span.label.slice(0, room - 1)}…` : span.label;
                 const isTall = look.height > 0.7;
-                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? '#ffffff' : '');
+                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? look.ink || '#ffffff' : '');
             }
         }
+    }
+
+    // Empty pixels as many as the canvas has; both stay while their size does.
+    private surface(width: number, height: number, scale: number): Pixels {
+        const across = Math.round(width * scale), down = Math.round(height * scale);
+        if (this.pixels?.width === across && this.pixels.height === down) {
+            this.pixels.clear();
+            return this.pixels;
+        }
+        this.canvas.width = across;
+        this.canvas.height = down;
+        this.canvas.style.width = `${width}px`;
+        this.canvas.style.height = `${height}px`;
+        return this.pixels = new Pixels(across, down, this.shared.states);
     }
 
     private drawNow(): void {
@@ -359,15 +379,10 @@ export class Graph {
         const rows = new Set(around.map(at => this.lines[at]?.row ?? -1).filter(row => row >= 0));
         this.source?.want?.([...rows], Math.round(width * scale));
         this.writeNames(seen);
-        this.canvas.width = Math.round(width * scale);
-        this.canvas.height = Math.round(height * scale);
-        this.canvas.style.width = `${width}px`;
-        this.canvas.style.height = `${height}px`;
-        const context = this.canvas.getContext('2d');
+        const pixels = this.surface(width, height, scale), context = this.canvas.getContext('2d');
         if (!context) {
             return;
         }
-        const pixels = new Pixels(this.canvas.width, this.canvas.height, this.shared.states);
         for (const { at, y } of seen) {
             this.paintLine(this.lines[at], y, this.canvas.width, scale, pixels.paint, pixels.erase);
         }
@@ -492,6 +507,8 @@ export class Graph {
             this.tip.hidden = true;
             this.shared.setHover(null);
         });
+        // A drag with the right button zooms; the browser's menu would come in between.
+        canvas.addEventListener('contextmenu', event => event.preventDefault());
         canvas.addEventListener('dblclick', () => this.shared.zoomToSelected());
         this.scroller.addEventListener('wheel', event => turnWheel(event, this.place(event).time, this.shared), { passive: false });
     }
@@ -501,9 +518,6 @@ export class Graph {
         const pans = event.button === 1 || event.shiftKey || event.pointerType === 'touch';
         const width = this.canvas.clientWidth || 1;
         let moved = false;
-        if (event.button > 1) {
-            return;
-        }
         this.focus();
         this.shared.activate(this);
         this.canvas.setPointerCapture(event.pointerId);
@@ -521,7 +535,12 @@ export class Graph {
             this.canvas.removeEventListener('pointermove', move);
             this.canvas.removeEventListener('pointerup', end);
             this.canvas.removeEventListener('pointercancel', end);
-            if (!moved && event.button === 0 && start.line) {
+            if (moved && event.button === 2 && this.shared.range) {
+                this.shared.setWindow(fit(this.shared.range, this.shared.length));
+            } else if (!moved && event.button === 0 && event.shiftKey && this.shared.selected) {
+                const times = [this.shared.selected.time, Math.floor(start.time)];
+                this.shared.setRange({ start: Math.min(...times), end: Math.max(...times) });
+            } else if (!moved && event.button === 0 && start.line) {
                 this.focused = start.line.entry;
                 this.onPin = start.line.isPinned;
                 if (start.line.row >= 0) {

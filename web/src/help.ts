@@ -18,7 +18,8 @@ export function helpDialog(states: string[], actions: Action[] | null = null): H
     }
     dialog.append(element('h2', {}, 'Colours'), legend, element('p', {},
         'Who runs is drawn tall, who waits half as tall. Where much happens in a column, each state is as high as its share.'),
-    element('h2', {}, 'Keys'), keys, element('p', {}, 'Drag selects a range of time, Shift and drag moves it, a double click zooms to a state.'),
+    element('h2', {}, 'Keys'), keys, element('p', {}, 'Drag selects a range of time, with the right button it zooms to it; Shift and drag moves what is seen, Shift and a click selects ' +
+        'up to there; a double click zooms to a state.'),
     button('Close', 'Close', () => dialog.close()));
     return dialog;
 }

@@ -10,7 +10,7 @@ const bindings: [Action, string[], string, string][] = [
     ['zoomOut', ['s', 'k', '-'], 'S or −', 'zoom out'],
     ['left', ['a', 'j'], 'A', 'earlier; also Shift and the wheel'],
     ['right', ['d', 'l'], 'D', 'later'],
-    ['fit', ['f', 'z'], 'F', 'zoom to the selected range, or to what is selected'],
+    ['fit', ['f', 'z'], 'F', 'zoom to the selected range, or to what is selected; once more: to all of the time'],
     ['whole', ['0', 'Home'], '0', 'show all of the time'],
     ['up', ['ArrowUp'], '↑', 'the row above'],
     ['down', ['ArrowDown'], '↓', 'the row below'],

@@ -9,7 +9,7 @@ import { Moment } from './fragment';
 import { Graph, Shared } from './graph';
 import { helpDialog } from './help';
 import { Action, actionOf } from './keys';
-import { saveSvg } from './save';
+import { saveSvg, scaleOf } from './save';
 import { segmentSentence } from './sentence';
 import { looks } from './states';
 import { absolute, duration } from './time';
@@ -205,7 +205,8 @@ class PathPage implements Shared {
     }
 
     private save(): void {
-        saveSvg('critical-path', [this.graph], this.states, Math.max(window.innerWidth, 400), this.axis.getBoundingClientRect().left);
+        const scale = scaleOf(this.window, BigInt(this.flow.raw.origin));
+        saveSvg('critical-path', [scale, this.graph], this.states, Math.max(window.innerWidth, 400), Math.round(this.axis.getBoundingClientRect().left));
     }
 }
 

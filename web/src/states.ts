@@ -9,6 +9,7 @@ export interface Look {
     color: string;
     height: number; // share of the row
     hatch: Hatch;
+    ink?: string; // of what is written on it, if that is not white
 }
 
 export const looks: Record<string, Look> = {
@@ -16,7 +17,7 @@ export const looks: Record<string, Look> = {
     syscall: { label: 'System call', color: '#0072b2', height: 1, hatch: 'none' },
     interrupt: { label: 'Interrupt', color: '#d55e00', height: 1, hatch: 'none' },
     softirq: { label: 'Softirq', color: '#d55e00', height: 1, hatch: 'down' },
-    'wait-cpu': { label: 'Waiting for a CPU', color: '#e69f00', height: 0.75, hatch: 'none' },
+    'wait-cpu': { label: 'Waiting for a CPU', color: '#e69f00', height: 0.75, hatch: 'none', ink: '#14171a' },
     'wait-task': { label: 'Waiting for a task', color: '#cc79a7', height: 0.5, hatch: 'none' },
     'wait-disk': { label: 'Waiting for a disk', color: '#882255', height: 0.5, hatch: 'up' },
     'wait-network': { label: 'Waiting for the network', color: '#56b4e9', height: 0.5, hatch: 'none' },

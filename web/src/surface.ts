@@ -36,6 +36,8 @@ export function isLight(hatch: Hatch, x: number, y: number): boolean {
     }
 }
 
+const FEW = 16; // pixels that take less time than a call
+
 // Rectangles as pixels: the fastest way there is without the GPU.
 export class Pixels {
     readonly image: ImageData;
@@ -48,27 +50,40 @@ export class Pixels {
         this.inks = states.map(lookOf).map(({ color, hatch }) => ({ full: packed(color, 0), light: packed(color, 0.55), hatch }));
     }
 
+    // As it was when it was new.
+    clear(): void {
+        this.words.fill(0);
+    }
+
     readonly paint: Paint = (x0, x1, y0, y1, state) => {
         const ink = this.inks[state];
         const left = Math.max(0, x0), right = Math.min(this.width, x1);
+        if (ink.hatch === 'none' || right - left < 3) {
+            this.fill(left, right, y0, y1, ink.full);
+            return;
+        }
         for (let y = Math.max(0, y0); y < Math.min(this.height, y1); y++) {
             const line = y * this.width;
-            if (ink.hatch === 'none' || right - left < 3) {
-                this.words.fill(ink.full, line + left, line + right);
-                continue;
-            }
             for (let x = left; x < right; x++) {
                 this.words[line + x] = isLight(ink.hatch, x, y) ? ink.light : ink.full;
             }
         }
     };
 
-    readonly erase: Erase = (x0, x1, y0, y1) => {
-        const left = Math.max(0, x0), right = Math.min(this.width, x1);
-        for (let y = Math.max(0, y0); left < right && y < Math.min(this.height, y1); y++) {
-            this.words.fill(0, y * this.width + left, y * this.width + right);
+    readonly erase: Erase = (x0, x1, y0, y1) => this.fill(Math.max(0, x0), Math.min(this.width, x1), y0, y1, 0);
+
+    private fill(left: number, right: number, y0: number, y1: number, word: number): void {
+        const { words, width } = this, last = Math.min(this.height, y1) * width;
+        for (let line = Math.max(0, y0) * width; line < last; line += width) {
+            if (right - left > FEW) {
+                words.fill(word, line + left, line + right);
+                continue;
+            }
+            for (let at = line + left; at < line + right; at++) {
+                words[at] = word;
+            }
         }
-    };
+    }
 }
 
 export function escapeXml(text: string): string {

@@ -35,6 +35,12 @@ export function fit(wanted: Range, length: number): Range {
     return clamp({ start: wanted.start - room, end: wanted.end + room }, length);
 }
 
+// The same; what is seen already, or nothing, becomes all of the time.
+export function fitOrAll(seen: Range, wanted: Range | null, length: number): Range {
+    const next = wanted && wanted.end > wanted.start ? fit(wanted, length) : seen;
+    return next.start === seen.start && next.end === seen.end ? { start: 0, end: length } : next;
+}
+
 // Moves as little as is needed to show a time, with some room.
 export function reveal(range: Range, time: number, length: number): Range {
     const span = range.end - range.start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What lull why says of the requests; each sentence leads to the place that it is about.
+// What lull why says of the requests and of the instances of periods; each sentence leads to the place that it is about.
 
 import { element, panel } from './dom';
 import { Page, Panel } from './page';
@@ -7,13 +7,14 @@ import { Page, Panel } from './page';
 export interface Finding {
     said: string;
     evidence: string;
-    request: number;
+    request: number; // or instance of the period
     start: number;
     end: number;
     row: number; // or -1
 }
 
 export interface Kind {
+    period: string; // '': of requests
     name: string;
     said: string;
     findings: Finding[];
@@ -40,9 +41,9 @@ export class Why implements Panel {
     }
 
     private kind(kind: Kind): HTMLElement {
-        const made = element('article', {}, element('h3', {}, kind.name), element('p', {}, kind.said));
+        const made = element('article', { 'data-period': kind.period }, element('h3', {}, [kind.period && `Period ${kind.period}`, kind.name].filter(name => name).join(': ')), element('p', {}, kind.said));
         if (kind.findings.length) {
-            made.append(element('ol', {}, ...kind.findings.map(finding => this.finding(finding))));
+            made.append(element('ol', {}, ...kind.findings.map(finding => this.finding(finding, kind.period))));
         }
         if (kind.warning) {
             made.append(element('p', { class: 'problem' }, kind.warning));
@@ -50,19 +51,19 @@ export class Why implements Panel {
         return made;
     }
 
-    private finding(finding: Finding): HTMLElement {
+    private finding(finding: Finding, period: string): HTMLElement {
         const made = element('button', { type: 'button', 'data-finding': `${finding.request}` }, finding.said);
         made.addEventListener('click', () => {
             this.scroller.querySelectorAll('button').forEach(other => other.setAttribute('aria-current', `${other === made}`));
-            void this.choose(finding);
+            void this.choose(finding, period);
         });
         return element('li', {}, made, element('p', {}, finding.evidence));
     }
 
-    // To the place a sentence is about, on the path of the request that has most of it.
-    private async choose({ request, start, end, row }: Finding): Promise<void> {
+    // To the place a sentence is about, on the path of the one that has most of it.
+    private async choose({ request, start, end, row }: Finding, period: string): Promise<void> {
         const { flow } = this.page;
-        if (await flow.goTo({ request }, start, end) && row >= 0) {
+        if (await flow.goTo(period ? { period, instance: request } : { request }, start, end) && row >= 0) {
             await this.page.select(row, Math.floor((start + end) / 2), flow.graph);
         }
     }

@@ -88,9 +88,60 @@ int BPF_PROG(irq_exit, int irq)
     return 0;
 }
 
+/* By vector: when it was raised on this CPU; 0: it has been entered since. */
+struct raised {
+    uint64_t since[MOST_VECTORS];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct raised);
+} raises SEC(".maps");
+
+static __always_inline uint64_t *raised_at(uint32_t vector)
+{
+    struct raised *raised = bpf_map_lookup_elem(&raises, &zero);
+    if (!raised || vector >= MOST_VECTORS) {
+        return NULL;
+    }
+    asm volatile("" : "+r"(vector));
+    return &raised->since[vector & (MOST_VECTORS - 1)];
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(softirq_raised, unsigned int vector)
+{
+    uint64_t *since = raised_at(vector);
+    if (since && *since == 0) {
+        *since = bpf_ktime_get_ns();
+    }
+    return 0;
+}
+
+static __always_inline void measure_raise(uint32_t vector)
+{
+    uint64_t *since = raised_at(vector);
+    if (!since || *since == 0) { /* it was raised before tracking began */
+        return;
+    }
+    struct happened raise = {.measure = LULL_TRACK_RAISE, .number = vector, .since = *since};
+    *since = 0;
+    raise.hop.kind = LULL_TRACK_HOP_SOFTIRQ;
+    raise.hop.a = vector;
+    raise.id = bpf_get_current_pid_tgid();
+    raise.uid = (uint32_t)bpf_get_current_uid_gid();
+    bpf_get_current_comm(raise.comm, sizeof raise.comm);
+    judge_event(&raise);
+}
+
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(softirq_entry, unsigned int vector)
 {
+    if (config.measures & 1u << LULL_TRACK_RAISE) {
+        measure_raise(vector);
+    }
     enter(vector == TIMER_SOFTIRQ || vector == HRTIMER_SOFTIRQ ? LULL_TRACK_HOP_TIMER
                                                                : LULL_TRACK_HOP_SOFTIRQ,
           vector);

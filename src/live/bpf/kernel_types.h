@@ -83,6 +83,7 @@ enum {
     TS_COMPAT = 0x2,
     TIMER_SOFTIRQ = 1,
     HRTIMER_SOFTIRQ = 8,
+    MOST_VECTORS = 16, /* of softirqs; there are ten */
     REQ_OP_MASK = 0xff,
     REQ_OP_WRITE = 1,
     REQ_OP_DRV_IN = 34, /* of programs that speak to the disk themselves */

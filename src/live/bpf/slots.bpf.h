@@ -144,6 +144,7 @@ static __always_inline struct lull_track_slot *slot_of(const struct task_struct 
         slot->start_time = task->start_time;
         slot->tgid = task->tgid;
         slot->since = slot->woken = slot->ran = slot->begin = slot->early_ns = 0;
+        slot->call_since = 0;
         slot->state = 0;
         slot->sums = (struct lull_track_sums){0};
         slot->flags = (task->flags & PF_KTHREAD ? LULL_TRACK_IS_KERNEL : 0) |

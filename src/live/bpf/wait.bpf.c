@@ -87,10 +87,11 @@ int BPF_PROG(started, const struct task_struct *task)
 struct ended {
     const struct task_struct *task;
     const struct lull_track_slot *slot;
-    uint64_t now, woken;
+    uint64_t since, now, woken;
     uint64_t first_argument;
     int32_t call;
     uint32_t flags;
+    uint32_t state;
 };
 
 /* In which system call the task is: what its saved registers say. */
@@ -211,7 +212,8 @@ static __always_inline bool is_wanted(const volatile struct lull_track_kernel_ru
     return true;
 }
 
-static __always_inline void report(uint32_t i, const struct ended *wait,
+/* The task has its stack, unless it runs. */
+static __always_inline void report(uint32_t i, const struct ended *wait, bool has_stack,
                                    struct lull_track_counts *count)
 {
     struct lull_track_record *record = bpf_ringbuf_reserve(&alarms, sizeof *record, 0);
@@ -223,7 +225,7 @@ static __always_inline void report(uint32_t i, const struct ended *wait,
     }
     record->rule = i;
     record->flags = wait->flags;
-    record->since_ns = slot->since;
+    record->since_ns = wait->since;
     record->woken_ns = wait->woken;
     record->end_ns = wait->now;
     record->tid = task->pid;
@@ -232,12 +234,15 @@ static __always_inline void report(uint32_t i, const struct ended *wait,
     record->cpu = bpf_get_smp_processor_id();
     bpf_core_read(record->comm, sizeof record->comm, &task->comm);
     record->call = wait->call;
-    record->state = slot->state;
+    record->state = wait->state;
     record->first_argument = wait->first_argument;
     __builtin_memcpy(record->hop, slot->hop, sizeof record->hop);
     record->pad = 0;
-    record->stack_bytes =
-        bpf_get_task_stack((struct task_struct *)task, record->stack, sizeof record->stack, 0);
+    record->stack_bytes = 0;
+    if (has_stack) {
+        record->stack_bytes =
+            bpf_get_task_stack((struct task_struct *)task, record->stack, sizeof record->stack, 0);
+    }
     bpf_ringbuf_submit(record, 0);
 }
 
@@ -250,17 +255,83 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
     find_call(wait);
     for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
         const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
-        if (rule->measure >= LULL_TRACK_BLOCK || !is_measured(rule, wait, limits[i].threshold_ns) ||
-            !is_called(rule, wait) || !is_wanted(rule, wait)) {
+        if (rule->measure >= LULL_TRACK_SYSCALL ||
+            !is_measured(rule, wait, limits[i].threshold_ns) || !is_called(rule, wait) ||
+            !is_wanted(rule, wait)) {
             continue;
         }
         count->candidates[i]++;
         if (spend(i, wait->now, rule->limit)) {
-            report(i, wait, count);
+            report(i, wait, true, count);
         } else {
             count->limited[i]++;
         }
     }
+}
+
+/* ---- system calls ---- */
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(call_started, const struct pt_regs *regs, long number)
+{
+    struct lull_track_slot *slot = slot_of(bpf_get_current_task_btf());
+    if (slot) {
+        slot->call = (int32_t)number;
+        slot->call_since = bpf_ktime_get_ns();
+        return 0;
+    }
+    struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
+    if (count) {
+        count->untracked++;
+    }
+    return 0;
+}
+
+static __always_inline void judge_call(struct ended *wait, struct lull_track_counts *count)
+{
+    bool is_known = false;
+    for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
+        const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
+        if (rule->measure != LULL_TRACK_SYSCALL ||
+            wait->now - wait->since <= limits[i].threshold_ns) {
+            continue;
+        }
+        if (!is_known) { /* most calls are short: nobody asks which they were */
+            find_call(wait);
+            is_known = true;
+        }
+        if (!is_called(rule, wait) || !is_wanted(rule, wait)) {
+            continue;
+        }
+        count->candidates[i]++;
+        if (spend(i, wait->now, rule->limit)) {
+            report(i, wait, false, count);
+        } else {
+            count->limited[i]++;
+        }
+    }
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_ended)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
+    struct lull_track_slot *other, *slot = slot_find(task->pid, &other);
+    if (!count || !slot || slot->start_time != task->start_time || !slot->call_since) {
+        return 0;
+    }
+    struct ended call = {.task = task,
+                         .slot = slot,
+                         .since = slot->call_since,
+                         .now = bpf_ktime_get_ns(),
+                         .flags = slot->flags};
+    slot->call_since = 0;
+    if ((uint32_t)task->tgid != config.self && is_followed(slot)) {
+        count->events++;
+        judge_call(&call, count);
+    }
+    return 0;
 }
 
 /* ---- sums ---- */
@@ -393,7 +464,12 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
             slot->begin = now;
             count->unknown_wakers += counts;
         }
-        struct ended wait = {.task = task, .slot = slot, .now = now, .woken = slot->woken};
+        struct ended wait = {.task = task,
+                             .slot = slot,
+                             .since = since,
+                             .now = now,
+                             .woken = slot->woken,
+                             .state = slot->state};
         if (config.has_sums) {
             sum(&wait, count);
         } else if (now - since > config.least_ns) {

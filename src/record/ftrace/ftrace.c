@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records with ftrace: the kernel's own tracer, which needs nothing but tracefs and the right to
  * write there. Everything happens in an instance of our own. */
+#include "base/time.h"
 #include "record/ftrace/ftrace.h"
 
 #include <errno.h>
@@ -360,6 +361,10 @@ static bool write_dat(struct ftrace *f, struct lull_tracer_result *result, GErro
         }
     }
     lull_keeper_release(f->request.keeper);
+    const uint64_t first_ns = lull_ftrace_first_ns(f->cpus, f->n_cpus);
+    result->start_ns = first_ns < INT64_MAX
+                           ? lull_time_add((int64_t)first_ns, f->request.epoch_offset_ns)
+                           : INT64_MAX;
     g_auto(GStrv) stats = read_stats(f, result);
     if (end_ns) {
         f->base.is_full = true;

@@ -73,6 +73,8 @@ void lull_ftrace_cpu_close(struct lull_ftrace_cpu *cpu);
 
 /* ---- ftrace_room.c ---- */
 
+/* When the first page of all starts; UINT64_MAX: there is none. */
+uint64_t lull_ftrace_first_ns(const struct lull_ftrace_cpu *cpus, uint32_t n);
 /* lull_ftrace_cpu_finish() for all. If the disk is full, the newest pages of all make room for
  * older ones, and *end_ns is until when all events are there, by CLOCK_MONOTONIC; else it is 0. */
 bool lull_ftrace_finish_all(struct lull_ftrace_cpu *cpus, uint32_t n, uint64_t *end_ns,

@@ -22,6 +22,17 @@ static uint64_t page_ns(const struct lull_ftrace_cpu *cpu, uint64_t at)
     return pread(cpu->out, &ns, sizeof ns, (off_t)at) == sizeof ns ? ns : 0;
 }
 
+uint64_t lull_ftrace_first_ns(const struct lull_ftrace_cpu *cpus, uint32_t n)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        if (cpus[i].bytes > 0) {
+            first_ns = MIN(first_ns, page_ns(&cpus[i], 0));
+        }
+    }
+    return first_ns;
+}
+
 static uint64_t whole_bytes(const struct lull_ftrace_cpu *cpu)
 {
     return cpu->bytes - cpu->bytes % cpu->page_bytes;

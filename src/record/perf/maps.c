@@ -13,6 +13,7 @@
 #include "record/perf/perf.h"
 
 #define FUNCTIONS "kallsyms"
+#define MODULES "modules"
 
 /* What sample_id_all appends: perf leaves it zero in records of its own. */
 static const uint8_t trailer[32];
@@ -60,7 +61,8 @@ static void put_map(GByteArray *to, struct perfrec_objects *objects, uint64_t no
         (access[0] == 'r' ? PROT_READ : 0) | (access[1] == 'w' ? PROT_WRITE : 0) | PROT_EXEC;
     record.flags = access[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
     put_record(to, &record.header, sizeof record, line[path] ? line + path : "//anon");
-    perfrec_objects_add(objects, line + path, record.inode, now_ns);
+    perfrec_objects_add(objects, (int)pid, line[path] ? line + path : "//anon", record.inode,
+                        now_ns, true);
 }
 
 static void put_process(GByteArray *to, struct perfrec_objects *objects, const char *pid)
@@ -126,13 +128,13 @@ static GString *functions_of(const char *symbols)
 
 /* A recording is whole without it: on a full disk it stays empty, so that there is room for
  * events. */
-static bool save_functions(const struct lull_keeper *keeper, const char *symbols, GError **error)
+static bool save(const struct lull_keeper *keeper, const char *name, const GString *lines,
+                 GError **error)
 {
-    const int fd = lull_keeper_create(keeper, FUNCTIONS, error);
+    const int fd = lull_keeper_create(keeper, name, error);
     if (fd < 0) {
         return false;
     }
-    GString *lines = functions_of(symbols);
     size_t done = 0;
     ssize_t n = 0;
     while (done < lines->len && ((n = write(fd, lines->str + done, lines->len - done)) > 0 ||
@@ -142,12 +144,23 @@ static bool save_functions(const struct lull_keeper *keeper, const char *symbols
     const int why = errno;
     const bool is_good = done == lines->len || (lull_tracer_is_full(why) && ftruncate(fd, 0) == 0);
     if (!is_good) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s/" FUNCTIONS ": cannot write: %s",
-                    keeper->part, g_strerror(why));
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s/%s: cannot write: %s", keeper->part, name,
+                    g_strerror(why));
     }
-    g_string_free(lines, TRUE);
     close(fd);
     return is_good;
+}
+
+/* Where they end, which the list of functions does not say. */
+static bool save_modules(const struct lull_keeper *keeper, GError **error)
+{
+    g_autoptr(GString) lines = g_string_new(NULL);
+    g_autofree char *text = NULL;
+    if (!g_file_get_contents("/proc/modules", &text, NULL, NULL) || *text == '\0') {
+        return true;
+    }
+    g_string_append(lines, text);
+    return save(keeper, MODULES, lines, error);
 }
 
 static bool take_kernel(GByteArray *to, const struct lull_keeper *keeper, GError **error)
@@ -157,7 +170,8 @@ static bool take_kernel(GByteArray *to, const struct lull_keeper *keeper, GError
         return true;
     }
     put_kernel(to, symbols);
-    return save_functions(keeper, symbols, error);
+    g_autoptr(GString) functions = functions_of(symbols);
+    return save(keeper, FUNCTIONS, functions, error) && save_modules(keeper, error);
 }
 
 bool perfrec_maps_append(struct perfrec_file *file, struct perfrec_objects *objects,

@@ -3,13 +3,17 @@
  * to the recording. */
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "record/perf/perf.h"
+#include "symbol/perf_map.h"
 
 /* A machine has some hundred. */
 #define MOST_OBJECTS 4096u
 /* All of them; what is left then has no names elsewhere. */
 #define MOST_US (10 * G_USEC_PER_SEC)
+/* By so much the time of a file may be before the moment in which it was written. */
+#define GRAIN_NS INT64_C(10000000)
 /* A record of linux/perf_event.h: header, pid and tid, address, length, offset, device, inode, its
  * generation, access, and the path; behind it the trailer, in which the time is the second of
  * four. */
@@ -18,9 +22,9 @@
 #define TRAILER_BYTES 32
 
 struct object {
-    uint64_t inode;
-    int64_t mapped_ns; /* first */
-    char *path;
+    uint64_t inode;    /* or process */
+    int64_t mapped_ns; /* first; of a process: when it had started */
+    char *path;        /* "": functions that a process makes while it runs */
 };
 
 struct perfrec_objects {
@@ -54,18 +58,45 @@ void perfrec_objects_free(struct perfrec_objects *objects)
     }
 }
 
-void perfrec_objects_add(struct perfrec_objects *objects, const char *path, uint64_t inode,
-                         uint64_t time_ns)
+/* When a process started that runs, by proc(5). */
+static int64_t start_of(int pid)
 {
-    if (*path != '/' || inode == 0) {
+    g_autofree char *path = g_strdup_printf("/proc/%d/stat", pid);
+    g_autofree char *text = NULL;
+    struct timespec wall, boot;
+    const char *behind = g_file_get_contents(path, &text, NULL, NULL) ? strrchr(text, ')') : NULL;
+    g_auto(GStrv) words = behind ? g_strsplit(behind, " ", 22) : NULL;
+    if (!words || g_strv_length(words) < 21) {
+        return INT64_MAX;
+    }
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    const int64_t ticks =
+        (int64_t)MIN(g_ascii_strtoull(words[20], NULL, 10), INT64_MAX / 1000000000);
+    return (wall.tv_sec - boot.tv_sec) * INT64_C(1000000000) + (wall.tv_nsec - boot.tv_nsec) +
+           ticks * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+void perfrec_objects_add(struct perfrec_objects *objects, int pid, const char *path, uint64_t inode,
+                         uint64_t time_ns, bool is_from_before)
+{
+    const int64_t mapped_ns = (int64_t)time_ns + objects->epoch_offset_ns;
+    const bool is_made = lull_perf_map_is_for(path);
+    if (!is_made && (*path != '/' || inode == 0)) {
         return;
     }
-    g_autofree char *key = g_strdup_printf("%" G_GUINT64_FORMAT " %s", inode, path);
+    const char *name = is_made ? "" : path;
+    const uint64_t number = is_made ? (uint64_t)pid : inode;
+    g_autofree char *key = g_strdup_printf("%" G_GUINT64_FORMAT " %s", number, name);
     if (objects->objects->len >= MOST_OBJECTS || g_hash_table_contains(objects->by_key, key)) {
         return;
     }
     struct object *object = g_new(struct object, 1);
-    *object = (struct object){inode, (int64_t)time_ns + objects->epoch_offset_ns, g_strdup(path)};
+    *object = (struct object){number,
+                              !is_made         ? mapped_ns
+                              : is_from_before ? start_of(pid)
+                                               : mapped_ns - GRAIN_NS,
+                              g_strdup(name)};
     g_ptr_array_add(objects->objects, object);
     g_hash_table_insert(objects->by_key, g_steal_pointer(&key), object);
 }
@@ -83,8 +114,11 @@ void perfrec_objects_add_record(struct perfrec_objects *objects,
         memcpy(path + i - PATH, &word, sizeof word);
     }
     path[size - PATH - TRAILER_BYTES] = '\0';
-    perfrec_objects_add(objects, path, perfrec_word(records, at + INODE),
-                        perfrec_word(records, at + size - TRAILER_BYTES + 8));
+    const uint64_t ids = perfrec_word(records, at + 8);
+    int pid;
+    memcpy(&pid, &ids, sizeof pid);
+    perfrec_objects_add(objects, pid, path, perfrec_word(records, at + INODE),
+                        perfrec_word(records, at + size - TRAILER_BYTES + 8), false);
 }
 
 bool perfrec_objects_save(const struct perfrec_objects *objects, const struct lull_keeper *keeper,
@@ -97,8 +131,10 @@ bool perfrec_objects_save(const struct perfrec_objects *objects, const struct lu
         if (g_get_monotonic_time() > end_us) {
             break;
         }
-        is_good = lull_keeper_save_symbols(keeper, object->path, object->inode, object->mapped_ns,
-                                           &is_full, error);
+        is_good = *object->path ? lull_keeper_save_symbols(keeper, object->path, object->inode,
+                                                           object->mapped_ns, &is_full, error)
+                                : lull_keeper_save_map(keeper, (int)object->inode,
+                                                       object->mapped_ns, &is_full, error);
     }
     return is_good;
 }

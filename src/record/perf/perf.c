@@ -206,6 +206,8 @@ static bool perf_snapshot(struct lull_tracer *tracer, struct lull_tracer_result 
         save_objects(perf, error);
     if (is_good) {
         *result = result_of(&tally, &file);
+        result->start_ns =
+            tally.samples ? (int64_t)tally.first_ns + perf->request->epoch_offset_ns : INT64_MAX;
     }
     perfrec_file_clear(&file);
     return is_good;

@@ -67,9 +67,9 @@ struct perf_event_header perfrec_head(const struct perfrec_records *records, uin
 struct perfrec_objects;
 struct perfrec_objects *perfrec_objects_new(int64_t epoch_offset_ns);
 void perfrec_objects_free(struct perfrec_objects *objects);
-/* Mapped at `time_ns` at the latest. */
-void perfrec_objects_add(struct perfrec_objects *objects, const char *path, uint64_t inode,
-                         uint64_t time_ns);
+/* Mapped by a process at `time_ns`; or before, by one that still runs. */
+void perfrec_objects_add(struct perfrec_objects *objects, int pid, const char *path, uint64_t inode,
+                         uint64_t time_ns, bool is_from_before);
 /* The same of a record of type PERF_RECORD_MMAP2 of the kernel's. */
 void perfrec_objects_add_record(struct perfrec_objects *objects,
                                 const struct perfrec_records *records, uint64_t at);

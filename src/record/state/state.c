@@ -51,17 +51,41 @@ static DIR *open_directory(int at, const char *path)
     return dir;
 }
 
-/* The start of a file as text; false if it is gone. */
-static bool read_text(struct snapshot *snapshot, int at, const char *path)
+/* The start of a file as text; how many bytes it has, 0 if it is gone. */
+static size_t read_text(struct snapshot *snapshot, int at, const char *path)
 {
     int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return false;
+        return 0;
     }
     ssize_t n = read(fd, snapshot->text, sizeof snapshot->text - 1);
     close(fd);
     snapshot->text[MAX(n, 0)] = '\0';
-    return n > 0;
+    return (size_t)MAX(n, 0);
+}
+
+/* ---- commands ---- */
+
+/* Bytes of a command line that are kept. */
+#define MOST_COMMAND 4096u
+/* Characters that mean nothing to a shell, besides letters and digits. */
+#define PLAIN "_@%+=:,./-"
+
+char *lull_state_command_line(const char *arguments, size_t length, bool is_cut)
+{
+    GString *line = g_string_new(NULL);
+    for (size_t at = 0; at < length;) {
+        g_autofree char *word = g_strndup(arguments + at, length - at);
+        bool is_plain = *word != '\0';
+        for (const char *c = word; *c; c++) {
+            is_plain = is_plain && (g_ascii_isalnum(*c) || strchr(PLAIN, *c) || (*c & 0x80));
+        }
+        g_autofree char *quoted = is_plain ? NULL : g_shell_quote(word);
+        g_string_append_printf(line, "%s%s", at ? " " : "", quoted ? quoted : word);
+        at += strlen(word) + 1;
+    }
+    g_string_append(line, is_cut ? " …" : "");
+    return g_string_free(line, FALSE);
 }
 
 /* ---- tasks ---- */
@@ -233,6 +257,25 @@ static bool dump_task(struct snapshot *snapshot, int tasks, int pid, int tid)
     return true;
 }
 
+/* Its arguments; workers of the kernel have none. */
+static void dump_command(struct snapshot *snapshot, int proc, int pid)
+{
+    char path[32];
+    g_snprintf(path, sizeof path, "%d/cmdline", pid);
+    size_t length = read_text(snapshot, proc, path);
+    /* A program that writes a title over its arguments leaves zeros behind it. */
+    while (length > 1 && snapshot->text[length - 1] == '\0' && snapshot->text[length - 2] == '\0') {
+        length--;
+    }
+    const bool is_cut = length > MOST_COMMAND;
+    if (length > 0) {
+        g_autofree char *line =
+            lull_state_command_line(snapshot->text, MIN(length, MOST_COMMAND), is_cut);
+        lull_state_trace_put(snapshot->trace, LULL_STATE_COMMAND,
+                             (union lull_state_value[]){{pid}, {.text = line}});
+    }
+}
+
 /* ---- open files ---- */
 
 static int64_t flags_of(struct snapshot *snapshot, int infos, const char *name)
@@ -300,6 +343,7 @@ static void dump_process(struct snapshot *snapshot, int proc, int pid)
     }
     closedir(tasks);
     if (is_there) {
+        dump_command(snapshot, proc, pid);
         dump_files(snapshot, proc, pid);
     }
 }
@@ -381,13 +425,14 @@ bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **er
     return lull_state_trace_close(trace, error);
 }
 
-bool lull_state_write_at(const struct lull_state_files *files, int64_t epoch_offset_ns,
-                         int64_t time_ns, GError **error)
+struct lull_state_trace *lull_state_start_at(const struct lull_state_files *files,
+                                             int64_t epoch_offset_ns, int64_t time_ns,
+                                             GError **error)
 {
     struct lull_state_trace *trace = lull_state_trace_new(files, epoch_offset_ns, error);
-    if (!trace) {
-        return false;
+    if (trace) {
+        lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
+        put_state(trace);
     }
-    lull_state_trace_stop_clock(trace, time_ns - epoch_offset_ns);
-    return write_state(trace, error);
+    return trace;
 }

@@ -7,6 +7,7 @@
 
 #include <lull/error.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "record/state/trace.h"
@@ -26,10 +27,15 @@ struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
  * there is no room for is left out. */
 bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **error);
 
-/* The same for the end of a recording: all is said to be so at `time_ns` (since the epoch), after
+/* As lull_state_start(), for the end of a recording: all is said to be so at `time_ns` (since the epoch), after
  * which the tracer has recorded next to nothing. Taken while it records, a state would push older
  * events out of its buffers; later times would make the recording longer than it is. */
-bool lull_state_write_at(const struct lull_state_files *files, int64_t epoch_offset_ns,
-                         int64_t time_ns, GError **error);
+struct lull_state_trace *lull_state_start_at(const struct lull_state_files *files,
+                                             int64_t epoch_offset_ns, int64_t time_ns,
+                                             GError **error);
+
+/* What is kept of a command: its arguments, each with a NUL at its end but perhaps the last, as they
+ * could be typed. Free with g_free(). */
+char *lull_state_command_line(const char *arguments, size_t length, bool is_cut);
 
 #endif

@@ -64,6 +64,16 @@ static const struct {
         {"lttng_statedump_cpu_topology",
          {{"architecture", TEXT}, {"cpu_id", U32}, {"physical_id", S32}, {"core_id", S32}}},
     [LULL_STATE_END] = {"lttng_statedump_end", {{0}}},
+    [LULL_STATE_CALL_PATH] = {"lull_call_path", {{"tid", S32}, {"path", TEXT}}},
+    [LULL_STATE_CALL_ADDRESS] = {"lull_call_address",
+                                 {{"tid", S32},
+                                  {"family", S32},
+                                  {"port", U32},
+                                  {"address_high", HEX64},
+                                  {"address_low", HEX64},
+                                  {"path", TEXT}}},
+    [LULL_STATE_CALL_PAIR] = {"lull_call_pair", {{"tid", S32}, {"first", S32}, {"second", S32}}},
+    [LULL_STATE_COMMAND] = {"lull_command_line", {{"pid", S32}, {"arguments", TEXT}}},
 };
 
 struct packet_head {
@@ -248,6 +258,21 @@ struct lull_state_trace *lull_state_trace_new(const struct lull_state_files *fil
     return trace;
 }
 
+struct lull_state_trace *lull_state_trace_beside(const struct lull_state_trace *trace,
+                                                 const char *name, int file)
+{
+    struct lull_state_trace *other = g_new0(struct lull_state_trace, 1);
+    g_autofree char *dir = g_path_get_dirname(trace->path);
+    other->path = g_build_filename(dir, name, NULL);
+    other->fd = file;
+    other->stopped_ns = INT64_MIN;
+    other->head.magic = trace->head.magic;
+    memcpy(other->head.uuid, trace->head.uuid, sizeof other->head.uuid);
+    other->packet = g_byte_array_sized_new(PACKET_BYTES + (64 << 10));
+    g_byte_array_set_size(other->packet, sizeof other->head);
+    return other;
+}
+
 static void flush(struct lull_state_trace *trace)
 {
     struct packet_head *head = &trace->head;
@@ -297,7 +322,13 @@ static uint64_t stamp(const struct lull_state_trace *trace)
 void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event event,
                           const union lull_state_value *values)
 {
-    struct event_head head = {(uint16_t)event, stamp(trace)};
+    lull_state_trace_put_at(trace, (int64_t)stamp(trace), event, values);
+}
+
+void lull_state_trace_put_at(struct lull_state_trace *trace, int64_t time_ns,
+                             enum lull_state_event event, const union lull_state_value *values)
+{
+    struct event_head head = {(uint16_t)event, MAX((uint64_t)time_ns, trace->head.end_ns)};
     if (trace->packet->len == sizeof trace->head) {
         trace->head.start_ns = head.time_ns;
     }

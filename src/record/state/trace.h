@@ -20,6 +20,11 @@ enum lull_state_event {
     LULL_STATE_INTERRUPT, /* number, chip, handler */
     LULL_STATE_CPU,       /* architecture, number, package, core */
     LULL_STATE_END,
+    /* What tasks did meanwhile. */
+    LULL_STATE_CALL_PATH,    /* tid, path that its system call was given */
+    LULL_STATE_CALL_ADDRESS, /* tid, family, port, two halves of the address, path of a unix socket */
+    LULL_STATE_CALL_PAIR,    /* tid, two descriptors that its system call made */
+    LULL_STATE_COMMAND,      /* pid, its arguments, quoted where a shell needs it */
     LULL_STATE_EVENTS
 };
 
@@ -39,9 +44,15 @@ struct lull_state_files {
 /* Starts a trace. NULL and an error if it cannot be written. */
 struct lull_state_trace *lull_state_trace_new(const struct lull_state_files *files,
                                               int64_t epoch_offset_ns, GError **error);
+/* Starts another stream of it, which has its own order of time; closed on its own. Takes the file. */
+struct lull_state_trace *lull_state_trace_beside(const struct lull_state_trace *trace,
+                                                 const char *name, int file);
 /* Adds an event that is so now. What goes wrong is reported when the trace is closed. */
 void lull_state_trace_put(struct lull_state_trace *trace, enum lull_state_event event,
                           const union lull_state_value *values);
+/* The same of another time, on the trace's own clock, which is not before the last. */
+void lull_state_trace_put_at(struct lull_state_trace *trace, int64_t time_ns,
+                             enum lull_state_event event, const union lull_state_value *values);
 /* All events from now on are of that time, on the trace's own clock. */
 void lull_state_trace_stop_clock(struct lull_state_trace *trace, int64_t time_ns);
 /* Writes what was put so far; false if something could not be written. */

@@ -78,9 +78,15 @@ static bool read_texts(const struct reader *reader, struct json_object *object)
         const char *key;
         size_t offset;
     } texts[] = {
-        {"lull", AT(info.program)},      {"tracer", AT(info.tracer)}, {"reason", AT(info.reason)},
-        {"purpose", AT(info.purpose)},   {"kernel", AT(info.kernel)}, {"machine", AT(info.machine)},
-        {"ended_by", AT(info.ended_by)}, {"hostname", AT(hostname)},
+        {"lull", AT(info.program)},
+        {"tracer", AT(info.tracer)},
+        {"reason", AT(info.reason)},
+        {"purpose", AT(info.purpose)},
+        {"kernel", AT(info.kernel)},
+        {"machine", AT(info.machine)},
+        {"ended_by", AT(info.ended_by)},
+        {"hostname", AT(hostname)},
+        {"names_missing", AT(info.names_missing)},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         struct json_object *value;
@@ -132,6 +138,7 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
         {"end_ns", AT(info.end_ns), LULL_TIME_MIN, LULL_TIME_MAX, false},
         {"events", AT(info.events), 0, INT64_MAX - 1, true},
         {"lost_events", AT(info.lost_events), 0, INT64_MAX - 1, true},
+        {"lost_names", AT(info.lost_names), 0, INT64_MAX - 1, false},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
         struct json_object *in = numbers[i].is_recorded ? recorded : object;
@@ -392,6 +399,7 @@ static struct lull_recording_file *file_new(const char *path)
         .path = keep(file, path),
         .program = "",
         .tracer = "",
+        .names_missing = "",
         .reason = "",
         .purpose = "",
         .kernel = "",

@@ -133,6 +133,7 @@ struct own_number {
 #define LIVES                                                                                      \
     {TASK_AT("child_pid", 8), TASK_AT("parent_pid", 12), TASK_AT("child_tid", 16),                 \
      TASK_AT("parent_tid", 20)}
+#define INODE_AT 48
 #define MAPS ADDRESS_AT("addr", 16), ADDRESS_AT("len", 24), ADDRESS_AT("pgoff", 32)
 
 static const struct own {
@@ -162,7 +163,7 @@ static const struct own {
                     {TASK_AT("pid", 8),
                      TASK_AT("tid", 12),
                      MAPS,
-                     {"ino", 48, 8, 0, false, false, false},
+                     {"ino", INODE_AT, 8, 0, false, false, false},
                      {"prot", 64, 4, 0, false, false, false}}},
     /* The CPU goes from one task to another: the record of the one that leaves says so. */
     [SLOT_SWITCH] = {"perf:switch",
@@ -224,6 +225,10 @@ void perf_own_parse(const struct perf_file *file, uint32_t slot, const uint8_t *
         if (number->bytes > 0) {
             value = (int64_t)lull_format_integer(record + number->offset, (uint8_t)number->bytes,
                                                  number->is_signed, file->is_big_endian);
+        }
+        if (slot == SLOT_MMAP2 && number->offset == INODE_AT &&
+            perf_is_build_id_map(file, record)) {
+            value = 0;
         }
         if (number->mask != 0) {
             value = ((value & number->mask) != 0) != number->is_inverted;

@@ -212,6 +212,7 @@ struct perf_file *perf_file_open(const char *path, struct lull_bytes *bytes, uin
     file->slots = g_ptr_array_new();
     file->cpus = g_ptr_array_new_with_free_func(perf_cpu_free);
     file->losses = g_array_new(FALSE, FALSE, sizeof(struct perf_loss));
+    file->build_ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     if (read_all(file, error)) {
         return file;
     }
@@ -232,6 +233,7 @@ void perf_file_free(struct perf_file *file)
     g_ptr_array_unref(file->slots);
     g_ptr_array_unref(file->cpus);
     g_array_unref(file->losses);
+    g_hash_table_unref(file->build_ids);
     g_clear_pointer(&file->tracing, g_bytes_unref);
     g_free(file->by_cpu);
     g_free(file->ids.table);

@@ -105,6 +105,9 @@ void perf_feature_take(struct perf_file *file, uint64_t feature, const uint8_t *
     case PERF_FEATURE_DIR_FORMAT:
         file->is_split = true;
         return;
+    case PERF_FEATURE_BUILD_ID:
+        r.is_short = !perf_build_ids_take(file, data, size);
+        break;
     case PERF_FEATURE_HOSTNAME:
         replace(&machine->hostname, &r);
         break;

@@ -62,6 +62,7 @@ enum perf_record {
     PERF_KERNEL_RECORDS = 64, /* below it: with the trailer of sample_id_all */
     PERF_HEADER_ATTR = 64,
     PERF_TRACING_DATA = 66,
+    PERF_HEADER_BUILD_ID = 67,
     PERF_AUXTRACE = 71,
     PERF_EVENT_UPDATE = 78,
     PERF_HEADER_FEATURE = 80,
@@ -71,6 +72,7 @@ enum perf_record {
 
 enum perf_feature {
     PERF_FEATURE_TRACING_DATA = 1,
+    PERF_FEATURE_BUILD_ID = 2,
     PERF_FEATURE_HOSTNAME = 3,
     PERF_FEATURE_OSRELEASE = 4,
     PERF_FEATURE_VERSION = 5,
@@ -191,6 +193,7 @@ struct perf_file {
     GPtrArray *slots;             /* struct lull_format or NULL, by slot */
     uint32_t left_out;            /* own slots (bits) whose meaning a recorded tracepoint has */
     struct perf_machine machine;
+    GHashTable *build_ids; /* path → build-id in hexadecimal digits; "": there were several */
     /* What the first pass finds. */
     struct lull_bytes *records; /* where the records are: the file, or what it unpacks to */
     int spool;                  /* descriptor of that, or -1 */
@@ -244,6 +247,19 @@ uint64_t perf_size_behind(const struct perf_file *file, const uint8_t *record, u
 /* The first pass over the records, which lie in `size` bytes at `offset` of the file. False and an
  * error if what is unpacked cannot be kept. */
 bool perf_scan(struct perf_file *file, uint64_t offset, uint64_t size, GError **error);
+
+/* ---- build_ids.c ---- */
+
+/* Whether a record of type PERF_MMAP2 has a build-id in the place of the inode. */
+static inline bool perf_is_build_id_map(const struct perf_file *file, const uint8_t *record)
+{
+    return perf_u32(file, record) == PERF_MMAP2 && (perf_u16(file, record + 4) & 1u << 14) != 0;
+}
+
+/* Takes in records of perf's header; false: they are damaged. */
+bool perf_build_ids_take(struct perf_file *file, const uint8_t *data, uint64_t size);
+/* A record of the kernel. */
+void perf_build_ids_map(struct perf_file *file, const uint8_t *record, uint32_t size);
 
 /* ---- perf_attrs.c ---- */
 

@@ -137,6 +137,8 @@ static void take_reported(struct scan *s, uint32_t type, const uint8_t *record, 
         is_whole = file->is_settled || take_update(file, record, size);
     } else if (type == PERF_HEADER_FEATURE) {
         is_whole = take_feature(file, record, size);
+    } else if (type == PERF_HEADER_BUILD_ID) {
+        is_whole = perf_build_ids_take(file, record, size);
     }
     if (!is_whole) {
         damaged_record(file, type, offset);
@@ -206,6 +208,9 @@ static inline __attribute__((always_inline)) void take_event(struct perf_file *f
     if (G_UNLIKELY(verdict != PERF_EVENT)) {
         not_an_event(file, verdict, record, size, offset, &head);
         return;
+    }
+    if (G_UNLIKELY(head.slot < PERF_OWN_SLOTS)) {
+        perf_build_ids_map(file, record, size);
     }
     uint32_t number = (uint32_t)(head.cpu + 1);
     bool is_state = head.time == 0 && lull_load_u32(record, be) != PERF_SAMPLE;

@@ -56,6 +56,7 @@ static void describe(struct perf_source *source)
     if (machine->hostname && *machine->hostname != '\0') {
         source->base.source.hostname = machine->hostname;
     }
+    source->base.source.build_ids = g_hash_table_size(file->build_ids) > 0 ? file->build_ids : NULL;
     info->kernel = machine->release;
     char *tracer = g_strconcat("perf ", machine->version, NULL);
     info->tracer = lull_format_source_keep(&source->base, g_strchomp(tracer));

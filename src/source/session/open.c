@@ -636,6 +636,12 @@ struct lull_recording_file *lull_session_recording_file(const struct lull_sessio
     return session->recordings->pdata[index];
 }
 
+GHashTable *lull_session_build_ids(const struct lull_session *session, uint32_t trace)
+{
+    const struct session_trace *it = session->traces->pdata[trace];
+    return it->source->build_ids;
+}
+
 bool lull_session_add(struct lull_session *session, const char *path, GError **error)
 {
     return lull_session_add_all(session, &path, 1, error);

@@ -56,6 +56,10 @@ void lull_session_each_host_class(const struct lull_session *session, uint32_t h
 struct lull_recording_file *lull_session_recording_file(const struct lull_session *session,
                                                         uint32_t index);
 
+/* The build-ids that a trace has of the files that were mapped, as struct lull_source has them.
+ * Borrowed; NULL: none. */
+GHashTable *lull_session_build_ids(const struct lull_session *session, uint32_t trace);
+
 /* Hosts with the same, if it is not NULL, declare the same events. */
 const void *lull_session_host_kind(const struct lull_session *session, uint32_t host);
 

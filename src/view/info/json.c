@@ -176,6 +176,9 @@ static struct json_object *json_recording(const struct lull_info *info,
     lull_json_add_text(object, "ended_by", recording->ended_by);
     add_known(object, "events", recording->events);
     add_known(object, "lost_events", recording->lost_events);
+    lull_json_add_text(object, "names_missing",
+                       recording->names_missing[0] ? recording->names_missing : NULL);
+    lull_json_add_number(object, "lost_names", recording->lost_names);
     struct json_object *quotas = json_object_new_array();
     for (uint32_t i = 0; i < recording->n_cpu_quotas; i++) {
         json_object_array_add(quotas, lull_quota_json(&recording->cpu_quotas[i]));

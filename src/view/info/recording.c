@@ -84,12 +84,26 @@ static void add_result(GString *text, const struct lull_recording_info *recordin
         g_string_append_printf(line, "%s%" PRId64 " lost", line->len ? ", " : "",
                                recording->lost_events);
     }
+    if (recording->lost_names > 0) {
+        g_string_append_printf(line, "%s%" PRId64 " paths or addresses of calls lost",
+                               line->len ? ", " : "", recording->lost_names);
+    }
     if (strcmp(recording->ended_by, "disk") == 0) {
         g_string_append_printf(line, "%sended early because the disk was full",
                                line->len ? ", " : "");
     }
     if (line->len) {
         add_field(text, "result", line->str);
+    }
+}
+
+static void add_names(GString *text, const struct lull_recording_info *recording, bool ascii)
+{
+    if (recording->names_missing[0]) {
+        g_autoptr(GString) line = g_string_new("only of files that were open at the start or the "
+                                               "end: ");
+        lull_clean_append(line, recording->names_missing, ascii);
+        add_field(text, "paths", line->str);
     }
 }
 
@@ -123,6 +137,7 @@ char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, boo
         }
         add_how(text, recording, ascii);
         add_result(text, recording);
+        add_names(text, recording, ascii);
         add_quotas(text, recording, ascii);
         g_string_append_c(text, '\n');
     }

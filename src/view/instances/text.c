@@ -182,6 +182,17 @@ static bool has_captures(const struct lull_instance_paths *paths)
     return false;
 }
 
+char *lull_instances_none(const struct lull_instances *instances)
+{
+    const bool is_request = g_strcmp0(instances->what, "request") == 0;
+    if (instances->list->len > 0) {
+        return g_strdup_printf("None of the %u %s matches.\n", instances->list->len,
+                               is_request ? "requests" : "instances");
+    }
+    return g_strdup(is_request ? "No request was found.\n"
+                               : "There is no instance in these traces.\n");
+}
+
 bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *file,
                               const struct lull_view_style *style, GError **error)
 {
@@ -212,7 +223,8 @@ bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *fil
     lull_out_start(&out, file);
     lull_out_fold(&out, style->width);
     if (paths->chosen->len == 0) {
-        lull_out_text(&out, "There is nothing of the kind in these traces.\n");
+        g_autofree char *none = lull_instances_none(paths->instances);
+        lull_out_text(&out, none);
     }
     report_others(paths, &out, rows->len);
     return ok && lull_out_end(&out, "the instances", error);

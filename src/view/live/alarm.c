@@ -127,7 +127,10 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     lull_time_format_clock(alarm->end_ns + view->epoch_ns, view->style.local_time, clock);
     g_string_append_printf(out, "%s %s ", clock, alarm->rule->kind->name);
     add_time(out, alarm->end_ns - alarm->start_ns);
-    if (!alarm->rule->is_worst) {
+    if (alarm->is_open) {
+        g_string_append(out, " and still open, > ");
+        add_time(out, alarm->rule->timeout_ns);
+    } else if (!alarm->rule->is_worst) {
         g_string_append(out, " > ");
         add_time(out, alarm->rule->threshold_ns);
     }
@@ -141,9 +144,14 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     if (alarm->call) {
         g_string_append_printf(out, " in %s", alarm->call);
     }
-    g_string_append_printf(out, " (%c)\n", lull_track_state_letter(record->state));
-    add_parts(view, out, alarm);
-    add_stack(view, out, alarm);
+    if (alarm->is_wait) {
+        g_string_append_printf(out, " (%c)", lull_track_state_letter(record->state));
+    }
+    g_string_append_c(out, '\n');
+    if (alarm->is_wait && !alarm->is_open) {
+        add_parts(view, out, alarm);
+        add_stack(view, out, alarm);
+    }
     fputs(out->str, view->file);
 }
 
@@ -222,7 +230,7 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
 {
     const struct lull_track_record *record = alarm->record;
     const char state[] = {lull_track_state_letter(record->state), '\0'};
-    const char *shown_state = alarm->object ? NULL : state;
+    const char *shown_state = alarm->is_wait ? state : NULL;
     struct json_object *object = json_object_new_object();
     struct json_object *chain = json_object_new_array();
     lull_json_add_number(object, "lull_track", 1);
@@ -232,6 +240,7 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
     lull_json_add_number(object, "end_ns", alarm->end_ns + view->epoch_ns);
     lull_json_add_number(object, "delay_ns", alarm->end_ns - alarm->start_ns);
     lull_json_add_number(object, "monotonic_ns", alarm->end_ns);
+    json_object_object_add(object, "is_open", json_object_new_boolean(alarm->is_open));
     json_object_object_add(object, "object", object_json(view, alarm->object));
     json_object_object_add(object, "task", task_json(record->tgid, record->tid, record->comm));
     lull_json_add_number(object, "uid", record->uid);
@@ -341,7 +350,7 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
         of = " and ";
     }
     if (counts->kernel.events) {
-        g_string_append_printf(out, "%s%" PRIu64 " requests and interrupts", of,
+        g_string_append_printf(out, "%s%" PRIu64 " requests, interrupts and calls", of,
                                counts->kernel.events);
     }
     if (counts->filtered) {

@@ -46,6 +46,7 @@ static void write_query(struct lull_out *out, const struct lull_path *path)
     lull_json_add_number(object, "asked_end_ns", path->asked_end_ns);
     lull_json_add_text(object, "started_by", path->started_by);
     json_object_object_add(object, "command", lull_json_texts(path->command));
+    lull_json_add_text(object, "command_line", path->command_line);
     lull_out_text(out, "{\"version\":1,\n\"query\":");
     lull_out_json(out, object);
 }
@@ -208,6 +209,7 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         lull_json_add_text(object, "comm", path->by_task[i].comm);
         lull_json_add_text(object, "started_by", path->by_task[i].started_by);
         lull_json_add_text(object, "container", path->by_task[i].container);
+        lull_json_add_text(object, "command_line", path->by_task[i].command_line);
         add_duration(object, path->by_task[i].duration_ns, path);
         write_element(out, i, object);
     }

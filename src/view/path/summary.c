@@ -316,6 +316,13 @@ static void print_origins(struct text_view *view)
         g_autofree char *ancestors = lull_ancestors_text(own, ascii);
         g_autoptr(GString) name = g_string_new(NULL);
         append_task(view, name, task->comm, task->tid, task->host);
+        if (task->command_line) {
+            g_autoptr(GString) command = g_string_new(NULL);
+            lull_command_line_append(command, task->command_line, ascii);
+            lull_out_printf(&view->out, "%s was started by %s. Its command is: %s\n", name->str,
+                            ancestors, command->str);
+            continue;
+        }
         lull_out_printf(&view->out, "%s was started by %s.\n", name->str, ancestors);
     }
 }

@@ -46,6 +46,10 @@ static void print_headline(struct text_view *view)
         g_autoptr(GString) command = g_string_new(NULL);
         lull_command_append(command, path->command, !view->style->unicode);
         lull_out_printf(&view->out, "Its command was: %s\n", command->str);
+    } else if (path->command_line) {
+        g_autoptr(GString) command = g_string_new(NULL);
+        lull_command_line_append(command, path->command_line, !view->style->unicode);
+        lull_out_printf(&view->out, "Its command was: %s\n", command->str);
     }
     if (path->started_by) {
         g_autofree char *ancestors = lull_ancestors_text(path->started_by, !view->style->unicode);

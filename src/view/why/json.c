@@ -81,6 +81,7 @@ static struct json_object *contribution_to_json(const struct lull_why_shown *why
     int32_t tid;
     g_autofree char *ancestors = lull_contribution_lineage(why, contribution, &tid);
     lull_json_add_text(object, "started_by", ancestors);
+    lull_json_add_text(object, "command_line", lull_contribution_command(why, contribution));
     add_ns(object, "difference_ns", contribution->difference_ns);
     const double whole_ns = kind->comparison->difference_ns;
     json_object_object_add(

@@ -149,16 +149,30 @@ void lull_contribution_append(GString *out, const struct lull_why_shown *why,
     }
 }
 
-char *lull_contribution_lineage(const struct lull_why_shown *why,
-                                const struct lull_contribution *contribution, int32_t *tid)
+/* The task that a contribution is about; its tid is found in any case. */
+static uint32_t task_of(const struct lull_why_shown *why,
+                        const struct lull_contribution *contribution, int32_t *tid)
 {
     const struct lull_portion *portion =
         lull_portions_at(why->paths.portions, contribution->portion);
     const bool is_other = contribution->lock != LULL_NONE ||
                           (portion->state == LULL_STATE_PREEMPTED && contribution->other_tid > 0);
     *tid = is_other ? contribution->other_tid : contribution->tid;
-    const uint32_t task =
-        *tid > 0 ? lull_model_find_tid(why->paths.model, portion->host, *tid) : LULL_NONE;
+    return *tid > 0 ? lull_model_find_tid(why->paths.model, portion->host, *tid) : LULL_NONE;
+}
+
+const char *lull_contribution_command(const struct lull_why_shown *why,
+                                      const struct lull_contribution *contribution)
+{
+    int32_t tid;
+    const uint32_t task = task_of(why, contribution, &tid);
+    return task == LULL_NONE ? NULL : lull_model_command(why->paths.model, task);
+}
+
+char *lull_contribution_lineage(const struct lull_why_shown *why,
+                                const struct lull_contribution *contribution, int32_t *tid)
+{
+    const uint32_t task = task_of(why, contribution, tid);
     return task == LULL_NONE ? NULL : lull_lineage_of(why->paths.model, task);
 }
 
@@ -239,6 +253,12 @@ static void append_lineage(GString *out, const struct lull_why_shown *why,
     if (ancestors) {
         g_autofree char *shown = lull_ancestors_text(ancestors, ascii);
         g_string_append_printf(out, "    Task %d was started by %s.\n", tid, shown);
+    }
+    const char *command = lull_contribution_command(why, contribution);
+    if (command) {
+        g_string_append_printf(out, "    Its command was: ");
+        lull_command_line_append(out, command, ascii);
+        g_string_append_c(out, '\n');
     }
 }
 
@@ -466,7 +486,8 @@ bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
         print_kind(&view, &g_array_index(why->why->groups, struct lull_why_group, i));
     }
     if (why->why->groups->len == 0) {
-        lull_out_text(&view.out, "There is no instance to compare in these traces.\n");
+        g_autofree char *none = lull_instances_none(why->why->instances);
+        lull_out_text(&view.out, none);
     }
     if (why->why->n_without_path) {
         lull_out_printf(&view.out,

@@ -39,6 +39,9 @@ void lull_why_warnings_append(GString *text, const struct lull_why_shown *why,
  * that is. NULL: several, or not known. Free with g_free(). */
 char *lull_contribution_lineage(const struct lull_why_shown *why,
                                 const struct lull_contribution *contribution, int32_t *tid);
+/* How the process of that task was called; NULL likewise. */
+const char *lull_contribution_command(const struct lull_why_shown *why,
+                                      const struct lull_contribution *contribution);
 /* The slow instance whose path is that sample. */
 const struct lull_instance *lull_why_instance(const struct lull_why_shown *why,
                                               const struct lull_why_group *kind, uint32_t sample);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* What system calls were given by pointer, and the arguments of programs, where the recorder has read them beside a
+ * tracer that records pointers only. The recorder reads at the end of a call, just before the tracer sees that end; so
+ * what it read belongs to the call that the task is in. */
+#include "kernel/model_private.h"
+
+#include <string.h>
+
+/* The call that the task is in; NULL: it was not seen, or nobody follows files. */
+static struct call *call_of(struct lull_model *model, struct machine *machine, int64_t tid)
+{
+    if (!model->follows_files || tid <= 0 || tid > INT32_MAX) {
+        return NULL;
+    }
+    const uint32_t task = lull_model_find_tid(model, machine->host, (int32_t)tid);
+    const uint32_t number = task == LULL_NONE ? LULL_NONE : model->tasks.items[task].call;
+    return number == LULL_NONE ? NULL : &model->calls.items[number];
+}
+
+void names_path(struct lull_model *model, struct machine *machine,
+                const struct lull_ev_call_path *ev)
+{
+    struct call *call = call_of(model, machine, ev->tid);
+    if (call && !(call->args.have & CALL_ARG_PATH)) {
+        call->args.have |= CALL_ARG_PATH;
+        g_string_append_len(call->path, ev->path.data, ev->path.length);
+    }
+}
+
+static void take_half(uint8_t bytes[static 8], uint64_t half)
+{
+    for (unsigned i = 8; i-- > 0; half >>= 8) {
+        bytes[i] = (uint8_t)half;
+    }
+}
+
+void names_address(struct lull_model *model, struct machine *machine,
+                   const struct lull_ev_call_address *ev)
+{
+    struct call *call = call_of(model, machine, ev->tid);
+    if (!call || call->args.has_ip || ev->port < 0 || ev->port > UINT16_MAX) {
+        return;
+    }
+    struct call_args *args = &call->args;
+    if (ev->family == CALL_FAMILY_INET || ev->family == CALL_FAMILY_INET6) {
+        args->have |= CALL_ARG_FAMILY;
+        args->family = (int32_t)ev->family;
+        args->port = (uint32_t)ev->port;
+        args->has_ip = true;
+        take_half(args->ip, (uint64_t)ev->high);
+        take_half(args->ip + 8, (uint64_t)ev->low);
+    } else if (ev->family == CALL_FAMILY_UNIX && ev->path.length > 0 &&
+               !(args->have & CALL_ARG_PATH)) {
+        args->have |= CALL_ARG_FAMILY | CALL_ARG_PATH;
+        args->family = CALL_FAMILY_UNIX;
+        g_string_append_len(call->path, ev->path.data, ev->path.length);
+    }
+}
+
+void names_pair(struct lull_model *model, struct machine *machine,
+                const struct lull_ev_call_pair *ev)
+{
+    struct call *call = call_of(model, machine, ev->tid);
+    if (call && ev->first >= 0 && ev->first <= INT32_MAX && ev->second >= 0 &&
+        ev->second <= INT32_MAX) {
+        call->args.have |= CALL_ARG_PAIR;
+        call->args.pair[0] = (int32_t)ev->first;
+        call->args.pair[1] = (int32_t)ev->second;
+    }
+}
+
+void names_command(struct lull_model *model, struct machine *machine,
+                   const struct lull_ev_command_line *ev)
+{
+    if (ev->pid > 0 && ev->pid <= INT32_MAX && ev->arguments.length > 0) {
+        const uint32_t task = model_task(model, machine, (int32_t)ev->pid, 0);
+        model->tasks.items[task].command = model_label_of(model, ev->arguments);
+    }
+}
+
+const char *lull_model_command(const struct lull_model *model, uint32_t task)
+{
+    const struct lull_task *known = lull_model_task(model, task);
+    const uint32_t leader = known->pid > 0 && known->pid != known->tid
+                                ? lull_model_find_tid(model, known->host, known->pid)
+                                : task;
+    const uint32_t command = leader == LULL_NONE ? LULL_NONE : model->tasks.items[leader].command;
+    return command == LULL_NONE ? NULL : model->labels.items[command];
+}

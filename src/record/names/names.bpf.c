@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Reads what system calls were given by pointer, which tracers record as a number: paths, addresses of peers, pairs of
+ * descriptors, and the arguments of programs. At the end of the call, when what the pointer points to is in memory;
+ * a call that is none of these costs a look into a table. */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/names/records.h"
+
+#define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h */
+#define EINPROGRESS 115
+#define HEAD offsetof(struct lull_names_record, text)
+
+enum { FAMILY_UNIX = 1, FAMILY_INET = 2, FAMILY_INET6 = 10 };
+/* As many processes can be followed. */
+enum { MOST_FOLLOWED = 65536, RING_BYTES = 4 << 20 };
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct thread_info {
+    uint32_t status; /* of x86 */
+};
+struct mm_struct {
+    unsigned long arg_start, arg_end;
+};
+struct task_struct {
+    struct thread_info thread_info;
+    int pid, tgid;
+    struct mm_struct *mm;
+};
+/* Of x86-64. */
+struct pt_regs {
+    unsigned long di, si, dx, r10, r8, r9, orig_ax;
+};
+struct pt_regs___arm64 {
+    uint64_t regs[31];
+    uint64_t orig_x0;
+    int32_t syscallno;
+};
+#pragma clang attribute pop
+
+const volatile struct lull_names_config config SEC(".rodata.config");
+struct lull_names_counts counts SEC(".data.counts");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, RING_BYTES);
+} names SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MOST_FOLLOWED);
+    __type(key, uint32_t);
+    __type(value, uint8_t);
+} followed SEC(".maps");
+
+/* Of each CPU: where a record is put together. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct lull_names_record);
+} scratch SEC(".maps");
+
+/* A size as the verifier can follow it: the compiler must not compare one register and use another. */
+static __always_inline uint64_t at_most(uint64_t size, uint64_t most)
+{
+    asm volatile("" : "+r"(size));
+    if (size > most) {
+        size = most;
+    }
+    asm volatile("" : "+r"(size));
+    return size;
+}
+
+struct call {
+    uint64_t arguments[6];
+};
+
+/* Of the call that ends; registers of the task are read without help of the kernel, as this is done for each
+ * call. */
+static __always_inline uint32_t number_of(const struct pt_regs *regs)
+{
+    const struct pt_regs___arm64 *arm = (const void *)regs;
+    if (bpf_core_field_exists(regs->orig_ax)) {
+        return (uint32_t)regs->orig_ax;
+    }
+    return bpf_core_field_exists(arm->syscallno) ? (uint32_t)arm->syscallno : 0xffffffffu;
+}
+
+static __always_inline bool is_compat(void)
+{
+    const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
+    return bpf_core_field_exists(task->thread_info.status) &&
+           (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT);
+}
+
+static __always_inline void read_arguments(const struct pt_regs *regs, struct call *call)
+{
+    const struct pt_regs___arm64 *arm = (const void *)regs;
+    if (bpf_core_field_exists(regs->orig_ax)) {
+        call->arguments[0] = regs->di;
+        call->arguments[1] = regs->si;
+        call->arguments[2] = regs->dx;
+        call->arguments[3] = regs->r10;
+        call->arguments[4] = regs->r8;
+        call->arguments[5] = regs->r9;
+    } else {
+        call->arguments[0] = arm->orig_x0;
+        call->arguments[1] = arm->regs[1];
+        call->arguments[2] = arm->regs[2];
+        call->arguments[3] = arm->regs[3];
+        call->arguments[4] = arm->regs[4];
+        call->arguments[5] = arm->regs[5];
+    }
+}
+
+static __always_inline bool is_wanted(uint32_t pid)
+{
+    return pid != config.self && (!config.is_filtered || bpf_map_lookup_elem(&followed, &pid));
+}
+
+/* Where the record of this CPU is made, with what all have; NULL: never. */
+static __always_inline struct lull_names_record *start_record(uint32_t kind)
+{
+    const uint32_t zero = 0;
+    const uint64_t id = bpf_get_current_pid_tgid();
+    struct lull_names_record *record = bpf_map_lookup_elem(&scratch, &zero);
+    if (record) {
+        record->time_ns = bpf_ktime_get_ns();
+        record->tid = (uint32_t)id;
+        record->pid = id >> 32;
+        record->kind = kind;
+        record->a = record->b = record->length = record->is_cut = 0;
+        __builtin_memset(record->address, 0, sizeof record->address);
+    }
+    return record;
+}
+
+static __always_inline void send(const struct lull_names_record *record)
+{
+    const uint64_t length = at_most(record->length, LULL_NAMES_TEXT);
+    if (bpf_ringbuf_output(&names, (void *)record, HEAD + length, BPF_RB_NO_WAKEUP)) {
+        __sync_fetch_and_add(&counts.lost, 1);
+    }
+}
+
+static __always_inline void unread(void)
+{
+    __sync_fetch_and_add(&counts.unread, 1);
+}
+
+static __always_inline void send_path(uint64_t pointer)
+{
+    struct lull_names_record *record = start_record(LULL_NAMES_PATH);
+    if (!record) {
+        return;
+    }
+    const long n = bpf_probe_read_user_str(record->text, sizeof record->text, (void *)pointer);
+    if (n <= 0) {
+        unread();
+        return;
+    }
+    record->length = (uint32_t)n;
+    send(record);
+}
+
+static __always_inline void send_address(uint64_t pointer, uint64_t size)
+{
+    uint8_t head[28] = {0}; /* struct sockaddr_in6 */
+    uint16_t family = 0;
+    struct lull_names_record *record =
+        pointer && size >= 2 ? start_record(LULL_NAMES_SOCKET) : NULL;
+    if (!record) {
+        return;
+    }
+    if (bpf_probe_read_user(&family, sizeof family, (void *)pointer)) {
+        unread();
+        return;
+    }
+    record->a = family;
+    if (family == FAMILY_UNIX && size > 2) {
+        /* sun_path: a text, which need not end within the address, or an abstract name. */
+        const uint64_t room = at_most(size - 2, 108);
+        const long n = bpf_probe_read_user_str(record->text, room + 1, (void *)(pointer + 2));
+        record->length = n > 0 ? (uint32_t)n : 0;
+    } else if (family == FAMILY_INET && size >= 8) {
+        if (bpf_probe_read_user(head, 8, (void *)pointer)) {
+            unread();
+            return;
+        }
+        __builtin_memcpy(record->address, head + 4, 4);
+    } else if (family == FAMILY_INET6 && size >= 24) {
+        if (bpf_probe_read_user(head, 24, (void *)pointer)) {
+            unread();
+            return;
+        }
+        __builtin_memcpy(record->address, head + 8, 16);
+    } else {
+        return;
+    }
+    record->b = (uint32_t)head[2] << 8 | head[3];
+    send(record);
+}
+
+static __always_inline void send_pair(uint64_t pointer)
+{
+    int32_t fds[2];
+    struct lull_names_record *record = start_record(LULL_NAMES_PAIR);
+    if (!record) {
+        return;
+    }
+    if (bpf_probe_read_user(fds, sizeof fds, (void *)pointer)) {
+        unread();
+        return;
+    }
+    record->a = (uint32_t)fds[0];
+    record->b = (uint32_t)fds[1];
+    send(record);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
+{
+    const uint32_t number = number_of(regs);
+    struct call call;
+    if (number >= LULL_NAMES_CALLS) {
+        return 0;
+    }
+    const uint8_t action = config.action[number];
+    if (action == LULL_NAMES_NOTHING || (ret < 0 && ret != -EINPROGRESS) || is_compat() ||
+        !is_wanted(bpf_get_current_pid_tgid() >> 32)) {
+        return 0;
+    }
+    read_arguments(regs, &call);
+    switch (action) {
+    case LULL_NAMES_PATH_FIRST:
+        send_path(call.arguments[0]);
+        break;
+    case LULL_NAMES_PATH_SECOND:
+        send_path(call.arguments[1]);
+        break;
+    case LULL_NAMES_ADDRESS:
+        send_address(call.arguments[1], call.arguments[2]);
+        break;
+    case LULL_NAMES_ADDRESS_TO:
+        send_address(call.arguments[4], call.arguments[5]);
+        break;
+    case LULL_NAMES_PAIR_FIRST:
+        send_pair(call.arguments[0]);
+        break;
+    case LULL_NAMES_PAIR_FOURTH:
+        send_pair(call.arguments[3]);
+        break;
+    }
+    return 0;
+}
+
+/* The new program's memory is this task's already. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(program_started, const struct task_struct *task)
+{
+    struct lull_names_record *record =
+        is_wanted((uint32_t)task->tgid) ? start_record(LULL_NAMES_COMMAND) : NULL;
+    if (!record) {
+        return 0;
+    }
+    const struct mm_struct *mm = task->mm;
+    const uint64_t start = BPF_CORE_READ(mm, arg_start), end = BPF_CORE_READ(mm, arg_end);
+    const uint64_t length = at_most(end - start, LULL_NAMES_TEXT);
+    record->is_cut = end - start > LULL_NAMES_TEXT;
+    if (end <= start || bpf_probe_read_user(record->text, length, (void *)start)) {
+        unread();
+        return 0;
+    }
+    record->length = (uint32_t)length;
+    send(record);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_started, const struct task_struct *parent, const struct task_struct *child)
+{
+    const uint32_t from = (uint32_t)parent->tgid, to = (uint32_t)child->tgid;
+    const uint8_t one = 1;
+    if (config.is_filtered && from != to && bpf_map_lookup_elem(&followed, &from)) {
+        bpf_map_update_elem(&followed, &to, &one, BPF_ANY);
+    }
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_ended, const struct task_struct *task)
+{
+    const uint32_t pid = (uint32_t)task->tgid;
+    if (config.is_filtered && task->pid == task->tgid) {
+        bpf_map_delete_elem(&followed, &pid);
+    }
+    return 0;
+}

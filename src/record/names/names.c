@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder's side of names.bpf.c. */
+#include "record/names/names.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "names_object.h"
+
+#define HEAD offsetof(struct lull_names_record, text)
+
+/* What is read of which call; those that this machine does not have have no number. */
+static const struct {
+    int number;
+    enum lull_names_action action;
+} calls[] = {
+#ifdef SYS_open
+    {SYS_open, LULL_NAMES_PATH_FIRST},
+#endif
+#ifdef SYS_creat
+    {SYS_creat, LULL_NAMES_PATH_FIRST},
+#endif
+    {SYS_openat, LULL_NAMES_PATH_SECOND},
+#ifdef SYS_openat2
+    {SYS_openat2, LULL_NAMES_PATH_SECOND},
+#endif
+    {SYS_connect, LULL_NAMES_ADDRESS},     {SYS_bind, LULL_NAMES_ADDRESS},
+    {SYS_sendto, LULL_NAMES_ADDRESS_TO},
+#ifdef SYS_pipe
+    {SYS_pipe, LULL_NAMES_PAIR_FIRST},
+#endif
+    {SYS_pipe2, LULL_NAMES_PAIR_FIRST},    {SYS_socketpair, LULL_NAMES_PAIR_FOURTH},
+};
+
+struct lull_names {
+    struct bpf_object *object;
+    struct bpf_link *link[4];
+    struct ring_buffer *ring;
+    const volatile struct lull_names_counts *counts;
+    uint64_t damaged;
+    void (*put)(void *user, const struct lull_names_record *record);
+    void *user;
+};
+
+static bool refuse(const char *what, int why, GError **error)
+{
+    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED, "%s: %s", what, g_strerror(why));
+    return false;
+}
+
+/* Text ends with a NUL, whatever a program has written behind its back. */
+static int take_record(void *user, void *data, size_t size)
+{
+    struct lull_names *names = user;
+    struct lull_names_record record;
+    memcpy(&record, data, MIN(size, sizeof record));
+    if (size < HEAD || record.length > LULL_NAMES_TEXT || record.length > size - HEAD ||
+        record.kind >= LULL_NAMES_KINDS) {
+        names->damaged++;
+        return 0;
+    }
+    if (record.length > 0) {
+        record.text[record.length - 1] = '\0';
+    }
+    names->put(names->user, &record);
+    return 0;
+}
+
+static bool configure(struct lull_names *names, bool is_filtered)
+{
+    size_t size = 0;
+    struct bpf_map *map = bpf_object__find_map_by_name(names->object, ".rodata.config");
+    struct lull_names_config *config = map ? (void *)bpf_map__initial_value(map, &size) : NULL;
+    if (!config || size < sizeof *config) {
+        return false;
+    }
+    config->is_filtered = is_filtered;
+    config->self = (uint32_t)getpid();
+    for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+        config->action[calls[i].number] = (uint8_t)calls[i].action;
+    }
+    return true;
+}
+
+static bool attach(struct lull_names *names, GError **error)
+{
+    struct bpf_program *program;
+    size_t i = 0;
+    bpf_object__for_each_program(program, names->object)
+    {
+        names->link[i] = bpf_program__attach(program);
+        if (!names->link[i]) {
+            return refuse(bpf_program__section_name(program), errno, error);
+        }
+        i++;
+    }
+    return true;
+}
+
+static bool start(struct lull_names *names, bool is_filtered, GError **error)
+{
+    struct stat st;
+    struct bpf_object_open_opts options = {.sz = sizeof options, .object_name = "lull_names"};
+    if (stat("/sys/kernel/btf/vmlinux", &st) != 0) {
+        return refuse("the kernel does not describe its types (/sys/kernel/btf/vmlinux)", errno,
+                      error);
+    }
+    names->object = bpf_object__open_mem(names_bpf_o, sizeof names_bpf_o, &options);
+    if (!names->object || !configure(names, is_filtered)) {
+        return refuse("the eBPF object cannot be opened", errno ? errno : EINVAL, error);
+    }
+    const int why = -bpf_object__load(names->object);
+    if (why) {
+        return refuse("eBPF programs cannot be loaded", why, error);
+    }
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *counts = mmap(NULL, page, PROT_READ, MAP_SHARED,
+                        bpf_object__find_map_fd_by_name(names->object, ".data.counts"), 0);
+    names->counts = counts == MAP_FAILED ? NULL : counts;
+    names->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(names->object, "names"),
+                                   take_record, names, NULL);
+    if (!names->counts || !names->ring) {
+        return refuse("memory cannot be shared with the eBPF programs", errno, error);
+    }
+    return attach(names, error);
+}
+
+struct lull_names *lull_names_new(bool is_filtered, GError **error)
+{
+    struct lull_names *names = g_new0(struct lull_names, 1);
+    libbpf_set_print(NULL); /* what goes wrong is said in one line */
+    if (start(names, is_filtered, error)) {
+        return names;
+    }
+    lull_names_free(names);
+    return NULL;
+}
+
+bool lull_names_follow(struct lull_names *names, pid_t pid, GError **error)
+{
+    const uint32_t key = (uint32_t)pid;
+    const uint8_t one = 1;
+    const int map = bpf_object__find_map_fd_by_name(names->object, "followed");
+    return bpf_map_update_elem(map, &key, &one, BPF_ANY) == 0 ||
+           refuse("processes cannot be followed", errno, error);
+}
+
+void lull_names_take(struct lull_names *names,
+                     void (*put)(void *user, const struct lull_names_record *record), void *user)
+{
+    names->put = put;
+    names->user = user;
+    ring_buffer__consume(names->ring);
+}
+
+uint64_t lull_names_lost(const struct lull_names *names)
+{
+    return names->counts->lost + names->counts->unread + names->damaged;
+}
+
+void lull_names_free(struct lull_names *names)
+{
+    if (!names) {
+        return;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(names->link); i++) {
+        bpf_link__destroy(names->link[i]);
+    }
+    ring_buffer__free(names->ring);
+    if (names->counts) {
+        munmap((void *)names->counts, (size_t)sysconf(_SC_PAGESIZE));
+    }
+    bpf_object__close(names->object);
+    g_free(names);
+}

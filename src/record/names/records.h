@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the eBPF programs and the recorder share. */
+#ifndef LULL_RECORD_NAMES_RECORDS_H
+#define LULL_RECORD_NAMES_RECORDS_H
+
+#ifdef __bpf__
+#include <stdint.h>
+#else
+#include <stdbool.h>
+#include <stdint.h>
+#endif
+
+/* Numbers of system calls are smaller. */
+#define LULL_NAMES_CALLS 512
+/* Of a path or a command line, with the NUL at its end; the rest is left out. */
+#define LULL_NAMES_TEXT 4096
+
+/* Which argument of a call is to be read when it has succeeded. */
+enum lull_names_action {
+    LULL_NAMES_NOTHING,
+    LULL_NAMES_PATH_FIRST,  /* open(path, …) */
+    LULL_NAMES_PATH_SECOND, /* openat(dirfd, path, …) */
+    LULL_NAMES_ADDRESS,     /* connect(fd, address, length) */
+    LULL_NAMES_ADDRESS_TO,  /* sendto(fd, bytes, size, flags, address, length) */
+    LULL_NAMES_PAIR_FIRST,  /* pipe(fds) */
+    LULL_NAMES_PAIR_FOURTH, /* socketpair(family, type, protocol, fds) */
+    LULL_NAMES_ACTIONS
+};
+
+enum lull_names_kind {
+    LULL_NAMES_PATH,
+    LULL_NAMES_SOCKET,  /* text: of a unix socket */
+    LULL_NAMES_PAIR,    /* a and b are the descriptors */
+    LULL_NAMES_COMMAND, /* text: arguments, each with a NUL at its end */
+    LULL_NAMES_KINDS
+};
+
+struct lull_names_record {
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    uint32_t tid, pid;
+    uint32_t kind;
+    uint32_t a, b;   /* SOCKET: family, port */
+    uint32_t length; /* of the text; COMMAND: is_cut is whether there was more */
+    uint32_t is_cut;
+    uint32_t pad;
+    uint8_t address[16]; /* SOCKET: in network order, IPv4 in the first four */
+    char text[LULL_NAMES_TEXT];
+};
+
+struct lull_names_config {
+    uint8_t action[LULL_NAMES_CALLS];
+    uint32_t is_filtered; /* only processes in the map `followed`, and what they start */
+    uint32_t self;        /* the recorder, which is left out */
+};
+
+struct lull_names_counts {
+    uint64_t lost;   /* records for which there was no room */
+    uint64_t unread; /* texts that were not in memory, or at no address */
+};
+
+#endif

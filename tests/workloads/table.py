@@ -3,10 +3,14 @@
 #
 # A saying is a regular expression of which {name} stands for what the workload reported under that name. Each must be found in the
 # first ten lines of the critical path, in one line of them. `why` and `reason` are arguments of `lull why`, and what its first
-# sentence has to say, where there are many requests. `amount` is the program, state and cause, or the program and a part of the detail,
-# whose time in the path has to be what the workload measured as `cause_ns`; `faults`: waits of which the detail says so have to be as
-# many as the kernel counted; `call`: of which program which call took as long as the program measured as `calls_ns`. `kernel` names the delays (delays.py) that have to be those that the kernel counted of the task. With
-# `needs_quiet`, the amount is that only if other programs leave it the CPUs, and is looked at if LULL_WORKLOADS asks for it.
+# sentence has to say, where there are many requests. What else is looked at:
+#
+#   amount       the program, state and cause, or the program and a part of the detail or of who waits, whose time in the path has to be
+#                what the workload measured as `cause_ns`
+#   needs_quiet  the amount is that only if other programs leave it the CPUs: it is looked at if LULL_WORKLOADS asks for it
+#   faults       waits of which the detail says so have to be as many as the kernel counted
+#   call         of which program which call took as long as the program measured as `calls_ns`
+#   kernel       the delays (delays.py) that have to be those that the kernel counted of the task
 import re
 import string
 
@@ -48,7 +52,7 @@ TABLE = {
     'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex', amount=('wl-holder', 'blocked', 'timer')),
     # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
     'gil': Workload('small.py', r'wl-asker: .*timed out in futex, later woken by wl-burner',
-                    amount=('wl-asker', 'timed out in futex'), needs_quiet=True),
+                    amount=(None, 'in futex'), needs_quiet=True),
     'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from (udp {address}|a UDP socket)', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-resolver', 'blocked', 'timer')),
     'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-producer', 'blocked', 'timer')),
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),

@@ -58,7 +58,7 @@ def amount_fault(workload, report, path):
     """What is wrong with how long the cause lasted."""
     program, *what = workload.amount
     shown = sum(row['duration_ns'] for row in path['summary']['by_cause'] if program in (None, row['program'])
-                and (what[0] in (row['detail'] or '') if len(what) == 1 else [row['state'], row['cause']] == what))
+                and (what[0] in f"{row['detail']}, waited for in {row['waiter_call']}" if len(what) == 1 else [row['state'], row['cause']] == what))
     if abs(shown - report['cause_ns']) <= MOST_DIFFERENCE * report['cause_ns'] + MOST_LATE:
         return []
     return [f"{' '.join(map(str, workload.amount))} for {shown / MS:.1f} ms, of which the workload says {report['cause_ns'] / MS:.1f} ms"]
@@ -116,13 +116,14 @@ def delays_faults(workload, report, path, waits):
 def amounts_faults(workload, report, asked, recording):
     """What is wrong with how much of each it is."""
     has_amount = workload.amount and (IS_THOROUGH or not workload.needs_quiet)
-    path = json.loads(ask('critpath', '--json', *asked, recording)) if has_amount or workload.faults or 'delays' in report else None
+    has_delays = IS_THOROUGH and 'delays' in report
+    path = json.loads(ask('critpath', '--json', *asked, recording)) if has_amount or workload.faults or has_delays else None
     faults = amount_fault(workload, report, path) if has_amount else []
     faults += faults_fault(workload, report, path) if workload.faults else []
     faults += call_fault(workload, report, asked, recording) if workload.call else []
     if 'read_bytes' in report:
         faults += bytes_fault(report, json.loads(ask('iousagetop', '--json', '--limit', '0', *asked[2:], recording))['windows'][0]['tables'])
-    if 'delays' in report:
+    if has_delays:
         who = ['--tid', str(report.get('counted', report['tid']))]
         waits = json.loads(ask('waits', '--json', '--limit', '0', *who, *asked[2:], recording))['windows'][0]['tables']['waits-by-cause']
         faults += delays_faults(workload, report, path, waits)

@@ -5,7 +5,7 @@
 #   make demo       shows what a slow web request waited for, from the bundled trace
 #   make check      builds and runs all tests
 #   make bench      times lull against Babeltrace 2; BENCHFLAGS='--hosts 1002' also times cputop of that many machines
-#   make bench-view  what the time view costs, and when a browser shows it
+#   make bench-view  what the time view costs, and when a browser shows it; BENCHFLAGS='--repeat 20' repeats the trace to 100 million events
 #   make bench-growth  shows that no cost grows faster than the trace
 #   make bench-record  as root: what lull record costs programs, against perf record
 #   make bench-live  as root: what lull top costs programs, against perf record and tools of bcc
@@ -55,7 +55,7 @@ bench:
 bench-view:
 	@tools/setup.sh ci
 	@$(MAKE) --no-print-directory compile
-	@python3 bench/view.py --lull $(BUILD)/lull --json $(BUILD)/bench-view.json
+	@python3 bench/view.py --lull $(BUILD)/lull --json $(BUILD)/bench-view.json $(BENCHFLAGS)
 
 bench-growth:
 	@tools/setup.sh ci

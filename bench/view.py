@@ -3,7 +3,8 @@
 # What the time view costs: the store against lull stats on the same trace in the same run, what is asked of it at every zoom, and
 # when a browser shows the first picture: `make bench-view`.
 #
-# The trace is found as by run.py, or is --trace. Figures of answers and pictures are those of the clock, so they need a quiet machine.
+# The trace is found as by run.py, or is --trace; --repeat 20 repeats it that often, which makes the large one 100 million events. Figures
+# of pictures are those of the clock, so they need a quiet machine.
 import argparse
 import glob
 import gzip
@@ -18,6 +19,7 @@ import time
 from http.client import HTTPConnection
 
 import run
+from repeat import repeat
 
 sys.path.insert(0, os.path.join(run.SOURCE, "tests"))
 from server.serving import Server, environment  # noqa: E402 - found by the line above
@@ -188,18 +190,31 @@ def measure_picture(lull, trace, env, name, judged):
     return {"first_picture_s": found, "frame_ms": frame}
 
 
+def repeated(lull, trace, times, directory):
+    """The trace that often, one after the other."""
+    about = json.loads(subprocess.run([lull, "info", "--json", trace], capture_output=True, check=True).stdout)
+    length = max(host["end_ns"] for host in about["hosts"]) - min(host["begin_ns"] for host in about["hosts"])
+    target = os.path.join(directory, "repeated")
+    repeat(trace, target, times, length)
+    return target
+
+
 def main():
     parser = argparse.ArgumentParser(description="What the time view costs.")
     parser.add_argument("--lull", default="build/lull")
     parser.add_argument("--trace")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=1, help="how often the trace comes, one after the other")
     parser.add_argument("--json", help="where to write the figures")
     args = parser.parse_args()
     trace, lull = run.find_trace(args), os.path.abspath(args.lull)
     judged = run.size_of(trace) >= run.BIG_ENOUGH
-    print(f"bench: {trace}, {run.size_of(trace) / 2**20:.1f} MiB, {os.cpu_count()} CPUs; {run.version_of(lull)}")
     with tempfile.TemporaryDirectory(prefix="lull-bench-", dir=os.path.dirname(lull)) as cache:
-        env = environment(cache)
+        if args.repeat > 1:
+            trace = repeated(lull, trace, args.repeat, cache)
+        print(f"bench: {trace}, {run.size_of(trace) / 2**20:.1f} MiB, {os.cpu_count()} CPUs; {run.version_of(lull)}")
+        env = environment(os.path.join(cache, "home"))
+        os.mkdir(env["XDG_CACHE_HOME"])
         report = {"version": 1, "trace": os.path.abspath(trace), **measure_build(lull, trace, env, args.runs, judged),
                   **measure_answers(lull, trace, env, judged)}
         if os.path.exists(os.path.join(os.path.dirname(lull), "web", "view.js")):

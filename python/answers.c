@@ -266,8 +266,10 @@ static PyObject *frames_to_list(const struct lull_segment *segment)
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; i < segment->n_frames; i++) {
         const struct lull_frame *frame = lull_segment_frame(segment, i);
-        list_add(&list, Py_BuildValue("NK", text_or_none(frame->object),
-                                      (unsigned long long)frame->offset));
+        list_add(&list,
+                 Py_BuildValue("NKNN", text_or_none(frame->object),
+                               (unsigned long long)frame->offset, text_or_none(frame->symbol),
+                               number((int64_t)frame->symbol_offset, frame->symbol != NULL)));
     }
     return list;
 }

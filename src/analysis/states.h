@@ -13,6 +13,7 @@ struct lull_states_question {
     int64_t start_ns, end_ns; /* INT64_MIN, INT64_MAX: all */
     int64_t slice_ns;         /* a result for each; 0: one */
     bool has_log;
+    bool has_kernel;   /* what tasks did in each state; not with slices */
     uint32_t limit;    /* rows of each table; 0: all */
     const char *group; /* only this one; or NULL */
     const char *row;   /* only rows whose title matches the pattern; or NULL */

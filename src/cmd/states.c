@@ -26,6 +26,10 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "PATTERN",
      .help = "only rows whose title matches the pattern, as in 'rank *'"},
+    {.name = "kernel",
+     .kind = LULL_OPTION_FLAG,
+     .help = "what the tasks of the rows did in each state: running, waiting for a CPU, blocked, "
+             "and in which system call; not with --refresh"},
     LULL_OPTION_LOG,
     LULL_OPTION_LIMIT_ROWS,
     LULL_OPTION_REFRESH,
@@ -73,6 +77,7 @@ static bool fill_question(const struct lull_args *args, struct lull_session *ses
 {
     const int64_t limit = lull_args_number(args, "limit");
     question->has_log = lull_args_flag(args, "log");
+    question->has_kernel = lull_args_flag(args, "kernel");
     question->group = lull_args_text(args, "group");
     question->row = lull_args_text(args, "row");
     question->limit = (uint32_t)CLAMP(limit, 0, UINT32_MAX);
@@ -116,6 +121,11 @@ static int run(const struct lull_args *args, GError **error)
                             "--states FILE is needed; docs/STATES.md describes the language");
         return 2;
     }
+    if (lull_args_flag(args, "kernel") && lull_args_text(args, "refresh")) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--kernel and --refresh do not go together; use --begin and --end");
+        return 2;
+    }
     if (!lull_program_out_check(args, NULL, error)) {
         return 2;
     }
@@ -140,6 +150,8 @@ static const struct lull_example examples[] = {
     {"lull states --states mpi.states my-trace", "How long each rank computed, and waited."},
     {"lull states --states mpi.states --group mpi --row 'rank 0' --log my-trace",
      "Each state of the first rank, one after the other."},
+    {"lull states --states mpi.states --kernel my-trace",
+     "What each rank did while it waited: whether it slept, or called poll over and over."},
     {NULL, NULL},
 };
 

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cmd/analysis_args.h"
 #include "cmd/live_args.h"
+#include "cmd/track_list.h"
 #include "cmd/verb.h"
 #include "record/command.h"
 #include "record/watch.h"
@@ -243,6 +244,9 @@ static int run_track(struct track *track, const struct lull_args *args, GError *
 
 static int run(const struct lull_args *args, GError **error)
 {
+    if (lull_args_flag(args, "list")) {
+        return lull_track_list(args, error);
+    }
     struct track track = {.child = {.pid = -1, .go = -1, .fate = -1},
                           .rules =
                               g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free),
@@ -255,6 +259,9 @@ static int run(const struct lull_args *args, GError **error)
 }
 
 static const struct lull_option options[] = {
+    {.name = "list",
+     .kind = LULL_OPTION_FLAG,
+     .help = "list the kinds of waits, and which of them this kernel lacks something for"},
     {.name = "duration",
      .letter = 'd',
      .kind = LULL_OPTION_TEXT,
@@ -293,6 +300,7 @@ static const struct lull_example examples[] = {
      "Waits for locks that are not over after two seconds."},
     {"sudo lull track 'offcpu(D) worst' --duration 1min",
      "Each uninterruptible sleep that is longer than all before."},
+    {"lull track --list", "What can be tracked on this machine."},
     {NULL, NULL},
 };
 
@@ -350,7 +358,8 @@ const struct lull_verb lull_verb_track = {
     .output =
         "With --json a line for each alarm, as it happens, and one with 'summary' at the end. 'chain' "
         "has the parts of the wait, the latest first, each with the task that it was for, or else a "
-        "'detail'. Times are nanoseconds since 1970; 'monotonic_ns' is the end on CLOCK_MONOTONIC.",
+        "'detail'. Times are nanoseconds since 1970; 'monotonic_ns' is the end on CLOCK_MONOTONIC. With --list one object, whose 'kinds' each "
+        "say what they 'help' with and name a tracepoint that this kernel 'lacks', or null.",
     .options = options,
     .common = common,
     .examples = examples,

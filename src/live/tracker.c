@@ -126,6 +126,50 @@ static int arguments_of(const struct btf *kernel, const char *event)
     return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;
 }
 
+/* The kernel's types; NULL and an error. */
+static struct btf *load_types(GError **error)
+{
+    struct stat status;
+    if (stat("/sys/kernel/btf/vmlinux", &status) != 0) {
+        refuse(error, "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it "
+                      "needs Linux 5.15 or later, built with CONFIG_DEBUG_INFO_BTF");
+        return NULL;
+    }
+    struct btf *kernel = btf__load_vmlinux_btf();
+    if (!kernel) {
+        refuse_errno(error, "cannot read /sys/kernel/btf/vmlinux", errno);
+    }
+    return kernel;
+}
+
+/* A measure, and what else has to be measured for it. */
+static uint32_t measures_for(enum lull_track_measure measure)
+{
+    /* Slots of tasks that have ended are freed by the programs of waits. */
+    return 1u << measure | (measure == LULL_TRACK_SYSCALL ? WAITS : 0);
+}
+
+bool lull_tracker_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
+{
+    libbpf_set_print(NULL);
+    struct btf *kernel = load_types(error);
+    if (!kernel) {
+        return false;
+    }
+    memset(lacks, 0, sizeof *lacks * LULL_TRACK_MEASURES);
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        const bool is_missing =
+            !programs[i].is_optional && arguments_of(kernel, programs[i].event) < 0;
+        for (uint32_t m = 0; is_missing && m < LULL_TRACK_MEASURES; m++) {
+            if (programs[i].measures & measures_for(m) && !lacks[m]) {
+                lacks[m] = programs[i].event;
+            }
+        }
+    }
+    btf__free(kernel);
+    return true;
+}
+
 /* What the rules measure; only the programs of waits know who descends from a command. */
 static uint32_t measures_of(const struct lull_tracker_question *question)
 {
@@ -133,10 +177,7 @@ static uint32_t measures_of(const struct lull_tracker_question *question)
                         : question->command ? WAITS
                                             : 0;
     for (uint32_t i = 0; i < question->n_rules; i++) {
-        measures |= 1u << question->rules[i]->kind->measure;
-    }
-    if (measures & 1u << LULL_TRACK_SYSCALL) { /* slots of tasks that have ended are freed there */
-        measures |= WAITS;
+        measures |= measures_for(question->rules[i]->kind->measure);
     }
     return measures;
 }
@@ -248,16 +289,10 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
 
 static bool load(struct lull_tracker *tracker, GError **error)
 {
-    struct stat status;
     struct bpf_object_open_opts options = {.sz = sizeof options, .object_name = "lull_wait"};
-    if (stat("/sys/kernel/btf/vmlinux", &status) != 0) {
-        return refuse(error,
-                      "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it "
-                      "needs Linux 5.15 or later, built with CONFIG_DEBUG_INFO_BTF");
-    }
-    struct btf *kernel = btf__load_vmlinux_btf();
+    struct btf *kernel = load_types(error);
     if (!kernel) {
-        return refuse_errno(error, "cannot read /sys/kernel/btf/vmlinux", errno);
+        return false;
     }
     tracker->object = bpf_object__open_mem(wait_bpf_o, sizeof wait_bpf_o, &options);
     const bool is_ready =

@@ -29,6 +29,8 @@ struct lull_tracker_counts {
     uint64_t least_ns;               /* with sums: shorter waits are in no chain */
 };
 
+/* By measure: an event that it needs and this kernel lacks, or NULL. */
+bool lull_tracker_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error);
 /* Loads the programs, and starts. NULL and one line that says what this machine lacks. Ends with
  * lull_tracker_free(), and whatever way this process ends. */
 struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *question, GError **error);

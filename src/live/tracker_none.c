@@ -2,12 +2,23 @@
 /* Without libbpf or clang there is no tracker, and nothing to sum. */
 #include "live/sums.h"
 
-struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *question, GError **error)
+static void refuse(GError **error)
 {
     g_set_error_literal(
         error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
         "this lull was built without live tracking, which needs libbpf-dev and clang "
         "(-Dlive=enabled)");
+}
+
+bool lull_tracker_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
+{
+    refuse(error);
+    return false;
+}
+
+struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *question, GError **error)
+{
+    refuse(error);
     return NULL;
 }
 

@@ -8,9 +8,24 @@
 #include "server/outputs.h"
 #include "server/tables.h"
 
+enum {
+    COLUMN_TIME,
+    COLUMN_HOST,
+    COLUMN_CPU,
+    COLUMN_TYPE,
+    COLUMN_CONTENTS,
+    COLUMN_TID,
+    COLUMN_PID,
+    COLUMN_NS,
+    COLUMNS
+};
+
 /* Clients know “Timestamp ns”, “TID” and “PID” by these names. */
-static const char *const columns[] = {"Timestamp", "Host", "CPU", "Event type",
-                                      "Contents",  "TID",  "PID", "Timestamp ns"};
+static const char *const columns[COLUMNS] = {
+    [COLUMN_TIME] = "Timestamp",  [COLUMN_HOST] = "Host",         [COLUMN_CPU] = "CPU",
+    [COLUMN_TYPE] = "Event type", [COLUMN_CONTENTS] = "Contents", [COLUMN_TID] = "TID",
+    [COLUMN_PID] = "PID",         [COLUMN_NS] = "Timestamp ns",
+};
 
 struct reader {
     const struct served *served;
@@ -26,31 +41,56 @@ static int64_t start_of(const struct event_counts *counts, uint32_t bin)
                                : counts->start_ns + bin * counts->width_ns;
 }
 
-static char **make_line(const struct reader *reader, const struct lull_event *event)
+static char *number(int64_t value)
+{
+    return value < 0 ? g_strdup("") : g_strdup_printf("%" PRId64, value);
+}
+
+static char *cell(const struct reader *reader, const struct lull_event *event, uint32_t column)
 {
     struct server_events *events = reader->served->about->events;
     const struct lull_store *store = reader->served->store;
-    const int64_t row = server_event_row(reader->served, &reader->cpus, event);
     char time[LULL_TIME_TEXT_SIZE];
-    char **line = g_new0(char *, G_N_ELEMENTS(columns) + 1);
-    g_autoptr(GString) fields = g_string_new(NULL);
-    lull_time_format_clock(event->time_ns, false, time);
-    server_events_format(events, event);
-    server_events_fields(&events->line, fields);
-    line[0] = g_strdup(time);
-    line[1] = g_strdup(lull_store_host(store, event->host).name);
-    line[2] = event->cpu < 0 ? g_strdup("") : g_strdup_printf("%d", event->cpu);
-    line[3] = g_strdup(lull_event_class_name(event->event_class));
-    line[4] = g_strdup(fields->str);
-    line[5] =
-        row < 0 ? g_strdup("") : g_strdup_printf("%d", lull_store_row(store, (uint32_t)row).tid);
-    line[6] =
-        row < 0 ? g_strdup("") : g_strdup_printf("%d", lull_store_row(store, (uint32_t)row).pid);
-    line[7] = g_strdup_printf("%" PRId64, event->time_ns);
+    int64_t row;
+    switch (column) {
+    case COLUMN_TIME:
+        lull_time_format_clock(event->time_ns, false, time);
+        return g_strdup(time);
+    case COLUMN_HOST:
+        return g_strdup(lull_store_host(store, event->host).name);
+    case COLUMN_CPU:
+        return number(event->cpu);
+    case COLUMN_TYPE:
+        return g_strdup(lull_event_class_name(event->event_class));
+    case COLUMN_CONTENTS: {
+        GString *fields = g_string_new(NULL);
+        server_events_format(events, event);
+        server_events_fields(&events->line, fields);
+        return g_string_free(fields, FALSE);
+    }
+    case COLUMN_TID:
+    case COLUMN_PID:
+        row = server_event_row(reader->served, &reader->cpus, event);
+        return number(row < 0                ? -1
+                      : column == COLUMN_TID ? lull_store_row(store, (uint32_t)row).tid
+                                             : lull_store_row(store, (uint32_t)row).pid);
+    default:
+        return g_strdup_printf("%" PRId64, event->time_ns);
+    }
+}
+
+static char **make_line(const struct reader *reader, const struct lull_event *event,
+                        uint32_t wanted)
+{
+    char **line = g_new0(char *, COLUMNS + 1);
+    for (uint32_t i = 0; i < COLUMNS; i++) {
+        line[i] = wanted >> i & 1 ? cell(reader, event, i) : g_strdup("");
+    }
     return line;
 }
 
-static bool read_lines(void *user, uint64_t first, uint32_t count, GPtrArray *lines, GError **error)
+static bool read_lines(void *user, uint64_t first, uint32_t count, uint32_t wanted,
+                       GPtrArray *lines, GError **error)
 {
     const struct reader *reader = user;
     struct server_events *events = reader->served->about->events;
@@ -72,7 +112,7 @@ static bool read_lines(void *user, uint64_t first, uint32_t count, GPtrArray *li
     for (uint64_t at = reader->counts->before[low];
          is_open && lines->len < count && (event = lull_session_read(events->session)); at++) {
         if (at >= first) {
-            g_ptr_array_add(lines, make_line(reader, event));
+            g_ptr_array_add(lines, make_line(reader, event, wanted));
         }
     }
     g_mutex_unlock(&events->lock);
@@ -103,7 +143,7 @@ static bool find_time(void *user, int64_t time_ns, uint64_t *index, GError **err
 static struct server_table table_of(struct reader *reader)
 {
     return (struct server_table){.columns = columns,
-                                 .n_columns = G_N_ELEMENTS(columns),
+                                 .n_columns = COLUMNS,
                                  .size = reader->counts ? reader->counts->before[EVENT_BINS] : 0,
                                  .read = read_lines,
                                  .find = find_time,

@@ -387,7 +387,8 @@ static char **make_line(const struct server_output_question *question,
     return line;
 }
 
-static bool read_lines(void *user, uint64_t first, uint32_t count, GPtrArray *lines, GError **error)
+static bool read_lines(void *user, uint64_t first, uint32_t count, uint32_t wanted,
+                       GPtrArray *lines, GError **error)
 {
     const struct server_output_question *question = user;
     const struct latency_set *set = lock(question, error);

@@ -290,6 +290,9 @@ struct served *served_use(struct served *served)
 
 void served_unuse(struct served *served)
 {
+    if (served) {
+        lull_store_trim(served->store, LULL_STORE_MAPPED_MOST);
+    }
     if (served && g_atomic_ref_count_dec(&served->uses)) {
         free_tree(&served->tasks);
         free_tree(&served->resources);

@@ -11,8 +11,9 @@
 #include "base/json.h"
 #include "server/params.h"
 
-enum { LINES_MOST = 5000, COLUMNS_MOST = 32, PATTERN_MOST = 256, AT_ONCE = 500, SEARCH_S = 10 };
-#define HIGHLIGHTED 8 /* a tag of the protocol: it was searched for */
+enum { LINES_MOST = 5000, COLUMNS_MOST = 32, PATTERN_MOST = 256, SEARCH_S = 10 };
+enum { AT_FIRST = 500, AT_MOST = 1 << 14 }; /* lines that a search reads at once, which grow */
+#define HIGHLIGHTED 8                       /* a tag of the protocol: it was searched for */
 
 struct question {
     const struct server_table *table;
@@ -87,20 +88,26 @@ static bool take_columns(struct question *question, struct json_object *params, 
     return true;
 }
 
-static bool take_pattern(struct question *question, const char *column, const char *text,
+/* Texts of traces, and what is searched for, may be no UTF-8, which GRegex takes on trust unless it is to
+ * look at bytes. The empty comment ends what a pattern could set at its start, as "(*UTF)" would. The
+ * limit is enough for all that can match, and ends what would take for ever. */
+#define PATTERN_START "(*LIMIT_MATCH=20000)(?#)"
+
+static bool take_pattern(struct question *question, const char *column, struct json_object *given,
                          GError **error)
 {
     uint64_t id;
+    const char *text =
+        json_object_is_type(given, json_type_string) ? json_object_get_string(given) : NULL;
     if (!g_ascii_string_to_unsigned(column, 10, 0, question->table->n_columns - 1, &id, NULL)) {
         return bad(error, "table_search_expressions has a column that is not there");
     }
-    if (strlen(text) > PATTERN_MOST) {
-        return bad(error, "a search expression has at most 256 characters");
+    if (!text || strlen(text) > PATTERN_MOST) {
+        return bad(error, "a search expression is a text of at most 256 bytes");
     }
-    /* So much is enough for all that can match, and ends what would take for ever. */
-    g_autofree char *limited = g_strconcat("(*LIMIT_MATCH=20000)", text, NULL);
+    g_autofree char *limited = g_strconcat(PATTERN_START, text, NULL);
     g_clear_pointer(&question->patterns[id], g_regex_unref);
-    question->patterns[id] = g_regex_new(limited, G_REGEX_CASELESS, 0, NULL);
+    question->patterns[id] = g_regex_new(limited, G_REGEX_CASELESS | G_REGEX_RAW, 0, NULL);
     question->is_search = true;
     return question->patterns[id] || bad(error, "a search expression is no regular expression");
 }
@@ -115,7 +122,7 @@ static bool take_search(struct question *question, struct json_object *params, G
     }
     json_object_object_foreach(expressions, column, text)
     {
-        if (!take_pattern(question, column, json_object_get_string(text), error)) {
+        if (!take_pattern(question, column, text, error)) {
             return false;
         }
     }
@@ -145,12 +152,13 @@ static bool matches(const struct question *question, char *const *line)
 }
 
 static GPtrArray *read_lines(const struct question *question, uint64_t first, uint64_t count,
-                             GError **error)
+                             uint32_t wanted, GError **error)
 {
     const struct server_table *table = question->table;
     GPtrArray *lines = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     first = MIN(first, table->size);
-    if (!table->read(table->user, first, (uint32_t)MIN(count, table->size - first), lines, error)) {
+    if (!table->read(table->user, first, (uint32_t)MIN(count, table->size - first), wanted, lines,
+                     error)) {
         g_ptr_array_unref(lines);
         return NULL;
     }
@@ -164,11 +172,16 @@ static bool search(const struct question *question, uint64_t *found, bool *is_fo
     const uint64_t size = question->table->size;
     const bool is_back = question->direction < 0;
     uint64_t at = is_back ? MIN(question->first + 1, size) : question->first; /* back: exclusive */
+    uint64_t at_once = AT_FIRST;
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < question->table->n_columns; i++) {
+        wanted |= question->patterns[i] ? UINT32_C(1) << i : 0;
+    }
     *is_found = false;
     while (!*is_found && (is_back ? at > 0 : at < size)) {
-        const uint64_t count = MIN(is_back ? at : size - at, AT_ONCE);
+        const uint64_t count = MIN(is_back ? at : size - at, at_once);
         const uint64_t first = is_back ? at - count : at;
-        g_autoptr(GPtrArray) lines = read_lines(question, first, count, error);
+        g_autoptr(GPtrArray) lines = read_lines(question, first, count, wanted, error);
         for (uint64_t i = 0; lines && i < lines->len && !*is_found; i++) {
             const uint64_t n = is_back ? lines->len - 1 - i : i;
             *is_found = matches(question, lines->pdata[n]);
@@ -178,6 +191,7 @@ static bool search(const struct question *question, uint64_t *found, bool *is_fo
             return false;
         }
         at = is_back ? first : first + count;
+        at_once = MIN(2 * at_once, AT_MOST);
         if (!*is_found && g_get_monotonic_time() > until_us) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                         "nothing matched up to line %" PRIu64 ": search on from there", at);
@@ -216,7 +230,8 @@ static bool append_lines(struct question *question, GString *out, GError **error
     if (question->direction && !search(question, &first, &is_found, error)) {
         return false;
     }
-    g_autoptr(GPtrArray) lines = read_lines(question, first, is_found ? question->count : 0, error);
+    g_autoptr(GPtrArray) lines =
+        read_lines(question, first, is_found ? question->count : 0, UINT32_MAX, error);
     if (!lines) {
         return false;
     }

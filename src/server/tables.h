@@ -12,8 +12,10 @@ struct server_table {
     const char *const *columns;
     uint32_t n_columns;
     uint64_t size; /* lines */
-    /* Appends `count` lines from `first` on to `lines`, each a char *[n_columns + 1]. */
-    bool (*read)(void *user, uint64_t first, uint32_t count, GPtrArray *lines, GError **error);
+    /* Appends `count` lines from `first` on to `lines`, each a char *[n_columns + 1]. Columns that are not
+     * in `wanted` (a bit each) may be empty. */
+    bool (*read)(void *user, uint64_t first, uint32_t count, uint32_t wanted, GPtrArray *lines,
+                 GError **error);
     /* The first line that is not before a time; `size` if there is none. */
     bool (*find)(void *user, int64_t time_ns, uint64_t *index, GError **error);
     void *user;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From the text of a .states file to its groups (rules are in parse_rule.c). A mistake ends an item, not
- * the file: the parser goes on with the next one, so that all mistakes are shown at once.
+/* From the text of a .states file to its groups (items are in parse_items.c, rules in parse_rule.c).
+ * A mistake ends an item, not the file: the parser goes on with the next one, so that all mistakes are
+ * shown at once.
  *
  *   file  = { "group" word [ string ] "{" { item } "}" }
  *   item  = "row" key { "," key } | "title" string | "states" state { "," state } | "start" word
@@ -32,7 +33,7 @@ static void note(struct states_parser *s)
 static const char *const items[] = {"row",  "title", "states", "start", "task",  "keep", "number",
                                     "lost", "on",    "also",   "after", "group", NULL};
 
-static bool is_item(const struct lull_parser *p)
+bool states_is_item(const struct lull_parser *p)
 {
     for (uint32_t i = 0; items[i]; i++) {
         if (lull_parser_sees(p, items[i])) {
@@ -63,7 +64,7 @@ static void recover(struct states_parser *s)
             return;
         }
         if (p->token.start > from &&
-            (p->token.kind == LULL_TOKEN_CLOSE_BLOCK || (is_item(p) && starts_line(p)))) {
+            (p->token.kind == LULL_TOKEN_CLOSE_BLOCK || (states_is_item(p) && starts_line(p)))) {
             return;
         }
         const size_t before = p->lexer.pos;
@@ -73,301 +74,6 @@ static void recover(struct states_parser *s)
             p->lexer.pos = MAX(p->lexer.pos, before + 1);
         }
     }
-}
-
-/* ---- words ---- */
-
-static const char *const keywords[] = {
-    "row",   "title", "states", "start", "task", "keep", "number", "lost",   "on",  "also",
-    "at",    "each",  "if",     "after", "in",   "none", "end",    "push",   "pop", "unknown",
-    "group", "name",  "host",   "cpu",   "time", "true", "false",  "exists", NULL};
-
-bool states_word(struct states_parser *s, const char **word, const char *what)
-{
-    struct lull_parser *p = &s->parser;
-    if (p->token.kind != LULL_TOKEN_NAME || p->lexer.text[p->token.start] == '$') {
-        return FAIL(p, p->token.start, "expected %s", what);
-    }
-    *word = lull_parser_text(p, &p->token);
-    return lull_parser_advance(p);
-}
-
-/* A word that names something new in the group. */
-static bool new_word(struct states_parser *s, const char **word, const char *what, bool is_key)
-{
-    struct lull_parser *p = &s->parser;
-    const struct lull_states_group *group = s->group;
-    const size_t at = p->token.start;
-    if (!states_word(s, word, what)) {
-        return false;
-    }
-    if (!is_key && g_strv_contains(keywords, *word)) {
-        return FAIL(p, at, "“%s” is a word of the language; choose another name", *word);
-    }
-    if (states_find_state(group, *word) >= 0 || states_find_name(group, *word) >= 0) {
-        return FAIL(p, at, "there is a “%s” in this group already", *word);
-    }
-    return true;
-}
-
-int32_t states_find_state(const struct lull_states_group *group, const char *name)
-{
-    for (uint32_t i = 0; i < group->n_states; i++) {
-        if (strcmp(group->states[i].name, name) == 0) {
-            return (int32_t)i;
-        }
-    }
-    return -1;
-}
-
-int32_t states_find_name(const struct lull_states_group *group, const char *name)
-{
-    for (uint32_t i = 0; i < group->n_names; i++) {
-        if (strcmp(group->names[i].name, name) == 0) {
-            return (int32_t)i;
-        }
-    }
-    return -1;
-}
-
-static bool text(struct states_parser *s, const char **out)
-{
-    struct lull_parser *p = &s->parser;
-    if (p->token.kind == LULL_TOKEN_STRING) {
-        *out = lull_arena_strndup(p->terms->arena, p->token.text, p->token.length);
-        return lull_parser_advance(p);
-    }
-    return true;
-}
-
-static bool colour(struct states_parser *s, const char **out)
-{
-    struct lull_parser *p = &s->parser;
-    if (p->token.kind == LULL_TOKEN_COLOUR) {
-        *out = lull_parser_text(p, &p->token);
-        return lull_parser_advance(p);
-    }
-    return true;
-}
-
-/* ---- items ---- */
-
-static bool add_name(struct states_parser *s, size_t at, const struct lull_states_name *name)
-{
-    struct lull_states_group *group = s->group;
-    if (group->n_names == LULL_STATES_MOST_NAMES) {
-        return FAIL(&s->parser, at, "a group has at most %d names", LULL_STATES_MOST_NAMES);
-    }
-    group->names[group->n_names++] = *name;
-    return true;
-}
-
-/* What a key is called that has no name of its own: fields.rank is rank, $tid tid. */
-static const char *name_of(const struct states_parser *s, const struct lull_operand *operand)
-{
-    const struct lull_field_path *path = &s->states->terms.fields[operand->index];
-    switch (operand->kind) {
-    case LULL_OPERAND_FIELD:
-        return path->steps[path->n_steps - 1].name;
-    case LULL_OPERAND_RUNNING:
-        return operand->given == LULL_WHO_TID ? "tid" : "comm";
-    case LULL_OPERAND_NAME:
-        return "name";
-    case LULL_OPERAND_HOST:
-        return "host";
-    case LULL_OPERAND_CPU:
-        return "cpu";
-    default:
-        return NULL;
-    }
-}
-
-/* [ word "=" ] operand, whose last word is the name if it has no other. */
-static bool parse_key(struct states_parser *s)
-{
-    struct lull_parser *p = &s->parser;
-    struct lull_states_name key = {.kind = LULL_STATES_KEY};
-    const size_t at = p->token.start;
-    const struct lull_lexer lexer = p->lexer;
-    const struct lull_token token = p->token;
-    if (!new_word(s, &key.name, "a key: the name of a field, or NAME = FIELD", true)) {
-        if (at >= p->lexer.length || p->lexer.text[at] != '$') {
-            return false;
-        }
-        g_clear_error(&s->why);
-    }
-    if (key.name && p->token.kind == LULL_TOKEN_ASSIGN) {
-        if (g_strv_contains(keywords, key.name)) {
-            return FAIL(p, at, "“%s” is a word of the language; choose another name", key.name);
-        }
-        if (!lull_parser_advance(p)) {
-            return false;
-        }
-    } else {
-        p->lexer = lexer;
-        p->token = token;
-        key.name = NULL;
-    }
-    s->allows = STATES_EVENT;
-    const size_t from = p->token.start;
-    if (!states_operand(s, &key.operand)) {
-        return false;
-    }
-    if (!key.name) {
-        key.name = name_of(s, &key.operand);
-        if (!key.name) {
-            return FAIL(p, from, "the key needs a name: NAME = …");
-        }
-        if (states_find_name(s->group, key.name) >= 0 ||
-            states_find_state(s->group, key.name) >= 0) {
-            return FAIL(p, from, "there is a “%s” in this group already", key.name);
-        }
-    }
-    if (key.operand.kind == LULL_OPERAND_CPU) {
-        s->group->has_cpu = true;
-        s->group->cpu_key = s->group->n_names;
-    }
-    if (s->group->task_key < 0 && states_is_task(s, &key.operand)) {
-        s->group->task_key = (int32_t)s->group->n_names;
-    }
-    return add_name(s, at, &key);
-}
-
-static bool parse_row(struct states_parser *s)
-{
-    struct lull_parser *p = &s->parser;
-    if (s->group->n_names) {
-        return FAIL(p, s->item,
-                    s->group->n_keys ? "the group has a row already"
-                                     : "row comes before keep and number");
-    }
-    do {
-        if (!lull_parser_advance(p) || !parse_key(s)) {
-            return false;
-        }
-        s->group->n_keys = s->group->n_names;
-    } while (p->token.kind == LULL_TOKEN_COMMA);
-    return true;
-}
-
-static bool parse_title(struct states_parser *s)
-{
-    struct lull_parser *p = &s->parser;
-    if (!lull_parser_advance(p)) {
-        return false;
-    }
-    return p->token.kind == LULL_TOKEN_STRING
-               ? text(s, &s->group->title)
-               : FAIL(p, p->token.start, "expected a text in quotes");
-}
-
-static bool parse_states(struct states_parser *s)
-{
-    struct lull_parser *p = &s->parser;
-    struct lull_states_group *group = s->group;
-    do {
-        struct lull_states_state state = {0};
-        if (!lull_parser_advance(p)) {
-            return false;
-        }
-        const size_t at = p->token.start;
-        if (!new_word(s, &state.name, "the name of a state", false)) {
-            return false;
-        }
-        state.label = state.name;
-        state.at = at;
-        if (!text(s, &state.label) || !colour(s, &state.colour)) {
-            return false;
-        }
-        if (group->n_states == LULL_STATES_MOST_STATES) {
-            return FAIL(p, at, "a group has at most %d states", LULL_STATES_MOST_STATES);
-        }
-        group->states[group->n_states++] = state;
-    } while (p->token.kind == LULL_TOKEN_COMMA);
-    return true;
-}
-
-static bool parse_start(struct states_parser *s)
-{
-    return lull_parser_advance(&s->parser) && states_state(s, &s->group->start);
-}
-
-static bool parse_task(struct states_parser *s)
-{
-    s->allows = STATES_EVENT | STATES_ROW;
-    s->group->has_task = true;
-    return lull_parser_advance(&s->parser) && states_operand(s, &s->group->task);
-}
-
-static bool parse_keep(struct states_parser *s)
-{
-    struct lull_parser *p = &s->parser;
-    do {
-        struct lull_states_name name = {.kind = LULL_STATES_KEPT};
-        if (!lull_parser_advance(p)) {
-            return false;
-        }
-        const size_t at = p->token.start;
-        if (!new_word(s, &name.name, "the name of a variable", false) || !add_name(s, at, &name)) {
-            return false;
-        }
-    } while (p->token.kind == LULL_TOKEN_COMMA);
-    return true;
-}
-
-static bool parse_number(struct states_parser *s)
-{
-    struct lull_parser *p = &s->parser;
-    struct lull_states_name name = {.kind = LULL_STATES_NUMBER};
-    if (!lull_parser_advance(p)) {
-        return false;
-    }
-    const size_t at = p->token.start;
-    if (!new_word(s, &name.name, "the name of a number", false)) {
-        return false;
-    }
-    name.label = name.name;
-    if (!text(s, &name.label)) {
-        return false;
-    }
-    if (p->token.kind == LULL_TOKEN_NAME && !is_item(p) && !states_word(s, &name.unit, "a unit")) {
-        return false;
-    }
-    return colour(s, &name.colour) && add_name(s, at, &name);
-}
-
-static bool parse_lost(struct states_parser *s)
-{
-    struct lull_parser *p = &s->parser;
-    if (!lull_parser_advance(p)) {
-        return false;
-    }
-    if (!lull_parser_sees(p, "unknown") && !lull_parser_sees(p, "keep")) {
-        return FAIL(p, p->token.start, "expected unknown or keep");
-    }
-    s->group->keeps_lost = lull_parser_sees(p, "keep");
-    return lull_parser_advance(p);
-}
-
-static bool parse_item(struct states_parser *s)
-{
-    static const struct {
-        const char *word;
-        bool (*parse)(struct states_parser *s);
-    } kinds[] = {
-        {"row", parse_row},       {"title", parse_title},  {"states", parse_states},
-        {"start", parse_start},   {"task", parse_task},    {"keep", parse_keep},
-        {"number", parse_number}, {"lost", parse_lost},    {"on", states_rule},
-        {"also", states_rule},    {"after", states_after},
-    };
-    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        if (lull_parser_sees(&s->parser, kinds[i].word)) {
-            return kinds[i].parse(s);
-        }
-    }
-    return FAIL(&s->parser, s->item,
-                "expected an item of a group: row, title, states, start, task, keep, number, lost, "
-                "on, also or after");
 }
 
 /* ---- groups ---- */
@@ -396,7 +102,7 @@ static bool parse_head(struct states_parser *s)
         return FAIL(p, at, "there are at most %d groups", LULL_STATES_MOST_GROUPS);
     }
     group->name = group->label = name;
-    return text(s, &group->label) && lull_parser_expect(p, LULL_TOKEN_OPEN_BLOCK, "{");
+    return states_text(s, &group->label) && lull_parser_expect(p, LULL_TOKEN_OPEN_BLOCK, "{");
 }
 
 static void start_group(struct states_parser *s)
@@ -429,7 +135,7 @@ static void parse_group(struct states_parser *s)
     while (p->token.kind != LULL_TOKEN_END && p->token.kind != LULL_TOKEN_CLOSE_BLOCK &&
            !(lull_parser_sees(p, "group") && starts_line(p))) {
         s->item = p->token.start;
-        if (!parse_item(s)) {
+        if (!states_item(s)) {
             note(s);
             recover(s);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the halves of the parser of states share: groups (parse.c), rules and operands (parse_rule.c). */
+/* What the parts of the parser of states share: groups (parse.c), their items (parse_items.c), rules
+ * and operands (parse_rule.c). */
 #ifndef LULL_STATES_PARSE_H
 #define LULL_STATES_PARSE_H
 
@@ -32,6 +33,11 @@ void states_parser_start(struct states_parser *s, const char *source, size_t len
 void states_parser_end(struct states_parser *s);
 
 bool states_word(struct states_parser *s, const char **word, const char *what);
+/* A text, if one is there; else *out stays. */
+bool states_text(struct states_parser *s, const char **out);
+/* Whether the word that is read next starts an item. */
+bool states_is_item(const struct lull_parser *p);
+bool states_item(struct states_parser *s);
 /* A state of the group, which is then used. */
 bool states_state(struct states_parser *s, uint16_t *state);
 int32_t states_find_state(const struct lull_states_group *group, const char *name);

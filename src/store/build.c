@@ -221,10 +221,10 @@ bool lull_store_build(struct lull_session *session, const char *path, const uint
     bool is_done = build.writer && find_range(&build, error);
     if (is_done) {
         read_session(&build);
+        g_clear_pointer(&build.model, lull_model_free); /* the end needs memory too */
         is_done = !was_stopped(&build, error) &&
                   store_writer_finish(build.writer, key, build.start_ns, build.end_ns, error);
     }
-    lull_model_free(build.model);
     store_writer_free(build.writer);
     cpus_free(&build);
     meters_free(&build);

@@ -184,25 +184,35 @@ static bool put_pyramids(struct store_writer *writer, struct store_header *heade
     return is_done;
 }
 
+/* The blocks of all rows; the memory they were in is free then. */
+static struct store_range put_index(struct store_writer *writer)
+{
+    struct store_range range = start_section(writer);
+    uint64_t first_block = 0;
+    for (size_t i = 0; i < writer->rows.count; i++) {
+        struct writer_row *row = writer->rows.items[i];
+        const size_t size = row->blocks.count * sizeof *row->blocks.items;
+        range.sum = store_sum_add(range.sum, row->blocks.items, size);
+        writer_put(writer, row->blocks.items, size);
+        row->about.first_block = first_block;
+        first_block += row->about.n_blocks = row->blocks.count;
+        lull_vec_free(&row->blocks);
+    }
+    end_section(writer, &range);
+    return range;
+}
+
 static void put_tables(struct store_writer *writer, struct store_header *header,
                        const struct summary *summary)
 {
-    LULL_VEC(struct store_block) index = {0};
     LULL_VEC(struct store_row) rows = {0};
+    header->sections[STORE_INDEX] = put_index(writer);
     for (size_t i = 0; i < writer->rows.count; i++) {
-        struct writer_row *row = writer->rows.items[i];
-        row->about.first_block = index.count;
-        row->about.n_blocks = row->blocks.count;
-        lull_vec_push(&rows, row->about);
-        lull_vec_reserve(&index, row->blocks.count);
-        for (size_t b = 0; b < row->blocks.count; b++) {
-            index.items[index.count++] = row->blocks.items[b];
-        }
+        lull_vec_push(&rows, writer->rows.items[i]->about);
     }
 #define PUT(section, vec)                                                                          \
     header->sections[section] =                                                                    \
         put_section(writer, (vec)->items, (vec)->count * sizeof *(vec)->items)
-    PUT(STORE_INDEX, &index);
     PUT(STORE_SUMS, &summary->sums);
     PUT(STORE_ROWS, &rows);
     PUT(STORE_TEXTS, &writer->texts);
@@ -210,7 +220,6 @@ static void put_tables(struct store_writer *writer, struct store_header *header,
     PUT(STORE_HOSTS, &writer->hosts);
     PUT(STORE_LOSSES, &writer->losses);
 #undef PUT
-    lull_vec_free(&index);
     lull_vec_free(&rows);
 }
 

@@ -3,6 +3,8 @@
 #include "store/read_private.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +14,8 @@
 #include "base/file.h"
 #include "store/block.h"
 #include "store/pyramid.h"
+
+enum { SUM_PIECE = 16 << 20 /* a multiple of 8 */ };
 
 static const char *const section_names[STORE_SECTIONS] = {
     "blocks", "pyramids", "index", "sums", "rows", "texts", "text bytes", "hosts", "losses"};
@@ -60,6 +64,18 @@ static bool check_header(struct lull_store *store, const uint8_t *key, GError **
     return true;
 }
 
+/* A piece at a time, each of which is let go: a large store would fill the memory. */
+static uint64_t sum_of(const struct lull_store *store, const struct store_range *range)
+{
+    uint64_t sum = STORE_SUM_SEED;
+    for (uint64_t done = 0; done < range->size; done += SUM_PIECE) {
+        const uint64_t n = MIN(range->size - done, (uint64_t)SUM_PIECE);
+        sum = store_sum_add(sum, store->data + range->offset + done, n);
+        lull_store_trim(store, LULL_STORE_MAPPED_MOST);
+    }
+    return sum;
+}
+
 /* Sections follow each other without anything but zeros between, up to the end of the file. */
 static bool check_sections(const struct lull_store *store, GError **error)
 {
@@ -76,7 +92,7 @@ static bool check_sections(const struct lull_store *store, GError **error)
             }
         }
         at = start + range->size;
-        if (s != STORE_BLOCKS && store_sum(store->data + start, range->size) != range->sum) {
+        if (s != STORE_BLOCKS && sum_of(store, range) != range->sum) {
             g_autofree char *what =
                 g_strdup_printf("the sum of the section “%s” is wrong", section_names[s]);
             return store_damaged(store, start, what, error);
@@ -235,6 +251,25 @@ static bool map(struct lull_store *store, GError **error)
     }
     store->data = data;
     return true;
+}
+
+/* How much of files this process has in memory; 0: not known. */
+static uint64_t mapped_bytes(void)
+{
+    g_autofree char *statm = NULL;
+    uint64_t pages = 0;
+    if (g_file_get_contents("/proc/self/statm", &statm, NULL, NULL) &&
+        sscanf(statm, "%*s %*s %" SCNu64, &pages) == 1) {
+        return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    }
+    return 0;
+}
+
+void lull_store_trim(const struct lull_store *store, uint64_t most)
+{
+    if (store->size > most && mapped_bytes() > most) {
+        madvise((void *)store->data, store->size, MADV_DONTNEED); /* comes again when it is read */
+    }
 }
 
 struct lull_store *lull_store_open(const char *path, const uint8_t *key, GError **error)

@@ -84,6 +84,12 @@ struct lull_store_loss {
 struct lull_store *lull_store_open(const char *path, const uint8_t *key, GError **error);
 void lull_store_free(struct lull_store *store);
 
+/* What of a store may stay mapped in memory. */
+#define LULL_STORE_MAPPED_MOST (UINT64_C(128) << 20)
+/* Lets go of what is mapped of the store if it is larger than that and the process has more of files
+ * in memory. Any thread may call it: nothing changes but the time that the next answers take. */
+void lull_store_trim(const struct lull_store *store, uint64_t most);
+
 void lull_store_range(const struct lull_store *store, int64_t *start_ns, int64_t *end_ns);
 uint32_t lull_store_row_count(const struct lull_store *store);
 struct lull_store_row lull_store_row(const struct lull_store *store, uint32_t row);

@@ -15,21 +15,21 @@ static size_t padded(size_t n)
 
 char *lull_build_id_find(const void *notes, size_t size)
 {
-    const uint8_t *at = notes, *end = at + size;
+    const uint8_t *bytes = notes;
     Elf64_Nhdr note;
-    while ((size_t)(end - at) >= sizeof note) {
-        memcpy(&note, at, sizeof note);
+    for (size_t at = 0; size - at >= sizeof note;) {
+        memcpy(&note, bytes + at, sizeof note);
         at += sizeof note;
         const size_t name = padded(note.n_namesz), contents = padded(note.n_descsz);
-        if (name > (size_t)(end - at) || contents > (size_t)(end - at) - name) {
+        if (name > size - at || contents > size - at - name) {
             break;
         }
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
-            memcmp(at, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz > 0 &&
+            memcmp(bytes + at, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && note.n_descsz > 0 &&
             note.n_descsz <= MOST_BYTES) {
             GString *text = g_string_new(NULL);
             for (uint32_t i = 0; i < note.n_descsz; i++) {
-                g_string_append_printf(text, "%02x", at[name + i]);
+                g_string_append_printf(text, "%02x", bytes[at + name + i]);
             }
             return g_string_free(text, FALSE);
         }

@@ -85,7 +85,8 @@ static char *fill_in(const char *path)
 
 enum { LINES = 1000 };
 
-static bool read_lines(void *user, uint64_t first, uint32_t count, GPtrArray *lines, GError **error)
+static bool read_lines(void *user, uint64_t first, uint32_t count, uint32_t wanted,
+                       GPtrArray *lines, GError **error)
 {
     g_assert_true(first <= LINES && count <= LINES - first);
     for (uint64_t i = first; i < first + count; i++) {

@@ -238,6 +238,22 @@ def test_governor():
     tap.ok(late and all(alarm["chain"] == [] and alarm["delay_ns"] > MS for alarm in late), "lengths without chains", late[:2])
 
 
+def test_list():
+    """Each kind of the schema, in its order; what a kernel lacks is what its own types do not name."""
+    with open(os.path.join(os.environ["LULL_SOURCE"], "schema", "lull-track.schema.json"), encoding="utf-8") as file:
+        wanted = json.load(file)["anyOf"][0]["properties"]["kind"]["enum"]
+    kinds = json.loads(lull_track("--list", "--json"))["kinds"]
+    tap.ok(sorted(kind["kind"] for kind in kinds) == sorted(wanted), "--list has all kinds", kinds)
+    with open("/sys/kernel/btf/vmlinux", "rb") as file:
+        types = file.read()
+    tap.ok(all(kind["lacks"] is None or f"btf_trace_{kind['lacks']}\0".encode() not in types for kind in kinds),
+           "what the kernel has is not said to be missing", kinds)
+    lines = lull_track("--list").splitlines()
+    tap.ok([line.split()[0] for line in lines[1:]] == [kind["kind"] for kind in kinds], "a line each", lines)
+    done = subprocess.run([LULL, "track", "--list", "offcpu > 1s"], capture_output=True, text=True, timeout=60, check=False)
+    tap.ok(done.returncode == 2 and "neither rules nor a command" in done.stderr, "--list takes no rules", done)
+
+
 def links(pid):
     folder = f"/proc/{pid}/fd"
     try:
@@ -258,7 +274,7 @@ def test_ends():
     tap.ok(re.search(r"^1 alarm of \d+ waits(, \d+ filtered)?; lost: (nothing|\d+ waits that the kernel did not show).*\n\Z", out,
                      re.M), "the last line has the counts", out)
     with open(os.path.join(os.environ["LULL_SOURCE"], "schema", "lull-track.schema.json"), encoding="utf-8") as file:
-        alarm, summary = json.load(file)["anyOf"]
+        alarm, summary = json.load(file)["anyOf"][:2]
     counted = lull_track("--count", "2", "--json", "offcpu > 100us").splitlines()
     tap.ok(len(counted) == 3, "--count 2 ends after two", counted)
     *alarms, last = map(json.loads, counted)
@@ -307,7 +323,7 @@ def main():
     os.nice(-20)  # what else runs on the machine is not what is tested
     for test in (test_thresholds, test_calls, test_timeouts, test_chains, test_mutex, test_preempt, test_packets, test_requests,
                  test_interrupts, test_filters, test_limit,
-                 test_forks, test_governor, test_ends,
+                 test_forks, test_governor, test_ends, test_list,
                  test_refusal):
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()

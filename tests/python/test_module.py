@@ -593,6 +593,36 @@ class Answers(unittest.TestCase):
                 self.assertRegex(stubs, rf"(?m)^    def {name}\b")
 
 
+class CallChains(unittest.TestCase):
+    """Frames of a wait, by a trace and a list of functions that are written here."""
+
+    def test_names(self):
+        os.environ.setdefault("LULL", "")
+        from source import test_perf as scene  # pylint: disable=import-outside-toplevel
+        task, idle, base = (42, b"waiter"), (0, b"swapper/0"), 0x7F0000000000
+        w = scene.Writer(False)
+        w.features = {1: w.tracing((("sched", scene.SWITCH),)), 29: w.pack("IIQQ", 1, 1, 10**18, 0)}
+        w.attr([5], scene.CHAINS, config=300)
+        scene.mapped(w, 42, base, 0x9000, 0, "/opt/waiter", 500_000, 7)
+        scene.switch(w, 1_000_000, idle, task, 0, [])
+        scene.switch(w, 2_000_000, task, idle, 1, [2**64 - 512, base + 0x15, base + 0x800])
+        scene.switch(w, 5_000_000, idle, task, 0, [])
+        scene.switch(w, 6_000_000, task, idle, 0, [])
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in (("perf.data", w.file()), ("recording.json", b'{"lull_recording": 1, "hostname": "elsewhere"}'),
+                                  ("symbols", b"object - 7 /opt/waiter\nload 0 9000 400000\n400010 20 pause_here\n")):
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(content)
+            try:
+                session = lull.Session(folder)
+            except lull.Error as error:
+                if "libtraceevent" in str(error):
+                    self.skipTest("Lull is built without perf.data")
+                raise
+            stacks = [one["stack"] for one in session.critpath(tid=42).segments if one["stack"]]
+        self.assertEqual(stacks, [[("/opt/waiter", 0x15, "pause_here", 5), ("/opt/waiter", 0x800, None, None)]])
+
+
 class TapResult(unittest.TestResult):
     def __init__(self, tap):
         super().__init__()

@@ -60,6 +60,13 @@ def check_part(server, experiment, start, end):
     status, answer = server.ask("POST", f"{outputs}/org.eclipse.tracecompass.analysis.graph.core.dataprovider.CriticalPathDataProvider",
                                 {"tid": TID})
     tap.ok(status in (200, 400) and (status == 200 or "indexed" in answer["detail"]), "critical paths come with the whole", answer)
+    # What is read from the traces themselves comes with the whole too; until then it is empty, and says that it is not all.
+    for output, kind, what, nothing in (
+            ("org.eclipse.tracecompass.internal.tmf.core.histogram.HistogramDataProvider", "XY", "tree", {"headers": [], "entries": []}),
+            ("org.eclipse.tracecompass.internal.provisional.tmf.core.model.events.TmfEventTableDataProvider", "table", "lines",
+             {"size": 0, "lowIndex": 0, "columnIds": [], "lines": []})):
+        status, answer = server.ask("POST", f"{outputs}/{kind}/{output}/{what}", {"requested_table_index": 0, "requested_table_count": 1})
+        tap.ok(status == 200 and (answer["status"] == "RUNNING") == (answer["model"] == nothing), f"so does the {what} of the {kind}", answer)
     return entry
 
 

@@ -101,6 +101,8 @@ def check_events(server, where):
            "without a direction, what matches is marked", marked)
     for wrong in ({}, {"requested_table_index": 0, "requested_table_count": 0}, {"requested_table_index": 0, "requested_table_column_ids": [8]},
                   {"requested_table_index": 0, "table_search_expressions": {"3": "("}}, {"requested_table_index": 0, "table_search_expressions": {"9": "x"}},
+                  {"requested_table_index": 0, "table_search_expressions": {"3": None}}, {"requested_table_index": 0, "table_search_expressions": {"3": ["x"]}},
+                  {"requested_table_index": 0, "table_search_expressions": {"3": "(*UTF)x"}},
                   {"requested_table_index": 0, "table_search_expressions": {"3": "x" * 257}}):
         status, answer = server.ask("POST", f"{where}/table/{EVENTS}/lines", {"requested_table_count": 5, **wrong})
         tap.ok(status == 400 and answer["detail"], f"{str(wrong)[:60]} is refused", status, answer)

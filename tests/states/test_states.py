@@ -5,6 +5,7 @@
 # random files there are.
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -275,6 +276,79 @@ def check_periods():
         tap.ok(done.returncode == 2 and reason in done.stderr, f"{reason}: refused", done)
 
 
+def check_kernel():
+    # While it runs after its wake-up, it is in poll for 0.4 ms.
+    calls = [at(9_200_000, "syscall_entry_poll", nfds=1, timeout_msecs=0), at(9_600_000, "syscall_exit_poll", ret=0)]
+    events = sorted(parts_trace() + calls, key=lambda event: (event["t"], event["pc"]["cpu_id"]))
+    where, path = trace("kernel", events), write("parts.states", PARTS)
+    shown = tables(path, where, "--kernel")
+    found = {(line["row"], line["state"], line["task"], line["cause"], line["call"]): line["ns"] // 1000
+             for line in shown["kernel"]}
+    expected = {("1", None, None, None, None): 1000, ("1", "busy", "running", None, None): 2000,
+                ("1", "busy", "blocked", "task", None): 3000, ("1", "stuck", "blocked", "task", None): 2000,
+                ("1", "stuck", "woken", None, None): 1000, ("1", "stuck", "running", None, None): 600,
+                ("1", "stuck", "running", None, "poll"): 400, ("1", "idle", "running", None, None): 10000,
+                ("2", None, None, None, None): 12000, ("2", "busy", "running", None, None): 1000,
+                ("2", "idle", "running", None, None): 7000}
+    tap.ok(found == expected, "--kernel: what the task did in each state", found)
+    # It is woken at 8 ms; nothing after that says what it did.
+    found = {(line["row"], line["state"], line["task"]): line["ns"] // 1000
+             for line in tables(path, where, "--kernel", "--row", "1", "--begin", "+2ms", "--end", "+8500us")["kernel"]}
+    tap.ok(found == {("1", "busy", "running"): 1000, ("1", "busy", "blocked"): 3000, ("1", "stuck", "blocked"): 2000,
+                     ("1", "stuck", None): 500}, "and of a part of the time", found)
+    done = run("--states", path, "--kernel", "--refresh", "1ms", where)
+    tap.ok(done.returncode == 2 and "--refresh" in done.stderr, "--kernel with --refresh: refused", done)
+
+
+def check_kernel_sums():
+    # Four CPUs switch among tasks by chance, wake and call as they like: every nanosecond of a state is in one line.
+    chance, events = random.Random(11), []
+    running = {cpu: 0 for cpu in range(4)}
+    for time in range(1, 4000):
+        cpu = chance.randrange(4)
+        kind = chance.randrange(5)
+        if kind < 2:
+            free = [tid for tid in [0, *range(10, 18)] if tid == 0 or tid not in running.values()]
+            tid = chance.choice(free)
+            events.append(switch(time * 1000, cpu, (f"t{running[cpu]}", running[cpu]), chance.choice((0, 1, 2)), (f"t{tid}", tid)))
+            running[cpu] = tid
+        elif kind == 2:
+            event = {"p": {"comm": "t", "tid": chance.randrange(10, 18), "prio": 20, "target_cpu": 0}, "n": "sched_waking"}
+            events.append({"t": time * 1000, "pc": {"cpu_id": cpu}, **event})
+        elif running[cpu]:
+            name = chance.choice(("work", "rest", "syscall_entry_poll", "syscall_exit_poll"))
+            events.append({"t": time * 1000, "n": name, "p": {"part": running[cpu], "nfds": 1, "timeout_msecs": 0, "ret": 0},
+                           "pc": {"cpu_id": cpu}})
+    shown = tables(write("sums.states", PARTS.replace("5ms", "100us")), trace("sums", events), "--kernel")
+    sums = {}
+    for line in shown["kernel"]:
+        sums[line["row"], line["state"]] = sums.get((line["row"], line["state"]), 0) + line["ns"]
+    tap.ok(sums == {(line["row"], line["state"]): line["ns"] for line in shown["states"]},
+           "--kernel: sums are the times of the states, to the nanosecond", sums)
+    tap.ok({"running", "preempted", "woken", "blocked"} <= {line["task"] for line in shown["kernel"]},
+           "and tasks did all they can", shown["kernel"])
+    # Who is on a CPU, straight from the switches.
+    ran, since = {}, {}
+    for event in events:
+        if event["n"] == "sched_switch":
+            cpu, tid = event["pc"]["cpu_id"], event["p"]["prev_tid"]
+            if tid and cpu in since:
+                ran[tid] = ran.get(tid, 0) + event["t"] - since[cpu]
+            since[cpu] = event["t"]
+    found = {}
+    for line in shown["kernel"]:
+        if line["task"] == "running":
+            found[int(line["row"])] = found.get(int(line["row"]), 0) + line["ns"]
+    tap.ok(found and all(ns <= ran[tid] + 4_000_000 - since_last(events, tid) for tid, ns in found.items()),
+           "and no task ran for longer than it had a CPU", found, ran)
+
+
+def since_last(events, tid):
+    """When the task got a CPU that it never gave back; else the end."""
+    last = [event for event in events if event["n"] == "sched_switch" and tid in (event["p"]["prev_tid"], event["p"]["next_tid"])]
+    return last[-1]["t"] if last and last[-1]["p"]["next_tid"] == tid else 4_000_000
+
+
 # Truth: the times between the events of each rank, in ms, added up by a script of its own.
 MPI = {0: (50.530, 150.440), 1: (100.555, 100.844), 2: (150.507, 50.950), 3: (200.481, 0.486)}
 
@@ -330,6 +404,8 @@ tap.run("tables", check_tables)
 tap.run("numbers", check_numbers)
 tap.run("pool", check_pool)
 tap.run("periods", check_periods)
+tap.run("kernel", check_kernel)
+tap.run("sums of kernel", check_kernel_sums)
 tap.run("mpi", check_mpi)
 tap.run("cpus", check_cpus)
 sys.exit(tap.done())

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the report on declared states share: adding up (states.c), tables
+ * (states_tables.c), what tasks did in each state (states_kernel.c). */
+#ifndef LULL_ANALYSIS_STATES_PRIVATE_H
+#define LULL_ANALYSIS_STATES_PRIVATE_H
+
+#include "analysis/states.h"
+#include "base/vec.h"
+
+/* What a row did in one state, within the window. */
+struct states_cell {
+    int64_t ns, longest_ns;
+    uint64_t count;
+};
+
+/* What a number of it was in one state. */
+struct states_number {
+    int64_t known_ns;
+    __int128 whole; /* value × ns of integers */
+    double real;    /* and of real numbers */
+    double min, max;
+};
+
+struct states_sums {
+    int64_t accounted_ns;
+    struct states_cell *cells;     /* by state, then unknown and none */
+    struct states_number *numbers; /* by number, then by state as well; NULL: the group has none */
+};
+
+struct states_interval {
+    uint32_t row;
+    uint16_t state;
+    bool is_open;
+    int64_t start_ns, end_ns, tid;
+};
+
+struct states_report {
+    const struct lull_states_question *question;
+    struct lull_session *session;
+    struct lull_sink *sink;
+    struct lull_states_engine *engine;
+    int64_t *starts_ns, *ends_ns; /* by host */
+    int64_t start_ns, end_ns;     /* of the window, and of the range */
+    uint32_t n_windows;
+    struct lull_arena *arena;
+    LULL_VEC(struct states_sums) sums;
+    LULL_VEC(struct states_interval) log;
+    uint64_t n_not_logged;
+    struct states_kernel *kernel; /* NULL: not wanted */
+    uint32_t *rows;               /* those to show, in order */
+    uint32_t n_rows;
+};
+
+static inline const struct lull_states_group *states_group_of(const struct states_report *report,
+                                                              const struct lull_states_row *row)
+{
+    return &report->question->states->groups[row->group];
+}
+
+/* The place of a state among the cells of a row: states, then unknown and none. */
+static inline uint32_t states_cell_of(const struct lull_states_group *group, uint16_t state)
+{
+    return state < group->n_states ? state : group->n_states + (state == LULL_ROW_NONE);
+}
+
+/* A line of a table: of a row, by state and maybe by number. */
+struct states_line {
+    uint32_t row, cell, number;
+};
+
+struct states_table {
+    struct states_report *report;
+    const struct lull_states_group *group;
+    LULL_VEC(struct states_line) lines;
+    char *title; /* of the row that was shown last */
+};
+
+/* Columns of every table. */
+#define STATES_ROW                                                                                 \
+    {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},                                 \
+        {"Row", "ROW", "row", LULL_CELL_STRING, NULL, 0},                                          \
+        {"State; unknown before the first rule and after a loss",                                  \
+         "STATE",                                                                                  \
+         "state",                                                                                  \
+         LULL_CELL_STRING,                                                                         \
+         NULL,                                                                                     \
+         0}
+
+/* Fills them, and returns the next cell. */
+struct lull_cell *states_show_row(struct states_table *table, uint32_t number, uint32_t cell,
+                                  struct lull_cell *cells);
+/* All rows that are shown, of one group: sums by state, numbers; and the log. */
+void states_show_sums(struct states_table *table, uint32_t group, struct lull_sink *sink);
+/* The lines; `lines` is empty after it. */
+void states_emit(struct states_table *table, const struct lull_result_class *class,
+                 void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
+                 struct lull_sink *sink);
+void states_show_log(struct states_table *table, uint32_t group, struct lull_sink *sink);
+bool states_is_wanted(const struct states_report *report, const struct lull_states_row *row);
+
+#endif

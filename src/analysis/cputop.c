@@ -267,17 +267,22 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
     }
 #define USAGE {"CPU usage", "CPU", "usage", LULL_CELL_RATIO, NULL, LULL_USE_BAR}
 
+#define STOLEN                                                                                     \
+    {"Time in which its virtual CPU really ran",                                                   \
+     "REAL",                                                                                       \
+     "real_ns",                                                                                    \
+     LULL_CELL_DURATION,                                                                           \
+     NULL,                                                                                         \
+     LULL_USE_OWN},                                                                                \
+    {                                                                                              \
+        "Time in which its virtual CPU had no CPU of the host", "STOLEN", "stolen_ns",             \
+            LULL_CELL_DURATION, NULL, LULL_USE_OWN                                                 \
+    }
+
 static const struct lull_result_column process_columns[] = {PROCESS, USAGE, {0}};
+static const struct lull_result_column stolen_columns[] = {STOLEN, {0}};
 /* Where tasks of guests are among them. */
-static const struct lull_result_column guest_columns[] = {
-    PROCESS,
-    {"Time in which its virtual CPU really ran", "REAL", "real_ns", LULL_CELL_DURATION, NULL,
-     LULL_USE_OWN},
-    {"Time in which its virtual CPU had no CPU of the host", "STOLEN", "stolen_ns",
-     LULL_CELL_DURATION, NULL, LULL_USE_OWN},
-    USAGE,
-    {0},
-};
+static const struct lull_result_column guest_columns[] = {PROCESS, STOLEN, USAGE, {0}};
 static const struct lull_result_class process_class = {
     "per-process", "Per-TID top CPU usage", process_columns, LULL_TABLE_PLAIN, false, false};
 
@@ -487,6 +492,7 @@ const struct lull_analysis_class lull_analysis_cputop = {
     .size = sizeof(struct cputop),
     .facts = {.switched = cputop_switched, .migration = cputop_migration, .prio = cputop_prio},
     .guest_facts = &guest_facts,
+    .guest_columns = stolen_columns,
     .open = cputop_open,
     .close = cputop_close,
     .emit = cputop_emit,

@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/priorities.h"
+#include "analysis/stolen.h"
 #include "base/slots.h"
 #include "base/sums.h"
 #include "kernel/vocabulary.h"
@@ -36,6 +37,7 @@ struct cputop {
     struct lull_slots by_task;               /* task → index + 1 */
     LULL_VEC(struct cpu_use) cpus;           /* by host, then CPU, once the window is closed */
     LULL_VEC(struct lull_slots) cpu_numbers; /* by host: CPU → index + 1 */
+    struct lull_stolen *stolen;              /* NULL: there are no tasks of guests */
     int64_t end_ns;
     GString *text;
 };
@@ -97,6 +99,9 @@ static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t tas
 static void cputop_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct cputop *top = user;
+    if (top->stolen) {
+        lull_stolen_switched(top->stolen, fact);
+    }
     if (!lull_params_want_cpu(top->head.params, fact->host, fact->cpu)) {
         return;
     }
@@ -136,6 +141,27 @@ static void cputop_prio(void *user, const struct lull_prio_fact *fact)
         lull_priorities_add(&use_of_task(top, fact->task)->priorities, fact->prio);
     }
 }
+
+static void cputop_vcpu(void *user, const struct lull_vcpu_fact *fact)
+{
+    lull_stolen_vcpu(((struct cputop *)user)->stolen, fact);
+}
+
+static void cputop_state(void *user, const struct lull_state_fact *fact)
+{
+    lull_stolen_state(((struct cputop *)user)->stolen, fact);
+}
+
+static void cputop_lost(void *user, const struct lull_lost_fact *fact)
+{
+    lull_stolen_lost(((struct cputop *)user)->stolen, fact);
+}
+
+static const struct lull_facts guest_facts = {
+    .vcpu = cputop_vcpu,
+    .state = cputop_state,
+    .lost = cputop_lost,
+};
 
 /* ---- the end of the window ---- */
 
@@ -231,16 +257,32 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
 
 #define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
 
-static const struct lull_result_column process_columns[] = {
-    HOST,
-    {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
-    {"Process ID", "PID", "pid", LULL_CELL_NUMBER, NULL, LULL_USE_OWN},
-    {"Migration count", "MIGRATIONS", "migrations", LULL_CELL_NUMBER, "migrations", 0},
-    {"Chronological priorities", "PRIORITIES", "priorities", LULL_CELL_STRING, NULL, 0},
-    {"CPU time", "CPU TIME", "cpu_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN},
-    {"CPU usage", "CPU", "usage", LULL_CELL_RATIO, NULL, LULL_USE_BAR},
-    {0},
-};
+#define PROCESS                                                                                    \
+    HOST, {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},                           \
+        {"Process ID", "PID", "pid", LULL_CELL_NUMBER, NULL, LULL_USE_OWN},                        \
+        {"Migration count", "MIGRATIONS", "migrations", LULL_CELL_NUMBER, "migrations", 0},        \
+        {"Chronological priorities", "PRIORITIES", "priorities", LULL_CELL_STRING, NULL, 0},       \
+    {                                                                                              \
+        "CPU time", "CPU TIME", "cpu_ns", LULL_CELL_DURATION, NULL, LULL_USE_OWN                   \
+    }
+#define USAGE {"CPU usage", "CPU", "usage", LULL_CELL_RATIO, NULL, LULL_USE_BAR}
+
+#define STOLEN                                                                                     \
+    {"Time in which its virtual CPU really ran",                                                   \
+     "REAL",                                                                                       \
+     "real_ns",                                                                                    \
+     LULL_CELL_DURATION,                                                                           \
+     NULL,                                                                                         \
+     LULL_USE_OWN},                                                                                \
+    {                                                                                              \
+        "Time in which its virtual CPU had no CPU of the host", "STOLEN", "stolen_ns",             \
+            LULL_CELL_DURATION, NULL, LULL_USE_OWN                                                 \
+    }
+
+static const struct lull_result_column process_columns[] = {PROCESS, USAGE, {0}};
+static const struct lull_result_column stolen_columns[] = {STOLEN, {0}};
+/* Where tasks of guests are among them. */
+static const struct lull_result_column guest_columns[] = {PROCESS, STOLEN, USAGE, {0}};
 static const struct lull_result_class process_class = {
     "per-process", "Per-TID top CPU usage", process_columns, LULL_TABLE_PLAIN, false, false};
 
@@ -308,6 +350,14 @@ static void process_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, use->migrations);
     *cells++ = lull_cell_text(LULL_CELL_STRING, top->text->str);
     *cells++ = duration_cell(use->ran_ns);
+    if (top->stolen) {
+        const struct lull_stolen_sum *sum = lull_stolen_find(top->stolen, use->task);
+        if (sum) {
+            cells[0] = duration_cell(sum->real_ns);
+            cells[1] = duration_cell(sum->stolen_ns);
+        }
+        cells += 2;
+    }
     *cells = share_cell(use->ran_ns, length_of(top));
 }
 
@@ -373,7 +423,9 @@ static void summary_row(const void *user, uint64_t row, struct lull_cell *cells)
 
 static void cputop_open(struct lull_analysis *analysis)
 {
-    ((struct cputop *)analysis)->text = g_string_new(NULL);
+    struct cputop *top = (struct cputop *)analysis;
+    top->text = g_string_new(NULL);
+    top->stolen = analysis->params->is_lami ? NULL : lull_stolen_new(analysis);
 }
 
 static void cputop_emit(struct lull_analysis *analysis, const struct lull_window *window,
@@ -384,8 +436,13 @@ static void cputop_emit(struct lull_analysis *analysis, const struct lull_window
     const uint64_t n_tasks = top->tasks.count;
     struct totals totals = {.top = top};
     add_totals(top, &totals);
+    if (top->stolen) {
+        sink->note(sink, "REAL and STOLEN are for tasks of virtual machines, in the time in which "
+                         "their hosts were recorded too; the rest went to the hypervisor");
+    }
     sink->table(sink, &(struct lull_result_table){
                           .class = &process_class,
+                          .columns = top->stolen ? guest_columns : NULL,
                           .n_rows = params->limit ? MIN(n_tasks, params->limit) : n_tasks,
                           .row = process_row,
                           .user = top});
@@ -418,6 +475,7 @@ static void cputop_free(struct lull_analysis *analysis)
     lull_vec_free(&top->cpus);
     lull_vec_free(&top->cpu_numbers);
     lull_slots_free(&top->by_task);
+    lull_stolen_free(top->stolen);
     g_string_free(top->text, TRUE);
 }
 
@@ -433,6 +491,8 @@ const struct lull_analysis_class lull_analysis_cputop = {
     .is_by_host = true,
     .size = sizeof(struct cputop),
     .facts = {.switched = cputop_switched, .migration = cputop_migration, .prio = cputop_prio},
+    .guest_facts = &guest_facts,
+    .guest_columns = stolen_columns,
     .open = cputop_open,
     .close = cputop_close,
     .emit = cputop_emit,

@@ -8,6 +8,7 @@
 #include "analysis/coverage.h"
 #include "analysis/limit.h"
 #include "analysis/questions.h"
+#include "analysis/stolen.h"
 #include "source/session/streams.h"
 
 struct window {
@@ -43,6 +44,7 @@ struct lull_runner {
 
     struct lull_coverage *coverage; /* by host; NULL without session */
     bool is_empty;                  /* the session has no event */
+    bool has_guests;                /* on the clocks of their hosts */
     int64_t first_ns, last_ns;      /* of all events of the session */
 
     void (*at_end)(void *user);
@@ -109,18 +111,26 @@ static void add_taker(struct lull_runner *runner, uint32_t kind, uint32_t class,
     takers->items[takers->count++] = (struct taker){class, call};
 }
 
+static void add_takers(struct lull_runner *runner, uint32_t class, const struct lull_facts *wanted,
+                       struct lull_facts *facts)
+{
+#define TAKE(member, type)                                                                         \
+    if (wanted->member) {                                                                          \
+        facts->member = hand_on_##member;                                                          \
+        add_taker(runner, FACT_NUMBER(member), class, (void (*)(void))wanted->member);             \
+    }
+    EACH_FACT(TAKE)
+}
+
 /* Subscribes to what any class wants. */
 static void subscribe(struct lull_runner *runner)
 {
     struct lull_facts facts = {0};
     for (uint32_t class = 0; class < runner->n; class ++) {
-#define TAKE(member, type)                                                                         \
-    if (runner->classes[class]->facts.member) {                                                    \
-        facts.member = hand_on_##member;                                                           \
-        add_taker(runner, FACT_NUMBER(member), class,                                              \
-                  (void (*)(void))runner->classes[class]->facts.member);                           \
-    }
-        EACH_FACT(TAKE)
+        add_takers(runner, class, &runner->classes[class]->facts, &facts);
+        if (runner->has_guests && runner->classes[class]->guest_facts) {
+            add_takers(runner, class, runner->classes[class]->guest_facts, &facts);
+        }
     }
     lull_model_subscribe(runner->model, &facts, runner);
 }
@@ -445,6 +455,7 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
     unsigned groups = 0;
     runner->session = session;
     runner->n = n;
+    runner->has_guests = lull_stolen_is_known(session);
     runner->classes = g_memdup2(classes, n * sizeof *classes);
     runner->params = g_memdup2(params, n * sizeof *params);
     runner->sink = sink;
@@ -455,6 +466,9 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
         by = params[i].by;
         by_container |= by != LULL_BY_TASK || params[i].containers;
         groups |= classes[i]->groups;
+        if (runner->has_guests && classes[i]->guest_facts) {
+            groups |= LULL_GROUP_VIRT;
+        }
         if (lull_params_name_tasks(&params[i])) {
             groups |= LULL_GROUP_SCHED | LULL_GROUP_STATE; /* whether there are such */
         }
@@ -522,7 +536,9 @@ static bool can_read_apart(const struct lull_runner *runner)
                lull_session_host_count(runner->session) > 1 &&
                lull_session_loss_count(runner->session) == 0; /* the model takes them by time */
     for (uint32_t i = 0; can && i < runner->n; i++) {
-        can = runner->classes[i]->is_by_host && !(runner->params[i].sections & LULL_SECTION_LOG);
+        const struct lull_analysis_class *class = runner->classes[i];
+        can = class->is_by_host && !(runner->has_guests && class->guest_facts) &&
+              !(runner->params[i].sections & LULL_SECTION_LOG);
     }
     return can;
 }

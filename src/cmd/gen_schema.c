@@ -79,8 +79,22 @@ static void put_string(FILE *file, const char *text)
     fputc('"', file);
 }
 
-/* The rows of a table. Columns of series, and of captures of periods, depend on the question. */
-static void put_table(FILE *file, const struct lull_result_class *class, bool is_open)
+static void put_columns(FILE *file, const struct lull_result_column *column)
+{
+    for (; column->title; column++) {
+        if (!(column->use & LULL_USE_LAMI)) {
+            fprintf(file, ",\n            \"%s\": {\"$ref\": \"#/$defs/%s\", \"description\": ",
+                    column->key, definition_of(column->class));
+            put_string(file, column->title);
+            fputs("}", file);
+        }
+    }
+}
+
+/* The rows of a table, which may have `more` columns. Columns of series, and of captures of periods,
+ * depend on the question. */
+static void put_table(FILE *file, const struct lull_result_class *class,
+                      const struct lull_result_column *more, bool is_open)
 {
     const struct lull_result_column *column;
     bool any = false;
@@ -89,13 +103,9 @@ static void put_table(FILE *file, const struct lull_result_class *class, bool is
     fputs(", \"type\": \"array\", \"items\": {\"type\": \"object\",\n          \"properties\": {"
           "\"of\": {\"type\": \"string\"}",
           file);
-    for (column = class->columns; column->title; column++) {
-        if (!(column->use & LULL_USE_LAMI)) {
-            fprintf(file, ",\n            \"%s\": {\"$ref\": \"#/$defs/%s\", \"description\": ",
-                    column->key, definition_of(column->class));
-            put_string(file, column->title);
-            fputs("}", file);
-        }
+    put_columns(file, class->columns);
+    if (more) {
+        put_columns(file, more);
     }
     fputs("},\n          \"required\": [", file);
     for (column = class->columns; column->title && !is_open; column++) {
@@ -138,7 +148,7 @@ static void put_window(FILE *file, const struct lull_analysis_class *analysis, b
     for (uint32_t i = 0; analysis->tables[i]; i++) {
         const struct lull_result_class *class = analysis->tables[i];
         fprintf(file, "%s\n        \"%s\": ", i ? "," : "", class->name);
-        put_table(file, class,
+        put_table(file, class, i == 0 ? analysis->guest_columns : NULL,
                   analysis->needs_periods || class->kind == LULL_TABLE_HISTOGRAM ||
                       class->kind == LULL_TABLE_SERIES);
     }

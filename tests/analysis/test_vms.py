@@ -59,6 +59,36 @@ def is_near(row, key, expected):
     return sum(cells[:-1]) == cells[-1] and all(abs(ns / MS - ms) <= TOLERANCE for ns, ms in zip(cells, expected))
 
 
+def cputop(*arguments):
+    """By tid of each host; and whether a note says what REAL and STOLEN are."""
+    window, = json.loads(run("cputop", "--json", "--limit=0", *arguments))["windows"]
+    rows = {(row.get("host"), row["process"]["tid"]): row for row in window["tables"]["per-process"]}
+    return rows, any("STOLEN" in note for note in window["notes"])
+
+
+def check_real_cputop(trace):
+    rows, noted = cputop(trace)
+    wrong = [(tid, row) for tid, states in TASKS.items() if tid for row in [rows["guest", tid]]
+             if abs(row["real_ns"] / MS - states[0]) > TOLERANCE or abs(row["stolen_ns"] / MS - states[3] - states[4]) > TOLERANCE]
+    tap.ok(not wrong and noted, "cputop: how long tasks of a guest really ran, and what was stolen from them", str(wrong))
+    others = [row for (host, tid), row in rows.items() if row.get("stolen_ns") is not None and (host == "host" or tid == 393)]
+    tap.ok(not others, "and nothing of tasks of the host, or of one that ran before the host was recorded", str(others))
+    for arguments in (("--no-sync", trace), ("--host", "guest", trace), (os.path.join(trace, "guest"),)):
+        rows, noted = cputop(*arguments)
+        tap.ok(rows and not noted and not any("stolen_ns" in row for row in rows.values()),
+               f"nothing of it where that is not known: {arguments[:-1]}", str(list(rows.values())[:2]))
+
+
+def check_made_cputop(scene, folder):
+    rows, _ = cputop(folder)
+    fused = scene.fused
+    wrong = [(vm, tid, row["real_ns"], row["stolen_ns"]) for (vm, tid), row in rows.items() if vm != "host"
+             if abs(row["real_ns"] - fused[vm, tid, "guest"]) > 2 * MS or
+             abs(row["stolen_ns"] - fused[vm, tid, "preempted"] - fused[vm, tid, "woken"]) > 2 * MS]
+    guests = {key for key in rows if key[0] != "host"}
+    tap.ok(guests == {("web", 41), ("web", 42), ("db", 41), ("db", 43)} and not wrong, "cputop: two guests", f"{guests} {wrong} {fused}")
+
+
 def check_real(folder):
     with tarfile.open(os.path.join(source, "tests", "data", "vm.tar.xz")) as archive:
         archive.extractall(folder, filter="data")
@@ -106,6 +136,7 @@ def check_real(folder):
     one, _ = vms("--tid", "402", trace)
     tap.ok([row["task"]["tid"] for row in one["tasks"]] == [402] and {row["task"]["tid"] for row in one["stolen_from"]} == {402},
            "one task alone", str(one["tasks"]))
+    check_real_cputop(trace)
     wide = max(map(len, run("vms", "--limit=3", trace).split("What virtual CPUs did")[0].splitlines()))
     tap.ok(wide <= 100, "text", str(wide))
 
@@ -133,6 +164,7 @@ def check_made():
         tap.ok({(vm, tid) for (vm, tid, _), ns in scene.fused.items() if ns > MS} <= {(row["vm"], row["task"]["tid"]) for row in tables["tasks"]} and
                not wrong,
                "what they did while each task was on them", f"{wrong} {scene.fused}")
+        check_made_cputop(scene, folder)
         stolen = {(row["vm"], row["task"]["tid"], row["by"]["tid"], name_of(row["by_task"])): row["time_ns"] for row in tables["stolen_from"]}
         truth = {key: ns for key, ns in scene.steals.items() if key[1]}
         wrong = [(key, ns, truth.get(key)) for key, ns in stolen.items() if abs(ns - truth.get(key, 0)) > max(MS, ns // 100)]

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 from server.serving import Server, environment
@@ -104,6 +105,9 @@ def outputs():
         check(verb, "--period", READ, "--period-captures", "read : fd = $evt.fd", chain)
     check("waits", "--stacks", os.path.join(samples, "perf/chains.data"))
     check("stats", os.path.join(samples, "perf/file.data"))
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(os.path.join(os.environ["LULL_SOURCE"], "tests/data/vm.tar.xz")) as archive:
+        archive.extractall(folder, filter="data")
+        check("cputop", os.path.join(folder, "vm"))
     for verb in ("irqstats", "iolatencystats", "schedstats"):
         check(verb, "--freq", "--log", chain)
         check(verb, "--freq", "--freq-series", chain) if verb == "schedstats" else None

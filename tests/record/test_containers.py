@@ -98,10 +98,17 @@ def main(directory):
 
     tables = lull("cputop", "--by", "container", "--begin", begin, "--end", end, "--csv", recording).split("\n\n")
     rows = {row["process.comm"]: row for row in csv.DictReader(tables[0].splitlines())}
+    # Some kernels hide that certain tasks leave a CPU: then cputop says for how long it does not know who was there.
+    unknown = sum(int(row["unknown_ns"]) for row in csv.DictReader(tables[1].splitlines()))
     for kind in ("old", "new"):
         ns = int(rows.get(names[kind], {}).get("cpu_ns", 0))
-        near = abs(ns - truth[kind]) <= truth[kind] * 0.02 + 10e6
-        tap.ok(near, f"the CPU time of the {kind} container is the kernel's", f"{ns} ns, the kernel counted {truth[kind]}")
+        slack = truth[kind] * 0.02 + 10e6
+        near = truth[kind] - unknown - slack <= ns <= truth[kind] + slack
+        name = f"the CPU time of the {kind} container is the kernel's"
+        if near and unknown > truth[kind] / 2:
+            tap.skip(name, f"this kernel hid who was on a CPU for {unknown} ns")
+            continue
+        tap.ok(near, name, f"{ns} ns, the kernel counted {truth[kind]}, not known: {unknown}")
 
     alone = lull("cputop", "--container", IDS["old"][:8], "--csv", recording)
     tap.ok(f",{burner.pid}," in alone, "--container with the start of an id leaves its task", alone)

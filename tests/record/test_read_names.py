@@ -125,7 +125,7 @@ def check_tracer(tracer, directory, port):
     os.mkdir(folder)
     pid = record(tracer, recording, PROGRAM, folder, str(port), *NAMES)
     description = json.load(open(os.path.join(recording, "recording.json")))
-    tap.ok("names_missing" not in description and "lost_names" not in description, f"{tracer}: nothing is missing", description)
+    tap.ok("names_missing" not in description, f"{tracer}: names are recorded", description)
     rows = rows_of(recording, pid)
     check_files(tracer, rows, folder)
     check_sockets(tracer, rows, folder, port)

@@ -183,18 +183,21 @@ def check_requests(daemon):
     """A thousand slow requests within the pause of a rule are one snapshot, and all are counted."""
     before = daemon.counts()
     time.sleep(5.2)  # what was written last explains nothing any more
-    start = time.monotonic_ns()
-    while time.monotonic_ns() - start < 250_000_000:
+    start, used = time.time_ns(), time.thread_time_ns()
+    while time.time_ns() - start < 500_000_000:
         pass
-    asked = daemon.trigger("--slower", "250ms", "--pid", str(os.getpid()), "--for", "checkout")
+    end, used = time.time_ns(), time.thread_time_ns() - used
+    asked = daemon.trigger("--slower", "500ms", "--pid", str(os.getpid()), "--for", "checkout")
     path = asked.stdout.strip()
     tap.ok(asked.returncode == 0 and path in daemon.written(), "lull trigger prints the snapshot", asked)
     trigger = json.load(open(os.path.join(path, "recording.json")))["trigger"]
-    tap.ok(trigger["rule"] == "web" and trigger["pid"] == os.getpid() and trigger["end_ns"] - trigger["begin_ns"] == 250_000_000,
+    tap.ok(trigger["rule"] == "web" and trigger["pid"] == os.getpid() and trigger["end_ns"] - trigger["begin_ns"] == 500_000_000,
            "it is about the request", trigger)
     shown = json.loads(lull("critpath", "--json", path).stdout)
     ran = sum(s["end_ns"] - s["begin_ns"] for s in shown["segments"] if s["tid"] == os.getpid())
-    tap.ok(ran > 0.9 * 250_000_000, "critpath shows who reported it, busy", ran)
+    # Others may have had the CPU meanwhile, and the request is over when lull trigger runs, which is later.
+    least = end - max(start, trigger["begin_ns"]) - (end - start - used) - 20_000_000
+    tap.ok(ran > least, "critpath shows who reported it, busy", ran, least)
     now = time.time()
     for number in range(1000):
         daemon.send(f"<190>Nov 22 14:02:11 nginx: lull1 t={now:.3f} d=0.3{number % 10} pid={os.getpid()} id=checkout st=200")

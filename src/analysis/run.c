@@ -455,7 +455,7 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
     unsigned groups = 0;
     runner->session = session;
     runner->n = n;
-    runner->has_guests = lull_stolen_is_known(session);
+    runner->has_guests = lull_stolen_is_known(session, -1);
     runner->classes = g_memdup2(classes, n * sizeof *classes);
     runner->params = g_memdup2(params, n * sizeof *params);
     runner->sink = sink;

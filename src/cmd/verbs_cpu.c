@@ -79,7 +79,10 @@ static const struct lull_option sched_options[] = {
     "\n"                                                                                           \
     "The waker is the task that ran where the wake-up happened; if that was in an interrupt, the " \
     "task was only interrupted. Priorities are shown as top and LTTng do: 20 is nice 0, "          \
-    "real-time ones are negative. --tid and --comm choose the tasks that were woken."
+    "real-time ones are negative. --tid and --comm choose the tasks that were woken.\n"            \
+    "\n"                                                                                           \
+    "If a virtual machine was recorded as well as its host, STOLEN is the part of a wait in "      \
+    "which the virtual CPU had no CPU of the host."
 
 #define SCHED_VERB(verb_name, section_, summary_, first, examples_)                                \
     const struct lull_verb lull_verb_##verb_name = {                                               \

@@ -34,6 +34,7 @@ class Vcpu:
         self.pid, self.tid, self.comm, self.tasks = pid, tid, f"{name}-cpu", tasks
         self.guest = Machine(name, ahead)
         self.state, self.in_run, self.entered, self.task, self.pending = "qemu", False, False, 0, []
+        self.asleep, self.waits = set(), {}  # its tasks; those that were woken: since when, and what was stolen meanwhile
 
 
 class Scene:
@@ -47,6 +48,7 @@ class Scene:
         self.fused = collections.Counter()  # virtual machine, its task, state → ns
         self.steals = collections.Counter()  # virtual machine, its task, who, whose task → ns
         self.exits, self.injections, self.gaps = collections.Counter(), collections.Counter(), collections.Counter()
+        self.waits = []  # of a guest's tasks, from waking to switch: virtual machine, task, start, end, stolen
         self.intervals = []  # from exit to entry: virtual machine, its task, start, end, switched
 
     def pid_of(self, tid):
@@ -71,6 +73,7 @@ class Scene:
             self.fused[name, task, state] += ns
             if stolen:
                 self.steals[(name, task, *stolen)] += ns
+                vcpu.waits = {task: (since, so_far + ns) for task, (since, so_far) in vcpu.waits.items()}
         vcpu.pending.clear()
 
     # ---- the host ----
@@ -123,9 +126,21 @@ class Scene:
 
     def guest_switch(self, vcpu, task, state=RUNNING):
         names = {0: "swapper/0", **vcpu.tasks}
+        if task in vcpu.asleep:
+            self.guest_wake(vcpu, task)
+        if task in vcpu.waits:
+            self.waits.append((vcpu.guest.name, task, vcpu.waits[task][0], self.t, vcpu.waits[task][1]))
+            del vcpu.waits[task]
+        if state == ASLEEP:
+            vcpu.asleep.add(vcpu.task)
         self.guest_event(vcpu, "sched_switch", {"prev_comm": names[vcpu.task], "prev_tid": vcpu.task, "prev_prio": 20, "prev_state": state,
                                                 "next_comm": names[task], "next_tid": task, "next_prio": 20})
         vcpu.task = task
+
+    def guest_wake(self, vcpu, task):
+        self.guest_event(vcpu, "sched_waking", {"comm": vcpu.tasks[task], "tid": task, "prio": 20, "target_cpu": 0})
+        vcpu.asleep.discard(task)
+        vcpu.waits[task] = (self.t, 0)
 
     def compute(self, vcpu, ns):
         """Entered, with something recorded now and then."""
@@ -159,7 +174,11 @@ class Scene:
         while self.t < end:
             self.compute(vcpu, self.dice.randrange(30 * US, 700 * US))
             if self.dice.random() < 0.3:
-                self.guest_switch(vcpu, self.dice.choice([task for task in vcpu.tasks if task != vcpu.task]))
+                task = self.dice.choice([task for task in vcpu.tasks if task != vcpu.task])
+                if task in vcpu.asleep:
+                    self.guest_wake(vcpu, task)
+                else:
+                    self.guest_switch(vcpu, task, self.dice.choice((RUNNING, ASLEEP)))
             self.leave_and_enter(vcpu)
         self.compute(vcpu, 30 * US)
         self.exit(vcpu, 1)

@@ -23,6 +23,7 @@ static const struct lull_example cputop_examples[] = {
     {"lull cputop --refresh 1s --limit 3 my-trace", "The three that used most in each second."},
     {"lull cputop --begin +2s --end +2.5s my-trace", "Half a second of it."},
     {"lull cputop --by container my-trace", "Which container or service used them."},
+    {"lull cputop --by vm my-host", "Which virtual machine did, with what runs it."},
     {"lull cputop --comm httpd,php-fpm --json my-trace", "Two programs only, for another program."},
     {NULL, NULL},
 };

@@ -89,6 +89,28 @@ def check_made_cputop(scene, folder):
     tap.ok(guests == {("web", 41), ("web", 42), ("db", 41), ("db", 43)} and not wrong, "cputop: two guests", f"{guests} {wrong} {fused}")
 
 
+def check_made_rows(scene, folder):
+    """--by vm: a row for all tasks of a virtual machine."""
+    def rows_of(*where):
+        window, = json.loads(run("cputop", "--by", "vm", "--json", "--limit=0", *where))["windows"]
+        return {(row.get("host"), row["process"]["comm"]): row for row in window["tables"]["per-process"]}
+
+    rows, ran = rows_of(folder), scene.ran
+    truth = {"web": ran[101] + ran[110], "db": ran[201] + ran[250], "host": ran[300]}
+    wrong = [(name, rows["host", name]["cpu_ns"], ns) for name, ns in truth.items() if abs(rows["host", name]["cpu_ns"] - ns) > 50 * US]
+    tap.ok(rows.keys() == {*(("host", name) for name in truth), ("web", "web"), ("db", "db")} and not wrong,
+           "cputop --by vm: on the host, processes of virtual machines and what helps them", f"{rows.keys()} {wrong}")
+    for name in ("web", "db"):
+        seen = {state: sum(scene.fused[name, task, state] for task in (41, 42, 43)) for state in STATES}
+        row = rows[name, name]
+        tap.ok(abs(row["real_ns"] - seen["guest"]) <= 2 * MS and abs(row["stolen_ns"] - seen["preempted"] - seen["woken"]) <= 2 * MS and
+               row["cpu_ns"] >= row["real_ns"] + row["stolen_ns"], f"and in {name} all of its tasks", f"{row} {seen}")
+    alone = rows_of(os.path.join(folder, "host"))
+    names = {"web-cpu/100": "web", "db-cpu/200": "db", "host": "host"}
+    tap.ok({names.get(name): row["cpu_ns"] for (_, name), row in alone.items()} == {name: rows["host", name]["cpu_ns"] for name in truth},
+           "those of the host alone have the names of their processes", str(alone))
+
+
 def check_made_waits(scene, folder):
     """Of tasks that were woken, for a CPU of the guest."""
     window, = json.loads(run("schedlog", "--stats", "--json", "--limit=0", folder))["windows"]
@@ -188,6 +210,7 @@ def check_made():
                "what they did while each task was on them", f"{wrong} {scene.fused}")
         check_made_cputop(scene, folder)
         check_made_waits(scene, folder)
+        check_made_rows(scene, folder)
         stolen = {(row["vm"], row["task"]["tid"], row["by"]["tid"], name_of(row["by_task"])): row["time_ns"] for row in tables["stolen_from"]}
         truth = {key: ns for key, ns in scene.steals.items() if key[1]}
         wrong = [(key, ns, truth.get(key)) for key, ns in stolen.items() if abs(ns - truth.get(key, 0)) > max(MS, ns // 100)]

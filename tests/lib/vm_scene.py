@@ -43,6 +43,8 @@ class Scene:
         self.dice, self.t, self.host = random.Random(seed), START, Machine("host")
         self.vcpus = {vcpu.tid: vcpu for vcpu in vcpus}
         self.comms = {0: "swapper/0", **others, **{vcpu.tid: vcpu.comm for vcpu in vcpus}}
+        self.ran = collections.Counter()  # thread of the host → ns on its CPU
+        self.pids = {vcpu.tid: vcpu.pid for vcpu in vcpus}
         self.running = 0
         self.states = collections.Counter()  # virtual machine, state → ns
         self.fused = collections.Counter()  # virtual machine, its task, state → ns
@@ -52,7 +54,7 @@ class Scene:
         self.intervals = []  # from exit to entry: virtual machine, its task, start, end, switched
 
     def pid_of(self, tid):
-        return self.vcpus[tid].pid if tid in self.vcpus else tid
+        return self.pids.get(tid, tid)
 
     def host_event(self, name, payload, cpu=0, tid=None):
         tid = self.running if tid is None else tid
@@ -60,6 +62,7 @@ class Scene:
 
     def advance(self, ns):
         by = self.vcpus.get(self.running)
+        self.ran[self.running] += ns
         for vcpu in self.vcpus.values():
             if vcpu.entered:
                 stolen = (self.running, by.task if by else None) if vcpu.state in ("preempted", "woken") else None
@@ -216,7 +219,8 @@ def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
     a task of db has the CPU. Returns the scene, and the gap as the program measures it."""
     web = Vcpu("web", 100, 101, {41: "nginx", 42: "clock"}, 5 * SECOND + 123456)
     db = Vcpu("db", 200, 201, {41: "postgres", 43: "burner"}, 2 * SECOND)
-    scene = Scene(seed, (web, db), {300: "cc1"}, has_raw_calls)
+    scene = Scene(seed, (web, db), {300: "cc1", 110: "web-io", 250: "vhost-200"}, has_raw_calls)
+    scene.pids[110] = 100
     for i in range(60):
         scene.turn(web, scene.dice.randrange(MS, 6 * MS))
         if i % 5 == 4:
@@ -225,6 +229,9 @@ def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
         scene.turn(db, scene.dice.randrange(MS, 6 * MS))
         if i % 3 == 2:
             scene.hold(300, scene.dice.randrange(MS, 4 * MS))
+        if i % 10 == 1:
+            scene.hold(110, MS)
+            scene.hold(250, 2 * MS)
     scene.turn(web, MS)
     scene.enter(web)
     scene.advance(5 * US)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lull track: reports waits of this machine that are longer than rules allow, while they happen. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include <lull/error.h>
 
@@ -13,13 +11,11 @@
 #include "cmd/analysis_args.h"
 #include "cmd/live_args.h"
 #include "cmd/track_list.h"
+#include "cmd/status.h"
 #include "cmd/verb.h"
 #include "record/command.h"
 #include "record/watch.h"
 #include "view/live/alarm.h"
-
-/* As shells have it. */
-enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 
 #define SHOWN_PER_S 20
 
@@ -214,13 +210,13 @@ static int finish(struct track *track, bool done)
 {
     const int why = track->child.exec_errno;
     if (why) {
-        return why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+        return lull_status_of_exec(why);
     }
     if (!done || !track->command || !track->child.has_ended) {
         return done ? 0 : 1;
     }
     const int status = track->child.wait_status;
-    return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    return lull_status_of_wait(status);
 }
 
 static int run_track(struct track *track, const struct lull_args *args, GError **error)

@@ -38,13 +38,6 @@ static bool run_with(const struct lull_trigger_config *config, bool is_check, GE
 static int run(const struct lull_args *args, GError **error)
 {
     const char *path = lull_args_text(args, "config");
-    uint32_t n_words;
-    lull_args_rest(args, &n_words);
-    if (n_words > 0) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "it takes no traces; --config names its configuration");
-        return 2;
-    }
     GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
     struct lull_trigger_config *config = lull_trigger_config_read(path ? path : CONFIG, problems);
     const bool done =
@@ -108,6 +101,7 @@ const struct lull_verb lull_verb_daemon = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
+    .no_words = "it takes no traces; --config names its configuration",
     .has_no_pager = true,
     .run = run,
 };

@@ -195,6 +195,7 @@ struct machine {
     struct lull_map containers;    /* label of a control group, pid namespace → container */
     struct lull_map rows;          /* label of a container's or pod's name → pseudo-task */
     uint32_t unknown_row;          /* of tasks of which the container is not known */
+    struct lull_map vms;           /* process or thread → pseudo-task of its virtual machine */
     struct lull_map addresses;     /* address of a table in the state dump → table */
 };
 
@@ -321,6 +322,15 @@ struct lull_model {
     for (uint32_t s_ = 0; s_ < (model)->n_subscribers; s_++)                                       \
         if ((model)->subscribers[s_].facts.callback)                                               \
     (model)->subscribers[s_].facts.callback((model)->subscribers[s_].user, fact)
+
+/* machine_functions.c: calls of functions, of the kernel and of programs. */
+void functions_of_kernel(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                         enum lull_event_id id, const void *event);
+void functions_of_user(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       enum lull_event_id id, const void *event);
+void functions_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t);
+void functions_executed(struct lull_model *model, uint32_t task, int64_t t);
+void functions_lost(struct lull_model *model, const struct lull_lost_fact *lost);
 
 /* model.c */
 struct machine *model_machine_add(struct lull_model *model, uint32_t host);

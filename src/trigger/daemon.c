@@ -80,7 +80,6 @@ static void make_room(struct lull_daemon *daemon, const char *kept, GError **err
     }
 }
 
-/* The buffers stop at once; room is made afterwards, unless there is none. */
 static bool write_snapshot(struct lull_daemon *daemon, uint32_t rule,
                            struct lull_recording_trigger *trigger, GError **error)
 {
@@ -124,7 +123,9 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
     trigger->rule = rule->name;
     if (verdict == LULL_TRIGGER_WRITTEN) {
         lull_duration_format(trigger->end_ns - trigger->start_ns, took);
-        if (!has_room(daemon, &error) || !write_snapshot(daemon, number, trigger, &error)) {
+        if (!lull_recorder_freeze(daemon->recorder, &error) || !has_room(daemon, &error) ||
+            !write_snapshot(daemon, number, trigger, &error)) {
+            lull_recorder_thaw(daemon->recorder, NULL);
             verdict = LULL_TRIGGER_FAILED;
             report(daemon, "%s: %s: no snapshot: %s", rule->name, took, error->message);
         } else {

@@ -117,10 +117,10 @@ static void send_question(const struct lull_spread *spread, const struct asked *
 static void end_question(struct lull_spread *spread, struct asked *asked,
                          const struct lull_peer_message *answer)
 {
-    struct lull_spread_outcome outcome = {.to = asked->question.to, .is_answered = answer != NULL};
+    struct lull_spread_outcome outcome = {.to = asked->question.to,
+                                          .verdict = answer ? answer->verdict : LULL_TRIGGER_FAST};
     g_strlcpy(outcome.set, asked->question.set, sizeof outcome.set);
     if (answer) {
-        outcome.verdict = answer->verdict;
         g_strlcpy(outcome.made, answer->made, sizeof outcome.made);
     }
     asked->is_open = false;

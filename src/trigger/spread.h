@@ -26,9 +26,8 @@ struct lull_spread_question {
 struct lull_spread_outcome {
     struct in6_addr to;
     char set[LULL_SET_ID];
-    bool is_answered;
-    enum lull_trigger_verdict verdict; /* if it is answered, */
-    char made[LULL_SET_ID];            /* and the snapshot there; "" */
+    enum lull_trigger_verdict verdict; /* LULL_TRIGGER_FAST: it did not answer */
+    char made[LULL_SET_ID];            /* the snapshot there; "" */
 };
 
 /* Datagrams and questions that were not taken. */

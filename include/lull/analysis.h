@@ -63,6 +63,8 @@ enum lull_column_use {
     LULL_USE_BAR = 1 << 3,      /**< text and HTML draw a bar beside the value */
     LULL_USE_NOT_TEXT = 1 << 4, /**< in JSON and HTML, too wide for a terminal */
     LULL_USE_DETAIL = 1 << 5,   /**< the first to be left out where a terminal is too narrow */
+    LULL_USE_GUEST = 1 << 6,    /**< shown only if a virtual machine's clock was joined with its
+                                   host's, and one host was not chosen */
 };
 
 /** A column of a table. */

@@ -97,7 +97,6 @@ struct lull_analysis_class {
     /* NULL, or what it takes besides, with LULL_GROUP_VIRT, if the clock of a guest was joined with
        that of its host: then it needs both in order of time. */
     const struct lull_facts *guest_facts;
-    const struct lull_result_column *guest_columns; /* that its first table then has besides */
     /* All but emit may be NULL. The instance is zeroed, its head filled. */
     void (*open)(struct lull_analysis *analysis);
     /* The window is over at end_ns (no fact at or after it was reported). */

@@ -267,22 +267,15 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
     }
 #define USAGE {"CPU usage", "CPU", "usage", LULL_CELL_RATIO, NULL, LULL_USE_BAR}
 
-#define STOLEN                                                                                     \
-    {"Time in which its virtual CPU really ran",                                                   \
-     "REAL",                                                                                       \
-     "real_ns",                                                                                    \
-     LULL_CELL_DURATION,                                                                           \
-     NULL,                                                                                         \
-     LULL_USE_OWN},                                                                                \
-    {                                                                                              \
-        "Time in which its virtual CPU had no CPU of the host", "STOLEN", "stolen_ns",             \
-            LULL_CELL_DURATION, NULL, LULL_USE_OWN                                                 \
-    }
-
-static const struct lull_result_column process_columns[] = {PROCESS, USAGE, {0}};
-static const struct lull_result_column stolen_columns[] = {STOLEN, {0}};
-/* Where tasks of guests are among them. */
-static const struct lull_result_column guest_columns[] = {PROCESS, STOLEN, USAGE, {0}};
+static const struct lull_result_column process_columns[] = {
+    PROCESS,
+    {"Time in which its virtual CPU really ran", "REAL", "real_ns", LULL_CELL_DURATION, NULL,
+     LULL_USE_OWN | LULL_USE_GUEST},
+    {"Time in which its virtual CPU had no CPU of the host", "STOLEN", "stolen_ns",
+     LULL_CELL_DURATION, NULL, LULL_USE_OWN | LULL_USE_GUEST},
+    USAGE,
+    {0},
+};
 static const struct lull_result_class process_class = {
     "per-process", "Per-TID top CPU usage", process_columns, LULL_TABLE_PLAIN, false, false};
 
@@ -350,15 +343,12 @@ static void process_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, use->migrations);
     *cells++ = lull_cell_text(LULL_CELL_STRING, top->text->str);
     *cells++ = duration_cell(use->ran_ns);
-    if (top->stolen) {
-        const struct lull_stolen_sum *sum = lull_stolen_find(top->stolen, use->task);
-        if (sum) {
-            cells[0] = duration_cell(sum->real_ns);
-            cells[1] = duration_cell(sum->stolen_ns);
-        }
-        cells += 2;
+    const struct lull_stolen_sum *sum = lull_stolen_find(top->stolen, use->task);
+    if (sum) {
+        cells[0] = duration_cell(sum->real_ns);
+        cells[1] = duration_cell(sum->stolen_ns);
     }
-    *cells = share_cell(use->ran_ns, length_of(top));
+    cells[2] = share_cell(use->ran_ns, length_of(top));
 }
 
 /* The cells of busy, idle, other and unknown time and of usage. */
@@ -442,7 +432,6 @@ static void cputop_emit(struct lull_analysis *analysis, const struct lull_window
     }
     sink->table(sink, &(struct lull_result_table){
                           .class = &process_class,
-                          .columns = top->stolen ? guest_columns : NULL,
                           .n_rows = params->limit ? MIN(n_tasks, params->limit) : n_tasks,
                           .row = process_row,
                           .user = top});
@@ -492,7 +481,6 @@ const struct lull_analysis_class lull_analysis_cputop = {
     .size = sizeof(struct cputop),
     .facts = {.switched = cputop_switched, .migration = cputop_migration, .prio = cputop_prio},
     .guest_facts = &guest_facts,
-    .guest_columns = stolen_columns,
     .open = cputop_open,
     .close = cputop_close,
     .emit = cputop_emit,

@@ -113,7 +113,7 @@ const struct lull_question lull_questions[] = {
     },
     {
         .id = "frequency",
-        .text = "CPU frequency from its first change on, and time in cycles",
+        .text = "CPU frequency from its first change on, if it changed, and time in cycles",
         .needs = NEEDS({NAMES("power_cpu_frequency", "cpu_frequency", "power:cpu_frequency")}),
         .improves = NEEDS({NAMES("power_cpu_idle", "cpu_idle", "power:cpu_idle"),
                            .without = "idle states are not seen"}),

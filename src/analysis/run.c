@@ -9,6 +9,7 @@
 #include "analysis/limit.h"
 #include "analysis/questions.h"
 #include "analysis/stolen.h"
+#include "analysis/vm_names.h"
 #include "source/session/streams.h"
 
 struct window {
@@ -420,7 +421,13 @@ static GPtrArray *notes_of(const struct lull_session *session,
 
 static void note_rows(GPtrArray *notes, enum lull_group_by by)
 {
-    static const char *const names[LULL_BY_COUNT] = {NULL, "container", "pod", "control group"};
+    static const char *const names[LULL_BY_COUNT] = {NULL, "container", "pod", "control group",
+                                                     NULL};
+    if (by == LULL_BY_VM) {
+        g_ptr_array_add(
+            notes, g_strdup("a row counts all tasks of a virtual machine: on its host those of its "
+                            "process, in the guest all; “host” are those of none that is known"));
+    }
     if (names[by]) {
         g_ptr_array_add(
             notes, g_strdup_printf("a row counts all tasks of a %s, where tables list tasks; tasks "
@@ -455,7 +462,7 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
     unsigned groups = 0;
     runner->session = session;
     runner->n = n;
-    runner->has_guests = lull_stolen_is_known(session);
+    runner->has_guests = lull_stolen_is_known(session, -1);
     runner->classes = g_memdup2(classes, n * sizeof *classes);
     runner->params = g_memdup2(params, n * sizeof *params);
     runner->sink = sink;
@@ -464,7 +471,7 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
     enum lull_group_by by = LULL_BY_TASK; /* the same for all */
     for (uint32_t i = 0; i < n; i++) {
         by = params[i].by;
-        by_container |= by != LULL_BY_TASK || params[i].containers;
+        by_container |= (by != LULL_BY_TASK && by != LULL_BY_VM) || params[i].containers;
         groups |= classes[i]->groups;
         if (runner->has_guests && classes[i]->guest_facts) {
             groups |= LULL_GROUP_VIRT;
@@ -480,8 +487,13 @@ struct lull_runner *lull_runner_new(struct lull_session *session,
     if (session) {
         find_coverage(runner);
     }
+    struct lull_vm_names *vms = session && by == LULL_BY_VM ? lull_vm_names_read(session) : NULL;
     runner->model = lull_model_new(session, groups);
     lull_model_group_by(runner->model, by);
+    if (vms) {
+        lull_vm_names_apply(vms, runner->model);
+    }
+    lull_vm_names_free(vms);
     if (by_container && session && !runner->is_empty) {
         lull_model_read_containers(runner->model, runner->first_ns);
     }

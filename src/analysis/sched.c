@@ -7,7 +7,9 @@
 #include "analysis/histogram.h"
 #include "analysis/priorities.h"
 #include "analysis/spread.h"
+#include "analysis/stolen.h"
 #include "base/slots.h"
+#include "base/sums.h"
 #include "kernel/vocabulary.h"
 
 enum { PRIORITIES = 140 };
@@ -15,6 +17,7 @@ enum { PRIORITIES = 140 };
 /* One wait. */
 struct wait {
     int64_t wakeup_ns, switch_ns;
+    int64_t stolen_ns; /* as lull_stolen_wait() */
     uint32_t task, waker, host;
     int32_t prio, cpu;
     bool is_from_interrupt;
@@ -23,6 +26,7 @@ struct wait {
 struct wakee {
     uint32_t task;
     struct lull_distribution latency;
+    int64_t stolen_ns; /* -1: of none of the waits it is known */
     struct lull_priorities priorities;
 };
 
@@ -36,6 +40,7 @@ struct sched {
     LULL_VEC(struct wakee) wakees; /* in order of first appearance */
     struct lull_slots by_task;     /* task → index + 1 */
     struct lull_distribution by_prio[PRIORITIES];
+    struct lull_stolen *stolen; /* NULL: there are no tasks of guests */
     int64_t end_ns;
     GString *text;
 };
@@ -92,7 +97,7 @@ static struct wakee *wakee_of(struct sched *sched, uint32_t task)
     task = lull_params_row(sched->head.params, sched->head.model, task);
     uint32_t *slot = lull_slots_at(&sched->by_task, task);
     if (*slot == 0) {
-        lull_vec_push(&sched->wakees, (struct wakee){.task = task});
+        lull_vec_push(&sched->wakees, (struct wakee){.task = task, .stolen_ns = -1});
         *slot = (uint32_t)sched->wakees.count;
     }
     return &sched->wakees.items[*slot - 1];
@@ -122,6 +127,10 @@ static void add_to_groups(struct sched *sched, const struct wait *wait)
         if (wakee->priorities.items.count == 0) {
             lull_priorities_add(&wakee->priorities, wait->prio);
         }
+        if (wait->stolen_ns >= 0) {
+            wakee->stolen_ns = MAX(wakee->stolen_ns, 0);
+            lull_add(&wakee->stolen_ns, wait->stolen_ns);
+        }
     }
     if (sched->groupings & LULL_GROUPING_PRIO && wait->prio >= 0 && wait->prio < PRIORITIES) {
         add_latency(sched, &sched->by_prio[wait->prio], latency_ns);
@@ -132,6 +141,9 @@ static void sched_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct sched *sched = user;
     const struct lull_question_params *params = sched->head.params;
+    if (sched->stolen) {
+        lull_stolen_switched(sched->stolen, fact);
+    }
     if (fact->wakeup_ns == INT64_MIN || fact->task == LULL_NONE ||
         !lull_params_want_cpu(params, fact->host, fact->cpu) ||
         !lull_params_want_task(params, sched->head.model, fact->task, fact->time_ns) ||
@@ -140,6 +152,7 @@ static void sched_switched(void *user, const struct lull_switch_fact *fact)
     }
     const struct wait wait = {.wakeup_ns = fact->wakeup_ns,
                               .switch_ns = fact->time_ns,
+                              .stolen_ns = lull_stolen_wait(sched->stolen, fact),
                               .task = fact->task,
                               .waker = fact->waker,
                               .host = fact->host,
@@ -166,11 +179,33 @@ static void sched_prio(void *user, const struct lull_prio_fact *fact)
     }
 }
 
+static void sched_vcpu(void *user, const struct lull_vcpu_fact *fact)
+{
+    lull_stolen_vcpu(((struct sched *)user)->stolen, fact);
+}
+
+static void sched_state(void *user, const struct lull_state_fact *fact)
+{
+    lull_stolen_state(((struct sched *)user)->stolen, fact);
+}
+
+static void sched_lost(void *user, const struct lull_lost_fact *fact)
+{
+    lull_stolen_lost(((struct sched *)user)->stolen, fact);
+}
+
+static const struct lull_facts guest_facts = {
+    .vcpu = sched_vcpu,
+    .state = sched_state,
+    .lost = sched_lost,
+};
+
 static void sched_open(struct lull_analysis *analysis)
 {
     struct sched *sched = (struct sched *)analysis;
     sched->text = g_string_new(NULL);
     sched->top_least_ns = INT64_MIN;
+    sched->stolen = analysis->params->is_lami ? NULL : lull_stolen_new(analysis);
     sched->groupings =
         analysis->params->groupings ? analysis->params->groupings : LULL_GROUPING_TID;
 }
@@ -184,6 +219,13 @@ static void sched_close(struct lull_analysis *analysis, int64_t end_ns)
 
 /* ---- tables of waits ---- */
 
+#define STOLEN                                                                                     \
+    {"Part of the wait in which the virtual CPU had no CPU of the host",                           \
+     "STOLEN",                                                                                     \
+     "stolen_ns",                                                                                  \
+     LULL_CELL_DURATION,                                                                           \
+     NULL,                                                                                         \
+     LULL_USE_OWN | LULL_USE_GUEST}
 #define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
 
 static const struct lull_result_column wait_columns[] = {
@@ -191,6 +233,7 @@ static const struct lull_result_column wait_columns[] = {
     {"Wakeup timestamp", "WAKEUP", "wakeup_ns", LULL_CELL_TIMESTAMP, NULL, 0},
     {"Switch timestamp", "SWITCH", "switch_ns", LULL_CELL_TIMESTAMP, NULL, 0},
     {"Scheduling latency", "LATENCY", "latency_ns", LULL_CELL_DURATION, NULL, LULL_USE_BAR},
+    STOLEN,
     {"Priority", "PRIO", "prio", LULL_CELL_NUMBER, NULL, LULL_USE_DETAIL},
     {"Target CPU", "CPU", "cpu", LULL_CELL_CPU, NULL, LULL_USE_DETAIL},
     {"Wakee process", "WAKEE", "wakee", LULL_CELL_PROCESS, NULL, 0},
@@ -215,6 +258,15 @@ static struct lull_cell prio_cell(int32_t prio)
                                 : lull_cell_integer(LULL_CELL_NUMBER, lull_priority_shown(prio));
 }
 
+static struct lull_cell stolen_cell(int64_t ns)
+{
+    struct lull_cell cell = {0};
+    if (ns >= 0) {
+        cell = lull_cell_integer(LULL_CELL_DURATION, ns);
+    }
+    return cell;
+}
+
 static void wait_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct wait_rows *rows = user;
@@ -224,6 +276,7 @@ static void wait_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, wait->wakeup_ns);
     *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, wait->switch_ns);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, length_of(wait));
+    *cells++ = stolen_cell(wait->stolen_ns);
     *cells++ = prio_cell(wait->prio);
     *cells++ = lull_cell_integer(LULL_CELL_CPU, wait->cpu);
     *cells++ = lull_cell_task(head->model, wait->task, wait->switch_ns, true);
@@ -256,6 +309,7 @@ static const struct lull_result_column tid_columns[] = {
     HOST,
     {"Wakee process", "WAKEE", "wakee", LULL_CELL_PROCESS, NULL, 0},
     STATS_COLUMNS,
+    STOLEN,
     {"Chronological priorities", "PRIORITIES", "priorities", LULL_CELL_STRING, NULL, 0},
     {0},
 };
@@ -293,6 +347,7 @@ static void tid_row(const void *user, uint64_t row, struct lull_cell *cells)
         lull_cell_host_of(&sched->head, lull_model_task(sched->head.model, wakee->task)->host);
     *cells++ = lull_cell_task(sched->head.model, wakee->task, sched->end_ns, false);
     cells = stats_cells(&wakee->latency, cells);
+    *cells++ = stolen_cell(wakee->stolen_ns);
     *cells = lull_cell_text(LULL_CELL_STRING, sched->text->str);
 }
 
@@ -451,6 +506,10 @@ static void sched_emit(struct lull_analysis *analysis, const struct lull_window 
 {
     struct sched *sched = (struct sched *)analysis;
     const unsigned sections = analysis->params->sections;
+    if (sched->stolen) {
+        sink->note(sink, "STOLEN is for tasks of virtual machines: the part of a wait in which the "
+                         "virtual CPU had no CPU of the host");
+    }
     const uint64_t n_log =
         lull_params_listed(analysis->params, sched->log.count, "waits of the log", sink);
     if (sections & LULL_SECTION_STATS) {
@@ -482,6 +541,7 @@ static void sched_free(struct lull_analysis *analysis)
     lull_vec_free(&sched->top);
     lull_vec_free(&sched->wakees);
     lull_slots_free(&sched->by_task);
+    lull_stolen_free(sched->stolen);
     g_string_free(sched->text, TRUE);
 }
 
@@ -498,6 +558,7 @@ const struct lull_analysis_class lull_analysis_sched = {
     .is_by_host = true,
     .size = sizeof(struct sched),
     .facts = {.switched = sched_switched, .prio = sched_prio},
+    .guest_facts = &guest_facts,
     .open = sched_open,
     .close = sched_close,
     .emit = sched_emit,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For tables of tasks: while a task of a virtual machine was on its virtual CPU, how long that really
- * ran, and how long it could run and had no CPU of the host. */
+/* For tables of tasks: while a task of a virtual machine was on its virtual CPU, or waited for it, how
+ * long that really ran, and how long it could run and had no CPU of the host. */
 #ifndef LULL_ANALYSIS_STOLEN_H
 #define LULL_ANALYSIS_STOLEN_H
 
@@ -13,8 +13,7 @@ struct lull_stolen_sum {
     int64_t stolen_ns;
 };
 
-/* NULL: no guest's clock was joined with its host's, or one host was chosen, so nothing is known. The
- * following take NULL. `analysis` is borrowed. */
+/* NULL: nothing is known (lull_stolen_is_known()). The following take NULL. `analysis` is borrowed. */
 struct lull_stolen *lull_stolen_new(const struct lull_analysis *analysis);
 void lull_stolen_free(struct lull_stolen *stolen);
 /* The facts, in the order in which the model reports them. */
@@ -26,7 +25,12 @@ void lull_stolen_lost(struct lull_stolen *stolen, const struct lull_lost_fact *f
 /* Of a row of the table (lull_params_row()); NULL: not known, or none of a guest. */
 const struct lull_stolen_sum *lull_stolen_find(const struct lull_stolen *stolen, uint32_t row);
 
-/* Whether the clock of any guest was joined with that of its host. */
-bool lull_stolen_is_known(const struct lull_session *session);
+/* At the switch to a task, after lull_stolen_switched(): how long the virtual CPU that it waited for
+ * had no CPU of the host since the task could run; -1: not known, or none of a guest. */
+int64_t lull_stolen_wait(const struct lull_stolen *stolen, const struct lull_switch_fact *fact);
+
+/* Whether the clock of any guest was joined with that of its host, and no host (host < 0) was chosen,
+ * as then the other is not read. */
+bool lull_stolen_is_known(const struct lull_session *session, int32_t host);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/exit_reasons.h"
+#include "analysis/vm_names.h"
 #include "base/sums.h"
 #include "kernel/vocabulary.h"
 #include "source/session/clocks.h"
@@ -275,11 +276,7 @@ static char *name_of(const struct vms *vms, const struct vms_vm *vm, uint32_t th
     if (vm->guest != LULL_NONE && vms->head.session) {
         return g_strdup(lull_session_host(vms->head.session, vm->guest)->name);
     }
-    const uint32_t leader = lull_model_find_tid(vms->head.model, vm->host, vm->pid);
-    return g_strdup_printf(
-        "%s/%d",
-        lull_model_comm(vms->head.model, leader == LULL_NONE ? thread : leader, vms->end_ns),
-        vm->pid);
+    return lull_vm_name(vms->head.model, thread, vms->end_ns);
 }
 
 static void find_vms(struct vms *vms)

@@ -55,13 +55,19 @@ void lull_waits_near(struct lull_waits *waits, int64_t start_ns, int64_t end_ns,
     for (uint32_t i = 0; i < lull_session_trace_count(waits->session); i++) {
         near->total_bytes += lull_session_trace(waits->session, i)->size_bytes;
     }
-    near->bytes = bytes ? bytes : near->total_bytes > SMALL_BYTES ? LULL_NEARBY_BYTES : 0;
+    near->before = bytes ? bytes : near->total_bytes > SMALL_BYTES ? LULL_NEARBY_BYTES : 0;
+    near->after = near->before;
 }
 
 /* The time that so many bytes take in the mean, of all traces together. */
 static int64_t time_of(const struct nearby *near, uint64_t bytes, int64_t first_ns, int64_t last_ns)
 {
     return (int64_t)((double)(last_ns - first_ns) * (double)bytes / (double)near->total_bytes);
+}
+
+static bool is_worth_it(const struct nearby *near, bool is_limited, uint64_t bytes)
+{
+    return is_limited && bytes > 0 && bytes < near->total_bytes / MOST_SHARE;
 }
 
 static int64_t less(int64_t a, int64_t b)
@@ -80,23 +86,24 @@ void lull_waits_start_nearby(struct lull_waits *waits)
     int64_t first_ns, last_ns;
     near->start_ns = INT64_MIN;
     near->end_ns = INT64_MAX;
-    if (near->bytes == 0 || near->bytes >= near->total_bytes / MOST_SHARE ||
-        !lull_session_range(waits->session, &first_ns, &last_ns)) {
-        near->bytes = 0;
+    const bool has_start = is_worth_it(near, near->asked_start_ns != INT64_MIN, near->before);
+    const bool has_end = is_worth_it(near, near->asked_end_ns != INT64_MAX, near->after);
+    if ((!has_start && !has_end) || !lull_session_range(waits->session, &first_ns, &last_ns)) {
+        near->before = near->after = 0;
         return;
     }
     const int64_t origin_ns = lull_session_origin(waits->session); /* reads */
-    const int64_t around_ns = time_of(near, near->bytes, origin_ns, last_ns);
-    if (near->asked_start_ns != INT64_MIN) {
-        near->start_ns = less(near->asked_start_ns, around_ns);
+    const int64_t before_ns = time_of(near, near->before, origin_ns, last_ns);
+    if (has_start) {
+        near->start_ns = less(near->asked_start_ns, before_ns);
     }
-    if (near->asked_end_ns != INT64_MAX) {
-        near->end_ns = more(near->asked_end_ns, around_ns);
+    if (has_end) {
+        near->end_ns = more(near->asked_end_ns, time_of(near, near->after, origin_ns, last_ns));
     }
     near->start_ns = near->start_ns <= origin_ns ? INT64_MIN : near->start_ns;
     near->end_ns = near->end_ns > last_ns ? INT64_MAX : near->end_ns;
     if (near->start_ns != INT64_MIN) {
-        const int64_t dumped_ns = MIN(more(origin_ns, around_ns), near->start_ns);
+        const int64_t dumped_ns = MIN(more(origin_ns, before_ns), near->start_ns);
         lull_model_read_dump(waits->model, INT64_MIN, dumped_ns, near->start_ns);
     }
     lull_session_limit(waits->session, near->start_ns, near->end_ns);
@@ -106,16 +113,21 @@ bool lull_waits_read_range(const struct lull_waits *waits, int64_t *start_ns, in
 {
     *start_ns = waits->nearby.start_ns;
     *end_ns = waits->nearby.end_ns;
-    return waits->nearby.bytes > 0 && (*start_ns != INT64_MIN || *end_ns != INT64_MAX);
+    return waits->nearby.before > 0 && (*start_ns != INT64_MIN || *end_ns != INT64_MAX);
 }
 
 bool lull_waits_widen(struct lull_waits *waits, const struct lull_path *path)
 {
     int64_t start_ns, end_ns;
-    if (!lull_waits_read_range(waits, &start_ns, &end_ns) || (path && !path->is_cut)) {
-        return false;
+    const unsigned cut = path ? path->cut : LULL_CUT_BEFORE | LULL_CUT_AFTER;
+    const bool is_limited = lull_waits_read_range(waits, &start_ns, &end_ns);
+    const bool is_before = is_limited && cut & LULL_CUT_BEFORE && start_ns != INT64_MIN;
+    const bool is_after = is_limited && cut & LULL_CUT_AFTER && end_ns != INT64_MAX;
+    if (!is_before && !is_after) {
+        return false; /* what is cut there, the traces themselves do not have */
     }
-    waits->nearby.bytes *= WIDER;
+    waits->nearby.before *= is_before ? WIDER : 1;
+    waits->nearby.after *= is_after ? WIDER : 1;
     lull_waits_reopen(waits);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/period_windows.h"
+#include "analysis/stolen.h"
 #include "answers/tasks.h"
 #include "base/sized.h"
 #include "kernel/vocabulary.h"
@@ -304,6 +305,7 @@ const struct lull_cell *lull_rows_cell(struct lull_rows *rows, uint64_t row, uin
 /* A sink that hands on to a visitor. */
 struct visiting {
     struct lull_sink sink;
+    unsigned hidden; /* columns of these uses */
     const struct lull_result_visitor *visitor;
     void *user;
 };
@@ -341,7 +343,7 @@ static void visit_table(struct lull_sink *sink, const struct lull_result_table *
     rows.shown = g_new(uint32_t, rows.n_columns + 1);
     rows.cells = g_new0(struct lull_cell, rows.n_columns + 1);
     for (uint32_t i = 0; i < rows.n_columns; i++) {
-        if (!(rows.columns[i].use & LULL_USE_LAMI)) {
+        if (!(rows.columns[i].use & visiting->hidden)) {
             rows.shown[rows.n_shown++] = i;
         }
     }
@@ -369,6 +371,7 @@ bool lull_query_run_sized(struct lull_query *query, struct lull_session *session
         .sink = {visit_start, visit_note, visit_table, visit_end},
         .visitor = lull_sized(&known, sizeof known, visitor, size),
         .user = user,
+        .hidden = LULL_USE_LAMI,
     };
     forget_parsed(query);
     if (!lull_query_parse_periods(query, error) || !lull_query_parse(query, error)) {
@@ -381,6 +384,7 @@ bool lull_query_run_sized(struct lull_query *query, struct lull_session *session
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, INT64_MIN, INT64_MAX);
     lull_session_select(session, query->host, -1);
+    visiting.hidden |= lull_stolen_is_known(session, query->host) ? 0 : LULL_USE_GUEST;
     return lull_query_read(query, session, &query->analysis, &query->params, 1, &visiting.sink,
                            visiting.visitor->progress, user, error);
 }

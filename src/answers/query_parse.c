@@ -58,7 +58,7 @@ static void parse_comms(struct lull_query *query)
 static bool parse_by(const struct lull_query *query, struct lull_question_params *params,
                      GError **error)
 {
-    static const char *const names[LULL_BY_COUNT] = {"task", "container", "pod", "cgroup"};
+    static const char *const names[LULL_BY_COUNT] = {"task", "container", "pod", "cgroup", "vm"};
     const char *given = text(query, "by");
     for (int by = 0; by < LULL_BY_COUNT; by++) {
         if (!given || strcmp(given, names[by]) == 0) {
@@ -67,7 +67,7 @@ static bool parse_by(const struct lull_query *query, struct lull_question_params
         }
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                "by: expected task, container, pod or cgroup, not “%s”", given);
+                "by: expected task, container, pod, cgroup or vm, not “%s”", given);
     return false;
 }
 

@@ -98,7 +98,7 @@ void lull_waits_follow(struct lull_waits *waits, const struct lull_periods *peri
 void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), void *user)
 {
     int64_t first_ns, last_ns;
-    const bool is_nearby = waits->nearby.bytes > 0;
+    const bool is_nearby = waits->nearby.before > 0;
     if (is_nearby) {
         lull_waits_start_nearby(waits);
     }

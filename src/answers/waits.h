@@ -14,7 +14,7 @@
 struct nearby {
     int64_t asked_start_ns, asked_end_ns;
     int64_t start_ns, end_ns; /* what is read; INT64_MIN and INT64_MAX: not limited */
-    uint64_t bytes;           /* before and after; 0: all */
+    uint64_t before, after;   /* bytes; 0: all */
     uint64_t total_bytes;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Powers of 1024, as buffers and disks are counted. */
+/* Powers of 1024, as buffers and disks are counted; shares of a hundred. */
 #include "base/size.h"
 
 #include <glib.h>
@@ -17,4 +17,12 @@ bool lull_size_parse(const char *text, uint64_t *bytes)
     *bytes = number << shift;
     return number > 0 && (unit ? end[1] : *end) == '\0' && *bytes >> shift == number &&
            *bytes <= MOST;
+}
+
+bool lull_share_parse(const char *text, double *share)
+{
+    char *end = NULL;
+    const double percent = g_ascii_strtod(text, &end);
+    *share = percent / 100;
+    return end > text && (*end == '\0' || strcmp(end, "%") == 0) && percent >= 0 && percent <= 100;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/questions.h"
+#include "analysis/stolen.h"
 #include "base/time.h"
 #include "cmd/analysis_args.h"
 #include "cmd/join_args.h"
@@ -39,6 +40,7 @@ static struct lull_result_view *open_view(const struct lull_args *args,
         .file = stdout,
         .is_held = lull_lami_wants_progress(args),
         .has_hosts = lull_session_host_count(session) > 1 && params->host < 0,
+        .has_guests = lull_stolen_is_known(session, params->host),
         .analysis = lull_args_verb(args)->analysis->class,
     };
     lull_view_style_init(&options.style, stdout, lull_lami_color(args));

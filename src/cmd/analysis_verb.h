@@ -72,7 +72,7 @@ extern const char *const lull_analysis_common[];
     {.name = "by",                                                                                 \
      .kind = LULL_OPTION_TEXT,                                                                     \
      .argument = "WHAT",                                                                           \
-     .help = "a row for each container, pod or cgroup instead of each task"}
+     .help = "a row for each container, pod, cgroup or vm instead of each task"}
 
 #define LULL_OPTION_REFRESH                                                                        \
     {.name = "refresh",                                                                            \

@@ -44,13 +44,6 @@ static int run(const struct lull_args *args, GError **error)
 {
     const char *path = lull_args_text(args, "config");
     const char *new_key = lull_args_text(args, "new-key");
-    uint32_t n_words;
-    lull_args_rest(args, &n_words);
-    if (n_words > 0) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "it takes no traces; --config names its configuration");
-        return 2;
-    }
     if (new_key) {
         return lull_peer_keys_make(new_key, error) ? 0 : 1;
     }
@@ -127,6 +120,7 @@ const struct lull_verb lull_verb_daemon = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
+    .no_words = "it takes no traces; --config names its configuration",
     .has_no_pager = true,
     .run = run,
 };

@@ -91,10 +91,8 @@ static void put_columns(FILE *file, const struct lull_result_column *column)
     }
 }
 
-/* The rows of a table, which may have `more` columns. Columns of series, and of captures of periods,
- * depend on the question. */
-static void put_table(FILE *file, const struct lull_result_class *class,
-                      const struct lull_result_column *more, bool is_open)
+/* The rows of a table. Columns of series, and of captures of periods, depend on the question. */
+static void put_table(FILE *file, const struct lull_result_class *class, bool is_open)
 {
     const struct lull_result_column *column;
     bool any = false;
@@ -104,12 +102,9 @@ static void put_table(FILE *file, const struct lull_result_class *class,
           "\"of\": {\"type\": \"string\"}",
           file);
     put_columns(file, class->columns);
-    if (more) {
-        put_columns(file, more);
-    }
     fputs("},\n          \"required\": [", file);
     for (column = class->columns; column->title && !is_open; column++) {
-        if (!(column->use & (LULL_USE_LAMI | LULL_USE_HOST))) {
+        if (!(column->use & (LULL_USE_LAMI | LULL_USE_HOST | LULL_USE_GUEST))) {
             fprintf(file, "%s\"%s\"", any ? ", " : "", column->key);
             any = true;
         }
@@ -148,7 +143,7 @@ static void put_window(FILE *file, const struct lull_analysis_class *analysis, b
     for (uint32_t i = 0; analysis->tables[i]; i++) {
         const struct lull_result_class *class = analysis->tables[i];
         fprintf(file, "%s\n        \"%s\": ", i ? "," : "", class->name);
-        put_table(file, class, i == 0 ? analysis->guest_columns : NULL,
+        put_table(file, class,
                   analysis->needs_periods || class->kind == LULL_TABLE_HISTOGRAM ||
                       class->kind == LULL_TABLE_SERIES);
     }

@@ -2,20 +2,17 @@
 /* Options of the verbs that watch this machine. */
 #include "cmd/live_args.h"
 
-#include <string.h>
-
 #include <lull/error.h>
+
+#include "base/size.h"
 
 #define MOST_OVERHEAD 0.01
 
 bool lull_args_overhead(const struct lull_args *args, double *overhead, GError **error)
 {
     const char *text = lull_args_text(args, "max-overhead");
-    char *end = NULL;
-    const double percent = text ? g_ascii_strtod(text, &end) : 100 * MOST_OVERHEAD;
-    *overhead = percent / 100;
-    if (!text ||
-        (end > text && (*end == '\0' || strcmp(end, "%") == 0) && percent > 0 && percent <= 100)) {
+    *overhead = MOST_OVERHEAD;
+    if (!text || (lull_share_parse(text, overhead) && *overhead > 0)) {
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,

@@ -154,6 +154,12 @@ static int run_parsed(const struct lull_verb *verb, struct lull_args *args, GErr
         allow_many_files();
         add_last_recording(verb, args);
     }
+    uint32_t n_words;
+    lull_args_rest(args, &n_words);
+    if (verb->no_words && n_words > 0) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, verb->no_words);
+        return EXIT_USAGE;
+    }
     const int status = verb->run(args, error);
     if (*error) {
         name_option(args, *error);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lull record: records this machine while a command runs, and says what came of it. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <lull/error.h>
@@ -12,11 +10,9 @@
 #include "base/size.h"
 #include "base/time.h"
 #include "cmd/analysis_args.h"
+#include "cmd/status.h"
 #include "cmd/verb.h"
 #include "record/recorder.h"
-
-/* As shells have it. */
-enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 
 /* ---- the question ---- */
 
@@ -212,7 +208,7 @@ static int finish_command(struct lull_recorder *recorder)
     }
     report_waiting(recorder);
     const int status = lull_recorder_wait(recorder);
-    return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    return lull_status_of_wait(status);
 }
 
 /* They are the user's to remove, who may want what they hold. */
@@ -264,7 +260,7 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
         report_waiting(recorder);
         lull_recorder_wait(recorder);
     }
-    return why == 0 ? 1 : why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    return why ? lull_status_of_exec(why) : 1;
 }
 
 static int run(const struct lull_args *args, GError **error)

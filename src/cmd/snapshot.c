@@ -9,13 +9,10 @@
 
 static int run(const struct lull_args *args, GError **error)
 {
-    uint32_t n_words;
     const int64_t pid = lull_args_number(args, "recorder");
-    lull_args_rest(args, &n_words);
-    if (n_words > 0 || pid == 0 || pid > INT32_MAX) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    n_words > 0 ? "it takes no traces; --output says where the snapshot goes"
-                                : "--recorder takes the process id of a recorder");
+    if (pid == 0 || pid > INT32_MAX) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--recorder takes the process id of a recorder");
         return 2;
     }
     g_autofree char *path =
@@ -67,6 +64,7 @@ const struct lull_verb lull_verb_snapshot = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
+    .no_words = "it takes no traces; --output says where the snapshot goes",
     .has_no_pager = true,
     .run = run,
 };

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "analysis/stolen.h"
 #include "base/output.h"
 #include "cmd/analysis_args.h"
 #include "cmd/join_args.h"
@@ -64,6 +65,7 @@ static struct lull_result_view *open_view(const struct lull_args *args,
     struct lull_result_options view = {
         .file = file,
         .has_hosts = lull_session_host_count(session) > 1 && host < 0,
+        .has_guests = lull_stolen_is_known(session, host),
         .report = report,
     };
     lull_view_style_init(&view.style, file, lull_args_text(args, "color"));

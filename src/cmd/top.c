@@ -53,7 +53,6 @@ static const char *const orders[] = {"waited", "longest", "waits", "name", NULL}
 static bool parse(const struct lull_args *args, struct top *top, GError **error)
 {
     const char *filter = lull_args_text(args, "filter"), *order = lull_args_text(args, "sort");
-    uint32_t n_words;
     top->is_once = lull_args_flag(args, "once");
     top->is_json = lull_args_flag(args, "json");
     top->by_process = top->is_json || lull_args_flag(args, "by-process");
@@ -67,12 +66,6 @@ static bool parse(const struct lull_args *args, struct top *top, GError **error)
     top->is_local = lull_args_flag(args, "local");
     for (uint32_t i = 0; order && orders[i]; i++) {
         top->order = strcmp(order, orders[i]) == 0 ? i : top->order;
-    }
-    lull_args_rest(args, &n_words);
-    if (n_words > 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                    "it watches this machine, and takes no trace");
-        return false;
     }
     if (filter) {
         top->filter = lull_live_filter_parse(filter, error);
@@ -489,6 +482,7 @@ const struct lull_verb lull_verb_top = {
     .common = common,
     .examples = examples,
     .takes_no_trace = true,
+    .no_words = "it watches this machine, and takes no trace",
     .has_no_pager = true,
     .run = run,
 };

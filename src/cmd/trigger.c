@@ -15,13 +15,12 @@
 
 #include "base/time.h"
 #include "cmd/analysis_args.h"
+#include "cmd/status.h"
 #include "cmd/verb.h"
 
 #define SOCKET "/run/lull/hook"
 #define ANSWER_MS 30000
 
-/* As shells have it. */
-enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 /* The daemon has heard it, and writes nothing. */
 enum { STATUS_LIMITED = 3 };
 
@@ -171,11 +170,11 @@ static int run_command(char *const *command, pid_t *pid, GError **error)
     if (why) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "cannot execute “%s”: %s", command[0],
                     g_strerror(why));
-        return why == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+        return lull_status_of_exec(why);
     }
     while (waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
     }
-    return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    return lull_status_of_wait(status);
 }
 
 /* A daemon that is not there does not change what the command does. */

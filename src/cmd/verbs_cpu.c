@@ -23,6 +23,7 @@ static const struct lull_example cputop_examples[] = {
     {"lull cputop --refresh 1s --limit 3 my-trace", "The three that used most in each second."},
     {"lull cputop --begin +2s --end +2.5s my-trace", "Half a second of it."},
     {"lull cputop --by container my-trace", "Which container or service used them."},
+    {"lull cputop --by vm my-host", "Which virtual machine did, with what runs it."},
     {"lull cputop --comm httpd,php-fpm --json my-trace", "Two programs only, for another program."},
     {NULL, NULL},
 };
@@ -79,7 +80,10 @@ static const struct lull_option sched_options[] = {
     "\n"                                                                                           \
     "The waker is the task that ran where the wake-up happened; if that was in an interrupt, the " \
     "task was only interrupted. Priorities are shown as top and LTTng do: 20 is nice 0, "          \
-    "real-time ones are negative. --tid and --comm choose the tasks that were woken."
+    "real-time ones are negative. --tid and --comm choose the tasks that were woken.\n"            \
+    "\n"                                                                                           \
+    "If a virtual machine was recorded as well as its host, STOLEN is the part of a wait in "      \
+    "which the virtual CPU had no CPU of the host."
 
 #define SCHED_VERB(verb_name, section_, summary_, first, examples_)                                \
     const struct lull_verb lull_verb_##verb_name = {                                               \

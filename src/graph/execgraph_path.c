@@ -452,16 +452,20 @@ static void take_hosts(struct lull_path *path, const struct lull_session *sessio
     path->host_names = names;
 }
 
-/* Whether the graph does not reach as far as the hop: nothing was read of its line before or after
+/* Where the graph does not reach as far as the hop: nothing was read of its line before or after
  * it, or not how its wait ended. */
-static bool is_cut(const struct lull_execgraph *eg, const struct lull_hop *hop)
+static unsigned cut_of(const struct lull_execgraph *eg, const struct lull_hop *hop)
 {
     uint32_t n;
     const struct lull_graph_point *points = lull_graph_points(eg->graph, hop->line, &n);
     if (hop->detail != LULL_NONE) {
-        return hop->state == LULL_STATE_BLOCKED && eg->evidence.items[hop->detail].is_open;
+        const bool is_open =
+            hop->state == LULL_STATE_BLOCKED && eg->evidence.items[hop->detail].is_open;
+        return is_open ? LULL_CUT_AFTER : 0;
     }
-    return n == 0 || hop->end_ns <= points[0].time_ns || hop->start_ns >= points[n - 1].time_ns;
+    return n == 0 ? LULL_CUT_BEFORE | LULL_CUT_AFTER
+                  : (hop->end_ns <= points[0].time_ns ? LULL_CUT_BEFORE : 0) |
+                        (hop->start_ns >= points[n - 1].time_ns ? LULL_CUT_AFTER : 0);
 }
 
 static const char *kept_lineage(struct lull_path *path, const struct lull_model *model,
@@ -506,7 +510,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
         lull_critpath_find_waits(eg->graph, task, start_ns, end_ns, kind, waits);
     for (guint i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
-        path->is_cut |= is_cut(eg, hop);
+        path->cut |= cut_of(eg, hop);
         lull_path_each_piece(eg, hop, report, &telling);
     }
     path->segments = telling.segments.items;

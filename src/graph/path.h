@@ -20,6 +20,9 @@ struct lull_path_run {
     int64_t ns, longest_ns;
 };
 
+/* Events that a path lacks. */
+enum lull_path_cut { LULL_CUT_BEFORE = 1, LULL_CUT_AFTER = 2 };
+
 struct lull_path {
     const char *const *host_names; /* by host index */
     uint32_t n_hosts;
@@ -60,7 +63,7 @@ struct lull_path {
     uint32_t n_quotas;
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
     bool hides_idle;                    /* one of these hosts does, see lull_model_hides_idle() */
-    bool is_cut; /* some of it is not known for want of events before or after those read */
+    unsigned cut; /* enum lull_path_cut: what is not known for want of events outside those read */
     GStringChunk *strings; /* owner of all text above */
 };
 

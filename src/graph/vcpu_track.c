@@ -5,6 +5,7 @@
 #include "graph/vcpu_track.h"
 
 #include "base/map.h"
+#include "base/sums.h"
 #include "base/vec.h"
 
 struct vcpu {
@@ -18,6 +19,7 @@ struct vcpu {
     bool is_waiting;            /* in the list of its CPU */
     uint32_t next_waiting;
     int64_t guest_end_ns;
+    struct lull_vcpu_stolen stolen; /* until since_ns */
     LULL_VEC(struct lull_vcpu_piece) pieces;
 };
 
@@ -78,10 +80,19 @@ void lull_vcpu_track_free(struct lull_vcpu_track *track)
 
 /* ---- pieces ---- */
 
+/* For so long it is without a CPU now that it could use. */
+static int64_t stolen_since(const struct vcpu *vcpu, int64_t time_ns)
+{
+    return vcpu->state == LULL_VCPU_PREEMPTED || vcpu->state == LULL_VCPU_WOKEN
+               ? MAX(time_ns - vcpu->since_ns, 0)
+               : 0;
+}
+
 static void add_piece(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t end_ns,
                       uint32_t task)
 {
     if (end_ns > vcpu->since_ns) {
+        lull_add(&vcpu->stolen.ns, stolen_since(vcpu, end_ns));
         const uint32_t by_vcpu = vcpu->is_waiting ? vcpu->by_vcpu : LULL_NONE;
         lull_vec_push(&vcpu->pieces,
                       (struct lull_vcpu_piece){
@@ -173,6 +184,7 @@ static void start_waiting(struct lull_vcpu_track *track, uint32_t number, int32_
 static void forget(struct lull_vcpu_track *track, uint32_t number)
 {
     stop_waiting(track, number);
+    track->vcpus.items[number].stolen.lost += track->vcpus.items[number].is_known;
     track->vcpus.items[number].is_known = false;
     track->vcpus.items[number].pieces.count = 0;
 }
@@ -390,6 +402,19 @@ const struct lull_vcpu_thread *lull_vcpu_track_thread(const struct lull_vcpu_tra
 uint32_t lull_vcpu_track_find(const struct lull_vcpu_track *track, uint32_t task)
 {
     return task >= LULL_VCPU_UNKNOWN ? LULL_NONE : lull_map_find(&track->by_task, task);
+}
+
+bool lull_vcpu_track_stolen(const struct lull_vcpu_track *track, uint32_t guest, int32_t cpu,
+                            int64_t time_ns, struct lull_vcpu_stolen *stolen)
+{
+    const uint32_t number = lull_map_find(&track->by_guest_cpu, key_of(guest, cpu));
+    const struct vcpu *vcpu = number == LULL_MAP_NONE ? NULL : &track->vcpus.items[number];
+    if (!vcpu || !vcpu->is_known) {
+        return false;
+    }
+    *stolen = vcpu->stolen;
+    lull_add(&stolen->ns, stolen_since(vcpu, time_ns));
+    return true;
 }
 
 bool lull_vcpu_track_is_known(const struct lull_vcpu_track *track, uint32_t vcpu)

@@ -69,6 +69,16 @@ const struct lull_vcpu_thread *lull_vcpu_track_thread(const struct lull_vcpu_tra
 /* The number of the virtual CPU whose thread that task is, or LULL_NONE. */
 uint32_t lull_vcpu_track_find(const struct lull_vcpu_track *track, uint32_t task);
 
+/* Up to some time. */
+struct lull_vcpu_stolen {
+    int64_t ns; /* in which it could run and had no CPU of the host, since it was first entered */
+    uint32_t lost; /* how often something of it was lost: what lies between is not known */
+};
+
+/* For a CPU of a guest, up to time_ns, which is not before the last fact of its host. False: not known. */
+bool lull_vcpu_track_stolen(const struct lull_vcpu_track *track, uint32_t guest, int32_t cpu,
+                            int64_t time_ns, struct lull_vcpu_stolen *stolen);
+
 /* Whether it was entered, and nothing of it was lost since. */
 bool lull_vcpu_track_is_known(const struct lull_vcpu_track *track, uint32_t vcpu);
 

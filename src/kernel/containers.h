@@ -17,7 +17,14 @@ struct lull_container {
 };
 
 /* What a row of a table is of. */
-enum lull_group_by { LULL_BY_TASK, LULL_BY_CONTAINER, LULL_BY_POD, LULL_BY_CGROUP, LULL_BY_COUNT };
+enum lull_group_by {
+    LULL_BY_TASK,
+    LULL_BY_CONTAINER,
+    LULL_BY_POD,
+    LULL_BY_CGROUP,
+    LULL_BY_VM,
+    LULL_BY_COUNT
+};
 
 /* A part of a path. */
 struct lull_span_text {

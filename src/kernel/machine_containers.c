@@ -129,7 +129,7 @@ static uint32_t container_of(struct lull_model *model, struct machine *machine, 
     number = (uint32_t)model->containers.count;
     lull_vec_push(&model->containers, made);
     lull_map_insert(&machine->containers, key, number);
-    if (model->group_by != LULL_BY_TASK) {
+    if (model->group_by != LULL_BY_TASK && model->group_by != LULL_BY_VM) {
         made->row = row_of(model, machine, row_name(container, model->group_by));
     }
     return number;
@@ -241,14 +241,63 @@ void lull_model_group_by(struct lull_model *model, enum lull_group_by by)
     model->group_by = by;
     for (size_t i = 0; by != LULL_BY_TASK && i < model->machines.count; i++) {
         struct machine *machine = &model->machines.items[i];
-        machine->unknown_row = row_of(model, machine, unknown.name);
+        machine->unknown_row = row_of(model, machine, by == LULL_BY_VM ? "host" : unknown.name);
     }
+}
+
+void lull_model_add_vm(struct lull_model *model, uint32_t host, int32_t pid, int32_t tid,
+                       const char *name)
+{
+    struct machine *machine = model_machine(model, host);
+    const uint32_t row = row_of(model, machine, name);
+    lull_map_insert(&machine->vms, (uint32_t)tid, row);
+    if (pid > 0) {
+        lull_map_insert(&machine->vms, (uint32_t)pid, row);
+    }
+}
+
+void lull_model_is_vm(struct lull_model *model, uint32_t host, const char *name)
+{
+    struct machine *machine = model_machine(model, host);
+    machine->unknown_row = row_of(model, machine, name);
+}
+
+/* The process that a thread of the kernel works for; 0: it is none that KVM or vhost started. */
+static int32_t served_by(const char *comm)
+{
+    static const char *const prefixes[] = {"vhost-", "kvm-pit/"};
+    for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++) {
+        if (g_str_has_prefix(comm, prefixes[i])) {
+            return (int32_t)g_ascii_strtoll(comm + strlen(prefixes[i]), NULL, 10);
+        }
+    }
+    return 0;
+}
+
+static uint32_t vm_row(const struct lull_model *model, uint32_t task)
+{
+    const struct lull_task *known = &model->tasks.items[task].public;
+    const struct machine *machine = &model->machines.items[known->host];
+    if (machine->vms.count == 0) {
+        return machine->unknown_row;
+    }
+    const int32_t numbers[] = {known->pid, known->tid,
+                               served_by(lull_model_comm(model, task, INT64_MAX))};
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        const uint32_t row =
+            numbers[i] > 0 ? lull_map_find(&machine->vms, (uint32_t)numbers[i]) : LULL_MAP_NONE;
+        if (row != LULL_MAP_NONE) {
+            return row;
+        }
+    }
+    return machine->unknown_row;
 }
 
 uint32_t lull_model_row(const struct lull_model *model, uint32_t task)
 {
     const struct task *known = &model->tasks.items[task];
     return model->group_by == LULL_BY_TASK ? task
+           : model->group_by == LULL_BY_VM ? vm_row(model, task)
            : known->container == LULL_NONE ? model->machines.items[known->public.host].unknown_row
                                            : model->containers.items[known->container]->row;
 }

@@ -209,6 +209,18 @@ static struct irq_label irq_label(struct lull_model *model, struct machine *mach
     return both;
 }
 
+/* Whom an event found on the CPU: says that an idle CPU was still idle, where that is all that is
+ * recorded of it. */
+static void interrupted(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                        bool is_reported, int64_t tid)
+{
+    if (is_reported) {
+        sched_current(
+            model, machine, c, t,
+            (struct current){.tid = current_number(true, tid), .pid = -1, .is_sure = true});
+    }
+}
+
 bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event)
 {
@@ -220,7 +232,10 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         return true;
     }
     if (id == LULL_EVENT_irq_handler_exit) {
-        pop(model, machine, c, t, FRAME_IRQ, ((const struct lull_ev_irq_handler_exit *)event)->irq);
+        const struct lull_ev_irq_handler_exit *ev = event;
+        interrupted(model, machine, c, t, LULL_HAS(ev, irq_handler_exit, context_tid),
+                    ev->context_tid);
+        pop(model, machine, c, t, FRAME_IRQ, ev->irq);
         return true;
     }
     if (id == LULL_EVENT_softirq_entry) {
@@ -234,16 +249,22 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         return true;
     }
     if (id == LULL_EVENT_softirq_exit) {
-        pop(model, machine, c, t, FRAME_SOFTIRQ, ((const struct lull_ev_softirq_exit *)event)->vec);
+        const struct lull_ev_softirq_exit *ev = event;
+        interrupted(model, machine, c, t, LULL_HAS(ev, softirq_exit, context_tid), ev->context_tid);
+        pop(model, machine, c, t, FRAME_SOFTIRQ, ev->vec);
         return true;
     }
     for (uint32_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
+        if (id != pairs[i].entry && id != pairs[i].exit) {
+            continue;
+        }
+        const struct lull_ev_local_timer_entry *ev = event; /* all pairs have its fields */
+        interrupted(model, machine, c, t, LULL_HAS(ev, local_timer_entry, context_tid),
+                    ev->context_tid);
         if (id == pairs[i].entry) {
             push(cpu, t, pairs[i].kind, pairs[i].entry, model->fixed_labels[LULL_SOFTIRQS + i]);
-        } else if (id == pairs[i].exit) {
-            pop(model, machine, c, t, pairs[i].kind, pairs[i].entry);
         } else {
-            continue;
+            pop(model, machine, c, t, pairs[i].kind, pairs[i].entry);
         }
         return true;
     }

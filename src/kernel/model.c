@@ -75,6 +75,7 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->addresses);
         lull_map_free(&machine->containers);
         lull_map_free(&machine->rows);
+        lull_map_free(&machine->vms);
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);

@@ -104,6 +104,11 @@ const struct lull_container *lull_model_container_at(const struct lull_model *mo
 /* Before anything is read: has a pseudo-task for each container (pod, control group), which has the
  * name of that and no tid. */
 void lull_model_group_by(struct lull_model *model, enum lull_group_by by);
+/* With LULL_BY_VM, before anything is read: the process `pid` and the thread `tid` of a host run the
+ * virtual machine of this name. All tasks of a host count for the one of this name. Others are "host". */
+void lull_model_add_vm(struct lull_model *model, uint32_t host, int32_t pid, int32_t tid,
+                       const char *name);
+void lull_model_is_vm(struct lull_model *model, uint32_t host, const char *name);
 /* The one of where the task is now; the task itself if tasks are not grouped. */
 uint32_t lull_model_row(const struct lull_model *model, uint32_t task);
 /* True if the task ever had a name that one of `comms` matches, as lull_comm_matches() says. */

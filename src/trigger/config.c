@@ -76,14 +76,6 @@ static void report(const struct reader *reader, const char *group, const char *k
 
 /* ---- values ---- */
 
-static bool parse_share(const char *text, double *share)
-{
-    char *end = NULL;
-    const double percent = g_ascii_strtod(text, &end);
-    *share = percent / 100;
-    return end > text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100;
-}
-
 static bool parse_number(const char *text, uint64_t most, uint64_t *number)
 {
     guint64 parsed;
@@ -170,7 +162,9 @@ static const char *set(const struct key *key, const char *text, void *to)
     case KIND_DURATION:
         return lull_duration_parse(text, to, NULL) ? NULL : "a time with its unit, such as 60s";
     case KIND_SHARE:
-        return parse_share(text, to) ? NULL : "a share from 0% to 100%";
+        return g_str_has_suffix(text, "%") && lull_share_parse(text, to)
+                   ? NULL
+                   : "a share from 0% to 100%";
     case KIND_ENDPOINT:
         return parse_endpoint(text, to) ? NULL : "ADDRESS:PORT, such as 10.9.0.3:5447";
     case KIND_NETWORKS:

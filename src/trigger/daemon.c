@@ -76,9 +76,10 @@ static void make_room(struct lull_daemon *daemon, const char *kept, GError **err
     uint32_t n_removed;
     lull_sets_make_room(daemon->config, kept, &n_removed, error);
     daemon->speaker.counts->removed += n_removed;
-    if (n_removed > 0) {
-        report(daemon, "removed the %s%u oldest snapshots to make room", n_removed > 1 ? "" : "",
-               n_removed);
+    if (n_removed == 1) {
+        report(daemon, "removed the oldest snapshot to make room");
+    } else if (n_removed > 1) {
+        report(daemon, "removed the %u oldest snapshots to make room", n_removed);
     }
 }
 

@@ -89,6 +89,50 @@ def check_made_cputop(scene, folder):
     tap.ok(guests == {("web", 41), ("web", 42), ("db", 41), ("db", 43)} and not wrong, "cputop: two guests", f"{guests} {wrong} {fused}")
 
 
+def check_made_rows(scene, folder):
+    """--by vm: a row for all tasks of a virtual machine."""
+    def rows_of(*where):
+        window, = json.loads(run("cputop", "--by", "vm", "--json", "--limit=0", *where))["windows"]
+        return {(row.get("host"), row["process"]["comm"]): row for row in window["tables"]["per-process"]}
+
+    rows, ran = rows_of(folder), scene.ran
+    truth = {"web": ran[101] + ran[110], "db": ran[201] + ran[250], "host": ran[300]}
+    wrong = [(name, rows["host", name]["cpu_ns"], ns) for name, ns in truth.items() if abs(rows["host", name]["cpu_ns"] - ns) > 50 * US]
+    tap.ok(rows.keys() == {*(("host", name) for name in truth), ("web", "web"), ("db", "db")} and not wrong,
+           "cputop --by vm: on the host, processes of virtual machines and what helps them", f"{rows.keys()} {wrong}")
+    for name in ("web", "db"):
+        seen = {state: sum(scene.fused[name, task, state] for task in (41, 42, 43)) for state in STATES}
+        row = rows[name, name]
+        tap.ok(abs(row["real_ns"] - seen["guest"]) <= 2 * MS and abs(row["stolen_ns"] - seen["preempted"] - seen["woken"]) <= 2 * MS and
+               row["cpu_ns"] >= row["real_ns"] + row["stolen_ns"], f"and in {name} all of its tasks", f"{row} {seen}")
+    alone = rows_of(os.path.join(folder, "host"))
+    names = {"web-cpu/100": "web", "db-cpu/200": "db", "host": "host"}
+    tap.ok({names.get(name): row["cpu_ns"] for (_, name), row in alone.items()} == {name: rows["host", name]["cpu_ns"] for name in truth},
+           "those of the host alone have the names of their processes", str(alone))
+
+
+def check_made_waits(scene, folder):
+    """Of tasks that were woken, for a CPU of the guest."""
+    window, = json.loads(run("schedlog", "--stats", "--json", "--limit=0", folder))["windows"]
+    found, expected = collections.defaultdict(list), collections.defaultdict(list)
+    for row in window["tables"]["log"]:
+        found[row["host"], row["wakee"]["tid"]].append((row["latency_ns"], row["stolen_ns"]))
+    for vm, tid, start, end, stolen in scene.waits:
+        expected[vm, tid].append((end - start, stolen))
+    on_host = found.pop(("host", 101))  # that of db is never asleep
+    tap.ok(on_host and all(stolen is None for _, stolen in on_host), "schedlog: nothing is stolen from tasks of the host", str(on_host))
+    wrong = [(key, *pair) for key, waits in expected.items() for pair in zip(found[key], waits)
+             if pair[0][1] is None or any(abs(a - b) > 50 * US for a, b in zip(*pair))]
+    lengths = {key: len(waits) for key, waits in expected.items()}
+    tap.ok({key: len(waits) for key, waits in found.items()} == lengths and not wrong and
+           sum(stolen > MS for waits in expected.values() for _, stolen in waits) > 10,
+           "which part of a wait for a CPU of the guest was stolen", f"{wrong[:5]} {lengths}")
+    rows = {(row["host"], row["wakee"]["tid"]): row["stolen_ns"] for row in window["tables"]["per_tid_stats"]}
+    wrong = [(key, rows[key], waits) for key, waits in expected.items() if abs(rows[key] - sum(stolen for _, stolen in waits)) > MS]
+    tap.ok(not wrong and rows["host", 101] is None and any("STOLEN" in note for note in window["notes"]),
+           "schedstats: in all, and a note says what it is", str(wrong))
+
+
 def check_real(folder):
     with tarfile.open(os.path.join(source, "tests", "data", "vm.tar.xz")) as archive:
         archive.extractall(folder, filter="data")
@@ -165,6 +209,8 @@ def check_made():
                not wrong,
                "what they did while each task was on them", f"{wrong} {scene.fused}")
         check_made_cputop(scene, folder)
+        check_made_waits(scene, folder)
+        check_made_rows(scene, folder)
         stolen = {(row["vm"], row["task"]["tid"], row["by"]["tid"], name_of(row["by_task"])): row["time_ns"] for row in tables["stolen_from"]}
         truth = {key: ns for key, ns in scene.steals.items() if key[1]}
         wrong = [(key, ns, truth.get(key)) for key, ns in stolen.items() if abs(ns - truth.get(key, 0)) > max(MS, ns // 100)]

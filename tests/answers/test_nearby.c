@@ -3,6 +3,7 @@
  * made happen, wherever it is read from. */
 #include "answers/nearby.h"
 #include "answers/waits.h"
+#include "graph/path.h"
 #include "lib/ctf_writer.h"
 #include "lib/scratch.h"
 
@@ -165,6 +166,30 @@ static void test_widen(void)
     unmake(&made);
 }
 
+/* What a path lacks at an end of the traces themselves is not looked for at the other one. */
+static void test_ends(void)
+{
+    static const struct {
+        int64_t start_ns, end_ns;
+        unsigned cut;
+    } wanted[] = {
+        {US, 2 * CYCLE_US * US, LULL_CUT_BEFORE},
+        {(CYCLES - 1) * CYCLE_US * US, (CYCLES + 2) * CYCLE_US * US, LULL_CUT_AFTER},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+        struct made made = make();
+        int64_t first_ns, last_ns;
+        lull_waits_near(made.waits, wanted[i].start_ns, wanted[i].end_ns, LITTLE);
+        lull_waits_read(made.waits, NULL, NULL);
+        struct lull_path *path = path_of(made.waits, 200, wanted[i].start_ns, wanted[i].end_ns);
+        g_assert_cmpuint(path->cut, ==, wanted[i].cut);
+        g_assert_false(lull_waits_widen(made.waits, path));
+        g_assert_true(lull_waits_read_range(made.waits, &first_ns, &last_ns));
+        lull_path_free(path);
+        unmake(&made);
+    }
+}
+
 /* Where little could be left out, and without a time, all is read at once. */
 static void test_all(void)
 {
@@ -193,6 +218,7 @@ int main(int argc, char **argv)
     g_test_add_func("/answers/nearby/little-is-enough", test_little_is_enough);
     g_test_add_func("/answers/nearby/dump", test_dump);
     g_test_add_func("/answers/nearby/widen", test_widen);
+    g_test_add_func("/answers/nearby/ends", test_ends);
     g_test_add_func("/answers/nearby/all", test_all);
     return g_test_run();
 }

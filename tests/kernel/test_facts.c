@@ -176,6 +176,30 @@ static void test_context_reports(struct fixture *f, gconstpointer data)
     expect(f, "c0 25: 7 since 10 then 7\nc0 30: 7 since 25 then 0\n");
 }
 
+/* Some kernels do not trace the switches of their idle tasks. An idle CPU takes up at once what was
+ * woken for it, unless an interrupt still found it idle later: the task came after that. */
+static void test_idle_hidden(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 1, 10, 7, 0, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 20, 7, 1);
+    FEED(softirq_exit, 0, 1, 80, .have = ALL, .vec = 3, .context_tid = 7);
+    feed_switch(model, 0, 1, 110, 7, 0, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 120, 7, 1);
+    FEED(call_function_single_entry, 0, 1, 160, .have = ALL, .context_tid = 0);
+    FEED(call_function_single_exit, 0, 1, 170, .have = ALL, .context_tid = 0);
+    FEED(softirq_exit, 0, 1, 180, .have = ALL, .vec = 3, .context_tid = 7);
+    feed_switch(model, 0, 1, 200, 7, 0, 1);
+    expect(f, "c1 10: 7 since 10 then 0\n"
+              "c1 20: 0 since 10 then ?\n"
+              "c1 80: 7 since 20 then 7 woken 20 by 0\n"
+              "c1 110: 7 since 80 then 0\n"
+              "vector 0 call function single 160..170 nested 0 in 0\n"
+              "c1 170: 0 since 110 then ?\n"
+              "c1 180: 7 since 170 then 7 woken 120 by 0\n"
+              "c1 200: 7 since 180 then 0\n");
+}
+
 static void test_switches_missing(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
@@ -633,7 +657,8 @@ int main(int argc, char **argv)
 #define CASE(name, function)                                                                       \
     g_test_add("/kernel/facts/" name, struct fixture, NULL, set_up, function, tear_down)
     CASE("first-switch", test_first_switch);
-    CASE("context-tells", test_context_reports);
+    CASE("context-reports", test_context_reports);
+    CASE("idle-hidden", test_idle_hidden);
     CASE("switches-missing", test_switches_missing);
     CASE("wakings", test_wakings);
     CASE("early-wakings", test_early_wakings);

@@ -53,7 +53,7 @@ static inline void feed_softirq(struct lull_model *model, uint32_t host, int32_t
     if (is_entry) {
         FEED(softirq_entry, host, cpu, t, .have = WITHOUT(softirq_entry, context_tid), .vec = vec);
     } else {
-        FEED(softirq_exit, host, cpu, t, .have = ALL, .vec = vec);
+        FEED(softirq_exit, host, cpu, t, .have = WITHOUT(softirq_exit, context_tid), .vec = vec);
     }
 }
 
@@ -64,7 +64,8 @@ static inline void feed_irq(struct lull_model *model, uint32_t host, int32_t cpu
         FEED(irq_handler_entry, host, cpu, t, .have = WITHOUT(irq_handler_entry, context_tid),
              .irq = irq, .name = feed_text(name));
     } else {
-        FEED(irq_handler_exit, host, cpu, t, .have = ALL, .irq = irq);
+        FEED(irq_handler_exit, host, cpu, t, .have = WITHOUT(irq_handler_exit, context_tid),
+             .irq = irq);
     }
 }
 

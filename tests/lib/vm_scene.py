@@ -34,6 +34,7 @@ class Vcpu:
         self.pid, self.tid, self.comm, self.tasks = pid, tid, f"{name}-cpu", tasks
         self.guest = Machine(name, ahead)
         self.state, self.in_run, self.entered, self.task, self.pending = "qemu", False, False, 0, []
+        self.asleep, self.waits = set(), {}  # its tasks; those that were woken: since when, and what was stolen meanwhile
 
 
 class Scene:
@@ -42,15 +43,18 @@ class Scene:
         self.dice, self.t, self.host = random.Random(seed), START, Machine("host")
         self.vcpus = {vcpu.tid: vcpu for vcpu in vcpus}
         self.comms = {0: "swapper/0", **others, **{vcpu.tid: vcpu.comm for vcpu in vcpus}}
+        self.ran = collections.Counter()  # thread of the host → ns on its CPU
+        self.pids = {vcpu.tid: vcpu.pid for vcpu in vcpus}
         self.running = 0
         self.states = collections.Counter()  # virtual machine, state → ns
         self.fused = collections.Counter()  # virtual machine, its task, state → ns
         self.steals = collections.Counter()  # virtual machine, its task, who, whose task → ns
         self.exits, self.injections, self.gaps = collections.Counter(), collections.Counter(), collections.Counter()
+        self.waits = []  # of a guest's tasks, from waking to switch: virtual machine, task, start, end, stolen
         self.intervals = []  # from exit to entry: virtual machine, its task, start, end, switched
 
     def pid_of(self, tid):
-        return self.vcpus[tid].pid if tid in self.vcpus else tid
+        return self.pids.get(tid, tid)
 
     def host_event(self, name, payload, cpu=0, tid=None):
         tid = self.running if tid is None else tid
@@ -58,6 +62,7 @@ class Scene:
 
     def advance(self, ns):
         by = self.vcpus.get(self.running)
+        self.ran[self.running] += ns
         for vcpu in self.vcpus.values():
             if vcpu.entered:
                 stolen = (self.running, by.task if by else None) if vcpu.state in ("preempted", "woken") else None
@@ -71,6 +76,7 @@ class Scene:
             self.fused[name, task, state] += ns
             if stolen:
                 self.steals[(name, task, *stolen)] += ns
+                vcpu.waits = {task: (since, so_far + ns) for task, (since, so_far) in vcpu.waits.items()}
         vcpu.pending.clear()
 
     # ---- the host ----
@@ -123,9 +129,21 @@ class Scene:
 
     def guest_switch(self, vcpu, task, state=RUNNING):
         names = {0: "swapper/0", **vcpu.tasks}
+        if task in vcpu.asleep:
+            self.guest_wake(vcpu, task)
+        if task in vcpu.waits:
+            self.waits.append((vcpu.guest.name, task, vcpu.waits[task][0], self.t, vcpu.waits[task][1]))
+            del vcpu.waits[task]
+        if state == ASLEEP:
+            vcpu.asleep.add(vcpu.task)
         self.guest_event(vcpu, "sched_switch", {"prev_comm": names[vcpu.task], "prev_tid": vcpu.task, "prev_prio": 20, "prev_state": state,
                                                 "next_comm": names[task], "next_tid": task, "next_prio": 20})
         vcpu.task = task
+
+    def guest_wake(self, vcpu, task):
+        self.guest_event(vcpu, "sched_waking", {"comm": vcpu.tasks[task], "tid": task, "prio": 20, "target_cpu": 0})
+        vcpu.asleep.discard(task)
+        vcpu.waits[task] = (self.t, 0)
 
     def compute(self, vcpu, ns):
         """Entered, with something recorded now and then."""
@@ -159,7 +177,11 @@ class Scene:
         while self.t < end:
             self.compute(vcpu, self.dice.randrange(30 * US, 700 * US))
             if self.dice.random() < 0.3:
-                self.guest_switch(vcpu, self.dice.choice([task for task in vcpu.tasks if task != vcpu.task]))
+                task = self.dice.choice([task for task in vcpu.tasks if task != vcpu.task])
+                if task in vcpu.asleep:
+                    self.guest_wake(vcpu, task)
+                else:
+                    self.guest_switch(vcpu, task, self.dice.choice((RUNNING, ASLEEP)))
             self.leave_and_enter(vcpu)
         self.compute(vcpu, 30 * US)
         self.exit(vcpu, 1)
@@ -197,7 +219,8 @@ def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
     a task of db has the CPU. Returns the scene, and the gap as the program measures it."""
     web = Vcpu("web", 100, 101, {41: "nginx", 42: "clock"}, 5 * SECOND + 123456)
     db = Vcpu("db", 200, 201, {41: "postgres", 43: "burner"}, 2 * SECOND)
-    scene = Scene(seed, (web, db), {300: "cc1"}, has_raw_calls)
+    scene = Scene(seed, (web, db), {300: "cc1", 110: "web-io", 250: "vhost-200"}, has_raw_calls)
+    scene.pids[110] = 100
     for i in range(60):
         scene.turn(web, scene.dice.randrange(MS, 6 * MS))
         if i % 5 == 4:
@@ -206,6 +229,9 @@ def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
         scene.turn(db, scene.dice.randrange(MS, 6 * MS))
         if i % 3 == 2:
             scene.hold(300, scene.dice.randrange(MS, 4 * MS))
+        if i % 10 == 1:
+            scene.hold(110, MS)
+            scene.hold(250, 2 * MS)
     scene.turn(web, MS)
     scene.enter(web)
     scene.advance(5 * US)

@@ -438,45 +438,54 @@ def test_function_names():
                f"names of functions in lull waits, {name}", chains)
 
 
+def names_elsewhere(map_it, chain, list_name, texts):
+    """How the frames of a wait are named in recordings of another machine, each with a list of names if it is not None."""
+    task, idle = (42, b"waiter"), (0, b"swapper/0")
+    with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
+        for number, text in enumerate(texts):
+            w = Writer(False)
+            w.features = {1: w.tracing((("sched", SWITCH),)), 29: w.pack("IIQQ", 1, 1, 10**18, 0)}
+            w.attr([5], CHAINS, config=300)
+            map_it(w)
+            switch(w, 1_000_000, idle, task, 0, [])
+            switch(w, 2_000_000, task, idle, 1, chain)
+            switch(w, 5_000_000, idle, task, 0, [])
+            switch(w, 6_000_000, task, idle, 0, [])
+            place = os.path.join(directory, str(number))
+            os.mkdir(place)
+            with open(os.path.join(place, "perf.data"), "wb") as file:
+                file.write(w.file())
+            if text is not None:
+                with open(os.path.join(place, list_name), "w", encoding="latin-1") as file:
+                    file.write(text)
+            with open(os.path.join(place, "recording.json"), "w", encoding="utf-8") as file:
+                json.dump({"lull_recording": 1, "hostname": "elsewhere", "boot_id": "01234567-89ab-cdef-0123-456789abcdef"}, file)
+        result = run("critpath", "--json", "--tid", "42", directory)
+    return [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
+
+
 def test_kernel_names():
     """A recording of another machine names the kernel's functions by its own list of them; addresses and offsets by hand."""
-    task, idle = (42, b"waiter"), (0, b"swapper/0")
     module = KERNEL + 0x10000000
     listed = (f"{KERNEL:016x} T _text\n{KERNEL + 0x100:016x} t do_wait\n{KERNEL + 0x200:016x} T schedule\n{KERNEL + 0x300:016x} D data\n"
               f"{module:016x} t disk_read\t[disk]\n")
     chain = [2**64 - 128, KERNEL + 0x123, KERNEL + 0x200, module + 8, KERNEL + 0x50000000]
     named = [("do_wait", "0x23"), ("do_wait", "0x100"), ("disk_read[disk]", "0x8"), (None, None)]
+
+    def map_it(w):
+        w.record(1, w.pack("IIQQQ", 2**32 - 1, 0, KERNEL, 0x1000000, KERNEL) + b"[kernel.kallsyms]_text\0\0" + w.trailer(0, 0, 0, 0, 5, CHAINS))
+
     for name, texts, wanted in (("of the recording", [listed], named), ("no list", [None], [(None, None)] * 4),
                                 ("an empty list", [""], [(None, None)] * 4), ("hidden", ["0000000000000000 T _text\n"], [(None, None)] * 4),
                                 ("a damaged list", ["\0\xff x\n" + listed + "ffff"], named),
                                 ("two recordings of one machine", [listed, listed], [(None, None)] * 4)):
-        with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
-            for number, text in enumerate(texts):
-                w = Writer(False)
-                w.features = {1: w.tracing((("sched", SWITCH),)), 29: w.pack("IIQQ", 1, 1, 10**18, 0)}
-                w.attr([5], CHAINS, config=300)
-                w.record(1, w.pack("IIQQQ", 2**32 - 1, 0, KERNEL, 0x1000000, KERNEL) + b"[kernel.kallsyms]_text\0\0" + w.trailer(0, 0, 0, 0, 5, CHAINS))
-                switch(w, 1_000_000, idle, task, 0, [])
-                switch(w, 2_000_000, task, idle, 1, chain)
-                switch(w, 5_000_000, idle, task, 0, [])
-                switch(w, 6_000_000, task, idle, 0, [])
-                place = os.path.join(directory, str(number))
-                os.mkdir(place)
-                with open(os.path.join(place, "perf.data"), "wb") as file:
-                    file.write(w.file())
-                if text is not None:
-                    with open(os.path.join(place, "kallsyms"), "w", encoding="latin-1") as file:
-                        file.write(text)
-                with open(os.path.join(place, "recording.json"), "w", encoding="utf-8") as file:
-                    json.dump({"lull_recording": 1, "hostname": "elsewhere", "boot_id": "01234567-89ab-cdef-0123-456789abcdef"}, file)
-            result = run("critpath", "--json", "--tid", "42", directory)
-        said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
-        tap.ok(said and all(one == wanted for one in said), f"names of the kernel's functions, {name}", said, wanted, result.stderr)
+        said = names_elsewhere(map_it, chain, "kallsyms", texts)
+        tap.ok(said and all(one == wanted for one in said), f"names of the kernel's functions, {name}", said, wanted)
 
 
 def test_saved_names():
     """A recording of another machine names functions by its own list of them, of the file that was mapped; offsets by hand."""
-    task, idle, base = (42, b"waiter"), (0, b"swapper/0"), 0x7F0000000000
+    base = 0x7F0000000000
     listed = ("object - 5 /opt/other\nload 0 9000 0\n0 9000 wrong\n"
               "object 0123ab 7 /opt/waiter\nload 0 1000 0\nload 1000 5000 2000\n2000 40 pause_here\n2040 10 main\n")
     chain = [2**64 - 512, base + 0x1005, base + 0x1040, base + 0x1048, base + 0x5000]
@@ -486,28 +495,8 @@ def test_saved_names():
                                        ("a file of which nothing is known", [listed], 0, [(None, None)] * 4),
                                        ("a damaged list", ["\0\xff\nobject\n" + listed + "load"], 7, named),
                                        ("two recordings of one machine", [listed, listed], 7, [(None, None)] * 4)):
-        with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
-            for number, text in enumerate(texts):
-                w = Writer(False)
-                w.features = {1: w.tracing((("sched", SWITCH),)), 29: w.pack("IIQQ", 1, 1, 10**18, 0)}
-                w.attr([5], CHAINS, config=300)
-                mapped(w, 42, base, 0x9000, 0, "/opt/waiter", 500_000, inode)
-                switch(w, 1_000_000, idle, task, 0, [])
-                switch(w, 2_000_000, task, idle, 1, chain)
-                switch(w, 5_000_000, idle, task, 0, [])
-                switch(w, 6_000_000, task, idle, 0, [])
-                place = os.path.join(directory, str(number))
-                os.mkdir(place)
-                with open(os.path.join(place, "perf.data"), "wb") as file:
-                    file.write(w.file())
-                if text is not None:
-                    with open(os.path.join(place, "symbols"), "w", encoding="latin-1") as file:
-                        file.write(text)
-                with open(os.path.join(place, "recording.json"), "w", encoding="utf-8") as file:
-                    json.dump({"lull_recording": 1, "hostname": "elsewhere", "boot_id": "01234567-89ab-cdef-0123-456789abcdef"}, file)
-            result = run("critpath", "--json", "--tid", "42", directory)
-        said = [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
-        tap.ok(said and all(one == wanted for one in said), f"names of a program's functions, {name}", said, wanted, result.stderr)
+        said = names_elsewhere(lambda w, inode=inode: mapped(w, 42, base, 0x9000, 0, "/opt/waiter", 500_000, inode), chain, "symbols", texts)
+        tap.ok(said and all(one == wanted for one in said), f"names of a program's functions, {name}", said, wanted)
 
 
 def test_made_functions():

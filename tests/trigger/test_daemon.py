@@ -159,7 +159,7 @@ def check_rights(daemon):
            "nothing of the daemon's is open in it", open_files)
     tap.ok(os.stat(daemon.hook).st_mode & 0o777 == 0o600, "without a group only root may report")
     other = subprocess.run([LULL, "trigger", "--socket", daemon.hook, "--slower", "1s"], capture_output=True, text=True, user=65534)
-    tap.ok(other.returncode == 1 and "hook_group" in other.stderr, "others are told who may", other.stderr)
+    tap.ok(other.returncode == 1 and "hook_group" in other.stderr, "the refusal says who may report", other.stderr)
 
 
 def check_metrics(daemon):

@@ -2,7 +2,9 @@
 /* Sees every wait of every task: when it went, who woke it, when it ran again. What is longer than a rule
  * allows is reported with the chain of its wakers. Only tracepoints are used (tp_btf); the fast path, a
  * wait that is short enough, touches one cache line of each task. */
+#include "disks.bpf.h"
 #include "interrupts.bpf.h"
+#include "sockets.bpf.h"
 #include "sums.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -52,6 +54,8 @@ int BPF_PROG(waking, const struct task_struct *task)
     if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
         explain(slot->early);
         slot->early_ns = now;
+        slot->flags &= ~LULL_TRACK_WAS_QUEUED;
+        slot->flags |= task->on_rq ? LULL_TRACK_WAS_QUEUED : 0;
     } else if (slot->woken == 0) {
         explain(slot->hop);
         slot->begin = now;

@@ -38,7 +38,9 @@ void lull_result_rows_read(struct lull_result_rows *rows, uint64_t row);
 static inline bool lull_result_shows(const struct lull_result_view *view,
                                      const struct lull_result_column *column, unsigned hidden)
 {
-    return !(column->use & (hidden | (view->options.has_hosts ? 0 : LULL_USE_HOST)));
+    hidden |= view->options.has_hosts ? 0 : LULL_USE_HOST;
+    hidden |= view->options.has_guests ? 0 : LULL_USE_GUEST;
+    return !(column->use & hidden);
 }
 
 /* Text of a LULL_TABLE_SERIES: a line of small bars for each column. Its times are not written. */

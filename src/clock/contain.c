@@ -450,6 +450,7 @@ static bool match(struct vm *vm, struct fit *best)
 struct pair {
     struct vm vm;
     uint32_t host, guest;
+    bool is_outer; /* another guest is between the two */
     struct fit fit;
 };
 
@@ -498,11 +499,36 @@ static void join(const struct pair *pair, struct lull_sync *sync)
     }
 }
 
+static uint64_t process_and(const struct pair *pair, const struct lull_vcpus *vcpus, uint32_t guest)
+{
+    return (uint64_t)(pair->vm.vcpus - vcpus->list.items) << 32 | guest;
+}
+
+/* A guest in a guest lies in the windows of both: the process that runs its host runs it, too. */
+static void find_outer(const struct lull_vcpus *vcpus, struct pair *pairs, size_t n)
+{
+    struct lull_map runs = {0}; /* process and guest → pair */
+    for (size_t i = 0; i < n; i++) {
+        lull_map_insert(&runs, process_and(&pairs[i], vcpus, pairs[i].guest), (uint32_t)i);
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n && !pairs[i].is_outer; k++) {
+            pairs[i].is_outer =
+                pairs[k].guest == pairs[i].guest &&
+                lull_map_find(&runs, process_and(&pairs[i], vcpus, pairs[k].host)) != LULL_MAP_NONE;
+        }
+    }
+    lull_map_free(&runs);
+}
+
 /* A process runs one guest, and a guest runs in one process. */
 static bool is_alone(const struct pair *pair, const struct pair *pairs, size_t n)
 {
+    if (pair->is_outer) {
+        return false;
+    }
     for (size_t i = 0; i < n; i++) {
-        if (&pairs[i] != pair &&
+        if (&pairs[i] != pair && !pairs[i].is_outer &&
             (pairs[i].vm.vcpus == pair->vm.vcpus || pairs[i].guest == pair->guest)) {
             return false;
         }
@@ -538,6 +564,7 @@ void lull_contain(struct lull_session *session, struct lull_sync *sync,
             }
         }
     }
+    find_outer(vcpus, pairs.items, pairs.count);
     for (size_t i = 0; i < pairs.count; i++) {
         if (is_alone(&pairs.items[i], pairs.items, pairs.count)) {
             join(&pairs.items[i], sync);

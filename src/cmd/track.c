@@ -62,7 +62,7 @@ static bool check_command(const struct track *track, GError **error)
 {
     for (uint32_t i = 0; track->command && i < track->rules->len; i++) {
         const struct lull_track_rule *rule = track->rules->pdata[i];
-        if (rule->kind->measure > LULL_TRACK_BLOCK) {
+        if (rule->kind->has_no_task) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                         "“%s”: interrupts are of no command; leave it out, or use --duration",
                         rule->text);
@@ -292,6 +292,8 @@ static const struct lull_example examples[] = {
      "When PostgreSQL had to wait for a CPU."},
     {"sudo lull track 'futex: pid == 4711 > 1ms' --count 10", "Ten waits for locks of a process."},
     {"sudo lull track 'block(vda): rw == \"write\" > 50ms'", "Slow writes of a disk."},
+    {"sudo lull track 'serve(80) > 500ms'",
+     "Slow answers of a web server, which knows nothing of it."},
     {"sudo lull track 'futex: comm == \"mysqld\" timeout 2s'",
      "Waits for locks that are not over after two seconds."},
     {"sudo lull track 'offcpu(D) worst' --duration 1min",
@@ -330,13 +332,20 @@ const struct lull_verb lull_verb_track = {
         " irq          the handler of an interrupt; irq(24): of that line\n"
         " softirq      a softirq; softirq(NET_RX): of that vector\n"
         " raise        a softirq, from when it was raised to when it starts; raise(NET_RX)\n"
+        " serve        a request, from when the server of a TCP port reads it to when it has sent\n"
+        "              the start of the answer: serve(80)\n"
+        " ask          the same at the other end, with UDP as well: ask(5432)\n"
+        " ttfb         from when a server has a new connection to when it has sent the first byte;\n"
+        "              ttfb(80)\n"
+        " connect      a TCP connection, from when it is asked for to when it is there, or has\n"
+        "              failed; connect(5432)\n"
         "\n"
         "Exactly the waits that are longer than TIME are reported, once each. What is "
-        "still open when its time-out has passed is reported then, and again at its end; not requests and "
-        "interrupts. With 'worst', each "
+        "still open when its time-out has passed is reported then, and again at its end; only waits and "
+        "system calls have time-outs. With 'worst', each "
         "alarm raises the time to its own. The filter is written in the language of --filter ('lull "
-        "help filter') and can name comm, pid, tid, uid, cpu, call, waker_comm and rw (of "
-        "a request: read or write). Equality of the first five is checked in the kernel.\n"
+        "help filter') and can name comm, pid, tid, uid, cpu, call, waker_comm, rw (of "
+        "a request: read or write), and lport, rport and raddr (of a connection). Equality of the first five is checked in the kernel.\n"
         "\n"
         "The second line of an alarm says for whom each part of the wait was: the task that ended "
         "it, from when that task was itself woken; before that the one that had woken it; and so on, "

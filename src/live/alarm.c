@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "live/names.h"
 
 /* ---- what came ---- */
 
@@ -33,18 +34,8 @@ static bool are_hops_sound(const struct lull_track_record *record)
 static bool has_sound_subject(const struct lull_track_record *record,
                               const struct lull_track_rule *rule)
 {
-    const uint32_t kind = record->hop[0].kind;
-    switch (rule->kind->measure) {
-    case LULL_TRACK_BLOCK:
-        return kind == LULL_TRACK_HOP_DISK;
-    case LULL_TRACK_IRQ:
-        return kind == LULL_TRACK_HOP_IRQ;
-    case LULL_TRACK_SOFTIRQ:
-    case LULL_TRACK_RAISE:
-        return kind == LULL_TRACK_HOP_SOFTIRQ;
-    default:
-        return record->tid > 0;
-    }
+    const enum lull_track_hop_kind object = rule->kind->object;
+    return object ? record->hop[0].kind == object : record->tid > 0;
 }
 
 static bool is_sound(const struct lull_track_record *record,
@@ -100,7 +91,7 @@ bool lull_track_alarm_read(const void *data, size_t size,
                                        .start_ns = (int64_t)record->since_ns,
                                        .end_ns = (int64_t)record->end_ns,
                                        .cpu_from_ns = INT64_MAX};
-    if (alarm->rule->kind->measure >= LULL_TRACK_BLOCK) {
+    if (alarm->rule->kind->object) {
         alarm->object = &record->hop[0];
         return true;
     }
@@ -123,6 +114,7 @@ bool lull_track_alarm_is_wanted(const struct lull_track_alarm *alarm)
 {
     const struct lull_track_record *record = alarm->record;
     const struct lull_track_hop *waker = &record->hop[0];
+    char address[LULL_TRACK_ADDRESS];
     struct lull_value values[LULL_TRACK_NAMES] = {
         [LULL_TRACK_COMM_NAME] = lull_value_text(record->comm, strlen(record->comm)),
         [LULL_TRACK_PID_NAME] = lull_value_int(record->tgid),
@@ -139,6 +131,12 @@ bool lull_track_alarm_is_wanted(const struct lull_track_alarm *alarm)
     if (waker->kind == LULL_TRACK_HOP_DISK && alarm->object) {
         values[LULL_TRACK_RW_NAME] =
             waker->b ? lull_value_text("write", 5) : lull_value_text("read", 4);
+    }
+    if (waker->kind == LULL_TRACK_HOP_CONNECTION) {
+        lull_track_address(waker, address);
+        values[LULL_TRACK_LPORT_NAME] = lull_value_int(waker->b);
+        values[LULL_TRACK_RPORT_NAME] = lull_value_int(waker->a);
+        values[LULL_TRACK_RADDR_NAME] = lull_value_text(address, strlen(address));
     }
     if (record->woken_ns && waker->kind == LULL_TRACK_HOP_TASK) {
         values[LULL_TRACK_WAKER_NAME] = lull_value_text(waker->comm, strlen(waker->comm));

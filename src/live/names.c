@@ -87,12 +87,34 @@ static void describe_disk(const struct lull_track_hop *hop, GString *out)
     g_string_append_printf(out, "disk %s (%s)", name, hop->b ? "write" : "read");
 }
 
-static void describe_packet(const struct lull_track_hop *hop, GString *out)
+/* One of IPv4 that a socket for IPv6 writes longer is shown as what it is. */
+void lull_track_address(const struct lull_track_hop *hop, char out[LULL_TRACK_ADDRESS])
 {
-    char address[INET6_ADDRSTRLEN];
-    inet_ntop(hop->c ? AF_INET6 : AF_INET, hop->address, address, sizeof address);
-    g_string_append_printf(out, hop->c ? "a packet from [%s]:%u" : "a packet from %s:%u", address,
+    const bool is_mapped =
+        hop->c & 1 && IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)hop->address);
+    inet_ntop(hop->c & 1 && !is_mapped ? AF_INET6 : AF_INET, hop->address + (is_mapped ? 12 : 0),
+              out, LULL_TRACK_ADDRESS);
+}
+
+/* "10.9.0.3:5432" */
+static void describe_end(const char *before, const struct lull_track_hop *hop, GString *out)
+{
+    char address[LULL_TRACK_ADDRESS];
+    lull_track_address(hop, address);
+    g_string_append_printf(out, strchr(address, ':') ? "%s[%s]:%u" : "%s%s:%u", before, address,
                            hop->a);
+}
+
+static void describe_connection(const struct lull_track_hop *hop, GString *out)
+{
+    const bool is_out = hop->c & LULL_TRACK_CONNECTION_OUT;
+    describe_end(is_out ? "connection to " : "connection from ", hop, out);
+    if (!is_out) {
+        g_string_append_printf(out, " to port %u", hop->b);
+    }
+    if (hop->c & LULL_TRACK_CONNECTION_FAILED) {
+        g_string_append(out, " (failed)");
+    }
 }
 
 void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,
@@ -117,7 +139,10 @@ void lull_machine_describe(struct lull_machine_names *names, const struct lull_t
         describe_disk(hop, out);
         break;
     case LULL_TRACK_HOP_PACKET:
-        describe_packet(hop, out);
+        describe_end("a packet from ", hop, out);
+        break;
+    case LULL_TRACK_HOP_CONNECTION:
+        describe_connection(hop, out);
         break;
     case LULL_TRACK_HOP_NONE:
     case LULL_TRACK_HOP_INTERRUPT:
@@ -133,9 +158,9 @@ void lull_machine_describe_link(struct lull_machine_names *names,
     struct lull_track_hop hop = {.kind = link->kind, .a = link->a, .b = link->b};
     memcpy(hop.address, link->address, sizeof hop.address);
     if (link->kind == LULL_TRACK_HOP_PACKET && link->b & LULL_TRACK_PACKET_TO) {
-        const bool is_ipv6 = link->b & LULL_TRACK_PACKET_IPV6;
-        char address[INET6_ADDRSTRLEN];
-        inet_ntop(is_ipv6 ? AF_INET6 : AF_INET, link->address, address, sizeof address);
+        char address[LULL_TRACK_ADDRESS];
+        hop.c = link->b & LULL_TRACK_PACKET_IPV6;
+        lull_track_address(&hop, address);
         g_string_append_printf(out, "a packet from %s to port %u", address, link->a);
         return;
     }

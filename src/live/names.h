@@ -20,6 +20,9 @@ void lull_machine_names_free(struct lull_machine_names *names);
 
 /* The kernel's function at that address; NULL if it is not known, as without CAP_SYSLOG. */
 const char *lull_machine_function(struct lull_machine_names *names, uint64_t address);
+/* The address of a packet or a connection. */
+#define LULL_TRACK_ADDRESS 46
+void lull_track_address(const struct lull_track_hop *hop, char out[LULL_TRACK_ADDRESS]);
 /* Appends what a hop is, in words: "disk vda (write)", "a packet from 10.9.0.3:5432". Tasks only have a
  * name, which is appended as it came. */
 void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,

@@ -32,6 +32,11 @@ enum lull_track_measure {
     LULL_TRACK_IRQ,     /* start to end of the handler of an interrupt */
     LULL_TRACK_SOFTIRQ, /* the same of a softirq */
     LULL_TRACK_RAISE,   /* a softirq raised to its start */
+    /* Of a socket. */
+    LULL_TRACK_CONNECT, /* a connection wanted to had, or given up */
+    LULL_TRACK_TTFB,    /* a connection accepted to what is sent first */
+    LULL_TRACK_SERVE,   /* a request received to the start of the answer */
+    LULL_TRACK_ASK,     /* a request sent to the start of the answer */
     LULL_TRACK_MEASURES
 };
 
@@ -61,9 +66,10 @@ struct lull_track_test {
 };
 
 struct lull_track_kernel_rule {
-    uint64_t threshold_ns;       /* longer waits are reported */
-    uint32_t measure, states;    /* states 0: any */
-    uint32_t has_number, number; /* only that disk (as in lull_track_hop), interrupt or vector */
+    uint64_t threshold_ns;    /* longer waits are reported */
+    uint32_t measure, states; /* states 0: any */
+    uint32_t has_number,
+        number; /* only that disk (as in lull_track_hop), interrupt, vector or port */
     uint32_t calls, n_calls;
     int32_t call[LULL_TRACK_CALLS];
     uint32_t n_tests, limit; /* alarms in a window of 2^30 ns */
@@ -91,6 +97,7 @@ enum lull_track_hop_kind {
     LULL_TRACK_HOP_INTERRUPT, /* without a name */
     LULL_TRACK_HOP_DISK,
     LULL_TRACK_HOP_PACKET,
+    LULL_TRACK_HOP_CONNECTION,
     LULL_TRACK_HOP_KINDS
 };
 
@@ -98,14 +105,21 @@ enum lull_track_hop_kind {
 struct lull_track_hop {
     uint64_t start_ns; /* 0: since before anything was seen of it */
     uint32_t a,
-        b; /* TASK: pid and tid; DISK: device and whether it wrote; PACKET: ports, from and to */
+        b; /* TASK: pid and tid; DISK: device and whether it wrote; PACKET: ports, from and to;
+              CONNECTION: ports, of the other end and of this one */
     uint32_t kind;
-    uint32_t c; /* PACKET: whether it is IPv6 */
+    uint32_t c; /* PACKET: whether it is IPv6; CONNECTION: bits of below */
     union {
         char comm[LULL_TRACK_COMM]; /* TASK */
-        uint8_t address[16];        /* PACKET: from where */
+        uint8_t address[16];        /* PACKET: from where; CONNECTION: the other end */
         uint64_t sector;            /* DISK */
     };
+};
+
+enum {
+    LULL_TRACK_CONNECTION_IPV6 = 1 << 0,
+    LULL_TRACK_CONNECTION_OUT = 1 << 1, /* this end wanted it */
+    LULL_TRACK_CONNECTION_FAILED = 1 << 2,
 };
 
 /* In lull_track_slot.flags and lull_track_record.flags. */

@@ -49,20 +49,63 @@ const struct lull_track_kind lull_track_kinds[] = {
      .help =
          "a request from when the disk got it to when it was complete; block(vda): of that disk",
      .measure = LULL_TRACK_BLOCK,
-     .argument = LULL_TRACK_DISK},
+     .argument = LULL_TRACK_DISK,
+     .object = LULL_TRACK_HOP_DISK,
+     .by = "issued by"},
     {.name = "irq",
      .help = "the handler of an interrupt; irq(24): of that line",
      .measure = LULL_TRACK_IRQ,
-     .argument = LULL_TRACK_IRQ_NUMBER},
+     .argument = LULL_TRACK_IRQ_NUMBER,
+     .has_no_task = true,
+     .object = LULL_TRACK_HOP_IRQ,
+     .by = "interrupted"},
     {.name = "softirq",
      .help = "a softirq; softirq(NET_RX): of that vector",
      .measure = LULL_TRACK_SOFTIRQ,
-     .argument = LULL_TRACK_VECTOR},
+     .argument = LULL_TRACK_VECTOR,
+     .has_no_task = true,
+     .object = LULL_TRACK_HOP_SOFTIRQ,
+     .by = "interrupted"},
     {.name = "raise",
      .help = "a softirq from when it was raised first to when it starts; raise(NET_RX): of that "
              "vector",
      .measure = LULL_TRACK_RAISE,
-     .argument = LULL_TRACK_VECTOR},
+     .argument = LULL_TRACK_VECTOR,
+     .has_no_task = true,
+     .object = LULL_TRACK_HOP_SOFTIRQ,
+     .by = "interrupted"},
+    {.name = "serve",
+     .help = "a request, from when the server of that TCP port reads it to when it has sent the "
+             "start of the answer; serve(80)",
+     .measure = LULL_TRACK_SERVE,
+     .argument = LULL_TRACK_PORT,
+     .needs_argument = true,
+     .object = LULL_TRACK_HOP_CONNECTION,
+     .by = "read by"},
+    {.name = "ask",
+     .help =
+         "a request, from when it is sent to that port to when the start of the answer is read; "
+         "ask(5432)",
+     .measure = LULL_TRACK_ASK,
+     .argument = LULL_TRACK_PORT,
+     .needs_argument = true,
+     .object = LULL_TRACK_HOP_CONNECTION,
+     .by = "sent by"},
+    {.name = "ttfb",
+     .help =
+         "from when a server has a new connection to when it has sent the first byte; ttfb(80): "
+         "at that TCP port",
+     .measure = LULL_TRACK_TTFB,
+     .argument = LULL_TRACK_PORT,
+     .object = LULL_TRACK_HOP_CONNECTION,
+     .by = "answered by"},
+    {.name = "connect",
+     .help = "from when a TCP connection is asked for to when it is there, or has failed; "
+             "connect(5432): to that port",
+     .measure = LULL_TRACK_CONNECT,
+     .argument = LULL_TRACK_PORT,
+     .object = LULL_TRACK_HOP_CONNECTION,
+     .by = "asked for by"},
     {.name = NULL},
 };
 
@@ -75,6 +118,9 @@ const struct lull_given_name lull_track_names[] = {
     [LULL_TRACK_CALL_NAME] = {"call", LULL_VALUE_TEXT},
     [LULL_TRACK_WAKER_NAME] = {"waker_comm", LULL_VALUE_TEXT},
     [LULL_TRACK_RW_NAME] = {"rw", LULL_VALUE_TEXT},
+    [LULL_TRACK_LPORT_NAME] = {"lport", LULL_VALUE_INT},
+    [LULL_TRACK_RPORT_NAME] = {"rport", LULL_VALUE_INT},
+    [LULL_TRACK_RADDR_NAME] = {"raddr", LULL_VALUE_TEXT},
     [LULL_TRACK_NAMES] = {NULL, LULL_VALUE_NONE},
 };
 
@@ -206,6 +252,17 @@ static bool read_vector(struct lull_parser *p, size_t at, const char *text,
     return lull_parser_fail(p, at, "expected a softirq: %s", all);
 }
 
+static bool read_port(struct lull_parser *p, size_t at, const char *text,
+                      struct lull_track_rule *rule)
+{
+    guint64 port;
+    if (!g_ascii_string_to_unsigned(text, 10, 1, UINT16_MAX, &port, NULL)) {
+        return lull_parser_fail(p, at, "expected the number of a port, from 1 to %d", UINT16_MAX);
+    }
+    rule->number = (uint32_t)port;
+    return true;
+}
+
 /* What stands in parentheses after the kind is no expression: it is read as it is. */
 static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
 {
@@ -213,7 +270,7 @@ static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
                                    struct lull_track_rule *) = {
         [LULL_TRACK_STATES] = read_states,     [LULL_TRACK_DISK] = read_disk,
         [LULL_TRACK_IRQ_NUMBER] = read_number, [LULL_TRACK_VECTOR] = read_vector,
-        [LULL_TRACK_CALL_LIST] = read_calls,
+        [LULL_TRACK_CALL_LIST] = read_calls,   [LULL_TRACK_PORT] = read_port,
     };
     struct lull_lexer *lexer = &p->lexer;
     const size_t start = p->token.start, at = p->token.end;
@@ -251,8 +308,8 @@ static bool parse_time(struct lull_parser *p, const char *word, int64_t *time_ns
 static bool parse_timeout(struct lull_parser *p, struct lull_track_rule *rule)
 {
     const size_t start = p->token.start;
-    if (rule->kind->measure >= LULL_TRACK_BLOCK) {
-        return lull_parser_fail(p, start, "%s has no time-out: it is not of a task",
+    if (rule->kind->measure > LULL_TRACK_SYSCALL) {
+        return lull_parser_fail(p, start, "%s has no time-out: only waits and calls of tasks have",
                                 rule->kind->name);
     }
     if (!parse_time(p, "timeout", &rule->timeout_ns)) {
@@ -271,6 +328,10 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
     if (!lull_parser_advance(p) || !parse_kind(p, rule) || !lull_parser_advance(p) ||
         (p->token.kind == LULL_TOKEN_OPEN && !parse_argument(p, rule))) {
         return false;
+    }
+    if (rule->kind->needs_argument && !rule->has_number) {
+        return lull_parser_fail(p, p->token.start, "%s needs a port, as in %s(80)",
+                                rule->kind->name, rule->kind->name);
     }
     if (p->token.kind == LULL_TOKEN_COLON) {
         if (!lull_parser_advance(p)) {

@@ -28,6 +28,7 @@ enum lull_track_argument {
     LULL_TRACK_IRQ_NUMBER,
     LULL_TRACK_VECTOR,
     LULL_TRACK_CALL_LIST, /* read, write */
+    LULL_TRACK_PORT,
 };
 
 /* One line of the table of kinds. */
@@ -36,6 +37,10 @@ struct lull_track_kind {
     const char *help; /* "from … to …" */
     enum lull_track_measure measure;
     enum lull_track_argument argument;
+    bool needs_argument;
+    bool has_no_task;                /* the task is one that was interrupted */
+    enum lull_track_hop_kind object; /* what it happens to; NONE: to a task */
+    const char *by;                  /* … "issued by" the task */
     enum lull_track_calls calls;
     const char *call[LULL_TRACK_CALLS + 1]; /* LISTED_CALLS; ends with NULL */
 };
@@ -53,6 +58,9 @@ enum lull_track_name {
     LULL_TRACK_CALL_NAME,
     LULL_TRACK_WAKER_NAME,
     LULL_TRACK_RW_NAME,
+    LULL_TRACK_LPORT_NAME,
+    LULL_TRACK_RPORT_NAME,
+    LULL_TRACK_RADDR_NAME,
     LULL_TRACK_NAMES
 };
 
@@ -63,7 +71,7 @@ struct lull_track_rule {
     const struct lull_track_kind *kind;
     uint32_t states; /* 0: any */
     bool has_number;
-    uint32_t number; /* only that disk, interrupt or vector */
+    uint32_t number; /* only that disk, interrupt, vector or port */
     int32_t call[LULL_TRACK_CALLS];
     uint32_t n_calls; /* 0: all, or those of the kind */
     int64_t threshold_ns;

@@ -56,6 +56,11 @@ static const struct program {
     {"started", "sched_wakeup_new", WAITS, false},
     {"waking", "sched_waking", WAITS, false},
     {"switched", "sched_switch", WAITS, false},
+    {"socket_changed", "inet_sock_set_state", 1u << LULL_TRACK_CONNECT | 1u << LULL_TRACK_TTFB,
+     false},
+    {"socket_sent", "sock_send_length",
+     1u << LULL_TRACK_TTFB | 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
+    {"socket_received", "sock_recv_length", 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
     {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false},
     {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false},
 };

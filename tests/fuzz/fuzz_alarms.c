@@ -21,9 +21,14 @@ static struct lull_machine_names *names;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    static const char *const texts[] = {
-        "offcpu: comm != \"x\" > 0ns", "wakeup > 0ns", "preempt > 0ns", "fork > 0ns",
-        "block: rw == \"read\" > 0ns", "irq > 0ns",    "softirq worst"};
+    static const char *const texts[] = {"offcpu: comm != \"x\" > 0ns",
+                                        "wakeup > 0ns",
+                                        "preempt > 0ns",
+                                        "fork > 0ns",
+                                        "block: rw == \"read\" > 0ns",
+                                        "irq > 0ns",
+                                        "softirq worst",
+                                        "serve(80): raddr != \"x\" > 0ns"};
     for (n_rules = 0; n_rules < G_N_ELEMENTS(texts); n_rules++) {
         rules[n_rules] = lull_track_rule_parse(texts[n_rules], NULL);
         g_assert_nonnull(rules[n_rules]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "live/alarm.h"
+#include "live/names.h"
 
 #define MS UINT64_C(1000000)
 
@@ -39,6 +40,10 @@ static void test_rules(void)
         {"raise(TIMER) > 1us", "raise", 1000, 0, false, false},
         {"irq(24) worst", "irq", 0, 0, true, false},
         {"block: rw == \"write\" > 50ms", "block", 50000000, 0, false, true},
+        {"serve(80) > 500ms", "serve", 500000000, 0, false, false},
+        {"ask(5432): raddr == \"10.9.0.3\" > 1ms", "ask", 1000000, 0, false, true},
+        {"ttfb > 1s", "ttfb", 1000000000, 0, false, false},
+        {"connect(65535) worst", "connect", 0, 0, true, false},
         {"preempt > 0ns", "preempt", 0, 0, false, false},
         {"fault:call==\"read\">2min", "fault", 120000000000, 0, false, true},
     };
@@ -78,6 +83,11 @@ static void test_refused(void)
         {"offcpu timeout 0s", "column 8:", "over at once"},
         {"offcpu timeout 1s > 1ms", "column 19:", "expected the end"},
         {"block timeout 1s", "column 7:", "block has no time-out"},
+        {"serve > 1s", "column 7:", "serve needs a port, as in serve(80)"},
+        {"ask() > 1s", "column 5:", "the number of a port, from 1 to 65535"},
+        {"serve(0) > 1s", "column 7:", "the number of a port"},
+        {"connect(65536) > 1s", "column 9:", "the number of a port"},
+        {"serve(80) timeout 1s", "column 11:", "serve has no time-out"},
         {"raise(NETRX) > 1s", "column 7:", "NET_TX, NET_RX"},
         {"syscall(raed) > 1s", "column 9:", "perhaps “read”"},
         {"syscall() > 1s", "column 9:", "expected system calls"},
@@ -329,6 +339,52 @@ static void test_objects(void)
     lull_track_rule_free(irq);
 }
 
+/* Both ends of a connection, as filters and people see them. */
+static void test_connections(void)
+{
+    static const struct {
+        const char *rule, *words;
+        uint32_t flags;
+        uint8_t address[16];
+        bool is_wanted;
+    } cases[] = {
+        {"serve(80): raddr == \"10.9.0.1\" && lport == 80 && rport == 4000 > 1us",
+         "connection from 10.9.0.1:4000 to port 80",
+         0,
+         {10, 9, 0, 1},
+         true},
+        {"ask(4000): raddr != \"10.9.0.1\" > 1us",
+         "connection to 10.9.0.1:4000",
+         LULL_TRACK_CONNECTION_OUT | LULL_TRACK_CONNECTION_IPV6,
+         {[10] = 255, 255, 10, 9, 0, 1},
+         false},
+        {"connect: raddr =~ \"2001:db8:*\" > 1us",
+         "connection to [2001:db8::7]:4000 (failed)",
+         LULL_TRACK_CONNECTION_OUT | LULL_TRACK_CONNECTION_FAILED | LULL_TRACK_CONNECTION_IPV6,
+         {0x20, 0x01, 0x0d, 0xb8, [15] = 7},
+         true},
+    };
+    struct lull_machine_names *names = lull_machine_names_new();
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_track_rule *rule = parse(cases[i].rule);
+        const struct lull_track_rule *rules[] = {rule};
+        struct lull_track_record record = sound_record();
+        struct lull_track_alarm alarm;
+        g_autoptr(GString) words = g_string_new(NULL);
+        record.woken_ns = 0;
+        g_assert_false(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+        record.hop[0] = (struct lull_track_hop){
+            .kind = LULL_TRACK_HOP_CONNECTION, .a = 4000, .b = 80, .c = cases[i].flags};
+        memcpy(record.hop[0].address, cases[i].address, 16);
+        g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+        g_assert_true(lull_track_alarm_is_wanted(&alarm) == cases[i].is_wanted);
+        lull_machine_describe(names, alarm.object, words);
+        g_assert_cmpstr(words->str, ==, cases[i].words);
+        lull_track_rule_free(rule);
+    }
+    lull_machine_names_free(names);
+}
+
 /* A call has no state and is for nobody, whatever the wakers of the task's last wait were. */
 static void test_calls(void)
 {
@@ -395,6 +451,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/any_times", test_any_times);
     g_test_add_func("/live/damaged", test_damaged);
     g_test_add_func("/live/objects", test_objects);
+    g_test_add_func("/live/connections", test_connections);
     g_test_add_func("/live/calls", test_calls);
     g_test_add_func("/live/wanted", test_wanted);
     return g_test_run();

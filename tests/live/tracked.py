@@ -34,6 +34,12 @@ def why_not():
     return None if os.path.exists("/sys/kernel/btf/vmlinux") else "the kernel has no BTF"
 
 
+def has_event(name):
+    """Whether the kernel's own types name that tracepoint."""
+    with open("/sys/kernel/btf/vmlinux", "rb") as file:
+        return f"btf_trace_{name}\0".encode() in file.read()
+
+
 def lull_track(*arguments, timeout=60):
     done = subprocess.run([LULL, "track", *arguments], capture_output=True, text=True, check=False, timeout=timeout,
                           stdin=subprocess.DEVNULL)

@@ -7,9 +7,14 @@
  *   live-waits FILE mutex MS ROUNDS      thread waiter waits for a lock that holder has while it sleeps
  *   live-waits FILE spin MS              two tasks want one CPU; BEFORE and AFTER are their run_delay
  *   live-waits FILE disk PATH N          N direct reads of a new file of that name
+ *   live-waits FILE exchange PORT N AROUND_NS   requests over TCP, each on a connection of its own, answered after such a
+ *                                               time: of each thing two lines, that it lies within and that lies within it
+ *   live-waits FILE refused PORT  one connection that is let in only when its request is repeated, one that is refused
  *   live-waits FILE socket MS ROUNDS     receiver waits for a TCP segment of sender on the loopback */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +22,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -204,6 +210,88 @@ static void run_socket(int64_t sleep, long rounds)
     wait(NULL);
 }
 
+/* ---- requests and answers ---- */
+
+static int listen_at(uint16_t port, int backlog, struct sockaddr_in *address)
+{
+    const int one = 1, server = (int)must(socket(AF_INET, SOCK_STREAM, 0), "socket");
+    *address = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    must(setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), "setsockopt");
+    must(bind(server, (struct sockaddr *)address, sizeof *address), "bind");
+    must(listen(server, backlog), "listen");
+    return server;
+}
+
+/* Both ends are this task, so that each stamp is before or after what it is about. */
+static void exchange(int server, const struct sockaddr_in *address, int64_t length)
+{
+    char byte = 0, label[64];
+    int64_t at[9], *next = at;
+    const int client = (int)must(socket(AF_INET, SOCK_STREAM, 0), "socket");
+    *next++ = now(); /* 0 */
+    must(connect(client, (const struct sockaddr *)address, sizeof *address), "connect");
+    *next++ = now(); /* 1 */
+    const int accepted = (int)must(accept(server, NULL, NULL), "accept");
+    *next++ = now(); /* 2 */
+    must(send(client, &byte, 1, 0), "send");
+    *next++ = now(); /* 3 */
+    must(recv(accepted, &byte, 1, MSG_PEEK), "recv");
+    *next++ = now(); /* 4 */
+    must(recv(accepted, &byte, 1, 0), "recv");
+    *next++ = now(); /* 5 */
+    sleep_ns(length);
+    *next++ = now(); /* 6 */
+    must(send(accepted, &byte, 1, 0), "send");
+    *next++ = now(); /* 7 */
+    must(recv(client, &byte, 1, 0), "recv");
+    *next++ = now(); /* 8 */
+    static const struct {
+        const char *name;
+        int outer[2], inner[2];
+    } things[] = {{"ttfb", {0, 7}, {2, 6}}, {"serve", {4, 7}, {5, 6}}, {"ask", {2, 8}, {3, 7}}};
+    note("connect", at[0], at[1], 0);
+    for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
+        snprintf(label, sizeof label, "%s-within", things[i].name);
+        note(label, at[things[i].outer[0]], at[things[i].outer[1]], 0);
+        snprintf(label, sizeof label, "%s-around", things[i].name);
+        note(label, at[things[i].inner[0]], at[things[i].inner[1]], 0);
+    }
+    close(client);
+    close(accepted);
+}
+
+static void run_exchange(uint16_t port, long n, int64_t around_ns)
+{
+    struct sockaddr_in address;
+    const int server = listen_at(port, 8, &address);
+    for (long i = 0; i < n; i++) {
+        exchange(server, &address, around_ns / 2 + around_ns * i / n);
+    }
+}
+
+/* A full queue of connections drops the request for one more, which TCP repeats after a second. */
+static void run_refused(uint16_t port)
+{
+    struct sockaddr_in address;
+    const int server = listen_at(port, 0, &address);
+    int client[3];
+    for (int i = 0; i < 3; i++) {
+        client[i] = (int)must(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), "socket");
+        connect(client[i], (struct sockaddr *)&address, sizeof address);
+    }
+    const int64_t before = now();
+    close((int)must(accept(server, NULL, NULL), "accept"));
+    struct pollfd last = {.fd = client[2], .events = POLLOUT};
+    must(poll(&last, 1, 10000), "poll");
+    note("slow", before, now(), 0);
+    close(server);
+    const int refused = (int)must(socket(AF_INET, SOCK_STREAM, 0), "socket");
+    const int64_t start = now();
+    connect(refused, (struct sockaddr *)&address, sizeof address);
+    note("refused", start, now(), 0);
+}
+
 /* ---- disks ---- */
 
 /* One block again and again, past the page cache; nothing if the file system cannot. */
@@ -243,6 +331,10 @@ int main(int argc, char **argv)
         run_spin(number(argc, argv, 3) * ms);
     } else if (strcmp(what, "disk") == 0) {
         run_disk(argv[3], (long)number(argc, argv, 4));
+    } else if (strcmp(what, "exchange") == 0) {
+        run_exchange((uint16_t)number(argc, argv, 3), number(argc, argv, 4), number(argc, argv, 5));
+    } else if (strcmp(what, "refused") == 0) {
+        run_refused((uint16_t)number(argc, argv, 3));
     } else {
         run_socket(number(argc, argv, 3) * ms, number(argc, argv, 4));
     }

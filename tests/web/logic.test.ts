@@ -22,12 +22,13 @@ import { Pins, Places } from '../../web/src/place';
 import { columnsFor } from '../../web/src/rows';
 import { decades, durationAt, lineRange, shareOf } from '../../web/src/scale';
 import { segmentSentence, sentence } from '../../web/src/sentence';
-import { lookOf, looks, stateOfSegment } from '../../web/src/states';
+import { colorOf, inkOn, lookOf, looks, stateOfSegment } from '../../web/src/states';
 import { escapeXml, Svg } from '../../web/src/surface';
 import { absolute, duration, offset, tickStep } from '../../web/src/time';
 import { Tree } from '../../web/src/tree';
 import { mean, usage } from '../../web/src/usage';
 import { clamp, fit, fitOrAll, pan, reveal, zoom } from '../../web/src/viewport';
+import css from '../../web/view.css';
 
 test('durations have four digits', () => {
     assert.deepEqual([0, 7, 1500, 12345678, 402.2e6, 23.78e9, 3600e9].map(duration),
@@ -310,38 +311,33 @@ test('each key does one thing', () => {
     assert.equal(new Set(help().map(([keys]) => keys)).size, help().length);
 });
 
-// Relative luminance and contrast as WCAG 2.1 defines them.
-function contrast(a: string, b: string): number {
-    const light = (text: string) => [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16) / 255)
-        .map(part => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
-        .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
-    const [high, low] = [light(a), light(b)].sort((x, y) => y - x);
-    return (high + 0.05) / (low + 0.05);
-}
+// Relative luminance and contrast of WCAG 2.1.
+const linear = (color: string): number[] => [1, 3, 5].map(at => {
+    const value = parseInt(color.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+});
+const luminance = (color: string): number => linear(color).reduce((sum, value, i) => sum + value * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = (a: string, b: string): number =>
+    (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
 
 test('height shows who runs and who waits, colour or hatching shows the state', () => {
     const names = Object.keys(looks);
-    const seen = new Set(names.map(name => `${lookOf(name).color} ${lookOf(name).hatch}`));
+    const seen = new Set(names.map(name => `${colorOf(lookOf(name), false)} ${lookOf(name).hatch}`));
     assert.equal(seen.size, names.length);
     for (const name of names) {
         const isWait = name.startsWith('wait-') || name === 'idle';
         assert.ok(isWait ? lookOf(name).height < 1 : lookOf(name).height === 1, name);
-        assert.ok(lookOf(name).height <= 0.7 || contrast(lookOf(name).color, lookOf(name).ink || '#ffffff') >= 3, `what is written on ${name}`);
-        assert.ok(contrast(lookOf(name).color, '#14171a') >= 2, `${name} on dark paper`);
-    }
-    for (const name of ['user', 'syscall', 'interrupt', 'wait-disk', 'wait-irq']) {
-        assert.ok(contrast(lookOf(name).color, '#ffffff') >= 3, `${name} on white paper`);
     }
     assert.equal(lookOf('no such state').height, 0);
     assert.deepEqual(['disk', 'ipi', 'new'].map(cause => stateOfSegment('blocked', cause)), ['wait-disk', 'wait-irq', 'wait-unknown']);
 });
 
 test('texts of a trace stay texts in an SVG', () => {
-    const svg = new Svg(10, 10, ['user']);
+    const svg = new Svg(10, 10, ['user'], false);
     svg.text(0, 0, '</text><script>&"\u0000', '#000000');
     svg.paint(1, 2)(0, 3, 4, 5, 0);
     assert.ok(!/<script|\u0000/.test(svg.toString()));
-    assert.ok(svg.toString().includes('<rect x="1" y="6" width="3" height="1" fill="#009e73"/>'));
+    assert.ok(svg.toString().includes('<rect x="1" y="6" width="3" height="1" fill="#008561"/>'));
     assert.equal(escapeXml('a<b'), 'a&#60;b');
 });
 
@@ -396,4 +392,63 @@ test('events are added at both ends of what there is, and those far away are dro
     rows.start({ time: 0, index: 0 });
     assert.equal(await late, null);
     assert.deepEqual(rows.rows, []);
+});
+
+// A property of the style sheet in the light and the dark theme; the dark one is written twice.
+function property(name: string): [string, string] {
+    const found = [...css.matchAll(new RegExp(`--${name}: (#[0-9a-f]{6})`, 'g'))].map(one => one[1]);
+    assert.equal(found.length, 3, name);
+    assert.equal(found[1], found[2], name);
+    return [found[0], found[1]];
+}
+
+test('contrast is as WCAG computes it', () => {
+    assert.ok(Math.abs(contrast('#ffffff', '#000000') - 21) < 1e-9);
+    assert.ok(Math.abs(contrast('#767676', '#ffffff') - 4.54) < 0.005); // the darkest grey that its examples call enough
+});
+
+test('what is drawn stands out from what is behind it, in both themes', () => {
+    [false, true].forEach((isDark, theme) => {
+        const behind = ['paper', 'panel', 'row'].map(name => property(name)[theme]);
+        for (const [name, look] of Object.entries(looks)) {
+            behind.forEach(one => assert.ok(contrast(colorOf(look, isDark), one) >= 3, `${name} on ${one}`));
+            assert.ok(look.height <= 0.7 || contrast(colorOf(look, isDark), inkOn(isDark)) >= 4.5, `words on ${name}`);
+        }
+        for (const name of ['busy', 'point', 'own', 'mark', 'arrow']) {
+            assert.ok(contrast(property(name)[theme], behind[0]) >= 3, name);
+        }
+        for (const name of ['ink', 'quiet', 'warn']) {
+            behind.forEach(one => assert.ok(contrast(property(name)[theme], one) >= 4.5, `${name} on ${one}`));
+        }
+    });
+});
+
+// How colours look without one kind of cones: Machado, Oliveira and Fernandes 2009, severity 1.
+const visions = [
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+];
+
+// CIE L*a*b* of linear RGB, white D65.
+function lab(rgb: number[]): number[] {
+    const [x, y, z] = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+        .map((row, i) => row.reduce((sum, part, j) => sum + part * rgb[j], 0) / [0.95047, 1, 1.08883][i])
+        .map(t => t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
+    return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+test('states that only their colour tells apart differ for all kinds of colour vision', () => {
+    const names = Object.keys(looks);
+    for (const isDark of [false, true]) {
+        for (const vision of visions) {
+            const seen = names.map(name => lab(vision.map(row =>
+                Math.min(1, Math.max(0, row.reduce((sum, part, i) => sum + part * linear(colorOf(looks[name], isDark))[i], 0))))));
+            names.forEach((a, i) => names.slice(0, i).forEach((b, j) => {
+                const isAlike = looks[a].height === looks[b].height && looks[a].hatch === looks[b].hatch;
+                assert.ok(!isAlike || Math.hypot(...seen[i].map((value, k) => value - seen[j][k])) >= 18, `${a} and ${b}`);
+            }));
+        }
+    }
 });

@@ -4,8 +4,9 @@
 import { Api } from './api';
 import { spanBars, toTime, toX } from './bars';
 import { Block, decode, Span } from './columns';
-import { color } from './dom';
+import { color, isDark } from './dom';
 import { Trace } from './model';
+import { colorOf, Look, lookOf } from './states';
 import { offset, tickStep } from './time';
 import { Range } from './viewport';
 
@@ -96,7 +97,7 @@ export function busy(blocks: Block[], idle: number): number[] {
 
 export class Overview {
     private spans: Span[] = [];
-    private colors: string[] = [];
+    private looks: Look[] = [];
     private shares: number[] = [];
     private range: Range = { start: 0, end: 1 };
 
@@ -133,9 +134,9 @@ export class Overview {
     }
 
     // In place of how busy CPUs were: what was when, in the colours of its states.
-    setSpans(spans: Span[], colors: string[]): void {
+    setSpans(spans: Span[], states: string[]): void {
         this.spans = spans;
-        this.colors = colors;
+        this.looks = states.map(lookOf);
     }
 
     draw(seen: Range, selected: Range | null, marks: Range[] = []): void {
@@ -153,8 +154,9 @@ export class Overview {
             const high = share > 0 ? Math.max(1, share * (height - 2)) : 0;
             context.fillRect(x0, height - high, Math.max(x1 - x0, 0.5), high);
         });
-        spanBars(this.spans, whole, width, this.colors.map(() => 1), (x0, x1, low, high, state) => {
-            context.fillStyle = this.colors[state];
+        const colors = this.looks.map(look => colorOf(look, isDark()));
+        spanBars(this.spans, whole, width, colors.map(() => 1), (x0, x1, low, high, state) => {
+            context.fillStyle = colors[state];
             context.fillRect(x0, low + 6, x1 - x0, high * (height - 12));
         });
         if (selected) {

@@ -9,7 +9,7 @@ import { duration } from './time';
 export function swatch(state: string): HTMLElement {
     const look = lookOf(state);
     const made = element('span', { class: `swatch hatch-${look.hatch}`, 'aria-hidden': 'true' });
-    made.style.backgroundColor = look.color;
+    look.colors.forEach((color, at) => made.style.setProperty(at ? '--dark' : '--light', color));
     return made;
 }
 

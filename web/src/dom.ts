@@ -28,10 +28,13 @@ export function panel(name: string, title: string, note: HTMLElement, close: (()
     return element('section', { class: 'panel', 'data-panel': name, 'aria-label': title }, head);
 }
 
+export function isDark(): boolean {
+    const { theme } = document.documentElement.dataset;
+    return theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
 export function switchTheme(): void {
-    const root = document.documentElement;
-    const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-    root.dataset.theme = isDark ? 'light' : 'dark';
+    document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
 }
 
 // The value of a custom property of the style sheet.

@@ -9,7 +9,6 @@ import { Page } from './page';
 import { Range } from './viewport';
 
 const LANE = 56;
-const BUSY = '#009e73';
 
 interface Cpu {
     name: string;
@@ -64,7 +63,7 @@ export class Frequency extends Lanes {
                 name: hosts.length > 1 ? `${hosts[row.host]} · ${row.name}` : row.name, frequency: index,
                 cycles: cyclesOf.get(`${row.host} ${row.cpu}`) ?? index,
             }));
-        this.note.replaceChildren(...(this.cpus.length ? explain([color('--busy'), 'the frequency'], [BUSY, 'the share of its cycles that had a task']) : []));
+        this.note.replaceChildren(...(this.cpus.length ? explain([color('--busy'), 'the frequency'], [color('--point'), 'the share of its cycles that had a task']) : []));
         this.fit();
     }
 
@@ -87,7 +86,7 @@ export class Frequency extends Lanes {
         }
         const busy = curve(seen, width, time => this.used(cpu, time));
         area(pen, known.map(one => high(one / (this.most || 1), LANE - 16)), LANE - 1, color('--busy'));
-        area(pen, busy.map(one => high(one / (this.most || 1), LANE - 16)), LANE - 1, BUSY);
+        area(pen, busy.map(one => high(one / (this.most || 1), LANE - 16)), LANE - 1, color('--point'));
         if (this.most) {
             pen.text(4, 11, `${hertz(this.most)} at the top`, color('--quiet'));
         }

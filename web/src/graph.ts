@@ -3,10 +3,10 @@
 
 import { columnBars, Emit, spanBars, toTime, toX } from './bars';
 import { covers, Span } from './columns';
-import { color, element, panel } from './dom';
+import { color, element, isDark, panel } from './dom';
 import { Moment } from './fragment';
 import { Arrow } from './flow';
-import { lookOf } from './states';
+import { inkOn, lookOf } from './states';
 import { Erase, Paint, Pixels, Svg } from './surface';
 import { duration, offset } from './time';
 import { Line, Tree } from './tree';
@@ -340,7 +340,7 @@ export class Graph {
 
     // What is written in wide spans, at x and y of their baselines.
     private eachLabel(line: Line, y: number, width: number, write: (x: number, y: number, text: string, ink: string) => void): void {
-        const { window, states } = this.shared;
+        const { window, states } = this.shared, ink = inkOn(isDark());
         for (const span of this.labelsOf(line)) {
             const x0 = Math.max(0, toX(span.start, window, width)), x1 = Math.min(width, toX(span.end, window, width));
             const look = lookOf(states[span.state]);
@@ -348,7 +348,7 @@ export class Graph {
                 const room = Math.floor((x1 - x0 - 8) / 6.2);
                 const text = span.label.length > room ? `${span.label.slice(0, room - 1)}…` : span.label;
                 const isTall = look.height > 0.7;
-                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? look.ink || '#ffffff' : '');
+                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? ink : '');
             }
         }
     }
@@ -356,7 +356,8 @@ export class Graph {
     // Empty pixels as many as the canvas has; both stay while their size does.
     private surface(width: number, height: number, scale: number): Pixels {
         const across = Math.round(width * scale), down = Math.round(height * scale);
-        if (this.pixels?.width === across && this.pixels.height === down) {
+        const dark = isDark();
+        if (this.pixels?.width === across && this.pixels.height === down && this.pixels.isDark === dark) {
             this.pixels.clear();
             return this.pixels;
         }
@@ -364,7 +365,7 @@ export class Graph {
         this.canvas.height = down;
         this.canvas.style.width = `${width}px`;
         this.canvas.style.height = `${height}px`;
-        return this.pixels = new Pixels(across, down, this.shared.states);
+        return this.pixels = new Pixels(across, down, this.shared.states, dark);
     }
 
     private drawNow(): void {

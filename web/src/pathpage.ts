@@ -48,7 +48,7 @@ class PathPage implements Shared {
             const half = (this.window.end - this.window.start) / 2;
             this.setWindow({ start: time - half, end: time + half });
         });
-        this.overview.setSpans(this.flow.segments, this.states.map(state => looks[state].color));
+        this.overview.setSpans(this.flow.segments, this.states);
         this.actions = this.bind();
         this.dialog = helpDialog(this.states, Object.keys(this.actions) as Action[]);
         this.build(overview);

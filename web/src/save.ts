@@ -3,7 +3,7 @@
 
 import { ticks } from './axis';
 import { toX } from './bars';
-import { color, element } from './dom';
+import { color, element, isDark } from './dom';
 import { Svg } from './surface';
 import { absolute } from './time';
 import { Range } from './viewport';
@@ -30,7 +30,7 @@ export function scaleOf(seen: Range, start: bigint): Drawn {
 // `names` is the width of the names, of `width` in all, in whole pixels.
 export function saveSvg(name: string, drawn: Drawn[], states: string[], width: number, names: number): void {
     const draw = (height: number): { svg: Svg; height: number } => {
-        const svg = new Svg(width, height, states);
+        const svg = new Svg(width, height, states, isDark());
         svg.rectangle(0, 0, width, height, color('--paper'));
         let top = 8;
         for (const one of drawn) {

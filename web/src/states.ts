@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: MIT
-// What a row can do: words and looks of each state. Colours are from the set of Okabe and Ito, which all kinds of colour
-// vision tell apart; height and hatching say it once more: who runs is tall, who waits is half as tall.
+// What a row can do: words and looks of each state. Colours are near the set of Okabe and Ito, which all kinds of colour
+// vision tell apart, and stand out from what is behind them; height and hatching say it once more: who runs is tall, who
+// waits is half as tall.
 
 export type Hatch = 'none' | 'up' | 'down' | 'dots' | 'bars';
 
 export interface Look {
     label: string; // in the legend and in sums
-    color: string;
+    colors: readonly [string, string]; // in the light and in the dark theme
     height: number; // share of the row
     hatch: Hatch;
-    ink?: string; // of what is written on it, if that is not white
 }
 
 export const looks: Record<string, Look> = {
-    user: { label: 'Running', color: '#009e73', height: 1, hatch: 'none' },
-    syscall: { label: 'System call', color: '#0072b2', height: 1, hatch: 'none' },
-    interrupt: { label: 'Interrupt', color: '#d55e00', height: 1, hatch: 'none' },
-    softirq: { label: 'Softirq', color: '#d55e00', height: 1, hatch: 'down' },
-    'wait-cpu': { label: 'Waiting for a CPU', color: '#e69f00', height: 0.75, hatch: 'none', ink: '#14171a' },
-    'wait-task': { label: 'Waiting for a task', color: '#cc79a7', height: 0.5, hatch: 'none' },
-    'wait-disk': { label: 'Waiting for a disk', color: '#882255', height: 0.5, hatch: 'up' },
-    'wait-network': { label: 'Waiting for the network', color: '#56b4e9', height: 0.5, hatch: 'none' },
-    'wait-timer': { label: 'Waiting for a timer', color: '#a0a0a0', height: 0.35, hatch: 'none' },
-    'wait-input': { label: 'Waiting for the user', color: '#b8860b', height: 0.5, hatch: 'dots' },
-    'wait-irq': { label: 'Waiting for an interrupt', color: '#7b6fd0', height: 0.5, hatch: 'bars' },
-    'wait-unknown': { label: 'Waiting, cause unknown', color: '#a0a0a0', height: 0.35, hatch: 'up' },
-    idle: { label: 'Idle', color: '#b4b4b4', height: 0.15, hatch: 'none' },
-    lost: { label: 'Events lost', color: '#e00030', height: 1, hatch: 'bars' },
+    user: { label: 'Running', colors: ['#008561', '#2cc394'], height: 1, hatch: 'none' },
+    syscall: { label: 'System call', colors: ['#00549a', '#3d8fd6'], height: 1, hatch: 'none' },
+    interrupt: { label: 'Interrupt', colors: ['#c24e00', '#ee7a1f'], height: 1, hatch: 'none' },
+    softirq: { label: 'Softirq', colors: ['#c24e00', '#ee7a1f'], height: 1, hatch: 'down' },
+    'wait-cpu': { label: 'Waiting for a CPU', colors: ['#a56200', '#e69f00'], height: 0.75, hatch: 'none' },
+    'wait-task': { label: 'Waiting for a task', colors: ['#b8568a', '#e3a3c6'], height: 0.5, hatch: 'none' },
+    'wait-disk': { label: 'Waiting for a disk', colors: ['#882255', '#cf5f9a'], height: 0.5, hatch: 'up' },
+    'wait-network': { label: 'Waiting for the network', colors: ['#1f83c0', '#56b4e9'], height: 0.5, hatch: 'none' },
+    'wait-timer': { label: 'Waiting for a timer', colors: ['#7d7d7d', '#a0a0a0'], height: 0.35, hatch: 'none' },
+    'wait-input': { label: 'Waiting for the user', colors: ['#8f6a00', '#b8860b'], height: 0.5, hatch: 'dots' },
+    'wait-irq': { label: 'Waiting for an interrupt', colors: ['#6a5dc8', '#8a7fe0'], height: 0.5, hatch: 'bars' },
+    'wait-unknown': { label: 'Waiting, cause unknown', colors: ['#7d7d7d', '#a0a0a0'], height: 0.35, hatch: 'up' },
+    idle: { label: 'Idle', colors: ['#868686', '#8c8c8c'], height: 0.15, hatch: 'none' },
+    lost: { label: 'Events lost', colors: ['#e00030', '#ff3b5f'], height: 1, hatch: 'bars' },
 };
 
-const nothing: Look = { label: 'Not known', color: '#00000000', height: 0, hatch: 'none' };
+const nothing: Look = { label: 'Not known', colors: ['#00000000', '#00000000'], height: 0, hatch: 'none' };
 
 export function lookOf(name: string): Look {
     return looks[name] || nothing;
+}
+
+export function colorOf(look: Look, isDark: boolean): string {
+    return look.colors[isDark ? 1 : 0];
+}
+
+// Of what is written on a state.
+export function inkOn(isDark: boolean): string {
+    return isDark ? '#14171a' : '#ffffff';
 }
 
 // The state that a segment of a critical path is drawn as.

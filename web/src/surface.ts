@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where rectangles go: pixels of a canvas, or the text of an SVG.
 
-import { Hatch, lookOf } from './states';
+import { colorOf, Hatch, lookOf } from './states';
 
 export type Paint = (x0: number, x1: number, y0: number, y1: number, state: number) => void;
 export type Erase = (x0: number, x1: number, y0: number, y1: number) => void;
@@ -44,10 +44,13 @@ export class Pixels {
     private readonly words: Uint32Array;
     private readonly inks: Ink[];
 
-    constructor(readonly width: number, readonly height: number, states: string[]) {
+    constructor(readonly width: number, readonly height: number, states: string[], readonly isDark: boolean) {
         this.image = new ImageData(Math.max(width, 1), Math.max(height, 1));
         this.words = new Uint32Array(this.image.data.buffer);
-        this.inks = states.map(lookOf).map(({ color, hatch }) => ({ full: packed(color, 0), light: packed(color, 0.55), hatch }));
+        this.inks = states.map(lookOf).map(look => {
+            const color = colorOf(look, isDark);
+            return { full: packed(color, 0), light: packed(color, 0.55), hatch: look.hatch };
+        });
     }
 
     // As it was when it was new.
@@ -96,7 +99,8 @@ export function escapeXml(text: string): string {
 export class Svg {
     private readonly parts: string[] = [];
 
-    constructor(private readonly width: number, private readonly height: number, private readonly states: string[]) {}
+    constructor(private readonly width: number, private readonly height: number, private readonly states: string[],
+        private readonly isDark: boolean) {}
 
     rectangle(x: number, y: number, width: number, height: number, color: string, opacity = 1): void {
         const rest = opacity < 1 ? ` fill-opacity="${opacity}"` : '';
@@ -105,8 +109,8 @@ export class Svg {
 
     paint(left: number, top: number): Paint {
         return (x0, x1, y0, y1, state) => {
-            const { color, hatch } = lookOf(this.states[state]);
-            this.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, color, hatch === 'none' ? 1 : 0.7);
+            const look = lookOf(this.states[state]);
+            this.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, colorOf(look, this.isDark), look.hatch === 'none' ? 1 : 0.7);
         };
     }
 

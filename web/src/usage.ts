@@ -98,7 +98,7 @@ export class Usage extends Lanes {
         if (selected && trace.rows[selected.row].kind === 'task' && trace.rows[selected.row].host === lane.host) {
             rows.want([selected.row], seen, pixels);
             const own = usage(this.blocks([selected.row]), seen, width, this.counts).map(share => share / lane.cpus.length);
-            this.draws(pen, own, '#009e73');
+            this.draws(pen, own, color('--own'));
         }
         const share = this.mean(blocks);
         return [trace.hosts[lane.host], ...(isNaN(share) ? [] : [`${(100 * share).toFixed(1)} % of ${lane.cpus.length}`])];

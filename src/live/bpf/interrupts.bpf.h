@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Which interrupt a CPU is in, and what came with it: the cause of the wake-ups that follow, and what the
- * rules block, irq and softirq measure. */
+/* Which interrupt a CPU is in: the cause of the wake-ups that follow, and what the rules irq, softirq and
+ * raise measure. */
 #ifndef LULL_LIVE_INTERRUPTS_BPF_H
 #define LULL_LIVE_INTERRUPTS_BPF_H
 
@@ -194,128 +194,6 @@ SEC("tp_btf/call_function_single_exit")
 int BPF_PROG(function_exit)
 {
     leave();
-    return 0;
-}
-
-/* ---- disks ---- */
-
-struct issued {
-    uint64_t since, id;
-    uint32_t flags, uid;
-    char comm[LULL_TRACK_COMM];
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 10240);
-    __type(key, uint64_t);
-    __type(value, struct issued);
-} requests SEC(".maps");
-
-static __always_inline void describe_request(const struct request *request,
-                                             struct lull_track_hop *hop)
-{
-    const struct gendisk *disk = request->q->disk;
-    hop->kind = LULL_TRACK_HOP_DISK;
-    hop->a = disk ? (uint32_t)disk->major << 20 | (uint32_t)disk->first_minor : 0;
-    hop->b = (request->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
-    hop->sector = request->__sector;
-}
-
-/* A request that is given once more, after the driver put it back, starts anew. */
-SEC("tp_btf/block_rq_issue")
-int BPF_PROG(disk_issued, const struct request *request)
-{
-    const uint64_t key = (uint64_t)request;
-    const uint32_t operation = request->cmd_flags & REQ_OP_MASK;
-    struct issued issued = {.since = bpf_ktime_get_ns(),
-                            .id = bpf_get_current_pid_tgid(),
-                            .uid = (uint32_t)bpf_get_current_uid_gid()};
-    struct lull_track_slot *other;
-    const struct lull_track_slot *slot = slot_find((uint32_t)issued.id, &other);
-    if (operation == REQ_OP_DRV_IN || operation == REQ_OP_DRV_OUT) {
-        return 0;
-    }
-    if (slot) {
-        issued.flags = slot->flags & LULL_TRACK_IS_FOLLOWED;
-    } else if (config.command && (uint32_t)issued.id == config.command) {
-        issued.flags = LULL_TRACK_IS_FOLLOWED;
-    }
-    bpf_get_current_comm(issued.comm, sizeof issued.comm);
-    if (bpf_map_update_elem(&requests, &key, &issued, BPF_ANY) != 0) {
-        struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
-        if (count) {
-            count->untracked++;
-        }
-    }
-    return 0;
-}
-
-static __always_inline void measure_request(const struct request *request)
-{
-    const uint64_t key = (uint64_t)request;
-    const struct issued *issued = bpf_map_lookup_elem(&requests, &key);
-    struct happened done = {.measure = LULL_TRACK_BLOCK};
-    if (!issued) {
-        return;
-    }
-    describe_request(request, &done.hop);
-    done.number = done.hop.a;
-    done.since = issued->since;
-    done.id = issued->id;
-    done.uid = issued->uid;
-    __builtin_memcpy(done.comm, issued->comm, sizeof done.comm);
-    const bool counts_here = !config.command || issued->flags & LULL_TRACK_IS_FOLLOWED;
-    bpf_map_delete_elem(&requests, &key);
-    if (counts_here) {
-        judge_event(&done);
-    }
-}
-
-/* What an interrupt has just finished is why it wakes somebody next. */
-SEC("tp_btf/block_rq_complete")
-int BPF_PROG(disk_done, const struct request *request, int error, unsigned int bytes)
-{
-    struct lull_track_hop *frame = frame_now();
-    if (frame) {
-        describe_request(request, frame);
-    }
-    if (config.measures & 1u << LULL_TRACK_BLOCK && bytes >= request->__data_len) { /* all of it */
-        measure_request(request);
-    }
-    return 0;
-}
-
-static __always_inline void received(const struct sock *sock)
-{
-    struct lull_track_hop *frame = frame_now();
-    const struct sock_common *common = &sock->__sk_common;
-    const unsigned short family = common->skc_family;
-    if (!frame || (family != AF_INET && family != AF_INET6)) {
-        return;
-    }
-    frame->kind = LULL_TRACK_HOP_PACKET;
-    frame->a = __builtin_bswap16(common->skc_dport);
-    frame->b = common->skc_num;
-    frame->c = family == AF_INET6;
-    if (family == AF_INET6) {
-        bpf_core_read(frame->address, 16, &common->skc_v6_daddr);
-    } else {
-        *(uint32_t *)frame->address = common->skc_daddr;
-    }
-}
-
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(data_ready, const struct sock *sock)
-{
-    received(sock);
-    return 0;
-}
-
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(tcp_received, const struct sock *sock)
-{
-    received(sock);
     return 0;
 }
 

@@ -71,6 +71,7 @@ struct sock_common {
 
 struct sock {
     struct sock_common __sk_common;
+    uint16_t sk_type;
 };
 
 #pragma clang attribute pop
@@ -90,6 +91,11 @@ enum {
     REQ_OP_DRV_OUT = 35,
     AF_INET = 2,
     AF_INET6 = 10,
+    SOCK_STREAM = 1,
+    MSG_PEEK = 2,
+    TCP_ESTABLISHED = 1,
+    TCP_SYN_SENT = 2,
+    TCP_SYN_RECV = 3,
 };
 
 #endif

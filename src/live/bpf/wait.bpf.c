@@ -2,7 +2,9 @@
 /* Sees every wait of every task: when it went, who woke it, when it ran again. What is longer than a rule
  * allows is reported with the chain of its wakers. Only tracepoints are used (tp_btf); the fast path, a
  * wait that is short enough, touches one cache line of each task. */
+#include "disks.bpf.h"
 #include "interrupts.bpf.h"
+#include "sockets.bpf.h"
 #include "sums.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

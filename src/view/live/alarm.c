@@ -111,10 +111,12 @@ static void add_object(const struct lull_alarm_view *view, GString *out,
 {
     add_hop(view, out, alarm->object);
     if (alarm->object->kind == LULL_TRACK_HOP_DISK) {
-        g_string_append_printf(out, " at sector %" PRIu64 ", issued by ", alarm->object->sector);
-    } else {
-        g_string_append_printf(out, " on CPU %u, interrupted ", alarm->record->cpu);
+        g_string_append_printf(out, " at sector %" PRIu64, alarm->object->sector);
     }
+    if (alarm->rule->kind->has_no_task) {
+        g_string_append_printf(out, " on CPU %u", alarm->record->cpu);
+    }
+    g_string_append_printf(out, ", %s ", alarm->rule->kind->by);
     add_comm(view, out, alarm->record->comm, alarm->record->tid);
     g_string_append_c(out, '\n');
 }
@@ -158,10 +160,15 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
 /* ---- JSON ---- */
 
 const char *const lull_track_hop_kinds[LULL_TRACK_HOP_KINDS] = {
-    [LULL_TRACK_HOP_TASK] = "task",      [LULL_TRACK_HOP_TIMER] = "timer",
-    [LULL_TRACK_HOP_IRQ] = "irq",        [LULL_TRACK_HOP_SOFTIRQ] = "softirq",
-    [LULL_TRACK_HOP_DISK] = "disk",      [LULL_TRACK_HOP_PACKET] = "packet",
-    [LULL_TRACK_HOP_NONE] = "interrupt", [LULL_TRACK_HOP_INTERRUPT] = "interrupt",
+    [LULL_TRACK_HOP_TASK] = "task",
+    [LULL_TRACK_HOP_TIMER] = "timer",
+    [LULL_TRACK_HOP_IRQ] = "irq",
+    [LULL_TRACK_HOP_SOFTIRQ] = "softirq",
+    [LULL_TRACK_HOP_DISK] = "disk",
+    [LULL_TRACK_HOP_PACKET] = "packet",
+    [LULL_TRACK_HOP_NONE] = "interrupt",
+    [LULL_TRACK_HOP_INTERRUPT] = "interrupt",
+    [LULL_TRACK_HOP_CONNECTION] = "connection",
 };
 
 static struct json_object *task_json(uint32_t pid, uint32_t tid, const char *comm)
@@ -202,7 +209,18 @@ static struct json_object *stack_json(const struct lull_alarm_view *view,
     return stack;
 }
 
-/* A disk's request or an interrupt. */
+static void add_connection_json(struct json_object *object, const struct lull_track_hop *hop)
+{
+    char address[LULL_TRACK_ADDRESS];
+    lull_track_address(hop, address);
+    lull_json_add_text(object, "remote_address", address);
+    lull_json_add_number(object, "remote_port", hop->a);
+    lull_json_add_number(object, "local_port", hop->b);
+    json_object_object_add(object, "has_failed",
+                           json_object_new_boolean(hop->c & LULL_TRACK_CONNECTION_FAILED));
+}
+
+/* A disk's request, an interrupt, or a connection. */
 static struct json_object *object_json(const struct lull_alarm_view *view,
                                        const struct lull_track_hop *hop)
 {
@@ -215,8 +233,13 @@ static struct json_object *object_json(const struct lull_alarm_view *view,
     lull_machine_describe(view->names, hop, words);
     lull_json_add_text(object, "kind", lull_track_hop_kinds[hop->kind]);
     lull_json_add_text(object, "detail", words->str);
-    lull_json_add_number(object, "number", hop->a);
-    json_object_object_add(object, "sector", is_disk ? json_object_new_uint64(hop->sector) : NULL);
+    if (hop->kind == LULL_TRACK_HOP_CONNECTION) {
+        add_connection_json(object, hop);
+    } else {
+        lull_json_add_number(object, "number", hop->a);
+        json_object_object_add(object, "sector",
+                               is_disk ? json_object_new_uint64(hop->sector) : NULL);
+    }
     return object;
 }
 

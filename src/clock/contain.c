@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Three steps for each process that runs a virtual machine and each host that may be in it. Votes for
- * offsets: timer interrupts that the host injected and the guest saw; where there are none, pauses
- * between windows that fit into gaps between the guest's events. A check of the offsets with most
+ * offsets (contain_votes.c): timer interrupts that the host injected and the guest saw; where there are
+ * none, pauses between windows that fit into gaps between the guest's events. A check of the offsets with most
  * votes: how many of the guest's events lie in a window of their CPU, on a line that may drift. And the
  * first and last event in each window, which bound the clock. */
 #include "clock/contain.h"
@@ -11,14 +11,9 @@
 
 #include "base/map.h"
 #include "base/search.h"
-#include "clock/vcpus.h"
+#include "clock/contain_private.h"
 
 enum {
-    BIN_NS = 50000,               /* of votes */
-    MOST_VOTERS = 2000,           /* of either side */
-    MOST_CANDIDATES = 64,         /* of either kind of votes */
-    PAUSE_NS = 1000000,           /* shorter ones are too many, and all alike */
-    MOST_BINS = 8,                /* a gap that fits within more says too little */
     SLOT_NS = 1000,               /* the first guess is as exact as that */
     SLOTS = 5 * BIN_NS / SLOT_NS, /* two bins around the one with the votes */
     SAMPLE = 1000,        /* moments for the first guess, at most, to either side of the middle */
@@ -26,7 +21,6 @@ enum {
     SAMPLE_NS = 50000000, /* that, in which clocks hardly drift */
     GUESS_NS = 10000,     /* yet the guess may be wrong by so much */
     DRIFT_PPM = 200,      /* at most, from one window to the next */
-    MOST_CPUS = 6,        /* for trying which virtual CPU is which */
     FEWEST_MOMENTS = 300,
     FEWEST_WINDOWS = 50,
     MOST_PAIRS = 10000, /* of processes and hosts that are tried */
@@ -34,35 +28,11 @@ enum {
 #define ENOUGH 0.999  /* share of the events inside */
 #define TOO_GOOD 0.99 /* for another offset */
 
-/* A process, and what its virtual CPUs are to the guest. */
-struct vm {
-    const struct lull_vcpu *vcpus;
-    uint32_t n;
-    const struct lull_guest_times *guest;
-    uint32_t of_cpu[MOST_CPUS]; /* only if it is permuted */
-    bool is_permuted;
-};
-
-struct offsets {
-    int64_t items[2 * MOST_CANDIDATES];
-    uint32_t n;
-};
-
 /* How the guest's events lie on one line. */
 struct fit {
     int64_t offset_ns; /* host - guest, in the middle */
     uint64_t inside, outside, windows;
 };
-
-/* The windows for a CPU of the guest, or NULL. */
-static const struct lull_vcpu *vcpu_for(const struct vm *vm, int32_t cpu)
-{
-    if (vm->is_permuted) {
-        return (uint32_t)cpu < vm->n ? &vm->vcpus[vm->of_cpu[cpu]] : NULL;
-    }
-    const size_t i = LULL_LOWER_BOUND(k, vm->n, vm->vcpus[k].number < cpu);
-    return i < vm->n && vm->vcpus[i].number == cpu ? &vm->vcpus[i] : NULL;
-}
 
 /* The first that ends at that time or later. */
 static size_t window_at(const struct lull_vcpu *vcpu, int64_t time_ns)
@@ -75,132 +45,6 @@ static bool is_covered(const struct lull_vcpu *vcpu, int64_t time_ns)
 {
     return vcpu && vcpu->windows.count && time_ns >= vcpu->windows.items[0].start_ns &&
            time_ns <= vcpu->windows.items[vcpu->windows.count - 1].end_ns;
-}
-
-/* ---- votes ---- */
-
-struct votes {
-    struct lull_map by_bin; /* → counts */
-    LULL_VEC(struct vote {
-        int64_t bin;
-        uint32_t count;
-    })
-    counts;
-};
-
-static void vote(struct votes *votes, int64_t bin)
-{
-    uint32_t number = lull_map_find(&votes->by_bin, (uint64_t)bin);
-    if (bin > LULL_VCPUS_MOST_OFFSET / BIN_NS || bin < -LULL_VCPUS_MOST_OFFSET / BIN_NS) {
-        return;
-    }
-    if (number == LULL_MAP_NONE) {
-        number = (uint32_t)votes->counts.count;
-        lull_map_insert(&votes->by_bin, (uint64_t)bin, number);
-        lull_vec_push(&votes->counts, (struct vote){bin, 0});
-    }
-    votes->counts.items[number].count++;
-}
-
-static int64_t bin_of(int64_t offset_ns)
-{
-    return offset_ns >= 0 ? offset_ns / BIN_NS : (offset_ns - BIN_NS + 1) / BIN_NS;
-}
-
-static int most_first(const void *a, const void *b)
-{
-    const struct vote *x = a, *y = b;
-    if (x->count != y->count) {
-        return x->count > y->count ? -1 : 1;
-    }
-    return (x->bin > y->bin) - (x->bin < y->bin);
-}
-
-/* Those with most votes. */
-static void count_votes(struct votes *votes, struct offsets *offsets)
-{
-    if (votes->counts.count) {
-        qsort(votes->counts.items, votes->counts.count, sizeof *votes->counts.items, most_first);
-    }
-    for (size_t i = 0; i < MIN(votes->counts.count, MOST_CANDIDATES); i++) {
-        offsets->items[offsets->n++] = votes->counts.items[i].bin * BIN_NS;
-    }
-    lull_map_free(&votes->by_bin);
-    lull_vec_free(&votes->counts);
-}
-
-/* Each injection of the guest's timer may be each tick that the guest saw. */
-static void vote_by_ticks(const struct vm *vm, struct offsets *offsets)
-{
-    struct votes votes = {0};
-    uint32_t n_injections = 0;
-    for (uint32_t v = 0; v < vm->n; v++) {
-        const struct lull_vcpu *vcpu = &vm->vcpus[v];
-        for (size_t i = 0; i < vcpu->injections.count && n_injections < MOST_VOTERS; i++) {
-            const struct lull_injection *injection = &vcpu->injections.items[i];
-            if (injection->vector != vm->guest->tick_vector) {
-                continue;
-            }
-            n_injections++;
-            for (size_t k = 0; k < MIN(vm->guest->ticks.count, MOST_VOTERS); k++) {
-                vote(&votes, bin_of(injection->time_ns - vm->guest->ticks.items[k]));
-            }
-        }
-    }
-    count_votes(&votes, offsets);
-}
-
-static int by_length(const void *a, const void *b)
-{
-    const struct lull_window *x = a, *y = b;
-    const int64_t left = x->end_ns - x->start_ns, right = y->end_ns - y->start_ns;
-    return (left > right) - (left < right);
-}
-
-/* In what the guest calls a gap a pause has room, and not much more. */
-static void vote_for_gaps(const struct lull_window *gaps, size_t n, const struct lull_window *pause,
-                          struct votes *votes)
-{
-    const int64_t ns = pause->end_ns - pause->start_ns;
-    const size_t from = LULL_LOWER_BOUND(i, n, gaps[i].end_ns - gaps[i].start_ns < ns);
-    for (size_t i = from; i < n && gaps[i].end_ns - gaps[i].start_ns <= ns + MOST_BINS * BIN_NS;
-         i++) {
-        const int64_t last = bin_of(pause->start_ns - gaps[i].start_ns);
-        for (int64_t bin = bin_of(pause->end_ns - gaps[i].end_ns); bin <= last; bin++) {
-            vote(votes, bin);
-        }
-    }
-}
-
-/* The pauses of one virtual CPU, and the gaps of its CPU in the guest. */
-static void vote_by_pauses(const struct vm *vm, struct offsets *offsets)
-{
-    struct votes votes = {0};
-    for (int32_t cpu = 0; cpu < vm->guest->n_cpus; cpu++) {
-        const struct lull_vcpu *vcpu = vcpu_for(vm, cpu);
-        LULL_VEC(struct lull_window) gaps = {0};
-        int64_t last_ns = INT64_MAX;
-        for (size_t i = 0; vcpu && i < vm->guest->moments.count && gaps.count < MOST_VOTERS; i++) {
-            const struct lull_moment *moment = &vm->guest->moments.items[i];
-            if (moment->cpu == cpu && last_ns < moment->time_ns - PAUSE_NS) {
-                lull_vec_push(&gaps, (struct lull_window){last_ns, moment->time_ns});
-            }
-            last_ns = moment->cpu == cpu ? moment->time_ns : last_ns;
-        }
-        if (gaps.count) {
-            qsort(gaps.items, gaps.count, sizeof *gaps.items, by_length);
-        }
-        for (size_t i = 1, n = 0; vcpu && i < vcpu->windows.count && n < MOST_VOTERS; i++) {
-            const struct lull_window pause = {vcpu->windows.items[i - 1].end_ns,
-                                              vcpu->windows.items[i].start_ns};
-            if (pause.end_ns - pause.start_ns >= PAUSE_NS) {
-                vote_for_gaps(gaps.items, gaps.count, &pause, &votes);
-                n++;
-            }
-        }
-        lull_vec_free(&gaps);
-    }
-    count_votes(&votes, offsets);
 }
 
 /* ---- the check of one offset ---- */
@@ -265,7 +109,7 @@ static struct range guess(const struct vm *vm, int64_t offset_ns, size_t middle)
     int32_t counts[SLOTS + 1] = {0}, most = -1, count = 0;
     const size_t from = sample_end(vm, middle, -1), to = sample_end(vm, middle, 1);
     for (size_t i = from; i < to; i++) {
-        const struct lull_vcpu *vcpu = vcpu_for(vm, moments[i].cpu);
+        const struct lull_vcpu *vcpu = contain_vcpu_for(vm, moments[i].cpu);
         const int64_t time_ns = moments[i].time_ns;
         for (size_t w = vcpu ? window_at(vcpu, time_ns + low_ns) : 0;
              vcpu && w < vcpu->windows.count &&
@@ -311,7 +155,7 @@ static void visit(struct walk *walk, const struct lull_moment *moment)
     const int64_t apart = t > walk->at_ns ? t - walk->at_ns : walk->at_ns - t;
     const int64_t wider = apart / (1000000 / DRIFT_PPM);
     const struct range range = {walk->range.low_ns - wider, walk->range.high_ns + wider};
-    const struct lull_vcpu *vcpu = vcpu_for(walk->vm, moment->cpu);
+    const struct lull_vcpu *vcpu = contain_vcpu_for(walk->vm, moment->cpu);
     if (!is_covered(vcpu, t + range.low_ns) || !is_covered(vcpu, t + range.high_ns)) {
         return;
     }
@@ -419,8 +263,8 @@ static bool next_order(uint32_t *order, uint32_t n)
 static bool try_offsets(const struct vm *vm, struct fit *best)
 {
     struct offsets offsets = {.n = 0};
-    vote_by_ticks(vm, &offsets);
-    vote_by_pauses(vm, &offsets);
+    contain_vote_by_ticks(vm, &offsets);
+    contain_vote_by_pauses(vm, &offsets);
     return choose(vm, &offsets, best);
 }
 
@@ -491,7 +335,7 @@ static void join(const struct pair *pair, struct lull_sync *sync)
     add_bounds(&bounds);
     lull_sync_add_contained(sync, pair->host, pair->guest, fit.inside, fit.outside);
     for (int32_t cpu = 0; cpu < pair->vm.guest->n_cpus; cpu++) {
-        const struct lull_vcpu *vcpu = vcpu_for(&pair->vm, cpu);
+        const struct lull_vcpu *vcpu = contain_vcpu_for(&pair->vm, cpu);
         if (vcpu) {
             lull_sync_add_guest_cpu(
                 sync, &(struct lull_guest_cpu){pair->guest, pair->host, cpu, vcpu->tid});

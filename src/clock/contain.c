@@ -32,6 +32,7 @@ enum {
 struct fit {
     int64_t offset_ns; /* host - guest, in the middle */
     uint64_t inside, outside, windows;
+    double other; /* share that is inside at another offset */
 };
 
 /* The first that ends at that time or later. */
@@ -228,12 +229,12 @@ static bool choose(const struct vm *vm, const struct offsets *offsets, struct fi
             *best = fits[i];
         }
     }
-    bool is_sure = share_of(best) >= ENOUGH;
-    for (uint32_t i = 0; i < offsets->n && is_sure; i++) {
-        is_sure =
-            !is_enough(&fits[i]) || !are_apart(&fits[i], best) || share_of(&fits[i]) < TOO_GOOD;
+    for (uint32_t i = 0; i < offsets->n; i++) {
+        if (is_enough(&fits[i]) && are_apart(&fits[i], best)) {
+            best->other = MAX(best->other, share_of(&fits[i]));
+        }
     }
-    return is_sure;
+    return share_of(best) >= ENOUGH && best->other < TOO_GOOD;
 }
 
 /* The next order of n numbers, of which the first is the ascending one; false after the last. */
@@ -280,12 +281,14 @@ static bool match(struct vm *vm, struct fit *best)
     for (uint32_t i = 0; i < vm->n; i++) {
         vm->of_cpu[i] = i;
     }
+    const struct fit numbered = *best;
     vm->is_permuted = true;
     while (next_order(vm->of_cpu, vm->n)) {
         if (try_offsets(vm, best)) {
             return true;
         }
     }
+    *best = numbered;
     return false;
 }
 
@@ -294,7 +297,9 @@ static bool match(struct vm *vm, struct fit *best)
 struct pair {
     struct vm vm;
     uint32_t host, guest;
+    bool is_match;
     bool is_outer; /* another guest is between the two */
+    bool is_joined;
     struct fit fit;
 };
 
@@ -353,12 +358,14 @@ static void find_outer(const struct lull_vcpus *vcpus, struct pair *pairs, size_
 {
     struct lull_map runs = {0}; /* process and guest → pair */
     for (size_t i = 0; i < n; i++) {
-        lull_map_insert(&runs, process_and(&pairs[i], vcpus, pairs[i].guest), (uint32_t)i);
+        if (pairs[i].is_match) {
+            lull_map_insert(&runs, process_and(&pairs[i], vcpus, pairs[i].guest), (uint32_t)i);
+        }
     }
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < n && !pairs[i].is_outer; k++) {
+        for (size_t k = 0; k < n && pairs[i].is_match && !pairs[i].is_outer; k++) {
             pairs[i].is_outer =
-                pairs[k].guest == pairs[i].guest &&
+                pairs[k].is_match && pairs[k].guest == pairs[i].guest &&
                 lull_map_find(&runs, process_and(&pairs[i], vcpus, pairs[k].host)) != LULL_MAP_NONE;
         }
     }
@@ -368,16 +375,68 @@ static void find_outer(const struct lull_vcpus *vcpus, struct pair *pairs, size_
 /* A process runs one guest, and a guest runs in one process. */
 static bool is_alone(const struct pair *pair, const struct pair *pairs, size_t n)
 {
-    if (pair->is_outer) {
+    if (!pair->is_match || pair->is_outer) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        if (&pairs[i] != pair && !pairs[i].is_outer &&
+        if (&pairs[i] != pair && pairs[i].is_match && !pairs[i].is_outer &&
             (pairs[i].vm.vcpus == pair->vm.vcpus || pairs[i].guest == pair->guest)) {
             return false;
         }
     }
     return true;
+}
+
+/* ---- what could not be joined ---- */
+
+/* Of two that were tried for one process, which comes nearer to being its guest. */
+static bool is_nearer(const struct pair *a, const struct pair *b)
+{
+    return a->is_match != b->is_match ? a->is_match : share_of(&a->fit) > share_of(&b->fit);
+}
+
+/* Pairs with the same process, of which none is joined. */
+static void report_unmatched(const struct pair *pairs, size_t n, const bool *is_guest,
+                             struct lull_sync *sync)
+{
+    const struct pair *nearest = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_guest[pairs[i].guest] && (!nearest || is_nearer(&pairs[i], nearest))) {
+            nearest = &pairs[i];
+        }
+    }
+    if (nearest) {
+        const struct fit *fit = &nearest->fit;
+        const struct lull_sync_unmatched unmatched = {
+            .host = nearest->host,
+            .pid = nearest->vm.vcpus->pid > 0 ? nearest->vm.vcpus->pid : nearest->vm.vcpus->tid,
+            .nearest = is_enough(fit) ? nearest->guest : LULL_NONE,
+            .why = nearest->is_match        ? LULL_UNMATCHED_SEVERAL
+                   : !is_enough(fit)        ? LULL_UNMATCHED_FEW
+                   : share_of(fit) < ENOUGH ? LULL_UNMATCHED_OUTSIDE
+                                            : LULL_UNMATCHED_UNSURE,
+            .contained = fit->inside,
+            .not_contained = fit->outside,
+            .other = fit->other};
+        lull_sync_add_unmatched(sync, &unmatched);
+    }
+}
+
+static void report(const struct pair *pairs, size_t n, uint32_t n_hosts, struct lull_sync *sync)
+{
+    g_autofree bool *is_guest = g_new0(bool, n_hosts);
+    for (size_t i = 0; i < n; i++) {
+        is_guest[pairs[i].guest] |= pairs[i].is_joined;
+    }
+    for (size_t i = 0, next; i < n; i = next) {
+        bool is_joined = false;
+        for (next = i; next < n && pairs[next].vm.vcpus == pairs[i].vm.vcpus; next++) {
+            is_joined |= pairs[next].is_joined;
+        }
+        if (!is_joined) {
+            report_unmatched(&pairs[i], next - i, is_guest, sync);
+        }
+    }
 }
 
 void lull_contain(struct lull_session *session, struct lull_sync *sync,
@@ -388,23 +447,21 @@ void lull_contain(struct lull_session *session, struct lull_sync *sync,
     }
     struct lull_vcpus *vcpus = lull_vcpus_read(session, progress, user);
     LULL_VEC(struct pair) pairs = {0};
-    uint32_t n_tried = 0;
     for (uint32_t i = 0, next; i < vcpus->list.count; i = next) {
         const struct lull_vcpu *first = &vcpus->list.items[i];
         for (next = i; next < vcpus->list.count && vcpus->list.items[next].host == first->host &&
                        vcpus->list.items[next].pid == first->pid;
              next++) {
         }
-        for (uint32_t guest = 0; guest < vcpus->n_hosts && n_tried < MOST_PAIRS; guest++) {
+        for (uint32_t guest = 0; guest < vcpus->n_hosts && pairs.count < MOST_PAIRS; guest++) {
             struct pair pair = {
                 .vm = {.vcpus = first, .n = next - i, .guest = &vcpus->hosts[guest]},
                 .host = first->host,
                 .guest = guest};
-            if (guest != first->host && vcpus->hosts[guest].moments.count >= FEWEST_MOMENTS) {
-                n_tried++;
-                if (match(&pair.vm, &pair.fit)) {
-                    lull_vec_push(&pairs, pair);
-                }
+            if (guest != first->host) {
+                pair.is_match = vcpus->hosts[guest].moments.count >= FEWEST_MOMENTS &&
+                                match(&pair.vm, &pair.fit);
+                lull_vec_push(&pairs, pair);
             }
         }
     }
@@ -412,8 +469,10 @@ void lull_contain(struct lull_session *session, struct lull_sync *sync,
     for (size_t i = 0; i < pairs.count; i++) {
         if (is_alone(&pairs.items[i], pairs.items, pairs.count)) {
             join(&pairs.items[i], sync);
+            pairs.items[i].is_joined = true;
         }
     }
+    report(pairs.items, pairs.count, vcpus->n_hosts, sync);
     lull_vec_free(&pairs);
     lull_vcpus_free(vcpus);
 }

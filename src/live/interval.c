@@ -39,17 +39,20 @@ bool lull_live_chain_is_sound(const struct lull_live_chain *chain)
     return true;
 }
 
+uint64_t lull_slot_woken(const struct lull_track_slot *slot)
+{
+    const bool is_early = slot->early_ns > slot->ran && !(slot->flags & LULL_TRACK_WAS_QUEUED);
+    return slot->woken == 0 && is_early ? slot->since : slot->woken;
+}
+
 struct lull_track_sums lull_sums_of_slot(const struct lull_track_slot *slot, uint64_t now)
 {
     struct lull_track_sums sums = slot->sums;
-    uint64_t woken = slot->woken;
+    uint64_t woken = lull_slot_woken(slot);
     if (slot->since == 0) {
         const uint64_t took = slot->ran && now > slot->ran ? now - slot->ran : 0;
         *(slot->flags & LULL_TRACK_IS_LOST ? &sums.unknown_ns : &sums.ran_ns) += took;
         return sums;
-    }
-    if (woken == 0 && slot->early_ns > slot->ran) { /* woken before it had left the CPU */
-        woken = slot->since;
     }
     if (woken == 0 || woken > now) {
         woken = now;

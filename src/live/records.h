@@ -131,6 +131,9 @@ enum {
     LULL_TRACK_FLAGS = (1 << 4) - 1,
     /* Of a slot: another runs where it ran, but it was not seen to leave. */
     LULL_TRACK_IS_LOST = 1 << 5,
+    /* Of a slot: when it was woken early it had not started to leave. As a rule it never does then, and
+     * what it sleeps for later is another wait. */
+    LULL_TRACK_WAS_QUEUED = 1 << 6,
     LULL_TRACK_IS_CUT = 1 << 4, /* of a chain: it does not reach back to the start of the wait */
 };
 

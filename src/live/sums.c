@@ -72,7 +72,8 @@ static void add_slots(const struct lull_sums *sums, uint64_t end_ns, GHashTable 
         const struct lull_track_sums did = lull_sums_of_slot(&slot, end_ns);
         add(&now->living, &did);
         now->process.n_tasks++;
-        if (slot.since && slot.since <= sums->start_ns && slot.state && slot.woken == 0) {
+        if (slot.since && slot.since <= sums->start_ns && slot.state &&
+            lull_slot_woken(&slot) == 0) {
             now->process.n_asleep++;
         }
     }

@@ -33,6 +33,8 @@ void lull_interval_clear(struct lull_interval *interval);
 
 /* Whether what came from the kernel can be a chain. */
 bool lull_live_chain_is_sound(const struct lull_live_chain *chain);
+/* When the task that is off the CPU was woken; 0: not yet. */
+uint64_t lull_slot_woken(const struct lull_track_slot *slot);
 /* What a task did until `now`, what it does then included; `slot` is a copy. */
 struct lull_track_sums lull_sums_of_slot(const struct lull_track_slot *slot, uint64_t now);
 

@@ -164,6 +164,9 @@ static void test_slots(void)
     slot.woken = 0;
     slot.early_ns = 790;
     check_sums(&slot, 10, 20, 230); /* and that before it had left the CPU */
+    slot.flags = LULL_TRACK_WAS_QUEUED;
+    check_sums(&slot, 10, 220, 30); /* but was not about to leave then: it sleeps */
+    slot.flags = 0;
     slot.early_ns = 600;
     check_sums(&slot, 10, 220, 30); /* that was an earlier time */
     slot.since = 2000;

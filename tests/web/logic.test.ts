@@ -22,7 +22,7 @@ import { Pins, Places } from '../../web/src/place';
 import { columnsFor } from '../../web/src/rows';
 import { decades, durationAt, lineRange, shareOf } from '../../web/src/scale';
 import { segmentSentence, sentence } from '../../web/src/sentence';
-import { colorOf, inkOn, lookOf, looks, stateOfSegment } from '../../web/src/states';
+import { colorOf, inkOn, lookOf, looks, phraseOf, stateOfSegment } from '../../web/src/states';
 import { escapeXml, Svg } from '../../web/src/surface';
 import { absolute, duration, offset, tickStep } from '../../web/src/time';
 import { Tree } from '../../web/src/tree';
@@ -328,6 +328,7 @@ test('height shows who runs and who waits, colour or hatching shows the state', 
         const isWait = name.startsWith('wait-') || name === 'idle';
         assert.ok(isWait ? lookOf(name).height < 1 : lookOf(name).height === 1, name);
     }
+    assert.equal(phraseOf('wait-cpu'), 'waiting for a CPU');
     assert.equal(lookOf('no such state').height, 0);
     assert.deepEqual(['disk', 'ipi', 'new'].map(cause => stateOfSegment('blocked', cause)), ['wait-disk', 'wait-irq', 'wait-unknown']);
 });

@@ -5,7 +5,7 @@ import { Flow, RawFlow } from './flow';
 import { FlowOf } from './fragment';
 import { Graph } from './graph';
 import { Page, Panel } from './page';
-import { lookOf } from './states';
+import { phraseOf } from './states';
 import { duration } from './time';
 import { Tree } from './tree';
 
@@ -53,7 +53,7 @@ export class CriticalFlow implements Panel {
         }
         const { raw } = flow;
         const tidOf = new Map(raw.tasks.map(([, , tid, row]) => [row, tid]));
-        const parts = flow.sums().slice(0, 3).map(([word, ns]) => `${lookOf(word).label.toLowerCase()} ${duration(ns)}`);
+        const parts = flow.sums().slice(0, 3).map(([word, ns]) => `${phraseOf(word)} ${duration(ns)}`);
         graph.note.textContent = `${raw.name} (${raw.tid}) on ${raw.host}: ${duration(raw.end - raw.start)}; ${parts.join(', ')}` +
             `${raw.lost ? `; ${raw.lost} events were lost` : ''}${raw.cut ? '; only its start is shown' : ''}`;
         graph.show({

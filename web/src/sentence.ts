@@ -3,7 +3,7 @@
 
 import { Flow } from './flow';
 import { Interval, Row, Trace } from './model';
-import { lookOf } from './states';
+import { phraseOf } from './states';
 import { duration, offset } from './time';
 
 export function nameOf(trace: Trace, row: number, from?: Row): string {
@@ -94,6 +94,6 @@ export function segmentSentence(flow: Flow, at: number): string {
     const { entry, word, start, end, label } = flow.segments[at];
     const { name, parent } = flow.entries[entry];
     const tid = flow.tids.get(entry) as number;
-    return `${name}${tid >= 0 ? ` (${tid})` : ''} on ${flow.entries[parent].name}: ${lookOf(word).label.toLowerCase()}, ` +
+    return `${name}${tid >= 0 ? ` (${tid})` : ''} on ${flow.entries[parent].name}: ${phraseOf(word)}, ` +
         `${duration(end - start)}, from ${offset(start, 1000)} to ${offset(end, 1000)}${label ? `: ${label}` : ''}.`;
 }

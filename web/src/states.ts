@@ -35,6 +35,12 @@ export function lookOf(name: string): Look {
     return looks[name] || nothing;
 }
 
+// Its label within a sentence.
+export function phraseOf(name: string): string {
+    const { label } = lookOf(name);
+    return label.charAt(0).toLowerCase() + label.slice(1);
+}
+
 export function colorOf(look: Look, isDark: boolean): string {
     return look.colors[isDark ? 1 : 0];
 }

@@ -60,7 +60,7 @@ export class Usage extends Lanes {
     constructor(page: Page) {
         super(page, 'usage', 'CPU usage', LANE, 'Use of the CPUs of each host over time', 'Nothing of a CPU was recorded.');
         this.counts = page.states.map(state => RUNNING.includes(state));
-        this.note.textContent = 'at full height all CPUs of the host are busy; dark: the selected task';
+        this.note.textContent = 'at full height all CPUs of the host are busy; orange: the selected task';
         this.renew();
     }
 

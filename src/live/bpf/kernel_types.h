@@ -26,6 +26,7 @@ struct task_struct {
     struct thread_info thread_info;
     unsigned int __state;
     unsigned int flags;
+    int on_rq;
     int pid, tgid;
     uint64_t start_time;
     const struct cred *cred;

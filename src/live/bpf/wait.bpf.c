@@ -54,6 +54,8 @@ int BPF_PROG(waking, const struct task_struct *task)
     if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
         explain(slot->early);
         slot->early_ns = now;
+        slot->flags &= ~LULL_TRACK_WAS_QUEUED;
+        slot->flags |= task->on_rq ? LULL_TRACK_WAS_QUEUED : 0;
     } else if (slot->woken == 0) {
         explain(slot->hop);
         slot->begin = now;

@@ -238,7 +238,7 @@ static __always_inline void report(uint32_t i, const struct ended *wait, bool ha
         return;
     }
     record->rule = i;
-    record->flags = wait->flags;
+    record->flags = wait->flags & LULL_TRACK_FLAGS;
     record->since_ns = wait->since;
     record->woken_ns = wait->woken;
     record->end_ns = wait->now;

@@ -38,17 +38,33 @@ static bool each_interval(struct store_writer *writer, const struct writer_row *
 
 /* ---- pyramids and sums ---- */
 
+enum { PIECE = 1 << 16 /* bytes of the finest level */ };
+
 struct summary {
-    struct pyramid *pyramid; /* NULL: the row has none */
-    struct meter meter;      /* what the row is */
+    struct store_writer *writer;
+    struct store_range *range; /* of the pyramids */
+    struct pyramid *pyramid;   /* NULL: the row has none */
+    struct meter meter;        /* what the row is */
     int64_t ns[STORE_STATES];
     unsigned __int128 amount;
     LULL_VEC(struct store_sum) sums;
 };
 
+/* What there is of a level goes to the file. */
+static void put_level(struct store_writer *writer, struct store_range *range,
+                      struct pyramid_level *level)
+{
+    range->sum = store_sum_add(range->sum, level->shares.items, level->shares.count);
+    writer_put(writer, level->shares.items, level->shares.count);
+    level->shares.count = 0;
+}
+
 static void add_sum(void *user, size_t block)
 {
     struct summary *summary = user;
+    if (summary->pyramid && summary->pyramid->levels[0].shares.count >= PIECE) {
+        put_level(summary->writer, summary->range, &summary->pyramid->levels[0]);
+    }
     if (block % STORE_SUM_EVERY == 0) {
         struct store_sum sum = {
             .amount = {(uint64_t)summary->amount, (uint64_t)(summary->amount >> 64)}};
@@ -165,6 +181,8 @@ static bool put_pyramids(struct store_writer *writer, struct store_header *heade
     struct pyramid *pyramid = g_new0(struct pyramid, 1);
     struct store_range *range = &header->sections[STORE_PYRAMIDS];
     bool is_done = true;
+    summary->writer = writer;
+    summary->range = range;
     *range = start_section(writer);
     for (size_t i = 0; is_done && i < writer->rows.count; i++) {
         struct writer_row *row = writer->rows.items[i];
@@ -172,10 +190,7 @@ static bool put_pyramids(struct store_writer *writer, struct store_header *heade
         row->about.pyramid = writer->offset - range->offset;
         is_done = summarize(writer, row, header->start_ns, header->end_ns, pyramid, summary);
         for (unsigned l = 0; is_done && l < row->about.levels; l++) {
-            struct pyramid_level *level = &pyramid->levels[l];
-            range->sum = store_sum_add(range->sum, level->shares.items, level->shares.count);
-            writer_put(writer, level->shares.items, level->shares.count);
-            level->shares.count = 0;
+            put_level(writer, range, &pyramid->levels[l]);
         }
     }
     end_section(writer, range);

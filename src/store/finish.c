@@ -18,10 +18,10 @@ static bool each_interval(struct store_writer *writer, const struct writer_row *
                           void (*at_block)(void *user, size_t block), visit_interval *visit,
                           void *user)
 {
-    for (size_t b = 0; b < row->blocks.count; b++) {
+    for (size_t b = 0; b < writer_block_count(row); b++) {
         uint8_t bytes[BLOCK_BYTES_MOST];
         struct lull_store_interval intervals[STORE_BLOCK];
-        const struct store_block *block = &row->blocks.items[b];
+        const struct store_block *block = writer_block_at(row, b);
         if (!writer_get(writer, block, bytes)) {
             return false;
         }
@@ -98,15 +98,15 @@ static bool find_active(struct store_writer *writer, struct writer_row *row, int
     about->active_ns = start_ns;
     about->passive_ns = end_ns;
     about->before = about->after = LULL_STORE_UNKNOWN;
-    if (row->blocks.count == 0) {
+    if (writer_block_count(row) == 0) {
         return true;
     }
-    const struct store_block *block = &row->blocks.items[0];
+    const struct store_block *block = writer_block_at(row, 0);
     if (!writer_get(writer, block, bytes)) {
         return false;
     }
     store_block_decode(bytes, block->size, block->start_ns, first);
-    block = &row->blocks.items[row->blocks.count - 1];
+    block = writer_block_at(row, writer_block_count(row) - 1);
     if (!writer_get(writer, block, bytes)) {
         return false;
     }
@@ -199,6 +199,13 @@ static bool put_pyramids(struct store_writer *writer, struct store_header *heade
     return is_done;
 }
 
+static void put_blocks(struct store_writer *writer, struct store_range *range,
+                       const struct store_block *blocks, size_t count)
+{
+    range->sum = store_sum_add(range->sum, blocks, count * sizeof *blocks);
+    writer_put(writer, blocks, count * sizeof *blocks);
+}
+
 /* The blocks of all rows; the memory they were in is free then. */
 static struct store_range put_index(struct store_writer *writer)
 {
@@ -206,11 +213,10 @@ static struct store_range put_index(struct store_writer *writer)
     uint64_t first_block = 0;
     for (size_t i = 0; i < writer->rows.count; i++) {
         struct writer_row *row = writer->rows.items[i];
-        const size_t size = row->blocks.count * sizeof *row->blocks.items;
-        range.sum = store_sum_add(range.sum, row->blocks.items, size);
-        writer_put(writer, row->blocks.items, size);
+        put_blocks(writer, &range, row->borrowed, row->n_borrowed);
+        put_blocks(writer, &range, row->blocks.items, row->blocks.count);
         row->about.first_block = first_block;
-        first_block += row->about.n_blocks = row->blocks.count;
+        first_block += row->about.n_blocks = writer_block_count(row);
         lull_vec_free(&row->blocks);
     }
     end_section(writer, &range);

@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct lull_track_rule *rules[LULL_TRACK_RULES];
 static uint32_t n_rules;
 static struct lull_machine_names *names;
+static struct lull_user_names *user_names;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -34,6 +35,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         g_assert_nonnull(rules[n_rules]);
     }
     names = lull_machine_names_new();
+    user_names = lull_user_names_new();
     return 0;
 }
 
@@ -77,7 +79,9 @@ static void mend_record(struct lull_track_record *record)
     record->tid = (record->tid & INT32_MAX) | 1;
     record->tgid &= INT32_MAX;
     record->call = MAX(record->call, LULL_TRACK_NO_CALL);
-    record->stack_bytes = MIN(record->stack_bytes, (int32_t)sizeof record->stack);
+    for (struct lull_track_stack *stack = &record->kernel; stack <= &record->user; stack++) {
+        stack->bytes = MIN(stack->bytes, (int32_t)sizeof stack->frame);
+    }
     end_comm(record->comm);
     for (uint32_t i = 0; i < LULL_TRACK_HOPS; i++) {
         struct lull_track_hop *hop = &record->hop[i];
@@ -106,7 +110,8 @@ static void show_alarm(const struct lull_track_alarm *alarm, bool is_json)
 {
     char *text = NULL;
     size_t length;
-    struct lull_alarm_view view = {.file = open_memstream(&text, &length), .names = names};
+    struct lull_alarm_view view = {
+        .file = open_memstream(&text, &length), .names = names, .user_names = user_names};
     if (is_json) {
         lull_alarm_json(&view, alarm);
     } else {

@@ -120,8 +120,10 @@ void lull_user_names_append(struct lull_user_names *names, uint32_t pid, uint64_
                             GString *out)
 {
     uint64_t within;
-    read_maps(names, pid);
-    const struct mapping *mapping = mapping_of(names, address);
+    if (names) {
+        read_maps(names, pid);
+    }
+    const struct mapping *mapping = names ? mapping_of(names, address) : NULL;
     if (!mapping) {
         g_string_append_printf(out, "0x%" PRIx64, address);
         return;

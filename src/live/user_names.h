@@ -12,7 +12,8 @@ struct lull_user_names;
 struct lull_user_names *lull_user_names_new(void);
 void lull_user_names_free(struct lull_user_names *names);
 
-/* Appends the function at an address of that process; without symbols "FILE+0xOFFSET"; "0xADDRESS" if it is
+/* `names` NULL: nothing is known of any process.
+ * Appends the function at an address of that process; without symbols "FILE+0xOFFSET"; "0xADDRESS" if it is
  * in no file, or the process has ended. */
 void lull_user_names_append(struct lull_user_names *names, uint32_t pid, uint64_t address,
                             GString *out);

@@ -18,7 +18,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct lull_track_rule *rules[LULL_TRACK_RULES];
 static uint32_t n_rules;
 static struct lull_machine_names *names;
-static struct lull_user_names *user_names;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -35,7 +34,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         g_assert_nonnull(rules[n_rules]);
     }
     names = lull_machine_names_new();
-    user_names = lull_user_names_new();
     return 0;
 }
 
@@ -110,8 +108,7 @@ static void show_alarm(const struct lull_track_alarm *alarm, bool is_json)
 {
     char *text = NULL;
     size_t length;
-    struct lull_alarm_view view = {
-        .file = open_memstream(&text, &length), .names = names, .user_names = user_names};
+    struct lull_alarm_view view = {.file = open_memstream(&text, &length), .names = names};
     if (is_json) {
         lull_alarm_json(&view, alarm);
     } else {

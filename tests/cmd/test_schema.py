@@ -177,7 +177,8 @@ def own_outputs():
     django, chain = os.path.join(samples, "django"), os.path.join(samples, "truth/truth-chain")
     truth = os.path.join(samples, "truth")
     for verb, arguments in (("requests", [django]), ("sync", [django]), ("info", ["--events", django]), ("why", [django]),
-                            ("critpath", ["--request", "17", django]), ("critpath", ["--slowest", "2", django])):
+                            ("critpath", ["--request", "17", django]), ("critpath", ["--slowest", "2", django]),
+                            ("flame", [os.path.join(os.environ["LULL_SOURCE"], "tests/data/calls.tar.xz")])):
         checker, document = check_own(verb, *arguments)
         check_own(verb, *arguments, "--json-times=iso")
         document = trimmed(document)

@@ -6,6 +6,7 @@
 
 #include "cmd/verb.h"
 #include "trigger/daemon.h"
+#include "trigger/key.h"
 
 #define CONFIG "/etc/lull/lulld.conf"
 
@@ -29,6 +30,10 @@ static bool run_with(const struct lull_trigger_config *config, bool is_check, GE
 {
     const struct lull_daemon_question question = {.config = config, .report = report};
     if (is_check) {
+        struct lull_peer_keys keys;
+        if (config->key && !lull_peer_keys_read(config->key, &keys, error)) {
+            return false;
+        }
         printf("the configuration is right: %u rules\n", config->rules->len);
         return true;
     }
@@ -38,6 +43,10 @@ static bool run_with(const struct lull_trigger_config *config, bool is_check, GE
 static int run(const struct lull_args *args, GError **error)
 {
     const char *path = lull_args_text(args, "config");
+    const char *new_key = lull_args_text(args, "new-key");
+    if (new_key) {
+        return lull_peer_keys_make(new_key, error) ? 0 : 1;
+    }
     GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
     struct lull_trigger_config *config = lull_trigger_config_read(path ? path : CONFIG, problems);
     const bool done =
@@ -55,6 +64,10 @@ static const struct lull_option options[] = {
     {.name = "check",
      .kind = LULL_OPTION_FLAG,
      .help = "report all that is wrong with the configuration, and end"},
+    {.name = "new-key",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "write a new random key for the daemons of several machines to this file, and end"},
     {.name = NULL},
 };
 
@@ -63,6 +76,7 @@ static const char *const common[] = {NULL};
 static const struct lull_example examples[] = {
     {"lull daemon --config web.conf --check", "Is the configuration right?"},
     {"sudo lull daemon --config web.conf", "Watch until Ctrl-C."},
+    {"sudo lull daemon --new-key /etc/lull/key", "A key, to be copied to all machines."},
     {NULL, NULL},
 };
 
@@ -93,6 +107,11 @@ const struct lull_verb lull_verb_daemon = {
         "Snapshots are limited: one a minute for each rule, six an hour, twenty a day, and 2 GiB "
         "together, after which the oldest is removed; a file called 'pinned' in a snapshot keeps "
         "it. What is slow within five seconds after a snapshot is counted with it.\n"
+        "\n"
+        "Daemons of several machines work together if the configuration has the keys 'listen', 'peers' and "
+        "'key': a slow request freezes the flight recorders of all machines that it touched, and each "
+        "writes a snapshot of the same name. The file of the key must be the same on all, and nobody but "
+        "root may read it; --new-key makes one.\n"
         "\n"
         "The daemon runs as root, and gives up all rights but those that it needs to trace. The "
         "process that reads what servers send has none.",

@@ -66,8 +66,11 @@ const char *lull_recorder_reason(const struct lull_recorder *recorder);
  * and an error: nothing is left. */
 bool lull_recorder_run(struct lull_recorder *recorder, GError **error);
 
+/* For a companion: the buffers keep what they hold, at once, until a snapshot or lull_recorder_thaw(). */
+bool lull_recorder_freeze(struct lull_recorder *recorder, GError **error);
+bool lull_recorder_thaw(struct lull_recorder *recorder, GError **error);
 /* For a companion: writes what the buffers hold to the new directory `output` (NULL: a name is made),
- * with the reason (or NULL). False and an error if that fails; then recording goes on. */
+ * with the reason (or NULL). False and an error if that fails; recording goes on in any case. */
 bool lull_recorder_snapshot(struct lull_recorder *recorder, const char *output,
                             const struct lull_recording_trigger *trigger, GError **error);
 /* CLOCK_MONOTONIC plus this is the time since the epoch. */

@@ -32,6 +32,7 @@ struct lull_recorder {
     GPtrArray *quotas;           /* of CPU time, as they were at the start, then meanwhile */
     struct lull_control control; /* of a flight recorder */
     int wake;                    /* the companion waits for it; -1: there is none */
+    bool is_frozen;              /* the buffers are */
     uint32_t n_snapshots;
     uint32_t cleaned;
     char *left; /* by recorders that were killed, beside the recording; NULL: nothing */

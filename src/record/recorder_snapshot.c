@@ -24,23 +24,41 @@ static bool write_state(struct lull_recorder *recorder, int64_t now_ns, GError *
 }
 
 /* The state is taken afterwards, and marked as that of the end: what the trace shows is older. */
-static bool fill(struct lull_recorder *recorder, int64_t now_ns, GError **error)
+static bool fill(struct lull_recorder *recorder, GError **error)
 {
+    recorder->is_frozen = false;
     return recorder->kind->snapshot(recorder->tracer, &recorder->recording.result, error) &&
-           (!recorder->kind->needs_state || write_state(recorder, now_ns, error)) &&
+           (!recorder->kind->needs_state ||
+            write_state(recorder, recorder->recording.end_ns, error)) &&
            lull_recorder_complete(recorder, error);
+}
+
+bool lull_recorder_freeze(struct lull_recorder *recorder, GError **error)
+{
+    if (!recorder->is_frozen) {
+        recorder->recording.end_ns = lull_recorder_now_ns(recorder);
+        recorder->is_frozen = recorder->kind->freeze(recorder->tracer, error);
+    }
+    return recorder->is_frozen;
+}
+
+bool lull_recorder_thaw(struct lull_recorder *recorder, GError **error)
+{
+    const bool was_frozen = recorder->is_frozen;
+    recorder->is_frozen = false;
+    return !was_frozen || recorder->kind->thaw(recorder->tracer, error);
 }
 
 /* With the rights of the user who records, whoever requests it. */
 static bool write_snapshot(struct lull_recorder *recorder, const char *output, GError **error)
 {
-    const int64_t now_ns = lull_recorder_now_ns(recorder);
     const char *const *command = recorder->question.command;
-    recorder->recording.end_ns = now_ns;
     const bool done =
+        lull_recorder_freeze(recorder, error) &&
         lull_keeper_make(&recorder->keeper, output, command ? command[0] : NULL, error) &&
-        fill(recorder, now_ns, error);
+        fill(recorder, error);
     if (!done) {
+        lull_recorder_thaw(recorder, NULL);
         lull_keeper_clear(&recorder->keeper);
         return false;
     }

@@ -65,8 +65,13 @@ struct lull_tracer_kind {
     bool (*start)(struct lull_tracer *tracer, GError **error);
     /* Whether it still goes on; false and an error if not. Called now and then. */
     bool (*check)(struct lull_tracer *tracer, GError **error);
-    /* Writes what the buffers hold now into the recording that the keeper has made, and goes on.
-     * For is_snapshot only. */
+    /* The buffers keep what they hold, at once; thaw() or snapshot() ends that. For is_snapshot only, as
+     * the next two are. */
+    bool (*freeze)(struct lull_tracer *tracer, GError **error);
+    /* Recording goes on. */
+    bool (*thaw)(struct lull_tracer *tracer, GError **error);
+    /* Writes what the frozen buffers hold into the recording that the keeper has made, and thaws them,
+     * also if it fails. */
     bool (*snapshot)(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error);
     /* Ends recording and completes the files; for is_snapshot it writes none. */
     bool (*stop)(struct lull_tracer *tracer, struct lull_tracer_result *result, GError **error);

@@ -2,6 +2,7 @@
 /* Each key is a line of a table; everything that is wrong is reported at once. */
 #include "trigger/config.h"
 
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -20,6 +21,8 @@ enum kind {
     KIND_ADDRESS,
     KIND_DURATION,
     KIND_SHARE,
+    KIND_ENDPOINT,
+    KIND_NETWORKS,
 };
 
 #define AT(member) offsetof(struct lull_trigger_config, member)
@@ -39,6 +42,9 @@ static const struct key {
     {"daemon", "hook_group", KIND_TEXT, AT(hook_group), NULL, 0},
     {"daemon", "user", KIND_TEXT, AT(user), "nobody", 0},
     {"daemon", "metrics", KIND_ADDRESS, AT(metrics_port), NULL, 65535},
+    {"daemon", "listen", KIND_ENDPOINT, AT(listen), NULL, 0},
+    {"daemon", "peers", KIND_NETWORKS, AT(peers), NULL, 0},
+    {"daemon", "key", KIND_PATH, AT(key), NULL, 0},
     {"daemon", "max_overhead", KIND_SHARE, AT(most_overhead), "1%", 0},
     {"limits", "pause", KIND_DURATION, AT(pause_ns), "60s", 0},
     {"limits", "per_hour", KIND_NUMBER, AT(per_hour), "6", 1000},
@@ -85,6 +91,58 @@ static bool parse_address(const char *text, uint64_t most, uint64_t *port)
     return g_str_has_prefix(text, prefix) && parse_number(text + strlen(prefix), most, port);
 }
 
+/* "10.9.0.3" or "fd00::3". */
+static bool parse_host(const char *text, struct in6_addr *address)
+{
+    g_autofree char *mapped =
+        strchr(text, ':') ? g_strdup(text) : g_strconcat("::ffff:", text, NULL);
+    return inet_pton(AF_INET6, mapped, address) == 1;
+}
+
+/* "10.9.0.3:5447" or "[fd00::3]:5447". */
+static bool parse_endpoint(const char *text, struct lull_trigger_endpoint *endpoint)
+{
+    const char *colon = strrchr(text, ':');
+    uint64_t port;
+    if (!colon || !parse_number(colon + 1, UINT16_MAX, &port)) {
+        return false;
+    }
+    const bool is_bracketed = *text == '[' && colon > text + 1 && colon[-1] == ']';
+    g_autofree char *host = is_bracketed ? g_strndup(text + 1, (gsize)(colon - text) - 2)
+                                         : g_strndup(text, (gsize)(colon - text));
+    endpoint->port = (uint16_t)port;
+    return is_bracketed == (strchr(host, ':') != NULL) && parse_host(host, &endpoint->address);
+}
+
+/* "10.9.0.0/24" or one address. */
+static bool parse_network(const char *text, struct lull_trigger_network *network)
+{
+    const uint32_t mapped = strchr(text, ':') ? 0 : 96;
+    const char *slash = strchr(text, '/');
+    g_autofree char *host = slash ? g_strndup(text, (gsize)(slash - text)) : g_strdup(text);
+    guint64 bits = 128 - mapped;
+    if (slash && !g_ascii_string_to_unsigned(slash + 1, 10, 0, bits, &bits, NULL)) {
+        return false;
+    }
+    network->bits = (uint32_t)bits + mapped;
+    return parse_host(host, &network->address);
+}
+
+static bool parse_networks(const char *text, GArray **networks)
+{
+    g_auto(GStrv) words = g_strsplit_set(text, ", ", -1);
+    bool is_sound = true;
+    *networks = g_array_new(FALSE, FALSE, sizeof(struct lull_trigger_network));
+    for (uint32_t i = 0; words[i]; i++) {
+        struct lull_trigger_network network;
+        if (*words[i]) {
+            is_sound = parse_network(words[i], &network) && is_sound;
+            g_array_append_val(*networks, network);
+        }
+    }
+    return is_sound && (*networks)->len > 0;
+}
+
 /* What the value should have been; NULL: it is. */
 static const char *set(const struct key *key, const char *text, void *to)
 {
@@ -107,6 +165,10 @@ static const char *set(const struct key *key, const char *text, void *to)
         return g_str_has_suffix(text, "%") && lull_share_parse(text, to)
                    ? NULL
                    : "a share from 0% to 100%";
+    case KIND_ENDPOINT:
+        return parse_endpoint(text, to) ? NULL : "ADDRESS:PORT, such as 10.9.0.3:5447";
+    case KIND_NETWORKS:
+        return parse_networks(text, to) ? NULL : "networks, such as 10.9.0.0/24, fd00::/64";
     }
     return NULL;
 }
@@ -141,6 +203,11 @@ static void read_keys(const struct reader *reader)
         report(reader, "daemon", "purpose", "expected what “lull record --for” takes, not “%s”",
                config->purpose);
     }
+    const bool is_spread = g_key_file_has_key(reader->file, "daemon", "listen", NULL);
+    if (is_spread != g_key_file_has_key(reader->file, "daemon", "peers", NULL) ||
+        is_spread != g_key_file_has_key(reader->file, "daemon", "key", NULL)) {
+        report(reader, "daemon", NULL, "listen, peers and key belong together: give all or none");
+    }
     if (config->tracer && strcmp(config->tracer, "auto") == 0) {
         g_clear_pointer(&config->tracer, g_free);
     }
@@ -158,7 +225,7 @@ static void rule_free(void *data)
 }
 
 /* It becomes part of lines and of metrics. */
-static bool is_name(const char *name)
+bool lull_trigger_is_name(const char *name)
 {
     for (const char *at = name; *at; at++) {
         if (!g_ascii_isalnum(*at) && !strchr("-_.", *at)) {
@@ -186,7 +253,7 @@ static void read_rule(const struct reader *reader, const char *group)
     g_autofree char *id = value_of(reader, group, "id");
     rule->name = g_strdup(group + strlen(RULE_PREFIX));
     g_ptr_array_add(reader->config->rules, rule);
-    if (!is_name(rule->name)) {
+    if (!lull_trigger_is_name(rule->name)) {
         report(reader, group, NULL, "a rule is named with letters, digits, and - _ . (at most %d)",
                LULL_TRIGGER_NAME - 1);
     }
@@ -293,6 +360,24 @@ struct lull_trigger_config *lull_trigger_config_read(const char *path, GPtrArray
     return lull_trigger_config_parse(path, text, size, problems);
 }
 
+static bool has_bits(const struct in6_addr *address, const struct lull_trigger_network *network)
+{
+    const uint32_t whole = network->bits / 8, rest = network->bits % 8;
+    const uint8_t mask = (uint8_t)(0xff00 >> rest);
+    return memcmp(address->s6_addr, network->address.s6_addr, whole) == 0 &&
+           (rest == 0 || ((address->s6_addr[whole] ^ network->address.s6_addr[whole]) & mask) == 0);
+}
+
+bool lull_trigger_is_peer(const struct lull_trigger_config *config, const struct in6_addr *address)
+{
+    for (guint i = 0; config->peers && i < config->peers->len; i++) {
+        if (has_bits(address, &g_array_index(config->peers, struct lull_trigger_network, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void lull_trigger_config_free(struct lull_trigger_config *config)
 {
     if (!config) {
@@ -303,6 +388,7 @@ void lull_trigger_config_free(struct lull_trigger_config *config)
             g_free(*(char **)(void *)((char *)config + keys[i].offset));
         }
     }
+    g_clear_pointer(&config->peers, g_array_unref);
     g_ptr_array_unref(config->rules);
     g_free(config);
 }

@@ -3,6 +3,8 @@
 #ifndef LULL_TRIGGER_CONFIG_H
 #define LULL_TRIGGER_CONFIG_H
 
+#include <netinet/in.h>
+
 #include "live/rule.h"
 #include "record/purpose.h"
 
@@ -19,6 +21,18 @@ struct lull_trigger_rule {
     GPatternSpec *id;             /* and whose id matches; NULL: any */
 };
 
+/* Addresses that start with the same bits; those of IPv4 are mapped (::ffff:10.9.0.0, 96 bits more). */
+struct lull_trigger_network {
+    struct in6_addr address;
+    uint32_t bits;
+};
+
+/* Where the daemon listens for others. */
+struct lull_trigger_endpoint {
+    struct in6_addr address;
+    uint16_t port; /* 0: nowhere */
+};
+
 struct lull_trigger_config {
     char *snapshots;        /* the directory for them */
     char *purpose, *tracer; /* of the flight recorder; tracer NULL: the first that can */
@@ -28,8 +42,12 @@ struct lull_trigger_config {
     char *hook_group;      /* who may report; NULL: root */
     char *user;            /* who the process that listens becomes */
     uint64_t metrics_port; /* on the loopback interface; 0: none */
-    double most_overhead;  /* of the tracker: share of the time of all CPUs */
-    int64_t pause_ns;      /* one snapshot of a rule within it */
+    struct lull_trigger_endpoint listen;
+    GArray
+        *peers; /* of struct lull_trigger_network: the machines that are asked and heard; or NULL */
+    char *key;  /* the file that they share (key.h) */
+    double most_overhead; /* of the tracker: share of the time of all CPUs */
+    int64_t pause_ns;     /* one snapshot of a rule within it */
     uint64_t per_hour, per_day;
     uint64_t most_bytes; /* of all snapshots together */
     double least_free;   /* share of the disk that stays free */
@@ -41,6 +59,10 @@ struct lull_trigger_config {
 struct lull_trigger_config *lull_trigger_config_parse(const char *path, const char *text,
                                                       size_t size, GPtrArray *problems);
 struct lull_trigger_config *lull_trigger_config_read(const char *path, GPtrArray *problems);
+/* Whether a rule may have that name: letters, digits, and - _ . */
+bool lull_trigger_is_name(const char *name);
+/* Whether the machine with that address is asked and heard. */
+bool lull_trigger_is_peer(const struct lull_trigger_config *config, const struct in6_addr *address);
 void lull_trigger_config_free(struct lull_trigger_config *config);
 
 #endif

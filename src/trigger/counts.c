@@ -20,6 +20,21 @@ static void counter(GString *out, const char *name, const char *label, const cha
     g_string_append_printf(out, " %" PRIu64 "\n", count);
 }
 
+/* One family must not be in two places, so lost datagrams come right after what else was lost. */
+static void show_machines(GString *out, const struct lull_trigger_counts *counts)
+{
+    counter(out, "lull_lost", "what", "damaged datagram", counts->datagrams.damaged);
+    counter(out, "lull_lost", "what", "forged datagram", counts->datagrams.forged);
+    counter(out, "lull_lost", "what", "late datagram", counts->datagrams.clock);
+    counter(out, "lull_lost", "what", "limited datagram", counts->datagrams.limited);
+    family(out, "lull_questions", "counter", "Questions of other machines.");
+    counter(out, "lull_questions", NULL, NULL, counts->questions);
+    family(out, "lull_asked", "counter", "Other machines that were asked, and what they did.");
+    for (unsigned i = 0; i < LULL_TRIGGER_VERDICTS; i++) {
+        counter(out, "lull_asked", "result", lull_trigger_answers[i], counts->outcomes[i]);
+    }
+}
+
 void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config,
                           const struct lull_trigger_counts *counts)
 {
@@ -44,6 +59,9 @@ void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config
     counter(out, "lull_lost", "what", "task", counts->untracked);
     counter(out, "lull_lost", "what", "damaged hook", counts->damaged_hooks);
     counter(out, "lull_lost", "what", "dropped hook", counts->dropped_hooks);
+    if (config->listen.port > 0) {
+        show_machines(out, counts);
+    }
     if (counts->has_overhead) {
         char text[G_ASCII_DTOSTR_BUF_SIZE];
         family(out, "lull_overhead_ratio", "gauge",

@@ -3,7 +3,7 @@
 #ifndef LULL_TRIGGER_COUNTS_H
 #define LULL_TRIGGER_COUNTS_H
 
-#include "trigger/limits.h"
+#include "trigger/spread.h"
 
 /* Every member is 8 bytes, written and read as a whole. */
 struct lull_trigger_counts {
@@ -14,8 +14,12 @@ struct lull_trigger_counts {
     uint64_t untracked;                      /* waits of tasks that it had no room for */
     uint64_t overhead_ppm;                   /* of the tracker, in millionths of all CPUs' time */
     uint64_t has_overhead;
+    uint64_t questions; /* of other machines */
+    uint64_t
+        outcomes[LULL_TRIGGER_VERDICTS]; /* of questions to them; LULL_TRIGGER_FAST: no answer */
     /* Of the process that listens. */
     uint64_t hooks, damaged_hooks, dropped_hooks;
+    struct lull_spread_counts datagrams;
 };
 
 /* The text of /metrics: OpenMetrics 1.0, with "# EOF". */

@@ -14,8 +14,9 @@
 #include "base/time.h"
 #include "live/tracker.h"
 #include "record/recorder.h"
+#include "trigger/peer_socket.h"
+#include "trigger/reach.h"
 #include "trigger/sets.h"
-#include "trigger/speaker.h"
 
 /* linux/capability.h of older kernels ends before them. */
 #ifndef CAP_PERFMON
@@ -43,6 +44,7 @@ struct lull_daemon {
     uint32_t number[LULL_TRIGGER_RULES]; /* and which of the configuration they are */
     int events;                          /* readable when there is something to do; -1: not open */
     int64_t counted_ns;
+    int sockets;   /* asks the kernel about connections; -1: there are no other machines */
     GString *last; /* the directory that was written last */
 };
 
@@ -81,21 +83,16 @@ static void make_room(struct lull_daemon *daemon, const char *kept, GError **err
     }
 }
 
-/* The buffers stop at once; room is made afterwards, unless there is none. */
 static bool write_snapshot(struct lull_daemon *daemon, uint32_t rule,
-                           struct lull_recording_trigger *trigger, GError **error)
+                           const struct lull_recording_trigger *trigger, GError **error)
 {
-    char id[LULL_SET_ID];
-    lull_sets_name(g_get_real_time() * 1000, id);
-    trigger->id = id;
-    g_autofree char *path = g_build_filename(daemon->config->snapshots, id, NULL);
+    g_autofree char *path = g_build_filename(daemon->config->snapshots, trigger->id, NULL);
     const int64_t start_ns = now_ns();
     const bool done = lull_recorder_snapshot(daemon->recorder, path, trigger, error);
     lull_trigger_limits_count(&daemon->limits, rule, start_ns, now_ns());
-    trigger->id = NULL;
     if (done) {
         g_string_assign(daemon->last, path);
-        make_room(daemon, id, NULL);
+        make_room(daemon, trigger->id, NULL);
     }
     return done;
 }
@@ -111,28 +108,119 @@ static bool has_room(struct lull_daemon *daemon, GError **error)
     return false;
 }
 
-/* Something was too slow. `object` says what, if no task was: "disk 254,0". */
+/* What is frozen is written, and the buffers thaw in any case. `whose` is for people: " of postgres". */
+static enum lull_trigger_verdict save(struct lull_daemon *daemon, uint32_t number,
+                                      const struct lull_recording_trigger *trigger,
+                                      const char *whose)
+{
+    g_autoptr(GError) error = NULL;
+    char took[LULL_TIME_TEXT_SIZE];
+    lull_duration_format(trigger->end_ns - trigger->start_ns, took);
+    if (lull_recorder_freeze(daemon->recorder, &error) && has_room(daemon, &error) &&
+        write_snapshot(daemon, number, trigger, &error)) {
+        report(daemon, "%s: %s%s: wrote %s", trigger->rule, took, whose, daemon->last->str);
+        return LULL_TRIGGER_WRITTEN;
+    }
+    lull_recorder_thaw(daemon->recorder, NULL);
+    report(daemon, "%s: %s%s: no snapshot: %s", trigger->rule, took, whose, error->message);
+    return LULL_TRIGGER_FAILED;
+}
+
+/* ---- other machines ---- */
+
+/* All machines that it touched are asked before anything is written here. */
+static void spread(struct lull_daemon *daemon, const struct lull_spread_question *about,
+                   int64_t pid)
+{
+    g_autoptr(GError) error = NULL;
+    uint32_t n_asked = 0;
+    if (daemon->sockets >= 0 && !lull_reach_ask(daemon->sockets, daemon->config, &daemon->speaker,
+                                                about, pid, &n_asked, &error)) {
+        report(daemon, "no other machine is asked: %s", error->message);
+    }
+}
+
+static void spread_from(struct lull_daemon *daemon, const struct lull_recording_trigger *trigger)
+{
+    const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
+    struct lull_spread_question about = {.start_ns = trigger->start_ns - epoch_ns,
+                                         .end_ns = trigger->end_ns - epoch_ns,
+                                         .hops = LULL_PEER_HOPS};
+    g_strlcpy(about.set, trigger->id, sizeof about.set);
+    g_strlcpy(about.rule, trigger->rule, sizeof about.rule);
+    spread(daemon, &about, trigger->pid);
+}
+
+static bool is_here(const struct lull_daemon *daemon, const char *set)
+{
+    g_autofree char *path = g_build_filename(daemon->config->snapshots, set, NULL);
+    return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+/* Another machine asks. It is answered as soon as the buffers stand still. */
+static void take_question(struct lull_daemon *daemon, uint32_t number,
+                          const struct lull_spread_question *question)
+{
+    const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
+    const struct lull_recording_trigger trigger = {.id = question->set,
+                                                   .rule = question->rule,
+                                                   .comm = "",
+                                                   .pid = -1,
+                                                   .tid = -1,
+                                                   .start_ns = question->start_ns + epoch_ns,
+                                                   .end_ns = question->end_ns + epoch_ns};
+    struct lull_trigger_counts *counts = daemon->speaker.counts;
+    const bool is_known = is_here(daemon, question->set);
+    g_autofree char *last = g_path_get_basename(daemon->last->str);
+    enum lull_trigger_verdict verdict =
+        is_known ? LULL_TRIGGER_COALESCED
+                 : lull_trigger_limits_judge(&daemon->limits, LULL_TRIGGER_ASKED, now_ns());
+    if (verdict == LULL_TRIGGER_WRITTEN && !lull_recorder_freeze(daemon->recorder, NULL)) {
+        verdict = LULL_TRIGGER_FAILED;
+    }
+    counts->questions++;
+    lull_speaker_answer_machine(&daemon->speaker, number, verdict,
+                                is_known || verdict == LULL_TRIGGER_WRITTEN ? question->set
+                                : verdict == LULL_TRIGGER_COALESCED         ? last
+                                                                            : "");
+    if (verdict == LULL_TRIGGER_WRITTEN) {
+        g_autofree char *address = lull_peer_address_text(&question->to);
+        g_autofree char *whose = g_strconcat(", asked by ", address, NULL);
+        spread(daemon, question, -1);
+        verdict = save(daemon, LULL_TRIGGER_ASKED, &trigger, whose);
+    }
+    counts->results[verdict]++;
+}
+
+static void take_outcome(struct lull_daemon *daemon, const struct lull_spread_outcome *outcome)
+{
+    g_autofree char *address = lull_peer_address_text(&outcome->to);
+    daemon->speaker.counts->outcomes[outcome->verdict]++;
+    lull_reach_note(daemon->config, outcome);
+    report(daemon, "%s: %s: %s", outcome->set, address, lull_trigger_answers[outcome->verdict]);
+}
+
+/* ---- what is done ---- */
+
+/* Something was too slow, by a rule of the configuration. */
 static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number,
                                      struct lull_recording_trigger *trigger)
 {
-    const struct lull_trigger_rule *rule = rule_of(daemon, number);
     struct lull_trigger_counts *counts = daemon->speaker.counts;
     enum lull_trigger_verdict verdict =
         lull_trigger_limits_judge(&daemon->limits, number, now_ns());
-    g_autoptr(GError) error = NULL;
-    char took[LULL_TIME_TEXT_SIZE];
+    char id[LULL_SET_ID];
     counts->alarms[number]++;
-    trigger->rule = rule->name;
+    trigger->rule = rule_of(daemon, number)->name;
+    trigger->id = id;
     if (verdict == LULL_TRIGGER_WRITTEN) {
-        lull_duration_format(trigger->end_ns - trigger->start_ns, took);
-        if (!has_room(daemon, &error) || !write_snapshot(daemon, number, trigger, &error)) {
-            verdict = LULL_TRIGGER_FAILED;
-            report(daemon, "%s: %s: no snapshot: %s", rule->name, took, error->message);
-        } else {
-            g_autofree char *comm = g_strescape(trigger->comm, NULL);
-            report(daemon, "%s: %s%s%s: wrote %s", rule->name, took, *comm ? " of " : "", comm,
-                   daemon->last->str);
+        g_autofree char *comm = g_strescape(trigger->comm, NULL);
+        g_autofree char *whose = *comm ? g_strconcat(" of ", comm, NULL) : g_strdup("");
+        lull_sets_name(g_get_real_time() * 1000, id);
+        if (lull_recorder_freeze(daemon->recorder, NULL)) {
+            spread_from(daemon, trigger);
         }
+        verdict = save(daemon, number, trigger, whose);
     }
     counts->results[verdict]++;
     return verdict;
@@ -212,15 +300,21 @@ static bool count(struct lull_daemon *daemon, GError **error)
 static bool serve(void *user, struct lull_recorder *recorder, GError **error)
 {
     struct lull_daemon *daemon = user;
-    struct lull_speaker_report slow;
+    struct lull_speaker_report heard;
     if (daemon->tracker) {
         lull_tracker_govern(daemon->tracker);
     }
     if (daemon->tracker && !lull_tracker_take(daemon->tracker, error)) {
         return false;
     }
-    while (lull_speaker_take(&daemon->speaker, daemon->config, &slow)) {
-        take_report(daemon, &slow);
+    while (lull_speaker_take(&daemon->speaker, daemon->config, &heard)) {
+        if (heard.kind == LULL_SPEAKER_SLOW) {
+            take_report(daemon, &heard);
+        } else if (heard.kind == LULL_SPEAKER_ASKED) {
+            take_question(daemon, heard.number, &heard.question);
+        } else {
+            take_outcome(daemon, &heard.outcome);
+        }
     }
     return lull_speaker_check(&daemon->speaker, error) && count(daemon, error);
 }
@@ -332,6 +426,7 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
     struct lull_daemon daemon = {.question = question,
                                  .config = config,
                                  .events = -1,
+                                 .sockets = -1,
                                  .when = g_ptr_array_new(),
                                  .last = g_string_new(NULL)};
     for (guint i = 0; i < config->rules->len; i++) {
@@ -345,10 +440,14 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
     g_unsetenv("SUDO_UID");
     lull_trigger_limits_init(&daemon.limits, config);
     const bool done = lull_sets_prepare(config->snapshots, error) &&
+                      (!config->key || (daemon.sockets = lull_touched_open(error)) >= 0) &&
                       lull_speaker_start(&daemon.speaker, config, error) &&
                       run_recorder(&daemon, error);
     if (daemon.speaker.counts) {
         lull_speaker_clear(&daemon.speaker, config);
+    }
+    if (daemon.sockets >= 0) {
+        close(daemon.sockets);
     }
     lull_trigger_limits_clear(&daemon.limits);
     g_ptr_array_unref(daemon.when);

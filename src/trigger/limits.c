@@ -15,13 +15,19 @@ const char *const lull_trigger_verdicts[] = {
     [LULL_TRIGGER_FAST] = "fast",
 };
 
+const char *const lull_trigger_answers[] = {
+    [LULL_TRIGGER_WRITTEN] = "frozen",  [LULL_TRIGGER_COALESCED] = "coalesced",
+    [LULL_TRIGGER_LIMITED] = "limited", [LULL_TRIGGER_FAILED] = "failed",
+    [LULL_TRIGGER_FAST] = "unanswered",
+};
+
 void lull_trigger_limits_init(struct lull_trigger_limits *limits,
                               const struct lull_trigger_config *config)
 {
     limits->config = config;
     limits->fresh_until_ns = INT64_MIN;
     limits->written_ns = g_array_new(FALSE, FALSE, sizeof(int64_t));
-    for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
+    for (uint32_t i = 0; i <= LULL_TRIGGER_RULES; i++) {
         limits->rule_ns[i] = INT64_MIN;
     }
 }
@@ -50,7 +56,8 @@ enum lull_trigger_verdict lull_trigger_limits_judge(struct lull_trigger_limits *
     if (now_ns < limits->fresh_until_ns) {
         return LULL_TRIGGER_COALESCED;
     }
-    const bool is_limited = (last_ns != INT64_MIN && now_ns - last_ns < config->pause_ns) ||
+    const bool is_limited = (rule != LULL_TRIGGER_ASKED && last_ns != INT64_MIN &&
+                             now_ns - last_ns < config->pause_ns) ||
                             count_since(limits, now_ns - HOUR_NS) >= config->per_hour ||
                             count_since(limits, now_ns - DAY_NS) >= config->per_day;
     return is_limited ? LULL_TRIGGER_LIMITED : LULL_TRIGGER_WRITTEN;

@@ -17,11 +17,16 @@ enum lull_trigger_verdict {
 
 /* Words for logs, metrics and answers. */
 extern const char *const lull_trigger_verdicts[LULL_TRIGGER_VERDICTS];
+/* What another machine did, which answers before it writes; LULL_TRIGGER_FAST is one that did not answer. */
+extern const char *const lull_trigger_answers[LULL_TRIGGER_VERDICTS];
+
+/* The rule for what other machines ask: it has no pause, for what they ask is limited there. */
+#define LULL_TRIGGER_ASKED LULL_TRIGGER_RULES
 
 struct lull_trigger_limits {
     const struct lull_trigger_config *config;
-    int64_t
-        rule_ns[LULL_TRIGGER_RULES]; /* when the last of each rule was written; INT64_MIN: never */
+    int64_t rule_ns[LULL_TRIGGER_RULES +
+                    1]; /* when the last of each rule was written; INT64_MIN: never */
     int64_t fresh_until_ns;
     GArray *written_ns; /* within the last day, oldest first */
 };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "server/http.h"
+#include "trigger/peer_socket.h"
 #include "trigger/speaker_private.h"
 
 /* As many may wait for an answer; who comes later gets none. */
@@ -27,7 +28,8 @@ struct client {
 struct listener {
     const struct lull_trigger_config *config;
     struct lull_trigger_counts *counts;
-    int socket, hook;
+    int socket, hook, peers;    /* the daemon, servers, other machines */
+    struct lull_spread *spread; /* NULL: there are none */
     struct client client[CLIENTS];
     uint32_t last_client;
     struct server_http *http;
@@ -48,15 +50,17 @@ static int become(uid_t uid, gid_t gid)
     return is_done ? 0 : errno;
 }
 
-/* It has nothing of what the daemon has open but these two, and what it prints with. */
-static void keep_only(int *socket, int *hook)
+/* It has nothing of what the daemon has open but these, and what it prints with. */
+static void keep_only(int *sockets[], size_t n)
 {
-    const int first = STDERR_FILENO + 1;
-    const int high = fcntl(*socket, F_DUPFD_CLOEXEC, 64);
-    const int high_hook = *hook >= 0 ? fcntl(*hook, F_DUPFD_CLOEXEC, 64) : -1;
-    *socket = dup2(high, first);
-    *hook = high_hook >= 0 ? dup2(high_hook, first + 1) : -1;
-    syscall(SYS_close_range, (unsigned)first + (*hook >= 0 ? 2 : 1), ~0u, 0u);
+    int first = STDERR_FILENO + 1;
+    for (size_t i = 0; i < n; i++) {
+        *sockets[i] = *sockets[i] >= 0 ? fcntl(*sockets[i], F_DUPFD_CLOEXEC, 64) : -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        *sockets[i] = *sockets[i] >= 0 ? dup2(*sockets[i], first++) : -1;
+    }
+    syscall(SYS_close_range, (unsigned)first, ~0u, 0u);
 }
 
 /* ---- counts ---- */
@@ -137,10 +141,16 @@ static uint32_t find_rule(const struct listener *listener, const struct lull_hoo
     return i;
 }
 
+static bool pass_on(const struct listener *listener, const struct lull_speaker_report *report)
+{
+    return send(listener->socket, report, sizeof *report, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           sizeof *report;
+}
+
 static void take_hook(struct listener *listener, const char *text, size_t size,
                       const struct client *client)
 {
-    struct lull_speaker_report report = {0};
+    struct lull_speaker_report report = {.kind = LULL_SPEAKER_SLOW};
     if (!lull_hook_parse(text, size, &report.hook)) {
         count(&listener->counts->damaged_hooks);
         send_answer(listener, client, "damaged");
@@ -152,11 +162,11 @@ static void take_hook(struct listener *listener, const char *text, size_t size,
         send_answer(listener, client, lull_trigger_verdicts[LULL_TRIGGER_FAST]);
         return;
     }
-    report.client = remember(listener, client);
-    if (send(listener->socket, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL) !=
-        sizeof report) {
+    report.number = remember(listener, client);
+    if (!pass_on(listener, &report)) {
         count(&listener->counts->dropped_hooks);
-        forget(listener, report.client);
+        send_answer(listener, client, lull_trigger_verdicts[LULL_TRIGGER_LIMITED]);
+        forget(listener, report.number);
     }
 }
 
@@ -174,21 +184,97 @@ static void take_hooks(struct listener *listener)
     }
 }
 
+/* ---- other machines ---- */
+
+static struct lull_spread_now now(void)
+{
+    return (struct lull_spread_now){.monotonic_ns = g_get_monotonic_time() * 1000,
+                                    .epoch_ns = g_get_real_time() * 1000};
+}
+
+static void send_datagram(void *user, const struct in6_addr *to, uint16_t port,
+                          const uint8_t *bytes, size_t size)
+{
+    const struct listener *listener = user;
+    lull_peer_socket_send(listener->peers, to, port, bytes, size);
+}
+
+static void was_asked(void *user, uint32_t number, const struct lull_spread_question *question)
+{
+    const struct listener *listener = user;
+    const struct lull_speaker_report report = {
+        .kind = LULL_SPEAKER_ASKED, .number = number, .question = *question};
+    if (!pass_on(listener, &report)) {
+        count(&listener->counts->datagrams.limited);
+    }
+}
+
+static void has_outcome(void *user, const struct lull_spread_outcome *outcome)
+{
+    const struct lull_speaker_report report = {.kind = LULL_SPEAKER_OUTCOME, .outcome = *outcome};
+    pass_on(user, &report);
+}
+
+static void take_datagrams(struct listener *listener)
+{
+    uint8_t bytes[LULL_PEER_MOST_BYTES + 1];
+    struct in6_addr from;
+    uint16_t port;
+    for (unsigned i = 0; i < 256; i++) {
+        const ssize_t n =
+            lull_peer_socket_receive(listener->peers, &from, &port, bytes, sizeof bytes);
+        if (n < 0) {
+            return;
+        }
+        const struct lull_spread_now at = now();
+        lull_spread_take(listener->spread, &from, port, bytes, MIN((size_t)n, sizeof bytes), &at);
+    }
+}
+
+/* Milliseconds until something has to be sent again; -1: nothing. */
+static int run_spread(struct listener *listener)
+{
+    const struct lull_spread_now at = now();
+    const int64_t next_ns = listener->spread ? lull_spread_run(listener->spread, &at) : INT64_MAX;
+    return next_ns == INT64_MAX ? -1
+                                : (int)CLAMP((next_ns - at.monotonic_ns) / 1000000 + 1, 1, 60000);
+}
+
 /* ---- serving ---- */
 
-/* False if the daemon has gone. */
-static bool take_answer(struct listener *listener)
+static void reply(struct listener *listener, uint32_t number, const char *text)
 {
-    struct lull_speaker_answer answer;
-    const ssize_t n = recv(listener->socket, &answer, sizeof answer, MSG_DONTWAIT);
-    if (n != sizeof answer) {
+    const struct client *client = &listener->client[number % CLIENTS];
+    if (number > 0 && client->number == number) {
+        send_answer(listener, client, text);
+        forget(listener, number);
+    }
+}
+
+/* False if the daemon has gone. */
+static bool take_order(struct listener *listener)
+{
+    struct lull_speaker_order order;
+    const ssize_t n = recv(listener->socket, &order, sizeof order, MSG_DONTWAIT);
+    if (n != sizeof order) {
         return n < 0 && (errno == EAGAIN || errno == EINTR);
     }
-    const struct client *client = &listener->client[answer.client % CLIENTS];
-    if (answer.client > 0 && client->number == answer.client) {
-        answer.text[sizeof answer.text - 1] = '\0';
-        send_answer(listener, client, answer.text);
-        forget(listener, answer.client);
+    const struct lull_spread_now at = now();
+    switch (order.kind) {
+    case LULL_SPEAKER_REPLY:
+        reply(listener, order.number, order.text);
+        break;
+    case LULL_SPEAKER_REPLY_MACHINE:
+        lull_spread_answer(listener->spread, order.number, order.verdict, order.made, &at);
+        break;
+    case LULL_SPEAKER_ASK:
+        if (!lull_spread_ask(listener->spread, &order.question, &at)) {
+            struct lull_spread_outcome outcome = {.to = order.question.to,
+                                                  .verdict = LULL_TRIGGER_FAST};
+            g_strlcpy(outcome.set, order.question.set, sizeof outcome.set);
+            has_outcome(listener, &outcome);
+        }
+        break;
     }
     return true;
 }
@@ -203,28 +289,40 @@ static bool say_hello(const struct listener *listener, const char *why)
 static void serve(struct listener *listener)
 {
     struct pollfd ready[] = {{.fd = listener->socket, .events = POLLIN},
-                             {.fd = listener->hook, .events = POLLIN}};
+                             {.fd = listener->hook, .events = POLLIN},
+                             {.fd = listener->peers, .events = POLLIN}};
     for (;;) {
-        if (poll(ready, G_N_ELEMENTS(ready), -1) < 0) {
+        if (poll(ready, G_N_ELEMENTS(ready), run_spread(listener)) < 0) {
             continue;
         }
-        if (ready[0].revents && !take_answer(listener)) {
+        if (ready[0].revents && !take_order(listener)) {
             return;
         }
         if (ready[1].revents) {
             take_hooks(listener);
         }
+        if (ready[2].revents) {
+            take_datagrams(listener);
+        }
     }
 }
 
-void lull_speaker_serve(int socket, int hook, const struct lull_trigger_config *config,
+void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
+                        const struct lull_trigger_config *config, const struct lull_peer_keys *keys,
                         struct lull_trigger_counts *counts, uid_t uid, gid_t gid)
 {
     static struct listener listener;
     g_autoptr(GError) error = NULL;
-    keep_only(&socket, &hook);
-    listener =
-        (struct listener){.config = config, .counts = counts, .socket = socket, .hook = hook};
+    listener = (struct listener){.config = config,
+                                 .counts = counts,
+                                 .socket = sockets->daemon,
+                                 .hook = sockets->hook,
+                                 .peers = sockets->peers};
+    keep_only((int *[]){&listener.socket, &listener.hook, &listener.peers}, 3);
+    const struct lull_spread_actions actions = {send_datagram, was_asked, has_outcome, &listener};
+    if (listener.peers >= 0) {
+        listener.spread = lull_spread_new(config, keys, &actions, &counts->datagrams);
+    }
     const struct server_settings settings = {
         .port = (uint16_t)config->metrics_port, .answer = answer_http, .user = &listener};
     const int why = become(uid, gid);
@@ -237,4 +335,5 @@ void lull_speaker_serve(int socket, int hook, const struct lull_trigger_config *
     if (listener.http) {
         server_http_free(listener.http);
     }
+    lull_spread_free(listener.spread);
 }

@@ -55,8 +55,7 @@ void lull_sets_name(int64_t epoch_ns, char id[static LULL_SET_ID])
     g_snprintf(id, LULL_SET_ID, "%.15s-%08x", date, random);
 }
 
-/* Whether lull_sets_name() makes such names. */
-static bool is_set(const char *name)
+bool lull_sets_is_name(const char *name)
 {
     static const char form[] = "dddddddd-dddddd-xxxxxxxx";
     for (size_t i = 0; i < sizeof form; i++) {
@@ -112,7 +111,7 @@ static GPtrArray *list_sets(DIR *dir)
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
-        if (is_set(entry->d_name)) {
+        if (lull_sets_is_name(entry->d_name)) {
             g_ptr_array_add(names, g_strdup(entry->d_name));
         }
     }

@@ -13,6 +13,8 @@
 bool lull_sets_prepare(const char *directory, GError **error);
 /* A name that nobody can guess, and that sorts by time. */
 void lull_sets_name(int64_t epoch_ns, char id[static LULL_SET_ID]);
+/* Whether lull_sets_name() makes such names. */
+bool lull_sets_is_name(const char *name);
 /* Removes the oldest sets, but not the one called `kept` (or NULL), as long as all together are larger than
  * the configuration allows or too little of the disk is free. False and an error if the disk is too full
  * even so. */

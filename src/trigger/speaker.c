@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "trigger/peer_socket.h"
 #include "trigger/speaker_private.h"
 
 static bool fail(GError **error, const char *what, const char *why)
@@ -123,7 +124,8 @@ static bool receive_hello(int fd, GError **error)
 }
 
 static bool start_process(struct lull_speaker *speaker, const struct lull_trigger_config *config,
-                          int hook, GError **error)
+                          const struct lull_peer_keys *keys, struct lull_speaker_sockets *given,
+                          GError **error)
 {
     int sockets[2];
     uid_t uid;
@@ -140,7 +142,8 @@ static bool start_process(struct lull_speaker *speaker, const struct lull_trigge
     speaker->pid = fork();
     if (speaker->pid == 0) {
         close(sockets[0]);
-        lull_speaker_serve(sockets[1], hook, config, speaker->counts, uid, gid);
+        given->daemon = sockets[1];
+        lull_speaker_serve(given, config, keys, speaker->counts, uid, gid);
         _exit(0);
     }
     close(sockets[1]);
@@ -149,19 +152,29 @@ static bool start_process(struct lull_speaker *speaker, const struct lull_trigge
                             : fail(error, "the process that listens", g_strerror(errno));
 }
 
+static void close_socket(int fd)
+{
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 bool lull_speaker_start(struct lull_speaker *speaker, const struct lull_trigger_config *config,
                         GError **error)
 {
     *speaker = (struct lull_speaker){.pid = -1, .socket = -1, .counts = MAP_FAILED};
-    const int hook = config->hook ? open_hook(config, error) : -1;
-    if (config->hook && hook < 0) {
+    struct lull_peer_keys keys = {.n = 0};
+    struct lull_speaker_sockets given = {-1, -1, -1};
+    if (config->key && (!lull_peer_keys_read(config->key, &keys, error) ||
+                        (given.peers = lull_peer_socket_open(config, error)) < 0)) {
         return false;
     }
-    const bool done = start_process(speaker, config, hook, error);
-    if (hook >= 0) {
-        close(hook);
-    }
-    if (!done && config->hook) {
+    const bool has_hook = !config->hook || (given.hook = open_hook(config, error)) >= 0;
+    const bool done = has_hook && start_process(speaker, config, &keys, &given, error);
+    close_socket(given.hook);
+    close_socket(given.peers);
+    explicit_bzero(&keys, sizeof keys); /* the daemon does not need them */
+    if (!done && given.hook >= 0) {
         unlink(config->hook);
     }
     return done;
@@ -198,9 +211,8 @@ bool lull_speaker_check(struct lull_speaker *speaker, GError **error)
 
 /* ---- messages ---- */
 
-/* What a process without rights says is checked as if anybody had said it. */
-static bool is_sound(const struct lull_speaker_report *report,
-                     const struct lull_trigger_config *config)
+static bool is_slow(const struct lull_speaker_report *report,
+                    const struct lull_trigger_config *config)
 {
     const struct lull_hook *hook = &report->hook;
     if (report->rule >= config->rules->len || !memchr(hook->id, '\0', sizeof hook->id)) {
@@ -209,6 +221,43 @@ static bool is_sound(const struct lull_speaker_report *report,
     const struct lull_trigger_rule *rule = config->rules->pdata[report->rule];
     return !rule->when && hook->delay_ns > rule->slower_ns && hook->end_ns >= hook->delay_ns &&
            hook->pid >= 0 && hook->tid >= 0;
+}
+
+static bool is_set(const char set[static LULL_SET_ID])
+{
+    return memchr(set, '\0', LULL_SET_ID) && lull_sets_is_name(set);
+}
+
+static bool is_question(const struct lull_spread_question *question)
+{
+    const int64_t now_ns = g_get_monotonic_time() * 1000;
+    return is_set(question->set) && memchr(question->rule, '\0', sizeof question->rule) &&
+           lull_trigger_is_name(question->rule) && question->hops <= LULL_PEER_HOPS &&
+           question->n_connections <= LULL_PEER_CONNECTIONS &&
+           question->start_ns <= question->end_ns && question->end_ns <= now_ns &&
+           question->start_ns >= now_ns - 2 * LULL_PEER_MOST_AGE_NS;
+}
+
+static bool is_outcome(const struct lull_spread_outcome *outcome)
+{
+    return is_set(outcome->set) && outcome->verdict < LULL_TRIGGER_VERDICTS &&
+           (!outcome->made[0] || is_set(outcome->made));
+}
+
+/* What a process without rights says is checked as if anybody had said it. */
+static bool is_sound(const struct lull_speaker_report *report,
+                     const struct lull_trigger_config *config)
+{
+    switch (report->kind) {
+    case LULL_SPEAKER_SLOW:
+        return is_slow(report, config);
+    case LULL_SPEAKER_ASKED:
+        return config->key && is_question(&report->question);
+    case LULL_SPEAKER_OUTCOME:
+        return config->key && is_outcome(&report->outcome);
+    default:
+        return false;
+    }
 }
 
 bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_trigger_config *config,
@@ -224,12 +273,34 @@ bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_tri
     return false;
 }
 
+/* A process that hangs does not hold up the daemon. */
+static void give(const struct lull_speaker *speaker, const struct lull_speaker_order *order)
+{
+    (void)!send(speaker->socket, order, sizeof *order, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void lull_speaker_answer(const struct lull_speaker *speaker,
                          const struct lull_speaker_report *report, const char *text)
 {
-    struct lull_speaker_answer answer = {.client = report->client};
-    if (report->client > 0) {
-        g_strlcpy(answer.text, text, sizeof answer.text);
-        (void)!send(speaker->socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+    struct lull_speaker_order order = {.kind = LULL_SPEAKER_REPLY, .number = report->number};
+    if (report->number > 0) {
+        g_strlcpy(order.text, text, sizeof order.text);
+        give(speaker, &order);
     }
+}
+
+void lull_speaker_answer_machine(const struct lull_speaker *speaker, uint32_t number,
+                                 enum lull_trigger_verdict verdict, const char *made)
+{
+    struct lull_speaker_order order = {
+        .kind = LULL_SPEAKER_REPLY_MACHINE, .number = number, .verdict = verdict};
+    g_strlcpy(order.made, made, sizeof order.made);
+    give(speaker, &order);
+}
+
+void lull_speaker_ask(const struct lull_speaker *speaker,
+                      const struct lull_spread_question *question)
+{
+    const struct lull_speaker_order order = {.kind = LULL_SPEAKER_ASK, .question = *question};
+    give(speaker, &order);
 }

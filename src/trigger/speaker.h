@@ -7,11 +7,24 @@
 #include "trigger/counts.h"
 #include "trigger/hook.h"
 
-/* A request that was too slow. */
+/* What it passes on. */
+enum lull_speaker_kind {
+    LULL_SPEAKER_SLOW,    /* a request was too slow */
+    LULL_SPEAKER_ASKED,   /* another machine asks for a snapshot */
+    LULL_SPEAKER_OUTCOME, /* what came of a question to another machine */
+};
+
 struct lull_speaker_report {
-    uint32_t rule;   /* its number in the configuration */
-    uint32_t client; /* who gets an answer; 0: nobody */
-    struct lull_hook hook;
+    uint32_t kind;   /* enum lull_speaker_kind */
+    uint32_t number; /* who gets an answer: a client, 0 is none; or a question */
+    union {
+        struct {
+            uint32_t rule; /* its number in the configuration */
+            struct lull_hook hook;
+        };
+        struct lull_spread_question question;
+        struct lull_spread_outcome outcome;
+    };
 };
 
 struct lull_speaker {
@@ -30,6 +43,12 @@ bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_tri
 /* Answers who waits for it: "written /var/lib/lull/…". */
 void lull_speaker_answer(const struct lull_speaker *speaker,
                          const struct lull_speaker_report *report, const char *text);
+/* Answers the machine that asked. */
+void lull_speaker_answer_machine(const struct lull_speaker *speaker, uint32_t number,
+                                 enum lull_trigger_verdict verdict, const char *made);
+/* Asks another machine. */
+void lull_speaker_ask(const struct lull_speaker *speaker,
+                      const struct lull_spread_question *question);
 /* False and an error if the process has ended. */
 bool lull_speaker_check(struct lull_speaker *speaker, GError **error);
 /* Ends the process and removes the socket. */

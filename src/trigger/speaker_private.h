@@ -8,9 +8,25 @@
 /* Of an answer, with its NUL. */
 #define LULL_SPEAKER_ANSWER 512
 
-struct lull_speaker_answer {
-    uint32_t client;
-    char text[LULL_SPEAKER_ANSWER];
+/* What the daemon wants of it. */
+enum lull_speaker_order_kind { LULL_SPEAKER_REPLY, LULL_SPEAKER_REPLY_MACHINE, LULL_SPEAKER_ASK };
+
+struct lull_speaker_order {
+    uint32_t kind;   /* enum lull_speaker_order_kind */
+    uint32_t number; /* who gets the answer */
+    union {
+        char text[LULL_SPEAKER_ANSWER];
+        struct {
+            enum lull_trigger_verdict verdict;
+            char made[LULL_SET_ID];
+        };
+        struct lull_spread_question question;
+    };
+};
+
+/* What it is given; -1: there is none. */
+struct lull_speaker_sockets {
+    int daemon, hook, peers;
 };
 
 /* The first message: "", or why it cannot listen. */
@@ -18,8 +34,9 @@ struct lull_speaker_hello {
     char why[LULL_SPEAKER_ANSWER];
 };
 
-/* Becomes the user, without any right, and serves until the daemon has gone. `hook` may be -1. */
-void lull_speaker_serve(int socket, int hook, const struct lull_trigger_config *config,
+/* Becomes the user, without any right, and serves until the daemon has gone. */
+void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
+                        const struct lull_trigger_config *config, const struct lull_peer_keys *keys,
                         struct lull_trigger_counts *counts, uid_t uid, gid_t gid);
 
 #endif

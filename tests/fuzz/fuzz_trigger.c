@@ -38,6 +38,9 @@ static void read_config(const char *text, size_t size)
         g_assert_true(g_path_is_absolute(config->snapshots));
         g_assert_cmpuint(config->rules->len, >, 0);
         g_assert_cmpuint(config->metrics_port, <=, 65535);
+        g_assert_true(!config->peers == (config->listen.port == 0));
+        g_assert_true(!config->peers == !config->key);
+        lull_trigger_is_peer(config, &config->listen.address);
         lull_trigger_metrics(metrics, config, &counts);
         g_assert_true(g_str_has_suffix(metrics->str, "\n# EOF\n"));
         g_assert_true(g_utf8_validate(metrics->str, -1, NULL));

@@ -242,6 +242,17 @@ def conversations():
     return said
 
 
+def datagrams():
+    """Of daemons, by the table of docs/DAEMON.md: as they are, signed, and set right."""
+    address = bytes(10) + b"\xff\xff" + bytes([10, 9, 0, 3])
+    connection = address + address + struct.pack(">HH", 6379, 40001)
+    header = struct.pack(">qQ", 1795269013 * 10**9, 7) + b"20261122-140211-7f3a9c01"
+    asks = [b"LULT" + bytes([1, 1, 8, n]) + header + b"slow".ljust(64, b"\0") + struct.pack(">qq", 9 * 10**8, 10**7) + n * connection
+            for n in (0, 1, 24)]
+    answers = [b"LULT" + bytes([1, 2, verdict, 0]) + header + made for verdict, made in ((0, header[16:]), (3, bytes(24)))]
+    return [bytes([which]) + text + bytes(32) for text in asks + answers for which in (0, 1, 3)]
+
+
 # What the inputs of a target are made of, besides the files in seeds/NAME and regressions/NAME.
 MADE = {
     "elf": programs,
@@ -255,6 +266,7 @@ MADE = {
     "metadata2": lambda: metadata(True),
     "perf": perfs,
     "perf_map": lambda: [b"10 20 py::f:/a/b.py\n0x0000000000000018 0x08 void A::b(int)\n18 4 again\nffffffffffffffff 10 far\n", b"1 ffffffffffffffff all\n"],
+    "peer": datagrams,
     "period": periods,
     "saved": saved,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),

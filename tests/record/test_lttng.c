@@ -167,6 +167,16 @@ static void test_ended_by_others(struct position *position, gconstpointer unused
     KIND->free(tracer);
 }
 
+/* These were called one after the other, whatever came between. */
+static void check_order(const char *const *order, size_t n)
+{
+    size_t found = 0;
+    for (guint i = 0; i < fake.calls->len && found < n; i++) {
+        found += strcmp(fake.calls->pdata[i], order[found]) == 0;
+    }
+    g_assert_cmpuint(found, ==, n);
+}
+
 static void test_snapshot(struct position *position, gconstpointer unused)
 {
     g_autoptr(GError) error = NULL;
@@ -178,13 +188,24 @@ static void test_snapshot(struct position *position, gconstpointer unused)
     g_assert_true(fake_lttng_was_called("lttng_create_session_ext snapshot"));
     g_assert_cmpint(fake.overwrite, ==, 1);
     g_assert_true(KIND->start(tracer, &error));
+    const char *const order[] = {"lttng_start_tracing", "lttng_stop_tracing_no_wait",
+                                 "lttng_snapshot_record", "lttng_start_tracing"};
+    g_assert_true(KIND->freeze(tracer, &error));
     g_assert_true(KIND->snapshot(tracer, &result, &error));
+    check_order(order, G_N_ELEMENTS(order));
     kept_publish(&position->kept);
     g_assert_true(g_file_test(metadata, G_FILE_TEST_IS_REGULAR));
     g_assert_cmpuint(result.bytes, ==, FAKE_METADATA_BYTES + FAKE_STREAM_BYTES);
     g_autoptr(GDir) entries = g_dir_open(dir, 0, NULL);
     g_assert_cmpstr(g_dir_read_name(entries), ==, "kernel");
     g_assert_null(g_dir_read_name(entries));
+    /* What cannot be written, as the directory is complete, does not stay frozen. */
+    const char *const thawed[] = {"lttng_stop_tracing_no_wait", "lttng_start_tracing"};
+    g_ptr_array_set_size(fake.calls, 0);
+    g_assert_true(KIND->freeze(tracer, &error));
+    g_assert_false(KIND->snapshot(tracer, &result, &error));
+    check_order(thawed, G_N_ELEMENTS(thawed));
+    g_clear_error(&error);
     g_assert_true(KIND->stop(tracer, &result, &error));
     g_assert_cmpuint(result.bytes, ==, 0);
     KIND->free(tracer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What decides about snapshots: lines of servers, limits in time, configurations; by arithmetic. */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "base/time.h"
@@ -138,6 +139,39 @@ static void test_config(void)
     lull_trigger_config_free(config);
 }
 
+static void check_peer(const struct lull_trigger_config *config, const char *address, bool is_peer)
+{
+    struct in6_addr parsed;
+    g_assert_cmpint(inet_pton(AF_INET6, address, &parsed), ==, 1);
+    g_assert_true(lull_trigger_is_peer(config, &parsed) == is_peer);
+}
+
+static void test_peers(void)
+{
+    struct lull_trigger_config *config =
+        config_of("[daemon]\nlisten=10.9.0.1:5447\npeers=10.9.0.0/29,192.168.7.9 fd00:1::/33\n"
+                  "key=/etc/lull/key\n[rule a]\nslower=1s\n");
+    struct in6_addr address;
+    g_assert_cmpint(inet_pton(AF_INET6, "::ffff:10.9.0.1", &address), ==, 1);
+    g_assert_cmpmem(&config->listen.address, sizeof address, &address, sizeof address);
+    g_assert_cmpuint(config->listen.port, ==, 5447);
+    g_assert_cmpstr(config->key, ==, "/etc/lull/key");
+    check_peer(config, "::ffff:10.9.0.0", true);
+    check_peer(config, "::ffff:10.9.0.7", true);
+    check_peer(config, "::ffff:10.9.0.8", false);
+    check_peer(config, "::ffff:192.168.7.9", true);
+    check_peer(config, "::ffff:192.168.7.8", false);
+    check_peer(config, "fd00:1:7fff::1", true);
+    check_peer(config, "fd00:1:8000::1", false);
+    check_peer(config, "::10.9.0.1", false);
+    lull_trigger_config_free(config);
+    config = config_of("[daemon]\nlisten=[::]:1\npeers=0.0.0.0/0\nkey=/k\n[rule a]\nslower=1s\n");
+    g_assert_true(IN6_IS_ADDR_UNSPECIFIED(&config->listen.address));
+    check_peer(config, "::ffff:1.2.3.4", true);
+    check_peer(config, "fd00::1", false);
+    lull_trigger_config_free(config);
+}
+
 /* All that is wrong is said at once, each with its place. */
 static void test_problems(void)
 {
@@ -155,6 +189,12 @@ static void test_problems(void)
           "[daemon] max_overhead: expected a share",
           "[daemon] purpose: expected what “lull record --for” takes, not “fun”",
           "[daemon] colour: there is no such key here"}},
+        {"[daemon]\nlisten=10.9.0.1\npeers=10.9.0.0/33\nkey=k\n[rule a]\nslower=1s\n",
+         {"[daemon] listen: expected ADDRESS:PORT", "[daemon] peers: expected networks",
+          "[daemon] key: expected a path"}},
+        {"[daemon]\nlisten=fd00::1:5447\npeers=,\n[rule a]\nslower=1s\n",
+         {"[daemon] listen: expected ADDRESS:PORT", "[daemon] peers: expected networks",
+          "[daemon]: listen, peers and key belong together"}},
         {"[limits]\npause=60\nper_hour=0\nper_day=1001\n[rule a]\nslower=1s\n",
          {"[limits] pause: expected a time with its unit", "[limits] per_hour: expected a number",
           "[limits] per_day: expected a number"}},
@@ -224,6 +264,7 @@ int main(int argc, char **argv)
     g_test_add_func("/trigger/hooks", test_hooks);
     g_test_add_func("/trigger/no-hooks", test_no_hooks);
     g_test_add_func("/trigger/config", test_config);
+    g_test_add_func("/trigger/peers", test_peers);
     g_test_add_func("/trigger/problems", test_problems);
     g_test_add_func("/trigger/limits", test_limits);
     return g_test_run();

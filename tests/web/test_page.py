@@ -207,7 +207,6 @@ def check_walk(page):
     tap.ok(re.match(r"postgres \((\d+)\)", said) and re.match(r"postgres \((\d+)\)", said)[1] in tids, "which is the one on the critical path", said, tids)
     colors = page.run(COLORS)
     tap.ok(colors.get("flow", 0) > 5, "the critical flow paints", colors)
-    page.key("f")
     picture(page, "disk")
     page.key("Backspace")
     back = page.wait(f"!{SENTENCE}.includes('for the disk') && {SENTENCE}")

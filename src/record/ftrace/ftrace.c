@@ -399,20 +399,28 @@ static bool clear_buffers(const struct ftrace *f, GError **error)
     return false;
 }
 
-/* Recording rests while the buffers are emptied: a copy of them in motion would have holes. */
+/* A copy of buffers in motion would have holes. */
+static bool ftrace_freeze(struct lull_tracer *tracer, GError **error)
+{
+    const struct ftrace *f = (const struct ftrace *)tracer;
+    return lull_ftrace_instance_write(f->instance, "tracing_on", "0", error);
+}
+
+static bool ftrace_thaw(struct lull_tracer *tracer, GError **error)
+{
+    const struct ftrace *f = (const struct ftrace *)tracer;
+    return lull_ftrace_instance_write(f->instance, "tracing_on", "1", error);
+}
+
 static bool ftrace_snapshot(struct lull_tracer *tracer, struct lull_tracer_result *result,
                             GError **error)
 {
     struct ftrace *f = (struct ftrace *)tracer;
     *result = (struct lull_tracer_result){0};
-    if (!lull_ftrace_instance_write(f->instance, "tracing_on", "0", error)) {
-        return false;
-    }
     const bool done =
         start_files(f, error) && write_dat(f, result, error) && clear_buffers(f, error);
     end_files(f);
-    const bool goes_on =
-        lull_ftrace_instance_write(f->instance, "tracing_on", "1", done ? error : NULL);
+    const bool goes_on = ftrace_thaw(tracer, done ? error : NULL);
     return done && goes_on;
 }
 
@@ -444,6 +452,8 @@ const struct lull_tracer_kind lull_tracer_ftrace = {
     .follow = ftrace_follow,
     .start = ftrace_start,
     .check = ftrace_check,
+    .freeze = ftrace_freeze,
+    .thaw = ftrace_thaw,
     .snapshot = ftrace_snapshot,
     .stop = ftrace_stop,
     .free = ftrace_free,

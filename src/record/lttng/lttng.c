@@ -242,11 +242,11 @@ static bool tracer_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
 
 /* ---- recording ---- */
 
-static bool tracer_start(struct lull_tracer *tracer, GError **error)
+static bool start_tracing(struct lull_tracer *tracer, GError **error)
 {
     const struct lttng *l = (const struct lttng *)tracer;
     const int code = lttng_start_tracing(l->session);
-    return code == 0 || lull_lttng_fail("recording cannot begin", code, error);
+    return code == 0 || lull_lttng_fail("recording cannot start", code, error);
 }
 
 static bool tracer_check(struct lull_tracer *tracer, GError **error)
@@ -318,10 +318,15 @@ static bool record_snapshot(const struct lttng *l, const char *path, GError **er
     return code == 0 || lull_lttng_fail("no snapshot of the buffers", code, error);
 }
 
-static bool tracer_snapshot(struct lull_tracer *tracer, struct lull_tracer_result *result,
-                            GError **error)
+static bool tracer_freeze(struct lull_tracer *tracer, GError **error)
 {
     const struct lttng *l = (const struct lttng *)tracer;
+    const int code = lttng_stop_tracing_no_wait(l->session);
+    return code == 0 || lull_lttng_fail("its buffers do not freeze", code, error);
+}
+
+static bool write_snapshot(const struct lttng *l, struct lull_tracer_result *result, GError **error)
+{
     g_autofree char *made = g_strconcat(l->session, "-*", NULL);
     const char *path = expect_files(l, made, error);
     *result = (struct lull_tracer_result){0};
@@ -329,6 +334,14 @@ static bool tracer_snapshot(struct lull_tracer *tracer, struct lull_tracer_resul
            record_snapshot(l, path, error) && count_lost(l, result, error) &&
            lull_keeper_lift(l->request.keeper, l->session, FILES, error) &&
            measure(l, result, error);
+}
+
+static bool tracer_snapshot(struct lull_tracer *tracer, struct lull_tracer_result *result,
+                            GError **error)
+{
+    const bool done = write_snapshot((const struct lttng *)tracer, result, error);
+    const bool goes_on = start_tracing(tracer, done ? error : NULL);
+    return done && goes_on;
 }
 
 static bool wait_until_written(const struct lttng *l, GError **error)
@@ -381,8 +394,10 @@ const struct lull_tracer_kind lull_tracer_lttng = {
     .missing = lull_lttng_missing,
     .set_up = tracer_set_up,
     .follow = tracer_follow,
-    .start = tracer_start,
+    .start = start_tracing,
     .check = tracer_check,
+    .freeze = tracer_freeze,
+    .thaw = start_tracing,
     .snapshot = tracer_snapshot,
     .stop = tracer_stop,
     .free = tracer_free,

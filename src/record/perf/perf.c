@@ -188,12 +188,24 @@ static bool save_objects(const struct perfrec_tracer *perf, GError **error)
     return !perf->objects || perfrec_objects_save(perf->objects, perf->request->keeper, error);
 }
 
+static bool perf_freeze(struct lull_tracer *tracer, GError **error)
+{
+    return perfrec_freeze(&of(tracer)->open, error);
+}
+
+static bool perf_thaw(struct lull_tracer *tracer, GError **error)
+{
+    perfrec_thaw(&of(tracer)->open);
+    return true;
+}
+
 static bool perf_snapshot(struct lull_tracer *tracer, struct lull_tracer_result *result,
                           GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
     struct perfrec_file file;
     if (!perfrec_file_create(&file, perf->request->keeper, error)) {
+        perfrec_thaw(&perf->open);
         return false;
     }
     renew_objects(perf);
@@ -209,6 +221,7 @@ static bool perf_snapshot(struct lull_tracer *tracer, struct lull_tracer_result 
         result->start_ns =
             tally.samples ? (int64_t)tally.first_ns + perf->request->epoch_offset_ns : INT64_MAX;
     }
+    perfrec_thaw(&perf->open); /* what failed early has not */
     perfrec_file_clear(&file);
     return is_good;
 }
@@ -261,6 +274,8 @@ const struct lull_tracer_kind lull_tracer_perf = {
     .follow = perf_follow,
     .start = perf_start,
     .check = perf_check,
+    .freeze = perf_freeze,
+    .thaw = perf_thaw,
     .snapshot = perf_snapshot,
     .stop = perf_stop,
     .free = perf_free,

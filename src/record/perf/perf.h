@@ -194,9 +194,13 @@ bool perfrec_tasks_append(struct perfrec_file *file, const struct perfrec_filter
  * whose records of forks may be gone. */
 bool perfrec_tasks_learn(struct perfrec_filter *filter, GError **error);
 
-/* Appends what the buffers hold, in the order of time on each CPU, while
- * recording goes on; what happens while they are copied is lost, and counted in the next. `tally`
- * is zero before, but for its objects. */
+/* The buffers of a flight recorder keep what they hold; what happens until they thaw is lost, and counted
+ * in the next snapshot. Thawing what is not frozen does nothing. */
+bool perfrec_freeze(const struct perfrec_open *open, GError **error);
+void perfrec_thaw(const struct perfrec_open *open);
+
+/* Appends what the frozen buffers hold, in the order of time on each CPU, and thaws them once they are
+ * copied. `tally` is zero before, but for its objects. */
 bool perfrec_snapshot(const struct perfrec_open *open, struct perfrec_filter *filter,
                       struct perfrec_file *file, struct perfrec_tally *tally, GError **error);
 

@@ -14,7 +14,7 @@ static void pause_all(const struct perfrec_open *open, uint32_t n, uint32_t is_p
     }
 }
 
-static bool pause_output(const struct perfrec_open *open, GError **error)
+bool perfrec_freeze(const struct perfrec_open *open, GError **error)
 {
     for (uint32_t i = 0; i < open->n_rings; i++) {
         if (ioctl(open->rings[i].fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1) < 0) {
@@ -25,6 +25,11 @@ static bool pause_output(const struct perfrec_open *open, GError **error)
         }
     }
     return true;
+}
+
+void perfrec_thaw(const struct perfrec_open *open)
+{
+    pause_all(open, open->n_rings, 0);
 }
 
 /* All that was written and not written over, newest first; the last record may be cut. */
@@ -99,14 +104,11 @@ static bool append_parts(struct perfrec_file *file, GByteArray *const *parts, ui
 bool perfrec_snapshot(const struct perfrec_open *open, struct perfrec_filter *filter,
                       struct perfrec_file *file, struct perfrec_tally *tally, GError **error)
 {
-    if (!pause_output(open, error)) {
-        return false;
-    }
     GByteArray **parts = g_new(GByteArray *, open->n_rings);
     for (uint32_t i = 0; i < open->n_rings; i++) {
         parts[i] = copy_ring(&open->rings[i]);
     }
-    pause_all(open, open->n_rings, 0);
+    perfrec_thaw(open);
     for (uint32_t i = 0; i < open->n_rings; i++) {
         parts[i] = reverse(parts[i]);
     }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The UDP socket of daemons. Addresses of IPv4 are mapped, whatever the family of the socket is. */
+#ifndef LULL_TRIGGER_PEER_SOCKET_H
+#define LULL_TRIGGER_PEER_SOCKET_H
+
+#include "trigger/config.h"
+
+/* Bound as the configuration says; -1 and an error. */
+int lull_peer_socket_open(const struct lull_trigger_config *config, GError **error);
+/* What cannot be sent is lost, as it may be on its way. */
+void lull_peer_socket_send(int fd, const struct in6_addr *to, uint16_t port, const uint8_t *bytes,
+                           size_t size);
+/* The length of the next datagram, of which `room` bytes at most are kept; -1 if there is none. */
+ssize_t lull_peer_socket_receive(int fd, struct in6_addr *from, uint16_t *port, uint8_t *bytes,
+                                 size_t room);
+/* For people; free with g_free(). */
+char *lull_peer_address_text(const struct in6_addr *address);
+
+#endif

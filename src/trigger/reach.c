@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* A machine is asked once, with all connections to it that fit into a datagram. */
+#include "trigger/reach.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/tree.h"
+#include "trigger/peer_socket.h"
+
+#define NOTES "machines"
+
+/* The question for the machine; made if it is not there yet. */
+static struct lull_spread_question *
+question_for(GArray *questions, const struct lull_spread_question *about, const struct in6_addr *to)
+{
+    for (guint i = 0; i < questions->len; i++) {
+        struct lull_spread_question *question =
+            &g_array_index(questions, struct lull_spread_question, i);
+        if (IN6_ARE_ADDR_EQUAL(&question->to, to)) {
+            return question;
+        }
+    }
+    if (questions->len == LULL_SPREAD_ASKED) {
+        return NULL;
+    }
+    struct lull_spread_question question = *about;
+    question.to = *to;
+    question.hops = about->hops - 1;
+    question.n_connections = 0;
+    g_array_append_val(questions, question);
+    return &g_array_index(questions, struct lull_spread_question, questions->len - 1);
+}
+
+static void add(GArray *questions, const struct lull_spread_question *about,
+                const struct lull_peer_connection *here)
+{
+    struct lull_spread_question *question = question_for(questions, about, &here->remote);
+    if (question && question->n_connections < LULL_PEER_CONNECTIONS) {
+        question->connection[question->n_connections++] =
+            (struct lull_peer_connection){.local = here->remote,
+                                          .remote = here->local,
+                                          .local_port = here->remote_port,
+                                          .remote_port = here->local_port};
+    }
+}
+
+bool lull_reach_ask(int sockets, const struct lull_trigger_config *config,
+                    const struct lull_speaker *speaker, const struct lull_spread_question *about,
+                    int64_t pid, uint32_t *n_asked, GError **error)
+{
+    const struct lull_touched_question question = {.pid = pid,
+                                                   .connection = about->connection,
+                                                   .n_connections = about->n_connections,
+                                                   .age_ns = g_get_monotonic_time() * 1000 -
+                                                             about->start_ns};
+    g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(struct lull_peer_connection));
+    g_autoptr(GArray) questions = g_array_new(FALSE, FALSE, sizeof(struct lull_spread_question));
+    if (about->hops == 0) {
+        return true;
+    }
+    const bool done = lull_touched_find(sockets, &question, found, error);
+    for (guint i = 0; i < found->len; i++) {
+        const struct lull_peer_connection *connection =
+            &g_array_index(found, struct lull_peer_connection, i);
+        if (lull_trigger_is_peer(config, &connection->remote) &&
+            !IN6_ARE_ADDR_EQUAL(&connection->remote, &about->to)) {
+            add(questions, about, connection);
+        }
+    }
+    for (guint i = 0; i < questions->len; i++) {
+        lull_speaker_ask(speaker, &g_array_index(questions, struct lull_spread_question, i));
+    }
+    *n_asked += questions->len;
+    return done;
+}
+
+void lull_reach_note(const struct lull_trigger_config *config,
+                     const struct lull_spread_outcome *outcome)
+{
+    g_autofree char *address = lull_peer_address_text(&outcome->to);
+    g_autofree char *line =
+        g_strdup_printf("%s %s%s%s\n", address, lull_trigger_answers[outcome->verdict],
+                        *outcome->made ? " " : "", outcome->made);
+    const int dir = open(config->snapshots, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int set = dir >= 0 ? lull_tree_open(dir, outcome->set) : -1;
+    const int fd =
+        set >= 0 ? openat(set, NOTES, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)
+                 : -1;
+    if (fd >= 0) {
+        (void)!write(fd, line, strlen(line));
+        close(fd);
+    }
+    if (set >= 0) {
+        close(set);
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks the machines that a slow request touched to freeze too, and notes what they did. */
+#ifndef LULL_TRIGGER_REACH_H
+#define LULL_TRIGGER_REACH_H
+
+#include "trigger/speaker.h"
+#include "trigger/touched.h"
+
+/* Asks each machine at the other end of a connection that the configuration names among its peers, but for
+ * `about.to`, who knows already. The rest of `about` is passed on; its connections are those by which the request
+ * came. `pid` is who served it, or -1. Adds the number of machines to `n_asked`. False and an error if the
+ * kernel does not report connections. */
+bool lull_reach_ask(int sockets, const struct lull_trigger_config *config,
+                    const struct lull_speaker *speaker, const struct lull_spread_question *about,
+                    int64_t pid, uint32_t *n_asked, GError **error);
+/* Adds what a machine did to the file "machines" of the set, if the set is there. */
+void lull_reach_note(const struct lull_trigger_config *config,
+                     const struct lull_spread_outcome *outcome);
+
+#endif

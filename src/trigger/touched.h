@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Which machines a request touched: those at the other end of the TCP connections that its process, and the
+ * processes it talked to on this machine, have used since the request started. */
+#ifndef LULL_TRIGGER_TOUCHED_H
+#define LULL_TRIGGER_TOUCHED_H
+
+#include <lull/error.h>
+
+#include "trigger/peer.h"
+
+struct lull_touched_question {
+    int64_t pid; /* who served the request; -1: not known */
+    /* By which it came, as this machine sees them. */
+    const struct lull_peer_connection *connection;
+    uint32_t n_connections;
+    int64_t age_ns; /* since it started */
+};
+
+/* A socket that asks the kernel about the sockets of this network namespace; -1 and an error. */
+int lull_touched_open(GError **error);
+/* Adds the connections to other machines (struct lull_peer_connection) to `found`. Needs CAP_SYS_PTRACE to
+ * look at processes of others, and CAP_SYS_ADMIN for one in another network namespace. False and an error if
+ * the kernel does not answer; a process that has gone has no connections. */
+bool lull_touched_find(int socket, const struct lull_touched_question *question, GArray *found,
+                       GError **error);
+
+#endif

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Four machines, as far as the network is concerned, each with a daemon: web asks app, which asks db, and keeps an unused connection to
+# pool. A slow request at web freezes web, app and db, and nothing at pool; a thousand of them are one set. Root only.
+import glob
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from tap import Tap
+
+LULL = os.environ["LULL"]
+tap = Tap()
+# Everything is one link away from app.
+ADDRESS = {"web": "10.9.0.1", "app": "10.9.0.2", "db": "10.9.0.3", "pool": "10.9.0.4"}
+SLOW = 0.25
+SERVER = """
+import socket, sys, time
+with socket.create_server((sys.argv[1], 8000)) as listener:
+    print("ready", flush=True)
+    client, _ = listener.accept()
+    while client.recv(1):
+        time.sleep(float(sys.argv[2]))
+        client.sendall(b"x")
+"""
+# One byte is a request, which is passed on to db. The connection to pool has been used before.
+APP = """
+import socket, sys
+own, db, pool = sys.argv[1:]
+links = [socket.create_connection((other, 8000)) for other in (db, pool)]
+links[1].sendall(b"x"), links[1].recv(1)
+with socket.create_server((own, 8000)) as listener:
+    print("ready", flush=True)
+    client, _ = listener.accept()
+    while client.recv(1):
+        links[0].sendall(b"x"), links[0].recv(1)
+        client.sendall(b"x")
+"""
+CLIENT = """
+import os, socket, sys, time
+app = socket.create_connection((sys.argv[1], 8000))
+print("ready", flush=True)
+sys.stdin.readline()
+start = time.time()
+app.sendall(b"x"), app.recv(1)
+end = time.time()
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as hook:
+    hook.sendto(f"lull1 t={end:.6f} d={end - start:.6f} pid={os.getpid()}".encode(), sys.argv[2])
+sys.stdin.readline()
+"""
+
+
+def wait_for(what, seconds=10):
+    end = time.monotonic() + seconds
+    while not what() and time.monotonic() < end:
+        time.sleep(0.02)
+    return what()
+
+
+class Machine:
+    """A network namespace, its daemon, and a program."""
+
+    def __init__(self, directory, name):
+        self.name, self.directory = name, os.path.join(directory, name)
+        os.mkdir(self.directory)
+        self.sets, self.hook = os.path.join(self.directory, "sets"), os.path.join(self.directory, "hook")
+        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "600"])
+        self.programs, self.daemon, self.log = [], None, os.path.join(self.directory, "log")
+        own = os.readlink("/proc/self/ns/net")
+        wait_for(lambda: os.readlink(f"/proc/{self.holder.pid}/ns/net") != own)
+
+    def inside(self, *command):
+        return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", *command]
+
+    def ip(self, *arguments):
+        subprocess.run(self.inside("ip", *arguments), check=True)
+
+    def link(self, other):
+        here, there = f"lull-{other.name}", f"lull-{self.name}"
+        self.ip("link", "add", here, "type", "veth", "peer", "name", there, "netns", str(other.holder.pid))
+        for machine, device, peer in (self, here, other), (other, there, self):
+            machine.ip("addr", "add", ADDRESS[machine.name], "peer", ADDRESS[peer.name], "dev", device)
+            machine.ip("link", "set", device, "up")
+
+    def run(self, program, *arguments):
+        process = subprocess.Popen(self.inside(sys.executable, "-c", program, *map(str, arguments)), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        self.programs.append(process)
+        process.stdout.readline()  # it is ready
+        return process
+
+    def start(self, key):
+        config = os.path.join(self.directory, "lulld.conf")
+        with open(config, "w") as file:
+            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nbuffer=1M\npurpose=sched\nkey={key}\n"
+                       f"listen={ADDRESS[self.name]}:5447\npeers=10.9.0.0/24\n[limits]\nfree=0%\n[rule slow]\nslower=200ms\n")
+        with open(self.log, "w") as log:
+            self.daemon = subprocess.Popen(self.inside(LULL, "daemon", "--config", config), stderr=log, stdin=subprocess.DEVNULL)
+
+    def said(self):
+        with open(self.log) as log:
+            return log.read()
+
+    def is_ready(self):
+        return "ready" in self.said() or self.daemon.poll() is not None
+
+    def written(self):
+        return sorted(os.path.basename(path) for path in glob.glob(self.sets + "/*") if not path.endswith(".part"))
+
+    def trigger(self, name):
+        with open(os.path.join(self.sets, name, "recording.json")) as file:
+            return json.load(file)["trigger"]
+
+    def machines(self, name):
+        try:
+            with open(os.path.join(self.sets, name, "machines")) as file:
+                return file.read().splitlines()
+        except OSError:
+            return []
+
+    def stop(self):
+        code = None
+        if self.daemon:
+            self.daemon.terminate()
+            code = self.daemon.wait(30)
+        for process in self.programs + [self.holder]:
+            process.kill()
+            process.wait()
+        return code
+
+
+def request(web, app, db, pool):
+    client = web.programs[0]
+    client.stdin.write("\n")
+    client.stdin.flush()
+    found = wait_for(lambda: all(machine.written() for machine in (web, app, db)) and app.machines(app.written()[0]))
+    said = "\n".join(machine.said() for machine in (web, app, db, pool))
+    if not tap.ok(found, "the machines that the request touched wrote a snapshot", said):
+        return
+    names = {machine.name: machine.written() for machine in (web, app, db, pool)}
+    name = names["web"][0]
+    tap.ok(names == {"web": [name], "app": [name], "db": [name], "pool": []}, "it has the same name everywhere, and the other has none", names)
+    wait_for(lambda: web.machines(name))
+    asked = {machine.name: machine.machines(name) for machine in (web, app, db)}
+    tap.ok(asked == {"web": [f"{ADDRESS['app']} frozen {name}"], "app": [f"{ADDRESS['db']} frozen {name}"], "db": []},
+           "each asked the next, and noted what it did", asked)
+    first = web.trigger(name)
+    took = first["end_ns"] - first["begin_ns"]
+    others = [machine.trigger(name) for machine in (app, db)]
+    tap.ok(first["pid"] > 0 and took > SLOW * 1e9 and
+           all(other["rule"] == "slow" and other["end_ns"] - other["begin_ns"] == took and "pid" not in other and
+               other["begin_ns"] > first["begin_ns"] - 10_000_000 for other in others),
+           "all know why and when", first, others)
+
+
+def flood(web, machines):
+    """What is slow within seconds after it is the same set, here and elsewhere."""
+    before = [machine.written() for machine in machines]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as hook:
+        for _ in range(1000):
+            hook.sendto(f"lull1 t={time.time():.6f} d=0.5 pid={web.programs[0].pid}".encode(), web.hook)
+    answer = subprocess.run(web.inside(LULL, "trigger", "--socket", web.hook, "--slower", "1s"), capture_output=True, text=True, timeout=60)
+    tap.ok(answer.returncode in (0, 3) and [machine.written() for machine in machines] == before, "a thousand more are the same set",
+           answer, [machine.written() for machine in machines])
+
+
+def strangers(app):
+    """Bytes that nobody signed, from a machine that may ask and from itself: nothing happens, and it goes on."""
+    script = ("import os, socket, sys\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+              "[s.sendto(b'LULT' + bytes([1, 1, 8, 0]) + os.urandom(184), (sys.argv[1], 5447)) for _ in range(2000)]")
+    subprocess.run(app.inside(sys.executable, "-c", script, ADDRESS["app"]), check=True, timeout=60)
+    tap.ok(app.daemon.poll() is None and len(app.written()) == 1, "forged questions change nothing", app.said())
+
+
+def main(directory):
+    key = os.path.join(directory, "key")
+    made = subprocess.run([LULL, "daemon", "--new-key", key], capture_output=True, text=True, timeout=20)
+    tap.ok(made.returncode == 0 and os.stat(key).st_mode & 0o777 == 0o600, "a new key is for its owner alone", made)
+    machines = [Machine(directory, name) for name in ADDRESS]
+    web, app, db, pool = machines
+    try:
+        for other in web, db, pool:
+            app.link(other)
+        db.run(SERVER, ADDRESS["db"], SLOW)
+        pool.run(SERVER, ADDRESS["pool"], 0)
+        app.run(APP, ADDRESS["app"], ADDRESS["db"], ADDRESS["pool"])
+        used = time.monotonic()
+        web.run(CLIENT, ADDRESS["app"], web.hook)
+        for machine in machines:
+            machine.start(key)
+        wait_for(lambda: all(machine.is_ready() for machine in machines), 30)
+        if "nothing can record here" in web.said():
+            tap.skip("questions between machines", web.said())
+            return
+        if tap.ok(all("ready" in machine.said() for machine in machines), "four daemons run", *[machine.said() for machine in machines]):
+            time.sleep(max(0.0, used + 0.5 - time.monotonic()))  # the unused connection has not been used for a while
+            request(web, app, db, pool)
+            flood(web, machines)
+            strangers(app)
+    finally:
+        codes = [machine.stop() for machine in machines]
+    tap.ok(codes == [0] * 4, "they end", codes, *[machine.said() for machine in machines])
+
+
+def why_not():
+    if os.geteuid() != 0:
+        return "recording takes root"
+    if not all(map(shutil.which, ("ip", "nsenter", "unshare"))):
+        return "it takes ip, nsenter and unshare"
+    made = subprocess.run(["unshare", "--net", "ip", "link", "add", "lull-a", "type", "veth", "peer", "name", "lull-b"],
+                          capture_output=True, text=True)
+    return made.stderr.strip() if made.returncode else None
+
+
+reason = why_not()
+if reason:
+    tap.skip("questions between machines", reason)
+else:
+    scratch = tempfile.mkdtemp(prefix="lull-spread-")
+    try:
+        main(scratch)
+    finally:
+        shutil.rmtree(scratch)
+tap.done()

@@ -342,5 +342,4 @@ const struct lull_verb lull_verb_flame = {
     .common = common,
     .examples = examples,
     .run = run,
-    .analysis = &(const struct lull_verb_analysis){NULL, 0},
 };

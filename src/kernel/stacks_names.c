@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of the functions in call chains: of the recording, else of files that are surely the same. */
+#include "kernel/stacks_private.h"
+
+#include <string.h>
+
+#include "source/files/recording.h"
+#include "symbol/demangle.h"
+#include "symbol/here.h"
+#include "symbol/kallsyms.h"
+#include "symbol/object.h"
+#include "symbol/perf_map.h"
+#include "symbol/saved.h"
+#include "symbol/table.h"
+
+/* The kernel with all its modules has about 5 MB of them. */
+#define MOST_KALLSYMS_BYTES (UINT64_C(64) << 20)
+/* Of all programs and libraries; a recorder ends at half of it. */
+#define MOST_SYMBOLS_BYTES (UINT64_C(256) << 20)
+
+/* NULL: it is not known; "": there were several. */
+static const char *build_id_of(const struct names *names, const char *path)
+{
+    const char *id = NULL;
+    for (guint i = 0; i < names->build_ids->len; i++) {
+        const char *other = g_hash_table_lookup(names->build_ids->pdata[i], path);
+        id = !id || g_strcmp0(id, other) == 0 ? other : other ? "" : id;
+    }
+    return id;
+}
+
+/* A file of the host's recording; NULL: it has none, or there is no recording. */
+static char *read_recorded(const struct names *names, const char *file, uint64_t most_bytes,
+                           gsize *length)
+{
+    char *text = NULL;
+    return names->recording && lull_location_read(names->recording->location, file, most_bytes,
+                                                  &text, length, NULL)
+               ? text
+               : NULL;
+}
+
+static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
+                                             const struct names *names, const struct object *kernel)
+{
+    const char *build_id = kernel ? build_id_of(names, kernel->path) : NULL;
+    return build_id               ? lull_here_kernel_build(build_id, kernel->start)
+           : host == stacks->here ? lull_here_kernel()
+                                  : NULL;
+}
+
+static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
+                                  const struct object *kernel, uint64_t address, uint64_t *offset)
+{
+    struct names *names = stacks_names_of(stacks, host);
+    if (!names->has_read_kernel) {
+        gsize length, length_of_modules;
+        g_autofree char *text =
+            read_recorded(names, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES, &length);
+        g_autofree char *modules =
+            read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
+        names->has_read_kernel = true;
+        names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
+        if (!names->kernel) {
+            names->kernel = find_kernel(stacks, host, names, kernel);
+        }
+    }
+    return names->kernel ? lull_symbol_table_find(names->kernel, address, offset) : NULL;
+}
+
+/* What the recording says of the file is of when it was mapped; the file may have changed since. */
+static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
+                                        const struct object *object)
+{
+    struct names *names = stacks_names_of(stacks, host);
+    if (!names->has_read_files) {
+        gsize length;
+        char *text = read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
+        names->has_read_files = true;
+        names->files = text ? lull_saved_new(text, length) : NULL;
+    }
+    if (object->pid) {
+        g_autofree char *map = lull_perf_map_name(object->pid);
+        return names->files ? lull_saved_read(names->files, map, (uint64_t)object->pid) : NULL;
+    }
+    struct lull_object *symbols = names->files && object->inode
+                                      ? lull_saved_read(names->files, object->path, object->inode)
+                                      : NULL;
+    const char *build_id = object->build_id ? object->build_id : build_id_of(names, object->path);
+    bool is_other;
+    return symbols                ? symbols
+           : build_id             ? lull_here_build(object->path, build_id, &is_other)
+           : host == stacks->here ? lull_here_file(object->path, object->inode, object->mapped_ns)
+                                  : NULL;
+}
+
+static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struct object *object,
+                                uint64_t file_offset, uint64_t *offset)
+{
+    if (!object->is_read) {
+        object->is_read = true;
+        object->symbols = find_symbols(stacks, host, object);
+    }
+    return !object->symbols   ? NULL
+           : object->is_image ? lull_symbol_table_find(object->symbols->table, file_offset, offset)
+                              : lull_object_find(object->symbols, file_offset, offset);
+}
+
+/* Symbols stay where they are, so each is looked at once. */
+static const char *readable_name(struct lull_stacks *stacks, const char *symbol)
+{
+    void *known;
+    if (!g_hash_table_lookup_extended(stacks->readable, symbol, NULL, &known)) {
+        known = lull_demangle(symbol);
+        g_hash_table_insert(stacks->readable, (void *)symbol, known);
+    }
+    return known ? known : symbol;
+}
+
+/* `back` is 1 for an address to which a call returns: the call lies before it, and may be the last
+ * of its function. */
+static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_frame *frame,
+                       unsigned back)
+{
+    struct object *object =
+        frame->object ? (struct object *)(frame->object - offsetof(struct object, path)) : NULL;
+    const uint64_t place = frame->offset - back;
+    if (!object || object->is_kernel) {
+        const uint64_t start = object ? object->start : 0;
+        frame->symbol = (start + place) >> 63 ? name_in_kernel(stacks, host, object, start + place,
+                                                               &frame->symbol_offset)
+                                              : NULL;
+    } else {
+        frame->symbol = name_in_file(stacks, host, object, place, &frame->symbol_offset);
+    }
+    if (frame->symbol) {
+        frame->symbol = readable_name(stacks, frame->symbol);
+        frame->symbol_offset += back;
+    }
+}
+
+const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain, uint32_t *n)
+{
+    *n = 0;
+    if (chain >= stacks->chains.count) {
+        return NULL;
+    }
+    struct chain *it = &stacks->chains.items[chain];
+    struct lull_frame *frames = stacks->frames.items + it->first;
+    for (uint32_t i = 0; !it->is_named && i < it->n; i++) {
+        name_frame(stacks, it->host, &frames[i], i > 0);
+    }
+    it->is_named = true;
+    *n = it->n;
+    return frames;
+}

@@ -18,12 +18,14 @@
 /* Of all programs and libraries; a recorder ends at half of it. */
 #define MOST_SYMBOLS_BYTES (UINT64_C(256) << 20)
 
-/* NULL: it is not known; "": there were several. */
-static const char *build_id_of(const struct names *names, const char *path)
+const char *stacks_build_id_of(const struct names *names, const struct object *object)
 {
-    const char *id = NULL;
+    const char *id = object->build_id;
+    if (id) {
+        return id;
+    }
     for (guint i = 0; i < names->build_ids->len; i++) {
-        const char *other = g_hash_table_lookup(names->build_ids->pdata[i], path);
+        const char *other = g_hash_table_lookup(names->build_ids->pdata[i], object->path);
         id = !id || g_strcmp0(id, other) == 0 ? other : other ? "" : id;
     }
     return id;
@@ -40,13 +42,44 @@ static char *read_recorded(const struct names *names, const char *file, uint64_t
                : NULL;
 }
 
-static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
-                                             const struct names *names, const struct object *kernel)
+struct object *stacks_object_of(const char *path)
 {
-    const char *build_id = kernel ? build_id_of(names, kernel->path) : NULL;
-    return build_id               ? lull_here_kernel_build(build_id, kernel->start)
-           : host == stacks->here ? lull_here_kernel()
-                                  : NULL;
+    return path ? (struct object *)(path - offsetof(struct object, path)) : NULL;
+}
+
+static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
+                                             struct names *names, const struct object *kernel)
+{
+    const char *build_id = kernel ? stacks_build_id_of(names, kernel) : NULL;
+    if (!build_id && host != stacks->here) {
+        names->kernel_origin.why = "the recording does not hold the functions of its kernel";
+        return NULL;
+    }
+    struct lull_symbol_table *table =
+        build_id ? lull_here_kernel_build(build_id, kernel->start) : lull_here_kernel();
+    names->kernel_origin =
+        table
+            ? (struct origin){.from = build_id ? LULL_NAMES_BUILD : LULL_NAMES_HERE}
+            : (struct origin){.why = "the kernel of this machine is another, has started anew, or "
+                                     "hides its addresses (kernel.kptr_restrict)"};
+    return table;
+}
+
+static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names *names,
+                        const struct object *kernel)
+{
+    gsize length, length_of_modules;
+    g_autofree char *text =
+        read_recorded(names, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES, &length);
+    g_autofree char *modules =
+        read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
+    names->has_read_kernel = true;
+    names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
+    if (names->kernel) {
+        names->kernel_origin.from = LULL_NAMES_RECORDING;
+    } else {
+        names->kernel = find_kernel(stacks, host, names, kernel);
+    }
 }
 
 static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
@@ -54,44 +87,70 @@ static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
 {
     struct names *names = stacks_names_of(stacks, host);
     if (!names->has_read_kernel) {
-        gsize length, length_of_modules;
-        g_autofree char *text =
-            read_recorded(names, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES, &length);
-        g_autofree char *modules =
-            read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
-        names->has_read_kernel = true;
-        names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
-        if (!names->kernel) {
-            names->kernel = find_kernel(stacks, host, names, kernel);
-        }
+        read_kernel(stacks, host, names, kernel);
     }
     return names->kernel ? lull_symbol_table_find(names->kernel, address, offset) : NULL;
 }
 
-/* What the recording says of the file is of when it was mapped; the file may have changed since. */
-static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
-                                        const struct object *object)
+static struct lull_object *find_recorded(struct names *names, const struct object *object)
 {
-    struct names *names = stacks_names_of(stacks, host);
     if (!names->has_read_files) {
         gsize length;
         char *text = read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
         names->has_read_files = true;
         names->files = text ? lull_saved_new(text, length) : NULL;
     }
+    g_autofree char *map = object->pid ? lull_perf_map_name(object->pid) : NULL;
+    const uint64_t inode = map ? (uint64_t)object->pid : object->inode;
+    return names->files && inode ? lull_saved_read(names->files, map ? map : object->path, inode)
+                                 : NULL;
+}
+
+/* Files of this machine, if they are surely those that were mapped. */
+static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t host,
+                                     const struct object *object, const char *build_id,
+                                     struct origin *origin)
+{
+    struct lull_object *symbols = NULL;
+    bool is_other = false;
     if (object->pid) {
-        g_autofree char *map = lull_perf_map_name(object->pid);
-        return names->files ? lull_saved_read(names->files, map, (uint64_t)object->pid) : NULL;
+        origin->why = "code that a program made while it ran, and the recording has no list of it";
+    } else if (*object->path != '/') {
+        origin->why = "it is of no file";
+    } else if (build_id && *build_id == '\0') {
+        origin->why = "several files of this path were mapped";
+    } else if (build_id) {
+        symbols = lull_here_build(object->path, build_id, &is_other);
+        origin->from = LULL_NAMES_BUILD;
+        origin->why = is_other ? "the file of this machine is another build"
+                               : "this machine has no file of this build that names functions";
+    } else if (host == stacks->here) {
+        symbols = lull_here_file(object->path, object->inode, object->mapped_ns);
+        origin->from = LULL_NAMES_HERE;
+        origin->why = "the file is gone, has changed since, or names no function";
+    } else {
+        origin->why = "recorded elsewhere, or before this machine started, without a build-id";
     }
-    struct lull_object *symbols = names->files && object->inode
-                                      ? lull_saved_read(names->files, object->path, object->inode)
-                                      : NULL;
-    const char *build_id = object->build_id ? object->build_id : build_id_of(names, object->path);
-    bool is_other;
-    return symbols                ? symbols
-           : build_id             ? lull_here_build(object->path, build_id, &is_other)
-           : host == stacks->here ? lull_here_file(object->path, object->inode, object->mapped_ns)
-                                  : NULL;
+    return symbols;
+}
+
+/* What the recording says of the file is of when it was mapped; the file may have changed since. */
+static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
+                                        struct object *object)
+{
+    struct names *names = stacks_names_of(stacks, host);
+    const char *build_id = stacks_build_id_of(names, object);
+    struct lull_object *symbols = find_recorded(names, object);
+    object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
+    if (!symbols) {
+        symbols = find_here(stacks, host, object, build_id, &object->origin);
+    }
+    if (symbols) {
+        object->origin.why = NULL;
+    } else {
+        object->origin.from = LULL_NAMES_NOWHERE;
+    }
+    return symbols;
 }
 
 static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struct object *object,
@@ -122,8 +181,7 @@ static const char *readable_name(struct lull_stacks *stacks, const char *symbol)
 static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_frame *frame,
                        unsigned back)
 {
-    struct object *object =
-        frame->object ? (struct object *)(frame->object - offsetof(struct object, path)) : NULL;
+    struct object *object = stacks_object_of(frame->object);
     const uint64_t place = frame->offset - back;
     if (!object || object->is_kernel) {
         const uint64_t start = object ? object->start : 0;

@@ -5,7 +5,14 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "kernel/stack_files.h"
 #include "kernel/stacks.h"
+
+/* Where names came from, or why there are none. */
+struct origin {
+    enum lull_names_from from;
+    const char *why; /* a constant */
+};
 
 /* A file that a process of a host has mapped, or the kernel. */
 struct object {
@@ -17,6 +24,7 @@ struct object {
     bool is_image;  /* places in it are addresses as its symbols have them, not bytes of the file */
     char *build_id; /* of an image; NULL: not known, "": there were several */
     struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
+    struct origin origin;        /* the same */
     char path[];
 };
 
@@ -44,6 +52,7 @@ struct names {
     uint32_t n_recordings;
     bool has_read_kernel, has_read_files;
     struct lull_symbol_table *kernel; /* once it is read; NULL: hidden, or not known */
+    struct origin kernel_origin;      /* the same */
     struct lull_saved *files;         /* the same */
 };
 
@@ -61,5 +70,9 @@ struct lull_stacks {
 
 /* What is known of the host's names; made if there is nothing yet. */
 struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host);
+/* Whose path the text of a frame is; NULL for NULL. */
+struct object *stacks_object_of(const char *path);
+/* The build-id that was recorded. NULL: none; "": there were several. */
+const char *stacks_build_id_of(const struct names *names, const struct object *object);
 
 #endif

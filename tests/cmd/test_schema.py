@@ -203,6 +203,7 @@ def own_outputs():
             check_own("critpath", "--comm", "t-*", trace)
     for verb, arguments in (("critpath", ["--period", READ, "--period-captures", "read : fd = $evt.fd", chain]), ("requests", [chain]),
                             ("critpath", ["--stacks", "--comm", "sh", os.path.join(samples, "perf/chains.data")]), ("sync", [chain]),
+                            ("symbols", ["--places", os.path.join(samples, "perf/chains.data")]),
                             ("info", [os.path.join(samples, "ftrace/whole.dat")]), ("info", [os.path.join(samples, "perf/file.data")]),
                             ("why", ["--period", READ, chain])):
         check_own(verb, *arguments)

@@ -63,6 +63,7 @@ find_missing() {
     needs_library libelf libelf-dev
     needs_library liblzma liblzma-dev
     needs_library libmicrohttpd libmicrohttpd-dev
+    needs_library gnutls libgnutls28-dev
     needs_program tsc node-typescript
     needs_program esbuild esbuild
     needs_library libtracefs libtracefs-dev

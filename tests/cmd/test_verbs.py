@@ -18,7 +18,7 @@ CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "
 OF_VERB = {"requests": DJANGO, "nettop": DJANGO, "vms": os.path.join(os.environ["LULL_SOURCE"], "tests", "data", "vm.tar.xz")}
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
 # Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
-NO_ANSWER = {"record", "snapshot", "top", "track", "daemon", "trigger", "view", "serve", "help"}
+NO_ANSWER = {"record", "snapshot", "top", "track", "daemon", "trigger", "collect", "view", "serve", "help"}
 # What a verb needs to have something to answer.
 NEEDS = {"critpath": ("--comm", "t-asker"),
          "states": ("--states", os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")),

@@ -84,7 +84,8 @@ static void set_alarm(struct lull_runner *runner);
     X(block, lull_block_fact)                                                                      \
     X(syscall, lull_syscall_fact)                                                                  \
     X(lost, lull_lost_fact)                                                                        \
-    X(syscall_start, lull_syscall_fact)
+    X(syscall_start, lull_syscall_fact)                                                            \
+    X(function, lull_function_fact)
 
 #define ONE(member, type) +1
 _Static_assert(EACH_FACT(ONE) == FACT_KINDS, "every kind of fact is handed on");

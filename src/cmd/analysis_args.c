@@ -56,8 +56,10 @@ static bool is_unused(const struct lull_args *args, const char *name)
 struct lull_query *lull_args_query(const struct lull_args *args)
 {
     const struct lull_verb *verb = lull_args_verb(args);
-    struct lull_query *query =
-        lull_query_new(verb->analysis->class ? verb->analysis->class->name : NULL, NULL);
+    const struct lull_analysis_class *class = verb->analysis->class;
+    /* An analysis that reads the session itself is in no table. */
+    const bool is_run = class && lull_analysis_find(class->name);
+    struct lull_query *query = lull_query_new(is_run ? class->name : NULL, NULL);
     const bool is_lami =
         (lull_args_takes(args, "lami") && lull_args_flag(args, "lami")) || verb->is_mi;
     for (const struct lull_setting *setting = lull_settings; setting->name; setting++) {

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+extern const struct lull_verb lull_verb_calllog;
+extern const struct lull_verb lull_verb_calls;
 extern const struct lull_verb lull_verb_collect;
 extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
@@ -83,6 +85,8 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_iolog,
     &lull_verb_syscallstats,
     &lull_verb_futex,
+    &lull_verb_calls,
+    &lull_verb_calllog,
     &lull_verb_irqstats,
     &lull_verb_irqlog,
     &lull_verb_irqfreq,
@@ -108,6 +112,7 @@ const struct lull_verb_group lull_verb_groups[] = {
     {"CPUs and scheduling", &lull_verb_cputop},
     {"Files and disks", &lull_verb_iousagetop},
     {"System calls and locks", &lull_verb_syscallstats},
+    {"Functions that programs call", &lull_verb_calls},
     {"Interrupts, memory, network, power", &lull_verb_irqstats},
     {"Periods and states that you define", &lull_verb_periodlog},
     {"Help", &lull_verb_help},

@@ -361,6 +361,41 @@ struct lull_vcpu_fact {
         has_details; /* LEAVE: the reason, or what belongs to it, is not 0: some tracers record 0s */
 };
 
+/* Whose functions they are, from the outermost to the innermost. */
+enum lull_function_layer {
+    LULL_FUNCTION_NATIVE, /* of a program or library */
+    LULL_FUNCTION_PYTHON,
+    LULL_FUNCTION_SYSCALL, /* the kernel as user space calls it; not in facts of functions */
+    LULL_FUNCTION_KERNEL,
+    LULL_FUNCTION_LAYERS
+};
+
+enum lull_function_step {
+    LULL_FUNCTION_ENTER,
+    LULL_FUNCTION_LEAVE,
+    LULL_FUNCTION_PASS,  /* was called; when it ended is not recorded */
+    LULL_FUNCTION_FORK,  /* `task` starts as a copy of `parent` */
+    LULL_FUNCTION_EXEC,  /* `task` runs another program from now on */
+    LULL_FUNCTION_UNMAP, /* what the addresses of process `pid` mean is about to change */
+    LULL_FUNCTION_LOST,  /* events of programs on `cpu` were lost until now */
+};
+
+/* A task calls a function, or returns from one; and what changes whose functions those are. */
+struct lull_function_fact {
+    int64_t time_ns;
+    int64_t lasted_ns; /* LEAVE: since it was entered; -1: not reported */
+    uint64_t address;  /* 0: not reported */
+    uint32_t host;
+    uint32_t task;   /* LULL_NONE: UNMAP and LOST */
+    uint32_t parent; /* FORK */
+    uint32_t name;   /* PYTHON: label, or LULL_NONE */
+    int32_t pid;     /* as the task knows it, in whose memory the address is; -1: not known */
+    int32_t cpu;     /* -1: not known */
+    int32_t depth;   /* KERNEL: how many functions of the kernel called it; -1: not reported */
+    uint8_t step;    /* enum lull_function_step */
+    uint8_t layer;   /* enum lull_function_layer */
+};
+
 /* A subscriber; callbacks it does not want are NULL. */
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
@@ -387,6 +422,7 @@ struct lull_facts {
     void (*lost)(void *user, const struct lull_lost_fact *fact);
     /* A system call started: is_open, end_ns is start_ns, without arguments. */
     void (*syscall_start)(void *user, const struct lull_syscall_fact *fact);
+    void (*function)(void *user, const struct lull_function_fact *fact);
 };
 
 #endif

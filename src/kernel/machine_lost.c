@@ -17,6 +17,7 @@ struct lost {
     uint32_t stream;
     int64_t report_ns; /* it is reported before the first event after this time */
     bool is_reported;
+    bool is_user; /* says nothing of the kernel */
 };
 
 /* The next one is the last; those that are over are gone. */
@@ -80,6 +81,7 @@ static struct lost lost_of(const struct lull_model *model, const struct lull_los
         .stream = loss->stream,
         /* A missing packet leaves a hole, at whose start it can be reported. */
         .report_ns = loss->events ? loss->end_ns : loss->start_ns,
+        .is_user = model->is_user[loss->trace],
     };
 }
 
@@ -90,7 +92,7 @@ void lost_find(struct lull_model *model)
     bool is_first = losses->n_found == 0;
     for (; losses->n_found < n; losses->n_found++) {
         struct lull_loss loss = lull_session_found_loss(model->session, losses->n_found);
-        if (model->is_user[loss.trace]) {
+        if (model->is_user[loss.trace] && !model->wanted.function) {
             continue;
         }
         if (is_first) {
@@ -127,6 +129,10 @@ static bool report(struct lull_model *model, struct lost *lost)
     const struct lull_lost_fact *fact = &lost->fact;
     struct machine *machine = model_machine(model, fact->host);
     bool is_end = lost->report_ns == fact->end_ns;
+    if (lost->is_user) {
+        functions_lost(model, fact);
+        return true;
+    }
     if (!lost->is_reported) {
         REPORT(model, lost, fact);
     }

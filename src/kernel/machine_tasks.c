@@ -107,6 +107,7 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
         containers_forked(model, machine, parent, number, flags,
                           LULL_HAS(ev, sched_process_fork, child_ns) ? ev->child_ns : 0);
         stacks_forked(model, parent, number);
+        functions_forked(model, parent, number, t);
     }
     model_rename(model, number, child_name(model, parent, ev), t);
 }
@@ -135,6 +136,7 @@ static void run_program(struct lull_model *model, uint32_t number, int64_t t)
     if (model->follows_files) {
         files_executed(model, number, t);
     }
+    functions_executed(model, number, t);
 }
 
 /* The name of another program may show only in a later event; the task had it from now on. */

@@ -121,6 +121,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(syscall);
     ADD(lost);
     ADD(syscall_start);
+    ADD(function);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
@@ -393,6 +394,29 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     }
 }
 
+static inline void seen(struct lull_model *model, struct machine *machine, int64_t t)
+{
+    machine->first_ns = MIN(machine->first_ns, t);
+    machine->last_ns = t;
+    model->start_ns = MIN(model->start_ns, t);
+    model->end_ns = MAX(model->end_ns, t);
+}
+
+/* An event of a program: nothing of it is taken for the kernel's. */
+static void dispatch_user(struct lull_model *model, const struct lull_event *event)
+{
+    if (!(model->groups & LULL_GROUP_FUNCTIONS)) {
+        return;
+    }
+    if (G_UNLIKELY(event->time_ns >= model->alarm_ns || event->time_ns > model->loss_ns)) {
+        check_loss_edges(model, event->time_ns);
+    }
+    struct machine *machine = model_machine(model, event->host);
+    seen(model, machine, event->time_ns);
+    functions_of_user(model, machine, event->cpu, event->time_ns, model->ids[event->subscription],
+                      event->fields);
+}
+
 static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
                      const struct lull_event_class *event_class, uint32_t host, int32_t c,
                      int64_t t)
@@ -401,10 +425,7 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         check_loss_edges(model, t);
     }
     struct machine *machine = model_machine(model, host);
-    machine->first_ns = MIN(machine->first_ns, t);
-    machine->last_ns = t;
-    model->start_ns = MIN(model->start_ns, t);
-    model->end_ns = MAX(model->end_ns, t);
+    seen(model, machine, t);
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
         /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself
          * report tasks. */
@@ -521,6 +542,11 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     case LULL_EVENT_block_rq_complete:
         io_request(model, machine, c, t, id, event);
         break;
+    case LULL_EVENT_kernel_function_entry:
+    case LULL_EVENT_kernel_function_exit:
+    case LULL_EVENT_kernel_function:
+        functions_of_kernel(model, machine, c, t, id, event);
+        break;
     default:
         if (!irq_event(model, machine, c, t, id, event)) {
             use_event(model, machine, c, t, id, event);
@@ -541,16 +567,17 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
     uint32_t n = 0, n_losses = *found_losses;
     lost_find(model);
     while ((event = lull_session_read(model->session))) {
-        if (G_UNLIKELY(model->is_user[event->trace])) {
-            continue;
-        }
-        model->stream = event->stream;
         if (G_UNLIKELY(*found_losses != n_losses)) {
             lost_find(model);
             n_losses = *found_losses;
         }
-        dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
-                 event->host, event->cpu, event->time_ns);
+        if (model->is_user[event->trace]) {
+            dispatch_user(model, event);
+        } else {
+            model->stream = event->stream;
+            dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
+                     event->host, event->cpu, event->time_ns);
+        }
         if (G_UNLIKELY((++n & 0xffff) == 0) && progress) {
             progress(user);
             if (model->is_stopped) {

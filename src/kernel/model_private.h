@@ -323,6 +323,15 @@ struct lull_model {
         if ((model)->subscribers[s_].facts.callback)                                               \
     (model)->subscribers[s_].facts.callback((model)->subscribers[s_].user, fact)
 
+/* machine_functions.c: calls of functions, of the kernel and of programs. */
+void functions_of_kernel(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                         enum lull_event_id id, const void *event);
+void functions_of_user(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       enum lull_event_id id, const void *event);
+void functions_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t);
+void functions_executed(struct lull_model *model, uint32_t task, int64_t t);
+void functions_lost(struct lull_model *model, const struct lull_lost_fact *lost);
+
 /* model.c */
 struct machine *model_machine_add(struct lull_model *model, uint32_t host);
 struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu);

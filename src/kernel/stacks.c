@@ -8,6 +8,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "source/files/recording.h"
+#include "symbol/demangle.h"
 #include "symbol/here.h"
 #include "symbol/kallsyms.h"
 #include "symbol/object.h"
@@ -36,6 +37,8 @@ struct object {
     int64_t mapped_ns; /* first */
     uint64_t start;    /* address of the kernel */
     bool is_kernel, is_read;
+    bool is_image;  /* places in it are addresses as its symbols have them, not bytes of the file */
+    char *build_id; /* of an image; NULL: not known, "": there were several */
     struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
     char path[];
 };
@@ -75,6 +78,7 @@ struct lull_stacks {
     struct lull_map by_hash; /* → the last chain of it */
     GHashTable *objects;     /* "host path" → struct object */
     GHashTable *names;       /* host → struct names */
+    GHashTable *readable;    /* name of a symbol → how its source has it; NULL: the same */
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
 };
 
@@ -82,6 +86,7 @@ static void free_object(void *data)
 {
     struct object *object = data;
     lull_object_free(object->symbols);
+    g_free(object->build_id);
     g_free(object);
 }
 
@@ -100,6 +105,7 @@ struct lull_stacks *lull_stacks_new(void)
     struct lull_stacks *stacks = g_new0(struct lull_stacks, 1);
     stacks->objects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_object);
     stacks->names = g_hash_table_new_full(NULL, NULL, NULL, free_names);
+    stacks->readable = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     stacks->here = LULL_MAP_NONE;
     return stacks;
 }
@@ -119,6 +125,7 @@ void lull_stacks_free(struct lull_stacks *stacks)
     lull_map_free(&stacks->by_hash);
     g_hash_table_unref(stacks->objects);
     g_hash_table_unref(stacks->names);
+    g_hash_table_unref(stacks->readable);
     g_free(stacks);
 }
 
@@ -139,6 +146,13 @@ static uint32_t process_of(struct lull_stacks *stacks, uint32_t host, int32_t pi
     number = (uint32_t)stacks->processes.count - 1;
     lull_map_insert(&stacks->by_pid, key_of(host, pid), number);
     return number;
+}
+
+/* Until the next process shows up. */
+static struct process *process_at(struct lull_stacks *stacks, uint32_t host, int32_t pid)
+{
+    const uint32_t number = process_of(stacks, host, pid);
+    return &stacks->processes.items[number];
 }
 
 /* The first mapping that ends after the address. */
@@ -205,17 +219,19 @@ static const char *build_id_of(const struct names *names, const char *path)
 }
 
 static struct object *object_of(struct lull_stacks *stacks, uint32_t host, int32_t pid,
-                                struct lull_text path, uint64_t inode, int64_t t)
+                                struct lull_text path, uint64_t inode, bool is_image, int64_t t)
 {
     g_autofree char *name = g_strndup(path.data, path.length);
-    pid = lull_perf_map_is_for(name) ? pid : 0;
-    g_autofree char *key = g_strdup_printf("%" G_GUINT32_FORMAT " %d %s", host, pid, name);
+    pid = !is_image && lull_perf_map_is_for(name) ? pid : 0;
+    g_autofree char *key =
+        g_strdup_printf("%" G_GUINT32_FORMAT " %d %d %s", host, pid, is_image, name);
     struct object *object = g_hash_table_lookup(stacks->objects, key);
     if (!object) {
         object = g_malloc0(sizeof *object + strlen(name) + 1);
         strcpy(object->path, name);
         object->inode = inode;
         object->pid = pid;
+        object->is_image = is_image;
         object->mapped_ns = t;
         g_hash_table_insert(stacks->objects, g_steal_pointer(&key), object);
     } else if (object->inode != inode) {
@@ -225,17 +241,12 @@ static struct object *object_of(struct lull_stacks *stacks, uint32_t host, int32
     return object;
 }
 
-void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
-                     uint64_t length, uint64_t offset, struct lull_text path, uint64_t inode,
-                     int64_t t)
+/* Puts [address, address + length) of the object into a process, in place of what was there. */
+static void map(struct process *process, struct object *object, uint64_t address, uint64_t length,
+                uint64_t offset)
 {
-    uint32_t number = process_of(stacks, host, pid);
-    struct process *process = &stacks->processes.items[number];
     struct mapping parts[3];
     size_t n = 0;
-    if (length == 0 || length > UINT64_MAX - address) {
-        return;
-    }
     size_t at = find(process, address), end = at;
     while (end < process->mappings.count && process->mappings.items[end].start < address + length) {
         end++;
@@ -244,12 +255,6 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
         parts[n] = process->mappings.items[at];
         parts[n++].end = address;
     }
-    struct object *object = object_of(stacks, host, pid, path, inode, t);
-    if (object->pid) { /* such places are known by their addresses */
-        offset = address;
-    }
-    object->is_kernel = pid < 0;
-    object->start = address;
     parts[n++] = (struct mapping){address, address + length, offset, object};
     if (end > at && process->mappings.items[end - 1].end > address + length) {
         parts[n] = process->mappings.items[end - 1];
@@ -257,6 +262,69 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
         parts[n++].start = address + length;
     }
     replace(process, at, end - at, parts, n);
+}
+
+void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
+                     uint64_t length, uint64_t offset, struct lull_text path, uint64_t inode,
+                     int64_t t)
+{
+    if (length == 0 || length > UINT64_MAX - address) {
+        return;
+    }
+    struct object *object = object_of(stacks, host, pid, path, inode, false, t);
+    if (object->pid) { /* such places are known by their addresses */
+        offset = address;
+    }
+    object->is_kernel = pid < 0;
+    object->start = address;
+    map(process_at(stacks, host, pid), object, address, length, offset);
+}
+
+void lull_stacks_map_image(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
+                           uint64_t length, bool is_pic, struct lull_text path, int64_t t)
+{
+    if (length > 0 && length <= UINT64_MAX - address) {
+        map(process_at(stacks, host, pid), object_of(stacks, host, pid, path, 0, true, t), address,
+            length, is_pic ? 0 : address);
+    }
+}
+
+/* The mapping that starts at the address; its index, or none. */
+static bool find_start(const struct process *process, uint64_t address, size_t *at)
+{
+    *at = find(process, address);
+    return *at < process->mappings.count && process->mappings.items[*at].start == address;
+}
+
+void lull_stacks_identify(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
+                          struct lull_text id)
+{
+    enum { MOST_ID_BYTES = 64 };
+    struct process *process = process_at(stacks, host, pid);
+    size_t at;
+    if (!find_start(process, address, &at) || id.length == 0 || id.length > MOST_ID_BYTES ||
+        !process->mappings.items[at].object->is_image) {
+        return;
+    }
+    struct object *object = process->mappings.items[at].object;
+    char digits[2 * MOST_ID_BYTES + 1];
+    for (uint32_t i = 0; i < id.length; i++) {
+        g_snprintf(&digits[(size_t)2 * i], 3, "%02x", (uint8_t)id.data[i]);
+    }
+    if (!object->build_id || strcmp(object->build_id, digits) != 0) {
+        char *kept = g_strdup(object->build_id ? "" : digits);
+        g_free(object->build_id);
+        object->build_id = kept;
+    }
+}
+
+void lull_stacks_unmap(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address)
+{
+    struct process *process = process_at(stacks, host, pid);
+    size_t at;
+    if (find_start(process, address, &at)) {
+        replace(process, at, 1, &process->mappings.items[at], 0);
+    }
 }
 
 void lull_stacks_fork(struct lull_stacks *stacks, uint32_t host, int32_t parent, int32_t child)
@@ -416,7 +484,7 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
     struct lull_object *symbols = names->files && object->inode
                                       ? lull_saved_read(names->files, object->path, object->inode)
                                       : NULL;
-    const char *build_id = build_id_of(names, object->path);
+    const char *build_id = object->build_id ? object->build_id : build_id_of(names, object->path);
     bool is_other;
     return symbols                ? symbols
            : build_id             ? lull_here_build(object->path, build_id, &is_other)
@@ -431,7 +499,20 @@ static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struc
         object->is_read = true;
         object->symbols = find_symbols(stacks, host, object);
     }
-    return object->symbols ? lull_object_find(object->symbols, file_offset, offset) : NULL;
+    return !object->symbols   ? NULL
+           : object->is_image ? lull_symbol_table_find(object->symbols->table, file_offset, offset)
+                              : lull_object_find(object->symbols, file_offset, offset);
+}
+
+/* Symbols stay where they are, so each is looked at once. */
+static const char *readable_name(struct lull_stacks *stacks, const char *symbol)
+{
+    void *known;
+    if (!g_hash_table_lookup_extended(stacks->readable, symbol, NULL, &known)) {
+        known = lull_demangle(symbol);
+        g_hash_table_insert(stacks->readable, (void *)symbol, known);
+    }
+    return known ? known : symbol;
 }
 
 /* `back` is 1 for an address to which a call returns: the call lies before it, and may be the last
@@ -450,7 +531,10 @@ static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_fr
     } else {
         frame->symbol = name_in_file(stacks, host, object, place, &frame->symbol_offset);
     }
-    frame->symbol_offset += frame->symbol ? back : 0;
+    if (frame->symbol) {
+        frame->symbol = readable_name(stacks, frame->symbol);
+        frame->symbol_offset += back;
+    }
 }
 
 const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain, uint32_t *n)

@@ -67,13 +67,14 @@ enum lull_event_group {
     /* Calls that record numbers only, which are few except with tracers that record no others. */
     LULL_GROUP_CALLNUMBERS =
         LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX | LULL_GROUP_CALLNAMES,
-    LULL_GROUP_RAISE = 256,    /* softirqs raised */
-    LULL_GROUP_MEMORY = 512,   /* pages allocated and freed */
-    LULL_GROUP_NETIF = 1024,   /* packets given to devices */
-    LULL_GROUP_POWER = 2048,   /* idle states and frequencies of CPUs */
-    LULL_GROUP_REMAP = 4096,   /* bios remapped from one device to another */
-    LULL_GROUP_VIRT = 65536,   /* virtual CPUs, on the host of a virtual machine */
-    LULL_GROUP_IOCTL = 131072, /* ioctl() alone; nothing with SYSCALL, IO or CALLNAMES */
+    LULL_GROUP_RAISE = 256,        /* softirqs raised */
+    LULL_GROUP_MEMORY = 512,       /* pages allocated and freed */
+    LULL_GROUP_NETIF = 1024,       /* packets given to devices */
+    LULL_GROUP_POWER = 2048,       /* idle states and frequencies of CPUs */
+    LULL_GROUP_REMAP = 4096,       /* bios remapped from one device to another */
+    LULL_GROUP_VIRT = 65536,       /* virtual CPUs, on the host of a virtual machine */
+    LULL_GROUP_IOCTL = 131072,     /* ioctl() alone; nothing with SYSCALL, IO or CALLNAMES */
+    LULL_GROUP_FUNCTIONS = 262144, /* calls of functions, with STACKS: what they are */
 };
 
 /* Subscribes a session to all events of the groups. ids: by subscription number, the event; has

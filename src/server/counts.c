@@ -35,11 +35,17 @@ const struct event_counts *server_event_counts(const struct served *served, GErr
     struct server_events *events = served->about->events;
     g_mutex_lock(&events->lock);
     if (!events->counts && server_events_open(events, NULL, error)) {
-        events->counts = count(served, events->session);
+        g_atomic_pointer_set(&events->counts, count(served, events->session));
     }
     const struct event_counts *counts = events->counts;
     g_mutex_unlock(&events->lock);
     return counts;
+}
+
+uint64_t server_event_total(const struct served *served)
+{
+    const struct event_counts *counts = g_atomic_pointer_get(&served->about->events->counts);
+    return counts ? counts->before[EVENT_BINS] : 0;
 }
 
 /* ---- the histogram ---- */

@@ -14,6 +14,9 @@ struct server_events;
 struct server_events *server_events_new(const struct served_about *about);
 void server_events_free(struct server_events *events);
 
+/* How many there are; 0 until they were counted, which the histogram does. */
+uint64_t server_event_total(const struct served *served);
+
 /* {"rows":[[time, index, host, cpu, name, fields, row], …], "reached": time, "is_end"}. A place is a time
  * and the index of an event among those of equal time that pass the filter. `params`: "time" and "index" (0), the place;
  * "count", negative: of those before it; "start" and "end", outside of which there are none; "filter"; and

@@ -9,6 +9,7 @@
 #include <lull/session.h>
 
 #include "base/map.h"
+#include "server/bookmarks.h"
 #include "server/events.h"
 #include "server/latencies.h"
 #include "server/paths.h"
@@ -169,6 +170,7 @@ struct served_about *served_about_new(const char *const *paths, uint32_t count, 
     about->paths = server_paths_new(about);
     about->latencies = server_latencies_new(about);
     about->events = server_events_new(about);
+    about->bookmarks = server_bookmarks_new();
     about->changes = g_new0(struct served_changes, 1);
     g_mutex_init(&about->changes->lock);
     about->visitors = server_visitors_new();
@@ -198,6 +200,7 @@ void served_about_free(struct served_about *about)
     server_paths_free(about->paths);
     server_latencies_free(about->latencies);
     server_events_free(about->events);
+    server_bookmarks_free(about->bookmarks);
     g_mutex_clear(&about->changes->lock);
     g_free(about->changes->clocks);
     g_free(about->changes);

@@ -41,6 +41,7 @@ struct served_about {
     struct server_paths *paths;         /* paths.h */
     struct server_latencies *latencies; /* latencies.h */
     struct server_events *events;       /* events.h */
+    struct server_bookmarks *bookmarks; /* bookmarks.h */
     struct served_changes *changes;     /* what is found out, and what clients change */
     struct server_visitors *visitors;   /* visitors.h */
 };

@@ -9,14 +9,16 @@
 #include <lull/path.h>
 
 #include "base/json.h"
+#include "server/state_facts.h"
 #include "server/view.h"
 
 enum {
     STATES_PER_ROW = 600,
     STATES_MOST = 40000,
     ARROWS_MOST = 5000,
-    STEPS_MOST = 160000, /* intervals looked at for arrows, */
-    STEPS_LEAST = 16,    /* but at least so many in a cell */
+    FILTERED_MOST = 2000000, /* intervals looked at by filters */
+    STEPS_MOST = 160000,     /* and for arrows, */
+    STEPS_LEAST = 16,        /* but at least so many in a cell */
     CELL_MOST = 64,
     COLUMNS_MOST = 1 << 17
 };
@@ -87,7 +89,7 @@ static void append_text(GString *out, const char *key, const char *text)
 }
 
 static void append_state(GString *out, int64_t start_ns, int64_t end_ns,
-                         enum lull_store_state state, const char *label)
+                         enum lull_store_state state, const char *label, unsigned tags)
 {
     g_string_append_printf(out, "%s{\"start\":%" PRId64 ",\"end\":%" PRId64,
                            out->str[out->len - 1] == '[' ? "" : ",", start_ns, end_ns);
@@ -97,6 +99,9 @@ static void append_state(GString *out, int64_t start_ns, int64_t end_ns,
     if (styles[state].name) {
         g_string_append_printf(out, ",\"style\":{\"parentKey\":\"%s\",\"values\":{}}",
                                styles[state].name);
+    }
+    if (tags) {
+        g_string_append_printf(out, ",\"tags\":%u", tags);
     }
     g_string_append_c(out, '}');
 }
@@ -112,6 +117,9 @@ static unsigned dominant(const uint8_t *shares)
 
 struct picture {
     const struct served *served;
+    const struct served_entry *entry;
+    const struct server_filters *filters; /* NULL: none */
+    uint32_t *steps;                      /* intervals that filters may still look at */
     uint32_t row;
     enum lull_store_kind kind;
     int64_t start_ns, end_ns, first;
@@ -160,6 +168,69 @@ static bool find_interval(const struct picture *picture, int64_t now_ns, bool fo
     return !failure;
 }
 
+/* ---- filters ---- */
+
+static unsigned tags_of(const struct picture *picture, enum lull_store_state state,
+                        const struct lull_store_interval *at)
+{
+    struct server_state_facts facts;
+    if (!picture->filters) {
+        return 0;
+    }
+    server_state_facts(picture->served, picture->entry, state, at, &facts);
+    return server_filters_tags(picture->filters, facts.all, facts.n);
+}
+
+/* Of all intervals in a column together, as long as there are steps left. */
+static bool tags_within(const struct picture *picture, int64_t start_ns, int64_t end_ns,
+                        unsigned *tags, GError **error)
+{
+    struct lull_store_cursor cursor;
+    const struct lull_store_interval *at;
+    GError *failure = NULL;
+    bool is_first = true;
+    if (!lull_store_seek(picture->served->store, picture->row, start_ns, &cursor, error)) {
+        return false;
+    }
+    while (*picture->steps > 0 && (at = lull_store_next(&cursor, &failure)) &&
+           at->start_ns < end_ns) {
+        const unsigned own = tags_of(picture, at->state, at);
+        *tags = is_first ? own : server_tags_of_both(*tags, own);
+        is_first = false;
+        --*picture->steps;
+    }
+    if (failure) {
+        g_propagate_error(error, failure);
+    }
+    return !failure;
+}
+
+/* Of a run of columns; if it is looked into, it ends where they become others. */
+static bool tags_of_run(const struct picture *picture, enum lull_store_state state,
+                        int64_t start_ns, int64_t *end_ns, unsigned *tags, GError **error)
+{
+    const int64_t run_ns = *end_ns;
+    *tags = tags_of(picture, state, NULL);
+    if (!server_filters_are_deep(picture->filters)) {
+        return true;
+    }
+    for (int64_t now_ns = start_ns; now_ns < run_ns; now_ns = *end_ns) {
+        unsigned next = tags_of(picture, state, NULL);
+        const int64_t edge_ns = ((now_ns >> picture->shift) + 1) * (INT64_C(1) << picture->shift);
+        if (!tags_within(picture, now_ns, edge_ns, &next, error)) {
+            return false;
+        }
+        if (now_ns > start_ns && next != *tags) {
+            break;
+        }
+        *tags = next;
+        *end_ns = MIN(edge_ns, run_ns);
+    }
+    return true;
+}
+
+/* ---- rows ---- */
+
 /* States of a row, touching each other. False if there are too many. */
 static bool draw(const struct picture *picture, GString *out, GError **error)
 {
@@ -182,14 +253,20 @@ static bool draw(const struct picture *picture, GString *out, GError **error)
         if (at && at->end_ns > now_ns &&
             at->end_ns - at->start_ns >= INT64_C(1) << picture->shift) {
             append_state(out, now_ns, at->end_ns, at->state,
-                         server_label_of(picture->served, picture->kind, at));
+                         server_label_of(picture->served, picture->kind, at),
+                         tags_of(picture, at->state, at));
             now_ns = at->end_ns;
             drawn = at->state;
             follows = true;
         } else {
             state = follows ? dominant_rest(picture, column, now_ns, drawn) : state;
-            const int64_t end_ns = end_of_run(picture, column, state);
-            append_state(out, now_ns, end_ns, (enum lull_store_state)state, NULL);
+            int64_t end_ns = end_of_run(picture, column, state);
+            unsigned tags;
+            if (!tags_of_run(picture, (enum lull_store_state)state, now_ns, &end_ns, &tags,
+                             error)) {
+                return false;
+            }
+            append_state(out, now_ns, end_ns, (enum lull_store_state)state, NULL, tags);
             now_ns = end_ns;
             follows = false;
         }
@@ -241,8 +318,9 @@ static unsigned shift_of(const struct server_range *range)
 
 bool server_states(const struct served *served, const struct served_tree *tree,
                    const struct server_range *range, const int64_t *items, uint32_t n_items,
-                   GString *out, GError **error)
+                   const struct server_filters *filters, GString *out, GError **error)
 {
+    uint32_t steps = FILTERED_MOST;
     const unsigned shift = shift_of(range);
     const uint32_t most = CLAMP(STATES_MOST / MAX(n_items, 1), 1, STATES_PER_ROW);
     g_string_append(out, "{\"rows\":[");
@@ -254,6 +332,9 @@ bool server_states(const struct served *served, const struct served_tree *tree,
         g_string_append_printf(out, "%s{\"entryId\":%" PRId64 ",\"states\":[",
                                out->str[out->len - 1] == '[' ? "" : ",", items[i]);
         struct picture picture = {.served = served,
+                                  .entry = entry,
+                                  .filters = filters,
+                                  .steps = &steps,
                                   .row = entry->row,
                                   .most = most,
                                   .start_ns = MAX(range->start_ns, served->start_ns),
@@ -416,28 +497,6 @@ bool server_arrows(const struct served *served, const struct server_range *range
 
 /* ---- tooltips ---- */
 
-static const char *evidence_key(enum lull_store_state state)
-{
-    return state == LULL_STORE_WAIT_TASK   ? "Woken by"
-           : state == LULL_STORE_WAIT_DISK ? "Disk"
-                                           : "Woken in";
-}
-
-static void append_evidence(const struct served *served, const struct lull_store_interval *at,
-                            GString *out)
-{
-    const bool is_row = at->evidence < lull_store_row_count(served->store);
-    if (at->state >= LULL_STORE_USER && at->state <= LULL_STORE_WAIT_CPU) {
-        g_string_append_printf(out, ",\"CPU\":\"%" PRIu32 "\"", at->evidence);
-    } else if (at->state == LULL_STORE_WAIT_TASK && is_row) {
-        const struct lull_store_row waker = lull_store_row(served->store, at->evidence);
-        g_autofree char *text = g_strdup_printf("%s (%d)", waker.name, waker.tid);
-        append_text(out, evidence_key(at->state), text);
-    } else if (lull_store_text(served->store, at->evidence)) {
-        append_text(out, evidence_key(at->state), lull_store_text(served->store, at->evidence));
-    }
-}
-
 bool server_tooltip(const struct served *served, const struct served_tree *tree, int64_t item,
                     int64_t time_ns, GString *out, GError **error)
 {
@@ -446,8 +505,7 @@ bool server_tooltip(const struct served *served, const struct served_tree *tree,
     g_string_append(out, "{\"State\":");
     const struct served_entry *entry = served_find(served, tree, item);
     if (entry && entry->row != LULL_NONE) {
-        const uint32_t row = entry->row;
-        if (!lull_store_seek(served->store, row, time_ns, &cursor, error)) {
+        if (!lull_store_seek(served->store, entry->row, time_ns, &cursor, error)) {
             return false;
         }
         GError *failure = NULL;
@@ -457,15 +515,11 @@ bool server_tooltip(const struct served *served, const struct served_tree *tree,
             return false;
         }
         if (at) {
-            const char *name = styles[at->state].name;
-            lull_json_append(out, name ? name : "Unknown", strlen(name ? name : "Unknown"));
-            if (lull_store_text(served->store, at->label)) {
-                append_text(out, "System call", lull_store_text(served->store, at->label));
-            }
-            if (lull_store_row(served->store, row).kind == LULL_STORE_TASK) {
-                append_evidence(served, at, out);
-            } else if (at->evidence < lull_store_row_count(served->store)) {
-                append_text(out, "Process", lull_store_row(served->store, at->evidence).name);
+            struct server_state_facts facts;
+            server_state_facts(served, entry, at->state, at, &facts);
+            lull_json_append(out, facts.all[0].value, strlen(facts.all[0].value));
+            for (uint32_t k = 1; k < facts.n_shown; k++) {
+                append_text(out, facts.all[k].key, facts.all[k].value);
             }
         }
     }

@@ -4,6 +4,7 @@
 #ifndef LULL_SERVER_STATES_H
 #define LULL_SERVER_STATES_H
 
+#include "server/match.h"
 #include "server/served.h"
 
 struct server_range {
@@ -16,10 +17,10 @@ void server_tree(const struct served *served, const struct served_tree *tree, bo
                  GString *out);
 bool server_users(const struct served *served, const struct server_range *range, GString *out,
                   GError **error);
-/* {"rows":[…]} of the entries with these numbers. */
+/* {"rows":[…]} of the entries with these numbers, with tags by the filters (or NULL). */
 bool server_states(const struct served *served, const struct served_tree *tree,
                    const struct server_range *range, const int64_t *items, uint32_t n_items,
-                   GString *out, GError **error);
+                   const struct server_filters *filters, GString *out, GError **error);
 /* […] from each task that leaves a CPU to the next one there. */
 bool server_arrows(const struct served *served, const struct server_range *range, GString *out,
                    GError **error);

@@ -9,6 +9,7 @@
 #include <lull/path.h>
 
 #include "base/json.h"
+#include "server/match.h"
 #include "server/params.h"
 
 enum { LINES_MOST = 5000, COLUMNS_MOST = 32, PATTERN_MOST = 256, SEARCH_S = 10 };
@@ -88,11 +89,6 @@ static bool take_columns(struct question *question, struct json_object *params, 
     return true;
 }
 
-/* Texts of traces, and what is searched for, may be no UTF-8, which GRegex takes on trust unless it is to
- * look at bytes. The empty comment ends what a pattern could set at its start, as "(*UTF)" would. The
- * limit is enough for all that can match, and ends what would take for ever. */
-#define PATTERN_START "(*LIMIT_MATCH=20000)(?#)"
-
 static bool take_pattern(struct question *question, const char *column, struct json_object *given,
                          GError **error)
 {
@@ -105,9 +101,8 @@ static bool take_pattern(struct question *question, const char *column, struct j
     if (!text || strlen(text) > PATTERN_MOST) {
         return bad(error, "a search expression is a text of at most 256 bytes");
     }
-    g_autofree char *limited = g_strconcat(PATTERN_START, text, NULL);
     g_clear_pointer(&question->patterns[id], g_regex_unref);
-    question->patterns[id] = g_regex_new(limited, G_REGEX_CASELESS | G_REGEX_RAW, 0, NULL);
+    question->patterns[id] = server_pattern(text);
     question->is_search = true;
     return question->patterns[id] || bad(error, "a search expression is no regular expression");
 }

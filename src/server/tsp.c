@@ -10,6 +10,8 @@
 #include <lull/version.h>
 
 #include "base/json.h"
+#include "server/bookmarks.h"
+#include "server/events.h"
 #include "server/tsp_private.h"
 
 /* ---- writing ---- */
@@ -33,9 +35,11 @@ static void append_trace(const struct served *served, uint32_t i, GString *out)
     g_string_append_c(out, ',');
     text(out, "path", trace->path);
     g_string_append_printf(out,
-                           ",\"UUID\":\"%s\",\"nbEvents\":0,\"start\":%" PRId64 ",\"end\":%" PRId64
-                           ",\"properties\":{},\"indexingStatus\":\"%s\"}",
-                           trace->uuid, served->start_ns, served->end_ns, indexing_status(served));
+                           ",\"UUID\":\"%s\",\"nbEvents\":%" PRIu64 ",\"start\":%" PRId64
+                           ",\"end\":%" PRId64 ",\"properties\":{},\"indexingStatus\":\"%s\"}",
+                           trace->uuid,
+                           served->about->n_traces == 1 ? server_event_total(served) : 0,
+                           served->start_ns, served->end_ns, indexing_status(served));
 }
 
 static void append_experiment(const struct served *served, GString *out)
@@ -43,10 +47,10 @@ static void append_experiment(const struct served *served, GString *out)
     g_string_append_c(out, '{');
     text(out, "name", served->about->name);
     g_string_append_printf(out,
-                           ",\"UUID\":\"%s\",\"nbEvents\":0,\"start\":%" PRId64 ",\"end\":%" PRId64
-                           ",\"indexingStatus\":\"%s\",\"traces\":[",
-                           served->about->uuid, served->start_ns, served->end_ns,
-                           indexing_status(served));
+                           ",\"UUID\":\"%s\",\"nbEvents\":%" PRIu64 ",\"start\":%" PRId64
+                           ",\"end\":%" PRId64 ",\"indexingStatus\":\"%s\",\"traces\":[",
+                           served->about->uuid, server_event_total(served), served->start_ns,
+                           served->end_ns, indexing_status(served));
     for (uint32_t i = 0; i < served->about->n_traces; i++) {
         append_trace(served, i, out);
     }
@@ -124,7 +128,6 @@ static void route_list(struct tsp_call *call)
 static void route_experiments(struct tsp_call *call)
 {
     GString *out = call->answer->body;
-    const bool is_post = strcmp(call->request->method, "POST") == 0;
     const struct served_about *about = call->served->about;
     if (!call->parts[1]) {
         route_list(call);
@@ -139,8 +142,8 @@ static void route_experiments(struct tsp_call *call)
         tsp_list_outputs(call, out);
     } else if (strcmp(call->parts[2], "outputs") == 0) {
         tsp_route_output(call);
-    } else if (strcmp(call->parts[2], "bookmarks") == 0 && !is_post) {
-        g_string_append(out, "[]");
+    } else if (strcmp(call->parts[2], "bookmarks") == 0) {
+        server_bookmarks_route(call);
     } else {
         tsp_not_found(call, "experiments have nothing of this name");
     }

@@ -183,8 +183,16 @@ static bool view_rows(struct tsp_call *call, enum view view, const char *what, G
     if (view == VIEW_USAGE) {
         return server_usage(call->served, &call->range, call->items, call->n_items, out, error);
     }
-    return server_states(call->served, tree_of(call, view), &call->range, call->items,
-                         call->n_items, out, error);
+    GError *wrong = NULL;
+    struct server_filters *filters = server_filters_new(call->request->params, &wrong);
+    if (wrong) {
+        g_propagate_error(error, wrong);
+        return false;
+    }
+    const bool is_done = server_states(call->served, tree_of(call, view), &call->range, call->items,
+                                       call->n_items, filters, out, error);
+    server_filters_free(filters);
+    return is_done;
 }
 
 static bool annotations(struct tsp_call *call, GString *out)

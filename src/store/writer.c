@@ -191,7 +191,7 @@ int64_t store_writer_end(const struct store_writer *writer, uint32_t row)
 
 bool store_writer_is_empty(const struct store_writer *writer, uint32_t row)
 {
-    return writer->rows.items[row]->count == 0 && writer->rows.items[row]->blocks.count == 0;
+    return writer->rows.items[row]->count == 0 && writer_block_count(writer->rows.items[row]) == 0;
 }
 
 static void close_block(struct store_writer *writer, struct writer_row *row)
@@ -256,10 +256,11 @@ void store_writer_append_apart(struct store_writer *writer, uint32_t number, int
 static bool open_last(struct store_writer *writer, struct writer_row *row)
 {
     uint8_t bytes[BLOCK_BYTES_MOST];
-    if (row->blocks.count == 0) {
+    if (writer_block_count(row) == 0) {
         return false;
     }
-    const struct store_block block = lull_vec_pop(&row->blocks);
+    const struct store_block block =
+        row->blocks.count ? lull_vec_pop(&row->blocks) : row->borrowed[--row->n_borrowed];
     if (!writer_get(writer, &block, bytes)) {
         return false;
     }

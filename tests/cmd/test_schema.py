@@ -105,6 +105,8 @@ def outputs():
         check(verb, "--period", READ, "--period-captures", "read : fd = $evt.fd", chain)
     check("waits", "--stacks", os.path.join(samples, "perf/chains.data"))
     check("stats", os.path.join(samples, "perf/file.data"))
+    for verb, other in (("calls", "--log"), ("calllog", "--top")):
+        check(verb, other, os.path.join(os.environ["LULL_SOURCE"], "tests/data/calls.tar.xz"))
     with tempfile.TemporaryDirectory() as folder, tarfile.open(os.path.join(os.environ["LULL_SOURCE"], "tests/data/vm.tar.xz")) as archive:
         archive.extractall(folder, filter="data")
         check("cputop", os.path.join(folder, "vm"))

@@ -15,7 +15,8 @@ from tap import Tap
 LULL = os.environ["LULL"]
 SAMPLES = os.environ["LULL_SAMPLES"]
 CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "django"))
-OF_VERB = {"requests": DJANGO, "nettop": DJANGO, "vms": os.path.join(os.environ["LULL_SOURCE"], "tests", "data", "vm.tar.xz")}
+VM, OF_CALLS = (os.path.join(os.environ["LULL_SOURCE"], "tests", "data", f"{name}.tar.xz") for name in ("vm", "calls"))
+OF_VERB = {"requests": DJANGO, "nettop": DJANGO, "vms": VM, "calls": OF_CALLS, "calllog": OF_CALLS}
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
 # Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
 NO_ANSWER = {"record", "snapshot", "top", "track", "daemon", "trigger", "collect", "view", "serve", "help"}
@@ -166,6 +167,8 @@ for this in VERBS:
     if "limit" in taken and this not in NO_ANSWER | {"critpath", "why"}:
         tap.run(f"{this} --limit", limits, this) if not this.endswith("freq") or this == "freq" else None
 with tempfile.TemporaryDirectory() as folder:
+    with open(os.path.join(folder, "names.txt"), "w", encoding="utf-8") as names:
+        names.write("0000000000401aac T main\n")
     for given_name in NAMES:
         os.symlink(CHAIN, os.path.join(folder, given_name))
     os.symlink(os.path.join(os.environ["LULL_SOURCE"], "share", "states", "mpi.states"), os.path.join(folder, "mpi.states"))

@@ -203,6 +203,104 @@ def check_states(server, outputs, store, trees):
     tap.ok(count > 20 and not coarse, f"from afar, states touch, and {count} long ones keep their ends", *coarse[:5])
 
 
+def tagged(server, outputs, entry, span, strategy, expressions):
+    """[(start, end, tags), …]"""
+    rows = server.model(f"{outputs}/timeGraph/{TASKS}/states",
+                        {"requested_timerange": span, "requested_items": [entry["id"]],
+                         "filter_query_parameters": {"strategy": strategy, "filter_expressions_map": expressions}})["rows"]
+    return [(s["start"], s["end"], s.get("tags", 0)) for s in rows[0]["states"]]
+
+
+def check_filters(server, outputs, store, trees):
+    """Tags by hand from the intervals of the store: close by of each, from afar of those that are drawn as one."""
+    entry = next(e for e in trees["tasks"]["entries"] if e["labels"][0] == "t-asker")
+    row = row_of(store, entry)
+    calls = [store.texts[label] for *_, label, _ in row.intervals if label >= 0]
+    rare = min(sorted(set(calls)), key=calls.count)
+
+    def call(interval):
+        return store.texts[interval[3]] if interval[3] >= 0 else None
+
+    def length(interval):
+        return interval[1] - interval[0]
+
+    def style(interval):
+        return STYLES[interval[2]] or "Unknown"
+
+    cases = {
+        rare: lambda i: rare in (call(i) or ""),
+        f"^{rare.upper()}$": lambda i: call(i) == rare,
+        f'"System call" == {rare}': lambda i: call(i) == rare,
+        f'"system call"!="{rare}"': lambda i: call(i) not in (None, rare),
+        '"System call" present': lambda i: call(i) is not None,
+        "Duration > 10us": lambda i: length(i) > 10000,
+        "Duration<1000 || Duration == 1.5ms": lambda i: length(i) < 1000 or length(i) == 1500000,
+        "State contains wait && !(Duration < 100us)": lambda i: "wait" in style(i).lower() and length(i) >= 100000,
+        'State matches "^(user|sys)" && Duration < 20us': lambda i: style(i)[:3].lower() in ("use", "sys") and length(i) < 20000,
+        f"TID == {row.tid}": lambda i: True,
+        f"!TID == {row.tid} || t-nobody": lambda i: False,
+    }
+    middle = (store.start + store.end) // 2
+    near = {"start": middle, "end": middle + 60000, "nbTimes": 60001}
+    far = {"start": store.start, "end": store.end, "nbTimes": 200}
+    faults, seen = [], set()
+    for expression, matches in cases.items():
+        wanted = [0 if matches(i) else 1 for i in row.intervals if i[1] > middle and i[0] < middle + 60000]
+        found = [tags for *_, tags in tagged(server, outputs, entry, near, "SAMPLED", {"1": [expression]})]
+        faults += [(expression, found, wanted)] if found != wanted else []
+        for start, end, tags in tagged(server, outputs, entry, far, "DEEP", {"1": [expression]}):
+            within = any(matches(i) for i in row.intervals if i[1] > start and i[0] < end)
+            seen.add((expression, tags))
+            faults += [(expression, start, end, tags)] if tags != (0 if within else 1) else []
+    tap.ok(not faults and len(seen) > len(cases), f"{len(cases)} filters tag what does not match, close by and from afar", *faults[:3])
+    both = tagged(server, outputs, entry, near, "SAMPLED", {"1": [f"TID != {row.tid}"], "2": [f"TID == {row.tid}"], "4": ["t-nobody", "user"]})
+    tap.ok({tags for *_, tags in both} == {7}, "dimmed, emphasised and left out", both[:3])
+    states = f"{outputs}/timeGraph/{TASKS}/states"
+    for name, expressions in {"no end": {"1": ["(a"]}, "no start": {"1": ["a)"]}, "no text": {"1": ["a &&"]}, "no pattern": {"1": ["[a"]},
+                              "nothing": {"1": [""]}, "another key": {"3": ["a"]}, "no list": {"1": "a"}, "no texts": {"1": [1]},
+                              "too long": {"1": ["a" * 257]}, "too many": {"1": ["a"] * 17}, "too deep": {"1": ["!" * 100 + "a"]},
+                              "too much": {"1": ["||".join("a" * 80)]}, "an open quote": {"1": ['"a']}, "half a condition": {"4": ["a =="]}}.items():
+        status, answer = server.ask("POST", states, {"requested_timerange": near, "requested_items": [entry["id"]],
+                                                     "filter_query_parameters": {"strategy": "DEEP", "filter_expressions_map": expressions}})
+        tap.ok(status == 400 and "filter expression" in answer["detail"], f"a filter with {name} is refused", status, answer)
+
+
+def check_bookmarks(server, outputs):
+    path = outputs.rsplit("/", 1)[0] + "/bookmarks"
+    tap.ok(server.ask("GET", path) == (200, []), "no bookmarks at first")
+    made = [server.ask("POST", path, {"name": name, "start": start, "end": end})
+            for name, start, end in (('first "one" <b>', 1795222893691536001, 1795222893691536009), ("second", 5, 5))]
+    first, second = (answer for _, answer in made)
+    tap.ok([status for status, _ in made] == [200, 200] and first["uuid"] != second["uuid"] and
+           {**first, "uuid": 0} == {"uuid": 0, "name": 'first "one" <b>', "start": 1795222893691536001, "end": 1795222893691536009}, "a bookmark", made)
+    tap.ok(server.ask("GET", path) == (200, [first, second]) and server.ask("GET", f"{path}/{second['uuid']}") == (200, second), "are listed")
+    renamed = server.ask("PUT", f"{path}/{second['uuid']}", {"name": "other", "start": 6, "end": 7})
+    tap.ok(renamed == (200, {"uuid": second["uuid"], "name": "other", "start": 6, "end": 7}), "is changed", renamed)
+    tap.ok(server.ask("DELETE", f"{path}/{first['uuid']}") == (200, first) and server.ask("GET", path) == (200, [renamed[1]]), "is deleted")
+    statuses = {
+        "unknown": server.ask("GET", f"{path}/{first['uuid']}")[0] == 404,
+        "without a name": server.ask("POST", path, {"start": 1, "end": 2})[0] == 400,
+        "ends before it starts": server.ask("POST", path, {"name": "x", "start": 3, "end": 2})[0] == 400,
+        "changed to nothing": server.ask("PUT", f"{path}/{second['uuid']}", {"name": "", "start": 3, "end": 4})[0] == 400,
+        "all at once": server.ask("DELETE", path)[0] == 405,
+    }
+    tap.ok(all(statuses.values()) and server.ask("GET", path) == (200, [renamed[1]]), "what is no bookmark changes nothing", statuses)
+    filled = [server.ask("POST", path, {"name": "x", "start": 1, "end": 2})[0] for _ in range(1000)]
+    tap.ok(filled == [200] * 999 + [409], "a thousand is enough", filled[-3:])
+
+
+def check_counts(server, outputs):
+    """nbEvents, once the histogram has counted them; lull info counts on its own."""
+    info = json.loads(subprocess.run([lull, "info", "--events", "--json", trace], capture_output=True, env=env, check=True).stdout)
+    wanted = sum(one["count"] for one in info["events"])
+    experiment = outputs.rsplit("/", 1)[0]
+    span = {"start": the_store.start, "end": the_store.end, "nbTimes": 10}
+    histogram = "org.eclipse.tracecompass.internal.tmf.core.histogram.HistogramDataProvider"
+    server.model(f"{outputs}/XY/{histogram}/xy", {"requested_timerange": span, "requested_items": [2]})
+    found = server.ask("GET", experiment)[1]
+    tap.ok(wanted > 100 and found["nbEvents"] == wanted == found["traces"][0]["nbEvents"], "nbEvents is what lull info counts", found, wanted)
+
+
 def check_limits(server, outputs, store, trees):
     ids = [entry["id"] for entry in trees["tasks"]["entries"] if entry["hasData"]]
     span = {"start": store.start, "end": store.end, "nbTimes": 1000}
@@ -347,8 +445,10 @@ the_store = Store(next(os.path.join(folder, name) for folder, _, names in os.wal
 tap.run("guard", check_guard, main)
 where = check_objects(main, the_store)
 the_trees = check_views(main, where, the_store)
-for check in (check_states, check_limits, check_arrows, check_tooltips, check_usage, check_paths):
+for check in (check_states, check_filters, check_limits, check_arrows, check_tooltips, check_usage, check_paths):
     tap.run(check.__name__, check, main, where, the_store, the_trees)
+tap.run("bookmarks", check_bookmarks, main, where)
+tap.run("counts", check_counts, main, where)
 tap.run("delete", check_delete, main)
 tap.run("end", check_end, main, where)
 tap.run("refusals", check_refusals)

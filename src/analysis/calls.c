@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Which functions took how long, in which tasks, and each call of them. */
+#include "analysis/calls.h"
+
+#include <string.h>
+
+#include "analysis/limit.h"
+#include "base/map.h"
+#include "base/sums.h"
+#include "calls/names.h"
+
+/* More calls are not kept for the log. */
+enum { MOST_LOGGED = 10000000 };
+
+/* ---- reading ---- */
+
+bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *session, int32_t host,
+                     int64_t start_ns, int64_t end_ns,
+                     void (*ended)(void *user, const struct lull_call *call), void *ended_user,
+                     void (*progress)(void *user), void *user)
+{
+    g_autofree struct lull_coverage *coverage = lull_coverage_find(session, host);
+    const uint32_t n_hosts = lull_session_host_count(session);
+    g_autofree int64_t *ends_ns = g_new(int64_t, n_hosts + 1);
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        ends_ns[i] = coverage[i].last_ns;
+        first_ns = MIN(first_ns, coverage[i].first_ns);
+        last_ns = MAX(last_ns, coverage[i].last_ns);
+    }
+    reading->start_ns = MAX(start_ns, first_ns);
+    reading->end_ns = MIN(end_ns, last_ns);
+    if (first_ns > last_ns || reading->start_ns > reading->end_ns) {
+        return false;
+    }
+    reading->model = lull_model_new(session, LULL_CALLS_GROUPS);
+    lull_session_select(session, host, -1);
+    lull_session_limit(session, INT64_MIN, end_ns);
+    reading->calls = lull_calls_new(reading->model, start_ns, end_ns, ended, ended_user);
+    lull_model_run(reading->model, progress, user);
+    lull_calls_finish(reading->calls, ends_ns);
+    return true;
+}
+
+void lull_calls_reading_clear(struct lull_calls_reading *reading)
+{
+    lull_calls_free(reading->calls);
+    lull_model_free(reading->model);
+    *reading = (struct lull_calls_reading){0};
+}
+
+/* ---- sums ---- */
+
+static unsigned hash_identity(const void *key)
+{
+    return lull_hash_words(key, sizeof(struct lull_calls_identity));
+}
+
+static gboolean is_same_identity(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct lull_calls_identity)) == 0;
+}
+
+static bool is_wanted(const struct calls_report *report, uint32_t line)
+{
+    return lull_params_want_task(report->question->params, report->reading.model,
+                                 lull_calls_line(report->reading.calls, line)->task,
+                                 report->reading.end_ns);
+}
+
+static void add_function(struct calls_row *row, const struct lull_calls_line *line,
+                         const struct lull_calls_function *function)
+{
+    row->is_passed |= function->is_passed;
+    row->has_states |= line->has_states;
+    row->calls += function->calls;
+    lull_add(&row->times.self_ns, function->times.self_ns);
+    lull_add(&row->times.blocked_ns, function->times.blocked_ns);
+    lull_add(&row->times.off_ns, function->times.off_ns);
+    lull_add(&row->total_ns, function->total_ns);
+    lull_add(&row->waiting_ns, function->waiting_ns);
+    lull_add(&row->sum_ns, function->sum_ns);
+    row->min_ns = MIN(row->min_ns, function->min_ns);
+    row->max_ns = MAX(row->max_ns, function->max_ns);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct calls_row *x = a, *y = b;
+    if (x->times.self_ns != y->times.self_ns) {
+        return x->times.self_ns > y->times.self_ns ? -1 : 1;
+    }
+    if (x->calls != y->calls) {
+        return x->calls > y->calls ? -1 : 1;
+    }
+    const int by_name = strcmp(x->name, y->name);
+    return by_name ? by_name : x->function < y->function ? -1 : 1;
+}
+
+static void sum_up(struct calls_report *report)
+{
+    const struct lull_calls *calls = report->reading.calls;
+    g_autoptr(GHashTable) by_identity =
+        g_hash_table_new_full(hash_identity, is_same_identity, g_free, NULL);
+    for (uint32_t i = 0; i < lull_calls_line_count(calls); i++) {
+        if (is_wanted(report, i)) {
+            lull_vec_push(&report->lines, i);
+        }
+    }
+    for (uint32_t i = 0; i < lull_calls_function_count(calls); i++) {
+        const struct lull_calls_function *function = lull_calls_function(calls, i);
+        const struct lull_calls_identity identity = lull_calls_identify(calls, function);
+        if ((function->calls == 0 && function->total_ns == 0) ||
+            !is_wanted(report, function->line)) {
+            continue;
+        }
+        uint32_t row = GPOINTER_TO_UINT(g_hash_table_lookup(by_identity, &identity));
+        if (row == 0) {
+            GString *name = g_string_new(NULL);
+            lull_calls_append_name(name, report->reading.model, report->question->others, function);
+            lull_vec_push(&report->rows, (struct calls_row){.function = i,
+                                                            .name = g_string_free(name, FALSE),
+                                                            .min_ns = INT64_MAX});
+            row = (uint32_t)report->rows.count;
+            g_hash_table_insert(by_identity, g_memdup2(&identity, sizeof identity),
+                                GUINT_TO_POINTER(row));
+        }
+        add_function(&report->rows.items[row - 1], lull_calls_line(calls, function->line),
+                     function);
+    }
+    if (report->rows.count) {
+        qsort(report->rows.items, report->rows.count, sizeof *report->rows.items, compare_rows);
+    }
+}
+
+/* ---- the log ---- */
+
+static void on_end(void *user, const struct lull_call *call)
+{
+    struct calls_report *report = user;
+    if (!lull_params_want_duration(report->question->params, call->end_ns - call->start_ns)) {
+        return;
+    }
+    if (report->log.count < MOST_LOGGED) {
+        lull_vec_push(&report->log, *call);
+    } else {
+        report->n_not_logged++;
+    }
+}
+
+/* By start; callers before those they call. */
+static int compare_calls(const void *a, const void *b)
+{
+    const struct lull_call *x = a, *y = b;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    if (x->line != y->line) {
+        return x->line < y->line ? -1 : 1;
+    }
+    if (x->end_ns != y->end_ns && x->depth == y->depth) {
+        return x->end_ns < y->end_ns ? -1 : 1;
+    }
+    return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+/* Those of tasks that are wanted, in order. */
+static void sort_log(struct calls_report *report)
+{
+    const uint32_t n_lines = lull_calls_line_count(report->reading.calls);
+    g_autofree bool *wanted = g_new0(bool, MAX(n_lines, 1));
+    size_t n = 0;
+    for (size_t i = 0; i < report->lines.count; i++) {
+        wanted[report->lines.items[i]] = true;
+    }
+    for (size_t i = 0; i < report->log.count; i++) {
+        if (wanted[report->log.items[i].line]) {
+            report->log.items[n++] = report->log.items[i];
+        }
+    }
+    report->log.count = n;
+    if (n > 0) {
+        qsort(report->log.items, n, sizeof *report->log.items, compare_calls);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void note_facts(struct calls_report *report, struct lull_sink *sink)
+{
+    uint64_t orphans = 0, unwound = 0, too_deep = 0;
+    int64_t uncertain_ns = 0;
+    for (size_t i = 0; i < report->lines.count; i++) {
+        const struct lull_calls_line *line =
+            lull_calls_line(report->reading.calls, report->lines.items[i]);
+        orphans += line->orphans;
+        unwound += line->unwound;
+        too_deep += line->too_deep;
+        lull_add(&uncertain_ns, line->uncertain_ns);
+    }
+    if (report->lines.count == 0) {
+        sink->note(sink,
+                   "no call of a function was recorded; docs/CALLS.md says how to record them");
+    }
+    if (lull_calls_are_fast(report->reading.calls)) {
+        sink->note(sink, "returns do not say from which function: after a longjmp or an error that "
+                         "skips callers the stacks are wrong; liblttng-ust-cyg-profile.so records "
+                         "it, and costs hardly more");
+    }
+    lull_note_count(sink, orphans, "return is from a function whose call was not recorded",
+                    "returns are from functions whose calls were not recorded");
+    lull_note_count(sink, unwound, "call ended without a return, when its caller returned",
+                    "calls ended without a return, when their callers returned");
+    lull_note_count(sink, too_deep, "call was too deep to be followed",
+                    "calls were too deep to be followed");
+    lull_note_count(sink, report->n_not_logged, "call is not in the log: too many",
+                    "calls are not in the log: too many");
+    if (uncertain_ns > 0) {
+        sink->note(sink, "events were lost: what was called then is not certain");
+    }
+}
+
+static void show(struct calls_report *report, struct lull_sink *sink)
+{
+    const struct lull_question_params *params = report->question->params;
+    struct lull_window window = {.start_ns = report->reading.start_ns,
+                                 .end_ns = report->reading.end_ns,
+                                 .is_complete = true};
+    for (uint32_t i = 0; i < lull_session_loss_count(report->session); i++) {
+        const struct lull_loss *loss = lull_session_loss(report->session, i);
+        if (loss->start_ns <= window.end_ns && loss->end_ns >= window.start_ns &&
+            (params->host < 0 || loss->host == (uint32_t)params->host)) {
+            window.lost_events += loss->events;
+            window.lost_packets += loss->packets;
+        }
+    }
+    sink->start(sink, lull_analysis_calls.name, &window);
+    sum_up(report);
+    sort_log(report);
+    note_facts(report, sink);
+    calls_emit(report, sink);
+    sink->end(sink);
+}
+
+void lull_calls_report(const struct lull_calls_question *question, struct lull_session *session,
+                       struct lull_sink *sink, void (*progress)(void *user), void *user)
+{
+    struct calls_report report = {
+        .question = question, .session = session, .text = g_string_new(NULL)};
+    const bool has_log = question->params->sections & LULL_SECTION_LOG;
+    if (lull_calls_read(&report.reading, session, question->params->host, question->start_ns,
+                        question->end_ns, has_log ? on_end : NULL, &report, progress, user) &&
+        (!question->check || question->check(question->check_user, report.reading.model))) {
+        show(&report, sink);
+    }
+    lull_calls_reading_clear(&report.reading);
+    for (size_t i = 0; i < report.rows.count; i++) {
+        g_free(report.rows.items[i].name);
+    }
+    lull_vec_free(&report.rows);
+    lull_vec_free(&report.lines);
+    lull_vec_free(&report.log);
+    g_string_free(report.text, TRUE);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls of functions as tables: sums by function and by task, and each call. It reads the session
+ * itself, because what was called before the time that counts belongs to the stacks, too. */
+#ifndef LULL_ANALYSIS_CALLS_H
+#define LULL_ANALYSIS_CALLS_H
+
+#include "analysis/analysis.h"
+#include "base/vec.h"
+#include "calls/calls.h"
+
+struct lull_symbol_table;
+
+struct lull_calls_question {
+    const struct lull_question_params *params;
+    int64_t start_ns, end_ns;               /* INT64_MIN, INT64_MAX: all */
+    const struct lull_symbol_table *others; /* for lull_calls_append_name(); or NULL */
+    /* What is asked once the session is read: false: nothing is shown. Or NULL. */
+    bool (*check)(void *user, const struct lull_model *model);
+    void *check_user;
+};
+
+/* Stacks that were read. */
+struct lull_calls_reading {
+    struct lull_model *model;
+    struct lull_calls *calls;
+    int64_t start_ns, end_ns; /* what of the range has events */
+};
+
+/* Reads the session; false if it has no event. `ended` as in lull_calls_new(). */
+bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *session, int32_t host,
+                     int64_t start_ns, int64_t end_ns,
+                     void (*ended)(void *user, const struct lull_call *call), void *ended_user,
+                     void (*progress)(void *user), void *user);
+void lull_calls_reading_clear(struct lull_calls_reading *reading);
+
+/* Names the tables, for views; it is not run by a runner. */
+extern const struct lull_analysis_class lull_analysis_calls;
+
+void lull_calls_report(const struct lull_calls_question *question, struct lull_session *session,
+                       struct lull_sink *sink, void (*progress)(void *user), void *user);
+
+/* ---- for calls.c and calls_tables.c only ---- */
+
+/* A function, over all tasks that are wanted. */
+struct calls_row {
+    uint32_t function; /* one of them */
+    bool is_passed, has_states;
+    char *name;
+    uint64_t calls;
+    struct lull_calls_times times;
+    int64_t total_ns, waiting_ns, sum_ns, min_ns, max_ns;
+};
+
+struct calls_report {
+    const struct lull_calls_question *question;
+    struct lull_session *session;
+    struct lull_calls_reading reading;
+    LULL_VEC(struct calls_row) rows;
+    LULL_VEC(uint32_t) lines; /* that are wanted */
+    LULL_VEC(struct lull_call) log;
+    uint64_t n_not_logged;
+    GString *text; /* of the row that is shown */
+};
+
+void calls_emit(struct calls_report *report, struct lull_sink *sink);
+
+#endif

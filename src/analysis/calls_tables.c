@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of calls of functions. */
+#include <stdlib.h>
+
+#include "analysis/calls.h"
+#include "analysis/limit.h"
+#include "calls/names.h"
+
+#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST | LULL_USE_OWN}
+#define FUNCTION {"Function", "FUNCTION", "function", LULL_CELL_STRING, NULL, LULL_USE_OWN}
+#define KIND                                                                                       \
+    {"Whose it is: native, python, syscall, kernel",                                               \
+     "KIND",                                                                                       \
+     "kind",                                                                                       \
+     LULL_CELL_STRING,                                                                             \
+     NULL,                                                                                         \
+     LULL_USE_OWN | LULL_USE_DETAIL}
+#define TASK {"Task", "TASK", "task", LULL_CELL_PROCESS, NULL, LULL_USE_OWN}
+#define TIME(title, heading, key) {title, heading, key, LULL_CELL_DURATION, NULL, LULL_USE_OWN}
+#define COUNT(title, heading, key, unit) {title, heading, key, LULL_CELL_NUMBER, unit, LULL_USE_OWN}
+
+static struct lull_cell duration(int64_t ns)
+{
+    return lull_cell_integer(LULL_CELL_DURATION, ns);
+}
+
+static struct lull_cell number(uint64_t n)
+{
+    return lull_cell_integer(LULL_CELL_NUMBER, (int64_t)MIN(n, INT64_MAX));
+}
+
+static const struct lull_cell unknown = {.class = LULL_CELL_UNKNOWN};
+
+static const char *kind_of(const struct lull_calls_function *function)
+{
+    static const char *const kinds[LULL_FUNCTION_LAYERS] = {"native", "python", "syscall",
+                                                            "kernel"};
+    return kinds[function->layer];
+}
+
+/* ---- functions ---- */
+
+static const struct lull_result_column function_columns[] = {
+    HOST,
+    FUNCTION,
+    KIND,
+    {"File that it is in", "OBJECT", "object", LULL_CELL_STRING, NULL,
+     LULL_USE_OWN | LULL_USE_NOT_TEXT},
+    COUNT("Calls", "CALLS", "calls", "calls"),
+    TIME("Time from its calls to its returns; of a function that calls itself, once", "TOTAL",
+         "total_ns"),
+    TIME("Of that: time in which it called nothing else that was recorded", "SELF", "self_ns"),
+    TIME("Of the time of its own: on a CPU", "ON CPU", "self_cpu_ns"),
+    TIME("Of the total: its task was blocked", "BLOCKED", "blocked_ns"),
+    TIME("Shortest call", "MIN", "min_ns"),
+    TIME("Average call", "AVG", "avg_ns"),
+    TIME("Longest call", "MAX", "max_ns"),
+    {0},
+};
+static const struct lull_result_class function_class = {
+    .name = "functions", .title = "Functions", .columns = function_columns, .is_own = true};
+
+static void function_row(const void *user, uint64_t at, struct lull_cell *cells)
+{
+    const struct calls_report *report = user;
+    const struct calls_row *row = &report->rows.items[at];
+    const struct lull_calls *calls = report->reading.calls;
+    const struct lull_calls_function *function = lull_calls_function(calls, row->function);
+    const char *object = lull_calls_object(report->reading.model, function);
+    const uint32_t host = lull_calls_line(calls, function->line)->host;
+    const bool has_times = row->min_ns != INT64_MAX || row->total_ns > 0;
+    *cells++ = lull_cell_text(LULL_CELL_HOST, lull_session_host(report->session, host)->name);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, row->name);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, kind_of(function));
+    *cells++ = lull_cell_text(LULL_CELL_STRING, object);
+    *cells++ = number(row->calls);
+    *cells++ = has_times ? duration(row->total_ns) : unknown;
+    *cells++ = has_times ? duration(row->times.self_ns) : unknown;
+    *cells++ =
+        has_times && row->has_states ? duration(row->times.self_ns - row->times.off_ns) : unknown;
+    *cells++ = has_times && row->has_states ? duration(row->waiting_ns) : unknown;
+    if (row->min_ns == INT64_MAX) {
+        *cells++ = unknown;
+        *cells++ = unknown;
+        *cells = unknown;
+        return;
+    }
+    *cells++ = duration(row->min_ns);
+    *cells++ = lull_cell_real(LULL_CELL_DURATION, (double)row->sum_ns / (double)row->calls);
+    *cells = duration(row->max_ns);
+}
+
+/* ---- tasks ---- */
+
+static const struct lull_result_column task_columns[] = {
+    HOST,
+    TASK,
+    COUNT("Calls that had not returned at the end", "OPEN", "open", "calls"),
+    COUNT("Calls that ended without a return, when their callers returned", "UNWOUND", "unwound",
+          "calls"),
+    COUNT("Returns from functions whose calls were not recorded", "ORPHANS", "orphans", "returns"),
+    TIME("Time in which it is not certain what was called, since events were lost", "UNCERTAIN",
+         "uncertain_ns"),
+    {0},
+};
+static const struct lull_result_class task_class = {
+    .name = "tasks", .title = "Tasks that called them", .columns = task_columns, .is_own = true};
+
+static struct lull_cell task_cell(const struct calls_report *report, uint32_t line)
+{
+    return lull_cell_task(report->reading.model, lull_calls_line(report->reading.calls, line)->task,
+                          report->reading.end_ns, true);
+}
+
+static void task_row(const void *user, uint64_t at, struct lull_cell *cells)
+{
+    const struct calls_report *report = user;
+    const uint32_t number_of_line = report->lines.items[at];
+    const struct lull_calls_line *line = lull_calls_line(report->reading.calls, number_of_line);
+    *cells++ = lull_cell_text(LULL_CELL_HOST, lull_session_host(report->session, line->host)->name);
+    *cells++ = task_cell(report, number_of_line);
+    *cells++ = number(line->n_open);
+    *cells++ = number(line->unwound);
+    *cells++ = number(line->orphans);
+    *cells = duration(line->uncertain_ns);
+}
+
+/* ---- the log ---- */
+
+static const struct lull_result_column log_columns[] = {
+    HOST,
+    TASK,
+    {"Time range", "TIME RANGE", "time_range", LULL_CELL_TIME_RANGE, NULL, LULL_USE_OWN},
+    TIME("Duration", "DURATION", "duration_ns"),
+    TIME("Of that: its task was blocked", "BLOCKED", "blocked_ns"),
+    COUNT("Calls that it is within", "DEPTH", "depth", "calls"),
+    FUNCTION,
+    KIND,
+    {"How it ended, if not by a return: unwound, cut, open; inherited from the parent process; "
+     "uncertain",
+     "HOW", "how", LULL_CELL_STRING, NULL, LULL_USE_OWN},
+    {0},
+};
+static const struct lull_result_class log_class = {.name = "log",
+                                                   .title = "Calls",
+                                                   .columns = log_columns,
+                                                   .kind = LULL_TABLE_LOG,
+                                                   .is_own = true};
+
+static void append_flags(GString *text, unsigned flags)
+{
+    static const struct {
+        unsigned flag;
+        const char *name;
+    } names[] = {{LULL_CALL_UNWOUND, "unwound"},     {LULL_CALL_CUT, "cut"},
+                 {LULL_CALL_OPEN, "open"},           {LULL_CALL_INHERITED, "inherited"},
+                 {LULL_CALL_UNCERTAIN, "uncertain"}, {LULL_CALL_EARLY, "early"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (flags & names[i].flag) {
+            g_string_append_printf(text, "%s%s", text->len ? " " : "", names[i].name);
+        }
+    }
+}
+
+/* One text holds the name and how the call ended. */
+static void log_row(const void *user, uint64_t at, struct lull_cell *cells)
+{
+    const struct calls_report *report = user;
+    const struct lull_call *call = &report->log.items[at];
+    const struct lull_calls *calls = report->reading.calls;
+    const struct lull_calls_line *line = lull_calls_line(calls, call->line);
+    const struct lull_calls_function *function =
+        lull_calls_function(calls, lull_calls_node(calls, call->node)->function);
+    g_string_truncate(report->text, 0);
+    append_flags(report->text, call->flags);
+    const gsize end_of_flags = report->text->len;
+    g_string_append_c(report->text, '\0');
+    lull_calls_append_name(report->text, report->reading.model, report->question->others, function);
+    *cells++ = lull_cell_text(LULL_CELL_HOST, lull_session_host(report->session, line->host)->name);
+    *cells++ = task_cell(report, call->line);
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, call->start_ns);
+    (cells++)->end = call->end_ns;
+    *cells++ = duration(call->end_ns - call->start_ns);
+    *cells++ = line->has_states ? duration(call->waiting_ns) : unknown;
+    *cells++ = number(call->depth);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, report->text->str + end_of_flags + 1);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, kind_of(function));
+    *cells = end_of_flags > 0 ? lull_cell_text(LULL_CELL_STRING, report->text->str)
+                              : (struct lull_cell){.class = LULL_CELL_EMPTY};
+}
+
+/* ---- the whole ---- */
+
+static void emit(const struct calls_report *report, const struct lull_result_class *class, size_t n,
+                 void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
+                 uint64_t limit, struct lull_sink *sink)
+{
+    const uint64_t shown = limit > 0 ? MIN(limit, n) : n;
+    if (n > 0) {
+        sink->table(sink, &(struct lull_result_table){.class = class,
+                                                      .n_rows = shown,
+                                                      .n_left_out = n - shown,
+                                                      .row = row,
+                                                      .user = report});
+    }
+}
+
+void calls_emit(struct calls_report *report, struct lull_sink *sink)
+{
+    const struct lull_question_params *params = report->question->params;
+    if (params->sections & LULL_SECTION_TOP) {
+        emit(report, &function_class, report->rows.count, function_row, params->limit, sink);
+        emit(report, &task_class, report->lines.count, task_row, params->limit, sink);
+    }
+    if (params->sections & LULL_SECTION_LOG) {
+        emit(report, &log_class, report->log.count, log_row, params->list_limit, sink);
+    }
+}
+
+const struct lull_analysis_class lull_analysis_calls = {
+    .name = "calls",
+    .title = "Calls of functions",
+    .description = "How often functions were called, how long they took, and what they waited",
+    .tags = (const char *const[]){"calls", "functions", "top", NULL},
+    .tables =
+        (const struct lull_result_class *const[]){&function_class, &task_class, &log_class, NULL},
+};

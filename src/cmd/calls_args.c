@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of names that --symbols gives. */
+#include "cmd/calls_args.h"
+
+#include "symbol/kallsyms.h"
+
+bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **table,
+                       GError **error)
+{
+    const char *path = lull_args_text(args, "symbols");
+    g_autofree char *text = NULL;
+    gsize length;
+    *table = NULL;
+    if (!path) {
+        return true;
+    }
+    g_autoptr(GError) cause = NULL;
+    if (!g_file_get_contents(path, &text, &length, &cause)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "--symbols: %s", cause->message);
+        return false;
+    }
+    *table = lull_kallsyms_parse(text, length, NULL);
+    if (!*table) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "--symbols: %s: no line names a function; each is as nm prints it: "
+                    "'0000000000401aac T main'",
+                    path);
+    }
+    return *table != NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What the verbs of call stacks share: a list of names for addresses. */
+#ifndef LULL_CMD_CALLS_ARGS_H
+#define LULL_CMD_CALLS_ARGS_H
+
+#include "cmd/verb.h"
+#include "symbol/table.h"
+
+#define LULL_OPTION_SYMBOLS                                                                        \
+    {.name = "symbols",                                                                            \
+     .kind = LULL_OPTION_FILE,                                                                     \
+     .argument = "FILE",                                                                           \
+     .help = "names for addresses of which the trace does not say in which file they lie: what "   \
+             "nm prints of a program (address, kind, name)"}
+
+/* Reads the file of --symbols; *table is NULL without it. */
+bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **table,
+                       GError **error);
+
+#endif

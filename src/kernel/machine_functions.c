@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls of functions: what programs report of theirs, what ftrace records of the kernel's, and which
+ * files hold the code of programs. */
+#include "kernel/model_private.h"
+
+#include <string.h>
+
+static struct lull_function_fact fact_of(const struct machine *machine, int64_t t,
+                                         enum lull_function_step step)
+{
+    return (struct lull_function_fact){.time_ns = t,
+                                       .lasted_ns = -1,
+                                       .host = machine->host,
+                                       .task = LULL_NONE,
+                                       .parent = LULL_NONE,
+                                       .name = LULL_NONE,
+                                       .pid = -1,
+                                       .cpu = -1,
+                                       .depth = -1,
+                                       .step = (uint8_t)step};
+}
+
+static int32_t number_of(int64_t number)
+{
+    return number > 0 && number <= INT32_MAX ? (int32_t)number : -1;
+}
+
+/* ---- the kernel ---- */
+
+/* Idle tasks have the number 0. */
+static uint32_t current_of(struct lull_model *model, struct machine *machine, int32_t c,
+                           bool has_tid, int64_t tid)
+{
+    return has_tid && tid >= 0 && tid <= INT32_MAX ? model_task(model, machine, (int32_t)tid, c)
+                                                   : model_cpu_at(machine, c)->task;
+}
+
+void functions_of_kernel(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                         enum lull_event_id id, const void *event)
+{
+    struct lull_function_fact fact = fact_of(machine, t, LULL_FUNCTION_PASS);
+    if (!model->wanted.function) {
+        return;
+    }
+    fact.layer = LULL_FUNCTION_KERNEL;
+    fact.cpu = c;
+    if (id == LULL_EVENT_kernel_function) {
+        const struct lull_ev_kernel_function *ev = event;
+        fact.address = (uint64_t)ev->address;
+        fact.task = current_of(model, machine, c, LULL_HAS(ev, kernel_function, tid), ev->tid);
+    } else if (id == LULL_EVENT_kernel_function_entry) {
+        const struct lull_ev_kernel_function_entry *ev = event;
+        fact.step = LULL_FUNCTION_ENTER;
+        fact.address = (uint64_t)ev->address;
+        fact.depth = (int32_t)CLAMP(ev->depth, 0, INT32_MAX);
+        fact.task =
+            current_of(model, machine, c, LULL_HAS(ev, kernel_function_entry, tid), ev->tid);
+    } else {
+        const struct lull_ev_kernel_function_exit *ev = event;
+        fact.step = LULL_FUNCTION_LEAVE;
+        fact.address = (uint64_t)ev->address;
+        fact.depth = (int32_t)CLAMP(ev->depth, 0, INT32_MAX);
+        fact.task = current_of(model, machine, c, LULL_HAS(ev, kernel_function_exit, tid), ev->tid);
+        if (LULL_HAS(ev, kernel_function_exit, call_time) &&
+            LULL_HAS(ev, kernel_function_exit, return_time) && ev->call_time >= 0 &&
+            ev->return_time >= ev->call_time) {
+            fact.lasted_ns = ev->return_time - ev->call_time;
+        }
+    }
+    if (fact.task != LULL_NONE && fact.address != 0) {
+        REPORT(model, function, &fact);
+    }
+}
+
+/* ---- programs ---- */
+
+struct caller {
+    int64_t tid, pid;
+    struct lull_text comm;
+};
+
+#define CALLER(ev, event)                                                                          \
+    ((struct caller){LULL_HAS(ev, event, tid) ? (ev)->tid : -1,                                    \
+                     LULL_HAS(ev, event, pid) ? (ev)->pid : -1,                                    \
+                     LULL_HAS(ev, event, comm) ? (ev)->comm : (struct lull_text){"", 0}})
+
+static void report_caller(struct lull_model *model, struct machine *machine, struct caller caller,
+                          struct lull_function_fact *fact)
+{
+    fact->pid = number_of(caller.pid);
+    if (number_of(caller.tid) < 0) {
+        return;
+    }
+    fact->task = model_task(model, machine, number_of(caller.tid), 0);
+    struct task *task = &model->tasks.items[fact->task];
+    if (task->public.pid < 0) {
+        task->public.pid = fact->pid;
+    }
+    task->public.first_ns = MIN(task->public.first_ns, fact->time_ns);
+    task->public.last_ns = MAX(task->public.last_ns, fact->time_ns);
+    if (fact->step == LULL_FUNCTION_ENTER && caller.comm.length > 0) {
+        model_rename(model, fact->task, caller.comm, fact->time_ns);
+    }
+    REPORT(model, function, fact);
+}
+
+static void map_image(struct lull_model *model, const struct machine *machine, int64_t t,
+                      const struct lull_ev_image *ev)
+{
+    if (LULL_HAS(ev, image, path) && ev->path.length > 0) {
+        lull_stacks_map_image(model->stacks, machine->host, number_of(ev->pid),
+                              (uint64_t)ev->address, (uint64_t)ev->length,
+                              !LULL_HAS(ev, image, is_pic) || ev->is_pic != 0, ev->path, t);
+    }
+}
+
+/* Whoever keeps addresses looks up what they are before that changes. */
+static void unmap(struct lull_model *model, const struct machine *machine, int64_t t, int64_t pid)
+{
+    struct lull_function_fact fact = fact_of(machine, t, LULL_FUNCTION_UNMAP);
+    fact.pid = number_of(pid);
+    REPORT(model, function, &fact);
+}
+
+static void image_event(struct lull_model *model, const struct machine *machine, int64_t t,
+                        enum lull_event_id id, const void *event)
+{
+    const struct lull_ev_image_id *image_id = event;
+    const struct lull_ev_image_gone *gone = event;
+    const struct lull_ev_image_reset *reset = event;
+    if (!model->stacks) {
+        return;
+    }
+    switch (id) {
+    case LULL_EVENT_image:
+        if (number_of(((const struct lull_ev_image *)event)->pid) > 0) {
+            map_image(model, machine, t, event);
+        }
+        break;
+    case LULL_EVENT_image_id:
+        if (number_of(image_id->pid) > 0 && LULL_HAS(image_id, image_id, id)) {
+            lull_stacks_identify(model->stacks, machine->host, number_of(image_id->pid),
+                                 (uint64_t)image_id->address, image_id->id);
+        }
+        break;
+    case LULL_EVENT_image_gone:
+        if (number_of(gone->pid) > 0) {
+            unmap(model, machine, t, gone->pid);
+            lull_stacks_unmap(model->stacks, machine->host, number_of(gone->pid),
+                              (uint64_t)gone->address);
+        }
+        break;
+    case LULL_EVENT_image_reset:
+        if (number_of(reset->pid) > 0) {
+            unmap(model, machine, t, reset->pid);
+            lull_stacks_exec(model->stacks, machine->host, number_of(reset->pid));
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+void functions_of_user(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       enum lull_event_id id, const void *event)
+{
+    struct lull_function_fact fact = fact_of(machine, t, LULL_FUNCTION_ENTER);
+    fact.cpu = c;
+    switch (id) {
+    case LULL_EVENT_function_entry: {
+        const struct lull_ev_function_entry *ev = event;
+        fact.address = (uint64_t)ev->address;
+        report_caller(model, machine, CALLER(ev, function_entry), &fact);
+        break;
+    }
+    case LULL_EVENT_function_exit: {
+        const struct lull_ev_function_exit *ev = event;
+        fact.step = LULL_FUNCTION_LEAVE;
+        fact.address = LULL_HAS(ev, function_exit, address) ? (uint64_t)ev->address : 0;
+        report_caller(model, machine, CALLER(ev, function_exit), &fact);
+        break;
+    }
+    case LULL_EVENT_python_call: {
+        const struct lull_ev_python_call *ev = event;
+        fact.layer = LULL_FUNCTION_PYTHON;
+        fact.name = LULL_HAS(ev, python_call, name) ? model_label_of(model, ev->name) : LULL_NONE;
+        report_caller(model, machine, CALLER(ev, python_call), &fact);
+        break;
+    }
+    case LULL_EVENT_python_return: {
+        const struct lull_ev_python_return *ev = event;
+        fact.step = LULL_FUNCTION_LEAVE;
+        fact.layer = LULL_FUNCTION_PYTHON;
+        report_caller(model, machine, CALLER(ev, python_return), &fact);
+        break;
+    }
+    default:
+        image_event(model, machine, t, id, event);
+    }
+}
+
+/* ---- lives of tasks ---- */
+
+void functions_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t)
+{
+    const struct lull_task *from = &model->tasks.items[parent].public;
+    const struct lull_task *to = &model->tasks.items[child].public;
+    if (model->wanted.function && to->pid > 0 && to->pid != from->pid) {
+        struct lull_function_fact fact =
+            fact_of(&model->machines.items[to->host], t, LULL_FUNCTION_FORK);
+        fact.task = child;
+        fact.parent = parent;
+        fact.pid = to->pid;
+        REPORT(model, function, &fact);
+    }
+}
+
+void functions_executed(struct lull_model *model, uint32_t task, int64_t t)
+{
+    const struct lull_task *it = &model->tasks.items[task].public;
+    if (model->wanted.function) {
+        struct lull_function_fact fact =
+            fact_of(&model->machines.items[it->host], t, LULL_FUNCTION_EXEC);
+        fact.task = task;
+        fact.pid = it->pid;
+        REPORT(model, function, &fact);
+    }
+}
+
+void functions_lost(struct lull_model *model, const struct lull_lost_fact *lost)
+{
+    struct lull_function_fact fact =
+        fact_of(model_machine(model, lost->host), lost->end_ns, LULL_FUNCTION_LOST);
+    fact.cpu = lost->cpu;
+    REPORT(model, function, &fact);
+}
+
+uint32_t lull_model_place(struct lull_model *model, uint32_t host, int32_t pid, uint64_t address)
+{
+    return model->stacks
+               ? lull_stacks_chain(model->stacks, host, pid,
+                                   (struct lull_text){(const char *)&address, sizeof address})
+               : LULL_NONE;
+}

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# lull calls and lull calllog: against programs that chance made as trees of calls (scene.py), and small scenes that were reckoned
+# by hand: waits, system calls, Python, losses, fork and exec, functions of the kernel.
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+source = os.environ["LULL_SOURCE"]
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
+import jsonl_to_ctf  # noqa: E402
+import scene  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+lull = os.environ["LULL"]
+scratch = tempfile.TemporaryDirectory()  # pylint: disable=R1732
+USER = {"domain": "ust", "tracer_name": "lttng-ust"}
+
+
+def run(verb, *arguments):
+    return subprocess.run([lull, verb, *arguments], capture_output=True, text=True, timeout=100, check=False,
+                          stdin=subprocess.DEVNULL)
+
+
+def user_trace(name, events, folder="", lost=0):
+    path = os.path.join(scratch.name, name, folder).rstrip("/")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    jsonl_to_ctf.write_trace(sorted(events, key=lambda one: one["t"]), path, USER, lost=lost)
+    return path
+
+
+def both(name, events, kernel):
+    """A trace of programs and one of the kernel."""
+    user_trace(name, events, "user")
+    jsonl_to_ctf.write_trace(sorted(kernel, key=lambda one: one["t"]), os.path.join(scratch.name, name, "kernel"))
+    return os.path.join(scratch.name, name)
+
+
+def window(verb, *arguments):
+    done = run(verb, "--json", "--limit", "0", *arguments)
+    if not done.stdout:
+        raise ValueError(done.stderr)
+    return json.loads(done.stdout)["windows"][0]
+
+
+def functions(*arguments):
+    found = window("calls", *arguments)["tables"]
+    return {row["function"]: row for row in found.get("functions", [])}, {row["task"]["tid"]: row for row in found.get("tasks", [])}
+
+
+def names_file():
+    path = os.path.join(scratch.name, "names.txt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{scene.ADDRESS + 16 * i:016x} T f{i}\n" for i in range(64))
+    return "--symbols", path
+
+
+NAMES = names_file()
+
+
+def made(seed):
+    """Three threads, each with a life of its own, and the end of the trace."""
+    programs = [scene.Program(1000 * seed + tid, tid).run() for tid in (101, 102, 103)]
+    end = max(program.time for program in programs)
+    return [program.close(end) for program in programs], end
+
+
+def add_up(programs):
+    sums = {}
+    for program in programs:
+        for name, (calls, total, own, low, high) in program.sums()[0].items():
+            mine = sums.setdefault(name, [0, 0, 0, low, high])
+            mine[:3] = mine[0] + calls, mine[1] + total, mine[2] + own
+            mine[3:] = min(mine[3], low), max(mine[4], high)
+    return sums
+
+
+def check_random():
+    wrong, n_calls, n_unwound = [], 0, 0
+    for seed in range(40):
+        programs, _ = made(seed)
+        path = user_trace(f"random{seed}", scene.events(programs))
+        found, tasks = functions("--log", *NAMES, path)
+        shown = {name: [row["calls"], row["total_ns"], row["self_ns"], row["min_ns"], row["max_ns"]] for name, row in found.items()}
+        expected = add_up(programs)
+        if shown != expected:
+            wrong.append((seed, shown, expected))
+        threads = {program.tid: (program.unwound, program.orphans) for program in programs if program.events}
+        if {tid: (row["unwound"], row["orphans"]) for tid, row in tasks.items()} != threads:
+            wrong.append((seed, tasks, threads))
+        log = sorted((row["task"]["tid"], row["time_range"]["begin_ns"], row["time_range"]["end_ns"], row["depth"], row["function"],
+                      row["how"] or "") for row in window("calllog", *NAMES, path)["tables"].get("log", []))
+        calls = sorted((program.tid, call.start, call.end, len(names) - 1, call.name, call.how)
+                       for program in programs for root in program.calls for call, names in root.walk())
+        if log != calls:
+            wrong.append((seed, sorted(set(log) ^ set(calls))[:6]))
+        n_calls += len(calls)
+        n_unwound += sum(program.unwound for program in programs)
+    tap.ok(not wrong and n_calls > 4000 and n_unwound > 100, "programs of chance: each call, and all sums", n_calls, n_unwound, *wrong[:2])
+
+
+def check_fast():
+    """Where every call returns, the short hooks say the same."""
+    programs = []
+    for tid in (101, 102):
+        program = scene.Program(tid, tid)
+        program.chance.random = lambda random=program.chance.random: max(random(), 0.101)  # no longjmp
+        program.run()
+        program.calls = [call for call in program.calls if not call.is_skipped]
+        programs.append(program)
+    found = scene.events(programs, is_fast=True)
+    whole = run("calls", "--limit", "0", user_trace("fast", found)).stdout
+    tap.ok("returns do not say from which function" in whole, "short hooks: a note", whole)
+    full, short = user_trace("full", scene.events(programs)), user_trace("short", found)
+    rows = [{name: (row["calls"], row["self_ns"]) for name, row in functions(path)[0].items()} for path in (full, short)]
+    tap.ok(rows[0] and rows[0] == rows[1], "short hooks: the same sums", *rows)
+
+
+def call(time, what, name, tid=100, cpu=0, pid=100):
+    return scene.event(time, cpu, f"lttng_ust_cyg_profile:func_{what}", tid, pid=pid, addr=scene.address(name))
+
+
+def switch(time, prev, following, state=1, cpu=0):
+    return {"t": time, "n": "sched_switch", "pc": {"cpu_id": cpu},
+            "p": {"prev_comm": f"c{prev}", "prev_tid": prev, "prev_prio": 20, "prev_state": state,
+                  "next_comm": f"c{following}", "next_tid": following, "next_prio": 20}}
+
+
+def wake(time, tid, cpu=0):
+    return {"t": time, "n": "sched_waking", "pc": {"cpu_id": cpu}, "p": {"comm": f"c{tid}", "tid": tid, "prio": 20, "target_cpu": cpu}}
+
+
+def syscall(time, what, name, cpu=0):
+    return {"t": time, "n": f"syscall_{what}_{name}", "pc": {"cpu_id": cpu}, "p": {"ret": 0} if what == "exit" else {"fd": 1}}
+
+
+def check_waits():
+    user = [call(1000, "entry", "f0"), call(2000, "entry", "f1"), call(9000, "exit", "f1"), call(10000, "exit", "f0")]
+    kernel = [switch(500, 7, 100), syscall(3000, "entry", "read"), switch(4000, 100, 7), wake(6000, 100), switch(6500, 7, 100, 0),
+              syscall(7000, "exit", "read"), switch(9200, 100, 7, 0), switch(9500, 7, 100, 0), switch(11000, 100, 7)]
+    found, _ = functions(*NAMES, both("waits", user, kernel))
+    shown = {name: (row["kind"], row["calls"], row["total_ns"], row["self_ns"], row["self_cpu_ns"], row["blocked_ns"]) for name, row in found.items()}
+    # read lasts from 3000 to 7000: until 4000 it runs, until 6000 it sleeps, until 6500 it has no CPU. f0 has none from 9200 to 9500.
+    expected = {"f0": ("native", 1, 9000, 2000, 1700, 2000), "f1": ("native", 1, 7000, 3000, 3000, 2000),
+                "[read]": ("syscall", 1, 4000, 4000, 1500, 2000)}
+    tap.ok(shown == expected, "waits and system calls: who was blocked, and where", shown)
+    found, _ = functions("--begin", "0.000005", "--end", "0.0000092", *NAMES, os.path.join(scratch.name, "waits"))
+    shown = {name: (row["total_ns"], row["self_ns"], row["blocked_ns"]) for name, row in found.items()}
+    tap.ok(shown == {"f0": (4200, 200, 1000), "f1": (4000, 2000, 1000), "[read]": (2000, 2000, 1000)},
+           "part of the time: its part of what started before", shown)
+
+
+def check_python():
+    def python(time, what, **payload):
+        return scene.event(time, 0, f"python:{what}", 100, **payload)
+    events = [python(1000, "call", co_name="main"), call(2000, "entry", "f1"), python(3000, "call", co_name="inner"),
+              python(3500, "c_call", co_name="len"), python(3600, "c_return"), python(4000, "return"), call(6000, "exit", "f1"),
+              python(7000, "return"), python(8000, "return")]
+    path = user_trace("python", events)
+    found, tasks = functions(*NAMES, path)
+    shown = {name: (row["kind"], row["total_ns"], row["self_ns"]) for name, row in found.items()}
+    tap.ok(shown == {"main": ("python", 6000, 2000), "f1": ("native", 4000, 3000), "inner": ("python", 1000, 900), "len": ("python", 100, 100)}
+           and tasks[100]["orphans"] == 1, "Python and its compiled functions are one stack", shown, tasks)
+
+
+def fork(time, parent, child, cpu=0):
+    return {"t": time, "n": "sched_process_fork", "pc": {"cpu_id": cpu},
+            "p": {"parent_comm": "c", "parent_tid": parent, "parent_pid": parent, "child_comm": "c", "child_tid": child, "child_pid": child}}
+
+
+def check_fork():
+    user = [call(1000, "entry", "f0"), call(2000, "entry", "f1"), call(4000, "entry", "f2", 200, 1, 200), call(5000, "exit", "f2", 200, 1, 200),
+            call(5500, "exit", "f1", 200, 1, 200), call(6000, "exit", "f1"), call(7000, "exit", "f0"), call(9000, "entry", "f3", 200, 1, 200),
+            call(9500, "exit", "f3", 200, 1, 200)]
+    kernel = [switch(500, 7, 100), fork(3000, 100, 200), switch(3500, 0, 200, 0, 1),
+              {"t": 8000, "n": "sched_process_exec", "pc": {"cpu_id": 1}, "p": {"filename": "/bin/other", "tid": 200, "old_tid": 200}},
+              switch(10000, 100, 7)]
+    path = both("fork", user, kernel)
+    log = [(row["task"]["tid"], row["function"], row["depth"], row["time_range"]["begin_ns"], row["time_range"]["end_ns"], row["how"] or "")
+           for row in window("calllog", *NAMES, path)["tables"]["log"]]
+    expected = [(100, "f0", 0, 1000, 7000, ""), (100, "f1", 1, 2000, 6000, ""), (200, "f0", 0, 3000, 8000, "open inherited"),
+                (200, "f1", 1, 3000, 5500, "inherited"), (200, "f2", 2, 4000, 5000, ""), (200, "f3", 0, 9000, 9500, "")]
+    tap.ok(log == expected, "fork: a copy of the stack; exec: nothing of it", *log)
+    found, _ = functions(*NAMES, path)
+    tap.ok({name: row["calls"] for name, row in found.items()} == {"f0": 1, "f1": 1, "f2": 1, "f3": 1},
+           "what was inherited is not called twice", found)
+
+
+def check_losses():
+    # After the last event of CPU 0, at 3000, some were lost; the thread went on elsewhere, where nothing was.
+    events = [call(1000, "entry", "f0"), call(2000, "entry", "f1"), call(3000, "entry", "f2"), call(5000, "entry", "f4", cpu=1),
+              call(6000, "exit", "f4", cpu=1), call(9000, "exit", "f0", cpu=1)]
+    path = user_trace("lost", events, lost=3)
+    found = window("calls", *NAMES, path)
+    tasks = found["tables"]["tasks"]
+    tap.ok(found["lost_events"] == 6 and tasks[0]["uncertain_ns"] == 3000 and any("not certain" in note for note in found["notes"]),
+           "losses: what is not certain", found["lost_events"], tasks, found["notes"])
+    log = {row["function"]: row["how"] or "" for row in window("calllog", *NAMES, path)["tables"]["log"]}
+    tap.ok(log == {"f0": "uncertain", "f1": "unwound uncertain", "f2": "unwound uncertain", "f4": ""}, "losses: the calls that it touches", log)
+
+
+def check_kernel():
+    def graph(time, what, depth, function, **more):
+        return {"t": time, "n": f"funcgraph_{what}", "pc": {"cpu_id": 0}, "p": {"func": function, "depth": depth, **more}}
+    base = -(1 << 47)
+    events = [switch(500, 7, 100), graph(1000, "entry", 0, base), graph(2000, "entry", 1, base + 64), graph(3000, "exit", 1, base + 64),
+              graph(3500, "entry", 1, base + 128),  # its return was lost: depth 1 starts again
+              graph(4000, "entry", 1, base + 64), graph(4500, "exit", 1, base + 64), graph(6000, "exit", 0, base),
+              graph(7000, "exit", 0, base + 256, calltime=6200, rettime=6900),
+              {"t": 8000, "n": "function", "pc": {"cpu_id": 0}, "p": {"ip": base + 512, "parent_ip": base}}]
+    path = os.path.join(scratch.name, "kernel")
+    jsonl_to_ctf.write_trace(events, path)
+    found, tasks = functions(path)
+    shown = {int(name, 16) - (base + (1 << 64)): (row["kind"], row["calls"], row["total_ns"], row["self_ns"], row["min_ns"]) for name, row in found.items()}
+    expected = {0: ("kernel", 1, 5000, 3000, 5000), 64: ("kernel", 2, 1500, 1500, 500), 128: ("kernel", 1, 500, 500, 500),
+                256: ("kernel", 1, 0, 0, 700), 512: ("kernel", 1, None, None, None)}
+    tap.ok(shown == expected and tasks[100]["unwound"] == 1 and tasks[100]["orphans"] == 1, "functions of the kernel, by their depth", shown, tasks)
+
+
+def check_recorded():
+    """A recording of tests/programs/calls.c, which counted its calls; `names` is what nm said of it. On the machine where it was
+    recorded Lull knows the names by itself."""
+    with tarfile.open(os.path.join(source, "tests", "data", "calls.tar.xz")) as archive:
+        archive.extractall(scratch.name, filter="data")
+    folder = os.path.join(scratch.name, "calls")
+    with open(os.path.join(folder, "said"), encoding="utf-8") as said, open(os.path.join(folder, "names"), encoding="utf-8") as names:
+        counted = [line.split() for line in said]
+        places = {f"program+0x{int(line.split()[0], 16):x}": line.split()[2] for line in names}
+    for pid in sorted({line[0] for line in counted}):
+        found, tasks = functions("--pid", pid, folder)
+        shown = {places.get(name, name): row["calls"] for name, row in found.items()}
+        expected = {name: int(count) for who, name, count in counted if who == pid and count != "0"}
+        unwound = expected.get("dig", 0)
+        tap.ok(shown == expected and sum(row["unwound"] for row in tasks.values()) == unwound
+               and not any(row["orphans"] + row["open"] for row in tasks.values()), "a recording: what the program counted", shown, expected, tasks)
+    calls = [row for row in window("calllog", folder)["tables"]["log"] if places.get(row["function"], row["function"]) == "work"]
+    tap.ok(len({row["task"]["tid"] for row in calls}) == 2 and all(row["depth"] == 0 for row in calls), "a recording: threads start empty", calls)
+
+
+def check_choice():
+    programs, _ = made(1)
+    path = user_trace("choice", scene.events(programs))
+    for program in programs:
+        found, tasks = functions("--tid", str(program.tid), *NAMES, path)
+        tap.ok({name: row["self_ns"] for name, row in found.items()} == {name: sums[2] for name, sums in program.sums()[0].items()}
+               and list(tasks) == [program.tid], f"--tid {program.tid}")
+    least = max(call.end - call.start for program in programs for root in program.calls for call, _ in root.walk())
+    log = window("calllog", "--min", f"{least}ns", *NAMES, path)["tables"]["log"]
+    tap.ok([row["duration_ns"] for row in log] == [least], "--min", log)
+    for arguments, status, said in ((("--tid", "4711"), 1, "no task with tid 4711"), (("--symbols", "/nowhere"), 1, "/nowhere"),
+                                    (("--symbols", os.path.join(path, "metadata")), 1, "no line names a function")):
+        done = run("calls", *arguments, path)
+        tap.ok(done.returncode == status and said in done.stderr, " ".join(arguments), done.returncode, done.stderr)
+
+
+for check in (check_random, check_fast, check_waits, check_python, check_fork, check_losses, check_kernel, check_recorded, check_choice):
+    tap.run(check.__name__, check)
+sys.exit(tap.done())

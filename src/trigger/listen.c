@@ -223,13 +223,16 @@ static void take_datagrams(struct listener *listener)
     uint8_t bytes[LULL_PEER_MOST_BYTES + 1];
     struct in6_addr from;
     uint16_t port;
+    int64_t waited_ns;
     for (unsigned i = 0; i < 256; i++) {
-        const ssize_t n =
-            lull_peer_socket_receive(listener->peers, &from, &port, bytes, sizeof bytes);
+        const ssize_t n = lull_peer_socket_receive(listener->peers, &from, &port, bytes,
+                                                   sizeof bytes, &waited_ns);
         if (n < 0) {
             return;
         }
-        const struct lull_spread_now at = now();
+        struct lull_spread_now at = now();
+        at.monotonic_ns -= waited_ns;
+        at.epoch_ns -= waited_ns;
         lull_spread_take(listener->spread, &from, port, bytes, MIN((size_t)n, sizeof bytes), &at);
     }
 }

@@ -10,9 +10,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/time.h"
+
 #define BACKLOG 8
 #define CONNECT_SECONDS 5
 #define IDLE_SECONDS 10
+/* More is a clock that was set. */
+#define MOST_WAIT_NS LULL_NS_PER_S
 
 union any_address {
     struct sockaddr any;
@@ -51,8 +55,9 @@ static int open_bound(const struct lull_trigger_config *config, int type, GError
     if (fd >= 0 && family == AF_INET6) {
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (fd >= 0 && type == SOCK_STREAM) {
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, type == SOCK_STREAM ? SO_REUSEADDR : SO_TIMESTAMPNS, &on,
+                   sizeof on);
     }
     if (fd >= 0 && bind(fd, &address.any, size) == 0 &&
         (type == SOCK_DGRAM || listen(fd, BACKLOG) == 0)) {
@@ -150,14 +155,39 @@ void lull_peer_socket_send(int fd, const struct in6_addr *to, uint16_t port, con
     }
 }
 
+/* The kernel notes when a datagram comes; a busy machine reads it later, and the ages in it are of then. */
+static int64_t waited_since(struct msghdr *message)
+{
+    const struct cmsghdr *head = CMSG_FIRSTHDR(message);
+    struct timespec came;
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_TIMESTAMPNS ||
+        head->cmsg_len != CMSG_LEN(sizeof came)) {
+        return 0;
+    }
+    memcpy(&came, CMSG_DATA(head), sizeof came);
+    const int64_t came_ns = (int64_t)came.tv_sec * LULL_NS_PER_S + came.tv_nsec;
+    return CLAMP(g_get_real_time() * 1000 - came_ns, 0, MOST_WAIT_NS);
+}
+
 ssize_t lull_peer_socket_receive(int fd, struct in6_addr *from, uint16_t *port, uint8_t *bytes,
-                                 size_t room)
+                                 size_t room, int64_t *waited_ns)
 {
     union any_address address = {.any = {.sa_family = AF_UNSPEC}};
-    socklen_t size = sizeof address;
-    const ssize_t n = recvfrom(fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC, &address.any, &size);
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(struct timespec))];
+    } control;
+    struct iovec part = {bytes, room};
+    struct msghdr message = {.msg_name = &address,
+                             .msg_namelen = sizeof address,
+                             .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    const ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC);
     if (n >= 0) {
         read_address(&address, from, port);
+        *waited_ns = waited_since(&message);
     }
     return n;
 }

@@ -12,8 +12,7 @@ enum { STORE_BUFFER = 1 << 18 };
 struct writer_row {
     struct store_row about;
     int64_t end_ns;
-    uint32_t count; /* intervals of the open block */
-    struct lull_store_interval open[STORE_BLOCK];
+    LULL_VEC(struct lull_store_interval) open; /* the block that is not in the file yet */
     /* The first blocks of a copy are those of the original, which stays as it is meanwhile. */
     const struct store_block *borrowed;
     size_t n_borrowed;

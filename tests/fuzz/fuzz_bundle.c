@@ -69,7 +69,7 @@ static uint64_t check(const char *path, unsigned depth)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size == 0) {
+    if (size < 2) {
         return 0;
     }
     g_autofree char *dir = g_dir_make_tmp("lull-fuzz-bundle-XXXXXX", NULL);

@@ -373,10 +373,16 @@ def check_vcpus(folder):
                  if guest == vm and state == "guest" and tid and abs(found[tid] - ns) > 2 * 10**6]
         tap.ok(vm in ("web", "db") and len(found) > 2 and not wrong, f"{vm}: which task of the guest ran", wrong)
     server = Server(lull, env, folder)
-    where = f"experiments/{server.ask('GET', 'experiments')[1][0]['UUID']}/outputs/timeGraph/{RESOURCES}/tree"
-    entries = {entry["id"]: entry for entry in server.model(where, {})["entries"]}
+    experiment, = server.ask("GET", "experiments")[1]
+    where = f"experiments/{experiment['UUID']}/outputs/timeGraph/{RESOURCES}"
+    entries = {entry["id"]: entry for entry in server.model(f"{where}/tree", {})["entries"]}
     parents = {entry["labels"][0]: entries[entry["parentId"]]["labels"][0] for entry in entries.values() if "vCPU" in entry["labels"][0]}
     tap.ok(parents == {"web vCPU 0": "host", "db vCPU 0": "host"}, "they are lines of the host", parents)
+    web = [id_ for id_, entry in entries.items() if entry["labels"][0] == "web vCPU 0"]
+    span = {"start": experiment["start"], "end": experiment["end"], "nbTimes": 4000}
+    states = server.model(f"{where}/states", {"requested_timerange": span, "requested_items": web})["rows"][0]["states"]
+    labels = {state["label"] for state in states if "label" in state and state["style"]["parentKey"] == "Usermode"}
+    tap.ok(labels == {"nginx", "clock"}, "and named after the guest's tasks", labels)
     server.end()
 
 

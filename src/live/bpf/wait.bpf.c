@@ -4,6 +4,8 @@
  * wait that is short enough, touches one cache line of each task. */
 #include "disks.bpf.h"
 #include "interrupts.bpf.h"
+#include "kernel_work.bpf.h"
+#include "packets.bpf.h"
 #include "sockets.bpf.h"
 #include "sums.bpf.h"
 
@@ -131,7 +133,13 @@ static __always_inline bool is_measured(const volatile struct lull_track_kernel_
     const bool is_new = wait->slot->flags & LULL_TRACK_IS_NEW;
     const uint32_t state = wait->slot->state;
     uint64_t from = wait->slot->since;
-    if (rule->measure == LULL_TRACK_PREEMPT) {
+    if (rule->measure == LULL_TRACK_RESPONSE) {
+        const struct lull_track_hop *waker = &wait->slot->hop[0];
+        if ((!state && !is_new) || !wait->woken || waker->kind <= LULL_TRACK_HOP_TASK) {
+            return false;
+        }
+        from = waker->start_ns > from ? waker->start_ns : from;
+    } else if (rule->measure == LULL_TRACK_PREEMPT) {
         if (state || is_new) {
             return false;
         }

@@ -152,8 +152,8 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     g_string_append_c(out, '\n');
     if (alarm->is_wait && !alarm->is_open) {
         add_parts(view, out, alarm);
-        add_stack(view, out, alarm);
     }
+    add_stack(view, out, alarm);
     fputs(out->str, view->file);
 }
 
@@ -169,6 +169,9 @@ const char *const lull_track_hop_kinds[LULL_TRACK_HOP_KINDS] = {
     [LULL_TRACK_HOP_NONE] = "interrupt",
     [LULL_TRACK_HOP_INTERRUPT] = "interrupt",
     [LULL_TRACK_HOP_CONNECTION] = "connection",
+    [LULL_TRACK_HOP_EXPIRY] = "timer",
+    [LULL_TRACK_HOP_WORK] = "work",
+    [LULL_TRACK_HOP_INTERFACE] = "interface",
 };
 
 static struct json_object *task_json(uint32_t pid, uint32_t tid, const char *comm)

@@ -236,11 +236,13 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
     const struct lull_track_record *record = alarm->record;
     const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
     char comm[sizeof record->comm + 1];
+    /* Who happened to start an interrupt or give work to a disk does not matter; at a connection it does. */
+    const bool has_task = !alarm->object || alarm->object->kind == LULL_TRACK_HOP_CONNECTION;
     g_strlcpy(comm, record->comm, sizeof comm);
     struct lull_recording_trigger trigger = {
-        .comm = alarm->object ? "" : comm,
-        .pid = alarm->object ? -1 : (int64_t)record->tgid,
-        .tid = alarm->object ? -1 : (int64_t)record->tid,
+        .comm = has_task ? comm : "",
+        .pid = has_task ? (int64_t)record->tgid : -1,
+        .tid = has_task ? (int64_t)record->tid : -1,
         .start_ns = lull_time_add(alarm->start_ns, epoch_ns),
         .end_ns = lull_time_add(alarm->end_ns, epoch_ns),
     };

@@ -42,15 +42,17 @@ needs_library() { # pkg-config module, package
     fi
 }
 
+needs_header() { # header, package
+    echo "#include <$1>" | ${CC:-cc} -E - >/dev/null 2>&1 || lacks "$1" "$2"
+}
+
 find_missing() {
     missing_packages=
     missing_names=
     needs_program make make
     needs_program gcc gcc
     # gcc only recommends the C library's headers; the machine may have the one without the other.
-    if ! echo '#include <stdio.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
-        lacks 'C library headers' libc6-dev
-    fi
+    needs_header stdio.h libc6-dev
     needs_program python3 python3
     needs_program meson meson
     needs_program ninja ninja-build
@@ -62,6 +64,7 @@ find_missing() {
     needs_library libtraceevent libtraceevent-dev
     needs_library libelf libelf-dev
     needs_library liblzma liblzma-dev
+    needs_header libiberty/demangle.h libiberty-dev
     needs_library libmicrohttpd libmicrohttpd-dev
     needs_program tsc node-typescript
     needs_program esbuild esbuild

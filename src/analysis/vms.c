@@ -124,7 +124,7 @@ static void take_pieces(void *user, uint32_t number, const struct lull_vcpu_piec
             lull_add(&vcpu->halted_ns, pieces[i].end_ns - pieces[i].start_ns);
         }
     }
-    if (pieces[0].state != LULL_VCPU_IN_GUEST && vcpu->last_exit != LULL_NONE) {
+    if (!pieces[0].is_entered && vcpu->last_exit != LULL_NONE) {
         lull_add(&vms->exits.items[vcpu->last_exit].total_ns,
                  pieces[n - 1].end_ns - pieces[0].start_ns);
     }

@@ -452,7 +452,7 @@ static void add_notes(const struct vms *vms, struct lull_sink *sink)
     }
     if (!has_guests) {
         sink->note(sink, "what guests did is known of those only whose own recording is given, and "
-                         "whose clock could be joined");
+                         "whose clock could be joined (lull sync says why not)");
     }
     if (vms->asleep_ns > MOST_ASLEEP_NS) {
         sink->note(sink,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Three steps for each process that runs a virtual machine and each host that may be in it. Votes for
- * offsets: timer interrupts that the host injected and the guest saw; where there are none, pauses
- * between windows that fit into gaps between the guest's events. A check of the offsets with most
+ * offsets (contain_votes.c): timer interrupts that the host injected and the guest saw; where there are
+ * none, pauses between windows that fit into gaps between the guest's events. A check of the offsets with most
  * votes: how many of the guest's events lie in a window of their CPU, on a line that may drift. And the
  * first and last event in each window, which bound the clock. */
 #include "clock/contain.h"
@@ -11,14 +11,9 @@
 
 #include "base/map.h"
 #include "base/search.h"
-#include "clock/vcpus.h"
+#include "clock/contain_private.h"
 
 enum {
-    BIN_NS = 50000,               /* of votes */
-    MOST_VOTERS = 2000,           /* of either side */
-    MOST_CANDIDATES = 64,         /* of either kind of votes */
-    PAUSE_NS = 1000000,           /* shorter ones are too many, and all alike */
-    MOST_BINS = 8,                /* a gap that fits within more says too little */
     SLOT_NS = 1000,               /* the first guess is as exact as that */
     SLOTS = 5 * BIN_NS / SLOT_NS, /* two bins around the one with the votes */
     SAMPLE = 1000,        /* moments for the first guess, at most, to either side of the middle */
@@ -26,7 +21,6 @@ enum {
     SAMPLE_NS = 50000000, /* that, in which clocks hardly drift */
     GUESS_NS = 10000,     /* yet the guess may be wrong by so much */
     DRIFT_PPM = 200,      /* at most, from one window to the next */
-    MOST_CPUS = 6,        /* for trying which virtual CPU is which */
     FEWEST_MOMENTS = 300,
     FEWEST_WINDOWS = 50,
     MOST_PAIRS = 10000, /* of processes and hosts that are tried */
@@ -34,35 +28,12 @@ enum {
 #define ENOUGH 0.999  /* share of the events inside */
 #define TOO_GOOD 0.99 /* for another offset */
 
-/* A process, and what its virtual CPUs are to the guest. */
-struct vm {
-    const struct lull_vcpu *vcpus;
-    uint32_t n;
-    const struct lull_guest_times *guest;
-    uint32_t of_cpu[MOST_CPUS]; /* only if it is permuted */
-    bool is_permuted;
-};
-
-struct offsets {
-    int64_t items[2 * MOST_CANDIDATES];
-    uint32_t n;
-};
-
 /* How the guest's events lie on one line. */
 struct fit {
     int64_t offset_ns; /* host - guest, in the middle */
     uint64_t inside, outside, windows;
+    double other; /* share that is inside at another offset */
 };
-
-/* The windows for a CPU of the guest, or NULL. */
-static const struct lull_vcpu *vcpu_for(const struct vm *vm, int32_t cpu)
-{
-    if (vm->is_permuted) {
-        return (uint32_t)cpu < vm->n ? &vm->vcpus[vm->of_cpu[cpu]] : NULL;
-    }
-    const size_t i = LULL_LOWER_BOUND(k, vm->n, vm->vcpus[k].number < cpu);
-    return i < vm->n && vm->vcpus[i].number == cpu ? &vm->vcpus[i] : NULL;
-}
 
 /* The first that ends at that time or later. */
 static size_t window_at(const struct lull_vcpu *vcpu, int64_t time_ns)
@@ -75,132 +46,6 @@ static bool is_covered(const struct lull_vcpu *vcpu, int64_t time_ns)
 {
     return vcpu && vcpu->windows.count && time_ns >= vcpu->windows.items[0].start_ns &&
            time_ns <= vcpu->windows.items[vcpu->windows.count - 1].end_ns;
-}
-
-/* ---- votes ---- */
-
-struct votes {
-    struct lull_map by_bin; /* → counts */
-    LULL_VEC(struct vote {
-        int64_t bin;
-        uint32_t count;
-    })
-    counts;
-};
-
-static void vote(struct votes *votes, int64_t bin)
-{
-    uint32_t number = lull_map_find(&votes->by_bin, (uint64_t)bin);
-    if (bin > LULL_VCPUS_MOST_OFFSET / BIN_NS || bin < -LULL_VCPUS_MOST_OFFSET / BIN_NS) {
-        return;
-    }
-    if (number == LULL_MAP_NONE) {
-        number = (uint32_t)votes->counts.count;
-        lull_map_insert(&votes->by_bin, (uint64_t)bin, number);
-        lull_vec_push(&votes->counts, (struct vote){bin, 0});
-    }
-    votes->counts.items[number].count++;
-}
-
-static int64_t bin_of(int64_t offset_ns)
-{
-    return offset_ns >= 0 ? offset_ns / BIN_NS : (offset_ns - BIN_NS + 1) / BIN_NS;
-}
-
-static int most_first(const void *a, const void *b)
-{
-    const struct vote *x = a, *y = b;
-    if (x->count != y->count) {
-        return x->count > y->count ? -1 : 1;
-    }
-    return (x->bin > y->bin) - (x->bin < y->bin);
-}
-
-/* Those with most votes. */
-static void count_votes(struct votes *votes, struct offsets *offsets)
-{
-    if (votes->counts.count) {
-        qsort(votes->counts.items, votes->counts.count, sizeof *votes->counts.items, most_first);
-    }
-    for (size_t i = 0; i < MIN(votes->counts.count, MOST_CANDIDATES); i++) {
-        offsets->items[offsets->n++] = votes->counts.items[i].bin * BIN_NS;
-    }
-    lull_map_free(&votes->by_bin);
-    lull_vec_free(&votes->counts);
-}
-
-/* Each injection of the guest's timer may be each tick that the guest saw. */
-static void vote_by_ticks(const struct vm *vm, struct offsets *offsets)
-{
-    struct votes votes = {0};
-    uint32_t n_injections = 0;
-    for (uint32_t v = 0; v < vm->n; v++) {
-        const struct lull_vcpu *vcpu = &vm->vcpus[v];
-        for (size_t i = 0; i < vcpu->injections.count && n_injections < MOST_VOTERS; i++) {
-            const struct lull_injection *injection = &vcpu->injections.items[i];
-            if (injection->vector != vm->guest->tick_vector) {
-                continue;
-            }
-            n_injections++;
-            for (size_t k = 0; k < MIN(vm->guest->ticks.count, MOST_VOTERS); k++) {
-                vote(&votes, bin_of(injection->time_ns - vm->guest->ticks.items[k]));
-            }
-        }
-    }
-    count_votes(&votes, offsets);
-}
-
-static int by_length(const void *a, const void *b)
-{
-    const struct lull_window *x = a, *y = b;
-    const int64_t left = x->end_ns - x->start_ns, right = y->end_ns - y->start_ns;
-    return (left > right) - (left < right);
-}
-
-/* In what the guest calls a gap a pause has room, and not much more. */
-static void vote_for_gaps(const struct lull_window *gaps, size_t n, const struct lull_window *pause,
-                          struct votes *votes)
-{
-    const int64_t ns = pause->end_ns - pause->start_ns;
-    const size_t from = LULL_LOWER_BOUND(i, n, gaps[i].end_ns - gaps[i].start_ns < ns);
-    for (size_t i = from; i < n && gaps[i].end_ns - gaps[i].start_ns <= ns + MOST_BINS * BIN_NS;
-         i++) {
-        const int64_t last = bin_of(pause->start_ns - gaps[i].start_ns);
-        for (int64_t bin = bin_of(pause->end_ns - gaps[i].end_ns); bin <= last; bin++) {
-            vote(votes, bin);
-        }
-    }
-}
-
-/* The pauses of one virtual CPU, and the gaps of its CPU in the guest. */
-static void vote_by_pauses(const struct vm *vm, struct offsets *offsets)
-{
-    struct votes votes = {0};
-    for (int32_t cpu = 0; cpu < vm->guest->n_cpus; cpu++) {
-        const struct lull_vcpu *vcpu = vcpu_for(vm, cpu);
-        LULL_VEC(struct lull_window) gaps = {0};
-        int64_t last_ns = INT64_MAX;
-        for (size_t i = 0; vcpu && i < vm->guest->moments.count && gaps.count < MOST_VOTERS; i++) {
-            const struct lull_moment *moment = &vm->guest->moments.items[i];
-            if (moment->cpu == cpu && last_ns < moment->time_ns - PAUSE_NS) {
-                lull_vec_push(&gaps, (struct lull_window){last_ns, moment->time_ns});
-            }
-            last_ns = moment->cpu == cpu ? moment->time_ns : last_ns;
-        }
-        if (gaps.count) {
-            qsort(gaps.items, gaps.count, sizeof *gaps.items, by_length);
-        }
-        for (size_t i = 1, n = 0; vcpu && i < vcpu->windows.count && n < MOST_VOTERS; i++) {
-            const struct lull_window pause = {vcpu->windows.items[i - 1].end_ns,
-                                              vcpu->windows.items[i].start_ns};
-            if (pause.end_ns - pause.start_ns >= PAUSE_NS) {
-                vote_for_gaps(gaps.items, gaps.count, &pause, &votes);
-                n++;
-            }
-        }
-        lull_vec_free(&gaps);
-    }
-    count_votes(&votes, offsets);
 }
 
 /* ---- the check of one offset ---- */
@@ -265,7 +110,7 @@ static struct range guess(const struct vm *vm, int64_t offset_ns, size_t middle)
     int32_t counts[SLOTS + 1] = {0}, most = -1, count = 0;
     const size_t from = sample_end(vm, middle, -1), to = sample_end(vm, middle, 1);
     for (size_t i = from; i < to; i++) {
-        const struct lull_vcpu *vcpu = vcpu_for(vm, moments[i].cpu);
+        const struct lull_vcpu *vcpu = contain_vcpu_for(vm, moments[i].cpu);
         const int64_t time_ns = moments[i].time_ns;
         for (size_t w = vcpu ? window_at(vcpu, time_ns + low_ns) : 0;
              vcpu && w < vcpu->windows.count &&
@@ -311,7 +156,7 @@ static void visit(struct walk *walk, const struct lull_moment *moment)
     const int64_t apart = t > walk->at_ns ? t - walk->at_ns : walk->at_ns - t;
     const int64_t wider = apart / (1000000 / DRIFT_PPM);
     const struct range range = {walk->range.low_ns - wider, walk->range.high_ns + wider};
-    const struct lull_vcpu *vcpu = vcpu_for(walk->vm, moment->cpu);
+    const struct lull_vcpu *vcpu = contain_vcpu_for(walk->vm, moment->cpu);
     if (!is_covered(vcpu, t + range.low_ns) || !is_covered(vcpu, t + range.high_ns)) {
         return;
     }
@@ -384,12 +229,12 @@ static bool choose(const struct vm *vm, const struct offsets *offsets, struct fi
             *best = fits[i];
         }
     }
-    bool is_sure = share_of(best) >= ENOUGH;
-    for (uint32_t i = 0; i < offsets->n && is_sure; i++) {
-        is_sure =
-            !is_enough(&fits[i]) || !are_apart(&fits[i], best) || share_of(&fits[i]) < TOO_GOOD;
+    for (uint32_t i = 0; i < offsets->n; i++) {
+        if (is_enough(&fits[i]) && are_apart(&fits[i], best)) {
+            best->other = MAX(best->other, share_of(&fits[i]));
+        }
     }
-    return is_sure;
+    return share_of(best) >= ENOUGH && best->other < TOO_GOOD;
 }
 
 /* The next order of n numbers, of which the first is the ascending one; false after the last. */
@@ -419,8 +264,8 @@ static bool next_order(uint32_t *order, uint32_t n)
 static bool try_offsets(const struct vm *vm, struct fit *best)
 {
     struct offsets offsets = {.n = 0};
-    vote_by_ticks(vm, &offsets);
-    vote_by_pauses(vm, &offsets);
+    contain_vote_by_ticks(vm, &offsets);
+    contain_vote_by_pauses(vm, &offsets);
     return choose(vm, &offsets, best);
 }
 
@@ -436,12 +281,14 @@ static bool match(struct vm *vm, struct fit *best)
     for (uint32_t i = 0; i < vm->n; i++) {
         vm->of_cpu[i] = i;
     }
+    const struct fit numbered = *best;
     vm->is_permuted = true;
     while (next_order(vm->of_cpu, vm->n)) {
         if (try_offsets(vm, best)) {
             return true;
         }
     }
+    *best = numbered;
     return false;
 }
 
@@ -450,6 +297,9 @@ static bool match(struct vm *vm, struct fit *best)
 struct pair {
     struct vm vm;
     uint32_t host, guest;
+    bool is_match;
+    bool is_outer; /* another guest is between the two */
+    bool is_joined;
     struct fit fit;
 };
 
@@ -490,7 +340,7 @@ static void join(const struct pair *pair, struct lull_sync *sync)
     add_bounds(&bounds);
     lull_sync_add_contained(sync, pair->host, pair->guest, fit.inside, fit.outside);
     for (int32_t cpu = 0; cpu < pair->vm.guest->n_cpus; cpu++) {
-        const struct lull_vcpu *vcpu = vcpu_for(&pair->vm, cpu);
+        const struct lull_vcpu *vcpu = contain_vcpu_for(&pair->vm, cpu);
         if (vcpu) {
             lull_sync_add_guest_cpu(
                 sync, &(struct lull_guest_cpu){pair->guest, pair->host, cpu, vcpu->tid});
@@ -498,16 +348,95 @@ static void join(const struct pair *pair, struct lull_sync *sync)
     }
 }
 
+static uint64_t process_and(const struct pair *pair, const struct lull_vcpus *vcpus, uint32_t guest)
+{
+    return (uint64_t)(pair->vm.vcpus - vcpus->list.items) << 32 | guest;
+}
+
+/* A guest in a guest lies in the windows of both: the process that runs its host runs it, too. */
+static void find_outer(const struct lull_vcpus *vcpus, struct pair *pairs, size_t n)
+{
+    struct lull_map runs = {0}; /* process and guest → pair */
+    for (size_t i = 0; i < n; i++) {
+        if (pairs[i].is_match) {
+            lull_map_insert(&runs, process_and(&pairs[i], vcpus, pairs[i].guest), (uint32_t)i);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n && pairs[i].is_match && !pairs[i].is_outer; k++) {
+            pairs[i].is_outer =
+                pairs[k].is_match && pairs[k].guest == pairs[i].guest &&
+                lull_map_find(&runs, process_and(&pairs[i], vcpus, pairs[k].host)) != LULL_MAP_NONE;
+        }
+    }
+    lull_map_free(&runs);
+}
+
 /* A process runs one guest, and a guest runs in one process. */
 static bool is_alone(const struct pair *pair, const struct pair *pairs, size_t n)
 {
+    if (!pair->is_match || pair->is_outer) {
+        return false;
+    }
     for (size_t i = 0; i < n; i++) {
-        if (&pairs[i] != pair &&
+        if (&pairs[i] != pair && pairs[i].is_match && !pairs[i].is_outer &&
             (pairs[i].vm.vcpus == pair->vm.vcpus || pairs[i].guest == pair->guest)) {
             return false;
         }
     }
     return true;
+}
+
+/* ---- what could not be joined ---- */
+
+/* Of two that were tried for one process, which comes nearer to being its guest. */
+static bool is_nearer(const struct pair *a, const struct pair *b)
+{
+    return a->is_match != b->is_match ? a->is_match : share_of(&a->fit) > share_of(&b->fit);
+}
+
+/* Pairs with the same process, of which none is joined. */
+static void report_unmatched(const struct pair *pairs, size_t n, const bool *is_guest,
+                             struct lull_sync *sync)
+{
+    const struct pair *nearest = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_guest[pairs[i].guest] && (!nearest || is_nearer(&pairs[i], nearest))) {
+            nearest = &pairs[i];
+        }
+    }
+    if (nearest) {
+        const struct fit *fit = &nearest->fit;
+        const struct lull_sync_unmatched unmatched = {
+            .host = nearest->host,
+            .pid = nearest->vm.vcpus->pid > 0 ? nearest->vm.vcpus->pid : nearest->vm.vcpus->tid,
+            .nearest = is_enough(fit) ? nearest->guest : LULL_NONE,
+            .why = nearest->is_match        ? LULL_UNMATCHED_SEVERAL
+                   : !is_enough(fit)        ? LULL_UNMATCHED_FEW
+                   : share_of(fit) < ENOUGH ? LULL_UNMATCHED_OUTSIDE
+                                            : LULL_UNMATCHED_UNSURE,
+            .contained = fit->inside,
+            .not_contained = fit->outside,
+            .other = fit->other};
+        lull_sync_add_unmatched(sync, &unmatched);
+    }
+}
+
+static void report(const struct pair *pairs, size_t n, uint32_t n_hosts, struct lull_sync *sync)
+{
+    g_autofree bool *is_guest = g_new0(bool, n_hosts);
+    for (size_t i = 0; i < n; i++) {
+        is_guest[pairs[i].guest] |= pairs[i].is_joined;
+    }
+    for (size_t i = 0, next; i < n; i = next) {
+        bool is_joined = false;
+        for (next = i; next < n && pairs[next].vm.vcpus == pairs[i].vm.vcpus; next++) {
+            is_joined |= pairs[next].is_joined;
+        }
+        if (!is_joined) {
+            report_unmatched(&pairs[i], next - i, is_guest, sync);
+        }
+    }
 }
 
 void lull_contain(struct lull_session *session, struct lull_sync *sync,
@@ -518,31 +447,32 @@ void lull_contain(struct lull_session *session, struct lull_sync *sync,
     }
     struct lull_vcpus *vcpus = lull_vcpus_read(session, progress, user);
     LULL_VEC(struct pair) pairs = {0};
-    uint32_t n_tried = 0;
     for (uint32_t i = 0, next; i < vcpus->list.count; i = next) {
         const struct lull_vcpu *first = &vcpus->list.items[i];
         for (next = i; next < vcpus->list.count && vcpus->list.items[next].host == first->host &&
                        vcpus->list.items[next].pid == first->pid;
              next++) {
         }
-        for (uint32_t guest = 0; guest < vcpus->n_hosts && n_tried < MOST_PAIRS; guest++) {
+        for (uint32_t guest = 0; guest < vcpus->n_hosts && pairs.count < MOST_PAIRS; guest++) {
             struct pair pair = {
                 .vm = {.vcpus = first, .n = next - i, .guest = &vcpus->hosts[guest]},
                 .host = first->host,
                 .guest = guest};
-            if (guest != first->host && vcpus->hosts[guest].moments.count >= FEWEST_MOMENTS) {
-                n_tried++;
-                if (match(&pair.vm, &pair.fit)) {
-                    lull_vec_push(&pairs, pair);
-                }
+            if (guest != first->host) {
+                pair.is_match = vcpus->hosts[guest].moments.count >= FEWEST_MOMENTS &&
+                                match(&pair.vm, &pair.fit);
+                lull_vec_push(&pairs, pair);
             }
         }
     }
+    find_outer(vcpus, pairs.items, pairs.count);
     for (size_t i = 0; i < pairs.count; i++) {
         if (is_alone(&pairs.items[i], pairs.items, pairs.count)) {
             join(&pairs.items[i], sync);
+            pairs.items[i].is_joined = true;
         }
     }
+    report(pairs.items, pairs.count, vcpus->n_hosts, sync);
     lull_vec_free(&pairs);
     lull_vcpus_free(vcpus);
 }

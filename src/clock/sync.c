@@ -20,6 +20,7 @@ struct lull_sync {
     GPtrArray *links;               /* in order of (a, b) once finished */
     GArray *pairs;                  /* struct lull_sync_pair */
     GArray *guest_cpus;             /* struct lull_guest_cpu */
+    GArray *unmatched;              /* struct lull_sync_unmatched */
     struct lull_host_clock *hosts;
     struct lull_clock_transform *transforms;
     uint32_t *groups; /* by host: a host that represents all that are joined with it */
@@ -56,6 +57,7 @@ struct lull_sync *lull_sync_new(uint32_t n_hosts)
     sync->links = g_ptr_array_new();
     sync->pairs = g_array_new(FALSE, FALSE, sizeof(struct lull_sync_pair));
     sync->guest_cpus = g_array_new(FALSE, FALSE, sizeof(struct lull_guest_cpu));
+    sync->unmatched = g_array_new(FALSE, FALSE, sizeof(struct lull_sync_unmatched));
     sync->hosts = g_new0(struct lull_host_clock, n_hosts + 1);
     sync->transforms = g_new0(struct lull_clock_transform, n_hosts + 1);
     sync->groups = g_new0(uint32_t, n_hosts + 1);
@@ -77,6 +79,7 @@ void lull_sync_free(struct lull_sync *sync)
     g_hash_table_unref(sync->by_hosts);
     g_array_unref(sync->pairs);
     g_array_unref(sync->guest_cpus);
+    g_array_unref(sync->unmatched);
     g_free(sync->ranges);
     g_free(sync->hosts);
     g_free(sync->transforms);
@@ -182,6 +185,17 @@ const struct lull_guest_cpu *lull_sync_guest_cpus(const struct lull_sync *sync, 
 {
     *count = sync->guest_cpus->len;
     return (const void *)sync->guest_cpus->data;
+}
+
+void lull_sync_add_unmatched(struct lull_sync *sync, const struct lull_sync_unmatched *unmatched)
+{
+    g_array_append_val(sync->unmatched, *unmatched);
+}
+
+const struct lull_sync_unmatched *lull_sync_unmatched(const struct lull_sync *sync, uint32_t *count)
+{
+    *count = sync->unmatched->len;
+    return (const void *)sync->unmatched->data;
 }
 
 static bool solve(struct lull_corridor *corridor)

@@ -50,6 +50,25 @@ struct lull_guest_cpu {
     int32_t cpu, tid;
 };
 
+/* Why no host is known to be the guest of a process. */
+enum lull_unmatched {
+    LULL_UNMATCHED_FEW,     /* of none are there enough events at times at which it ran */
+    LULL_UNMATCHED_OUTSIDE, /* too many events of the nearest lie where it did not run */
+    LULL_UNMATCHED_UNSURE,  /* the nearest fits nearly as well with another offset of its clock */
+    LULL_UNMATCHED_SEVERAL, /* the nearest fits, but so do others, or it fits others */
+};
+
+/* A process that runs a virtual machine whose recording is not known, though there are hosts that
+ * could be it. */
+struct lull_sync_unmatched {
+    uint32_t host;
+    int32_t pid;      /* of its first virtual CPU's thread if that is all that is known */
+    uint32_t nearest; /* host that comes nearest to being it; LULL_NONE if FEW */
+    enum lull_unmatched why;
+    uint64_t contained, not_contained; /* events of the nearest, as in struct lull_sync_pair */
+    double other;                      /* UNSURE: share of them inside with the other offset */
+};
+
 struct lull_sync;
 
 /* Collects packets, joins clocks. n_hosts as in the session. */
@@ -65,6 +84,10 @@ void lull_sync_add_contained(struct lull_sync *sync, uint32_t host, uint32_t gue
                              uint64_t outside);
 void lull_sync_add_guest_cpu(struct lull_sync *sync, const struct lull_guest_cpu *cpu);
 const struct lull_guest_cpu *lull_sync_guest_cpus(const struct lull_sync *sync, uint32_t *count);
+void lull_sync_add_unmatched(struct lull_sync *sync, const struct lull_sync_unmatched *unmatched);
+/* By host and process. */
+const struct lull_sync_unmatched *lull_sync_unmatched(const struct lull_sync *sync,
+                                                      uint32_t *count);
 /* Computes pairs and transforms. start_ns, end_ns: by host, the range of its traces in its own time
  * (for bounds). */
 void lull_sync_finish(struct lull_sync *sync, const int64_t *start_ns, const int64_t *end_ns);

@@ -85,6 +85,36 @@ static const struct lull_column pair_columns[] = {
     {0},
 };
 
+static void fill_unmatched(struct lull_table *table, const struct lull_session *session,
+                           const struct lull_sync *sync)
+{
+    static const char *const why[] = {"few", "outside", "unsure", "several"};
+    uint32_t count;
+    const struct lull_sync_unmatched *list = lull_sync_unmatched(sync, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        lull_table_add_row(table);
+        lull_table_set_text(table, 0, lull_session_host(session, list[i].host)->name);
+        lull_table_set_number(table, 1, list[i].pid);
+        lull_table_set_text(table, 2, why[list[i].why]);
+        if (list[i].nearest != LULL_NONE) {
+            lull_table_set_text(table, 3, lull_session_host(session, list[i].nearest)->name);
+            lull_table_set_number(table, 4, list[i].contained);
+            lull_table_set_number(table, 5, list[i].not_contained);
+        }
+    }
+}
+
+/* In JSON alone; text has a sentence for each. */
+static const struct lull_column unmatched_columns[] = {
+    {.title = "HOST", .key = "host", .type = LULL_COLUMN_TEXT},
+    {.title = "PROCESS", .key = "pid", .type = LULL_COLUMN_COUNT},
+    {.title = "WHY", .key = "why", .type = LULL_COLUMN_TEXT},
+    {.title = "NEAREST", .key = "nearest", .type = LULL_COLUMN_TEXT},
+    {.title = "INSIDE", .key = "contained", .type = LULL_COLUMN_COUNT},
+    {.title = "OUTSIDE", .key = "not_contained", .type = LULL_COLUMN_COUNT},
+    {0},
+};
+
 static const struct lull_column host_columns[] = {
     {.title = "HOST", .key = "host", .type = LULL_COLUMN_TEXT},
     {.title = "CLOCK", .key = "clock", .type = LULL_COLUMN_TEXT},
@@ -126,11 +156,51 @@ static void print_guests(const struct lull_session *session, struct lull_out *ou
     }
 }
 
+static void print_unmatched(const struct lull_session *session, struct lull_out *out)
+{
+    uint32_t count;
+    const struct lull_sync_unmatched *list =
+        lull_sync_unmatched(lull_session_sync(session), &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_sync_unmatched *one = &list[i];
+        const char *nearest =
+            one->nearest == LULL_NONE ? "" : lull_session_host(session, one->nearest)->name;
+        const uint64_t all = one->contained + one->not_contained;
+        lull_out_printf(out,
+                        "\nNo host could be identified as the virtual machine of process %" PRId32
+                        " on %s: ",
+                        one->pid, lull_session_host(session, one->host)->name);
+        switch (one->why) {
+        case LULL_UNMATCHED_FEW:
+            lull_out_text(out, "none recorded enough while it ran. Record both at the same time, "
+                               "for a second or longer.\n");
+            break;
+        case LULL_UNMATCHED_OUTSIDE:
+            lull_out_printf(out,
+                            "%s comes nearest, but only %" PRIu64 " of its %" PRIu64
+                            " events lie where it ran.\n",
+                            nearest, one->contained, all);
+            break;
+        case LULL_UNMATCHED_UNSURE:
+            lull_out_printf(out,
+                            "%s fits with %" PRIu64 " of its %" PRIu64
+                            " events, but with %.2f %% at another offset of its clock.\n",
+                            nearest, one->contained, all, 100 * one->other);
+            break;
+        case LULL_UNMATCHED_SEVERAL:
+            lull_out_printf(out, "%s fits, but so does another host, or it fits another process.\n",
+                            nearest);
+            break;
+        }
+    }
+}
+
 static bool print_text(const struct lull_session *session, const struct lull_table *pairs,
                        const struct lull_table *hosts, const struct lull_view_style *style,
                        GError **error)
 {
     struct lull_out out;
+    uint32_t n_unmatched;
     lull_out_start(&out, stdout);
     lull_out_fold(&out, style->width);
     if (lull_table_row_count(hosts) < 2) {
@@ -148,21 +218,29 @@ static bool print_text(const struct lull_session *session, const struct lull_tab
         return false;
     }
     print_guests(session, &out);
+    print_unmatched(session, &out);
+    lull_sync_unmatched(lull_session_sync(session), &n_unmatched);
     lull_out_printf(&out, "%sWhat is added to each host's own time:\n\n",
-                    lull_table_row_count(pairs) ? "\n" : "");
+                    lull_table_row_count(pairs) || n_unmatched ? "\n" : "");
     return lull_table_print(hosts, stdout, style, error);
 }
 
-static bool print_json(const struct lull_args *args, const struct lull_table *pairs,
-                       const struct lull_table *hosts, GError **error)
+static bool print_json(const struct lull_args *args, const struct lull_session *session,
+                       const struct lull_table *pairs, const struct lull_table *hosts,
+                       GError **error)
 {
+    struct lull_table *unmatched = lull_table_new(unmatched_columns);
+    fill_unmatched(unmatched, session, lull_session_sync(session));
     struct lull_program_out out;
     lull_program_out_start(&out, args);
     fputs("{\"version\":1,\"pairs\":", out.file);
     bool done = lull_table_print_json(pairs, out.file, error);
     fputs(",\"hosts\":", out.file);
     done = done && lull_table_print_json(hosts, out.file, error);
+    fputs(",\"unmatched\":", out.file);
+    done = done && lull_table_print_json(unmatched, out.file, error);
     fputs("}\n", out.file);
+    lull_table_free(unmatched);
     return lull_program_out_end(&out, done, error);
 }
 
@@ -183,7 +261,7 @@ static int run(const struct lull_args *args, GError **error)
     struct lull_table *hosts = lull_table_new(host_columns);
     fill_pairs(pairs, session, sync);
     fill_hosts(hosts, session, sync);
-    bool done = lull_program_out_is_wanted(args) ? print_json(args, pairs, hosts, error)
+    bool done = lull_program_out_is_wanted(args) ? print_json(args, session, pairs, hosts, error)
                                                  : print_text(session, pairs, hosts, &style, error);
     int status = done ? lull_args_report_problems(session) : 1;
     lull_table_free(pairs);
@@ -221,15 +299,21 @@ const struct lull_verb lull_verb_sync = {
         "its virtual CPUs runs. Where the host recorded that (kvm_entry and kvm_exit), Lull looks "
         "for the one offset at which all of a guest's events lie there. It joins the clocks only "
         "if no other offset comes near; each entry and exit then counts as matched.",
-    .output = "With --json:\n"
-              "\n"
-              " {\"version\":1,\n"
-              "  \"pairs\":[{\"a\",\"b\",\"matched\",\"matched_ab\",\"matched_ba\",\"quality\",\n"
-              "            \"offset_ns\",\"drift_ppm\",\"bound_ns\",\n"
-              "            \"guest\",\"contained\",\"not_contained\"}],\n"
-              "  \"hosts\":[{\"host\",\"clock\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}]}\n"
-              "\n"
-              "What is not known is null.",
+    .output =
+        "With --json:\n"
+        "\n"
+        " {\"version\":1,\n"
+        "  \"pairs\":[{\"a\",\"b\",\"matched\",\"matched_ab\",\"matched_ba\",\"quality\",\n"
+        "            \"offset_ns\",\"drift_ppm\",\"bound_ns\",\n"
+        "            \"guest\",\"contained\",\"not_contained\"}],\n"
+        "  \"hosts\":[{\"host\",\"clock\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
+        "  \"unmatched\":[{\"host\",\"pid\",\"why\",\"nearest\",\"contained\",\"not_contained\"}]}\n"
+        "\n"
+        "unmatched: processes that run virtual machines of which no recording is known, though "
+        "there are hosts that could be it: none has enough events at times at which it ran "
+        "(few); the nearest has too many at others (outside), or fits with another offset of "
+        "its clock as well (unsure); or more than one host fits, or it fits more than one "
+        "process (several). What is not known is null.",
     .common = common,
     .examples = examples,
     .run = run,

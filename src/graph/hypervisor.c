@@ -33,13 +33,12 @@ static uint32_t note_evidence(struct lull_execgraph *eg, uint32_t thread)
     return (uint32_t)eg->evidence.count - 1;
 }
 
-static void take_pieces(void *user, uint32_t vcpu, const struct lull_vcpu_piece *pieces, size_t n)
+static void add_wait(struct lull_execgraph *eg, uint32_t vcpu, const struct lull_vcpu_piece *pieces,
+                     size_t n)
 {
-    struct lull_execgraph *eg = user;
     const int64_t start_ns = pieces[0].start_ns, end_ns = pieces[n - 1].end_ns;
     const uint32_t task = pieces[n - 1].task; /* idle is no task that waits */
-    if (pieces[0].state == LULL_VCPU_IN_GUEST || task >= LULL_VCPU_UNKNOWN ||
-        (end_ns - start_ns < LEAST_NS && !is_off_cpu(pieces, n))) {
+    if (task >= LULL_VCPU_UNKNOWN || (end_ns - start_ns < LEAST_NS && !is_off_cpu(pieces, n))) {
         return;
     }
     const struct lull_vcpu_thread *thread = lull_vcpu_track_thread(eg->vcpus, vcpu);
@@ -54,6 +53,18 @@ static void take_pieces(void *user, uint32_t vcpu, const struct lull_vcpu_piece 
     lull_graph_append(eg->graph, task, end_ns, LULL_STATE_BLOCKED, LULL_CAUSE_TASK, -1, evidence);
     lull_graph_link_bounded(eg->graph, thread->task, end_ns, task, end_ns, LULL_CAUSE_TASK,
                             evidence);
+}
+
+/* A guest in a guest may have to wait several times from an entry to the exit. */
+static void take_pieces(void *user, uint32_t vcpu, const struct lull_vcpu_piece *pieces, size_t n)
+{
+    for (size_t i = 0, from = 0; i < n; i++) {
+        if (pieces[i].state == LULL_VCPU_IN_GUEST) {
+            from = i + 1;
+        } else if (i + 1 == n || pieces[i + 1].state == LULL_VCPU_IN_GUEST) {
+            add_wait(user, vcpu, &pieces[from], i + 1 - from);
+        }
+    }
 }
 
 struct lull_vcpu_track *lull_hypervisor_track(struct lull_execgraph *eg)

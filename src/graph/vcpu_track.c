@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Follows the threads that are virtual CPUs. Each has a state and the moment since when everything
  * about it is as it is; whatever changes that ends a piece. Pieces are kept until the next entry or
- * exit, as only then it is sure that the thread still is a virtual CPU. */
+ * exit, as only then it is sure that the thread still is a virtual CPU.
+ *
+ * If the host is a guest itself, the thread runs on a virtual CPU of an outer host: it really runs
+ * where both were entered. Whatever changes about the outer one ends a piece of the inner one, too. */
 #include "graph/vcpu_track.h"
 
 #include "base/map.h"
 #include "base/sums.h"
 #include "base/vec.h"
+
+/* Guests in guests; more may only be found where clocks of hosts contain each other. */
+enum { MOST_LEVELS = 8 };
 
 struct vcpu {
     struct lull_vcpu_thread thread;
@@ -32,6 +38,7 @@ struct lull_vcpu_track {
     LULL_VEC(struct lull_guest_cpu) guest_cpus;
     struct lull_map by_tid; /* host, tid → guest_cpus */
     int64_t *guest_ends;    /* by host, or NULL */
+    bool has_nested;        /* a host of guests is a guest */
     lull_vcpu_take *take;
     void *user;
 };
@@ -39,6 +46,20 @@ struct lull_vcpu_track {
 static uint64_t key_of(uint32_t host, int32_t number)
 {
     return (uint64_t)host << 32 | (uint32_t)number;
+}
+
+static bool any_nested(const struct lull_guest_cpu *cpus, uint32_t n)
+{
+    struct lull_map guests = {0};
+    bool is_any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        lull_map_insert(&guests, cpus[i].guest, i);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        is_any |= lull_map_find(&guests, cpus[i].host) != LULL_MAP_NONE;
+    }
+    lull_map_free(&guests);
+    return is_any;
 }
 
 struct lull_vcpu_track *lull_vcpu_track_new(const struct lull_model *model,
@@ -57,6 +78,7 @@ struct lull_vcpu_track *lull_vcpu_track_new(const struct lull_model *model,
         lull_map_insert(&track->by_tid, key_of(cpus[i].host, cpus[i].tid), i);
         lull_vec_push(&track->guest_cpus, cpus[i]);
     }
+    track->has_nested = any_nested(cpus, n);
     return track;
 }
 
@@ -80,10 +102,34 @@ void lull_vcpu_track_free(struct lull_vcpu_track *track)
 
 /* ---- pieces ---- */
 
-/* For so long it is without a CPU now that it could use. */
-static int64_t stolen_since(const struct vcpu *vcpu, int64_t time_ns)
+static bool is_on_cpu(const struct vcpu *vcpu)
 {
-    return vcpu->state == LULL_VCPU_PREEMPTED || vcpu->state == LULL_VCPU_WOKEN
+    return vcpu->state == LULL_VCPU_IN_GUEST || vcpu->state == LULL_VCPU_IN_KVM ||
+           vcpu->state == LULL_VCPU_IN_QEMU;
+}
+
+/* Whose state decides whether it goes on: its own, or that of the virtual CPU of an outer host. */
+static const struct vcpu *deciding(const struct lull_vcpu_track *track, const struct vcpu *vcpu)
+{
+    const struct vcpu *decides = vcpu;
+    for (int level = 0; track->has_nested && level < MOST_LEVELS && is_on_cpu(vcpu); level++) {
+        const uint32_t outer =
+            lull_map_find(&track->by_guest_cpu, key_of(vcpu->thread.host, vcpu->cpu));
+        if (outer == LULL_MAP_NONE || !track->vcpus.items[outer].is_known) {
+            break;
+        }
+        vcpu = &track->vcpus.items[outer];
+        decides = vcpu->state == LULL_VCPU_IN_GUEST ? decides : vcpu;
+    }
+    return decides;
+}
+
+/* For so long it is without a CPU now that it could use. */
+static int64_t stolen_since(const struct lull_vcpu_track *track, const struct vcpu *vcpu,
+                            int64_t time_ns)
+{
+    const enum lull_vcpu_state state = deciding(track, vcpu)->state;
+    return state == LULL_VCPU_PREEMPTED || state == LULL_VCPU_WOKEN
                ? MAX(time_ns - vcpu->since_ns, 0)
                : 0;
 }
@@ -92,16 +138,18 @@ static void add_piece(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t 
                       uint32_t task)
 {
     if (end_ns > vcpu->since_ns) {
-        lull_add(&vcpu->stolen.ns, stolen_since(vcpu, end_ns));
-        const uint32_t by_vcpu = vcpu->is_waiting ? vcpu->by_vcpu : LULL_NONE;
+        const struct vcpu *decides = deciding(track, vcpu);
+        const uint32_t by_vcpu = decides->is_waiting ? decides->by_vcpu : LULL_NONE;
+        lull_add(&vcpu->stolen.ns, stolen_since(track, vcpu, end_ns));
         lull_vec_push(&vcpu->pieces,
                       (struct lull_vcpu_piece){
                           .start_ns = vcpu->since_ns,
                           .end_ns = end_ns,
-                          .state = vcpu->state,
-                          .cpu = vcpu->cpu,
+                          .state = decides->state,
+                          .is_entered = vcpu->state == LULL_VCPU_IN_GUEST,
+                          .cpu = decides->cpu,
                           .task = task,
-                          .by = vcpu->is_waiting ? vcpu->by : LULL_VCPU_UNKNOWN,
+                          .by = decides->is_waiting ? decides->by : LULL_VCPU_UNKNOWN,
                           .by_vcpu = by_vcpu,
                           .by_task = by_vcpu == LULL_NONE ? LULL_VCPU_UNKNOWN
                                                           : track->vcpus.items[by_vcpu].task,
@@ -110,8 +158,14 @@ static void add_piece(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t 
     }
 }
 
-/* Something about it changes. */
-static void cut(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t time_ns)
+/* The virtual CPU that runs on it, as the task that is on it in the guest is its thread; or NULL. */
+static struct vcpu *inner_of(struct lull_vcpu_track *track, const struct vcpu *vcpu)
+{
+    const uint32_t inner = track->has_nested ? lull_vcpu_track_find(track, vcpu->task) : LULL_NONE;
+    return inner == LULL_NONE ? NULL : &track->vcpus.items[inner];
+}
+
+static void cut_one(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t time_ns)
 {
     if (!vcpu->is_known) {
         return;
@@ -121,6 +175,17 @@ static void cut(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t time_n
     }
     if (vcpu->task == LULL_VCPU_UNKNOWN || vcpu->since_ns >= vcpu->guest_end_ns) {
         add_piece(track, vcpu, time_ns, LULL_VCPU_UNKNOWN);
+    }
+}
+
+/* Something about it changes. */
+static void cut(struct lull_vcpu_track *track, struct vcpu *vcpu, int64_t time_ns)
+{
+    cut_one(track, vcpu, time_ns);
+    vcpu = inner_of(track, vcpu);
+    for (int level = 0; vcpu && level < MOST_LEVELS; level++) {
+        cut_one(track, vcpu, time_ns);
+        vcpu = inner_of(track, vcpu);
     }
 }
 
@@ -181,12 +246,23 @@ static void start_waiting(struct lull_vcpu_track *track, uint32_t number, int32_
                : LULL_VCPU_UNKNOWN);
 }
 
+static void forget_one(struct lull_vcpu_track *track, uint32_t number)
+{
+    struct vcpu *vcpu = &track->vcpus.items[number];
+    stop_waiting(track, number);
+    vcpu->stolen.lost += vcpu->is_known;
+    vcpu->is_known = false;
+    vcpu->pieces.count = 0;
+}
+
+/* With it goes what was known of one that ran on it. */
 static void forget(struct lull_vcpu_track *track, uint32_t number)
 {
-    stop_waiting(track, number);
-    track->vcpus.items[number].stolen.lost += track->vcpus.items[number].is_known;
-    track->vcpus.items[number].is_known = false;
-    track->vcpus.items[number].pieces.count = 0;
+    for (int level = 0; number != LULL_NONE && level < MOST_LEVELS; level++) {
+        const struct vcpu *inner = inner_of(track, &track->vcpus.items[number]);
+        forget_one(track, number);
+        number = inner ? (uint32_t)(inner - track->vcpus.items) : LULL_NONE;
+    }
 }
 
 static void set_state(struct lull_vcpu_track *track, uint32_t number, int64_t time_ns,
@@ -230,6 +306,18 @@ static uint32_t add_vcpu(struct lull_vcpu_track *track, const struct lull_vcpu_f
     return number;
 }
 
+/* Guests in the one that goes on now do so too: what they waited for is over. */
+static void hand_out_inner(struct lull_vcpu_track *track, const struct vcpu *vcpu, int64_t time_ns)
+{
+    const struct vcpu *inner = inner_of(track, vcpu);
+    for (int level = 0; inner && level < MOST_LEVELS; level++) {
+        if (inner->is_known && inner->state == LULL_VCPU_IN_GUEST) {
+            hand_out(track, (uint32_t)(inner - track->vcpus.items), time_ns);
+        }
+        inner = inner_of(track, inner);
+    }
+}
+
 static void entered(struct lull_vcpu_track *track, uint32_t number, int64_t time_ns, int32_t cpu)
 {
     struct vcpu *vcpu = &track->vcpus.items[number];
@@ -238,6 +326,7 @@ static void entered(struct lull_vcpu_track *track, uint32_t number, int64_t time
     }
     if (vcpu->is_known) {
         hand_out(track, number, time_ns);
+        hand_out_inner(track, vcpu, time_ns);
     } else {
         uint32_t task;
         int64_t since_ns;
@@ -246,6 +335,7 @@ static void entered(struct lull_vcpu_track *track, uint32_t number, int64_t time
                                                 vcpu->thread.guest_cpu, &task, &since_ns)
                          ? task
                          : LULL_VCPU_UNKNOWN;
+        cut(track, vcpu, time_ns); /* one that runs on it, so far as its host alone saw it */
     }
     vcpu->is_known = vcpu->is_in_run = true;
     vcpu->since_ns = time_ns;
@@ -413,7 +503,7 @@ bool lull_vcpu_track_stolen(const struct lull_vcpu_track *track, uint32_t guest,
         return false;
     }
     *stolen = vcpu->stolen;
-    lull_add(&stolen->ns, stolen_since(vcpu, time_ns));
+    lull_add(&stolen->ns, stolen_since(track, vcpu, time_ns));
     return true;
 }
 

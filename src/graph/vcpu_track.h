@@ -31,10 +31,12 @@ struct lull_vcpu_thread {
     int32_t guest_cpu; /* -1: likewise */
 };
 
-/* A time in which nothing of this changed. */
+/* A time in which nothing of this changed. If its host is a guest itself, and the virtual CPU there
+ * on which it runs did not go on, state, cpu and by are that one's. */
 struct lull_vcpu_piece {
     int64_t start_ns, end_ns;
     enum lull_vcpu_state state;
+    bool is_entered;  /* from an entry to an exit, as its host saw it */
     int32_t cpu;      /* of the host: where it ran or waits to run */
     uint32_t task;    /* who is on the CPU in the guest, or LULL_VCPU_UNKNOWN */
     uint32_t by;      /* PREEMPTED, WOKEN: who has the CPU of the host; else LULL_VCPU_UNKNOWN */
@@ -43,7 +45,8 @@ struct lull_vcpu_piece {
 };
 
 /* Receives what a virtual CPU did from an entry to the next exit, or from an exit to the next entry:
- * n > 0 pieces without a hole. */
+ * n > 0 pieces without a hole. Of a guest in a guest it may come in parts: where it could not go on
+ * between entry and exit, a part ends when that is over. */
 typedef void lull_vcpu_take(void *user, uint32_t vcpu, const struct lull_vcpu_piece *pieces,
                             size_t n);
 

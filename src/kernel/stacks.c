@@ -8,6 +8,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "source/files/recording.h"
+#include "symbol/demangle.h"
 #include "symbol/here.h"
 #include "symbol/kallsyms.h"
 #include "symbol/object.h"
@@ -77,6 +78,7 @@ struct lull_stacks {
     struct lull_map by_hash; /* → the last chain of it */
     GHashTable *objects;     /* "host path" → struct object */
     GHashTable *names;       /* host → struct names */
+    GHashTable *readable;    /* name of a symbol → how its source has it; NULL: the same */
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
 };
 
@@ -103,6 +105,7 @@ struct lull_stacks *lull_stacks_new(void)
     struct lull_stacks *stacks = g_new0(struct lull_stacks, 1);
     stacks->objects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_object);
     stacks->names = g_hash_table_new_full(NULL, NULL, NULL, free_names);
+    stacks->readable = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     stacks->here = LULL_MAP_NONE;
     return stacks;
 }
@@ -122,6 +125,7 @@ void lull_stacks_free(struct lull_stacks *stacks)
     lull_map_free(&stacks->by_hash);
     g_hash_table_unref(stacks->objects);
     g_hash_table_unref(stacks->names);
+    g_hash_table_unref(stacks->readable);
     g_free(stacks);
 }
 
@@ -500,6 +504,17 @@ static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struc
                               : lull_object_find(object->symbols, file_offset, offset);
 }
 
+/* Symbols stay where they are, so each is looked at once. */
+static const char *readable_name(struct lull_stacks *stacks, const char *symbol)
+{
+    void *known;
+    if (!g_hash_table_lookup_extended(stacks->readable, symbol, NULL, &known)) {
+        known = lull_demangle(symbol);
+        g_hash_table_insert(stacks->readable, (void *)symbol, known);
+    }
+    return known ? known : symbol;
+}
+
 /* `back` is 1 for an address to which a call returns: the call lies before it, and may be the last
  * of its function. */
 static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_frame *frame,
@@ -516,7 +531,10 @@ static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_fr
     } else {
         frame->symbol = name_in_file(stacks, host, object, place, &frame->symbol_offset);
     }
-    frame->symbol_offset += frame->symbol ? back : 0;
+    if (frame->symbol) {
+        frame->symbol = readable_name(stacks, frame->symbol);
+        frame->symbol_offset += back;
+    }
 }
 
 const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain, uint32_t *n)

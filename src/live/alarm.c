@@ -35,7 +35,8 @@ static bool has_sound_subject(const struct lull_track_record *record,
                               const struct lull_track_rule *rule)
 {
     const enum lull_track_hop_kind object = rule->kind->object;
-    return object ? record->hop[0].kind == object : record->tid > 0;
+    return object ? record->hop[0].kind == object
+                  : record->tid > 0 || rule->kind->measure == LULL_TRACK_LOCK;
 }
 
 static bool is_sound(const struct lull_track_record *record,
@@ -91,6 +92,7 @@ bool lull_track_alarm_read(const void *data, size_t size,
                                        .start_ns = (int64_t)record->since_ns,
                                        .end_ns = (int64_t)record->end_ns,
                                        .cpu_from_ns = INT64_MAX};
+    alarm->n_frames = record->stack_bytes > 0 ? (uint32_t)record->stack_bytes / 8 : 0;
     if (alarm->rule->kind->object) {
         alarm->object = &record->hop[0];
         return true;
@@ -102,10 +104,14 @@ bool lull_track_alarm_read(const void *data, size_t size,
     if (alarm->rule->kind->measure == LULL_TRACK_WAKEUP) {
         alarm->start_ns = MAX(alarm->start_ns, (int64_t)record->woken_ns);
     }
+    if (alarm->rule->kind->measure == LULL_TRACK_RESPONSE) {
+        const uint64_t irq_ns = record->hop[0].start_ns;
+        alarm->start_ns =
+            irq_ns <= record->end_ns ? MAX(alarm->start_ns, (int64_t)irq_ns) : alarm->start_ns;
+    }
     if (record->call >= 0 && !(record->flags & LULL_TRACK_IS_COMPAT)) {
         alarm->call = call_name_of_number(LULL_TRACK_CALL_NUMBERS, record->call);
     }
-    alarm->n_frames = record->stack_bytes > 0 ? (uint32_t)record->stack_bytes / 8 : 0;
     find_parts(alarm);
     return true;
 }

@@ -3,6 +3,7 @@
 #include "live/names.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -117,6 +118,18 @@ static void describe_connection(const struct lull_track_hop *hop, GString *out)
     }
 }
 
+static void describe_function(struct lull_machine_names *names, const char *what, uint64_t address,
+                              GString *out)
+{
+    const char *function = lull_machine_function(names, address);
+    g_string_append(out, what);
+    if (function) {
+        g_string_append(out, function);
+    } else {
+        g_string_append_printf(out, "0x%" PRIx64, address);
+    }
+}
+
 void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,
                            GString *out)
 {
@@ -140,6 +153,15 @@ void lull_machine_describe(struct lull_machine_names *names, const struct lull_t
         break;
     case LULL_TRACK_HOP_PACKET:
         describe_end("a packet from ", hop, out);
+        break;
+    case LULL_TRACK_HOP_EXPIRY:
+        describe_function(names, "a timer of ", hop->function, out);
+        break;
+    case LULL_TRACK_HOP_WORK:
+        describe_function(names, "work ", hop->function, out);
+        break;
+    case LULL_TRACK_HOP_INTERFACE:
+        g_string_append_printf(out, "a packet of interface %.*s", LULL_TRACK_COMM, hop->comm);
         break;
     case LULL_TRACK_HOP_CONNECTION:
         describe_connection(hop, out);

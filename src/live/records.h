@@ -22,12 +22,13 @@ enum {
 
 /* What a rule measures. */
 enum lull_track_measure {
-    LULL_TRACK_WAKEUP,  /* waking to running */
-    LULL_TRACK_PREEMPT, /* losing the CPU while runnable to running */
-    LULL_TRACK_OFFCPU,  /* going to sleep to running */
-    LULL_TRACK_FORK,    /* being started to running for the first time */
-    LULL_TRACK_SYSCALL, /* start to end of a system call, whether it waited or not */
-    /* From here on not of a task. */
+    LULL_TRACK_WAKEUP,   /* waking to running */
+    LULL_TRACK_PREEMPT,  /* losing the CPU while runnable to running */
+    LULL_TRACK_OFFCPU,   /* going to sleep to running */
+    LULL_TRACK_FORK,     /* being started to running for the first time */
+    LULL_TRACK_RESPONSE, /* the interrupt that wakes to running */
+    LULL_TRACK_SYSCALL,  /* start to end of a system call, whether it waited or not */
+    /* From here on no waits. */
     LULL_TRACK_BLOCK,   /* a request given to the disk to its completion */
     LULL_TRACK_IRQ,     /* start to end of the handler of an interrupt */
     LULL_TRACK_SOFTIRQ, /* the same of a softirq */
@@ -37,6 +38,14 @@ enum lull_track_measure {
     LULL_TRACK_TTFB,    /* a connection accepted to what is sent first */
     LULL_TRACK_SERVE,   /* a request received to the start of the answer */
     LULL_TRACK_ASK,     /* a request sent to the start of the answer */
+    LULL_TRACK_QUEUE,   /* a request in the scheduler of the disk */
+    LULL_TRACK_TIMER,   /* the time of a timer to its expiry */
+    LULL_TRACK_WORK,    /* work queued to its start */
+    LULL_TRACK_NETTX,   /* a packet queued to the driver getting it */
+    LULL_TRACK_NETRX,   /* a packet received to its data being read */
+    LULL_TRACK_LOCK,    /* waiting for a lock of the kernel's */
+    LULL_TRACK_RECLAIM, /* having to free memory */
+    LULL_TRACK_EXEC,    /* replacing the program */
     LULL_TRACK_MEASURES
 };
 
@@ -83,8 +92,8 @@ struct lull_track_config {
     uint32_t has_prev_state; /* sched_switch has it as an argument */
     uint32_t measures;       /* bits of all rules */
     uint32_t has_sums;       /* waits are summed, for lull top */
-    uint32_t pad;
-    uint64_t least_ns; /* the smallest threshold */
+    uint32_t has_histograms; /* what rules are about is counted by its length, and never reported */
+    uint64_t least_ns;       /* the smallest threshold */
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
 };
 
@@ -98,6 +107,9 @@ enum lull_track_hop_kind {
     LULL_TRACK_HOP_DISK,
     LULL_TRACK_HOP_PACKET,
     LULL_TRACK_HOP_CONNECTION,
+    LULL_TRACK_HOP_EXPIRY,    /* of a timer, with its function */
+    LULL_TRACK_HOP_WORK,      /* with its function */
+    LULL_TRACK_HOP_INTERFACE, /* number a, with its name */
     LULL_TRACK_HOP_KINDS
 };
 
@@ -110,9 +122,10 @@ struct lull_track_hop {
     uint32_t kind;
     uint32_t c; /* PACKET: whether it is IPv6; CONNECTION: bits of below */
     union {
-        char comm[LULL_TRACK_COMM]; /* TASK */
+        char comm[LULL_TRACK_COMM]; /* TASK; INTERFACE: its name */
         uint8_t address[16];        /* PACKET: from where; CONNECTION: the other end */
         uint64_t sector;            /* DISK */
+        uint64_t function;          /* EXPIRY, WORK: its address */
     };
 };
 
@@ -206,7 +219,7 @@ struct lull_track_histogram {
     uint64_t n[LULL_TRACK_BUCKETS];
 };
 
-/* Of each CPU. */
+/* Of each CPU: by measure, or by rule. */
 struct lull_track_histograms {
     struct lull_track_histogram of[LULL_TRACK_MEASURES];
 };

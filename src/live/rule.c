@@ -2,6 +2,7 @@
 /* The kinds of waits, and the parser of rules on top of the parser of filters. */
 #include "live/rule.h"
 
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,9 @@ const struct lull_track_kind lull_track_kinds[] = {
     {.name = "fork",
      .help = "from being started, by fork or clone, to running for the first time",
      .measure = LULL_TRACK_FORK},
+    {.name = "response",
+     .help = "from the start of the interrupt that wakes a task to when that runs",
+     .measure = LULL_TRACK_RESPONSE},
     {.name = "futex",
      .help = "offcpu in futex: locks, conditions, joins",
      .measure = LULL_TRACK_OFFCPU,
@@ -49,6 +53,13 @@ const struct lull_track_kind lull_track_kinds[] = {
      .help =
          "a request from when the disk got it to when it was complete; block(vda): of that disk",
      .measure = LULL_TRACK_BLOCK,
+     .argument = LULL_TRACK_DISK,
+     .object = LULL_TRACK_HOP_DISK,
+     .by = "issued by"},
+    {.name = "queue",
+     .help = "a request from when the scheduler of the disk got it to when the disk gets it; "
+             "queue(vda)",
+     .measure = LULL_TRACK_QUEUE,
      .argument = LULL_TRACK_DISK,
      .object = LULL_TRACK_HOP_DISK,
      .by = "issued by"},
@@ -106,6 +117,39 @@ const struct lull_track_kind lull_track_kinds[] = {
      .argument = LULL_TRACK_PORT,
      .object = LULL_TRACK_HOP_CONNECTION,
      .by = "asked for by"},
+    {.name = "netrx",
+     .help = "a packet of TCP, from when the interface received it to when a program reads it; "
+             "netrx(eth0)",
+     .measure = LULL_TRACK_NETRX,
+     .argument = LULL_TRACK_INTERFACE,
+     .object = LULL_TRACK_HOP_INTERFACE,
+     .by = "read by"},
+    {.name = "nettx",
+     .help = "a packet, from when it is queued to when the interface's driver gets it; nettx(eth0)",
+     .measure = LULL_TRACK_NETTX,
+     .argument = LULL_TRACK_INTERFACE,
+     .object = LULL_TRACK_HOP_INTERFACE,
+     .by = "queued by"},
+    {.name = "timer",
+     .help = "from when a timer (hrtimer) should have expired at the latest to when it does",
+     .measure = LULL_TRACK_TIMER,
+     .has_no_task = true,
+     .object = LULL_TRACK_HOP_EXPIRY,
+     .by = "interrupted"},
+    {.name = "work",
+     .help = "work that the kernel puts off, from when it is queued to when a worker starts it",
+     .measure = LULL_TRACK_WORK,
+     .object = LULL_TRACK_HOP_WORK,
+     .by = "queued by"},
+    {.name = "lock",
+     .help = "waiting for a lock of the kernel's, spinning or asleep",
+     .measure = LULL_TRACK_LOCK},
+    {.name = "reclaim",
+     .help = "freeing memory before getting some, of the machine or of the control group",
+     .measure = LULL_TRACK_RECLAIM},
+    {.name = "exec",
+     .help = "execve, from when the new program is read to when the old one is gone",
+     .measure = LULL_TRACK_EXEC},
     {.name = NULL},
 };
 
@@ -263,14 +307,22 @@ static bool read_port(struct lull_parser *p, size_t at, const char *text,
     return true;
 }
 
+static bool read_interface(struct lull_parser *p, size_t at, const char *text,
+                           struct lull_track_rule *rule)
+{
+    rule->number = if_nametoindex(text);
+    return rule->number || lull_parser_fail(p, at, "there is no network interface of that name");
+}
+
 /* What stands in parentheses after the kind is no expression: it is read as it is. */
 static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
 {
     static bool (*const readers[])(struct lull_parser *, size_t, const char *,
                                    struct lull_track_rule *) = {
-        [LULL_TRACK_STATES] = read_states,     [LULL_TRACK_DISK] = read_disk,
-        [LULL_TRACK_IRQ_NUMBER] = read_number, [LULL_TRACK_VECTOR] = read_vector,
-        [LULL_TRACK_CALL_LIST] = read_calls,   [LULL_TRACK_PORT] = read_port,
+        [LULL_TRACK_STATES] = read_states,       [LULL_TRACK_DISK] = read_disk,
+        [LULL_TRACK_IRQ_NUMBER] = read_number,   [LULL_TRACK_VECTOR] = read_vector,
+        [LULL_TRACK_CALL_LIST] = read_calls,     [LULL_TRACK_PORT] = read_port,
+        [LULL_TRACK_INTERFACE] = read_interface,
     };
     struct lull_lexer *lexer = &p->lexer;
     const size_t start = p->token.start, at = p->token.end;
@@ -308,7 +360,8 @@ static bool parse_time(struct lull_parser *p, const char *word, int64_t *time_ns
 static bool parse_timeout(struct lull_parser *p, struct lull_track_rule *rule)
 {
     const size_t start = p->token.start;
-    if (rule->kind->measure > LULL_TRACK_SYSCALL) {
+    const enum lull_track_measure measure = rule->kind->measure;
+    if (measure > LULL_TRACK_SYSCALL || measure == LULL_TRACK_RESPONSE) {
         return lull_parser_fail(p, start, "%s has no time-out: only waits and calls of tasks have",
                                 rule->kind->name);
     }
@@ -318,9 +371,9 @@ static bool parse_timeout(struct lull_parser *p, struct lull_track_rule *rule)
     return rule->timeout_ns > 0 || lull_parser_fail(p, start, "a time-out of 0 is over at once");
 }
 
-static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
+static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule, bool needs_time)
 {
-    bool has_threshold = false;
+    bool has_threshold = !needs_time;
     if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
         return lull_parser_fail(p, LULL_PARSER_MOST_BYTES, "the rule is longer than %d bytes",
                                 LULL_PARSER_MOST_BYTES);
@@ -370,7 +423,7 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
     return true;
 }
 
-struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error)
+static struct lull_track_rule *parse(const char *text, bool needs_time, GError **error)
 {
     struct lull_track_rule *rule = g_new0(struct lull_track_rule, 1);
     struct lull_terms terms = {0};
@@ -388,12 +441,22 @@ struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error)
                                  .has_strict_not = true,
                                  .stops_at_gt = true,
                                  .error = &why};
-    if (parse_text(&parser, rule)) {
+    if (parse_text(&parser, rule, needs_time)) {
         return rule;
     }
     g_propagate_error(error, why);
     lull_track_rule_free(rule);
     return NULL;
+}
+
+struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error)
+{
+    return parse(text, true, error);
+}
+
+struct lull_track_rule *lull_track_rule_parse_any(const char *text, GError **error)
+{
+    return parse(text, false, error);
 }
 
 void lull_track_rule_free(struct lull_track_rule *rule)
@@ -434,18 +497,23 @@ static bool compile_test(const struct lull_node *node, struct lull_track_test *t
     return true;
 }
 
-static void compile_filter(const struct lull_node *node, struct lull_track_kernel_rule *out)
+static bool compile_filter(const struct lull_node *node, struct lull_track_kernel_rule *out)
 {
+    bool is_all = true;
     if (node->kind == LULL_NODE_AND) {
         for (uint32_t i = 0; i < node->n; i++) {
-            compile_filter(node->children[i], out);
+            is_all = compile_filter(node->children[i], out) && is_all;
         }
-    } else if (out->n_tests < LULL_TRACK_TESTS && compile_test(node, &out->test[out->n_tests])) {
-        out->n_tests++;
+        return is_all;
     }
+    if (out->n_tests == LULL_TRACK_TESTS || !compile_test(node, &out->test[out->n_tests])) {
+        return false;
+    }
+    out->n_tests++;
+    return true;
 }
 
-void lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_track_kernel_rule *out)
+bool lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_track_kernel_rule *out)
 {
     const struct lull_track_kind *kind = rule->kind;
     *out = (struct lull_track_kernel_rule){.threshold_ns = (uint64_t)rule->threshold_ns,
@@ -465,7 +533,8 @@ void lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_tra
             out->call[out->n_calls++] = number;
         }
     }
-    if (rule->filter && kind->measure < LULL_TRACK_BLOCK) {
-        compile_filter(rule->filter, out);
+    if (!rule->filter) {
+        return true;
     }
+    return kind->measure < LULL_TRACK_BLOCK && compile_filter(rule->filter, out);
 }

@@ -29,6 +29,7 @@ enum lull_track_argument {
     LULL_TRACK_VECTOR,
     LULL_TRACK_CALL_LIST, /* read, write */
     LULL_TRACK_PORT,
+    LULL_TRACK_INTERFACE,
 };
 
 /* One line of the table of kinds. */
@@ -71,7 +72,7 @@ struct lull_track_rule {
     const struct lull_track_kind *kind;
     uint32_t states; /* 0: any */
     bool has_number;
-    uint32_t number; /* only that disk, interrupt, vector or port */
+    uint32_t number; /* only that disk, interrupt, vector, port or interface */
     int32_t call[LULL_TRACK_CALLS];
     uint32_t n_calls; /* 0: all, or those of the kind */
     int64_t threshold_ns;
@@ -83,9 +84,11 @@ struct lull_track_rule {
 
 /* NULL and LULL_ERROR_USAGE with the column and what was expected. Free with lull_track_rule_free(). */
 struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error);
+/* The same, and a rule without a time, which is about all of its kind. */
+struct lull_track_rule *lull_track_rule_parse_any(const char *text, GError **error);
 void lull_track_rule_free(struct lull_track_rule *rule);
-/* The part of it that the kernel checks; the filter has the last word. */
-void lull_track_rule_compile(const struct lull_track_rule *rule,
+/* The part of it that the kernel checks; the filter has the last word. True if that part is all. */
+bool lull_track_rule_compile(const struct lull_track_rule *rule,
                              struct lull_track_kernel_rule *out);
 
 #endif

@@ -27,6 +27,11 @@
 #define WAITS ((1u << LULL_TRACK_SYSCALL) - 1)
 #define SOFTIRQS (1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_RAISE)
 
+/* Those whose end may never be seen. */
+#define LOOSE                                                                                      \
+    (1u << LULL_TRACK_NETTX | 1u << LULL_TRACK_NETRX | 1u << LULL_TRACK_WORK |                     \
+     1u << LULL_TRACK_EXEC)
+
 /* Waits that are shorter matter to nobody, until the overhead is too much; then longer ones too. */
 #define LEAST_NS 100000
 #define MOST_LEAST_NS 10000000
@@ -40,16 +45,18 @@ static const struct program {
 } programs[] = {
     {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false},
     {"softirq_exit", "softirq_exit", WAITS | SOFTIRQS, false},
-    {"timer_exit", "hrtimer_expire_exit", WAITS, false},
+    {"timer_exit", "hrtimer_expire_exit", WAITS | 1u << LULL_TRACK_TIMER, false},
     {"work_exit", "irq_work_exit", WAITS, true},
     {"function_exit", "call_function_single_exit", WAITS, true},
     {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
     {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false},
     {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE, false},
-    {"timer_entry", "hrtimer_expire_entry", WAITS, false},
+    {"timer_entry", "hrtimer_expire_entry", WAITS | 1u << LULL_TRACK_TIMER, false},
     {"work_entry", "irq_work_entry", WAITS, true},
     {"function_entry", "call_function_single_entry", WAITS, true},
-    {"disk_issued", "block_rq_issue", 1u << LULL_TRACK_BLOCK, false},
+    {"disk_merged", "block_rq_merge", 1u << LULL_TRACK_QUEUE, false},
+    {"disk_queued", "block_rq_insert", 1u << LULL_TRACK_QUEUE, false},
+    {"disk_issued", "block_rq_issue", 1u << LULL_TRACK_BLOCK | 1u << LULL_TRACK_QUEUE, false},
     {"disk_done", "block_rq_complete", WAITS | 1u << LULL_TRACK_BLOCK, false},
     {"data_ready", "sk_data_ready", WAITS, true},
     {"tcp_received", "tcp_probe", WAITS, true},
@@ -61,6 +68,20 @@ static const struct program {
     {"socket_sent", "sock_send_length",
      1u << LULL_TRACK_TTFB | 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
     {"socket_received", "sock_recv_length", 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
+    {"packet_queued", "net_dev_queue", 1u << LULL_TRACK_NETTX, false},
+    {"packet_sent", "net_dev_start_xmit", 1u << LULL_TRACK_NETTX, false},
+    {"packet_received", "netif_receive_skb", 1u << LULL_TRACK_NETRX, false},
+    {"packet_read", "skb_copy_datagram_iovec", 1u << LULL_TRACK_NETRX, false},
+    {"work_queued", "workqueue_queue_work", 1u << LULL_TRACK_WORK, false},
+    {"work_started", "workqueue_execute_start", 1u << LULL_TRACK_WORK, false},
+    {"lock_wanted", "contention_begin", 1u << LULL_TRACK_LOCK, false},
+    {"lock_taken", "contention_end", 1u << LULL_TRACK_LOCK, false},
+    {"reclaim_started", "mm_vmscan_direct_reclaim_begin", 1u << LULL_TRACK_RECLAIM, false},
+    {"reclaim_ended", "mm_vmscan_direct_reclaim_end", 1u << LULL_TRACK_RECLAIM, false},
+    {"group_reclaim_started", "mm_vmscan_memcg_reclaim_begin", 1u << LULL_TRACK_RECLAIM, true},
+    {"group_reclaim_ended", "mm_vmscan_memcg_reclaim_end", 1u << LULL_TRACK_RECLAIM, true},
+    {"exec_started", "sched_prepare_exec", 1u << LULL_TRACK_EXEC, false},
+    {"exec_ended", "sched_process_exec", 1u << LULL_TRACK_EXEC, false},
     {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false},
     {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false},
 };
@@ -187,6 +208,16 @@ static uint32_t measures_of(const struct lull_tracker_question *question)
     return measures;
 }
 
+/* A response starts with the interrupt, which only the chain has. */
+static bool needs_chains(const struct lull_tracker_question *question)
+{
+    bool needs = false;
+    for (uint32_t i = 0; i < question->n_rules; i++) {
+        needs |= question->rules[i]->kind->measure == LULL_TRACK_RESPONSE;
+    }
+    return needs;
+}
+
 /* Leaves out what this kernel does not have, and what no rule needs. */
 static bool choose_programs(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
 {
@@ -257,6 +288,11 @@ static void set_entries(const struct lull_tracker *tracker, const char *name, ui
     bpf_map__set_max_entries(bpf_object__find_map_by_name(tracker->object, name), n);
 }
 
+static void leave_out(const struct lull_tracker *tracker, const char *name, bool is_needed)
+{
+    bpf_map__set_autocreate(bpf_object__find_map_by_name(tracker->object, name), is_needed);
+}
+
 static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
 {
     const struct lull_tracker_question *question = &tracker->question;
@@ -275,6 +311,7 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
                                    .has_prev_state = arguments_of(kernel, "sched_switch") >= 4,
                                    .measures = measures_of(question),
                                    .has_sums = question->has_sums,
+                                   .has_histograms = question->has_histograms,
                                    .least_ns = UINT64_MAX};
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
@@ -284,6 +321,8 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
         }
     }
     governed->least_ns = tracker->counts.least_ns;
+    governed->without_chains = question->has_histograms && !needs_chains(question);
+    leave_out(tracker, "loose_spans", config->measures & LOOSE);
     set_entries(tracker, "slots", tracker->n_slots);
     if (!question->has_sums) {
         set_entries(tracker, "chains", 1);
@@ -454,8 +493,10 @@ static void cost_less(struct lull_tracker *tracker)
         tracker->next_ns = 0; /* measured again at once */
         return;
     }
-    tracker->governed->without_chains = 1;
-    counts->has_no_chains = true;
+    if (!tracker->question.has_histograms && !needs_chains(&tracker->question)) {
+        tracker->governed->without_chains = 1;
+        counts->has_no_chains = true;
+    }
 }
 
 static void stop_measuring(struct lull_tracker *tracker, int64_t now)

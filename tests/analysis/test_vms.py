@@ -254,8 +254,45 @@ def check_raw():
         tap.ok(len(tables["vcpus"]) == 2 and not wrong and not notes, "system calls recorded as numbers", f"{wrong} {scene.states} {notes}")
 
 
+def check_nested():
+    scene, gap = vm_scene.nested_scene()
+    with tempfile.TemporaryDirectory() as folder:
+        vm_scene.write(scene, folder)
+        pairs = {frozenset((pair["a"], pair["b"])): pair["guest"] for pair in json.loads(run("sync", "--json", folder))["pairs"]}
+        tap.ok(pairs == {frozenset(("host", "outer")): "outer", frozenset(("outer", "inner")): "inner"},
+               "a guest in a guest is joined with its own host alone", str(pairs))
+        tables, notes = vms(folder)
+        wrong = [(vm, state, ns, scene.states[vm, state]) for row in tables["vcpus"] for vm in [row["vm"]]
+                 for state in STATES for ns in [row[f"{state}_ns"]] if abs(ns - scene.states[vm, state]) > 100 * US]
+        tap.ok({row["vm"] for row in tables["vcpus"]} == {"outer", "inner"} and not wrong and not notes and scene.states["inner", "preempted"] > 100 * MS,
+               "it goes on while both were entered; else its state is that of who keeps it waiting", f"{wrong} {notes} {scene.states}")
+        rows = {(row["vm"], row["task"]["tid"]): row for row in tables["tasks"]}
+        wrong = [(tid, state, rows["inner", tid][f"{state}_ns"], scene.fused["inner", tid, state]) for tid in (61, 62) for state in STATES
+                 if abs(rows["inner", tid][f"{state}_ns"] - scene.fused["inner", tid, state]) > MS]
+        tap.ok(not wrong, "the same for its tasks", str(wrong))
+        truth = collections.Counter()
+        for (vm, _, by, _), ns in scene.steals.items():
+            truth[vm, by] += ns
+        found = collections.Counter()
+        for row in tables["stolen"]:
+            found[row["vm"], row["by"]["tid"]] += row["time_ns"]
+        tap.ok(found.keys() == truth.keys() == {("outer", 300), ("inner", 300), ("inner", 41)} and
+               all(abs(found[key] - ns) < MS for key, ns in truth.items()), "a task of the guest took its CPU, and one of the outer host",
+               f"{found} {truth}")
+        whole = {row["vm"]: row["time_ns"] for row in tables["vcpus"]}
+        exits = {row["vm"]: row["time_ns"] for row in tables["exits"]}
+        apart = whole["inner"] - sum(end - start for start, end in scene.inner_windows)
+        tap.ok(abs(exits["inner"] - apart) < 100 * US, "from its exits to its entries took as long as its own host saw", f"{exits} {apart}")
+        rows, _ = cputop(folder)
+        wrong = [(tid, rows["inner", tid]) for tid in (61, 62)
+                 if abs(rows["inner", tid]["real_ns"] - scene.fused["inner", tid, "guest"]) > MS or
+                 abs(rows["inner", tid]["stolen_ns"] - scene.fused["inner", tid, "preempted"]) > MS]
+        tap.ok(not wrong, "cputop: what was stolen from it at both levels", str(wrong))
+
+
 with tempfile.TemporaryDirectory() as place:
     check_real(place)
 check_raw()
 check_made()
+check_nested()
 tap.done()

@@ -41,6 +41,10 @@ def pairs_of(*paths):
     return json.loads(run('sync', '--json', *paths))['pairs']
 
 
+def unmatched_of(*paths):
+    return json.loads(run('sync', '--json', *paths))['unmatched']
+
+
 def joined(pair, guest):
     """Host - guest in ns, and how far off that may be."""
     return (pair['offset_ns'] if pair['a'] == guest else -pair['offset_ns']), pair['bound_ns']
@@ -103,8 +107,10 @@ def check_real(folder):
     twin = os.path.join(folder, 'twin')
     remake(guest, twin, lambda text: re.sub(r'uuid = "[^"]{8}', 'uuid = "01234567', add_to_clock(HOUR)(text)).replace(
         'hostname = "guest"', 'hostname = "twin"'))
-    pairs = pairs_of(host, guest, twin)
+    pairs, unmatched = pairs_of(host, guest, twin), unmatched_of(host, guest, twin)
     tap.ok(not pairs, 'two that fit one process: neither is joined', str(pairs))
+    tap.ok([(one['pid'], one['why'], one['contained']) for one in unmatched] == [(373, 'several', CONTAINED)], 'and why', str(unmatched))
+    tap.ok('process 373 on host: ' in run('sync', host, guest, twin), 'text says so, too')
 
 
 # ---- made up ----
@@ -162,8 +168,51 @@ def check_made(name, has_numbers, tids, drift_ppm=0):
                    f'{name}: and its offset', f'{middle} {found}')
 
 
+def check_unmatched(name, expected, fill):
+    """fill(host, guest) makes the events of a host and its guest, on one clock; returns how many of the guest's lie inside and outside."""
+    with tempfile.TemporaryDirectory() as folder:
+        host, guest = Machine('host', lambda t: t - START), Machine('guest', lambda t: t - START)
+        counts = fill(host, guest)
+        host.write(folder)
+        guest.write(folder)
+        unmatched = unmatched_of(folder)
+        tap.ok(not pairs_of(folder) and len(unmatched) == 1 and unmatched[0]['why'] == expected and unmatched[0]['pid'] == 100 and
+               (not counts or (unmatched[0]['nearest'], unmatched[0]['contained'], unmatched[0]['not_contained']) == ('guest', *counts)),
+               f'{name}: not joined, and why', f'{counts} {unmatched}')
+
+
+def outside(host, guest):
+    """One event of twenty lies where the guest did not run, as if another thread were one of its CPUs."""
+    make_vm(host, guest, 4, 100, (101,), (0,), True)
+    windows = [event['t'] for event in host.events if event['n'].startswith('kvm_')]
+    pauses = [(a, b) for a, b in zip(windows[1::2], windows[2::2]) if b - a > 200 * US]
+    inside = len(guest.events)
+    for start, end in pauses[::len(pauses) // (inside // 20)]:
+        guest.event(START + start + (end - start) // 2, 'x', {'y': 1})
+    return inside, len(guest.events) - inside
+
+
+def periodic(host, guest):
+    """It always runs 2 ms of 5: 5 ms earlier or later would fit as well."""
+    for i in range(400):
+        t = START + i * 5 * MS
+        host.event(t, 'kvm_entry', {'vcpu_id': 0}, 0, 101, 100)
+        for k in range(4):
+            guest.event(t + (k * 600 + 50) * US, 'x', {'y': 1})
+        host.event(t + 2 * MS, 'kvm_exit', {'exit_reason': 1, 'vcpu_id': 0}, 0, 101, 100)
+
+
+def apart(host, guest):
+    """The guest was recorded for 20 ms of the two seconds."""
+    make_vm(host, guest, 5, 100, (101,), (0,), True)
+    guest.events = [event for event in guest.events if event['t'] < 20 * MS]
+
+
 with tempfile.TemporaryDirectory() as place:
     check_real(place)
+check_unmatched('events where it did not run', 'outside', outside)
+check_unmatched('windows that recur', 'unsure', periodic)
+check_unmatched('too short', 'few', apart)
 check_made('two CPUs', True, (101, 102))
 check_made('two CPUs, not numbered', False, (101, 102))
 check_made('two CPUs, in the other order', False, (102, 101))

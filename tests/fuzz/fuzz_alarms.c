@@ -24,7 +24,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     static const char *const texts[] = {"offcpu: comm != \"x\" > 0ns",
                                         "wakeup > 0ns",
                                         "preempt > 0ns",
-                                        "fork > 0ns",
+                                        "response > 0ns",
                                         "block: rw == \"read\" > 0ns",
                                         "irq > 0ns",
                                         "softirq worst",

@@ -96,7 +96,25 @@ def check_made():
         tap.ok("db's burner/43" in why, "why says who made one lap so long", why)
 
 
+def check_nested():
+    scene, gap = vm_scene.nested_scene()
+    with tempfile.TemporaryDirectory() as folder:
+        vm_scene.write(scene, folder)
+        path = path_of("--host", "inner", "--tid", "61", "--end", "+2s", folder)
+        preempted = [step for step in path["segments"] if step["state"] == "preempted" and step["host"] == "host"]
+        longest = max(preempted, key=lambda step: step["end_ns"] - step["begin_ns"])
+        took = longest["end_ns"] - longest["begin_ns"]
+        tap.ok(longest["tid"] == 101 and longest["by"]["tid"] == 300 and abs(took - gap) <= gap * 0.05 and is_whole(path),
+               "from a guest in a guest the path goes through both to the outer host", f"{gap} {longest}")
+        wait = path["waits"][longest["wait"]]
+        tap.ok(wait["tid"] == 51 and path["waits"][wait["within"]]["tid"] == 61, "by way of its virtual CPU, a task of the guest", str(wait))
+        found = sum(step["end_ns"] - step["begin_ns"] for step in preempted)
+        mine = sum(ns for (vm, task, by, _), ns in scene.steals.items() if (vm, task, by) == ("inner", 61, 300))
+        tap.ok(mine > 50 * MS and abs(found - mine) <= mine * 0.02, "all that the outer host took from it is in its path", f"{found} {mine}")
+
+
 with tempfile.TemporaryDirectory() as place:
     check_real(place)
 check_made()
+check_nested()
 tap.done()

@@ -205,6 +205,124 @@ class Scene:
         self.advance(ns)
 
 
+class NestedScene(Scene):
+    """A guest whose task is a virtual CPU of an inner guest. That goes on only while it was entered by the guest, and the guest by the
+    host; what else keeps it from going on is what the guest's virtual CPU does."""
+
+    def __init__(self, seed, vcpu, inner, others):
+        super().__init__(seed, (vcpu,), others)
+        self.outer, self.inner = vcpu, inner
+        self.inner_windows = []  # from entry to exit
+
+    def advance(self, ns):
+        inner = self.inner
+        if inner.entered:
+            has_cpu = self.outer.task == inner.tid
+            state = self.outer.state if has_cpu and self.outer.state != "guest" else inner.state
+            by = self.running if has_cpu else self.outer.task
+            inner.pending.append((state, inner.task, (by, None) if state in ("preempted", "woken") else None, ns))
+        super().advance(ns)
+
+    def inner_event(self, name, payload):
+        self.inner.guest.event(self.t, name, payload, 0, self.inner.task, self.inner.task, self.inner.tasks.get(self.inner.task, "swapper/0"))
+
+    def inner_enter(self):
+        if not self.inner.in_run:
+            self.guest_event(self.outer, "syscall_entry_ioctl", {"fd": 9, "cmd": 0xAE80, "arg": 0})
+            self.inner.in_run = True
+        self.guest_event(self.outer, "kvm_entry", {"vcpu_id": 0})
+        self.settle(self.inner)
+        self.inner.entered, self.inner.state = True, "guest"
+        self.inner_entered = self.t
+
+    def inner_exit(self):
+        self.guest_event(self.outer, "kvm_exit", {"exit_reason": 1, "isa": 1, "info1": 7, "vcpu_id": 0})
+        self.settle(self.inner)
+        self.inner.state = "kvm"
+        self.inner_windows.append((self.inner_entered, self.t))
+
+    def inner_switch(self, task):
+        names = {0: "swapper/0", **self.inner.tasks}
+        self.inner_event("sched_switch", {"prev_comm": names[self.inner.task], "prev_tid": self.inner.task, "prev_prio": 20, "prev_state": RUNNING,
+                                          "next_comm": names[task], "next_tid": task, "next_prio": 20})
+        self.inner.task = task
+
+    def inner_compute(self, ns):
+        end = self.t + ns
+        while self.t < end:
+            self.advance(min(self.dice.randrange(10 * US, 100 * US), end - self.t))
+            self.inner_event("work", {"n": 1})
+
+    def lose_cpu(self, ns):
+        """Of the host, to another of its tasks."""
+        self.exit(self.outer, 1)
+        self.advance(self.dice.randrange(2 * US, 9 * US))
+        self.switch(300)
+        self.advance(ns)
+        self.switch(self.outer.tid)
+        self.advance(self.dice.randrange(3 * US, 20 * US))
+        self.enter(self.outer)
+
+    def inner_turn(self):
+        """From an entry of the inner guest to its exit."""
+        self.inner_enter()
+        self.advance(3 * US)
+        if self.inner.task == 0 or self.dice.random() < 0.2:
+            self.inner_switch(self.dice.choice([task for task in self.inner.tasks if task != self.inner.task]))
+        for _ in range(self.dice.randrange(3)):
+            self.inner_compute(self.dice.randrange(30 * US, 300 * US))
+            self.leave_and_enter(self.outer)
+        if self.dice.random() < 0.2:
+            self.lose_cpu(self.dice.randrange(MS, 6 * MS))
+        self.inner_compute(self.dice.randrange(20 * US, 300 * US))
+        self.inner_exit()
+        self.advance(self.dice.randrange(2 * US, 15 * US))
+        if self.dice.random() < 0.1:  # out of both at once
+            self.lose_cpu(self.dice.randrange(MS, 3 * MS))
+
+    def give_away(self, ns):
+        """The guest's CPU, to another task of the guest."""
+        self.inner.state = "preempted"
+        self.guest_switch(self.outer, 41)
+        self.compute(self.outer, ns)
+        self.guest_switch(self.outer, self.inner.tid)
+        self.inner.state = "kvm"
+        self.advance(5 * US)
+
+
+def nested_scene(seed=1, gap_ns=9 * MS):
+    """A host, its guest "outer", and in that a guest "inner". In the end a program in the latter sees a gap, while a compiler on the host
+    has the CPU. Returns the scene, and the gap as the program measures it."""
+    outer = Vcpu("outer", 100, 101, {41: "sh", 51: "inner-cpu"}, 5 * SECOND + 123456)
+    inner = Vcpu("inner", 51, 51, {61: "clock", 62: "other"}, 3 * SECOND)
+    scene = NestedScene(seed, outer, inner, {300: "cc1"})
+    scene.switch(101)
+    scene.advance(5 * US)
+    scene.enter(outer)
+    scene.advance(5 * US)
+    scene.guest_switch(outer, 51)
+    for i in range(250):
+        scene.inner_turn()
+        if i % 6 == 5:
+            scene.give_away(scene.dice.randrange(MS, 4 * MS))
+    scene.inner_enter()
+    scene.advance(3 * US)
+    if inner.task != 61:
+        scene.inner_switch(61)
+    scene.inner_event("lap_begin", {"n": 1})
+    before = scene.t
+    scene.advance(US)
+    scene.lose_cpu(gap_ns)
+    scene.advance(US)
+    scene.inner_event("lap_end", {"n": 1})
+    gap = scene.t - before
+    scene.inner_compute(MS)
+    scene.inner_exit()
+    scene.advance(5 * US)
+    scene.exit(outer, 1)
+    return scene, gap
+
+
 def laps(scene, vcpu, n):
     """A program reads the clock before and after something short."""
     for _ in range(n):
@@ -270,5 +388,7 @@ def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
 
 def write(scene, folder):
     scene.host.write(folder)
+    if isinstance(scene, NestedScene):
+        scene.inner.guest.write(folder)
     for vcpu in scene.vcpus.values():
         vcpu.guest.write(folder)

@@ -44,6 +44,10 @@ static void test_rules(void)
         {"ask(5432): raddr == \"10.9.0.3\" > 1ms", "ask", 1000000, 0, false, true},
         {"ttfb > 1s", "ttfb", 1000000000, 0, false, false},
         {"connect(65535) worst", "connect", 0, 0, true, false},
+        {"netrx(lo) > 1ms", "netrx", 1000000, 0, false, false},
+        {"response: waker_comm == \"x\" > 1us", "response", 1000, 0, false, true},
+        {"queue worst", "queue", 0, 0, true, false},
+        {"lock: comm == \"a\" > 0ns", "lock", 0, 0, false, true},
         {"preempt > 0ns", "preempt", 0, 0, false, false},
         {"fault:call==\"read\">2min", "fault", 120000000000, 0, false, true},
     };
@@ -88,6 +92,9 @@ static void test_refused(void)
         {"serve(0) > 1s", "column 7:", "the number of a port"},
         {"connect(65536) > 1s", "column 9:", "the number of a port"},
         {"serve(80) timeout 1s", "column 11:", "serve has no time-out"},
+        {"nettx(no0such) > 1s", "column 7:", "no network interface of that name"},
+        {"response timeout 1s", "column 10:", "response has no time-out"},
+        {"work(1) > 1s", "column 5:", "work takes nothing in parentheses"},
         {"raise(NETRX) > 1s", "column 7:", "NET_TX, NET_RX"},
         {"syscall(raed) > 1s", "column 9:", "perhaps “read”"},
         {"syscall() > 1s", "column 9:", "expected system calls"},
@@ -339,6 +346,26 @@ static void test_objects(void)
     lull_track_rule_free(irq);
 }
 
+/* A response is from the interrupt on, but not longer than the wait. */
+static void test_response(void)
+{
+    struct lull_track_rule *rule = parse("response > 1us");
+    const struct lull_track_rule *rules[] = {rule};
+    struct lull_track_record record = sound_record();
+    struct lull_track_alarm alarm;
+    record.hop[0] = (struct lull_track_hop){.kind = LULL_TRACK_HOP_TIMER, .start_ns = 39 * MS};
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+    g_assert_cmpint(alarm.start_ns, ==, 39 * MS);
+    check_part(&alarm, 0, 10, 40);
+    record.hop[0].start_ns = 9 * MS;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+    g_assert_cmpint(alarm.start_ns, ==, 10 * MS);
+    record.hop[0].start_ns = UINT64_MAX;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+    g_assert_cmpint(alarm.start_ns, ==, 10 * MS);
+    lull_track_rule_free(rule);
+}
+
 /* Both ends of a connection, as filters and people see them. */
 static void test_connections(void)
 {
@@ -451,6 +478,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/any_times", test_any_times);
     g_test_add_func("/live/damaged", test_damaged);
     g_test_add_func("/live/objects", test_objects);
+    g_test_add_func("/live/response", test_response);
     g_test_add_func("/live/connections", test_connections);
     g_test_add_func("/live/calls", test_calls);
     g_test_add_func("/live/wanted", test_wanted);

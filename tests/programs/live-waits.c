@@ -8,11 +8,16 @@
  *   live-waits FILE spin MS              two tasks want one CPU; BEFORE and AFTER are their run_delay
  *   live-waits FILE disk PATH N          N direct reads of a new file of that name
  *   live-waits FILE exchange PORT N AROUND_NS   requests over TCP, each on a connection of its own, answered after such a
- *                                               time: of each thing two lines, that it lies within and that lies within it
- *   live-waits FILE refused PORT  one connection that is let in only when its request is repeated, one that is refused
+ *                                               time: of each thing two lines, that it lies within and that lies within it;
+ *                                               the last connection is refused
+ *   live-waits FILE late N AROUND_NS     packets of TCP over the loopback, read so much later; likewise
+ *   live-waits FILE slow PORT            a connection that is let in only when it asks again
+ *   live-waits FILE lock N AROUND_NS     thread waiter waits for the kernel's lock of a pipe, which holder has while a page of
+ *                                        its is missing; two lines of each, as above
  *   live-waits FILE socket MS ROUNDS     receiver waits for a TCP segment of sender on the loopback */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,6 +25,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -268,10 +275,34 @@ static void run_exchange(uint16_t port, long n, int64_t around_ns)
     for (long i = 0; i < n; i++) {
         exchange(server, &address, around_ns / 2 + around_ns * i / n);
     }
+    close(server);
+    const int refused = (int)must(socket(AF_INET, SOCK_STREAM, 0), "socket");
+    const int64_t before = now();
+    connect(refused, (struct sockaddr *)&address, sizeof address);
+    note("refused", before, now(), 0);
+}
+
+static void run_late(long n, int64_t around_ns)
+{
+    char byte = 0;
+    int ends[2];
+    truth_tcp_pair(ends);
+    for (long i = 0; i < n; i++) {
+        struct pollfd reader = {.fd = ends[1], .events = POLLIN};
+        const int64_t before = now();
+        must(send(ends[0], &byte, 1, 0), "send");
+        must(poll(&reader, 1, 10000), "poll");
+        const int64_t arrived = now();
+        sleep_ns(around_ns / 2 + around_ns * i / n);
+        const int64_t read = now();
+        must(recv(reader.fd, &byte, 1, 0), "recv");
+        note("netrx-within", before, now(), 0);
+        note("netrx-around", arrived, read, 0);
+    }
 }
 
 /* A full queue of connections drops the request for one more, which TCP repeats after a second. */
-static void run_refused(uint16_t port)
+static void run_slow(uint16_t port)
 {
     struct sockaddr_in address;
     const int server = listen_at(port, 0, &address);
@@ -285,11 +316,103 @@ static void run_refused(uint16_t port)
     struct pollfd last = {.fd = client[2], .events = POLLOUT};
     must(poll(&last, 1, 10000), "poll");
     note("slow", before, now(), 0);
-    close(server);
-    const int refused = (int)must(socket(AF_INET, SOCK_STREAM, 0), "socket");
-    const int64_t start = now();
-    connect(refused, (struct sockaddr *)&address, sizeof address);
-    note("refused", start, now(), 0);
+}
+
+/* ---- locks of the kernel's ---- */
+
+static int contended[2];
+static char *missing_page;
+static _Atomic long waiter_tid;
+static struct gate try_it;
+static long kernel_lock_rounds;
+
+/* It has the pipe locked while the kernel waits for its page. */
+static void *be_page_owner(void *argument)
+{
+    for (long i = 0; i < kernel_lock_rounds; i++) {
+        gate_pass(&held);
+        must(write(contended[1], missing_page, 1), "write");
+        gate_open(&wanted);
+    }
+    return argument;
+}
+
+static void *be_lock_waiter(void *argument)
+{
+    char byte = 0;
+    waiter_tid = syscall(SYS_gettid);
+    for (long i = 0; i < kernel_lock_rounds; i++) {
+        gate_pass(&try_it);
+        const int64_t before = now();
+        must(write(contended[1], &byte, 1), "write");
+        note("lock-within", before, now(), 0);
+        gate_open(&wanted);
+    }
+    return argument;
+}
+
+/* Until the waiter can neither run nor be reached by signals: it has no lock yet. */
+static void await_waiter(void)
+{
+    char path[64], text[256], state = 0;
+    while (!waiter_tid) {
+        sleep_ns(10000);
+    }
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", waiter_tid);
+    while (state != 'D') {
+        const int file = (int)must(open(path, O_RDONLY), "open");
+        text[must(read(file, text, sizeof text - 1), "read")] = 0;
+        close(file);
+        state = strrchr(text, ')')[2];
+    }
+}
+
+static int watch_page(void)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    const int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    missing_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct uffdio_register range = {.range = {(uintptr_t)missing_page, 4096},
+                                    .mode = UFFDIO_REGISTER_MODE_MISSING};
+    if (faults < 0 || ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &range)) {
+        return -1;
+    }
+    return faults;
+}
+
+static void run_lock(long n, int64_t around_ns)
+{
+    pthread_t threads[2];
+    char bytes[2];
+    const int faults = watch_page();
+    if (faults < 0) { /* nothing is noted: this kernel does not let programs see faults */
+        return;
+    }
+    kernel_lock_rounds = n;
+    must(pipe(contended), "pipe");
+    gate_make(&held);
+    gate_make(&wanted);
+    gate_make(&try_it);
+    must(-pthread_create(&threads[0], NULL, be_page_owner, NULL), "pthread_create");
+    must(-pthread_create(&threads[1], NULL, be_lock_waiter, NULL), "pthread_create");
+    for (long i = 0; i < n; i++) {
+        struct uffd_msg fault;
+        struct uffdio_zeropage zero = {.range = {(uintptr_t)missing_page, 4096}};
+        must(madvise(missing_page, 4096, MADV_DONTNEED), "madvise");
+        gate_open(&held);
+        must(read(faults, &fault, sizeof fault), "read");
+        gate_open(&try_it);
+        await_waiter();
+        const int64_t before = now();
+        sleep_ns(around_ns / 2 + around_ns * i / n);
+        note("lock-around", before, now(), 0);
+        must(ioctl(faults, UFFDIO_ZEROPAGE, &zero), "UFFDIO_ZEROPAGE");
+        gate_pass(&wanted);
+        gate_pass(&wanted);
+        must(read(contended[0], bytes, sizeof bytes), "read");
+    }
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
 }
 
 /* ---- disks ---- */
@@ -333,8 +456,12 @@ int main(int argc, char **argv)
         run_disk(argv[3], (long)number(argc, argv, 4));
     } else if (strcmp(what, "exchange") == 0) {
         run_exchange((uint16_t)number(argc, argv, 3), number(argc, argv, 4), number(argc, argv, 5));
-    } else if (strcmp(what, "refused") == 0) {
-        run_refused((uint16_t)number(argc, argv, 3));
+    } else if (strcmp(what, "lock") == 0) {
+        run_lock(number(argc, argv, 3), number(argc, argv, 4));
+    } else if (strcmp(what, "late") == 0) {
+        run_late(number(argc, argv, 3), number(argc, argv, 4));
+    } else if (strcmp(what, "slow") == 0) {
+        run_slow((uint16_t)number(argc, argv, 3));
     } else {
         run_socket(number(argc, argv, 3) * ms, number(argc, argv, 4));
     }

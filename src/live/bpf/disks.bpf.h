@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Requests to disks: the cause of the wake-ups that follow their completion, and what the rule block
- * measures. */
+/* Requests to disks: the cause of the wake-ups that follow their completion, and what the rules block
+ * and queue measure. */
 #ifndef LULL_LIVE_DISKS_BPF_H
 #define LULL_LIVE_DISKS_BPF_H
 
@@ -17,26 +17,53 @@ static __always_inline void describe_request(const struct request *request,
     hop->sector = request->__sector;
 }
 
-/* A request that is given once more, after the driver put it back, starts anew. */
-SEC("tp_btf/block_rq_issue")
-int BPF_PROG(disk_issued, const struct request *request)
+/* Of programs that speak to the disk themselves. */
+static __always_inline bool is_passed_through(const struct request *request)
 {
     const uint32_t operation = request->cmd_flags & REQ_OP_MASK;
-    if (operation != REQ_OP_DRV_IN && operation != REQ_OP_DRV_OUT) {
-        open_span(LULL_TRACK_BLOCK, (uint64_t)request);
+    return operation == REQ_OP_DRV_IN || operation == REQ_OP_DRV_OUT;
+}
+
+static __always_inline void measure_request(uint32_t measure, const struct request *request)
+{
+    struct span span;
+    struct happened done = {.measure = measure};
+    if (close_span(&spans, measure, (uint64_t)request, 0, &span)) {
+        describe_request(request, &done.hop);
+        done.number = done.hop.a;
+        judge_span(NULL, &span, &done);
+    }
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(disk_queued, const struct request *request)
+{
+    if (!is_passed_through(request)) {
+        open_span(&spans, LULL_TRACK_QUEUE, (uint64_t)request, 0);
     }
     return 0;
 }
 
-static __always_inline void measure_request(const struct request *request)
+/* It has become part of another, and is never given to the disk. */
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(disk_merged, const struct request *request)
 {
     struct span span;
-    struct happened done = {.measure = LULL_TRACK_BLOCK};
-    if (close_span(LULL_TRACK_BLOCK, (uint64_t)request, &span)) {
-        describe_request(request, &done.hop);
-        done.number = done.hop.a;
-        judge_span(&span, &done);
+    close_span(&spans, LULL_TRACK_QUEUE, (uint64_t)request, 0, &span);
+    return 0;
+}
+
+/* A request that is given once more, after the driver put it back, starts anew. */
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(disk_issued, const struct request *request)
+{
+    if (config.measures & 1u << LULL_TRACK_QUEUE) {
+        measure_request(LULL_TRACK_QUEUE, request);
     }
+    if (config.measures & 1u << LULL_TRACK_BLOCK && !is_passed_through(request)) {
+        open_span(&spans, LULL_TRACK_BLOCK, (uint64_t)request, 0);
+    }
+    return 0;
 }
 
 /* What an interrupt has just finished is why it wakes somebody next. */
@@ -48,7 +75,7 @@ int BPF_PROG(disk_done, const struct request *request, int error, unsigned int b
         describe_request(request, frame);
     }
     if (config.measures & 1u << LULL_TRACK_BLOCK && bytes >= request->__data_len) { /* all of it */
-        measure_request(request);
+        measure_request(LULL_TRACK_BLOCK, request);
     }
     return 0;
 }

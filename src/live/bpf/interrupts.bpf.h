@@ -50,6 +50,15 @@ static __always_inline struct lull_track_hop *frame_now(void)
     return frame_at(context, context->depth - 1);
 }
 
+/* What happened to the task that runs. */
+static __always_inline void judge_interruption(struct happened *event)
+{
+    event->id = bpf_get_current_pid_tgid();
+    event->uid = (uint32_t)bpf_get_current_uid_gid();
+    bpf_get_current_comm(event->comm, sizeof event->comm);
+    judge_event(NULL, event);
+}
+
 /* The same of an interrupt that rules may be about. */
 static __always_inline void leave_measured(uint32_t measure, uint32_t kind, uint32_t number)
 {
@@ -65,10 +74,7 @@ static __always_inline void leave_measured(uint32_t measure, uint32_t kind, uint
                 .measure = measure, .number = number, .since = frame->start_ns};
             interrupt.hop.kind = kind;
             interrupt.hop.a = number;
-            interrupt.id = bpf_get_current_pid_tgid();
-            interrupt.uid = (uint32_t)bpf_get_current_uid_gid();
-            bpf_get_current_comm(interrupt.comm, sizeof interrupt.comm);
-            judge_event(&interrupt);
+            judge_interruption(&interrupt);
         }
     }
     leave();
@@ -130,10 +136,7 @@ static __always_inline void measure_raise(uint32_t vector)
     *since = 0;
     raise.hop.kind = LULL_TRACK_HOP_SOFTIRQ;
     raise.hop.a = vector;
-    raise.id = bpf_get_current_pid_tgid();
-    raise.uid = (uint32_t)bpf_get_current_uid_gid();
-    bpf_get_current_comm(raise.comm, sizeof raise.comm);
-    judge_event(&raise);
+    judge_interruption(&raise);
 }
 
 SEC("tp_btf/softirq_entry")
@@ -155,9 +158,25 @@ int BPF_PROG(softirq_exit, unsigned int vector)
     return 0;
 }
 
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(timer_entry)
+static __always_inline void measure_expiry(const struct hrtimer *timer, const int64_t *now)
 {
+    struct happened expiry = {.measure = LULL_TRACK_TIMER};
+    int64_t now_ns = 0; /* of the timer's clock */
+    bpf_probe_read_kernel(&now_ns, sizeof now_ns, now);
+    const int64_t late_ns = now_ns - timer->node.expires;
+    expiry.until = bpf_ktime_get_ns();
+    expiry.since = expiry.until - (late_ns > 0 ? late_ns : 0);
+    expiry.hop.kind = LULL_TRACK_HOP_EXPIRY;
+    expiry.hop.function = (uint64_t)timer->function;
+    judge_interruption(&expiry);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_entry, const struct hrtimer *timer, const int64_t *now)
+{
+    if (config.measures & 1u << LULL_TRACK_TIMER) {
+        measure_expiry(timer, now);
+    }
     enter(LULL_TRACK_HOP_TIMER, 0);
     return 0;
 }

@@ -57,6 +57,29 @@ struct request {
     uint64_t __sector;
 };
 
+struct timerqueue_node {
+    int64_t expires;
+};
+
+struct hrtimer {
+    struct timerqueue_node node;
+    void *function;
+};
+
+struct work_struct {
+    void *func;
+};
+
+struct net_device {
+    int ifindex;
+    char name[16];
+};
+
+struct sk_buff {
+    struct net_device *dev;
+    int skb_iif; /* of a packet that was received: the device's number */
+};
+
 struct in6_addr {
     union {
         uint8_t u6_addr8[16];

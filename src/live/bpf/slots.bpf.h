@@ -82,21 +82,20 @@ static __always_inline uint32_t bucket_of(uint64_t ns)
     return bucket;
 }
 
-static __always_inline void observe_in(struct lull_track_histograms *all,
-                                       enum lull_track_measure measure, uint64_t ns)
+static __always_inline void observe_in(struct lull_track_histograms *all, uint32_t i, uint64_t ns)
 {
     const uint32_t bucket = bucket_of(ns);
     if (bucket < LULL_TRACK_BUCKETS) {
-        all->of[measure].n[bucket]++;
+        all->of[i].n[bucket]++;
     }
 }
 
-/* The measure is a constant. */
-static __always_inline void observe(enum lull_track_measure measure, uint64_t ns)
+/* `i`, a measure or a rule, is a constant or bounded. */
+static __always_inline void observe(uint32_t i, uint64_t ns)
 {
     struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
     if (all) {
-        observe_in(all, measure, ns);
+        observe_in(all, i, ns);
     }
 }
 
@@ -165,7 +164,8 @@ static __always_inline bool is_followed(const struct lull_track_slot *slot)
 /* A disk's request or an interrupt that is over. */
 struct happened {
     uint32_t measure, number;
-    uint64_t since, id;
+    uint64_t since, until; /* until 0: now */
+    uint64_t id;
     uint32_t uid, pad;
     char comm[LULL_TRACK_COMM];
     struct lull_track_hop hop;
@@ -186,8 +186,25 @@ static __always_inline bool spend(uint32_t i, uint64_t now, uint32_t limit)
     return true;
 }
 
-static __always_inline void report_event(uint32_t i, const struct happened *event, uint64_t now,
-                                         struct lull_track_counts *count)
+/* What rule `i` is about took so long. False: nothing is to be reported. */
+static __always_inline bool take(uint32_t i, uint64_t took, uint64_t now,
+                                 struct lull_track_counts *count)
+{
+    if (config.has_histograms) {
+        observe(i, took);
+        return false;
+    }
+    count->candidates[i]++;
+    if (!spend(i, now, config.rule[i].limit)) {
+        count->limited[i]++;
+        return false;
+    }
+    return true;
+}
+
+/* With the context of a program, the record has the kernel's stack. */
+static __always_inline void report_event(void *ctx, uint32_t i, const struct happened *event,
+                                         uint64_t now, struct lull_track_counts *count)
 {
     struct lull_track_record *record = bpf_ringbuf_reserve(&alarms, sizeof *record, 0);
     if (!record) {
@@ -205,13 +222,16 @@ static __always_inline void report_event(uint32_t i, const struct happened *even
     __builtin_memcpy(record->comm, event->comm, sizeof record->comm);
     record->call = LULL_TRACK_NO_CALL;
     record->hop[0] = event->hop;
+    if (ctx) {
+        record->stack_bytes = bpf_get_stack(ctx, record->stack, sizeof record->stack, 0);
+    }
     bpf_ringbuf_submit(record, 0);
 }
 
-static __always_inline void judge_event(const struct happened *event)
+static __always_inline void judge_event(void *ctx, const struct happened *event)
 {
     struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
-    const uint64_t now = bpf_ktime_get_ns();
+    const uint64_t now = event->until ? event->until : bpf_ktime_get_ns();
     if (!count) {
         return;
     }
@@ -228,11 +248,8 @@ static __always_inline void judge_event(const struct happened *event)
             (rule->has_number && rule->number != event->number)) {
             continue;
         }
-        count->candidates[i]++;
-        if (spend(i, now, rule->limit)) {
-            report_event(i, event, now, count);
-        } else {
-            count->limited[i]++;
+        if (take(i, now - event->since, now, count)) {
+            report_event(ctx, i, event, now, count);
         }
     }
 }

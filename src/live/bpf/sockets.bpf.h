@@ -122,7 +122,7 @@ static __always_inline void end_talk(struct sock *sock, uint32_t measure, bool h
         done.hop.c |= LULL_TRACK_CONNECTION_FAILED;
     }
     done.number = port_of(sock, measure);
-    judge_span(&span, &done);
+    judge_span(NULL, &span, &done);
 }
 
 SEC("tp_btf/inet_sock_set_state")

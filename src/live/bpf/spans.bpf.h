@@ -13,8 +13,8 @@ struct span {
 };
 
 struct span_key {
-    uint64_t of; /* an address of the kernel */
-    uint32_t measure, pad;
+    uint64_t of;           /* an address of the kernel */
+    uint32_t measure, tid; /* 0: whose it is does not matter */
 };
 
 struct {
@@ -23,6 +23,14 @@ struct {
     __type(key, struct span_key);
     __type(value, struct span);
 } spans SEC(".maps");
+
+/* Of things whose end may never be seen: the oldest ones make room. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 16384);
+    __type(key, struct span_key);
+    __type(value, struct span);
+} loose_spans SEC(".maps");
 
 /* Whether a rule is about it. */
 static __always_inline bool is_asked_for(uint32_t measure, uint32_t number)
@@ -60,38 +68,39 @@ static __always_inline void count_untracked(void)
 }
 
 /* One that starts again starts anew. */
-static __always_inline void open_span(uint32_t measure, uint64_t of)
+static __always_inline void open_span(void *map, uint32_t measure, uint64_t of, uint32_t tid)
 {
-    const struct span_key key = {.of = of, .measure = measure};
+    const struct span_key key = {.of = of, .measure = measure, .tid = tid};
     struct span span = {.since = bpf_ktime_get_ns()};
     own_span(&span);
-    if (bpf_map_update_elem(&spans, &key, &span, BPF_ANY) != 0) {
+    if (bpf_map_update_elem(map, &key, &span, BPF_ANY) != 0) {
         count_untracked();
     }
 }
 
 /* False: it started before tracking did. */
-static __always_inline bool close_span(uint32_t measure, uint64_t of, struct span *span)
+static __always_inline bool close_span(void *map, uint32_t measure, uint64_t of, uint32_t tid,
+                                       struct span *span)
 {
-    const struct span_key key = {.of = of, .measure = measure};
-    const struct span *found = bpf_map_lookup_elem(&spans, &key);
+    const struct span_key key = {.of = of, .measure = measure, .tid = tid};
+    const struct span *found = bpf_map_lookup_elem(map, &key);
     if (!found) {
         return false;
     }
     *span = *found;
-    bpf_map_delete_elem(&spans, &key);
+    bpf_map_delete_elem(map, &key);
     return true;
 }
 
-/* The span is over. */
-static __always_inline void judge_span(const struct span *span, struct happened *event)
+/* The span is over. The context is for the kernel's stack, or NULL. */
+static __always_inline void judge_span(void *ctx, const struct span *span, struct happened *event)
 {
     event->since = span->since;
     event->id = span->id;
     event->uid = span->uid;
     __builtin_memcpy(event->comm, span->comm, sizeof event->comm);
     if (!config.command || span->flags & LULL_TRACK_IS_FOLLOWED) {
-        judge_event(event);
+        judge_event(ctx, event);
     }
 }
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of C++ and Rust as their sources have them. */
+#ifndef LULL_SYMBOL_DEMANGLE_H
+#define LULL_SYMBOL_DEMANGLE_H
+
+/* "_ZN4llvm3Foo3barEi" → "llvm::Foo::bar", without the types of parameters and Rust's hashes; to be freed
+ * with g_free(). NULL: it is no such name, or one of a length that nobody reads. */
+char *lull_demangle(const char *name);
+
+#endif

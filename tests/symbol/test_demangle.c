@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Names by hand, as the ABI of C++ and Rust's RFC 2603 write them; and what is none, or would never end. */
+#include <glib.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "symbol/demangle.h"
+
+static void test_names(void)
+{
+    static const struct {
+        const char *name, *readable; /* NULL: it stays as it is */
+    } names[] = {
+        {"_Z4mainv", "main"},
+        {"_ZN4llvm3Foo3barEi", "llvm::Foo::bar"},
+        {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back"},
+        {"_ZN3FooD1Ev", "Foo::~Foo"},
+        {"_ZNK3FoocvbEv", "Foo::operator bool"},
+        {"_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work"},
+        {"_ZTV3Foo", "vtable for Foo"},
+        /* Rust, as it was first, with a hash of 16 digits; and as RFC 2603 has it. */
+        {"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"},
+        {"_ZN52_$LT$std..path..Path$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE",
+         "<std::path::Path as core::fmt::Debug>::fmt"},
+        {"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
+        {"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
+        {"_RNvMs_Cs1234_7mycrateNtB4_3Foo3new", "<mycrate::Foo>::new"},
+        {"main", NULL},
+        {"_start", NULL},
+        {"__libc_start_main", NULL},
+        {"_Z", NULL},
+        {"_ZN", NULL},
+        {"_ZN3Foo", NULL},
+        {"_Z9999999999x", NULL},
+        {"_R", NULL},
+        {"_RNv", NULL},
+        {"", NULL},
+        {"\xff\xfe", NULL},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *readable = lull_demangle(names[i].name);
+        g_assert_cmpstr(readable, ==, names[i].readable);
+    }
+}
+
+/* Each pair is made of two of the one before: 2^40 words in 700 bytes. */
+static void test_explosion(void)
+{
+    g_autoptr(GString) name = g_string_new("_Z1fISt4pairIiiE");
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (uint32_t i = 0; i < 40; i++) {
+        g_autofree char *last =
+            i < 36 ? g_strdup_printf("S%c_", digits[i]) : g_strdup_printf("S1%c_", digits[i - 36]);
+        g_string_append_printf(name, "S0_I%s%sE", last, last);
+    }
+    g_string_append(name, "Evv");
+    const int64_t start_us = g_get_monotonic_time();
+    g_autofree char *readable = lull_demangle(name->str);
+    g_assert_null(readable);
+    g_assert_cmpint(g_get_monotonic_time() - start_us, <, 5 * G_USEC_PER_SEC);
+    g_string_assign(name, "_Z1fISt4pairIiiES0_IS1_S1_EEvv"); /* the same, once */
+    g_autofree char *small = lull_demangle(name->str);
+    g_assert_cmpstr(
+        small, ==, "f<std::pair<int, int>, std::pair<std::pair<int, int>, std::pair<int, int> > >");
+}
+
+/* A name of many levels, and one that is too long for anybody. */
+static void test_deep(void)
+{
+    g_autoptr(GString) deep = g_string_new("_Z1f");
+    for (uint32_t i = 0; i < 4000; i++) {
+        g_string_append_c(deep, 'P');
+    }
+    g_string_append_c(deep, 'i');
+    g_autofree char *readable = lull_demangle(deep->str);
+    g_assert_true(!readable || strcmp(readable, "f") == 0);
+    g_autoptr(GString) scopes = g_string_new("_ZN");
+    for (uint32_t i = 0; i < 1000; i++) {
+        g_string_append(scopes, "1a");
+    }
+    g_string_append(scopes, "Ev");
+    g_autofree char *none = lull_demangle(scopes->str);
+    g_assert_null(none);
+    g_string_set_size(deep, 0);
+    for (uint32_t i = 0; i < 5000; i++) {
+        g_string_append(deep, "_Z");
+    }
+    g_autofree char *longer = lull_demangle(deep->str);
+    g_assert_null(longer);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/symbol/demangle/names", test_names);
+    g_test_add_func("/symbol/demangle/explosion", test_explosion);
+    g_test_add_func("/symbol/demangle/deep", test_deep);
+    return g_test_run();
+}

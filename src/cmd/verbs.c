@@ -7,10 +7,12 @@
 
 extern const struct lull_verb lull_verb_calllog;
 extern const struct lull_verb lull_verb_calls;
+extern const struct lull_verb lull_verb_collect;
 extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_daemon;
 extern const struct lull_verb lull_verb_export;
+extern const struct lull_verb lull_verb_flame;
 extern const struct lull_verb lull_verb_freq;
 extern const struct lull_verb lull_verb_futex;
 extern const struct lull_verb lull_verb_help;
@@ -41,6 +43,7 @@ extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_states;
 extern const struct lull_verb lull_verb_stats;
+extern const struct lull_verb lull_verb_symbols;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
 extern const struct lull_verb lull_verb_top;
@@ -59,6 +62,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_track,
     &lull_verb_daemon,
     &lull_verb_trigger,
+    &lull_verb_collect,
     &lull_verb_critpath,
     &lull_verb_requests,
     &lull_verb_why,
@@ -85,6 +89,8 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_futex,
     &lull_verb_calls,
     &lull_verb_calllog,
+    &lull_verb_flame,
+    &lull_verb_symbols,
     &lull_verb_irqstats,
     &lull_verb_irqlog,
     &lull_verb_irqfreq,

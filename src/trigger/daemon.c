@@ -16,6 +16,7 @@
 #include "record/recorder.h"
 #include "trigger/peer_socket.h"
 #include "trigger/reach.h"
+#include "trigger/set_sender.h"
 #include "trigger/sets.h"
 
 /* linux/capability.h of older kernels ends before them. */
@@ -44,7 +45,8 @@ struct lull_daemon {
     uint32_t number[LULL_TRIGGER_RULES]; /* and which of the configuration they are */
     int events;                          /* readable when there is something to do; -1: not open */
     int64_t counted_ns;
-    int sockets;   /* asks the kernel about connections; -1: there are no other machines */
+    int sockets; /* asks the kernel about connections; -1: there are no other machines */
+    struct lull_set_senders senders;
     GString *last; /* the directory that was written last */
 };
 
@@ -310,12 +312,15 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
     while (lull_speaker_take(&daemon->speaker, daemon->config, &heard)) {
         if (heard.kind == LULL_SPEAKER_SLOW) {
             take_report(daemon, &heard);
+        } else if (heard.kind == LULL_SPEAKER_FETCH) {
+            lull_set_send(&daemon->senders, daemon->config, heard.set, heard.fd);
         } else if (heard.kind == LULL_SPEAKER_ASKED) {
             take_question(daemon, heard.number, &heard.question);
         } else {
             take_outcome(daemon, &heard.outcome);
         }
     }
+    lull_set_senders_check(&daemon->senders);
     return lull_speaker_check(&daemon->speaker, error) && count(daemon, error);
 }
 
@@ -443,6 +448,7 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
                       (!config->key || (daemon.sockets = lull_touched_open(error)) >= 0) &&
                       lull_speaker_start(&daemon.speaker, config, error) &&
                       run_recorder(&daemon, error);
+    lull_set_senders_clear(&daemon.senders);
     if (daemon.speaker.counts) {
         lull_speaker_clear(&daemon.speaker, config);
     }

@@ -18,6 +18,7 @@
 #include "view/live/alarm.h"
 
 #define SHOWN_PER_S 20
+#define LEAST_INTERVAL_NS (200 * INT64_C(1000000)) /* how often it is looked after the clock */
 
 struct track {
     GPtrArray *rules;
@@ -26,6 +27,11 @@ struct track {
     int64_t duration_ns, most_alarms, rate; /* most_alarms -1: no limit; rate 0: none */
     double most_overhead;
     bool is_json;
+    bool has_histograms; /* instead of alarms */
+    int64_t interval_ns; /* of histograms; 0: one for all the time */
+    int64_t from_ns;     /* of the next one */
+    struct lull_track_histogram *before;
+    struct lull_action action;
     struct lull_invoker invoker;
     struct lull_command child;
     struct lull_tracker *tracker;
@@ -35,6 +41,21 @@ struct track {
 };
 
 /* ---- the question ---- */
+
+/* What is counted in the kernel has to be decided there. */
+static bool check_histogram(const struct lull_track_rule *rule, GError **error)
+{
+    struct lull_track_kernel_rule kernel;
+    const bool is_decided = lull_track_rule_compile(rule, &kernel);
+    if (is_decided && !rule->is_worst && !rule->timeout_ns) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "“%s”: %s", rule->text,
+                is_decided ? "“worst” and “timeout” are for alarms: leave them out with --hist"
+                           : "with --hist a filter can only compare comm, pid, tid, uid and cpu by "
+                             "==, joined by &&, and only of waits and calls");
+    return false;
+}
 
 static bool parse_rules(struct track *track, const char *const *words, uint32_t n, GError **error)
 {
@@ -48,11 +69,38 @@ static bool parse_rules(struct track *track, const char *const *words, uint32_t 
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct lull_track_rule *rule = lull_track_rule_parse(words[i], error);
+        struct lull_track_rule *rule = track->has_histograms
+                                           ? lull_track_rule_parse_any(words[i], error)
+                                           : lull_track_rule_parse(words[i], error);
         if (!rule) {
             return false;
         }
         g_ptr_array_add(track->rules, rule);
+        if (track->has_histograms && !check_histogram(rule, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_histograms(struct track *track, const struct lull_args *args, GError **error)
+{
+    track->has_histograms = lull_args_flag(args, "hist");
+    track->view.has_histograms = track->has_histograms;
+    if (!lull_args_duration(args, "interval", (double)LULL_NS_PER_S, &track->interval_ns, error)) {
+        return false;
+    }
+    if (track->has_histograms ? track->most_alarms >= 0 || track->action.command
+                              : track->interval_ns > 0) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            track->has_histograms
+                                ? "--count and --exec are of alarms, which --hist has none of"
+                                : "--interval is of histograms: it needs --hist");
+        return false;
+    }
+    if (track->interval_ns && track->interval_ns < LEAST_INTERVAL_NS) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, "--interval is at least 200ms");
+        return false;
     }
     return true;
 }
@@ -85,11 +133,12 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
     track->is_json = lull_args_flag(args, "json");
     track->most_alarms = lull_args_number(args, "count");
     track->rate = lull_args_number(args, "rate");
+    track->action.command = lull_args_text(args, "exec");
     if (track->rate < 0) {
         track->rate = track->is_json ? 0 : SHOWN_PER_S;
     }
-    return parse_rules(track, words, n_rules, error) && check_command(track, error) &&
-           lull_args_overhead(args, &track->most_overhead, error) &&
+    return parse_histograms(track, args, error) && parse_rules(track, words, n_rules, error) &&
+           check_command(track, error) && lull_args_overhead(args, &track->most_overhead, error) &&
            lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &track->duration_ns, error);
 }
 
@@ -117,6 +166,10 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
         return;
     }
     track->n_alarms++;
+    if (track->action.command) {
+        g_auto(GStrv) variables = lull_alarm_variables(&track->view, alarm);
+        lull_action_run(&track->action, (const char *const *)variables);
+    }
     if (!is_shown(track)) {
         track->n_hidden++;
     } else if (track->is_json) {
@@ -126,8 +179,24 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
     }
 }
 
+static bool show_histograms(struct track *track, GError **error)
+{
+    struct lull_track_histogram since[LULL_TRACK_MEASURES];
+    const int64_t now_ns = g_get_monotonic_time() * 1000, from_ns = track->from_ns;
+    track->from_ns = now_ns;
+    return lull_tracker_histograms(track->tracker, track->before, since, error) &&
+           lull_rule_histograms(&track->view,
+                                (const struct lull_track_rule *const *)track->rules->pdata,
+                                track->rules->len, since, from_ns, now_ns, track->is_json, error);
+}
+
 static bool take(struct track *track, GError **error)
 {
+    if (track->interval_ns &&
+        g_get_monotonic_time() * 1000 - track->from_ns >= track->interval_ns &&
+        !show_histograms(track, error)) {
+        return false;
+    }
     const bool done = lull_tracker_take(track->tracker, error);
     fflush(track->view.file);
     return done;
@@ -148,6 +217,7 @@ static bool check(void *user, GError **error)
 {
     struct track *track = user;
     lull_tracker_govern(track->tracker);
+    lull_action_reap(&track->action, false);
     return take(track, error);
 }
 
@@ -163,9 +233,11 @@ static bool start(struct track *track, GError **error)
         .n_rules = track->rules->len,
         .command = track->command ? (uint32_t)track->child.pid : 0,
         .most_overhead = track->most_overhead,
+        .has_histograms = track->has_histograms,
         .alarm = take_alarm,
         .user = track};
     track->tracker = lull_tracker_new(&question, error);
+    track->from_ns = g_get_monotonic_time() * 1000;
     return track->tracker &&
            (!track->command || lull_command_release(&track->child, track->command[0], error));
 }
@@ -173,7 +245,12 @@ static bool start(struct track *track, GError **error)
 static bool report_end(struct track *track, GError **error)
 {
     struct lull_tracker_counts counts;
-    if (!take(track, error) || !lull_tracker_count(track->tracker, &counts, error)) {
+    if (!take(track, error)) {
+        return false;
+    }
+    lull_action_reap(&track->action, true);
+    if (!lull_tracker_count(track->tracker, &counts, error) ||
+        (track->has_histograms && !show_histograms(track, error))) {
         return false;
     }
     if (track->is_json) {
@@ -225,11 +302,15 @@ static int run_track(struct track *track, const struct lull_args *args, GError *
     track->view.file = stdout;
     track->view.epoch_ns = lull_epoch_of_monotonic();
     track->view.style.local_time = lull_args_flag(args, "local");
-    if (track->command &&
-        (!lull_invoker_init(&track->invoker, error) ||
-         !lull_command_start(&track->child, track->command, &track->invoker, error))) {
+    if ((track->command || track->action.command) && !lull_invoker_init(&track->invoker, error)) {
         return 1;
     }
+    if (track->command &&
+        !lull_command_start(&track->child, track->command, &track->invoker, error)) {
+        return 1;
+    }
+    track->action.invoker = &track->invoker;
+    track->view.action = track->action.command ? &track->action : NULL;
     track->view.names = lull_machine_names_new();
     const int status = finish(track, watch(track, error));
     lull_command_end(&track->child);
@@ -246,11 +327,13 @@ static int run(const struct lull_args *args, GError **error)
     struct track track = {.child = {.pid = -1, .go = -1, .fate = -1},
                           .rules =
                               g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free),
-                          .words = g_ptr_array_new()};
+                          .words = g_ptr_array_new(),
+                          .before = g_new0(struct lull_track_histogram, LULL_TRACK_MEASURES)};
     const int status = parse(args, &track, error) ? run_track(&track, args, error) : 2;
     lull_invoker_clear(&track.invoker);
     g_ptr_array_unref(track.rules);
     g_ptr_array_unref(track.words);
+    g_free(track.before);
     return status;
 }
 
@@ -274,6 +357,20 @@ static const struct lull_option options[] = {
      .help =
          "show at most N alarms a second and count the others (default: 20, with --json all; 0: "
          "all)"},
+    {.name = "hist",
+     .kind = LULL_OPTION_FLAG,
+     .help =
+         "count how many were how long, for each rule, instead of reporting alarms; a rule needs "
+         "no time then"},
+    {.name = "interval",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "T",
+     .help = "with --hist: a table after each such time (default: one at the end)"},
+    {.name = "exec",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "COMMAND",
+     .help =
+         "run this command of the shell at each alarm, one at a time, as the user who called sudo"},
     {.name = "max-overhead",
      .kind = LULL_OPTION_TEXT,
      .argument = "SHARE",
@@ -298,6 +395,10 @@ static const struct lull_example examples[] = {
      "Waits for locks that are not over after two seconds."},
     {"sudo lull track 'offcpu(D) worst' --duration 1min",
      "Each uninterruptible sleep that is longer than all before."},
+    {"sudo lull track 'block(vda) > 1s' --exec 'lull snapshot'",
+     "Keeps what the flight recorder has when the disk was slow."},
+    {"sudo lull track --hist 'serve(80)' 'block(vda)' --interval 10s",
+     "How long requests to a web server and to a disk took, every ten seconds."},
     {"lull track --list", "What can be tracked on this machine."},
     {NULL, NULL},
 };
@@ -369,13 +470,19 @@ const struct lull_verb lull_verb_track = {
         "reported. Alarms over 1000 a second of one rule are counted only, and so are alarms for "
         "which there was no room; the last line has the numbers.\n"
         "\n"
+        "The command of --exec finds the alarm in LULL_RULE, LULL_KIND, LULL_DELAY_NS, LULL_END_NS, LULL_PID, "
+        "LULL_TID, LULL_COMM, LULL_CALL and LULL_OBJECT (the request, packet, connection …), and its output goes "
+        "to stderr. Alarms that come while it runs start no other. Its own waits are tracked like all others.\n"
+        "\n"
         "Tracking needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON; names of kernel "
         "functions need CAP_SYSLOG.",
     .output =
         "With --json a line for each alarm, as it happens, and one with 'summary' at the end. 'chain' "
         "has the parts of the wait, the latest first, each with the task that it was for, or else a "
         "'detail'. Times are nanoseconds since 1970; 'monotonic_ns' is the end on CLOCK_MONOTONIC. With --list one object, whose 'kinds' each "
-        "say what they 'help' with and name a tracepoint that this kernel 'lacks', or null.",
+        "say what they 'help' with and name a tracepoint that this kernel 'lacks', or null. With --hist a line for each table: "
+        "'histograms' has for each rule how many took less than 1 us, 2 us, 4 us, and so on; the last of 26 numbers "
+        "is of those of 16.8 s and more.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -26,6 +26,27 @@ static gboolean equal_causes(gconstpointer a, gconstpointer b)
            g_strcmp0(x->waiter_call, y->waiter_call) == 0;
 }
 
+/* The same texts at the same addresses, as most are: a path keeps each once. */
+static guint hash_addresses(gconstpointer key)
+{
+    const struct lull_cause_share *share = key;
+    const void *const texts[] = {share->program, share->detail, share->waiter, share->waiter_kind,
+                                 share->waiter_call};
+    gsize hash = (share->host * 64 + (gsize)share->state) * 64 + (gsize)share->cause;
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        hash = hash * 31 + GPOINTER_TO_SIZE(texts[i]);
+    }
+    return (guint)(hash ^ hash >> 16);
+}
+
+static gboolean equal_addresses(gconstpointer a, gconstpointer b)
+{
+    const struct lull_cause_share *x = a, *y = b;
+    return x->host == y->host && x->state == y->state && x->cause == y->cause &&
+           x->program == y->program && x->detail == y->detail && x->waiter == y->waiter &&
+           x->waiter_kind == y->waiter_kind && x->waiter_call == y->waiter_call;
+}
+
 static gint longest_first(gconstpointer a, gconstpointer b)
 {
     const struct lull_cause_share *x = *(const struct lull_cause_share *const *)a;
@@ -37,27 +58,42 @@ static gint longest_first(gconstpointer a, gconstpointer b)
 }
 
 struct lull_cause_sums {
-    GHashTable *numbers;
+    GHashTable *by_text;      /* of the sums */
+    GHashTable *by_addresses; /* what was added → its sum */
     GPtrArray *list;
 };
 
 struct lull_cause_sums *lull_cause_sums_new(void)
 {
     struct lull_cause_sums *sums = g_new0(struct lull_cause_sums, 1);
-    sums->numbers = g_hash_table_new(hash_cause, equal_causes);
+    sums->by_text = g_hash_table_new(hash_cause, equal_causes);
+    sums->by_addresses = g_hash_table_new_full(hash_addresses, equal_addresses, g_free, NULL);
     sums->list = g_ptr_array_new_with_free_func(g_free);
     return sums;
 }
 
+static struct lull_cause_share *sum_of(struct lull_cause_sums *sums,
+                                       const struct lull_cause_share *share)
+{
+    struct lull_cause_share *sum = g_hash_table_lookup(sums->by_addresses, share);
+    if (sum) {
+        return sum;
+    }
+    sum = g_hash_table_lookup(sums->by_text, share);
+    if (!sum) {
+        sum = g_memdup2(share, sizeof *share);
+        sum->duration_ns = sum->longest_ns = 0;
+        sum->count = 0;
+        g_ptr_array_add(sums->list, sum);
+        g_hash_table_add(sums->by_text, sum);
+    }
+    g_hash_table_insert(sums->by_addresses, g_memdup2(share, sizeof *share), sum);
+    return sum;
+}
+
 void lull_cause_sums_add(struct lull_cause_sums *sums, const struct lull_cause_share *share)
 {
-    struct lull_cause_share *known = g_hash_table_lookup(sums->numbers, share);
-    if (!known) {
-        known = g_memdup2(share, sizeof *share);
-        g_ptr_array_add(sums->list, known);
-        g_hash_table_add(sums->numbers, known);
-        return;
-    }
+    struct lull_cause_share *known = sum_of(sums, share);
     known->duration_ns += share->duration_ns;
     known->longest_ns = MAX(known->longest_ns, share->longest_ns);
     known->count += share->count;
@@ -74,7 +110,8 @@ struct lull_cause_share *lull_cause_sums_take(struct lull_cause_sums *sums, uint
         shares[i] = *(const struct lull_cause_share *)sums->list->pdata[i];
     }
     *count = sums->list->len;
-    g_hash_table_unref(sums->numbers);
+    g_hash_table_unref(sums->by_text);
+    g_hash_table_unref(sums->by_addresses);
     g_ptr_array_unref(sums->list);
     g_free(sums);
     return shares;

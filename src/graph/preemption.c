@@ -6,6 +6,7 @@
 
 #include <lull/recording.h>
 
+#include "base/digits.h"
 #include "base/sums.h"
 #include "base/time.h"
 
@@ -125,7 +126,8 @@ static void append_guest(const struct lull_execgraph *eg, const struct cpu_share
             ? NULL
             : lull_model_host_name(eg->model, lull_model_task(eg->model, share->guest_task)->host);
     if (name) {
-        g_string_append_printf(out, "%s's ", name);
+        g_string_append(out, name);
+        g_string_append(out, "'s ");
     }
 }
 
@@ -162,7 +164,9 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
     segment->subject = g_string_chunk_insert_const(strings, out->str);
     g_string_truncate(out, 0);
     bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
-    g_string_append_printf(out, is_idle ? "on CPU %d, which came out of idle" : "by ", hop->cpu);
+    if (is_idle) {
+        g_string_append_printf(out, "on CPU %d, which came out of idle", hop->cpu);
+    }
     for (guint k = is_idle, named = 0; k < MIN(shares->len, NAMED); k++) {
         const struct cpu_share *share = &g_array_index(shares, struct cpu_share, k);
         char ns[LULL_TIME_TEXT_SIZE];
@@ -171,13 +175,17 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
             continue;
         }
         const uint32_t who = lull_evidence_preemptor(share);
-        g_string_append(out, is_idle || named++ ? ", " : "");
+        g_string_append(out, is_idle || named++ ? ", " : "by ");
         append_guest(eg, share, out);
-        g_string_append_printf(out, "%s/%d %s", lull_model_comm(eg->model, who, hop->end_ns),
-                               lull_model_task(eg->model, who)->tid, ns);
+        g_string_append(out, lull_model_comm(eg->model, who, hop->end_ns));
+        g_string_append_c(out, '/');
+        lull_append_signed(out, lull_model_task(eg->model, who)->tid);
+        g_string_append_c(out, ' ');
+        g_string_append(out, ns);
     }
     if (!is_idle) {
-        g_string_append_printf(out, " on CPU %d", hop->cpu);
+        g_string_append(out, " on CPU ");
+        lull_append_signed(out, hop->cpu);
     }
     segment->detail = g_string_chunk_insert_const(strings, out->str);
     return shares;

@@ -4,8 +4,9 @@
 
 #include "base/search.h"
 
-/* Spans from one mark to the next: so many are read in vain at most. */
-#define BETWEEN_MARKS 64
+/* Spans from one mark to the next: so many are read in vain at most. A mark takes the bytes of two
+ * spans or three. */
+#define BETWEEN_MARKS 16
 
 /* Ten bytes hold 64 bits. */
 #define MOST_BYTES 10

@@ -331,8 +331,12 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     model->tasks.items[task].syscall = name.label;
     model->tasks.items[task].sent_ns = INT64_MIN;
     model->tasks.items[task].ended.reported = 0;
-    give_up(model, task, INT64_MIN);
-    end_returning(model, task, c, model->tasks.items[task].returning_ns, true);
+    if (open != LULL_NONE) {
+        give_up(model, task, INT64_MIN);
+    }
+    if (model->tasks.items[task].returning_ns != INT64_MIN) {
+        end_returning(model, task, c, model->tasks.items[task].returning_ns, true);
+    }
     struct call *call = start_call(model, task);
     call->name = name;
     call->number = number_of(event);

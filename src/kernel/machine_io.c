@@ -120,7 +120,7 @@ static void report_packet(struct lull_model *model, struct cpu *cpu, struct lull
         }
         fact.in_interrupt = frame->kind != FRAME_RECEIVE;
         fact.context_start_ns = frame->start_ns;
-        fact.context_cause = irq_frame_cause(model, frame);
+        fact.context_cause = irq_frame_cause(frame);
     } else if (!packet->is_send) {
         cpu->last_packet = fact.number;
     }

@@ -107,6 +107,7 @@ static struct frame *push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint
         .first_packet = LULL_NONE,
         .packet = LULL_NONE,
         .request = LULL_NONE,
+        .cause = label.cause,
         .kind = kind,
     };
     return frame;
@@ -182,31 +183,54 @@ void irq_raised(struct cpu *cpu, int64_t t, int64_t vec)
     }
 }
 
+/* The cause that a handler's name shows ("virtio2-req.0"), or IRQ. */
+static enum lull_cause cause_of_irq(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(irq_causes); i++) {
+        if (g_str_has_prefix(name, irq_causes[i].prefix)) {
+            return irq_causes[i].cause;
+        }
+    }
+    if (g_str_has_prefix(name, "virtio")) {
+        return strstr(name, "-req.")                                 ? LULL_CAUSE_DISK
+               : strstr(name, "-input.") || strstr(name, "-output.") ? LULL_CAUSE_NETWORK
+                                                                     : LULL_CAUSE_IRQ;
+    }
+    return LULL_CAUSE_IRQ;
+}
+
+static struct irq_label make_irq_label(struct lull_model *model, uint32_t irq,
+                                       struct lull_text name)
+{
+    char text[96];
+    g_snprintf(text, sizeof text, "irq %u%s%.*s", irq, name.length ? " " : "", (int)name.length,
+               name.length ? name.data : "");
+    struct irq_label made = {model_label(model, text), LULL_NONE, LULL_CAUSE_IRQ};
+    if (name.length) {
+        made.name = model_label_of(model, name);
+        made.cause = cause_of_irq(model->labels.items[made.name]);
+    }
+    return made;
+}
+
+/* Handlers keep their names: these are looked at again, and made into labels, only when they
+ * differ. */
 static struct irq_label irq_label(struct lull_model *model, struct machine *machine, uint32_t irq,
                                   struct lull_text name)
 {
     uint32_t known = lull_map_find(&machine->irqs, irq);
-    struct irq_label both = {known, LULL_NONE};
-    if (known != LULL_MAP_NONE) {
-        both.name = lull_map_find(&machine->irq_names, known);
-    }
-    if (known != LULL_MAP_NONE && name.length == 0) {
-        return both;
-    }
-    char text[96];
-    g_snprintf(text, sizeof text, "irq %u%s%.*s", irq, name.length ? " " : "",
-               (int)MIN(name.length, 64), name.length ? name.data : "");
-    if (known != LULL_MAP_NONE && strcmp(model->labels.items[known], text) == 0) {
-        return both;
-    }
-    both.label = model_label(model, text);
-    lull_map_insert(&machine->irqs, irq, both.label);
     name.length = MIN(name.length, 64);
-    both.name = name.length ? model_label_of(model, name) : LULL_NONE;
-    if (both.name != LULL_NONE) {
-        lull_map_insert(&machine->irq_names, both.label, both.name);
+    if (known == LULL_MAP_NONE) {
+        known = (uint32_t)machine->irq_labels.count;
+        lull_vec_push(&machine->irq_labels, make_irq_label(model, irq, name));
+        lull_map_insert(&machine->irqs, irq, known);
     }
-    return both;
+    struct irq_label *label = &machine->irq_labels.items[known];
+    const char *now = label->name != LULL_NONE ? model->labels.items[label->name] : "";
+    if (name.length && (strlen(now) != name.length || memcmp(now, name.data, name.length) != 0)) {
+        *label = make_irq_label(model, irq, name);
+    }
+    return *label;
 }
 
 /* Whom an event found on the CPU: says that an idle CPU was still idle, where that is all that is
@@ -271,28 +295,7 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     return false;
 }
 
-/* The cause that a handler's name shows ("irq 28 virtio2-req.0"), or IRQ. */
-static enum lull_cause cause_of_irq(const char *label)
-{
-    const char *name = strchr(label + strlen("irq "), ' ');
-    if (!name) {
-        return LULL_CAUSE_IRQ;
-    }
-    name++;
-    for (size_t i = 0; i < G_N_ELEMENTS(irq_causes); i++) {
-        if (g_str_has_prefix(name, irq_causes[i].prefix)) {
-            return irq_causes[i].cause;
-        }
-    }
-    if (g_str_has_prefix(name, "virtio")) {
-        return strstr(name, "-req.")                                 ? LULL_CAUSE_DISK
-               : strstr(name, "-input.") || strstr(name, "-output.") ? LULL_CAUSE_NETWORK
-                                                                     : LULL_CAUSE_IRQ;
-    }
-    return LULL_CAUSE_IRQ;
-}
-
-enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame)
+enum lull_cause irq_frame_cause(const struct frame *frame)
 {
     switch ((enum frame_kind)frame->kind) {
     case FRAME_HRTIMER:
@@ -305,7 +308,7 @@ enum lull_cause irq_frame_cause(const struct lull_model *model, const struct fra
     case FRAME_WHOLE_IRQ:
         return LULL_CAUSE_IRQ;
     case FRAME_IRQ:
-        return cause_of_irq(model->labels.items[frame->label]);
+        return frame->cause;
     case FRAME_SOFTIRQ:
         switch (frame->number) {
         case SOFTIRQ_TIMER:
@@ -331,7 +334,7 @@ static void classify_interrupt(const struct lull_model *model, const struct cpu 
 {
     const struct frame *frame = &cpu->frames[cpu->n_frames - 1];
     wakeup->label = frame->label;
-    wakeup->cause = irq_frame_cause(model, frame);
+    wakeup->cause = irq_frame_cause(frame);
     if (wakeup->cause == LULL_CAUSE_TIMER) {
         return;
     }

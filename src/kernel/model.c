@@ -68,7 +68,7 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->devices);
         lull_map_free(&machine->remaps);
         lull_map_free(&machine->irqs);
-        lull_map_free(&machine->irq_names);
+        lull_vec_free(&machine->irq_labels);
         lull_map_free(&machine->families);
         lull_map_free(&machine->irq_devs);
         lull_map_free(&machine->tables);

@@ -35,6 +35,7 @@ enum frame_kind {
 /* "irq 28 virtio2-req.0" and "virtio2-req.0", as labels; LULL_NONE: not reported. */
 struct irq_label {
     uint32_t label, name;
+    enum lull_cause cause; /* of a hard interrupt: what its handler's name says it is about */
 };
 
 /* An interrupt context that is active on a CPU. */
@@ -47,6 +48,7 @@ struct frame {
     uint32_t name;                 /* label of the name alone, or LULL_NONE */
     uint32_t first_packet, packet; /* first and last packet received in it */
     uint32_t request;              /* last block request completed in it */
+    enum lull_cause cause;         /* of a hard interrupt: as in irq_label */
     uint8_t kind;
 };
 
@@ -187,16 +189,16 @@ struct machine {
     struct lull_map completed;     /* the same, requests that completed last at a place */
     struct lull_map devices;       /* dev → label */
     struct lull_map remaps;        /* hash of dev, sector of a bio → the device it was made for */
-    struct lull_map irqs;          /* irq → label */
-    struct lull_map irq_names;     /* the latter → label of the handler's name */
-    struct lull_map families;      /* label of an interrupt → label of its device, without queue */
-    struct lull_map irq_devs;      /* the latter → dev of the requests that complete in it */
-    struct lull_map tables;        /* pid → table of descriptors */
-    struct lull_map containers;    /* label of a control group, pid namespace → container */
-    struct lull_map rows;          /* label of a container's or pod's name → pseudo-task */
-    uint32_t unknown_row;          /* of tasks of which the container is not known */
-    struct lull_map vms;           /* process or thread → pseudo-task of its virtual machine */
-    struct lull_map addresses;     /* address of a table in the state dump → table */
+    struct lull_map irqs;          /* irq → index in irq_labels */
+    LULL_VEC(struct irq_label) irq_labels; /* of each irq the last */
+    struct lull_map families;   /* label of an interrupt → label of its device, without queue */
+    struct lull_map irq_devs;   /* the latter → dev of the requests that complete in it */
+    struct lull_map tables;     /* pid → table of descriptors */
+    struct lull_map containers; /* label of a control group, pid namespace → container */
+    struct lull_map rows;       /* label of a container's or pod's name → pseudo-task */
+    uint32_t unknown_row;       /* of tasks of which the container is not known */
+    struct lull_map vms;        /* process or thread → pseudo-task of its virtual machine */
+    struct lull_map addresses;  /* address of a table in the state dump → table */
 };
 
 struct container {
@@ -537,7 +539,7 @@ bool irq_is_sleep(const struct lull_model *model, const struct task *task);
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   const struct task *task, enum irq_context context, struct lull_wakeup *wakeup);
 /* What a handler represents, when something other than a wake-up happens in it. */
-enum lull_cause irq_frame_cause(const struct lull_model *model, const struct frame *frame);
+enum lull_cause irq_frame_cause(const struct frame *frame);
 
 /* machine_io.c */
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,

@@ -92,8 +92,8 @@ struct lull_track_config {
     uint32_t has_prev_state; /* sched_switch has it as an argument */
     uint32_t measures;       /* bits of all rules */
     uint32_t has_sums;       /* waits are summed, for lull top */
-    uint32_t pad;
-    uint64_t least_ns; /* the smallest threshold */
+    uint32_t has_histograms; /* what rules are about is counted by its length, and never reported */
+    uint64_t least_ns;       /* the smallest threshold */
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
 };
 
@@ -219,7 +219,7 @@ struct lull_track_histogram {
     uint64_t n[LULL_TRACK_BUCKETS];
 };
 
-/* Of each CPU. */
+/* Of each CPU: by measure, or by rule. */
 struct lull_track_histograms {
     struct lull_track_histogram of[LULL_TRACK_MEASURES];
 };

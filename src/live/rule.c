@@ -371,9 +371,9 @@ static bool parse_timeout(struct lull_parser *p, struct lull_track_rule *rule)
     return rule->timeout_ns > 0 || lull_parser_fail(p, start, "a time-out of 0 is over at once");
 }
 
-static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
+static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule, bool needs_time)
 {
-    bool has_threshold = false;
+    bool has_threshold = !needs_time;
     if (p->lexer.length > LULL_PARSER_MOST_BYTES) {
         return lull_parser_fail(p, LULL_PARSER_MOST_BYTES, "the rule is longer than %d bytes",
                                 LULL_PARSER_MOST_BYTES);
@@ -423,7 +423,7 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule)
     return true;
 }
 
-struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error)
+static struct lull_track_rule *parse(const char *text, bool needs_time, GError **error)
 {
     struct lull_track_rule *rule = g_new0(struct lull_track_rule, 1);
     struct lull_terms terms = {0};
@@ -441,12 +441,22 @@ struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error)
                                  .has_strict_not = true,
                                  .stops_at_gt = true,
                                  .error = &why};
-    if (parse_text(&parser, rule)) {
+    if (parse_text(&parser, rule, needs_time)) {
         return rule;
     }
     g_propagate_error(error, why);
     lull_track_rule_free(rule);
     return NULL;
+}
+
+struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error)
+{
+    return parse(text, true, error);
+}
+
+struct lull_track_rule *lull_track_rule_parse_any(const char *text, GError **error)
+{
+    return parse(text, false, error);
 }
 
 void lull_track_rule_free(struct lull_track_rule *rule)
@@ -487,18 +497,23 @@ static bool compile_test(const struct lull_node *node, struct lull_track_test *t
     return true;
 }
 
-static void compile_filter(const struct lull_node *node, struct lull_track_kernel_rule *out)
+static bool compile_filter(const struct lull_node *node, struct lull_track_kernel_rule *out)
 {
+    bool is_all = true;
     if (node->kind == LULL_NODE_AND) {
         for (uint32_t i = 0; i < node->n; i++) {
-            compile_filter(node->children[i], out);
+            is_all = compile_filter(node->children[i], out) && is_all;
         }
-    } else if (out->n_tests < LULL_TRACK_TESTS && compile_test(node, &out->test[out->n_tests])) {
-        out->n_tests++;
+        return is_all;
     }
+    if (out->n_tests == LULL_TRACK_TESTS || !compile_test(node, &out->test[out->n_tests])) {
+        return false;
+    }
+    out->n_tests++;
+    return true;
 }
 
-void lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_track_kernel_rule *out)
+bool lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_track_kernel_rule *out)
 {
     const struct lull_track_kind *kind = rule->kind;
     *out = (struct lull_track_kernel_rule){.threshold_ns = (uint64_t)rule->threshold_ns,
@@ -518,7 +533,8 @@ void lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_tra
             out->call[out->n_calls++] = number;
         }
     }
-    if (rule->filter && kind->measure < LULL_TRACK_BLOCK) {
-        compile_filter(rule->filter, out);
+    if (!rule->filter) {
+        return true;
     }
+    return kind->measure < LULL_TRACK_BLOCK && compile_filter(rule->filter, out);
 }

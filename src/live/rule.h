@@ -84,9 +84,11 @@ struct lull_track_rule {
 
 /* NULL and LULL_ERROR_USAGE with the column and what was expected. Free with lull_track_rule_free(). */
 struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error);
+/* The same, and a rule without a time, which is about all of its kind. */
+struct lull_track_rule *lull_track_rule_parse_any(const char *text, GError **error);
 void lull_track_rule_free(struct lull_track_rule *rule);
-/* The part of it that the kernel checks; the filter has the last word. */
-void lull_track_rule_compile(const struct lull_track_rule *rule,
+/* The part of it that the kernel checks; the filter has the last word. True if that part is all. */
+bool lull_track_rule_compile(const struct lull_track_rule *rule,
                              struct lull_track_kernel_rule *out);
 
 #endif

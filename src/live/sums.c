@@ -19,8 +19,6 @@ struct lull_sums {
     GHashTable *before; /* pid → struct before * */
     uint64_t start_ns, n_switches;
     struct lull_track_histogram histogram[LULL_TRACK_MEASURES]; /* until the last interval */
-    struct lull_track_histograms *of_cpus;
-    uint32_t n_cpus;
     struct lull_track_chain *keys; /* room for all chains, or all pids */
     struct lull_track_chain_sum *values;
     struct lull_track_ended *ended;
@@ -128,29 +126,6 @@ static bool take_chains(struct lull_sums *sums, GArray *chains, GError **error)
     return true;
 }
 
-/* Counts only ever grow: what is new is the difference. */
-static bool take_histograms(struct lull_sums *sums, struct lull_interval *interval, GError **error)
-{
-    const uint32_t zero = 0;
-    const int map = lull_tracker_map(sums->tracker, "histograms");
-    if (bpf_map_lookup_elem(map, &zero, sums->of_cpus) != 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                    "live tracking: cannot read the histograms: %s", g_strerror(errno));
-        return false;
-    }
-    for (uint32_t measure = 0; measure < LULL_TRACK_MEASURES; measure++) {
-        for (uint32_t bucket = 0; bucket < LULL_TRACK_BUCKETS; bucket++) {
-            uint64_t *before = &sums->histogram[measure].n[bucket], all = 0;
-            for (uint32_t cpu = 0; cpu < sums->n_cpus; cpu++) {
-                all += sums->of_cpus[cpu].of[measure].n[bucket];
-            }
-            interval->histogram[measure].n[bucket] = all - *before;
-            *before = all;
-        }
-    }
-    return true;
-}
-
 /* ---- intervals ---- */
 
 /* Never below 0: a task that ends while slots are read is counted twice, and next time subtracted. */
@@ -229,7 +204,8 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
     interval->start_ns = (int64_t)sums->start_ns;
     interval->end_ns = (int64_t)end_ns;
     lull_tracker_governed(sums->tracker)->from_ns = end_ns;
-    if (!take_chains(sums, interval->chains, error) || !take_histograms(sums, interval, error) ||
+    if (!take_chains(sums, interval->chains, error) ||
+        !lull_tracker_histograms(sums->tracker, sums->histogram, interval->histogram, error) ||
         !lull_tracker_count(sums->tracker, &interval->counts, error)) {
         return false;
     }
@@ -251,8 +227,6 @@ struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
     sums->before = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     sums->keys = g_new(struct lull_track_chain, LULL_TRACK_MOST_CHAINS);
     sums->values = g_new(struct lull_track_chain_sum, LULL_TRACK_MOST_CHAINS);
-    sums->n_cpus = (uint32_t)MAX(libbpf_num_possible_cpus(), 1);
-    sums->of_cpus = g_new0(struct lull_track_histograms, sums->n_cpus);
     sums->ended = g_new(struct lull_track_ended, LULL_TRACK_MOST_CHAINS);
     sums->start_ns = now_ns();
     lull_tracker_governed(tracker)->from_ns = sums->start_ns;
@@ -266,7 +240,6 @@ void lull_sums_free(struct lull_sums *sums)
         g_free(sums->keys);
         g_free(sums->values);
         g_free(sums->ended);
-        g_free(sums->of_cpus);
         g_free(sums);
     }
 }

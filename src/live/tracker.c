@@ -208,6 +208,16 @@ static uint32_t measures_of(const struct lull_tracker_question *question)
     return measures;
 }
 
+/* A response starts with the interrupt, which only the chain has. */
+static bool needs_chains(const struct lull_tracker_question *question)
+{
+    bool needs = false;
+    for (uint32_t i = 0; i < question->n_rules; i++) {
+        needs |= question->rules[i]->kind->measure == LULL_TRACK_RESPONSE;
+    }
+    return needs;
+}
+
 /* Leaves out what this kernel does not have, and what no rule needs. */
 static bool choose_programs(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
 {
@@ -301,6 +311,7 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
                                    .has_prev_state = arguments_of(kernel, "sched_switch") >= 4,
                                    .measures = measures_of(question),
                                    .has_sums = question->has_sums,
+                                   .has_histograms = question->has_histograms,
                                    .least_ns = UINT64_MAX};
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
@@ -310,6 +321,7 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
         }
     }
     governed->least_ns = tracker->counts.least_ns;
+    governed->without_chains = question->has_histograms && !needs_chains(question);
     leave_out(tracker, "loose_spans", config->measures & LOOSE);
     set_entries(tracker, "slots", tracker->n_slots);
     if (!question->has_sums) {
@@ -481,8 +493,10 @@ static void cost_less(struct lull_tracker *tracker)
         tracker->next_ns = 0; /* measured again at once */
         return;
     }
-    tracker->governed->without_chains = 1;
-    counts->has_no_chains = true;
+    if (!tracker->question.has_histograms && !needs_chains(&tracker->question)) {
+        tracker->governed->without_chains = 1;
+        counts->has_no_chains = true;
+    }
 }
 
 static void stop_measuring(struct lull_tracker *tracker, int64_t now)

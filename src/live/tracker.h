@@ -13,6 +13,7 @@ struct lull_tracker_question {
     uint32_t
         command; /* only this task and its descendants; it must not have children yet; 0: all */
     double most_overhead; /* of the time of all CPUs */
+    bool has_histograms;  /* there are no alarms, but lull_tracker_histograms() by rule */
     bool has_sums;        /* waits are summed, for lull_sums (live/sums.h); there are no rules */
     void (*alarm)(void *user, const struct lull_track_alarm *alarm);
     void *user;
@@ -44,6 +45,12 @@ void lull_tracker_govern(struct lull_tracker *tracker);
 bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts *counts,
                         GError **error);
 void lull_tracker_free(struct lull_tracker *tracker);
+
+/* By measure, with sums, or by rule: how many there have been since `before`, which is renewed. */
+bool lull_tracker_histograms(const struct lull_tracker *tracker,
+                             struct lull_track_histogram before[LULL_TRACK_MEASURES],
+                             struct lull_track_histogram since[LULL_TRACK_MEASURES],
+                             GError **error);
 
 /* For lull_sums: a map of the programs, what may be changed while they run, and all slots. */
 int lull_tracker_map(const struct lull_tracker *tracker, const char *name);

@@ -149,7 +149,7 @@ static bool take_condition(struct reader *reader, uint32_t *number)
     return (added->kind != WORD && added->kind != MATCHES) || compile(reader, added);
 }
 
-static bool take_any(struct reader *reader, uint32_t *number);
+static bool take_list(struct reader *reader, enum kind kind, uint32_t *number);
 
 static bool take_one(struct reader *reader, uint32_t *number)
 {
@@ -162,7 +162,7 @@ static bool take_one(struct reader *reader, uint32_t *number)
         struct node node = {.kind = NOT};
         is_done = take_one(reader, &node.left) && add(reader, node, number);
     } else if (take(reader, "(")) {
-        is_done = take_any(reader, number) &&
+        is_done = take_list(reader, ANY, number) &&
                   (take(reader, ")") || bad(reader->error, "lacks a closing parenthesis"));
     } else {
         is_done = take_condition(reader, number);
@@ -171,22 +171,15 @@ static bool take_one(struct reader *reader, uint32_t *number)
     return is_done;
 }
 
-static bool take_all(struct reader *reader, uint32_t *number)
+/* One or more, with the operator between them. */
+static bool take_list(struct reader *reader, enum kind kind, uint32_t *number)
 {
-    bool is_done = take_one(reader, number);
-    while (is_done && take(reader, "&&")) {
-        struct node node = {.kind = ALL, .left = *number};
-        is_done = take_one(reader, &node.right) && add(reader, node, number);
-    }
-    return is_done;
-}
-
-static bool take_any(struct reader *reader, uint32_t *number)
-{
-    bool is_done = take_all(reader, number);
-    while (is_done && take(reader, "||")) {
-        struct node node = {.kind = ANY, .left = *number};
-        is_done = take_all(reader, &node.right) && add(reader, node, number);
+    bool is_done = kind == ANY ? take_list(reader, ALL, number) : take_one(reader, number);
+    while (is_done && take(reader, kind == ANY ? "||" : "&&")) {
+        struct node node = {.kind = kind, .left = *number};
+        is_done =
+            (kind == ANY ? take_list(reader, ALL, &node.right) : take_one(reader, &node.right)) &&
+            add(reader, node, number);
     }
     return is_done;
 }
@@ -205,7 +198,7 @@ static bool add_filter(struct server_filters *filters, unsigned tag, struct json
     struct filter *filter = &filters->filters[filters->n++];
     struct reader reader = {.at = text, .filter = filter, .error = error};
     filter->tag = tag;
-    if (!take_any(&reader, &filter->root)) {
+    if (!take_list(&reader, ANY, &filter->root)) {
         return false;
     }
     take(&reader, "");

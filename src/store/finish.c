@@ -18,10 +18,10 @@ static bool each_interval(struct store_writer *writer, const struct writer_row *
                           void (*at_block)(void *user, size_t block), visit_interval *visit,
                           void *user)
 {
-    for (size_t b = 0; b < row->blocks.count; b++) {
+    for (size_t b = 0; b < writer_block_count(row); b++) {
         uint8_t bytes[BLOCK_BYTES_MOST];
         struct lull_store_interval intervals[STORE_BLOCK];
-        const struct store_block *block = &row->blocks.items[b];
+        const struct store_block *block = writer_block_at(row, b);
         if (!writer_get(writer, block, bytes)) {
             return false;
         }
@@ -38,17 +38,33 @@ static bool each_interval(struct store_writer *writer, const struct writer_row *
 
 /* ---- pyramids and sums ---- */
 
+enum { PIECE = 1 << 16 /* bytes of the finest level */ };
+
 struct summary {
-    struct pyramid *pyramid; /* NULL: the row has none */
-    struct meter meter;      /* what the row is */
+    struct store_writer *writer;
+    struct store_range *range; /* of the pyramids */
+    struct pyramid *pyramid;   /* NULL: the row has none */
+    struct meter meter;        /* what the row is */
     int64_t ns[STORE_STATES];
     unsigned __int128 amount;
     LULL_VEC(struct store_sum) sums;
 };
 
+/* What there is of a level goes to the file. */
+static void put_level(struct store_writer *writer, struct store_range *range,
+                      struct pyramid_level *level)
+{
+    range->sum = store_sum_add(range->sum, level->shares.items, level->shares.count);
+    writer_put(writer, level->shares.items, level->shares.count);
+    level->shares.count = 0;
+}
+
 static void add_sum(void *user, size_t block)
 {
     struct summary *summary = user;
+    if (summary->pyramid && summary->pyramid->levels[0].shares.count >= PIECE) {
+        put_level(summary->writer, summary->range, &summary->pyramid->levels[0]);
+    }
     if (block % STORE_SUM_EVERY == 0) {
         struct store_sum sum = {
             .amount = {(uint64_t)summary->amount, (uint64_t)(summary->amount >> 64)}};
@@ -82,15 +98,15 @@ static bool find_active(struct store_writer *writer, struct writer_row *row, int
     about->active_ns = start_ns;
     about->passive_ns = end_ns;
     about->before = about->after = LULL_STORE_UNKNOWN;
-    if (row->blocks.count == 0) {
+    if (writer_block_count(row) == 0) {
         return true;
     }
-    const struct store_block *block = &row->blocks.items[0];
+    const struct store_block *block = writer_block_at(row, 0);
     if (!writer_get(writer, block, bytes)) {
         return false;
     }
     store_block_decode(bytes, block->size, block->start_ns, first);
-    block = &row->blocks.items[row->blocks.count - 1];
+    block = writer_block_at(row, writer_block_count(row) - 1);
     if (!writer_get(writer, block, bytes)) {
         return false;
     }
@@ -165,6 +181,8 @@ static bool put_pyramids(struct store_writer *writer, struct store_header *heade
     struct pyramid *pyramid = g_new0(struct pyramid, 1);
     struct store_range *range = &header->sections[STORE_PYRAMIDS];
     bool is_done = true;
+    summary->writer = writer;
+    summary->range = range;
     *range = start_section(writer);
     for (size_t i = 0; is_done && i < writer->rows.count; i++) {
         struct writer_row *row = writer->rows.items[i];
@@ -172,16 +190,20 @@ static bool put_pyramids(struct store_writer *writer, struct store_header *heade
         row->about.pyramid = writer->offset - range->offset;
         is_done = summarize(writer, row, header->start_ns, header->end_ns, pyramid, summary);
         for (unsigned l = 0; is_done && l < row->about.levels; l++) {
-            struct pyramid_level *level = &pyramid->levels[l];
-            range->sum = store_sum_add(range->sum, level->shares.items, level->shares.count);
-            writer_put(writer, level->shares.items, level->shares.count);
-            level->shares.count = 0;
+            put_level(writer, range, &pyramid->levels[l]);
         }
     }
     end_section(writer, range);
     pyramid_free(pyramid);
     g_free(pyramid);
     return is_done;
+}
+
+static void put_blocks(struct store_writer *writer, struct store_range *range,
+                       const struct store_block *blocks, size_t count)
+{
+    range->sum = store_sum_add(range->sum, blocks, count * sizeof *blocks);
+    writer_put(writer, blocks, count * sizeof *blocks);
 }
 
 /* The blocks of all rows; the memory they were in is free then. */
@@ -191,11 +213,10 @@ static struct store_range put_index(struct store_writer *writer)
     uint64_t first_block = 0;
     for (size_t i = 0; i < writer->rows.count; i++) {
         struct writer_row *row = writer->rows.items[i];
-        const size_t size = row->blocks.count * sizeof *row->blocks.items;
-        range.sum = store_sum_add(range.sum, row->blocks.items, size);
-        writer_put(writer, row->blocks.items, size);
+        put_blocks(writer, &range, row->borrowed, row->n_borrowed);
+        put_blocks(writer, &range, row->blocks.items, row->blocks.count);
         row->about.first_block = first_block;
-        first_block += row->about.n_blocks = row->blocks.count;
+        first_block += row->about.n_blocks = writer_block_count(row);
         lull_vec_free(&row->blocks);
     }
     end_section(writer, &range);

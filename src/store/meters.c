@@ -76,9 +76,15 @@ void meters_netif(void *user, const struct lull_netif_fact *fact)
 
 /* ---- disks ---- */
 
+/* Of what, in the order of the kinds of rows from LULL_STORE_DISK_READ on. */
+enum { COUNTER_READ, COUNTER_WRITTEN, COUNTER_REQUESTS, COUNTERS };
+
 struct disk {
-    uint32_t host, name;
-    LULL_VEC(struct build_completed) completed;
+    struct counter counters[COUNTERS];
+    uint32_t flight_row;
+    LULL_VEC(int64_t) issues; /* when the device got what it has done with, in order */
+    size_t issued;            /* of these are before what is being written, */
+    uint32_t n;               /* and so many requests are in the device then */
 };
 
 struct disks {
@@ -94,6 +100,16 @@ void meters_block(void *user, const struct lull_block_fact *fact)
     }
 }
 
+static struct disk new_disk(struct store_build *build, uint32_t host, uint32_t name)
+{
+    struct disk disk = {0};
+    for (unsigned i = 0; i < COUNTERS; i++) {
+        disk.counters[i] = new_counter(build, LULL_STORE_DISK_READ + i, host, name);
+    }
+    disk.flight_row = new_counter(build, LULL_STORE_DISK_FLIGHT, host, name).row;
+    return disk;
+}
+
 static struct disk *disk_of(struct store_build *build, struct disks *disks, uint32_t number)
 {
     const struct lull_block_request *request = lull_model_request(build->model, number);
@@ -106,13 +122,11 @@ static struct disk *disk_of(struct store_build *build, struct disks *disks, uint
         char dev[32];
         g_snprintf(dev, sizeof dev, "(%u,%u)", request->mapped_dev >> 20,
                    request->mapped_dev & 0xfffff);
+        const uint32_t name =
+            label != LULL_NONE ? build_text(build, label) : store_writer_text(build->writer, dev);
         index = (uint32_t)disks->disks.count;
         lull_map_insert(numbers, key, index);
-        lull_vec_push(&disks->disks,
-                      (struct disk){.host = request->host,
-                                    .name = label != LULL_NONE
-                                                ? build_text(build, label)
-                                                : store_writer_text(build->writer, dev)});
+        lull_vec_push(&disks->disks, new_disk(build, request->host, name));
     }
     return &disks->disks.items[index];
 }
@@ -122,90 +136,98 @@ static bool is_measured(const struct lull_block_request *request, int64_t comple
     return request->issue_ns != INT64_MIN && request->issue_ns <= complete_ns;
 }
 
-/* Of a discard no data are moved. */
-static int64_t kind_moved(const struct lull_block_request *request)
+/* The counter of what it moved; -1: of a discard no data are moved. */
+static int counter_of(const struct lull_block_request *request)
 {
     return request->rwbs & LULL_RWBS_DISCARD                         ? -1
-           : request->rwbs & LULL_RWBS_WRITE                         ? LULL_STORE_DISK_WRITTEN
-           : request->rwbs & (LULL_RWBS_READ | LULL_RWBS_READ_AHEAD) ? LULL_STORE_DISK_READ
+           : request->rwbs & LULL_RWBS_WRITE                         ? COUNTER_WRITTEN
+           : request->rwbs & (LULL_RWBS_READ | LULL_RWBS_READ_AHEAD) ? COUNTER_READ
                                                                      : -1;
 }
 
-static void write_counters(struct store_build *build, const struct disk *disk)
+static int compare_times(const void *a, const void *b)
 {
-    struct counter counters[LULL_STORE_DISK_REQUESTS + 1];
-    for (unsigned kind = LULL_STORE_DISK_READ; kind <= LULL_STORE_DISK_REQUESTS; kind++) {
-        counters[kind] = new_counter(build, kind, disk->host, disk->name);
-    }
-    for (size_t i = 0; i < disk->completed.count; i++) {
-        const struct build_completed *completed = &disk->completed.items[i];
-        const struct lull_block_request *request =
-            lull_model_request(build->model, completed->request);
-        const int64_t kind = kind_moved(request);
-        if (kind >= 0) {
-            count(build, &counters[kind], completed->time_ns, request->sectors);
-        }
-        if (is_measured(request, completed->time_ns)) {
-            count(build, &counters[LULL_STORE_DISK_REQUESTS], completed->time_ns, 1);
-        }
-    }
-    for (unsigned kind = LULL_STORE_DISK_READ; kind <= LULL_STORE_DISK_REQUESTS; kind++) {
-        write_counter(build, &counters[kind], build->end_ns);
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* As many requests as there are, up to this time. */
+static void write_flight(struct store_build *build, const struct disk *disk, int64_t end_ns)
+{
+    store_writer_append(build->writer, disk->flight_row, end_ns,
+                        disk->n ? LULL_STORE_USER : LULL_STORE_NONE, LULL_NONE,
+                        disk->n ? disk->n : LULL_NONE);
+}
+
+/* What the device got until then. */
+static void write_issues(struct store_build *build, struct disk *disk, int64_t until_ns)
+{
+    for (; disk->issued < disk->issues.count && disk->issues.items[disk->issued] <= until_ns;
+         disk->issued++) {
+        write_flight(build, disk, disk->issues.items[disk->issued]);
+        disk->n++;
     }
 }
 
-/* A request that the device gets, or has done with. */
-struct edge {
-    int64_t time_ns;
-    int32_t step;
-};
-
-static int compare_edges(const void *a, const void *b)
+static void write_completed(struct store_build *build, struct disk *disk,
+                            const struct lull_block_request *request, int64_t time_ns)
 {
-    const struct edge *x = a, *y = b;
-    return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+    const int counter = counter_of(request);
+    if (counter >= 0) {
+        count(build, &disk->counters[counter], time_ns, request->sectors);
+    }
+    if (is_measured(request, time_ns)) {
+        count(build, &disk->counters[COUNTER_REQUESTS], time_ns, 1);
+        write_issues(build, disk, time_ns);
+        write_flight(build, disk, time_ns);
+        disk->n--;
+    }
 }
 
-static void write_flight(struct store_build *build, const struct disk *disk)
+/* Requests come in the order in which they completed: of each disk only the issues have to be sorted,
+ * and nothing else of a request is kept twice. */
+static void find_disks(struct store_build *build, struct disks *disks)
 {
-    LULL_VEC(struct edge) edges = {0};
-    const struct counter flight =
-        new_counter(build, LULL_STORE_DISK_FLIGHT, disk->host, disk->name);
-    uint32_t n = 0;
-    for (size_t i = 0; i < disk->completed.count; i++) {
-        const struct build_completed *completed = &disk->completed.items[i];
+    for (size_t i = 0; i < build->completed.count; i++) {
+        const struct build_completed *completed = &build->completed.items[i];
         const struct lull_block_request *request =
             lull_model_request(build->model, completed->request);
+        if (request->sectors == 0) {
+            continue;
+        }
+        struct disk *disk = disk_of(build, disks, completed->request);
         if (is_measured(request, completed->time_ns)) {
-            lull_vec_push(&edges, (struct edge){request->issue_ns, 1});
-            lull_vec_push(&edges, (struct edge){completed->time_ns, -1});
+            lull_vec_push(&disk->issues, request->issue_ns);
         }
     }
-    if (edges.count) {
-        qsort(edges.items, edges.count, sizeof *edges.items, compare_edges);
+    for (size_t i = 0; i < disks->disks.count; i++) {
+        struct disk *disk = &disks->disks.items[i];
+        if (disk->issues.count) {
+            qsort(disk->issues.items, disk->issues.count, sizeof(int64_t), compare_times);
+        }
     }
-    for (size_t i = 0; i <= edges.count; i++) {
-        const int64_t end_ns = i < edges.count ? edges.items[i].time_ns : build->end_ns;
-        store_writer_append(build->writer, flight.row, end_ns,
-                            n ? LULL_STORE_USER : LULL_STORE_NONE, LULL_NONE, n ? n : LULL_NONE);
-        n += i < edges.count ? (uint32_t)edges.items[i].step : 0;
-    }
-    lull_vec_free(&edges);
 }
 
 static void write_disks(struct store_build *build)
 {
     struct disks disks = {0};
+    find_disks(build, &disks);
     for (size_t i = 0; i < build->completed.count; i++) {
         const struct build_completed *completed = &build->completed.items[i];
-        if (lull_model_request(build->model, completed->request)->sectors > 0) {
-            lull_vec_push(&disk_of(build, &disks, completed->request)->completed, *completed);
+        const struct lull_block_request *request =
+            lull_model_request(build->model, completed->request);
+        if (request->sectors > 0) {
+            write_completed(build, disk_of(build, &disks, completed->request), request,
+                            completed->time_ns);
         }
     }
     for (size_t i = 0; i < disks.disks.count; i++) {
-        write_counters(build, &disks.disks.items[i]);
-        write_flight(build, &disks.disks.items[i]);
-        lull_vec_free(&disks.disks.items[i].completed);
+        struct disk *disk = &disks.disks.items[i];
+        for (unsigned c = 0; c < COUNTERS; c++) {
+            write_counter(build, &disk->counters[c], build->end_ns);
+        }
+        write_flight(build, disk, build->end_ns);
+        lull_vec_free(&disk->issues);
     }
     lull_vec_free(&disks.disks);
     lull_map_free(&disks.by_label);

@@ -46,13 +46,16 @@ static void copy_rows(struct store_writer *to, const struct store_writer *from)
         const struct writer_row *row = from->rows.items[i];
         struct writer_row *copy = g_new(struct writer_row, 1);
         *copy = *row;
+        memset(&copy->open, 0, sizeof copy->open);
         memset(&copy->blocks, 0, sizeof copy->blocks);
-        COPY_VEC(&copy->blocks, &row->blocks);
+        COPY_VEC(&copy->open, &row->open);
+        copy->borrowed = row->blocks.items;
+        copy->n_borrowed = row->blocks.count;
         lull_vec_push(&to->rows, copy);
     }
 }
 
-/* Its file never gets a name. Texts are borrowed; `writer` stays as it is meanwhile. */
+/* Its file never gets a name. Texts and blocks are borrowed; `writer` stays as it is meanwhile. */
 static struct store_writer *copy_writer(const struct store_writer *writer)
 {
     struct store_writer *copy = store_writer_new(writer->path, NULL);

@@ -58,7 +58,9 @@ void pyramid_start(struct pyramid *pyramid, const struct store_row *row)
         struct pyramid_level *level = &pyramid->levels[l];
         const uint64_t count = pyramid_bins(row, row->shift + l, &level->bin);
         memset(level->ns, 0, sizeof level->ns);
-        lull_vec_reserve(&level->shares, count * STORE_STATES);
+        if (l > 0) { /* of the finest level the caller takes what is there */
+            lull_vec_reserve(&level->shares, count * STORE_STATES);
+        }
     }
     /* What a bin lacks because the finer level has no bin there. */
     for (unsigned l = 1; l < row->levels; l++) {
@@ -113,7 +115,7 @@ void pyramid_end(struct pyramid *pyramid)
         struct pyramid_level *level = &pyramid->levels[l];
         int64_t first, missing = INT64_C(1) << (row->shift + l);
         const uint64_t count = pyramid_bins(row, row->shift + l, &first);
-        if (level->shares.count < count * STORE_STATES) {
+        if ((uint64_t)(level->bin - first) < count) {
             for (unsigned s = 0; s < STORE_STATES; s++) {
                 missing -= level->ns[s];
             }

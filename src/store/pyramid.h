@@ -32,7 +32,8 @@ void pyramid_shares(const int64_t ns[STORE_STATES], unsigned shift, uint8_t shar
 void pyramid_start(struct pyramid *pyramid, const struct store_row *row);
 /* The next interval; the first one starts anywhere up to active_ns. */
 void pyramid_add(struct pyramid *pyramid, const struct lull_store_interval *interval);
-/* Fills up the last bins. Then the shares of each level are whole. */
+/* Fills up the last bins. Then the shares of each level are whole, but for those of the finest level
+ * that were taken before. */
 void pyramid_end(struct pyramid *pyramid);
 void pyramid_free(struct pyramid *pyramid);
 

@@ -48,6 +48,7 @@ void store_writer_free(struct store_writer *writer)
         return;
     }
     for (size_t i = 0; i < writer->rows.count; i++) {
+        lull_vec_free(&writer->rows.items[i]->open);
         lull_vec_free(&writer->rows.items[i]->blocks);
         g_free(writer->rows.items[i]);
     }
@@ -191,37 +192,39 @@ int64_t store_writer_end(const struct store_writer *writer, uint32_t row)
 
 bool store_writer_is_empty(const struct store_writer *writer, uint32_t row)
 {
-    return writer->rows.items[row]->count == 0 && writer->rows.items[row]->blocks.count == 0;
+    return writer->rows.items[row]->open.count == 0 &&
+           writer_block_count(writer->rows.items[row]) == 0;
 }
 
 static void close_block(struct store_writer *writer, struct writer_row *row)
 {
     uint8_t bytes[BLOCK_BYTES_MOST];
-    const uint32_t size = store_block_encode(row->open, row->count, bytes);
+    const uint32_t size = store_block_encode(row->open.items, (uint32_t)row->open.count, bytes);
     lull_vec_push(&row->blocks,
                   (struct store_block){.offset = writer->offset - sizeof(struct store_header),
-                                       .start_ns = row->open[0].start_ns,
+                                       .start_ns = row->open.items[0].start_ns,
                                        .size = size,
                                        .sum = (uint32_t)store_sum(bytes, size)});
     writer_put(writer, bytes, size);
-    row->about.n_intervals += row->count;
-    row->count = 0;
+    row->about.n_intervals += row->open.count;
+    row->open.count = 0;
 }
 
 void writer_close_row(struct store_writer *writer, struct writer_row *row)
 {
-    if (row->count) {
+    if (row->open.count) {
         close_block(writer, row);
     }
+    lull_vec_free(&row->open);
 }
 
 static void add_interval(struct store_writer *writer, struct writer_row *row,
                          const struct lull_store_interval *interval)
 {
-    if (row->count == STORE_BLOCK) {
+    if (row->open.count == STORE_BLOCK) {
         close_block(writer, row);
     }
-    row->open[row->count++] = *interval;
+    lull_vec_push(&row->open, *interval);
     row->end_ns = interval->end_ns;
 }
 
@@ -232,7 +235,8 @@ void store_writer_append(struct store_writer *writer, uint32_t number, int64_t e
     if (end_ns <= row->end_ns) {
         return;
     }
-    struct lull_store_interval *last = row->count ? &row->open[row->count - 1] : NULL;
+    struct lull_store_interval *last =
+        row->open.count ? &row->open.items[row->open.count - 1] : NULL;
     if (last && last->state == state && last->label == label && last->evidence == evidence) {
         last->end_ns = row->end_ns = end_ns;
     } else {
@@ -256,16 +260,18 @@ void store_writer_append_apart(struct store_writer *writer, uint32_t number, int
 static bool open_last(struct store_writer *writer, struct writer_row *row)
 {
     uint8_t bytes[BLOCK_BYTES_MOST];
-    if (row->blocks.count == 0) {
+    if (writer_block_count(row) == 0) {
         return false;
     }
-    const struct store_block block = lull_vec_pop(&row->blocks);
+    const struct store_block block =
+        row->blocks.count ? lull_vec_pop(&row->blocks) : row->borrowed[--row->n_borrowed];
     if (!writer_get(writer, &block, bytes)) {
         return false;
     }
-    row->count = store_block_decode(bytes, block.size, block.start_ns, row->open);
-    row->about.n_intervals -= row->count;
-    return row->count > 0;
+    lull_vec_reserve(&row->open, STORE_BLOCK);
+    row->open.count = store_block_decode(bytes, block.size, block.start_ns, row->open.items);
+    row->about.n_intervals -= row->open.count;
+    return row->open.count > 0;
 }
 
 void store_writer_cut(struct store_writer *writer, uint32_t number, int64_t time_ns)
@@ -274,13 +280,13 @@ void store_writer_cut(struct store_writer *writer, uint32_t number, int64_t time
     if (row->end_ns <= time_ns) {
         return;
     }
-    while (row->count || open_last(writer, row)) {
-        struct lull_store_interval *last = &row->open[row->count - 1];
+    while (row->open.count || open_last(writer, row)) {
+        struct lull_store_interval *last = &row->open.items[row->open.count - 1];
         if (last->start_ns < time_ns) {
             last->end_ns = row->end_ns = time_ns;
             return;
         }
         row->end_ns = last->start_ns;
-        row->count--;
+        row->open.count--;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a store: rows grow at their ends, full blocks go to the file at once, pyramids are made at
- * the end from what was written. Memory is a few KiB a row and 24 bytes a block. Nothing has a name
- * before it is whole. */
+ * the end from what was written. Memory is what the last block of each row needs, 2 KiB at most,
+ * and 24 bytes for each block before. Nothing has a name before it is whole. */
 #ifndef LULL_STORE_WRITER_H
 #define LULL_STORE_WRITER_H
 

@@ -12,10 +12,23 @@ enum { STORE_BUFFER = 1 << 18 };
 struct writer_row {
     struct store_row about;
     int64_t end_ns;
-    uint32_t count; /* intervals of the open block */
-    struct lull_store_interval open[STORE_BLOCK];
-    LULL_VEC(struct store_block) blocks;
+    LULL_VEC(struct lull_store_interval) open; /* the block that is not in the file yet */
+    /* The first blocks of a copy are those of the original, which stays as it is meanwhile. */
+    const struct store_block *borrowed;
+    size_t n_borrowed;
+    LULL_VEC(struct store_block) blocks; /* after these */
 };
+
+static inline size_t writer_block_count(const struct writer_row *row)
+{
+    return row->n_borrowed + row->blocks.count;
+}
+
+static inline const struct store_block *writer_block_at(const struct writer_row *row, size_t block)
+{
+    return block < row->n_borrowed ? &row->borrowed[block]
+                                   : &row->blocks.items[block - row->n_borrowed];
+}
 
 struct store_writer {
     char *path, *draft;

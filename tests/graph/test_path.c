@@ -112,6 +112,7 @@ static void test_shares(void)
 /* By program, state, cause and subject, each host by itself. */
 static void test_causes(void)
 {
+    static const char sh[] = "sh", again[] = "vda read"; /* the same texts elsewhere */
     static const struct lull_segment segments[] = {
         {.host = 0, .program = "sh", .end_ns = 10, .state = LULL_STATE_RUNNING},
         {.host = 0,
@@ -129,12 +130,12 @@ static void test_causes(void)
          .cause = LULL_CAUSE_DISK,
          .subject = "vda read"},
         {.host = 0,
-         .program = "sh",
+         .program = sh,
          .start_ns = 47,
          .end_ns = 52,
          .state = LULL_STATE_BLOCKED,
          .cause = LULL_CAUSE_DISK,
-         .subject = "vda read"},
+         .subject = again},
         {.host = 0, .program = "sh", .start_ns = 52, .end_ns = 72, .state = LULL_STATE_RUNNING},
     };
     static const struct lull_cause_share expected[] = {

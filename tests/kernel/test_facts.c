@@ -330,8 +330,13 @@ static void test_nameless_irq(struct fixture *f, gconstpointer data)
     feed_irq(model, 0, 0, 23, 5, "", false);
     feed_irq(model, 0, 0, 30, 6, "", true);
     feed_irq(model, 0, 0, 31, 6, "", false);
+    feed_irq(model, 0, 0, 40, 5, "ahc", true); /* another driver has it */
+    feed_irq(model, 0, 0, 41, 5, "ahc", false);
+    feed_irq(model, 0, 0, 50, 6, "ahc", true);
+    feed_irq(model, 0, 0, 52, 6, "ahc", false);
     expect(f, "irq 5 ahci 10..12 nested 0 in 7\nirq 5 ahci 20..23 nested 0 in 7\n"
-              "irq 6 - 30..31 nested 0 in 7\n");
+              "irq 6 - 30..31 nested 0 in 7\nirq 5 ahc 40..41 nested 0 in 7\n"
+              "irq 6 ahc 50..52 nested 0 in 7\n");
 }
 
 static void test_raises(struct fixture *f, gconstpointer data)

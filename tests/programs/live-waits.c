@@ -8,9 +8,10 @@
  *   live-waits FILE spin MS              two tasks want one CPU; BEFORE and AFTER are their run_delay
  *   live-waits FILE disk PATH N          N direct reads of a new file of that name
  *   live-waits FILE exchange PORT N AROUND_NS   requests over TCP, each on a connection of its own, answered after such a
- *                                               time: of each thing two lines, that it lies within and that lies within it
+ *                                               time: of each thing two lines, that it lies within and that lies within it;
+ *                                               the last connection is refused
  *   live-waits FILE late N AROUND_NS     packets of TCP over the loopback, read so much later; likewise
- *   live-waits FILE refused PORT MANY    a connection that is refused; with MANY one before that is let in only when it asks again
+ *   live-waits FILE slow PORT            a connection that is let in only when it asks again
  *   live-waits FILE lock N AROUND_NS     thread waiter waits for the kernel's lock of a pipe, which holder has while a page of
  *                                        its is missing; two lines of each, as above
  *   live-waits FILE socket MS ROUNDS     receiver waits for a TCP segment of sender on the loopback */
@@ -20,7 +21,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,6 +275,11 @@ static void run_exchange(uint16_t port, long n, int64_t around_ns)
     for (long i = 0; i < n; i++) {
         exchange(server, &address, around_ns / 2 + around_ns * i / n);
     }
+    close(server);
+    const int refused = (int)must(socket(AF_INET, SOCK_STREAM, 0), "socket");
+    const int64_t before = now();
+    connect(refused, (struct sockaddr *)&address, sizeof address);
+    note("refused", before, now(), 0);
 }
 
 static void run_late(long n, int64_t around_ns)
@@ -297,32 +302,20 @@ static void run_late(long n, int64_t around_ns)
 }
 
 /* A full queue of connections drops the request for one more, which TCP repeats after a second. */
-static void run_slow(int server, const struct sockaddr_in *address)
+static void run_slow(uint16_t port)
 {
+    struct sockaddr_in address;
+    const int server = listen_at(port, 0, &address);
     int client[3];
     for (int i = 0; i < 3; i++) {
         client[i] = (int)must(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), "socket");
-        connect(client[i], (const struct sockaddr *)address, sizeof *address);
+        connect(client[i], (struct sockaddr *)&address, sizeof address);
     }
     const int64_t before = now();
     close((int)must(accept(server, NULL, NULL), "accept"));
     struct pollfd last = {.fd = client[2], .events = POLLOUT};
     must(poll(&last, 1, 10000), "poll");
     note("slow", before, now(), 0);
-}
-
-static void run_refused(uint16_t port, bool has_slow)
-{
-    struct sockaddr_in address;
-    const int server = listen_at(port, 0, &address);
-    if (has_slow) {
-        run_slow(server, &address);
-    }
-    close(server);
-    const int refused = (int)must(socket(AF_INET, SOCK_STREAM, 0), "socket");
-    const int64_t start = now();
-    connect(refused, (struct sockaddr *)&address, sizeof address);
-    note("refused", start, now(), 0);
 }
 
 /* ---- locks of the kernel's ---- */
@@ -467,8 +460,8 @@ int main(int argc, char **argv)
         run_lock(number(argc, argv, 3), number(argc, argv, 4));
     } else if (strcmp(what, "late") == 0) {
         run_late(number(argc, argv, 3), number(argc, argv, 4));
-    } else if (strcmp(what, "refused") == 0) {
-        run_refused((uint16_t)number(argc, argv, 3), number(argc, argv, 4));
+    } else if (strcmp(what, "slow") == 0) {
+        run_slow((uint16_t)number(argc, argv, 3));
     } else {
         run_socket(number(argc, argv, 3) * ms, number(argc, argv, 4));
     }

@@ -98,6 +98,7 @@ static void record(const struct options *options, struct kept *kept, struct lull
     }
     if (options->request.is_snapshot) {
         kept_make(kept, options->dir, "early");
+        must(tracer->kind->freeze(tracer, &error), error);
         must(tracer->kind->snapshot(tracer, result, &error), error);
         kept_publish(kept);
     }
@@ -108,6 +109,7 @@ static void record(const struct options *options, struct kept *kept, struct lull
     if (options->request.is_snapshot) {
         struct lull_tracer_result none;
         kept_make(kept, options->dir, "recording");
+        must(tracer->kind->freeze(tracer, &error), error);
         must(tracer->kind->snapshot(tracer, result, &error), error);
         must(tracer->kind->stop(tracer, &none, &error), error);
     } else {

@@ -30,7 +30,8 @@ static bool take(struct lull_tracer *tracer, struct kept *kept, const char *dir,
         return false;
     }
     kept_make(kept, dir, name);
-    if (!tracer->kind->check(tracer, error) || !tracer->kind->snapshot(tracer, &result, error)) {
+    if (!tracer->kind->check(tracer, error) || !tracer->kind->freeze(tracer, error) ||
+        !tracer->kind->snapshot(tracer, &result, error)) {
         return false;
     }
     kept_publish(kept);

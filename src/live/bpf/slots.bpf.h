@@ -82,21 +82,20 @@ static __always_inline uint32_t bucket_of(uint64_t ns)
     return bucket;
 }
 
-static __always_inline void observe_in(struct lull_track_histograms *all,
-                                       enum lull_track_measure measure, uint64_t ns)
+static __always_inline void observe_in(struct lull_track_histograms *all, uint32_t i, uint64_t ns)
 {
     const uint32_t bucket = bucket_of(ns);
     if (bucket < LULL_TRACK_BUCKETS) {
-        all->of[measure].n[bucket]++;
+        all->of[i].n[bucket]++;
     }
 }
 
-/* The measure is a constant. */
-static __always_inline void observe(enum lull_track_measure measure, uint64_t ns)
+/* `i`, a measure or a rule, is a constant or bounded. */
+static __always_inline void observe(uint32_t i, uint64_t ns)
 {
     struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
     if (all) {
-        observe_in(all, measure, ns);
+        observe_in(all, i, ns);
     }
 }
 
@@ -187,6 +186,22 @@ static __always_inline bool spend(uint32_t i, uint64_t now, uint32_t limit)
     return true;
 }
 
+/* What rule `i` is about took so long. False: nothing is to be reported. */
+static __always_inline bool take(uint32_t i, uint64_t took, uint64_t now,
+                                 struct lull_track_counts *count)
+{
+    if (config.has_histograms) {
+        observe(i, took);
+        return false;
+    }
+    count->candidates[i]++;
+    if (!spend(i, now, config.rule[i].limit)) {
+        count->limited[i]++;
+        return false;
+    }
+    return true;
+}
+
 /* With the context of a program, the record has the kernel's stack. */
 static __always_inline void report_event(void *ctx, uint32_t i, const struct happened *event,
                                          uint64_t now, struct lull_track_counts *count)
@@ -233,11 +248,8 @@ static __always_inline void judge_event(void *ctx, const struct happened *event)
             (rule->has_number && rule->number != event->number)) {
             continue;
         }
-        count->candidates[i]++;
-        if (spend(i, now, rule->limit)) {
+        if (take(i, now - event->since, now, count)) {
             report_event(ctx, i, event, now, count);
-        } else {
-            count->limited[i]++;
         }
     }
 }

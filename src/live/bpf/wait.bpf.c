@@ -128,7 +128,8 @@ static __always_inline void find_call(struct ended *wait)
 }
 
 static __always_inline bool is_measured(const volatile struct lull_track_kernel_rule *rule,
-                                        const struct ended *wait, uint64_t threshold_ns)
+                                        const struct ended *wait, uint64_t threshold_ns,
+                                        uint64_t *took)
 {
     const bool is_new = wait->slot->flags & LULL_TRACK_IS_NEW;
     const uint32_t state = wait->slot->state;
@@ -155,7 +156,8 @@ static __always_inline bool is_measured(const volatile struct lull_track_kernel_
     } else if (!state || (rule->states && !(rule->states & state))) {
         return false;
     }
-    return wait->now - from > threshold_ns;
+    *took = wait->now - from;
+    return *took > threshold_ns;
 }
 
 static __always_inline bool is_called(const volatile struct lull_track_kernel_rule *rule,
@@ -236,7 +238,7 @@ static __always_inline void report(uint32_t i, const struct ended *wait, bool ha
         return;
     }
     record->rule = i;
-    record->flags = wait->flags;
+    record->flags = wait->flags & LULL_TRACK_FLAGS;
     record->since_ns = wait->since;
     record->woken_ns = wait->woken;
     record->end_ns = wait->now;
@@ -267,16 +269,14 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
     find_call(wait);
     for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
         const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
+        uint64_t took;
         if (rule->measure >= LULL_TRACK_SYSCALL ||
-            !is_measured(rule, wait, limits[i].threshold_ns) || !is_called(rule, wait) ||
+            !is_measured(rule, wait, limits[i].threshold_ns, &took) || !is_called(rule, wait) ||
             !is_wanted(rule, wait)) {
             continue;
         }
-        count->candidates[i]++;
-        if (spend(i, wait->now, rule->limit)) {
+        if (take(i, took, wait->now, count)) {
             report(i, wait, true, count);
-        } else {
-            count->limited[i]++;
         }
     }
 }
@@ -315,11 +315,8 @@ static __always_inline void judge_call(struct ended *wait, struct lull_track_cou
         if (!is_called(rule, wait) || !is_wanted(rule, wait)) {
             continue;
         }
-        count->candidates[i]++;
-        if (spend(i, wait->now, rule->limit)) {
+        if (take(i, wait->now - wait->since, wait->now, count)) {
             report(i, wait, false, count);
-        } else {
-            count->limited[i]++;
         }
     }
 }

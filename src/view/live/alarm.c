@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "view/live/histograms.h"
 #include "view/words.h"
 
 /* More of a stack than this is for programs. */
@@ -285,6 +286,81 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
     print_line(view, object);
 }
 
+/* ---- variables ---- */
+
+GStrv lull_alarm_variables(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+    g_autoptr(GString) object = g_string_new(NULL);
+    if (alarm->object) {
+        add_hop(view, object, alarm->object);
+    }
+    const struct {
+        const char *name;
+        char *value;
+    } variables[] = {
+        {"RULE", g_strdup(alarm->rule->text)},
+        {"KIND", g_strdup(alarm->rule->kind->name)},
+        {"DELAY_NS", g_strdup_printf("%" PRId64, alarm->end_ns - alarm->start_ns)},
+        {"END_NS", g_strdup_printf("%" PRId64, alarm->end_ns + view->epoch_ns)},
+        {"PID", g_strdup_printf("%u", record->tgid)},
+        {"TID", g_strdup_printf("%u", record->tid)},
+        {"COMM", g_strdup(record->comm)},
+        {"CALL", g_strdup(alarm->call ? alarm->call : "")},
+        {"OBJECT", g_strdup(object->str)},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(variables); i++) {
+        g_autofree char *value = variables[i].value;
+        g_autofree char *one = g_strdup_printf("LULL_%s=%s", variables[i].name, value);
+        g_strv_builder_add(all, one);
+    }
+    return g_strv_builder_end(all);
+}
+
+/* ---- histograms ---- */
+
+static void histograms_json(const struct lull_alarm_view *view,
+                            const struct lull_track_rule *const *rules, uint32_t n_rules,
+                            const struct lull_track_histogram *histogram, int64_t start_ns,
+                            int64_t end_ns)
+{
+    struct json_object *object = json_object_new_object();
+    struct json_object *histograms = json_object_new_array();
+    for (uint32_t i = 0; i < n_rules; i++) {
+        struct json_object *one = json_object_new_object();
+        lull_json_add_text(one, "rule", rules[i]->text);
+        lull_json_add_text(one, "kind", rules[i]->kind->name);
+        json_object_object_add(one, "n", lull_histogram_json(&histogram[i]));
+        json_object_array_add(histograms, one);
+    }
+    lull_json_add_number(object, "lull_track", 1);
+    lull_json_add_number(object, "begin_ns", start_ns + view->epoch_ns);
+    lull_json_add_number(object, "end_ns", end_ns + view->epoch_ns);
+    json_object_object_add(object, "histograms", histograms);
+    print_line(view, object);
+}
+
+bool lull_rule_histograms(const struct lull_alarm_view *view,
+                          const struct lull_track_rule *const *rules, uint32_t n_rules,
+                          const struct lull_track_histogram *histogram, int64_t start_ns,
+                          int64_t end_ns, bool is_json, GError **error)
+{
+    struct lull_histogram_column columns[LULL_HISTOGRAM_COLUMNS];
+    char clock[LULL_TIME_TEXT_SIZE], length[LULL_TIME_TEXT_SIZE];
+    if (is_json) {
+        histograms_json(view, rules, n_rules, histogram, start_ns, end_ns);
+        return true;
+    }
+    for (uint32_t i = 0; i < n_rules; i++) {
+        columns[i] = (struct lull_histogram_column){rules[i]->text, rules[i]->text, &histogram[i]};
+    }
+    lull_time_format_clock(end_ns + view->epoch_ns, view->style.local_time, clock);
+    lull_duration_format(end_ns - start_ns, length);
+    fprintf(view->file, "%s  how many were how long, in %s\n", clock, length);
+    return lull_histograms_text(view->file, &view->style, columns, n_rules, 0, error);
+}
+
 /* ---- the last line ---- */
 
 static uint64_t sum_of(const uint64_t numbers[LULL_TRACK_RULES])
@@ -366,11 +442,15 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
                          uint64_t n_hidden)
 {
     g_autoptr(GString) out = g_string_new(NULL);
-    g_string_append_printf(out, "%" PRIu64 " alarm%s", n_alarms, n_alarms == 1 ? "" : "s");
+    const char *of = " of ";
+    if (view->has_histograms) {
+        of = "";
+    } else {
+        g_string_append_printf(out, "%" PRIu64 " alarm%s", n_alarms, n_alarms == 1 ? "" : "s");
+    }
     if (n_hidden) {
         g_string_append_printf(out, " (%" PRIu64 " of them not shown: --rate)", n_hidden);
     }
-    const char *of = " of ";
     if (counts->kernel.waits || !counts->kernel.events) {
         g_string_append_printf(out, "%s%" PRIu64 " waits", of, counts->kernel.waits);
         of = " and ";
@@ -383,6 +463,15 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
         g_string_append_printf(out, ", %" PRIu64 " filtered", counts->filtered);
     }
     lull_track_losses_append(out, counts);
+    if (view->action) {
+        g_string_append_printf(out, "; ran %" PRIu64 " command%s (%" PRIu64 " failed)",
+                               view->action->n_run, view->action->n_run == 1 ? "" : "s",
+                               view->action->n_failed);
+        if (view->action->n_left_out) {
+            g_string_append_printf(out, ", none for %" PRIu64 " alarms that came while one ran",
+                                   view->action->n_left_out);
+        }
+    }
     if (counts->has_no_chains) {
         g_string_append(out, "; chains given up to cost less (--max-overhead)");
     }
@@ -406,6 +495,11 @@ void lull_alarm_end_json(const struct lull_alarm_view *view,
     lull_json_add_number(summary, "filtered", (int64_t)counts->filtered);
     lull_json_add_number(summary, "not_worst", (int64_t)counts->not_worst);
     lull_track_losses_json(summary, counts);
+    if (view->action) {
+        lull_json_add_number(summary, "commands", (int64_t)view->action->n_run);
+        lull_json_add_number(summary, "commands_failed", (int64_t)view->action->n_failed);
+        lull_json_add_number(summary, "commands_left_out", (int64_t)view->action->n_left_out);
+    }
     json_object_object_add(summary, "has_chains", json_object_new_boolean(!counts->has_no_chains));
     json_object_object_add(summary, "overhead",
                            counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);

@@ -5,6 +5,7 @@
 
 #include <json-c/json.h>
 
+#include "live/action.h"
 #include "live/names.h"
 #include "live/tracker.h"
 #include "view/view.h"
@@ -13,7 +14,9 @@ struct lull_alarm_view {
     FILE *file;
     struct lull_view_style style;
     struct lull_machine_names *names;
-    int64_t epoch_ns; /* what CLOCK_MONOTONIC is to be added to */
+    bool has_histograms;              /* there are no alarms */
+    const struct lull_action *action; /* what alarms run, or NULL */
+    int64_t epoch_ns;                 /* what CLOCK_MONOTONIC is to be added to */
 };
 
 /* By enum lull_track_hop_kind, as programs read them. */
@@ -25,8 +28,16 @@ void lull_track_losses_json(struct json_object *object, const struct lull_tracke
 
 /* Two or three lines: what waited how long, for whom, where in the kernel. */
 void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
+/* What a command that the alarm runs finds in its environment: "LULL_…=…", ends with NULL. */
+GStrv lull_alarm_variables(const struct lull_alarm_view *view,
+                           const struct lull_track_alarm *alarm);
 /* One object on one line. */
 void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
+/* How many of what each rule is about were how long: a table, or one object on one line. */
+bool lull_rule_histograms(const struct lull_alarm_view *view,
+                          const struct lull_track_rule *const *rules, uint32_t n_rules,
+                          const struct lull_track_histogram *histogram, int64_t start_ns,
+                          int64_t end_ns, bool is_json, GError **error);
 /* The last line: what was seen, lost, and what it cost. */
 void lull_alarm_end_text(const struct lull_alarm_view *view,
                          const struct lull_tracker_counts *counts, uint64_t n_alarms,

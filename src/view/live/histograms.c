@@ -8,33 +8,30 @@
 #include "view/table.h"
 #include "view/words.h"
 
-/* By column after the first. */
-static const struct kind {
-    enum lull_track_measure measure;
-    const char *name;
-} kinds[] = {
-    {LULL_TRACK_WAKEUP, "wakeup"},   {LULL_TRACK_PREEMPT, "preempt"}, {LULL_TRACK_OFFCPU, "offcpu"},
-    {LULL_TRACK_FORK, "fork"},       {LULL_TRACK_BLOCK, "block"},     {LULL_TRACK_IRQ, "irq"},
-    {LULL_TRACK_SOFTIRQ, "softirq"},
-};
+uint32_t lull_histogram_kinds(const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
+                              struct lull_histogram_column columns[LULL_HISTOGRAM_COLUMNS])
+{
+    static const struct {
+        enum lull_track_measure measure;
+        const char *title, *name;
+    } kinds[] = {
+        {LULL_TRACK_WAKEUP, "WAKEUP", "wakeup"},    {LULL_TRACK_PREEMPT, "PREEMPT", "preempt"},
+        {LULL_TRACK_OFFCPU, "OFFCPU", "offcpu"},    {LULL_TRACK_FORK, "FORK", "fork"},
+        {LULL_TRACK_BLOCK, "BLOCK", "block"},       {LULL_TRACK_IRQ, "IRQ", "irq"},
+        {LULL_TRACK_SOFTIRQ, "SOFTIRQ", "softirq"},
+    };
+    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        columns[i] = (struct lull_histogram_column){kinds[i].title, kinds[i].name,
+                                                    &histogram[kinds[i].measure]};
+    }
+    return G_N_ELEMENTS(kinds);
+}
 
-static const struct lull_column columns[] = {
-    {.title = "SHORTER THAN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP},
-    {.title = "WAKEUP", .type = LULL_COLUMN_COUNT},
-    {.title = "PREEMPT", .type = LULL_COLUMN_COUNT},
-    {.title = "OFFCPU", .type = LULL_COLUMN_COUNT},
-    {.title = "FORK", .type = LULL_COLUMN_COUNT},
-    {.title = "BLOCK", .type = LULL_COLUMN_COUNT},
-    {.title = "IRQ", .type = LULL_COLUMN_COUNT},
-    {.title = "SOFTIRQ", .type = LULL_COLUMN_COUNT},
-    {0},
-};
-
-static bool is_empty(const struct lull_track_histogram *histogram, uint32_t bucket)
+static bool is_empty(const struct lull_histogram_column *columns, uint32_t n, uint32_t bucket)
 {
     bool empty = true;
-    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        empty = empty && histogram[kinds[i].measure].n[bucket] == 0;
+    for (uint32_t i = 0; i < n; i++) {
+        empty = empty && columns[i].of->n[bucket] == 0;
     }
     return empty;
 }
@@ -48,75 +45,82 @@ static void format_end(int64_t end_ns, char out[static LULL_TIME_TEXT_SIZE])
     }
 }
 
-static void add_bucket(struct lull_table *table, const struct lull_track_histogram *histogram,
-                       uint32_t from, uint32_t to)
+static void add_bucket(struct lull_table *table, const struct lull_histogram_column *columns,
+                       uint32_t n_columns, uint32_t from, uint32_t to)
 {
     char end[LULL_TIME_TEXT_SIZE];
     format_end(lull_bucket_start_ns(to + 1), end);
     lull_table_add_row(table);
     lull_table_set_text(table, 0, end);
-    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    for (uint32_t i = 0; i < n_columns; i++) {
         uint64_t n = 0;
         for (uint32_t bucket = from; bucket <= to; bucket++) {
-            n += histogram[kinds[i].measure].n[bucket];
+            n += columns[i].of->n[bucket];
         }
         lull_table_set_number(table, i + 1, (int64_t)n);
     }
 }
 
 static void print_percentile(FILE *file, const struct lull_view_style *style,
-                             const struct lull_track_histogram *histogram, const char *name,
-                             double share)
+                             const struct lull_histogram_column *columns, uint32_t n,
+                             const char *name, double share)
 {
     g_autoptr(GString) out = g_string_new(name);
-    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    for (uint32_t i = 0; i < n; i++) {
         char end[LULL_TIME_TEXT_SIZE];
-        const int64_t end_ns = lull_histogram_percentile_ns(&histogram[kinds[i].measure], share);
+        const int64_t end_ns = lull_histogram_percentile_ns(columns[i].of, share);
         if (end_ns >= 0) {
             format_end(end_ns, end);
             g_string_append_printf(out, "%s %s %s", out->len > strlen(name) ? "," : ":",
-                                   kinds[i].name, end);
+                                   columns[i].name, end);
         }
     }
     g_autofree char *folded = lull_fold_text(out->str, style->width, 0);
     fprintf(file, "%s\n", style->width ? folded : out->str);
 }
 
-bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
-                          const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
-                          uint32_t limit, GError **error)
+static struct lull_table *table_of(const struct lull_histogram_column *columns, uint32_t n,
+                                   struct lull_column out[LULL_HISTOGRAM_COLUMNS + 2])
 {
+    out[0] = (struct lull_column){
+        .title = "SHORTER THAN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP};
+    for (uint32_t i = 0; i < n; i++) {
+        out[i + 1] = (struct lull_column){.title = columns[i].title, .type = LULL_COLUMN_COUNT};
+    }
+    out[n + 1] = (struct lull_column){0};
+    return lull_table_new(out);
+}
+
+bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
+                          const struct lull_histogram_column *columns, uint32_t n, uint32_t limit,
+                          GError **error)
+{
+    struct lull_column table_columns[LULL_HISTOGRAM_COLUMNS + 2];
     uint32_t first = 0, last = LULL_TRACK_BUCKETS - 1;
-    while (first < last && is_empty(histogram, first)) {
+    while (first < last && is_empty(columns, n, first)) {
         first++;
     }
-    while (last > first && is_empty(histogram, last)) {
+    while (last > first && is_empty(columns, n, last)) {
         last--;
     }
     const uint32_t shown = limit ? MIN(limit, last - first + 1) : last - first + 1;
-    struct lull_table *table = lull_table_new(columns);
-    add_bucket(table, histogram, first, last + 1 - shown);
+    struct lull_table *table = table_of(columns, n, table_columns);
+    add_bucket(table, columns, n, first, last + 1 - shown);
     for (uint32_t bucket = last + 2 - shown; bucket <= last; bucket++) {
-        add_bucket(table, histogram, bucket, bucket);
+        add_bucket(table, columns, n, bucket, bucket);
     }
     const bool done = lull_table_print(table, file, style, error);
     lull_table_free(table);
-    print_percentile(file, style, histogram, "half shorter than", 0.5);
-    print_percentile(file, style, histogram, "99 % shorter than", 0.99);
+    print_percentile(file, style, columns, n, "half shorter than", 0.5);
+    print_percentile(file, style, columns, n, "99 % shorter than", 0.99);
     return done;
 }
 
-struct json_object *
-lull_histograms_json(const struct lull_track_histogram histogram[LULL_TRACK_MEASURES])
+struct json_object *lull_histogram_json(const struct lull_track_histogram *histogram)
 {
-    struct json_object *object = json_object_new_object();
-    for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        struct json_object *buckets = json_object_new_array();
-        for (uint32_t bucket = 0; bucket < LULL_TRACK_BUCKETS; bucket++) {
-            const uint64_t n = histogram[kinds[i].measure].n[bucket];
-            json_object_array_add(buckets, json_object_new_uint64(n));
-        }
-        json_object_object_add(object, kinds[i].name, buckets);
+    struct json_object *buckets = json_object_new_array();
+    for (uint32_t bucket = 0; bucket < LULL_TRACK_BUCKETS; bucket++) {
+        json_object_array_add(buckets, json_object_new_uint64(histogram->n[bucket]));
     }
-    return object;
+    return buckets;
 }

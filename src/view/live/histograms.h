@@ -8,12 +8,21 @@
 #include "live/histories.h"
 #include "view/view.h"
 
+enum { LULL_HISTOGRAM_COLUMNS = LULL_TRACK_MEASURES };
+
+struct lull_histogram_column {
+    const char *title, *name; /* above the table, and below it */
+    const struct lull_track_histogram *of;
+};
+
+/* Those that lull top shows; how many there are. */
+uint32_t lull_histogram_kinds(const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
+                              struct lull_histogram_column columns[LULL_HISTOGRAM_COLUMNS]);
 /* At most `limit` rows (0: all): the shortest are gathered in the first. */
 bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
-                          const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
-                          uint32_t limit, GError **error);
-/* By kind, all buckets. */
-struct json_object *
-lull_histograms_json(const struct lull_track_histogram histogram[LULL_TRACK_MEASURES]);
+                          const struct lull_histogram_column *columns, uint32_t n, uint32_t limit,
+                          GError **error);
+/* All buckets. */
+struct json_object *lull_histogram_json(const struct lull_track_histogram *histogram);
 
 #endif

@@ -242,15 +242,28 @@ bool lull_top_histograms(const struct lull_top_view *view, const struct lull_int
                          const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
                          const char *span, GError **error)
 {
+    struct lull_histogram_column kinds[LULL_HISTOGRAM_COLUMNS];
     const struct total total = total_of(interval);
     print_head(view, interval, &total);
     g_autofree char *what = g_strconcat("how many were how long, in ", span, NULL);
     print_lines(view, what);
     fputc('\n', view->file);
-    return lull_histograms_text(view->file, &view->style, histogram, view->limit, error);
+    const uint32_t n = lull_histogram_kinds(histogram, kinds);
+    return lull_histograms_text(view->file, &view->style, kinds, n, view->limit, error);
 }
 
 /* ---- JSON ---- */
+
+static struct json_object *histograms_json(const struct lull_interval *interval)
+{
+    struct lull_histogram_column kinds[LULL_HISTOGRAM_COLUMNS];
+    const uint32_t n = lull_histogram_kinds(interval->histogram, kinds);
+    struct json_object *object = json_object_new_object();
+    for (uint32_t i = 0; i < n; i++) {
+        json_object_object_add(object, kinds[i].name, lull_histogram_json(kinds[i].of));
+    }
+    return object;
+}
 
 static struct json_object *link_json(const struct lull_top_view *view,
                                      const struct lull_track_link *link)
@@ -348,7 +361,7 @@ void lull_top_json(const struct lull_top_view *view, const struct lull_interval 
     lull_json_add_number(object, "end_ns", interval->end_ns + view->epoch_ns);
     json_object_object_add(object, "rows", waits);
     json_object_object_add(object, "processes", processes);
-    json_object_object_add(object, "histograms", lull_histograms_json(interval->histogram));
+    json_object_object_add(object, "histograms", histograms_json(interval));
     json_object_object_add(object, "summary", summary_json(interval, rows));
     g_autofree char *text = lull_json_format(object, false);
     fprintf(view->file, "%s\n", text);

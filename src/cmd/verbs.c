@@ -42,6 +42,7 @@ extern const struct lull_verb lull_verb_schedtop;
 extern const struct lull_verb lull_verb_serve;
 extern const struct lull_verb lull_verb_states;
 extern const struct lull_verb lull_verb_stats;
+extern const struct lull_verb lull_verb_symbols;
 extern const struct lull_verb lull_verb_sync;
 extern const struct lull_verb lull_verb_syscallstats;
 extern const struct lull_verb lull_verb_top;
@@ -87,6 +88,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_calls,
     &lull_verb_calllog,
     &lull_verb_flame,
+    &lull_verb_symbols,
     &lull_verb_irqstats,
     &lull_verb_irqlog,
     &lull_verb_irqfreq,

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Call chains, kept once each, and what processes have mapped where. */
-#include "kernel/stacks.h"
+#include "kernel/stacks_private.h"
 
 #include <string.h>
 
-#include "base/map.h"
 #include "base/search.h"
-#include "base/vec.h"
 #include "source/files/recording.h"
-#include "symbol/demangle.h"
-#include "symbol/here.h"
-#include "symbol/kallsyms.h"
 #include "symbol/object.h"
 #include "symbol/perf_map.h"
 #include "symbol/saved.h"
@@ -25,63 +20,6 @@
 /* No program maps more files that hold code. What goes beyond is not taken: its addresses stay
  * numbers. */
 #define MOST_MAPPINGS 16384u
-/* The kernel with all its modules has about 5 MB of them. */
-#define MOST_KALLSYMS_BYTES (UINT64_C(64) << 20)
-/* Of all programs and libraries; a recorder ends at half of it. */
-#define MOST_SYMBOLS_BYTES (UINT64_C(256) << 20)
-
-/* A file that a process of a host has mapped, or the kernel. */
-struct object {
-    uint64_t inode;    /* 0: not known, or there were several files of this path */
-    int32_t pid;       /* whose memory it is, if it is of no file; else 0 */
-    int64_t mapped_ns; /* first */
-    uint64_t start;    /* address of the kernel */
-    bool is_kernel, is_read;
-    bool is_image;  /* places in it are addresses as its symbols have them, not bytes of the file */
-    char *build_id; /* of an image; NULL: not known, "": there were several */
-    struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
-    char path[];
-};
-
-struct mapping {
-    uint64_t start, end, offset; /* offset: in the file, of `start` */
-    struct object *object;
-};
-
-struct process {
-    LULL_VEC(struct mapping) mappings; /* by start, without overlap */
-    uint32_t parent;                   /* whose mappings hold too, or LULL_MAP_NONE */
-};
-
-struct chain {
-    size_t first;
-    uint32_t n, host;
-    bool is_named;
-    uint32_t next; /* chain with the same hash, or LULL_NO_CHAIN */
-};
-
-/* What a host's traces and its recording hold of names. */
-struct names {
-    GPtrArray *build_ids;                  /* of its traces; borrowed hash tables */
-    struct lull_recording_file *recording; /* NULL: none, or several */
-    uint32_t n_recordings;
-    bool has_read_kernel, has_read_files;
-    struct lull_symbol_table *kernel; /* once it is read; NULL: hidden, or not known */
-    struct lull_saved *files;         /* the same */
-};
-
-struct lull_stacks {
-    struct lull_map by_pid; /* host, pid → process */
-    LULL_VEC(struct process) processes;
-    LULL_VEC(struct lull_frame) frames;
-    LULL_VEC(struct chain) chains;
-    struct lull_map by_hash; /* → the last chain of it */
-    GHashTable *objects;     /* "host path" → struct object */
-    GHashTable *names;       /* host → struct names */
-    GHashTable *readable;    /* name of a symbol → how its source has it; NULL: the same */
-    uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
-};
-
 static void free_object(void *data)
 {
     struct object *object = data;
@@ -183,7 +121,7 @@ void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
     stacks->here = host;
 }
 
-static struct names *names_of(struct lull_stacks *stacks, uint32_t host)
+struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host)
 {
     struct names *names = g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(host));
     if (!names) {
@@ -197,25 +135,14 @@ static struct names *names_of(struct lull_stacks *stacks, uint32_t host)
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
                                struct lull_recording_file *recording)
 {
-    struct names *names = names_of(stacks, host);
+    struct names *names = stacks_names_of(stacks, host);
     lull_recording_unref(names->recording);
     names->recording = names->n_recordings++ == 0 ? lull_recording_ref(recording) : NULL;
 }
 
 void lull_stacks_set_build_ids(struct lull_stacks *stacks, uint32_t host, GHashTable *build_ids)
 {
-    g_ptr_array_add(names_of(stacks, host)->build_ids, build_ids);
-}
-
-/* NULL: it is not known; "": there were several. */
-static const char *build_id_of(const struct names *names, const char *path)
-{
-    const char *id = NULL;
-    for (guint i = 0; i < names->build_ids->len; i++) {
-        const char *other = g_hash_table_lookup(names->build_ids->pdata[i], path);
-        id = !id || g_strcmp0(id, other) == 0 ? other : other ? "" : id;
-    }
-    return id;
+    g_ptr_array_add(stacks_names_of(stacks, host)->build_ids, build_ids);
 }
 
 static struct object *object_of(struct lull_stacks *stacks, uint32_t host, int32_t pid,
@@ -423,132 +350,4 @@ uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pi
         lull_vec_push(&stacks->frames, frame_of(stacks, address >> 63 ? kernel : user, address));
     }
     return stacks->frames.count > first ? keep_once(stacks, host, first) : LULL_NO_CHAIN;
-}
-
-/* ---- names ---- */
-
-/* A file of the host's recording; NULL: it has none, or there is no recording. */
-static char *read_recorded(const struct names *names, const char *file, uint64_t most_bytes,
-                           gsize *length)
-{
-    char *text = NULL;
-    return names->recording && lull_location_read(names->recording->location, file, most_bytes,
-                                                  &text, length, NULL)
-               ? text
-               : NULL;
-}
-
-static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
-                                             const struct names *names, const struct object *kernel)
-{
-    const char *build_id = kernel ? build_id_of(names, kernel->path) : NULL;
-    return build_id               ? lull_here_kernel_build(build_id, kernel->start)
-           : host == stacks->here ? lull_here_kernel()
-                                  : NULL;
-}
-
-static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
-                                  const struct object *kernel, uint64_t address, uint64_t *offset)
-{
-    struct names *names = names_of(stacks, host);
-    if (!names->has_read_kernel) {
-        gsize length, length_of_modules;
-        g_autofree char *text =
-            read_recorded(names, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES, &length);
-        g_autofree char *modules =
-            read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
-        names->has_read_kernel = true;
-        names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
-        if (!names->kernel) {
-            names->kernel = find_kernel(stacks, host, names, kernel);
-        }
-    }
-    return names->kernel ? lull_symbol_table_find(names->kernel, address, offset) : NULL;
-}
-
-/* What the recording says of the file is of when it was mapped; the file may have changed since. */
-static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
-                                        const struct object *object)
-{
-    struct names *names = names_of(stacks, host);
-    if (!names->has_read_files) {
-        gsize length;
-        char *text = read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
-        names->has_read_files = true;
-        names->files = text ? lull_saved_new(text, length) : NULL;
-    }
-    if (object->pid) {
-        g_autofree char *map = lull_perf_map_name(object->pid);
-        return names->files ? lull_saved_read(names->files, map, (uint64_t)object->pid) : NULL;
-    }
-    struct lull_object *symbols = names->files && object->inode
-                                      ? lull_saved_read(names->files, object->path, object->inode)
-                                      : NULL;
-    const char *build_id = object->build_id ? object->build_id : build_id_of(names, object->path);
-    bool is_other;
-    return symbols                ? symbols
-           : build_id             ? lull_here_build(object->path, build_id, &is_other)
-           : host == stacks->here ? lull_here_file(object->path, object->inode, object->mapped_ns)
-                                  : NULL;
-}
-
-static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struct object *object,
-                                uint64_t file_offset, uint64_t *offset)
-{
-    if (!object->is_read) {
-        object->is_read = true;
-        object->symbols = find_symbols(stacks, host, object);
-    }
-    return !object->symbols   ? NULL
-           : object->is_image ? lull_symbol_table_find(object->symbols->table, file_offset, offset)
-                              : lull_object_find(object->symbols, file_offset, offset);
-}
-
-/* Symbols stay where they are, so each is looked at once. */
-static const char *readable_name(struct lull_stacks *stacks, const char *symbol)
-{
-    void *known;
-    if (!g_hash_table_lookup_extended(stacks->readable, symbol, NULL, &known)) {
-        known = lull_demangle(symbol);
-        g_hash_table_insert(stacks->readable, (void *)symbol, known);
-    }
-    return known ? known : symbol;
-}
-
-/* `back` is 1 for an address to which a call returns: the call lies before it, and may be the last
- * of its function. */
-static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_frame *frame,
-                       unsigned back)
-{
-    struct object *object =
-        frame->object ? (struct object *)(frame->object - offsetof(struct object, path)) : NULL;
-    const uint64_t place = frame->offset - back;
-    if (!object || object->is_kernel) {
-        const uint64_t start = object ? object->start : 0;
-        frame->symbol = (start + place) >> 63 ? name_in_kernel(stacks, host, object, start + place,
-                                                               &frame->symbol_offset)
-                                              : NULL;
-    } else {
-        frame->symbol = name_in_file(stacks, host, object, place, &frame->symbol_offset);
-    }
-    if (frame->symbol) {
-        frame->symbol = readable_name(stacks, frame->symbol);
-        frame->symbol_offset += back;
-    }
-}
-
-const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain, uint32_t *n)
-{
-    *n = 0;
-    if (chain >= stacks->chains.count) {
-        return NULL;
-    }
-    struct chain *it = &stacks->chains.items[chain];
-    struct lull_frame *frames = stacks->frames.items + it->first;
-    for (uint32_t i = 0; !it->is_named && i < it->n; i++) {
-        name_frame(stacks, it->host, &frames[i], i > 0);
-    }
-    it->is_named = true;
-    *n = it->n;
-    return frames;
 }

@@ -205,6 +205,7 @@ def own_outputs():
     for verb, arguments in (("critpath", ["--period", READ, "--period-captures", "read : fd = $evt.fd", chain]), ("requests", [chain]),
                             ("critpath", ["--stacks", "--comm", "sh", os.path.join(samples, "perf/chains.data")]), ("sync", [chain]),
                             ("flame", ["--diff", CALLS, CALLS]),
+                            ("symbols", ["--places", os.path.join(samples, "perf/chains.data")]),
                             ("info", [os.path.join(samples, "ftrace/whole.dat")]), ("info", [os.path.join(samples, "perf/file.data")]),
                             ("why", ["--period", READ, chain])):
         check_own(verb, *arguments)

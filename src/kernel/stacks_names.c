@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of the functions in call chains: of the recording, else of files that are surely the same. */
+#include "kernel/stacks_private.h"
+
+#include <string.h>
+
+#include "source/files/recording.h"
+#include "symbol/demangle.h"
+#include "symbol/here.h"
+#include "symbol/kallsyms.h"
+#include "symbol/object.h"
+#include "symbol/perf_map.h"
+#include "symbol/saved.h"
+#include "symbol/table.h"
+
+/* The kernel with all its modules has about 5 MB of them. */
+#define MOST_KALLSYMS_BYTES (UINT64_C(64) << 20)
+/* Of all programs and libraries; a recorder ends at half of it. */
+#define MOST_SYMBOLS_BYTES (UINT64_C(256) << 20)
+
+const char *stacks_build_id_of(const struct names *names, const struct object *object)
+{
+    const char *id = object->build_id;
+    if (id) {
+        return id;
+    }
+    for (guint i = 0; i < names->build_ids->len; i++) {
+        const char *other = g_hash_table_lookup(names->build_ids->pdata[i], object->path);
+        id = !id || g_strcmp0(id, other) == 0 ? other : other ? "" : id;
+    }
+    return id;
+}
+
+/* A file of the host's recording; NULL: it has none, or there is no recording. */
+static char *read_recorded(const struct names *names, const char *file, uint64_t most_bytes,
+                           gsize *length)
+{
+    char *text = NULL;
+    return names->recording && lull_location_read(names->recording->location, file, most_bytes,
+                                                  &text, length, NULL)
+               ? text
+               : NULL;
+}
+
+struct object *stacks_object_of(const char *path)
+{
+    return path ? (struct object *)(path - offsetof(struct object, path)) : NULL;
+}
+
+static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
+                                             struct names *names, const struct object *kernel)
+{
+    const char *build_id = kernel ? stacks_build_id_of(names, kernel) : NULL;
+    if (!build_id && host != stacks->here) {
+        names->kernel_origin.why = "the recording does not hold the functions of its kernel";
+        return NULL;
+    }
+    struct lull_symbol_table *table =
+        build_id ? lull_here_kernel_build(build_id, kernel->start) : lull_here_kernel();
+    names->kernel_origin =
+        table
+            ? (struct origin){.from = build_id ? LULL_NAMES_BUILD : LULL_NAMES_HERE}
+            : (struct origin){.why = "the kernel of this machine is another, has started anew, or "
+                                     "hides its addresses (kernel.kptr_restrict)"};
+    return table;
+}
+
+static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names *names,
+                        const struct object *kernel)
+{
+    gsize length, length_of_modules;
+    g_autofree char *text =
+        read_recorded(names, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES, &length);
+    g_autofree char *modules =
+        read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
+    names->has_read_kernel = true;
+    names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
+    if (names->kernel) {
+        names->kernel_origin.from = LULL_NAMES_RECORDING;
+    } else {
+        names->kernel = find_kernel(stacks, host, names, kernel);
+    }
+}
+
+static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
+                                  const struct object *kernel, uint64_t address, uint64_t *offset)
+{
+    struct names *names = stacks_names_of(stacks, host);
+    if (!names->has_read_kernel) {
+        read_kernel(stacks, host, names, kernel);
+    }
+    return names->kernel ? lull_symbol_table_find(names->kernel, address, offset) : NULL;
+}
+
+static struct lull_object *find_recorded(struct names *names, const struct object *object)
+{
+    if (!names->has_read_files) {
+        gsize length;
+        char *text = read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
+        names->has_read_files = true;
+        names->files = text ? lull_saved_new(text, length) : NULL;
+    }
+    g_autofree char *map = object->pid ? lull_perf_map_name(object->pid) : NULL;
+    const uint64_t inode = map ? (uint64_t)object->pid : object->inode;
+    return names->files && inode ? lull_saved_read(names->files, map ? map : object->path, inode)
+                                 : NULL;
+}
+
+/* Files of this machine, if they are surely those that were mapped. */
+static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t host,
+                                     const struct object *object, const char *build_id,
+                                     struct origin *origin)
+{
+    struct lull_object *symbols = NULL;
+    bool is_other = false;
+    if (object->pid) {
+        origin->why = "code that a program made while it ran, and the recording has no list of it";
+    } else if (*object->path != '/') {
+        origin->why = "it is of no file";
+    } else if (build_id && *build_id == '\0') {
+        origin->why = "several files of this path were mapped";
+    } else if (build_id) {
+        symbols = lull_here_build(object->path, build_id, &is_other);
+        origin->from = LULL_NAMES_BUILD;
+        origin->why = is_other ? "the file of this machine is another build"
+                               : "this machine has no file of this build that names functions";
+    } else if (host == stacks->here) {
+        symbols = lull_here_file(object->path, object->inode, object->mapped_ns);
+        origin->from = LULL_NAMES_HERE;
+        origin->why = "the file is gone, has changed since, or names no function";
+    } else {
+        origin->why = "recorded elsewhere, or before this machine started, without a build-id";
+    }
+    return symbols;
+}
+
+/* What the recording says of the file is of when it was mapped; the file may have changed since. */
+static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
+                                        struct object *object)
+{
+    struct names *names = stacks_names_of(stacks, host);
+    const char *build_id = stacks_build_id_of(names, object);
+    struct lull_object *symbols = find_recorded(names, object);
+    object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
+    if (!symbols) {
+        symbols = find_here(stacks, host, object, build_id, &object->origin);
+    }
+    if (symbols) {
+        object->origin.why = NULL;
+    } else {
+        object->origin.from = LULL_NAMES_NOWHERE;
+    }
+    return symbols;
+}
+
+static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struct object *object,
+                                uint64_t file_offset, uint64_t *offset)
+{
+    if (!object->is_read) {
+        object->is_read = true;
+        object->symbols = find_symbols(stacks, host, object);
+    }
+    return !object->symbols   ? NULL
+           : object->is_image ? lull_symbol_table_find(object->symbols->table, file_offset, offset)
+                              : lull_object_find(object->symbols, file_offset, offset);
+}
+
+/* Symbols stay where they are, so each is looked at once. */
+static const char *readable_name(struct lull_stacks *stacks, const char *symbol)
+{
+    void *known;
+    if (!g_hash_table_lookup_extended(stacks->readable, symbol, NULL, &known)) {
+        known = lull_demangle(symbol);
+        g_hash_table_insert(stacks->readable, (void *)symbol, known);
+    }
+    return known ? known : symbol;
+}
+
+/* `back` is 1 for an address to which a call returns: the call lies before it, and may be the last
+ * of its function. */
+static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_frame *frame,
+                       unsigned back)
+{
+    struct object *object = stacks_object_of(frame->object);
+    const uint64_t place = frame->offset - back;
+    if (!object || object->is_kernel) {
+        const uint64_t start = object ? object->start : 0;
+        frame->symbol = (start + place) >> 63 ? name_in_kernel(stacks, host, object, start + place,
+                                                               &frame->symbol_offset)
+                                              : NULL;
+    } else {
+        frame->symbol = name_in_file(stacks, host, object, place, &frame->symbol_offset);
+    }
+    if (frame->symbol) {
+        frame->symbol = readable_name(stacks, frame->symbol);
+        frame->symbol_offset += back;
+    }
+}
+
+const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain, uint32_t *n)
+{
+    *n = 0;
+    if (chain >= stacks->chains.count) {
+        return NULL;
+    }
+    struct chain *it = &stacks->chains.items[chain];
+    struct lull_frame *frames = stacks->frames.items + it->first;
+    for (uint32_t i = 0; !it->is_named && i < it->n; i++) {
+        name_frame(stacks, it->host, &frames[i], i > 0);
+    }
+    it->is_named = true;
+    *n = it->n;
+    return frames;
+}

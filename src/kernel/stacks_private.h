@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Call chains and what is mapped where, for those who keep them and those who name their frames. */
+#ifndef LULL_KERNEL_STACKS_PRIVATE_H
+#define LULL_KERNEL_STACKS_PRIVATE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "kernel/stack_files.h"
+#include "kernel/stacks.h"
+
+/* Where names came from, or why there are none. */
+struct origin {
+    enum lull_names_from from;
+    const char *why; /* a constant */
+};
+
+/* A file that a process of a host has mapped, or the kernel. */
+struct object {
+    uint64_t inode;    /* 0: not known, or there were several files of this path */
+    int32_t pid;       /* whose memory it is, if it is of no file; else 0 */
+    int64_t mapped_ns; /* first */
+    uint64_t start;    /* address of the kernel */
+    bool is_kernel, is_read;
+    bool is_image;  /* places in it are addresses as its symbols have them, not bytes of the file */
+    char *build_id; /* of an image; NULL: not known, "": there were several */
+    struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
+    struct origin origin;        /* the same */
+    char path[];
+};
+
+struct mapping {
+    uint64_t start, end, offset; /* offset: in the file, of `start` */
+    struct object *object;
+};
+
+struct process {
+    LULL_VEC(struct mapping) mappings; /* by start, without overlap */
+    uint32_t parent;                   /* whose mappings hold too, or LULL_MAP_NONE */
+};
+
+struct chain {
+    size_t first;
+    uint32_t n, host;
+    bool is_named;
+    uint32_t next; /* chain with the same hash, or LULL_NO_CHAIN */
+};
+
+/* What a host's traces and its recording hold of names. */
+struct names {
+    GPtrArray *build_ids;                  /* of its traces; borrowed hash tables */
+    struct lull_recording_file *recording; /* NULL: none, or several */
+    uint32_t n_recordings;
+    bool has_read_kernel, has_read_files;
+    struct lull_symbol_table *kernel; /* once it is read; NULL: hidden, or not known */
+    struct origin kernel_origin;      /* the same */
+    struct lull_saved *files;         /* the same */
+};
+
+struct lull_stacks {
+    struct lull_map by_pid; /* host, pid → process */
+    LULL_VEC(struct process) processes;
+    LULL_VEC(struct lull_frame) frames;
+    LULL_VEC(struct chain) chains;
+    struct lull_map by_hash; /* → the last chain of it */
+    GHashTable *objects;     /* "host path" → struct object */
+    GHashTable *names;       /* host → struct names */
+    GHashTable *readable;    /* name of a symbol → how its source has it; NULL: the same */
+    uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
+};
+
+/* What is known of the host's names; made if there is nothing yet. */
+struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host);
+/* Whose path the text of a frame is; NULL for NULL. */
+struct object *stacks_object_of(const char *path);
+/* The build-id that was recorded. NULL: none; "": there were several. */
+const char *stacks_build_id_of(const struct names *names, const struct object *object);
+
+#endif

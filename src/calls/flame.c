@@ -10,6 +10,10 @@
 #include "base/vec.h"
 #include "calls/names.h"
 
+/* What deeper calls take is their caller's: of such a stack nobody sees more, and each of its lines
+ * would hold all those before. */
+enum { MOST_FRAMES = 1024 };
+
 struct flame_inside {
     LULL_VEC(struct lull_flame_node) nodes;
     LULL_VEC(const char *) names;
@@ -176,6 +180,7 @@ void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *cal
 {
     const uint32_t n = lull_calls_node_count(calls);
     g_autofree uint32_t *here = g_new(uint32_t, MAX(n, 1));
+    g_autofree uint32_t *depths = g_new0(uint32_t, MAX(n, 1));
     g_autoptr(GString) name = g_string_new(NULL);
     size_t n_waits;
     const struct lull_calls_wait *waits = lull_calls_waits(calls, &n_waits);
@@ -194,7 +199,9 @@ void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *cal
         g_string_truncate(name, 0);
         lull_calls_append_name(name, model, choice->others,
                                lull_calls_function(calls, node->function));
-        here[i] = lull_flame_child(flame, here[node->parent], name->str);
+        depths[i] = depths[node->parent] + 1;
+        here[i] = depths[i] > MOST_FRAMES ? here[node->parent]
+                                          : lull_flame_child(flame, here[node->parent], name->str);
         if (weight == LULL_FLAME_ALL) {
             lull_flame_add(flame, here[i], node->times.self_ns - node->times.off_ns);
             add_wait(flame, here[i], "preempted", node->times.off_ns - node->times.blocked_ns);

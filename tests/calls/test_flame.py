@@ -222,6 +222,16 @@ def check_waits():
     tap.ok(found == {stack: ns for stack, ns in everything.items() if stack[-1] == "[task]"}, "--off-cpu: waits alone", found)
 
 
+def check_depth():
+    """A function that calls itself 100000 times, one ns apart, and never returns."""
+    deep = [scene.event(1000 + i, 0, "lttng_ust_cyg_profile:func_entry", 100, addr=scene.ADDRESS) for i in range(100000)]
+    path = os.path.join(scratch.name, "deep")
+    jsonl_to_ctf.write_trace(deep, path, {"domain": "ust", "tracer_name": "lttng-ust"})
+    found = [(len(line.split(";")) - 1, int(line.rsplit(" ", 1)[1])) for line in run("--symbols", NAMES, path).stdout.splitlines()]
+    tap.ok(found == [(depth, 1) for depth in range(1, 1024)] + [(1024, 99999 - 1023)], "deep stacks: their time is that of the last frame shown",
+           len(found), found[-1:])
+
+
 def check_usage():
     done = run("--svg", "-", "--json", *GIVEN)
     tap.ok(done.returncode == 2 and "only one of" in done.stderr, "two things to standard output", done.stderr)
@@ -230,6 +240,6 @@ def check_usage():
 
 
 for check in (check_folded, check_json, check_speedscope, check_pprof, check_perfetto, check_svg, check_difference, check_samples, check_waits,
-              check_usage):
+              check_depth, check_usage):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

@@ -33,10 +33,15 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
     if (first_ns > last_ns || reading->start_ns > reading->end_ns) {
         return false;
     }
-    reading->model = lull_model_new(session, LULL_CALLS_GROUPS);
+    reading->model =
+        lull_model_new(session, reading->wants_samples ? LULL_CALLS_GROUPS | LULL_GROUP_SAMPLES
+                                                       : LULL_CALLS_GROUPS);
     lull_session_select(session, host, -1);
     lull_session_limit(session, INT64_MIN, end_ns);
     reading->calls = lull_calls_new(reading->model, start_ns, end_ns, ended, ended_user);
+    if (reading->wants_samples) {
+        reading->samples = lull_samples_new(reading->model, start_ns, end_ns);
+    }
     lull_model_run(reading->model, progress, user);
     lull_calls_finish(reading->calls, ends_ns);
     return true;
@@ -44,6 +49,7 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
 
 void lull_calls_reading_clear(struct lull_calls_reading *reading)
 {
+    lull_samples_free(reading->samples);
     lull_calls_free(reading->calls);
     lull_model_free(reading->model);
     *reading = (struct lull_calls_reading){0};

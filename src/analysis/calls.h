@@ -7,6 +7,7 @@
 #include "analysis/analysis.h"
 #include "base/vec.h"
 #include "calls/calls.h"
+#include "calls/flame.h"
 
 struct lull_symbol_table;
 
@@ -21,9 +22,11 @@ struct lull_calls_question {
 
 /* Stacks that were read. */
 struct lull_calls_reading {
+    bool wants_samples; /* set before */
     struct lull_model *model;
     struct lull_calls *calls;
-    int64_t start_ns, end_ns; /* what of the range has events */
+    struct lull_samples *samples; /* or NULL */
+    int64_t start_ns, end_ns;     /* what of the range has events */
 };
 
 /* Reads the session; false if it has no event. `ended` as in lull_calls_new(). */

@@ -44,11 +44,18 @@ static void set_option(const struct lull_args *args, const struct lull_setting *
     }
 }
 
+/* NULL: it is about none, or about many. */
+static const struct lull_analysis_class *class_of(const struct lull_args *args)
+{
+    const struct lull_verb_analysis *analysis = lull_args_verb(args)->analysis;
+    return analysis ? analysis->class : NULL;
+}
+
 /* The programs of lttng-analyses take these for periods too, and do nothing with them. */
 static bool is_unused(const struct lull_args *args, const char *name)
 {
     static const char *const whom[] = {"tid", "pid", "comm", "procname", "container", "cpu", NULL};
-    const struct lull_analysis_class *class = lull_args_verb(args)->analysis->class;
+    const struct lull_analysis_class *class = class_of(args);
     return lull_args_is_dropin(args) && class && class->needs_periods &&
            g_strv_contains(whom, name);
 }
@@ -56,7 +63,7 @@ static bool is_unused(const struct lull_args *args, const char *name)
 struct lull_query *lull_args_query(const struct lull_args *args)
 {
     const struct lull_verb *verb = lull_args_verb(args);
-    const struct lull_analysis_class *class = verb->analysis->class;
+    const struct lull_analysis_class *class = class_of(args);
     /* An analysis that reads the session itself is in no table. */
     const bool is_run = class && lull_analysis_find(class->name);
     struct lull_query *query = lull_query_new(is_run ? class->name : NULL, NULL);
@@ -67,7 +74,7 @@ struct lull_query *lull_args_query(const struct lull_args *args)
             set_option(args, setting, query);
         }
     }
-    query->sections = verb->analysis->sections;
+    query->sections = verb->analysis ? verb->analysis->sections : 0;
     query->params.is_lami = is_lami;
     query->has_whole_lists = is_lami || lull_args_is_dropin(args);
     query->may_lack_periods = query->is_end_within = lull_args_is_dropin(args);

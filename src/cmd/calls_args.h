@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the verbs of call stacks share: a list of names for addresses. */
+/* What the verbs of call stacks share: whose calls, and a list of names for
+ * addresses. */
 #ifndef LULL_CMD_CALLS_ARGS_H
 #define LULL_CMD_CALLS_ARGS_H
 
@@ -20,6 +21,21 @@
      .argument = "DIR",                                                                            \
      .help = "a directory with copies of the programs and libraries, for names of functions: "     \
              "below it as they were on their machine, side by side, or in .build-id"}
+
+#define LULL_OPTIONS_CALLERS                                                                       \
+    {.name = "tid",                                                                                \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "LIST",                                                                           \
+     .help = "only tasks with one of these thread ids (N,N,…)"},                                   \
+        {.name = "pid",                                                                            \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
+         .help = "only tasks of these processes (N,N,…)"},                                         \
+        {.name = "comm",                                                                           \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
+         .help = "only tasks with one of these names (NAME,NAME,…), or names that match a "        \
+                 "pattern, as in 'postgres*'"}
 
 /* Reads the file of --symbols; *table is NULL without it. */
 bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **table,

@@ -11,6 +11,7 @@ extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_daemon;
 extern const struct lull_verb lull_verb_export;
+extern const struct lull_verb lull_verb_flame;
 extern const struct lull_verb lull_verb_freq;
 extern const struct lull_verb lull_verb_futex;
 extern const struct lull_verb lull_verb_help;
@@ -86,6 +87,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_futex,
     &lull_verb_calls,
     &lull_verb_calllog,
+    &lull_verb_flame,
     &lull_verb_symbols,
     &lull_verb_irqstats,
     &lull_verb_irqlog,

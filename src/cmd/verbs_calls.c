@@ -14,27 +14,12 @@
 #include "cmd/progress.h"
 #include "view/result/view.h"
 
-#define OPTIONS_WHOM                                                                               \
-    {.name = "tid",                                                                                \
-     .kind = LULL_OPTION_TEXT,                                                                     \
-     .argument = "LIST",                                                                           \
-     .help = "only tasks with one of these thread ids (N,N,…)"},                                   \
-        {.name = "pid",                                                                            \
-         .kind = LULL_OPTION_TEXT,                                                                 \
-         .argument = "LIST",                                                                       \
-         .help = "only tasks of these processes (N,N,…)"},                                         \
-        {.name = "comm",                                                                           \
-         .kind = LULL_OPTION_TEXT,                                                                 \
-         .argument = "LIST",                                                                       \
-         .help = "only tasks with one of these names (NAME,NAME,…), or names that match a "        \
-                 "pattern, as in 'postgres*'"}
-
 static const struct lull_option calls_options[] = {
-    LULL_OPTION_LOG,       LULL_OPTION_LIMIT_ROWS, OPTIONS_WHOM,
+    LULL_OPTION_LOG,       LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_CALLERS,
     LULL_OPTIONS_DURATION, LULL_OPTION_SYMBOLS,    {.name = NULL},
 };
 static const struct lull_option calllog_options[] = {
-    LULL_OPTION_TOP,       LULL_OPTION_LIMIT_ROWS, OPTIONS_WHOM,
+    LULL_OPTION_TOP,       LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_CALLERS,
     LULL_OPTIONS_DURATION, LULL_OPTION_SYMBOLS,    {.name = NULL},
 };
 

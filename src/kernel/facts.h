@@ -396,6 +396,15 @@ struct lull_function_fact {
     uint8_t layer;   /* enum lull_function_layer */
 };
 
+/* What a CPU was found to do, by a timer or a counter. */
+struct lull_sample_fact {
+    int64_t time_ns;
+    uint32_t task;
+    uint32_t chain; /* lull_model_frames(), or LULL_NONE: no address is known */
+    uint32_t event; /* label: "cpu-clock", "cycles" */
+    int64_t weight; /* ns or what the counter counts, since the sample before; 1: not recorded */
+};
+
 /* A subscriber; callbacks it does not want are NULL. */
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
@@ -423,6 +432,7 @@ struct lull_facts {
     /* A system call started: is_open, end_ns is start_ns, without arguments. */
     void (*syscall_start)(void *user, const struct lull_syscall_fact *fact);
     void (*function)(void *user, const struct lull_function_fact *fact);
+    void (*sample)(void *user, const struct lull_sample_fact *fact);
 };
 
 #endif

@@ -87,3 +87,31 @@ uint32_t stacks_left(struct lull_model *model, const struct machine *machine, ui
     }
     return lull_stacks_chain(model->stacks, machine->host, pid, ev->callchain);
 }
+
+void stacks_sampled(struct lull_model *model, struct machine *machine,
+                    const struct lull_ev_sample *ev, const struct lull_event_class *event_class,
+                    int64_t t)
+{
+    const bool has_chain = LULL_HAS(ev, sample, callchain) && ev->callchain.length > 0;
+    const struct lull_text address = {(const char *)&ev->address, sizeof ev->address};
+    if (!model->wanted.sample || !model->stacks || !LULL_HAS(ev, sample, tid) || ev->tid <= 0 ||
+        ev->tid > INT32_MAX) {
+        return;
+    }
+    struct lull_sample_fact fact = {
+        .time_ns = t,
+        .task = model_task(model, machine, (int32_t)ev->tid, 0),
+        .chain = LULL_NONE,
+        .event = model_label(model, event_class ? lull_event_class_name(event_class) : "?"),
+        .weight = LULL_HAS(ev, sample, period) && ev->period > 0 ? ev->period : 1,
+    };
+    struct lull_task *task = &model->tasks.items[fact.task].public;
+    if (task->pid < 0 && ev->pid > 0 && ev->pid <= INT32_MAX) {
+        task->pid = (int32_t)ev->pid;
+    }
+    if (has_chain || LULL_HAS(ev, sample, address)) {
+        fact.chain = lull_stacks_chain(model->stacks, machine->host, task->pid,
+                                       has_chain ? ev->callchain : address);
+    }
+    REPORT(model, sample, &fact);
+}

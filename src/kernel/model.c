@@ -122,6 +122,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(lost);
     ADD(syscall_start);
     ADD(function);
+    ADD(sample);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
@@ -389,6 +390,14 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_mapping:
         stacks_mapped(model, machine, event, t);
         break;
+    case LULL_EVENT_task_rename: { /* perf may leave out on which CPU */
+        const struct lull_ev_task_rename *ev = event;
+        if (ev->tid > 0 && ev->tid <= INT32_MAX) {
+            stacks_renamed(model, machine, ev);
+            model_rename(model, model_task(model, machine, (int32_t)ev->tid, 0), ev->newcomm, t);
+        }
+        break;
+    }
     default:
         break; /* nothing that happens in a kernel happens on no CPU */
     }
@@ -426,6 +435,10 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
     }
     struct machine *machine = model_machine(model, host);
     seen(model, machine, t);
+    if (G_UNLIKELY(id == LULL_EVENT_sample)) { /* may be on no CPU that is known */
+        stacks_sampled(model, machine, event, event_class, t);
+        return;
+    }
     if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
         /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself
          * report tasks. */

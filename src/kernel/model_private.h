@@ -513,6 +513,9 @@ void stacks_forked(struct lull_model *model, uint32_t parent, uint32_t child);
 void stacks_renamed(struct lull_model *model, const struct machine *machine,
                     const struct lull_ev_task_rename *ev);
 /* The chain of the task that leaves the CPU, or LULL_NONE. */
+void stacks_sampled(struct lull_model *model, struct machine *machine,
+                    const struct lull_ev_sample *ev, const struct lull_event_class *event_class,
+                    int64_t t);
 uint32_t stacks_left(struct lull_model *model, const struct machine *machine, uint32_t task,
                      const struct lull_ev_sched_switch *ev);
 

@@ -21,6 +21,7 @@ except ImportError:
     jsonschema = None
 
 lull = os.environ["LULL"]
+CALLS = os.path.join(os.environ["LULL_SOURCE"], "tests", "data", "calls.tar.xz")
 STATES = os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")
 samples = os.environ["LULL_SAMPLES"]
 own = os.path.join(os.environ["LULL_SOURCE"], "schema")
@@ -106,7 +107,7 @@ def outputs():
     check("waits", "--stacks", os.path.join(samples, "perf/chains.data"))
     check("stats", os.path.join(samples, "perf/file.data"))
     for verb, other in (("calls", "--log"), ("calllog", "--top")):
-        check(verb, other, os.path.join(os.environ["LULL_SOURCE"], "tests/data/calls.tar.xz"))
+        check(verb, other, CALLS)
     with tempfile.TemporaryDirectory() as folder, tarfile.open(os.path.join(os.environ["LULL_SOURCE"], "tests/data/vm.tar.xz")) as archive:
         archive.extractall(folder, filter="data")
         check("cputop", os.path.join(folder, "vm"))
@@ -203,6 +204,7 @@ def own_outputs():
             check_own("critpath", "--comm", "t-*", trace)
     for verb, arguments in (("critpath", ["--period", READ, "--period-captures", "read : fd = $evt.fd", chain]), ("requests", [chain]),
                             ("critpath", ["--stacks", "--comm", "sh", os.path.join(samples, "perf/chains.data")]), ("sync", [chain]),
+                            ("flame", ["--diff", CALLS, CALLS]),
                             ("symbols", ["--places", os.path.join(samples, "perf/chains.data")]),
                             ("info", [os.path.join(samples, "ftrace/whole.dat")]), ("info", [os.path.join(samples, "perf/file.data")]),
                             ("why", ["--period", READ, chain])):

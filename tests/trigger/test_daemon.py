@@ -210,14 +210,15 @@ def check_requests(daemon):
         counts = daemon.counts()
         change = {key: int(float(counts[key])) - int(float(before[key])) for key in before if "overhead" not in key}
         change["slow"] = sum(change[f'lull_snapshots_total{{result="{result}"}}'] for result in ("written", "coalesced", "limited"))
+        change["damaged"] = change['lull_lost_total{what="damaged hook"}']
         change["dropped"] = change['lull_lost_total{what="dropped hook"}']
-        missing = 1001 + 1003 + 6 - change["slow"] - change["lull_hooks_total"] - change['lull_lost_total{what="damaged hook"}']
-        return change if missing <= 3 * change["dropped"] else None
+        # A busy machine may drop what makes sense: 1001 slow requests, and the one whose time does not.
+        is_all = change["lull_hooks_total"] == 1003 and change["slow"] + change["damaged"] - 5 + change["dropped"] == 1002
+        return change if is_all else None
     change = wait_for(seen) or {}
-    tap.ok(change.get("lull_hooks_total") == 1003 and change.get('lull_lost_total{what="damaged hook"}') == 6,
-           "lines that make sense are counted, and those that do not", change)
-    tap.ok(change.get("slow", 0) + change.get("dropped", 0) == 1001 and
-           change.get('lull_snapshots_total{result="written"}') == 1, "1001 slow requests are one snapshot", change)
+    tap.ok(change and change["damaged"] >= 5 + (not change["dropped"]), "lines that make sense are counted, and those that do not", change)
+    tap.ok(change and change["slow"] + change["dropped"] >= 1001 and change['lull_snapshots_total{result="written"}'] == 1,
+           "1001 slow requests are one snapshot", change)
     coalesced = daemon.trigger("--slower", "300ms")
     tap.ok(coalesced.returncode == 0 and coalesced.stdout.strip() == path, "what is just over is in that one", coalesced)
     fast = daemon.trigger("--slower", "10ms")

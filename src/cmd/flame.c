@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* lull flame: where the time went, by stacks, for flame graphs. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/calls.h"
+#include "answers/tasks.h"
+#include "base/output.h"
+#include "cmd/analysis_args.h"
+#include "cmd/calls_args.h"
+#include "cmd/join_args.h"
+#include "cmd/options.h"
+#include "cmd/progress.h"
+#include "view/flame/flame.h"
+
+static const char *const sources[] = {"calls", "samples", NULL};
+
+static const struct lull_option options[] = {
+    {.name = "svg",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "draw the flame graph as SVG; '-': to standard output"},
+    {.name = "speedscope",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "write a profile that www.speedscope.app opens"},
+    {.name = "perfetto",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "write each call over time as a trace that ui.perfetto.dev opens"},
+    {.name = "pprof",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help = "write a profile that pprof reads"},
+    {.name = "off-cpu",
+     .kind = LULL_OPTION_FLAG,
+     .help = "only the time for which tasks were blocked, by cause"},
+    {.name = "from",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "WHAT",
+     .help = "from calls and returns, or from samples of stacks (if not given: from calls, if the "
+             "trace has some)",
+     .choices = sources},
+    {.name = "diff",
+     .kind = LULL_OPTION_FILE,
+     .argument = "TRACE",
+     .help = "compare with another trace: stacks with what they weighed there, then here"},
+    LULL_OPTIONS_CALLERS,
+    LULL_OPTION_SYMBOLS,
+    {.name = NULL},
+};
+
+/* What is asked of each trace. */
+struct question {
+    const struct lull_args *args;
+    const struct lull_symbol_table *others;
+    struct lull_query *query;
+    struct lull_calls_reading reading;
+    LULL_VEC(struct lull_call) log;
+    bool wants_log;
+    bool is_other; /* what is compared with: has tasks of its own */
+};
+
+static bool wants(void *user, uint32_t task)
+{
+    const struct question *question = user;
+    return lull_params_want_task(&question->query->params, question->reading.model, task,
+                                 question->reading.end_ns);
+}
+
+static void keep_call(void *user, const struct lull_call *call)
+{
+    struct question *question = user;
+    lull_vec_push(&question->log, *call);
+}
+
+/* ---- a trace ---- */
+
+static bool read_session(struct question *question, struct lull_session *session, GError **error)
+{
+    struct lull_progress progress;
+    if (!lull_args_query_rest(question->args, question->query, session, error)) {
+        return false;
+    }
+    const struct lull_query *query = question->query;
+    question->reading.wants_samples = true;
+    lull_progress_start(&progress, question->args, session, "reading", false);
+    const bool has_events = lull_calls_read(
+        &question->reading, session, query->host, query->start_ns, query->end_ns,
+        question->wants_log ? keep_call : NULL, question, lull_args_progress, &progress);
+    lull_progress_end(&progress);
+    return !has_events || question->is_other ||
+           lull_check_tasks(question->reading.model, query->host, &query->params, error);
+}
+
+static bool use_samples(const struct question *question)
+{
+    const char *from = lull_args_text(question->args, "from");
+    return from ? g_str_equal(from, "samples")
+                : lull_calls_line_count(question->reading.calls) == 0;
+}
+
+/* The flame of what was read, not finished. */
+static struct lull_flame *grow(struct question *question, const struct lull_session *session)
+{
+    const enum lull_flame_weight weight =
+        lull_args_flag(question->args, "off-cpu") ? LULL_FLAME_OFF : LULL_FLAME_ALL;
+    const struct lull_flame_choice choice = {
+        .wants = wants,
+        .user = question,
+        .is_by_name = lull_args_text(question->args, "diff") != NULL,
+        .has_hosts = lull_session_host_count(session) > 1 && question->query->host < 0,
+        .others = question->others};
+    struct lull_flame *flame = lull_flame_new("ns");
+    if (!question->reading.calls) {
+        return flame;
+    }
+    if (use_samples(question)) {
+        lull_flame_add_samples(flame, question->reading.samples, weight, &choice);
+    } else {
+        lull_flame_add_calls(flame, question->reading.calls, question->reading.model, weight,
+                             &choice);
+    }
+    return flame;
+}
+
+/* What the stacks do not say. */
+static void report(const struct question *question, const struct lull_flame *flame)
+{
+    if (flame->n_nodes == 1) {
+        fprintf(stderr, "lull: Nothing was found: no %s; docs/CALLS.md says how to record them\n",
+                lull_args_flag(question->args, "off-cpu")
+                    ? "stack with which a task fell asleep"
+                    : "call of a function, and no sample of a stack");
+    }
+    if (flame->n_broken) {
+        fprintf(stderr,
+                "lull: %" PRIu64 " stack%s calls: code without frame pointers "
+                "(-fno-omit-frame-pointer keeps them)\n",
+                flame->n_broken, flame->n_broken == 1 ? " lacks" : "s lack");
+    }
+    if (flame->n_ignored) {
+        fprintf(stderr, "lull: only samples of %s are shown; the trace has others\n", flame->event);
+    }
+}
+
+/* ---- files ---- */
+
+static const struct {
+    const char *option;
+    /* NULL: needs the calls */
+    bool (*view)(const struct lull_flame *flame, FILE *file, GError **error);
+} files[] = {{"svg", lull_view_flame_svg},
+             {"speedscope", lull_view_flame_speedscope},
+             {"pprof", lull_view_flame_pprof},
+             {"perfetto", NULL}};
+
+/* Leaves out the calls of tasks that are not wanted. */
+static void choose_calls(struct question *question)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < question->log.count; i++) {
+        const struct lull_call *call = &question->log.items[i];
+        if (wants(question, lull_calls_line(question->reading.calls, call->line)->task)) {
+            question->log.items[n++] = *call;
+        }
+    }
+    question->log.count = n;
+}
+
+static bool write_file(struct question *question, const struct lull_flame *flame, size_t form,
+                       const char *name, GError **error)
+{
+    struct lull_output *output = lull_output_new(name, error);
+    if (!output) {
+        return false;
+    }
+    FILE *file = lull_output_file(output);
+    const bool is_done =
+        files[form].view
+            ? files[form].view(flame, file, error)
+            : lull_view_calls_perfetto(question->reading.calls, question->reading.model,
+                                       question->others, question->log.items, question->log.count,
+                                       file, error);
+    if (is_done) {
+        return lull_output_finish(output, error);
+    }
+    lull_output_discard(output);
+    return false;
+}
+
+static bool write_all(struct question *question, const struct lull_flame *flame, GError **error)
+{
+    bool has_file = false;
+    choose_calls(question);
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        const char *name = lull_args_text(question->args, files[i].option);
+        if (name && (files[i].view || question->reading.calls)) {
+            has_file = true;
+            if (!write_file(question, flame, i, name, error)) {
+                return false;
+            }
+        }
+    }
+    if (lull_args_flag(question->args, "json")) {
+        return lull_view_flame_json(flame, stdout, error);
+    }
+    return has_file || lull_view_flame_folded(flame, stdout, error);
+}
+
+/* ---- the whole ---- */
+
+static void clear(struct question *question)
+{
+    lull_calls_reading_clear(&question->reading);
+    lull_vec_free(&question->log);
+    lull_query_free(question->query);
+}
+
+/* Adds the trace that is compared with. */
+static bool compare(const struct question *question, struct lull_flame *flame, GError **error)
+{
+    struct question other = {.args = question->args,
+                             .others = question->others,
+                             .query = lull_args_query(question->args),
+                             .is_other = true};
+    struct lull_session *session = lull_args_new_session(question->args, error);
+    bool is_done = false;
+    if (session && lull_session_add(session, lull_args_text(question->args, "diff"), error) &&
+        read_session(&other, session, error)) {
+        struct lull_flame *before = grow(&other, session);
+        lull_flame_compare(flame, before);
+        lull_flame_free(before);
+        is_done = true;
+    }
+    clear(&other);
+    lull_session_free(session);
+    return is_done;
+}
+
+static int show(struct question *question, struct lull_session *session, GError **error)
+{
+    if (!read_session(question, session, error)) {
+        return 1;
+    }
+    struct lull_flame *flame = grow(question, session);
+    bool is_done = !lull_args_text(question->args, "diff") || compare(question, flame, error);
+    if (is_done) {
+        lull_flame_finish(flame);
+        report(question, flame);
+        is_done = write_all(question, flame, error);
+    }
+    lull_flame_free(flame);
+    return lull_args_report_damage(session) | !is_done;
+}
+
+/* Only one thing goes to standard output. */
+static bool check_usage(const struct lull_args *args, GError **error)
+{
+    uint32_t n = lull_args_flag(args, "json");
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        n += g_strcmp0(lull_args_text(args, files[i].option), "-") == 0;
+    }
+    if (n > 1) {
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_USAGE,
+            "only one of --svg, --speedscope, --pprof, --perfetto and --json can go "
+            "to standard output");
+    }
+    return n <= 1;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    struct lull_symbol_table *others;
+    if (!check_usage(args, error)) {
+        return 2;
+    }
+    if (!lull_args_symbols(args, &others, error)) {
+        return 1;
+    }
+    struct question question = {.args = args,
+                                .others = others,
+                                .query = lull_args_query(args),
+                                .wants_log = lull_args_text(args, "perfetto") != NULL};
+    struct lull_session *session = lull_args_open_traces(args, error);
+    int status = 1;
+    if (session) {
+        lull_args_join(args, session);
+        status = show(&question, session, error);
+    }
+    clear(&question);
+    lull_session_free(session);
+    lull_symbol_table_free(others);
+    return status;
+}
+
+static const struct lull_example examples[] = {
+    {"lull flame --svg flame.svg my-trace", "A picture of where the time went."},
+    {"lull flame --off-cpu --svg waits.svg my-trace", "The same of waits."},
+    {"lull flame --diff my-trace my-trace", "Each stack with its time in two traces."},
+    {"lull flame --tid 4021 --perfetto calls.json my-trace",
+     "Each call of one thread, over time, for ui.perfetto.dev."},
+    {NULL, NULL},
+};
+
+static const char *const common[] = {"intersection", "begin",  "end",     "timerange", "local",
+                                     "host",         "filter", "no-sync", "json",      NULL};
+
+const struct lull_verb lull_verb_flame = {
+    .name = "flame",
+    .summary = "show where the time went, by call stacks, as a flame graph",
+    .usage = "TRACE…",
+    .description =
+        "Prints a line for each stack: the task, the functions from the outermost to the innermost, "
+        "semicolons between them, and the nanoseconds that were spent there. Tools that draw flame "
+        "graphs read this; --svg draws one at once: callers below, what they called above, each as wide "
+        "as its time.\n"
+        "\n"
+        "Stacks come from calls and returns, as 'lull calls' has them, or from samples: those of perf "
+        "record --call-graph (cpu-clock, cycles, instructions; other events are left out), and with "
+        "--off-cpu those with which tasks fell asleep (sched_switch with --call-graph). Times of calls "
+        "and of samples are never mixed.\n"
+        "\n"
+        "A frame in brackets is a system call, as [read], or what a task waited for, as [disk] or [task]; "
+        "[preempted] is time without a CPU, [blocked] a wait of unknown cause.\n"
+        "\n"
+        "With --diff, two numbers follow each stack: what it weighed in the other trace, and in this; tasks of "
+        "one name are one. "
+        "--svg then draws this one, red where it weighs more than before, blue where less.",
+    .output =
+        "Text: FRAME;FRAME;… WEIGHT. With --json:\n"
+        "\n"
+        " {\"version\":1,\"unit\",\"broken\",\"frames\":[{\"name\"},…],\n"
+        "  \"nodes\":[{\"parent\",\"frame\",\"self\",\"total\",\"other_self\",\"other_total\"},…]}\n"
+        "\n"
+        "The first node is the root; parents come before their children, and are named by their place in "
+        "the list. other_self and other_total are those of --diff. \"unit\" is \"ns\", or the event that was "
+        "sampled.",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .run = run,
+};

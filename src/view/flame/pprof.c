@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* A flame graph as a profile of pprof: the message Profile of profile.proto, whose fields are numbered
+ * below. Functions and locations have the numbers of the names + 1. */
+#include <string.h>
+
+#include "view/flame/flame.h"
+#include "view/out.h"
+
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING = 6
+};
+enum {
+    TYPE_TYPE = 1,
+    TYPE_UNIT = 2,
+    SAMPLE_LOCATION = 1,
+    SAMPLE_VALUE = 2,
+    LOCATION_ID = 1,
+    LOCATION_LINE = 4,
+    LINE_FUNCTION = 1,
+    FUNCTION_ID = 1,
+    FUNCTION_NAME = 2
+};
+enum { WIRE_NUMBER = 0, WIRE_BYTES = 2 };
+/* The first texts; names follow. The first is the empty one, as the format wants it. */
+enum { TEXT_TYPE = 1, TEXT_UNIT = 2, FIRST_NAME = 3 };
+
+static void put_number(GByteArray *to, uint64_t number)
+{
+    uint8_t bytes[10];
+    guint n = 0;
+    for (; number > 0x7f; number >>= 7) {
+        bytes[n++] = (uint8_t)(number | 0x80);
+    }
+    bytes[n++] = (uint8_t)number;
+    g_byte_array_append(to, bytes, n);
+}
+
+static void put_field(GByteArray *to, unsigned field, uint64_t number)
+{
+    put_number(to, field << 3 | WIRE_NUMBER);
+    put_number(to, number);
+}
+
+static void put_bytes(GByteArray *to, unsigned field, const void *bytes, size_t length)
+{
+    put_number(to, field << 3 | WIRE_BYTES);
+    put_number(to, length);
+    g_byte_array_append(to, bytes, (guint)length);
+}
+
+static void write_message(struct lull_out *out, unsigned field, GByteArray *message)
+{
+    g_autoptr(GByteArray) head = g_byte_array_new();
+    put_number(head, field << 3 | WIRE_BYTES);
+    put_number(head, message->len);
+    lull_out_bytes(out, (const char *)head->data, head->len);
+    lull_out_bytes(out, (const char *)message->data, message->len);
+    g_byte_array_set_size(message, 0);
+}
+
+static void write_text(struct lull_out *out, GByteArray *message, const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    g_byte_array_append(message, (const guint8 *)valid, (guint)strlen(valid));
+    write_message(out, PROFILE_STRING, message);
+}
+
+/* Innermost frame first. */
+static void write_sample(struct lull_out *out, GByteArray *message, const struct lull_flame *flame,
+                         uint32_t node)
+{
+    g_autoptr(GByteArray) locations = g_byte_array_new();
+    g_autoptr(GByteArray) values = g_byte_array_new();
+    put_number(values, (uint64_t)flame->nodes[node].self);
+    for (uint32_t up = node; up; up = flame->nodes[up].parent) {
+        put_number(locations, (uint64_t)flame->nodes[up].name + 1);
+    }
+    put_bytes(message, SAMPLE_LOCATION, locations->data, locations->len);
+    put_bytes(message, SAMPLE_VALUE, values->data, values->len);
+    write_message(out, PROFILE_SAMPLE, message);
+}
+
+static void write_function(struct lull_out *out, GByteArray *message, uint32_t name)
+{
+    g_autoptr(GByteArray) line = g_byte_array_new();
+    put_field(message, FUNCTION_ID, (uint64_t)name + 1);
+    put_field(message, FUNCTION_NAME, (uint64_t)name + FIRST_NAME);
+    write_message(out, PROFILE_FUNCTION, message);
+    put_field(line, LINE_FUNCTION, (uint64_t)name + 1);
+    put_field(message, LOCATION_ID, (uint64_t)name + 1);
+    put_bytes(message, LOCATION_LINE, line->data, line->len);
+    write_message(out, PROFILE_LOCATION, message);
+}
+
+bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **error)
+{
+    g_autoptr(GByteArray) message = g_byte_array_new();
+    const bool is_time = g_str_equal(flame->unit, "ns");
+    struct lull_out out;
+    lull_out_start(&out, file);
+    put_field(message, TYPE_TYPE, TEXT_TYPE);
+    put_field(message, TYPE_UNIT, TEXT_UNIT);
+    write_message(&out, PROFILE_SAMPLE_TYPE, message);
+    for (uint32_t node = flame_next(flame, 0); node; node = flame_next(flame, node)) {
+        if (flame->nodes[node].self > 0) {
+            write_sample(&out, message, flame, node);
+        }
+    }
+    for (uint32_t i = 0; i < lull_flame_name_count(flame); i++) {
+        write_function(&out, message, i);
+    }
+    write_text(&out, message, "");
+    write_text(&out, message, is_time ? "time" : flame->unit);
+    write_text(&out, message, is_time ? "nanoseconds" : "count");
+    for (uint32_t i = 0; i < lull_flame_name_count(flame); i++) {
+        write_text(&out, message, lull_flame_name(flame, i));
+    }
+    return lull_out_end(&out, "the profile", error);
+}

@@ -168,7 +168,7 @@ static bool print(const struct lull_args *args, const struct listing *listing, G
 
 static int show(const struct lull_args *args, struct lull_session *session, GError **error)
 {
-    struct lull_calls_reading reading = {NULL};
+    struct lull_calls_reading reading = {.wants_samples = true};
     struct lull_progress progress;
     int64_t start_ns, end_ns;
     int32_t host;
@@ -228,8 +228,8 @@ const struct lull_verb lull_verb_symbols = {
     .summary = "show where the names of functions come from, and which are missing",
     .usage = "TRACE…",
     .description =
-        "Lists the files in which the calls of call stacks lie: of waits ('lull record --call-graph') "
-        "and of functions that were called ('lull calls'). PLACES counts different addresses in "
+        "Lists the files in which the calls of call stacks lie: of waits ('lull record --call-graph'), "
+        "of samples ('lull flame'), and of functions that were called ('lull calls'). PLACES counts different addresses in "
         "them, NAMED those of which the function is known.\n"
         "\n"
         "FROM says where names came from: recording: 'lull record' kept them. directory: that of --symbols. build-id: a file of "

@@ -11,7 +11,7 @@ bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **
     g_autofree char *text = NULL;
     gsize length;
     *table = NULL;
-    if (!path) {
+    if (!path || g_file_test(path, G_FILE_TEST_IS_DIR)) { /* the session has directories */
         return true;
     }
     g_autoptr(GError) cause = NULL;
@@ -27,4 +27,16 @@ bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **
                     path);
     }
     return *table != NULL;
+}
+
+bool lull_args_symbols_directory(const struct lull_args *args, GError **error)
+{
+    const char *path = lull_args_text(args, "symbols");
+    const bool is_good = !path || g_file_test(path, G_FILE_TEST_IS_DIR);
+    if (!is_good) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "--symbols: %s is no directory; name one with copies of programs and libraries",
+                    path);
+    }
+    return is_good;
 }

@@ -10,9 +10,17 @@
 #define LULL_OPTION_SYMBOLS                                                                        \
     {.name = "symbols",                                                                            \
      .kind = LULL_OPTION_FILE,                                                                     \
-     .argument = "FILE",                                                                           \
-     .help = "names for addresses of which the trace does not say in which file they lie: what "   \
+     .argument = "PATH",                                                                           \
+     .help = "a directory with copies of the programs and libraries, for their names; or, for "    \
+             "addresses of which the trace does not say in which file they lie, a file with what " \
              "nm prints of a program (address, kind, name)"}
+/* For verbs that need no such list. */
+#define LULL_OPTION_SYMBOLS_DIRECTORY                                                              \
+    {.name = "symbols",                                                                            \
+     .kind = LULL_OPTION_FILE,                                                                     \
+     .argument = "DIR",                                                                            \
+     .help = "a directory with copies of the programs and libraries, for names of functions: "     \
+             "below it as they were on their machine, side by side, or in .build-id"}
 
 #define LULL_OPTIONS_CALLERS                                                                       \
     {.name = "tid",                                                                                \
@@ -32,5 +40,8 @@
 /* Reads the file of --symbols; *table is NULL without it. */
 bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **table,
                        GError **error);
+
+/* That --symbols is a directory, if it is given. */
+bool lull_args_symbols_directory(const struct lull_args *args, GError **error);
 
 #endif

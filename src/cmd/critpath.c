@@ -8,6 +8,7 @@
 #include "answers/nearby.h"
 #include "base/output.h"
 #include "base/time.h"
+#include "cmd/calls_args.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
@@ -284,6 +285,9 @@ static int run(const struct lull_args *args, GError **error)
     const bool is_of_many = lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
                             lull_args_text(args, "slowest") ||
                             lull_args_number(args, "instance") >= 0;
+    if (!lull_args_symbols_directory(args, error)) {
+        return 1;
+    }
     if (lull_args_texts(args, "period") || is_of_many) {
         return lull_critpath_period_run(args, error);
     }
@@ -337,6 +341,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "below each wait the calls that started it, if they were recorded; for several "
              "waits in one line, those of the longest"},
+    LULL_OPTION_SYMBOLS_DIRECTORY,
     {.name = "svg",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",

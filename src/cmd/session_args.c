@@ -12,6 +12,7 @@
 #include "period/period.h"
 #include "source/live/url.h"
 #include "source/session/streams.h"
+#include "source/session/symbols.h"
 #include "source/session/unpacking.h"
 
 /* What --filter says, or NULL. */
@@ -52,6 +53,10 @@ struct lull_session *lull_args_new_session(const struct lull_args *args, GError 
     lull_session_set_threads(session, (uint32_t)CLAMP(threads, 0, 1024));
     if (filter) {
         lull_filter_attach(filter, session);
+    }
+    const char *symbols = lull_args_takes(args, "symbols") ? lull_args_text(args, "symbols") : NULL;
+    if (symbols && g_file_test(symbols, G_FILE_TEST_IS_DIR)) {
+        lull_session_set_symbols(session, symbols);
     }
     return session;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/calls.h"
+#include "cmd/calls_args.h"
 #include "cmd/join_args.h"
 #include "cmd/program_out.h"
 #include "cmd/progress.h"
@@ -167,7 +168,7 @@ static bool print(const struct lull_args *args, const struct listing *listing, G
 
 static int show(const struct lull_args *args, struct lull_session *session, GError **error)
 {
-    struct lull_calls_reading reading = {NULL};
+    struct lull_calls_reading reading = {.wants_samples = true};
     struct lull_progress progress;
     int64_t start_ns, end_ns;
     int32_t host;
@@ -192,7 +193,8 @@ static int show(const struct lull_args *args, struct lull_session *session, GErr
 
 static int run(const struct lull_args *args, GError **error)
 {
-    struct lull_session *session = lull_args_open_traces(args, error);
+    struct lull_session *session =
+        lull_args_symbols_directory(args, error) ? lull_args_open_traces(args, error) : NULL;
     int status = 1;
     if (session) {
         lull_args_join(args, session);
@@ -206,6 +208,7 @@ static const struct lull_option options[] = {
     {.name = "places",
      .kind = LULL_OPTION_FLAG,
      .help = "list each place in call stacks, too, with its function"},
+    LULL_OPTION_SYMBOLS_DIRECTORY,
     {.name = NULL},
 };
 
@@ -215,6 +218,8 @@ static const struct lull_example examples[] = {
     {"lull symbols my-trace", "Which files have names, and why others have none."},
     {"lull symbols --places --json my-trace | jq -r '.places[] | select(.function == null) | .file'",
      "The file of each place without a name."},
+    {"lull symbols --symbols copies my-trace",
+     "Whether names are found in the copies of a machine's programs."},
     {NULL, NULL},
 };
 
@@ -223,11 +228,11 @@ const struct lull_verb lull_verb_symbols = {
     .summary = "show where the names of functions come from, and which are missing",
     .usage = "TRACE…",
     .description =
-        "Lists the files in which the calls of call stacks lie: of waits ('lull record --call-graph') "
-        "and of functions that were called ('lull calls'). PLACES counts different addresses in "
+        "Lists the files in which the calls of call stacks lie: of waits ('lull record --call-graph'), "
+        "of samples ('lull flame'), and of functions that were called ('lull calls'). PLACES counts different addresses in "
         "them, NAMED those of which the function is known.\n"
         "\n"
-        "FROM says where names came from: recording: 'lull record' kept them. build-id: a file of "
+        "FROM says where names came from: recording: 'lull record' kept them. directory: that of --symbols. build-id: a file of "
         "this machine has the build-id that was recorded; copies of perf's in ~/.debug count, "
         "too. this machine: it recorded the trace, has not started anew, and the file has not changed "
         "since. WHY NOT says why there is none: a file that may be another is "

@@ -121,6 +121,11 @@ void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
     stacks->here = host;
 }
 
+void lull_stacks_set_directory(struct lull_stacks *stacks, const char *directory)
+{
+    stacks->directory = directory;
+}
+
 struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host)
 {
     struct names *names = g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(host));

@@ -20,6 +20,8 @@ void lull_stacks_free(struct lull_stacks *stacks);
 
 /* The host is this machine, and has not been restarted: frames get the names of their functions. */
 void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host);
+/* Copies of programs and libraries of all hosts are below this directory; borrowed. */
+void lull_stacks_set_directory(struct lull_stacks *stacks, const char *directory);
 /* A recording of the host, which may hold the names of functions of the kernel, of programs and
  * libraries; a reference is taken. If a host has several, none counts: each is of its own state of the kernel. */
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,

@@ -6,6 +6,7 @@
 
 #include "source/files/recording.h"
 #include "symbol/demangle.h"
+#include "symbol/directory.h"
 #include "symbol/here.h"
 #include "symbol/kallsyms.h"
 #include "symbol/object.h"
@@ -142,8 +143,17 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
     const char *build_id = stacks_build_id_of(names, object);
     struct lull_object *symbols = find_recorded(names, object);
     object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
+    bool is_other = false;
+    if (!symbols && stacks->directory) {
+        object->origin.from = LULL_NAMES_DIRECTORY;
+        symbols = lull_directory_read(stacks->directory, object->path, build_id, object->is_image,
+                                      &is_other);
+    }
     if (!symbols) {
         symbols = find_here(stacks, host, object, build_id, &object->origin);
+        if (is_other) {
+            object->origin.why = "the file in the directory of --symbols is another build";
+        }
     }
     if (symbols) {
         object->origin.why = NULL;

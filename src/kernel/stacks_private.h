@@ -66,6 +66,7 @@ struct lull_stacks {
     GHashTable *names;       /* host → struct names */
     GHashTable *readable;    /* name of a symbol → how its source has it; NULL: the same */
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
+    const char *directory;   /* with copies of the files of all hosts; NULL: none */
 };
 
 /* What is known of the host's names; made if there is nothing yet. */

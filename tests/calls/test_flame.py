@@ -193,6 +193,10 @@ def check_samples():
     tap.ok(lines(done.stdout) == {("worker/41", "prog+0x8", "prog+0x20", "libx.so+0x10"): (120,), ("worker/41", "prog+0x8", "prog+0x20"): (30,),
                                   ("worker/41", "prog+0x8", "libx.so+0x10"): (5,)}, "samples: stacks by their weight", done.stdout)
     tap.ok("1 stack lacks calls" in done.stderr and "only samples of cpu-clock" in done.stderr, "samples: what is left out is said", done.stderr)
+    listed = subprocess.run([lull, "symbols", "--json", "--places", path], capture_output=True, text=True, timeout=100, check=False)
+    places = {(one["file"], one["offset"]) for one in json.loads(listed.stdout)["places"]}
+    tap.ok(places == {("/bin/prog", "0x8"), ("/bin/prog", "0x20"), ("/lib/libx.so", "0x10"), (None, "0x8348ef8948fb8953")},
+           "samples: their places in lull symbols", listed.stdout)
 
 
 def check_waits():

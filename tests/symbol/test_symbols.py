@@ -91,8 +91,57 @@ def check_inside():
     tap.ok(places == [(None, None), ("f0", 3)], "within a function, and in none", places)
 
 
+def check_directory():
+    """Copies of what is gone here: below the directory as there, beside each other, by build-id; and of another build."""
+    folder, gone = os.path.join(scratch.name, "copies"), os.path.join(scratch.name, "gone")
+    names = {"same": "a1" * 20, "beside": "a2" * 20, "kept": "a3" * 20, "debug": "a4" * 20, "wrong": "a5" * 20}
+    where = {"same": folder + os.path.join(gone, "same"), "beside": os.path.join(folder, "beside"),
+             "kept": os.path.join(folder, ".build-id", "a3", "a3" * 19, "elf"),
+             "debug": os.path.join(folder, ".build-id", "a4", "a4" * 19 + ".debug"), "wrong": os.path.join(folder, "wrong")}
+    offsets = [compiled(where[name], "cc" * 20 if name == "wrong" else build_id) for name, build_id in names.items()][0]
+    images = [(os.path.join(gone, name), build_id) for name, build_id in names.items()]
+    # One without build-id is taken at its word; no path leads out of the directory.
+    images += [("/elsewhere/beside", None), ("/../copies/beside", None)]
+    path = trace("directory", images, list(offsets.values()))
+    done = run("--json", "--places", "--symbols", folder, path)
+    files = {one["file"]: one for one in json.loads(done.stdout)["files"]}
+    found = {name: (files[name]["named"], files[name]["from"]) for name, _ in images}
+    tap.ok(found == {name: (0, None) if name in (os.path.join(gone, "wrong"), "/../copies/beside") else (6, "directory")
+                     for name, _ in images}, "--symbols DIR: copies", found)
+    tap.ok("directory of --symbols is another build" in files[os.path.join(gone, "wrong")]["why"], "--symbols DIR: another build is refused")
+    tap.ok({one["function"] for one in json.loads(done.stdout)["places"] if one["file"] == os.path.join(gone, "same")} == set(offsets),
+           "--symbols DIR: the names")
+    bare = json.loads(run("--json", path).stdout)["files"]
+    tap.ok(not any(one["named"] for one in bare), "without --symbols there is none", bare)
+    for bad in (os.path.join(folder, "beside"), "/nowhere"):
+        done = run("--symbols", bad, path)
+        tap.ok(done.returncode == 1 and "is no directory" in done.stderr, "--symbols: no directory", done.stderr)
+    rows = subprocess.run([lull, "calls", "--json", "--limit", "0", "--symbols", folder, path], capture_output=True, text=True, timeout=100, check=False)
+    rows = json.loads(rows.stdout)["windows"][0]["tables"]["functions"]
+    tap.ok(set(offsets) <= {row["function"] for row in rows}, "lull calls --symbols DIR", rows[:3])
+
+
+def check_critpath():
+    """A recording of perf without build-ids: libc's calls are where a copy has one function that fills it."""
+    chains = os.path.join(os.environ["LULL_SAMPLES"], "perf", "chains.data")
+    folder = os.path.join(scratch.name, "filled")
+    os.makedirs(folder)
+    assembly = ".text\n.globl all_of_it\n.type all_of_it, @function\nall_of_it: .fill 0x300000, 1, 0\n.size all_of_it, . - all_of_it\n"
+    subprocess.run(["cc", "-shared", "-nostdlib", "-x", "assembler", "-o", os.path.join(folder, "libc.so.6"), "-"], input=assembly,
+                   text=True, check=True)
+    if run(chains).returncode:
+        tap.skip("lull critpath --symbols DIR", "this Lull reads no perf.data")
+        return
+    one = [one for one in json.loads(run("--json", "--symbols", folder, chains).stdout)["files"] if "libc" in str(one["file"])][0]
+    tap.ok(one["places"] == one["named"] > 0 and one["from"] == "directory", "files of perf, by their loads", one)
+    shown = [subprocess.run([lull, "critpath", "--stacks", "--comm", "sh", *more, chains], capture_output=True, text=True, timeout=100,
+                            check=False) for more in ((), ("--symbols", folder), ("--symbols", chains))]
+    tap.ok("all_of_it" in shown[1].stdout and "all_of_it" not in shown[0].stdout and shown[2].returncode == 1
+           and "is no directory" in shown[2].stderr, "lull critpath --symbols DIR", shown[1].stdout[-500:], shown[2].stderr)
+
+
 if shutil.which("cc") and shutil.which("nm"):
-    for check in (check_files, check_inside):
+    for check in (check_files, check_inside, check_directory, check_critpath):
         tap.run(check.__name__, check)
 else:
     tap.skip("lull symbols", "there is no compiler")

@@ -4,6 +4,7 @@
 #include "source/session/private.h"
 #include "source/session/clocks.h"
 #include "source/session/streams.h"
+#include "source/session/symbols.h"
 
 #include <string.h>
 
@@ -50,12 +51,24 @@ void lull_session_free(struct lull_session *session)
     g_hash_table_unref(session->host_names);
     g_hash_table_unref(session->hosts_by_key);
     g_hash_table_unref(session->directories);
+    g_free(session->symbols);
     g_array_unref(session->subscriptions);
     g_ptr_array_unref(session->converted);
     lull_session_notes_free(session->notes);
     g_ptr_array_unref(session->recordings); /* sources have their names */
     lull_session_keep_sync(session, NULL, NULL);
     g_free(session);
+}
+
+void lull_session_set_symbols(struct lull_session *session, const char *directory)
+{
+    g_free(session->symbols);
+    session->symbols = g_strdup(directory);
+}
+
+const char *lull_session_symbols(const struct lull_session *session)
+{
+    return session->symbols;
 }
 
 /* ---- what there is ---- */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of another machine's programs and libraries, in a directory that a user names: below it as on that
+ * machine (/usr/bin/server), side by side (server), or by build-id (.build-id/). */
+#ifndef LULL_SYMBOL_DIRECTORY_H
+#define LULL_SYMBOL_DIRECTORY_H
+
+#include <stdbool.h>
+
+struct lull_object;
+
+/* The copy of the file that was at `path`, with its debug symbols if they are there, too
+ * (.build-id/ab/cdef.debug). If `build_id` (hexadecimal digits) is not NULL, it has that one; a file which has
+ * another is refused (*is_other). `takes_debug`: a file of debug symbols will do by itself; it does not say which
+ * bytes of the file have which addresses. NULL: there is none that names functions. */
+struct lull_object *lull_directory_read(const char *directory, const char *path,
+                                        const char *build_id, bool takes_debug, bool *is_other);
+
+#endif

@@ -12,6 +12,8 @@
 # With --hosts N (1002 is what was promised), cputop of N machines is timed as well, once; they are made out of the
 # bundled sample beside the trace, 5 MB each, and removed again.
 #
+# With --exits N, what virtual CPUs did (lull vms) is timed on a recording of as many exits from guests.
+#
 # The trace is --trace, or $LULL_BIG, or ../shared/traces/big.tar.xz unpacked into BUILD/bench, or else the bundled
 # sample, which is too small to judge by: the output says so.
 import argparse
@@ -24,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import vm_load
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # What was promised: shares of the peer's time on one thread, and of the trace's size. Text is
@@ -45,6 +49,9 @@ HOSTS_MEMORY_FLOOR = 150 * 2**20
 MEMORY_FLOOR = 1 / 2
 MEMORY_FLOORS = {"stats": 1 / 4}  # instead of it
 ANALYSES_FLOOR = 1 / 300  # lull cputop against lttng-cputop
+# What virtual CPUs did, against cputop of as many events of which none is of a virtual machine.
+EXITS_JUDGED = 100000
+EXITS_FLOOR = 1.1
 PEER = "babeltrace2"
 TEXT_PEER = "babeltrace2 (text)"
 # Below this, starting a process weighs more than reading.
@@ -59,6 +66,7 @@ def parse_arguments():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--lttng-analyses", default=os.environ.get("LULL_LTTNG_ANALYSES"), metavar="DIR",
                         help="a checkout of lttng-analyses to measure against")
+    parser.add_argument("--exits", type=int, default=0, metavar="N", help="also time vms of N exits from guests")
     parser.add_argument("--hosts", type=int, default=0, metavar="N", help="also time cputop of N machines")
     parser.add_argument("--json", default=None, help="where to write the figures")
     return parser.parse_args()
@@ -171,6 +179,21 @@ def measure_hosts(lull, n):
     return {"hosts": n, "wall_s": wall, "cpu_s": cpu, "peak_bytes": memory}
 
 
+def measure_exits(lull, n, runs):
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
+        commands = {}
+        for verb, entries in (("cputop", 0), ("vms", vm_load.ENTRIES)):
+            trace = os.path.join(directory, verb)
+            vm_load.write(trace, n * (2 * vm_load.ENTRIES + 2) // vm_load.ENTRIES, entries)
+            commands[verb] = [lull, verb, trace]
+        figures = measure(commands, runs)
+    cpu = {verb: min(figure[1] for figure in figures[verb]) for verb in commands}
+    ratio = cpu["vms"] / cpu["cputop"]
+    print(f"vms of {n} exits takes {cpu['vms']:.2f} s of CPU, {ratio:.2f} of what cputop takes for as many events without "
+          f"(<= {EXITS_FLOOR}: {verdict(ratio, EXITS_FLOOR, n >= EXITS_JUDGED)})")
+    return {"exits": n, "cpu_s": cpu["vms"], "cpu_s_without": cpu["cputop"], "ratio": ratio}
+
+
 def version_of(program):
     text = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     return text.splitlines()[0].strip() if text else "unknown"
@@ -245,6 +268,7 @@ def main():
               f"{verdict(ratio, THREADS_FLOORS[one] if os.cpu_count() > 1 else None, judged)})")
     judge_range(figures, judged)
     hosts = measure_hosts(lull, args.hosts) if args.hosts else None
+    exits = measure_exits(lull, args.exits, args.runs) if args.exits else None
     analyses = None
     if args.lttng_analyses:
         lull_wall = next(r["wall_s"] for r in results if r["name"] == "cputop")
@@ -252,7 +276,7 @@ def main():
     report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
               "runs": args.runs, "cpus": os.cpu_count(), "lull": version_of(lull), "peer": version_of(PEER),
               "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results,
-              "hosts": hosts, "lttng_analyses": analyses}
+              "hosts": hosts, "exits": exits, "lttng_analyses": analyses}
     target = args.json or os.path.join(os.path.dirname(lull), "bench.json")
     with open(target, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=2)

@@ -66,6 +66,7 @@ find_missing() {
     needs_library liblzma liblzma-dev
     needs_header libiberty/demangle.h libiberty-dev
     needs_library libmicrohttpd libmicrohttpd-dev
+    needs_library gnutls libgnutls28-dev
     needs_program tsc node-typescript
     needs_program esbuild esbuild
     needs_library libtracefs libtracefs-dev

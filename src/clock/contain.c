@@ -30,7 +30,8 @@ enum {
 
 /* How the guest's events lie on one line. */
 struct fit {
-    int64_t offset_ns; /* host - guest, in the middle */
+    int64_t offset_ns;         /* host - guest, in the middle */
+    int64_t first_ns, last_ns; /* the same at both ends */
     uint64_t inside, outside, windows;
     double other; /* share that is inside at another offset */
 };
@@ -50,12 +51,20 @@ static bool is_covered(const struct lull_vcpu *vcpu, int64_t time_ns)
 
 /* ---- the check of one offset ---- */
 
+/* Whether it is not known if it ran, at any moment from one to the other. */
+static bool is_lost(const struct lull_vcpu *vcpu, int64_t from_ns, int64_t to_ns)
+{
+    const size_t i = LULL_LOWER_BOUND(k, vcpu->lost.count, vcpu->lost.items[k].end_ns < from_ns);
+    return i < vcpu->lost.count && vcpu->lost.items[i].start_ns <= to_ns;
+}
+
 /* The offsets that are possible at some time of the guest. */
 struct range {
     int64_t low_ns, high_ns;
 };
 
-/* The moment in the middle of those that lie between the first and the last window. */
+/* The moment in the middle of those that lie between the first and the last window, or after a loss
+ * there. */
 static size_t middle_moment(const struct vm *vm, int64_t offset_ns)
 {
     const struct lull_moment *moments = vm->guest->moments.items;
@@ -70,7 +79,16 @@ static size_t middle_moment(const struct vm *vm, int64_t offset_ns)
     }
     const size_t from = LULL_LOWER_BOUND(i, n, moments[i].time_ns + offset_ns < first_ns);
     const size_t to = LULL_LOWER_BOUND(i, n, moments[i].time_ns + offset_ns <= last_ns);
-    return from + (MAX(to, from) - from) / 2;
+    size_t middle = from + (MAX(to, from) - from) / 2;
+    while (middle < to) {
+        const struct lull_vcpu *vcpu = contain_vcpu_for(vm, moments[middle].cpu);
+        const int64_t time_ns = moments[middle].time_ns + offset_ns;
+        if (!vcpu || !is_lost(vcpu, time_ns, time_ns)) {
+            break;
+        }
+        middle++;
+    }
+    return middle;
 }
 
 /* Counts the moment for the slots from which on, and up to which, it lies in the window. */
@@ -157,7 +175,8 @@ static void visit(struct walk *walk, const struct lull_moment *moment)
     const int64_t wider = apart / (1000000 / DRIFT_PPM);
     const struct range range = {walk->range.low_ns - wider, walk->range.high_ns + wider};
     const struct lull_vcpu *vcpu = contain_vcpu_for(walk->vm, moment->cpu);
-    if (!is_covered(vcpu, t + range.low_ns) || !is_covered(vcpu, t + range.high_ns)) {
+    if (!is_covered(vcpu, t + range.low_ns) || !is_covered(vcpu, t + range.high_ns) ||
+        is_lost(vcpu, t + range.low_ns, t + range.high_ns)) {
         return;
     }
     const size_t w = window_at(vcpu, t + range.low_ns);
@@ -181,6 +200,11 @@ static void visit(struct walk *walk, const struct lull_moment *moment)
     }
 }
 
+static int64_t middle_of(struct range range)
+{
+    return range.low_ns + (range.high_ns - range.low_ns) / 2;
+}
+
 /* Follows the clocks from the middle to both ends. */
 static struct fit check(const struct vm *vm, int64_t offset_ns, take_inside *take, void *user)
 {
@@ -193,13 +217,15 @@ static struct fit check(const struct vm *vm, int64_t offset_ns, take_inside *tak
     const struct range range = guess(vm, offset_ns, middle);
     const struct walk start = {vm, &fit, range, moments[middle].time_ns, NULL, take, user};
     struct walk forwards = start, backwards = start;
-    fit.offset_ns = range.low_ns + (range.high_ns - range.low_ns) / 2;
+    fit.offset_ns = middle_of(range);
     for (size_t i = middle; i < n; i++) {
         visit(&forwards, &moments[i]);
     }
     for (size_t i = middle; i-- > 0;) {
         visit(&backwards, &moments[i]);
     }
+    fit.first_ns = middle_of(backwards.range);
+    fit.last_ns = middle_of(forwards.range);
     return fit;
 }
 
@@ -213,9 +239,16 @@ static bool is_enough(const struct fit *fit)
     return fit->inside + fit->outside >= FEWEST_MOMENTS && fit->windows >= FEWEST_WINDOWS;
 }
 
+static bool is_far(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns - b_ns > BIN_NS || b_ns - a_ns > BIN_NS;
+}
+
+/* From a start that is nearly right the walk finds the same line on one way or both. */
 static bool are_apart(const struct fit *a, const struct fit *b)
 {
-    return a->offset_ns - b->offset_ns > BIN_NS || b->offset_ns - a->offset_ns > BIN_NS;
+    return is_far(a->offset_ns, b->offset_ns) && is_far(a->first_ns, b->first_ns) &&
+           is_far(a->last_ns, b->last_ns);
 }
 
 /* The best of the offsets; true if it is right, and none of the others could be. */

@@ -51,6 +51,7 @@ static struct lull_vcpu *vcpu_of(struct reading *reading, const struct lull_vcpu
                       (struct lull_vcpu){.host = fact->host,
                                          .tid = lull_model_task(reading->model, fact->task)->tid,
                                          .entered_ns = INT64_MIN,
+                                         .lost_ns = INT64_MIN,
                                          .vector = -1,
                                          .entry_number = -1,
                                          .exit_number = -1});
@@ -58,6 +59,18 @@ static struct lull_vcpu *vcpu_of(struct reading *reading, const struct lull_vcpu
     struct lull_vcpu *vcpu = &vcpus->list.items[number];
     vcpu->pid = lull_model_task(reading->model, fact->task)->pid;
     return vcpu;
+}
+
+/* From an entry or exit on it is known again whether it runs. */
+static void end_loss(struct lull_vcpu *vcpu, int64_t time_ns)
+{
+    const size_t n = vcpu->lost.count;
+    if (vcpu->lost_ns != INT64_MIN && n < LULL_VCPUS_MOST) {
+        const int64_t start_ns =
+            n ? MAX(vcpu->lost_ns, vcpu->lost.items[n - 1].end_ns) : vcpu->lost_ns;
+        lull_vec_push(&vcpu->lost, (struct lull_window){start_ns, MAX(start_ns, time_ns)});
+    }
+    vcpu->lost_ns = INT64_MIN;
 }
 
 static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
@@ -71,6 +84,7 @@ static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
         vcpu->vector = fact->number;
         break;
     case LULL_VCPU_ENTER:
+        end_loss(vcpu, fact->time_ns);
         vcpu->entered_ns = fact->time_ns;
         vcpu->entry_number = fact->number;
         if (vcpu->vector >= 0 && vcpu->injections.count < LULL_VCPUS_MOST) {
@@ -79,6 +93,7 @@ static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
         vcpu->vector = -1;
         break;
     case LULL_VCPU_LEAVE:
+        end_loss(vcpu, fact->time_ns);
         vcpu->exit_number = fact->number;
         if (vcpu->entered_ns != INT64_MIN && vcpu->windows.count < LULL_VCPUS_MOST) {
             lull_vec_push(&vcpu->windows, (struct lull_window){vcpu->entered_ns, fact->time_ns});
@@ -97,7 +112,10 @@ static void on_lost(void *user, const struct lull_lost_fact *fact)
     const struct reading *reading = user;
     for (size_t i = 0; i < reading->vcpus->list.count; i++) {
         struct lull_vcpu *vcpu = &reading->vcpus->list.items[i];
-        if (vcpu->host == fact->host) {
+        if (vcpu->host == fact->host && lull_vcpus_can_use(fact->start_ns)) {
+            vcpu->lost_ns = vcpu->lost_ns != INT64_MIN      ? vcpu->lost_ns
+                            : vcpu->entered_ns != INT64_MIN ? vcpu->entered_ns
+                                                            : fact->start_ns;
             vcpu->entered_ns = INT64_MIN;
             vcpu->vector = -1;
         }
@@ -213,6 +231,7 @@ void lull_vcpus_free(struct lull_vcpus *vcpus)
 {
     for (size_t i = 0; i < vcpus->list.count; i++) {
         lull_vec_free(&vcpus->list.items[i].windows);
+        lull_vec_free(&vcpus->list.items[i].lost);
         lull_vec_free(&vcpus->list.items[i].injections);
     }
     for (uint32_t host = 0; host < vcpus->n_hosts; host++) {

@@ -37,8 +37,10 @@ struct lull_vcpu {
     int32_t tid, pid;
     int64_t number; /* as KVM counts them in its VM; by tid, if events do not say */
     LULL_VEC(struct lull_window) windows;
+    LULL_VEC(struct lull_window) lost; /* in which it may have run: events were lost */
     LULL_VEC(struct lull_injection) injections;
     int64_t entered_ns;   /* INT64_MIN: it is not in the guest */
+    int64_t lost_ns;      /* since then it may be; INT64_MIN: that is known */
     int64_t vector;       /* injected, and not entered since; -1: none */
     int64_t entry_number; /* what entries and exits say; -1: nothing */
     int64_t exit_number;

@@ -111,7 +111,7 @@ const struct lull_verb lull_verb_daemon = {
         "Daemons of several machines work together if the configuration has the keys 'listen', 'peers' and "
         "'key': a slow request freezes the flight recorders of all machines that it touched, and each "
         "writes a snapshot of the same name. The file of the key must be the same on all, and nobody but "
-        "root may read it; --new-key makes one.\n"
+        "root may read it; --new-key makes one. 'lull collect' brings the snapshots together.\n"
         "\n"
         "The daemon runs as root, and gives up all rights but those that it needs to trace. The "
         "process that reads what servers send has none.",

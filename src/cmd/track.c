@@ -27,6 +27,7 @@ struct track {
     int64_t duration_ns, most_alarms, rate; /* most_alarms -1: no limit; rate 0: none */
     double most_overhead;
     bool is_json;
+    uint32_t stacks;
     bool has_histograms; /* instead of alarms */
     int64_t interval_ns; /* of histograms; 0: one for all the time */
     int64_t from_ns;     /* of the next one */
@@ -105,6 +106,26 @@ static bool parse_histograms(struct track *track, const struct lull_args *args, 
     return true;
 }
 
+static bool parse_stacks(struct track *track, const char *text, GError **error)
+{
+    static const char *const names[] = {"kernel", "waker", "user", NULL}; /* by bit */
+    g_auto(GStrv) words = g_strsplit(text ? text : "kernel", ",", -1);
+    for (uint32_t i = 0; words[i]; i++) {
+        uint32_t bit = 0;
+        while (names[bit] && strcmp(g_strstrip(words[i]), names[bit]) != 0) {
+            bit++;
+        }
+        if (!names[bit]) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                        "--stack: there is no stack “%s”; there are kernel, waker and user",
+                        words[i]);
+            return false;
+        }
+        track->stacks |= 1u << bit;
+    }
+    return true;
+}
+
 /* An interrupt is of no command. */
 static bool check_command(const struct track *track, GError **error)
 {
@@ -137,7 +158,8 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
     if (track->rate < 0) {
         track->rate = track->is_json ? 0 : SHOWN_PER_S;
     }
-    return parse_histograms(track, args, error) && parse_rules(track, words, n_rules, error) &&
+    return parse_stacks(track, lull_args_text(args, "stack"), error) &&
+           parse_histograms(track, args, error) && parse_rules(track, words, n_rules, error) &&
            check_command(track, error) && lull_args_overhead(args, &track->most_overhead, error) &&
            lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &track->duration_ns, error);
 }
@@ -234,8 +256,12 @@ static bool start(struct track *track, GError **error)
         .command = track->command ? (uint32_t)track->child.pid : 0,
         .most_overhead = track->most_overhead,
         .has_histograms = track->has_histograms,
+        .stacks = track->stacks,
         .alarm = take_alarm,
         .user = track};
+    if (track->stacks & LULL_TRACK_USER_STACK) { /* later, processes would end meanwhile */
+        lull_machine_function(track->view.names, 0);
+    }
     track->tracker = lull_tracker_new(&question, error);
     track->from_ns = g_get_monotonic_time() * 1000;
     return track->tracker &&
@@ -312,10 +338,12 @@ static int run_track(struct track *track, const struct lull_args *args, GError *
     track->action.invoker = &track->invoker;
     track->view.action = track->action.command ? &track->action : NULL;
     track->view.names = lull_machine_names_new();
+    track->view.user_names = lull_user_names_new();
     const int status = finish(track, watch(track, error));
     lull_command_end(&track->child);
     lull_tracker_free(track->tracker);
     lull_machine_names_free(track->view.names);
+    lull_user_names_free(track->view.user_names);
     return status;
 }
 
@@ -357,6 +385,12 @@ static const struct lull_option options[] = {
      .help =
          "show at most N alarms a second and count the others (default: 20, with --json all; 0: "
          "all)"},
+    {.name = "stack",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LIST",
+     .help =
+         "which stacks alarms have: kernel (the default), waker, user, with commas between; the "
+         "user's is taken at each switch, and needs programs built with frame pointers"},
     {.name = "hist",
      .kind = LULL_OPTION_FLAG,
      .help =
@@ -397,6 +431,8 @@ static const struct lull_example examples[] = {
      "Each uninterruptible sleep that is longer than all before."},
     {"sudo lull track 'block(vda) > 1s' --exec 'lull snapshot'",
      "Keeps what the flight recorder has when the disk was slow."},
+    {"sudo lull track --stack kernel,user 'futex: pid == 4711 > 1ms'",
+     "Which functions of a process wait for locks."},
     {"sudo lull track --hist 'serve(80)' 'block(vda)' --interval 10s",
      "How long requests to a web server and to a disk took, every ten seconds."},
     {"lull track --list", "What can be tracked on this machine."},

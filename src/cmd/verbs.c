@@ -7,6 +7,7 @@
 
 extern const struct lull_verb lull_verb_calllog;
 extern const struct lull_verb lull_verb_calls;
+extern const struct lull_verb lull_verb_collect;
 extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_daemon;
@@ -61,6 +62,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_track,
     &lull_verb_daemon,
     &lull_verb_trigger,
+    &lull_verb_collect,
     &lull_verb_critpath,
     &lull_verb_requests,
     &lull_verb_why,

@@ -39,6 +39,11 @@ static bool has_sound_subject(const struct lull_track_record *record,
                   : record->tid > 0 || rule->kind->measure == LULL_TRACK_LOCK;
 }
 
+static bool is_stack_sound(const struct lull_track_stack *stack)
+{
+    return stack->bytes <= (int32_t)sizeof stack->frame;
+}
+
 static bool is_sound(const struct lull_track_record *record,
                      const struct lull_track_rule *const *rules, uint32_t n_rules)
 {
@@ -49,7 +54,8 @@ static bool is_sound(const struct lull_track_record *record,
             (record->woken_ns >= record->since_ns && record->woken_ns <= record->end_ns)) &&
            record->tid <= INT32_MAX && record->tgid <= INT32_MAX &&
            record->call >= LULL_TRACK_NO_CALL && has_end(record->comm) &&
-           record->stack_bytes <= (int32_t)sizeof record->stack && are_hops_sound(record);
+           is_stack_sound(&record->kernel) && is_stack_sound(&record->waker) &&
+           is_stack_sound(&record->user) && are_hops_sound(record);
 }
 
 /* ---- what it means ---- */
@@ -79,6 +85,11 @@ static void find_parts(struct lull_track_alarm *alarm)
     }
 }
 
+static uint32_t frames_of(const struct lull_track_stack *stack)
+{
+    return stack->bytes > 0 ? (uint32_t)stack->bytes / sizeof *stack->frame : 0;
+}
+
 bool lull_track_alarm_read(const void *data, size_t size,
                            const struct lull_track_rule *const *rules, uint32_t n_rules,
                            struct lull_track_alarm *alarm)
@@ -92,7 +103,9 @@ bool lull_track_alarm_read(const void *data, size_t size,
                                        .start_ns = (int64_t)record->since_ns,
                                        .end_ns = (int64_t)record->end_ns,
                                        .cpu_from_ns = INT64_MAX};
-    alarm->n_frames = record->stack_bytes > 0 ? (uint32_t)record->stack_bytes / 8 : 0;
+    alarm->n_kernel = frames_of(&record->kernel);
+    alarm->n_waker = frames_of(&record->waker);
+    alarm->n_user = frames_of(&record->user);
     if (alarm->rule->kind->object) {
         alarm->object = &record->hop[0];
         return true;

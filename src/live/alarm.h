@@ -23,8 +23,8 @@ struct lull_track_alarm {
     bool is_wait;        /* of a task, which was in record->state */
     struct lull_track_part part[LULL_TRACK_HOPS]; /* latest first */
     uint32_t n_parts;
-    bool is_cut;       /* the chain is longer than is kept, or who came before is not known */
-    uint32_t n_frames; /* of the stack */
+    bool is_cut; /* the chain is longer than is kept, or who came before is not known */
+    uint32_t n_kernel, n_waker, n_user; /* frames of the stacks */
 };
 
 /* Fills `alarm`, which points into `data`. False if it is no record of one of these rules. */

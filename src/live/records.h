@@ -61,6 +61,13 @@ enum lull_track_calls {
     LULL_TRACK_OUTSIDE_CALLS, /* a page fault: no call, and no task of the kernel's */
 };
 
+/* Whose stacks a record has; bits. */
+enum {
+    LULL_TRACK_KERNEL_STACK = 1 << 0, /* the task's, in the kernel */
+    LULL_TRACK_WAKER_STACK = 1 << 1,
+    LULL_TRACK_USER_STACK = 1 << 2, /* the task's, in its program */
+};
+
 enum lull_track_test_field {
     LULL_TRACK_TEST_PID,
     LULL_TRACK_TEST_TID,
@@ -93,7 +100,8 @@ struct lull_track_config {
     uint32_t measures;       /* bits of all rules */
     uint32_t has_sums;       /* waits are summed, for lull top */
     uint32_t has_histograms; /* what rules are about is counted by its length, and never reported */
-    uint64_t least_ns;       /* the smallest threshold */
+    uint32_t stacks, pad;
+    uint64_t least_ns; /* the smallest threshold */
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
 };
 
@@ -232,6 +240,12 @@ struct lull_track_governed {
     uint64_t from_ns;  /* the interval's start */
 };
 
+struct lull_track_stack {
+    int32_t bytes; /* an errno, negative, if there is none */
+    uint32_t pad;
+    uint64_t frame[LULL_TRACK_FRAMES];
+};
+
 /* Of a disk or an interrupt, hop[0] says of which; the task is who gave the request, or was interrupted. */
 struct lull_track_record {
     uint32_t rule, flags;
@@ -242,9 +256,7 @@ struct lull_track_record {
     uint32_t state;
     uint64_t first_argument; /* of the call */
     struct lull_track_hop hop[LULL_TRACK_HOPS];
-    int32_t stack_bytes; /* an errno, negative, if there is none */
-    uint32_t pad;
-    uint64_t stack[LULL_TRACK_FRAMES];
+    struct lull_track_stack kernel, waker, user;
 };
 
 /* Of each CPU; with a command, waits are its own and those of what it starts. */

@@ -299,6 +299,7 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
     struct lull_track_config *config = section_of(tracker, ".rodata.config", sizeof *config);
     struct limit *limits = section_of(tracker, ".data.limits", sizeof *limits * LULL_TRACK_RULES);
     struct lull_track_governed *governed = section_of(tracker, ".data.governed", sizeof *governed);
+    const uint32_t stacks = question->stacks ? question->stacks : LULL_TRACK_KERNEL_STACK;
     tracker->n_slots = slot_count();
     if (!governed || !config || !limits) {
         return refuse(error, "the program's own eBPF object is damaged");
@@ -312,6 +313,7 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
                                    .measures = measures_of(question),
                                    .has_sums = question->has_sums,
                                    .has_histograms = question->has_histograms,
+                                   .stacks = stacks,
                                    .least_ns = UINT64_MAX};
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
@@ -322,6 +324,8 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
     }
     governed->least_ns = tracker->counts.least_ns;
     governed->without_chains = question->has_histograms && !needs_chains(question);
+    leave_out(tracker, "user_stacks", stacks & LULL_TRACK_USER_STACK);
+    leave_out(tracker, "waker_stacks", stacks & LULL_TRACK_WAKER_STACK);
     leave_out(tracker, "loose_spans", config->measures & LOOSE);
     set_entries(tracker, "slots", tracker->n_slots);
     if (!question->has_sums) {

@@ -13,6 +13,7 @@ struct lull_tracker_question {
     uint32_t
         command; /* only this task and its descendants; it must not have children yet; 0: all */
     double most_overhead; /* of the time of all CPUs */
+    uint32_t stacks;      /* bits; 0: of the task in the kernel */
     bool has_histograms;  /* there are no alarms, but lull_tracker_histograms() by rule */
     bool has_sums;        /* waits are summed, for lull_sums (live/sums.h); there are no rules */
     void (*alarm)(void *user, const struct lull_track_alarm *alarm);

@@ -13,8 +13,9 @@ enum { STEPS_MOST = 100000 /* back to a wait */ };
 const char *server_label_of(const struct served *served, enum lull_store_kind kind,
                             const struct lull_store_interval *interval)
 {
-    const bool is_of_task =
-        kind == LULL_STORE_CPU_THREAD && interval->evidence < lull_store_row_count(served->store);
+    const bool is_of_task = (kind == LULL_STORE_CPU_THREAD ||
+                             (kind == LULL_STORE_VCPU && interval->state == LULL_STORE_USER)) &&
+                            interval->evidence < lull_store_row_count(served->store);
     return is_of_task ? lull_store_row(served->store, interval->evidence).name
                       : lull_store_text(served->store, interval->label);
 }

@@ -87,15 +87,17 @@ static void add_tasks(struct served_tree *tree, const struct lull_store *store)
 static const struct {
     enum lull_store_kind kind;
     const char *suffix;
-} lines[] = {{LULL_STORE_CPU, " States"},
-             {LULL_STORE_IRQ, ""},
-             {LULL_STORE_SOFTIRQ, ""},
-             {LULL_STORE_CPU_THREAD, " Threads"},
-             {LULL_STORE_FREQUENCY, " Frequency"}};
+    bool is_below; /* the line of the CPU's states */
+} lines[] = {{LULL_STORE_CPU, " States", false},
+             {LULL_STORE_IRQ, "", true},
+             {LULL_STORE_SOFTIRQ, "", true},
+             {LULL_STORE_CPU_THREAD, " Threads", false},
+             {LULL_STORE_FREQUENCY, " Frequency", false},
+             {LULL_STORE_VCPU, "", false}};
 
 struct line {
     uint32_t host, order, row;
-    int32_t cpu;
+    uint32_t cpu; /* what is of none comes last */
 };
 
 static int compare_lines(const void *a, const void *b)
@@ -119,7 +121,7 @@ static void add_resources(struct served_tree *tree, const struct lull_store *sto
         const struct lull_store_row about = lull_store_row(store, row);
         for (uint32_t i = 0; i < G_N_ELEMENTS(lines); i++) {
             if (about.kind == lines[i].kind) {
-                lull_vec_push(&found, (struct line){about.host, i, row, about.cpu});
+                lull_vec_push(&found, (struct line){about.host, i, row, (uint32_t)about.cpu});
             }
         }
     }
@@ -131,7 +133,7 @@ static void add_resources(struct served_tree *tree, const struct lull_store *sto
         const struct line *line = &found.items[i];
         const char *suffix = lines[line->order].suffix;
         struct served_entry entry =
-            entry_of(store, line->row, *suffix ? (int32_t)line->host : states);
+            entry_of(store, line->row, lines[line->order].is_below ? states : (int32_t)line->host);
         char *name = g_strconcat(entry.name, suffix, NULL);
         g_free(entry.name);
         entry.name = name;

@@ -46,10 +46,12 @@ static void add_evidence(const struct served *served, const struct lull_store_in
 static void add_interval(const struct served *served, uint32_t row,
                          const struct lull_store_interval *at, struct server_state_facts *facts)
 {
+    const enum lull_store_kind kind = lull_store_row(served->store, row).kind;
     if (lull_store_text(served->store, at->label)) {
-        add(facts, "System call", lull_store_text(served->store, at->label));
+        add(facts, kind == LULL_STORE_VCPU ? "Hypervisor" : "System call",
+            lull_store_text(served->store, at->label));
     }
-    if (lull_store_row(served->store, row).kind == LULL_STORE_TASK) {
+    if (kind == LULL_STORE_TASK) {
         add_evidence(served, at, facts);
     } else if (at->evidence < lull_store_row_count(served->store)) {
         add(facts, "Process", lull_store_row(served->store, at->evidence).name);

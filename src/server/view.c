@@ -138,6 +138,7 @@ static const char *const kinds[LULL_STORE_KINDS] = {
     [LULL_STORE_NET_SENT] = "net-sent",
     [LULL_STORE_DISK_FLIGHT] = "disk-flight",
     [LULL_STORE_CYCLES] = "cycles",
+    [LULL_STORE_VCPU] = "vcpu",
 };
 
 static void append_string(GString *out, const char *text)

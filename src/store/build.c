@@ -140,6 +140,7 @@ void build_finish(struct store_build *build)
 {
     cpus_finish(build);
     meters_finish(build);
+    vcpus_finish(build);
     name_tasks(build);
     fill_rows(build);
 }
@@ -174,13 +175,15 @@ static void read_session(struct store_build *build)
     build->model =
         lull_model_new(build->session, LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ |
                                            LULL_GROUP_NET | LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL |
-                                           LULL_GROUP_POWER | LULL_GROUP_NETIF);
+                                           LULL_GROUP_POWER | LULL_GROUP_NETIF | LULL_GROUP_VIRT);
     for (uint32_t host = 0; host < lull_session_host_count(build->session); host++) {
         lull_model_set_start(build->model, host, build->coverage[host].first_ns);
     }
     lull_model_subscribe(build->model, &facts, build);
+    vcpus_start(build);
     lull_model_run(build->model, on_progress, build);
     build_finish(build);
+    vcpus_free(build);
 }
 
 static bool was_stopped(const struct store_build *build, GError **error)

@@ -66,6 +66,8 @@ struct store_build {
     LULL_VEC(struct build_netif *) netifs; /* by host and device: */
     struct lull_map netif_numbers;
     LULL_VEC(struct build_completed) completed; /* block requests */
+    struct lull_vcpu_track *vcpus;
+    LULL_VEC(uint32_t) vcpu_rows; /* LULL_NONE: it did nothing yet */
     const struct lull_store_watch *watch;
     bool is_stopped;
     bool is_part;        /* a copy, for build_finish() alone */
@@ -98,6 +100,11 @@ void cpus_lost(void *user, const struct lull_lost_fact *fact);
 /* What is on the CPUs at the end. */
 void cpus_finish(struct store_build *build);
 void cpus_free(struct store_build *build);
+
+/* vcpus.c: after the model was made; and before it is freed. */
+void vcpus_start(struct store_build *build);
+void vcpus_finish(struct store_build *build);
+void vcpus_free(struct store_build *build);
 
 /* meters.c */
 void meters_netif(void *user, const struct lull_netif_fact *fact);

@@ -26,6 +26,10 @@ enum lull_store_kind {
     /* What lasts: */
     LULL_STORE_DISK_FLIGHT, /* how many of these requests the device has */
     LULL_STORE_CYCLES,      /* of a CPU with a task on it, as far as its frequency is known */
+    /* No meter: */
+    LULL_STORE_VCPU, /* a virtual CPU: USER in the guest, evidence: row of the guest's task; SYSCALL in
+                        the hypervisor, label: which part; WAIT_CPU, evidence: row of the task that has
+                        the CPU; IDLE halted; WAIT_UNKNOWN asleep otherwise */
     LULL_STORE_KINDS
 };
 

@@ -2,13 +2,13 @@
 /* Each key is a line of a table; everything that is wrong is reported at once. */
 #include "trigger/config.h"
 
-#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "base/time.h"
+#include "trigger/peer_socket.h"
 
 #define MOST_FILE_BYTES (1 << 20)
 #define RULE_PREFIX "rule "
@@ -91,14 +91,6 @@ static bool parse_address(const char *text, uint64_t most, uint64_t *port)
     return g_str_has_prefix(text, prefix) && parse_number(text + strlen(prefix), most, port);
 }
 
-/* "10.9.0.3" or "fd00::3". */
-static bool parse_host(const char *text, struct in6_addr *address)
-{
-    g_autofree char *mapped =
-        strchr(text, ':') ? g_strdup(text) : g_strconcat("::ffff:", text, NULL);
-    return inet_pton(AF_INET6, mapped, address) == 1;
-}
-
 /* "10.9.0.3:5447" or "[fd00::3]:5447". */
 static bool parse_endpoint(const char *text, struct lull_trigger_endpoint *endpoint)
 {
@@ -111,7 +103,8 @@ static bool parse_endpoint(const char *text, struct lull_trigger_endpoint *endpo
     g_autofree char *host = is_bracketed ? g_strndup(text + 1, (gsize)(colon - text) - 2)
                                          : g_strndup(text, (gsize)(colon - text));
     endpoint->port = (uint16_t)port;
-    return is_bracketed == (strchr(host, ':') != NULL) && parse_host(host, &endpoint->address);
+    return is_bracketed == (strchr(host, ':') != NULL) &&
+           lull_peer_address_parse(host, &endpoint->address);
 }
 
 /* "10.9.0.0/24" or one address. */
@@ -125,7 +118,7 @@ static bool parse_network(const char *text, struct lull_trigger_network *network
         return false;
     }
     network->bits = (uint32_t)bits + mapped;
-    return parse_host(host, &network->address);
+    return lull_peer_address_parse(host, &network->address);
 }
 
 static bool parse_networks(const char *text, GArray **networks)

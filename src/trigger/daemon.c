@@ -16,6 +16,7 @@
 #include "record/recorder.h"
 #include "trigger/peer_socket.h"
 #include "trigger/reach.h"
+#include "trigger/set_sender.h"
 #include "trigger/sets.h"
 
 /* linux/capability.h of older kernels ends before them. */
@@ -44,7 +45,8 @@ struct lull_daemon {
     uint32_t number[LULL_TRIGGER_RULES]; /* and which of the configuration they are */
     int events;                          /* readable when there is something to do; -1: not open */
     int64_t counted_ns;
-    int sockets;   /* asks the kernel about connections; -1: there are no other machines */
+    int sockets; /* asks the kernel about connections; -1: there are no other machines */
+    struct lull_set_senders senders;
     GString *last; /* the directory that was written last */
 };
 
@@ -234,11 +236,13 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
     const struct lull_track_record *record = alarm->record;
     const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
     char comm[sizeof record->comm + 1];
+    /* Who happened to start an interrupt or give work to a disk does not matter; at a connection it does. */
+    const bool has_task = !alarm->object || alarm->object->kind == LULL_TRACK_HOP_CONNECTION;
     g_strlcpy(comm, record->comm, sizeof comm);
     struct lull_recording_trigger trigger = {
-        .comm = alarm->object ? "" : comm,
-        .pid = alarm->object ? -1 : (int64_t)record->tgid,
-        .tid = alarm->object ? -1 : (int64_t)record->tid,
+        .comm = has_task ? comm : "",
+        .pid = has_task ? (int64_t)record->tgid : -1,
+        .tid = has_task ? (int64_t)record->tid : -1,
         .start_ns = lull_time_add(alarm->start_ns, epoch_ns),
         .end_ns = lull_time_add(alarm->end_ns, epoch_ns),
     };
@@ -310,12 +314,15 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
     while (lull_speaker_take(&daemon->speaker, daemon->config, &heard)) {
         if (heard.kind == LULL_SPEAKER_SLOW) {
             take_report(daemon, &heard);
+        } else if (heard.kind == LULL_SPEAKER_FETCH) {
+            lull_set_send(&daemon->senders, daemon->config, heard.set, heard.fd);
         } else if (heard.kind == LULL_SPEAKER_ASKED) {
             take_question(daemon, heard.number, &heard.question);
         } else {
             take_outcome(daemon, &heard.outcome);
         }
     }
+    lull_set_senders_check(&daemon->senders);
     return lull_speaker_check(&daemon->speaker, error) && count(daemon, error);
 }
 
@@ -443,6 +450,7 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
                       (!config->key || (daemon.sockets = lull_touched_open(error)) >= 0) &&
                       lull_speaker_start(&daemon.speaker, config, error) &&
                       run_recorder(&daemon, error);
+    lull_set_senders_clear(&daemon.senders);
     if (daemon.speaker.counts) {
         lull_speaker_clear(&daemon.speaker, config);
     }

@@ -14,6 +14,7 @@
 
 #include "server/http.h"
 #include "trigger/peer_socket.h"
+#include "trigger/set_server.h"
 #include "trigger/speaker_private.h"
 
 /* As many may wait for an answer; who comes later gets none. */
@@ -28,8 +29,10 @@ struct client {
 struct listener {
     const struct lull_trigger_config *config;
     struct lull_trigger_counts *counts;
-    int socket, hook, peers;    /* the daemon, servers, other machines */
+    int socket, hook;           /* the daemon, servers */
+    int peers, collectors;      /* other machines: datagrams and connections */
     struct lull_spread *spread; /* NULL: there are none */
+    struct lull_set_server *sets;
     struct client client[CLIENTS];
     uint32_t last_client;
     struct server_http *http;
@@ -220,15 +223,39 @@ static void take_datagrams(struct listener *listener)
     uint8_t bytes[LULL_PEER_MOST_BYTES + 1];
     struct in6_addr from;
     uint16_t port;
+    int64_t waited_ns;
     for (unsigned i = 0; i < 256; i++) {
-        const ssize_t n =
-            lull_peer_socket_receive(listener->peers, &from, &port, bytes, sizeof bytes);
+        const ssize_t n = lull_peer_socket_receive(listener->peers, &from, &port, bytes,
+                                                   sizeof bytes, &waited_ns);
         if (n < 0) {
             return;
         }
-        const struct lull_spread_now at = now();
+        struct lull_spread_now at = now();
+        at.monotonic_ns -= waited_ns;
+        at.epoch_ns -= waited_ns;
         lull_spread_take(listener->spread, &from, port, bytes, MIN((size_t)n, sizeof bytes), &at);
     }
+}
+
+/* Called in threads of the server of sets. */
+static void fetch(void *user, const char *set, int out)
+{
+    const struct listener *listener = user;
+    struct lull_speaker_report report = {.kind = LULL_SPEAKER_FETCH};
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof out)];
+    } control = {.head = {.cmsg_level = SOL_SOCKET,
+                          .cmsg_type = SCM_RIGHTS,
+                          .cmsg_len = CMSG_LEN(sizeof out)}};
+    struct iovec part = {&report, sizeof report};
+    const struct msghdr message = {.msg_iov = &part,
+                                   .msg_iovlen = 1,
+                                   .msg_control = &control,
+                                   .msg_controllen = sizeof control};
+    g_strlcpy(report.set, set, sizeof report.set);
+    memcpy(CMSG_DATA(&control.head), &out, sizeof out);
+    (void)!sendmsg(listener->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* Milliseconds until something has to be sent again; -1: nothing. */
@@ -290,7 +317,8 @@ static void serve(struct listener *listener)
 {
     struct pollfd ready[] = {{.fd = listener->socket, .events = POLLIN},
                              {.fd = listener->hook, .events = POLLIN},
-                             {.fd = listener->peers, .events = POLLIN}};
+                             {.fd = listener->peers, .events = POLLIN},
+                             {.fd = listener->collectors, .events = POLLIN}};
     for (;;) {
         if (poll(ready, G_N_ELEMENTS(ready), run_spread(listener)) < 0) {
             continue;
@@ -303,6 +331,9 @@ static void serve(struct listener *listener)
         }
         if (ready[2].revents) {
             take_datagrams(listener);
+        }
+        if (ready[3].revents) {
+            lull_set_server_accept(listener->sets);
         }
     }
 }
@@ -317,11 +348,16 @@ void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
                                  .counts = counts,
                                  .socket = sockets->daemon,
                                  .hook = sockets->hook,
-                                 .peers = sockets->peers};
-    keep_only((int *[]){&listener.socket, &listener.hook, &listener.peers}, 3);
+                                 .peers = sockets->peers,
+                                 .collectors = sockets->collectors};
+    keep_only((int *[]){&listener.socket, &listener.hook, &listener.peers, &listener.collectors},
+              4);
     const struct lull_spread_actions actions = {send_datagram, was_asked, has_outcome, &listener};
     if (listener.peers >= 0) {
+        const struct lull_set_question question = {config, keys, listener.collectors, fetch,
+                                                   &listener};
         listener.spread = lull_spread_new(config, keys, &actions, &counts->datagrams);
+        listener.sets = lull_set_server_new(&question);
     }
     const struct server_settings settings = {
         .port = (uint16_t)config->metrics_port, .answer = answer_http, .user = &listener};

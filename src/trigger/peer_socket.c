@@ -7,7 +7,16 @@
 #include <lull/error.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
+
+#include "base/time.h"
+
+#define BACKLOG 8
+#define CONNECT_SECONDS 5
+#define IDLE_SECONDS 10
+/* More is a clock that was set. */
+#define MOST_WAIT_NS LULL_NS_PER_S
 
 union any_address {
     struct sockaddr any;
@@ -31,24 +40,98 @@ static socklen_t address_for(int family, const struct in6_addr *to, uint16_t por
     return IN6_IS_ADDR_V4MAPPED(to) ? sizeof address->in : 0;
 }
 
-int lull_peer_socket_open(const struct lull_trigger_config *config, GError **error)
+static int family_for(const struct in6_addr *address)
 {
-    const struct lull_trigger_endpoint *listen = &config->listen;
-    const int family = IN6_IS_ADDR_V4MAPPED(&listen->address) ? AF_INET : AF_INET6;
-    const int off = 0;
+    return IN6_IS_ADDR_V4MAPPED(address) ? AF_INET : AF_INET6;
+}
+
+static int open_bound(const struct lull_trigger_config *config, int type, GError **error)
+{
+    const struct lull_trigger_endpoint *at = &config->listen;
+    const int family = family_for(&at->address), off = 0, on = 1;
     union any_address address;
-    const socklen_t size = address_for(family, &listen->address, listen->port, &address);
-    const int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const socklen_t size = address_for(family, &at->address, at->port, &address);
+    const int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && family == AF_INET6) {
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     }
-    if (fd >= 0 && bind(fd, &address.any, size) == 0) {
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, type == SOCK_STREAM ? SO_REUSEADDR : SO_TIMESTAMPNS, &on,
+                   sizeof on);
+    }
+    if (fd >= 0 && bind(fd, &address.any, size) == 0 &&
+        (type == SOCK_DGRAM || listen(fd, BACKLOG) == 0)) {
         return fd;
     }
-    g_autofree char *text = lull_peer_address_text(&listen->address);
+    g_autofree char *text = lull_peer_address_text(&at->address);
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                "cannot listen for other machines at %s, UDP port %u: %s", text, listen->port,
-                g_strerror(errno));
+                "cannot listen for other machines at %s, %s port %u: %s", text,
+                type == SOCK_DGRAM ? "UDP" : "TCP", at->port, g_strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+    }
+    return -1;
+}
+
+int lull_peer_socket_open(const struct lull_trigger_config *config, GError **error)
+{
+    return open_bound(config, SOCK_DGRAM, error);
+}
+
+int lull_peer_socket_listen(const struct lull_trigger_config *config, GError **error)
+{
+    return open_bound(config, SOCK_STREAM, error);
+}
+
+static void read_address(const union any_address *address, struct in6_addr *plain, uint16_t *port)
+{
+    *plain = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    if (address->any.sa_family == AF_INET6) {
+        *plain = address->in6.sin6_addr;
+        *port = ntohs(address->in6.sin6_port);
+    } else {
+        memcpy(plain->s6_addr + 12, &address->in.sin_addr, 4);
+        *port = ntohs(address->in.sin_port);
+    }
+}
+
+int lull_peer_socket_accept(const struct lull_trigger_config *config, int fd)
+{
+    union any_address there = {.any = {.sa_family = AF_INET}}, here = there;
+    socklen_t size_there = sizeof there, size_here = sizeof here;
+    struct in6_addr other, own;
+    uint16_t port;
+    const int client = accept4(fd, &there.any, &size_there, SOCK_CLOEXEC);
+    if (client < 0) {
+        return -1;
+    }
+    read_address(&there, &other, &port);
+    if (getsockname(client, &here.any, &size_here) == 0) {
+        read_address(&here, &own, &port);
+        if (lull_trigger_is_peer(config, &other) || IN6_ARE_ADDR_EQUAL(&other, &own)) {
+            return client;
+        }
+    }
+    close(client);
+    return -1;
+}
+
+int lull_peer_socket_connect(const struct in6_addr *to, uint16_t port, GError **error)
+{
+    const struct timeval at_most = {.tv_sec = CONNECT_SECONDS}, idle = {.tv_sec = IDLE_SECONDS};
+    union any_address address;
+    const int family = family_for(to);
+    const socklen_t size = address_for(family, to, port, &address);
+    const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    /* connect() heeds the time-out for sending. */
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &at_most, sizeof at_most) == 0 &&
+        connect(fd, &address.any, size) == 0) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &idle, sizeof idle);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof idle);
+        return fd;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "TCP port %u does not answer: %s", port,
+                g_strerror(errno == EINPROGRESS ? ETIMEDOUT : errno));
     if (fd >= 0) {
         close(fd);
     }
@@ -72,20 +155,39 @@ void lull_peer_socket_send(int fd, const struct in6_addr *to, uint16_t port, con
     }
 }
 
+/* The kernel notes when a datagram comes; a busy machine reads it later, and the ages in it are of then. */
+static int64_t waited_since(struct msghdr *message)
+{
+    const struct cmsghdr *head = CMSG_FIRSTHDR(message);
+    struct timespec came;
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_TIMESTAMPNS ||
+        head->cmsg_len != CMSG_LEN(sizeof came)) {
+        return 0;
+    }
+    memcpy(&came, CMSG_DATA(head), sizeof came);
+    const int64_t came_ns = (int64_t)came.tv_sec * LULL_NS_PER_S + came.tv_nsec;
+    return CLAMP(g_get_real_time() * 1000 - came_ns, 0, MOST_WAIT_NS);
+}
+
 ssize_t lull_peer_socket_receive(int fd, struct in6_addr *from, uint16_t *port, uint8_t *bytes,
-                                 size_t room)
+                                 size_t room, int64_t *waited_ns)
 {
     union any_address address = {.any = {.sa_family = AF_UNSPEC}};
-    socklen_t size = sizeof address;
-    const ssize_t n = recvfrom(fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC, &address.any, &size);
-    *from = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
-    *port = 0;
-    if (n >= 0 && address.any.sa_family == AF_INET6) {
-        *from = address.in6.sin6_addr;
-        *port = ntohs(address.in6.sin6_port);
-    } else if (n >= 0) {
-        memcpy(from->s6_addr + 12, &address.in.sin_addr, 4);
-        *port = ntohs(address.in.sin_port);
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(struct timespec))];
+    } control;
+    struct iovec part = {bytes, room};
+    struct msghdr message = {.msg_name = &address,
+                             .msg_namelen = sizeof address,
+                             .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    const ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC);
+    if (n >= 0) {
+        read_address(&address, from, port);
+        *waited_ns = waited_since(&message);
     }
     return n;
 }
@@ -99,4 +201,11 @@ char *lull_peer_address_text(const struct in6_addr *address)
         inet_ntop(AF_INET6, address, text, sizeof text);
     }
     return g_strdup(text);
+}
+
+bool lull_peer_address_parse(const char *text, struct in6_addr *address)
+{
+    g_autofree char *mapped =
+        strchr(text, ':') ? g_strdup(text) : g_strconcat("::ffff:", text, NULL);
+    return inet_pton(AF_INET6, mapped, address) == 1;
 }

@@ -7,13 +7,21 @@
 
 /* Bound as the configuration says; -1 and an error. */
 int lull_peer_socket_open(const struct lull_trigger_config *config, GError **error);
+/* The same address, of TCP; it listens. */
+int lull_peer_socket_listen(const struct lull_trigger_config *config, GError **error);
+/* The next connection if it is of a peer, or from this machine; else -1. */
+int lull_peer_socket_accept(const struct lull_trigger_config *config, int fd);
+/* Connects to another machine, within five seconds, with time-outs of ten; -1 and an error. */
+int lull_peer_socket_connect(const struct in6_addr *to, uint16_t port, GError **error);
 /* What cannot be sent is lost, as it may be on its way. */
 void lull_peer_socket_send(int fd, const struct in6_addr *to, uint16_t port, const uint8_t *bytes,
                            size_t size);
-/* The length of the next datagram, of which `room` bytes at most are kept; -1 if there is none. */
+/* The length of the next datagram, of which `room` bytes at most are kept, and for how long it has waited to be
+ * read; -1 if there is none. */
 ssize_t lull_peer_socket_receive(int fd, struct in6_addr *from, uint16_t *port, uint8_t *bytes,
-                                 size_t room);
-/* For people; free with g_free(). */
+                                 size_t room, int64_t *waited_ns);
+/* For people; free with g_free(). And back. */
 char *lull_peer_address_text(const struct in6_addr *address);
+bool lull_peer_address_parse(const char *text, struct in6_addr *address);
 
 #endif

@@ -9,8 +9,6 @@
 #include "base/tree.h"
 #include "trigger/peer_socket.h"
 
-#define NOTES "machines"
-
 /* The question for the machine; made if it is not there yet. */
 static struct lull_spread_question *
 question_for(GArray *questions, const struct lull_spread_question *about, const struct in6_addr *to)
@@ -85,9 +83,9 @@ void lull_reach_note(const struct lull_trigger_config *config,
                         *outcome->made ? " " : "", outcome->made);
     const int dir = open(config->snapshots, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int set = dir >= 0 ? lull_tree_open(dir, outcome->set) : -1;
-    const int fd =
-        set >= 0 ? openat(set, NOTES, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)
-                 : -1;
+    const int fd = set >= 0 ? openat(set, LULL_REACH_NOTES,
+                                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)
+                            : -1;
     if (fd >= 0) {
         (void)!write(fd, line, strlen(line));
         close(fd);

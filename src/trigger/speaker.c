@@ -24,6 +24,13 @@ static bool fail(GError **error, const char *what, const char *why)
     return false;
 }
 
+static void close_socket(int fd)
+{
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 /* ---- the socket of servers ---- */
 
 /* Somebody who listens there is not disturbed; a socket that a killed daemon left is removed. */
@@ -152,27 +159,22 @@ static bool start_process(struct lull_speaker *speaker, const struct lull_trigge
                             : fail(error, "the process that listens", g_strerror(errno));
 }
 
-static void close_socket(int fd)
-{
-    if (fd >= 0) {
-        close(fd);
-    }
-}
-
 bool lull_speaker_start(struct lull_speaker *speaker, const struct lull_trigger_config *config,
                         GError **error)
 {
     *speaker = (struct lull_speaker){.pid = -1, .socket = -1, .counts = MAP_FAILED};
     struct lull_peer_keys keys = {.n = 0};
-    struct lull_speaker_sockets given = {-1, -1, -1};
-    if (config->key && (!lull_peer_keys_read(config->key, &keys, error) ||
-                        (given.peers = lull_peer_socket_open(config, error)) < 0)) {
-        return false;
-    }
-    const bool has_hook = !config->hook || (given.hook = open_hook(config, error)) >= 0;
+    struct lull_speaker_sockets given = {-1, -1, -1, -1};
+    const bool has_peers =
+        !config->key || (lull_peer_keys_read(config->key, &keys, error) &&
+                         (given.peers = lull_peer_socket_open(config, error)) >= 0 &&
+                         (given.collectors = lull_peer_socket_listen(config, error)) >= 0);
+    const bool has_hook =
+        has_peers && (!config->hook || (given.hook = open_hook(config, error)) >= 0);
     const bool done = has_hook && start_process(speaker, config, &keys, &given, error);
     close_socket(given.hook);
     close_socket(given.peers);
+    close_socket(given.collectors);
     explicit_bzero(&keys, sizeof keys); /* the daemon does not need them */
     if (!done && given.hook >= 0) {
         unlink(config->hook);
@@ -255,19 +257,45 @@ static bool is_sound(const struct lull_speaker_report *report,
         return config->key && is_question(&report->question);
     case LULL_SPEAKER_OUTCOME:
         return config->key && is_outcome(&report->outcome);
+    case LULL_SPEAKER_FETCH:
+        return config->key && is_set(report->set) && report->fd >= 0;
     default:
         return false;
     }
+}
+
+/* With a descriptor, or none. What comes with it besides is closed by the kernel. */
+static ssize_t receive(int fd, struct lull_speaker_report *report)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {report, sizeof *report};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = CMSG_LEN(sizeof(int))}; /* one */
+    const ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    report->fd = -1;
+    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+        head->cmsg_len == CMSG_LEN(sizeof(int))) {
+        memcpy(&report->fd, CMSG_DATA(head), sizeof report->fd);
+    }
+    return n;
 }
 
 bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_trigger_config *config,
                        struct lull_speaker_report *report)
 {
     ssize_t n;
-    while ((n = recv(speaker->socket, report, sizeof *report, MSG_DONTWAIT)) > 0 ||
-           (n < 0 && errno == EINTR)) {
+    while ((n = receive(speaker->socket, report)) > 0 || (n < 0 && errno == EINTR)) {
         if (n == sizeof *report && is_sound(report, config)) {
             return true;
+        }
+        if (n > 0) {
+            close_socket(report->fd);
         }
     }
     return false;

@@ -12,6 +12,7 @@ enum lull_speaker_kind {
     LULL_SPEAKER_SLOW,    /* a request was too slow */
     LULL_SPEAKER_ASKED,   /* another machine asks for a snapshot */
     LULL_SPEAKER_OUTCOME, /* what came of a question to another machine */
+    LULL_SPEAKER_FETCH,   /* another machine collects a set */
 };
 
 struct lull_speaker_report {
@@ -24,7 +25,9 @@ struct lull_speaker_report {
         };
         struct lull_spread_question question;
         struct lull_spread_outcome outcome;
+        char set[LULL_SET_ID];
     };
+    int fd; /* where the set goes, the receiver's; -1: nowhere */
 };
 
 struct lull_speaker {

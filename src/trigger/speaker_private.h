@@ -26,7 +26,7 @@ struct lull_speaker_order {
 
 /* What it is given; -1: there is none. */
 struct lull_speaker_sockets {
-    int daemon, hook, peers;
+    int daemon, hook, peers, collectors;
 };
 
 /* The first message: "", or why it cannot listen. */

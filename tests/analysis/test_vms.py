@@ -5,6 +5,7 @@
 import collections
 import json
 import os
+import random
 import subprocess
 import sys
 import tarfile
@@ -290,9 +291,46 @@ def check_nested():
         tap.ok(not wrong, "cputop: what was stolen from it at both levels", str(wrong))
 
 
+def check_broken():
+    """Events are missing: what is said is less, and still adds up."""
+    def without(drop):
+        scene, _ = vm_scene.nested_scene(seed=3)
+        for machine in scene.machines():
+            machine.events = [event for event in machine.events if not drop(event)]
+        folder = tempfile.TemporaryDirectory()
+        vm_scene.write(scene, folder.name)
+        return folder
+
+    with without(lambda event: event["n"] == "kvm_exit") as folder:
+        tables, _ = vms(folder)
+        tap.ok(not any(row["time_ns"] for row in tables["vcpus"]) and not tables["tasks"] and not tables["stolen"],
+               "without any exit nothing is known", str(tables["vcpus"]))
+    scene, _ = vm_scene.gap_scene()
+    with tempfile.TemporaryDirectory() as folder:
+        events = sorted(scene.host.events, key=lambda event: event["t"])
+        part = int(len(events) * 0.42)
+        hole = events[-part]["t"] - events[part - 1]["t"]
+        scene.host.events = [*events[:part], *events[-part:]]
+        scene.host.write(folder, lost=1000)
+        for vcpu in scene.vcpus.values():
+            vcpu.guest.write(folder)
+        tables, _ = vms(folder)
+        lacks = [sum(scene.states[row["vm"], state] for state in STATES) - row["time_ns"] for row in tables["vcpus"]]
+        tap.ok({row["guest"] for row in tables["vms"]} == {"web", "db"} and all(hole - MS < ns < hole + 50 * MS for ns in lacks),
+               "where the host lost events, nothing is known, and its guests are found by the others", f"{tables['vms']} {hole} {lacks}")
+    dice = random.Random(4)
+    with without(lambda event: dice.random() < 0.1) as folder:
+        tables, _ = vms(folder)
+        wrong = [row for row in tables["vcpus"] if sum(states_of(row)) != row["time_ns"] or min(states_of(row)) < 0]
+        stolen = sum(row["time_ns"] for row in tables["stolen"])
+        tap.ok(tables["vcpus"] and not wrong and stolen == sum(row["preempted_ns"] + row["woken_ns"] for row in tables["vcpus"]),
+               "where one event of ten is missing, all still adds up", f"{wrong} {stolen}")
+
+
 with tempfile.TemporaryDirectory() as place:
     check_real(place)
 check_raw()
 check_made()
 check_nested()
+check_broken()
 tap.done()

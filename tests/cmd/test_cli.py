@@ -50,7 +50,7 @@ def verbs():
 
 
 def about(verb):
-    return {"snapshot": "\n", "top": "\n", "daemon": "\n", "help": r" \[VERB"}.get(verb, " .*(TRACE|COMMAND)")
+    return {"snapshot": "\n", "top": "\n", "daemon": "\n", "help": r" \[VERB"}.get(verb, " .*(TRACE|COMMAND|SNAPSHOT)")
 
 
 def test_help():

@@ -40,6 +40,40 @@ static void test_integers(void)
     lull_schema_free(schema);
 }
 
+/* Integers of which the attributes are written out again are what they say each time: after the same,
+ * after one that starts as they do, and after more different ones than are kept. */
+static void test_repeated_integers(void)
+{
+    enum { DIFFERENT = 50, ROUNDS = 3 };
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (unsigned i = 0; i < DIFFERENT * ROUNDS; i++) {
+        const unsigned bits = 1 + i % DIFFERENT;
+        const char *sign = i % 2 ? "true" : "false";
+        g_string_append_printf(text,
+                               "integer { size = %u; align = 1; signed = %s; } a%u;"
+                               "integer { size = %u; align = 1; signed = %s; base = 16; } b%u;"
+                               "integer { size = %u; align = 1; signed = %s; } c%u;"
+                               "integer { size = 8; /* } */ align = 1; } d%u;",
+                               bits, sign, i, bits, sign, i, bits, sign, i, i);
+    }
+    g_autofree char *whole = g_strconcat(TRACE_LE "event { name = \"e\"; fields := struct { ",
+                                         text->str, " }; };", NULL);
+    struct lull_schema *s = parse_ok(whole);
+    for (unsigned i = 0; i < DIFFERENT * ROUNDS; i++) {
+        char name[16];
+        for (unsigned k = 0; k < 3; k++) {
+            g_snprintf(name, sizeof name, "%c%u", "abc"[k], i);
+            const struct lull_fc *fc = at(payload(s), name);
+            g_assert_cmpuint(fc->integer.size, ==, 1 + i % DIFFERENT);
+            g_assert_cmpint(fc->integer.is_signed, ==, i % 2 == 1);
+            g_assert_cmpuint(fc->integer.base, ==, k == 1 ? 16 : 10);
+        }
+        g_snprintf(name, sizeof name, "d%u", i);
+        g_assert_cmpuint(at(payload(s), name)->integer.size, ==, 8);
+    }
+    lull_schema_free(s);
+}
+
 /* 4.1.3: native is the trace's, and it may be declared after the types that use it. */
 static void test_native_order(void)
 {
@@ -476,6 +510,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/tsdl/integers", test_integers);
+    g_test_add_func("/tsdl/repeated-integers", test_repeated_integers);
     g_test_add_func("/tsdl/native-order", test_native_order);
     g_test_add_func("/tsdl/floats-and-strings", test_floats_and_strings);
     g_test_add_func("/tsdl/enumerations", test_enumerations);

@@ -77,7 +77,9 @@ static void mend_record(struct lull_track_record *record)
     record->tid = (record->tid & INT32_MAX) | 1;
     record->tgid &= INT32_MAX;
     record->call = MAX(record->call, LULL_TRACK_NO_CALL);
-    record->stack_bytes = MIN(record->stack_bytes, (int32_t)sizeof record->stack);
+    for (struct lull_track_stack *stack = &record->kernel; stack <= &record->user; stack++) {
+        stack->bytes = MIN(stack->bytes, (int32_t)sizeof stack->frame);
+    }
     end_comm(record->comm);
     for (uint32_t i = 0; i < LULL_TRACK_HOPS; i++) {
         struct lull_track_hop *hop = &record->hop[i];

@@ -14,6 +14,7 @@
 
 BUILD is configured with CC=clang and -Dfuzz=true. README.md says where inputs come from."""
 import argparse
+import io
 import lzma
 import os
 import random
@@ -22,6 +23,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -242,6 +244,22 @@ def conversations():
     return said
 
 
+def archives():
+    """Of snapshots, and of what none has."""
+    def archive(*entries):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            for name, kind, data in entries:
+                info = tarfile.TarInfo(name)
+                info.type, info.size, info.linkname = kind, len(data), "../outside" if kind == tarfile.SYMTYPE else ""
+                tar.addfile(info, io.BytesIO(data))
+        return out.getvalue()[:4096]
+    file, folder, link = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE
+    made = [archive(("recording.json", file, b"{}"), ("state", folder, b"")), archive(("a", folder, b""), ("a/b", file, b"x" * 600)),
+            archive(("../a", file, b"")), archive(("l", link, b""), ("l/a", file, b"")), archive(("e", file, b""))]
+    return [bytes([which]) + data for data in made for which in (0, 1)]
+
+
 def datagrams():
     """Of daemons, by the table of docs/DAEMON.md: as they are, signed, and set right."""
     address = bytes(10) + b"\xff\xff" + bytes([10, 9, 0, 3])
@@ -255,6 +273,7 @@ def datagrams():
 
 # What the inputs of a target are made of, besides the files in seeds/NAME and regressions/NAME.
 MADE = {
+    "bundle": archives,
     "elf": programs,
     "filter": language,
     "format": formats,

@@ -90,6 +90,13 @@ def event_class(number, event):
     return fragment
 
 
+def record(number, event):
+    data = struct.pack("<HQ", number, event["t"])
+    for fields in (event.get("sec", {}), event.get("p", {})):
+        data += b"".join(value_bytes(value) for value in fields.values())
+    return data
+
+
 def packet(cpu, records, lost):
     begin, end = records[0][0], records[-1][0]
     body = b"".join(data for _, data in records)
@@ -120,10 +127,7 @@ def write_trace(events, directory, environment=None, lost=0, offset_ns=0):
         if shape not in numbers:
             numbers[shape] = len(numbers)
             fragments.append(event_class(numbers[shape], event))
-        data = struct.pack("<HQ", numbers[shape], event["t"])
-        for fields in (event.get("sec", {}), event.get("p", {})):
-            data += b"".join(value_bytes(value) for value in fields.values())
-        streams.setdefault(event.get("pc", {}).get("cpu_id", 0), []).append((event["t"], data))
+        streams.setdefault(event.get("pc", {}).get("cpu_id", 0), []).append((event["t"], record(numbers[shape], event)))
     with open(os.path.join(directory, "metadata"), "wb") as metadata:
         for fragment in fragments:
             metadata.write(SEPARATOR + json.dumps(fragment).encode() + b"\n")

@@ -24,9 +24,9 @@ class Machine:
         self.events.append({"t": t - START + self.ahead, "n": name, "p": payload, "pc": {"cpu_id": cpu},
                             "sec": {"tid": tid, "pid": pid, "procname": comm}})
 
-    def write(self, folder):
+    def write(self, folder, lost=0):
         self.events.sort(key=lambda event: event["t"])
-        jsonl_to_ctf.write_trace(self.events, os.path.join(folder, self.name), {"hostname": self.name}, offset_ns=START)
+        jsonl_to_ctf.write_trace(self.events, os.path.join(folder, self.name), {"hostname": self.name}, lost, offset_ns=START)
 
 
 class Vcpu:
@@ -78,6 +78,9 @@ class Scene:
                 self.steals[(name, task, *stolen)] += ns
                 vcpu.waits = {task: (since, so_far + ns) for task, (since, so_far) in vcpu.waits.items()}
         vcpu.pending.clear()
+
+    def machines(self):
+        return [self.host, *(vcpu.guest for vcpu in self.vcpus.values())]
 
     # ---- the host ----
 
@@ -222,6 +225,9 @@ class NestedScene(Scene):
             by = self.running if has_cpu else self.outer.task
             inner.pending.append((state, inner.task, (by, None) if state in ("preempted", "woken") else None, ns))
         super().advance(ns)
+
+    def machines(self):
+        return [*super().machines(), self.inner.guest]
 
     def inner_event(self, name, payload):
         self.inner.guest.event(self.t, name, payload, 0, self.inner.task, self.inner.task, self.inner.tasks.get(self.inner.task, "swapper/0"))
@@ -387,8 +393,5 @@ def gap_scene(seed=1, gap_ns=13 * MS, has_raw_calls=False):
 
 
 def write(scene, folder):
-    scene.host.write(folder)
-    if isinstance(scene, NestedScene):
-        scene.inner.guest.write(folder)
-    for vcpu in scene.vcpus.values():
-        vcpu.guest.write(folder)
+    for machine in scene.machines():
+        machine.write(folder)

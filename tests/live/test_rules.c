@@ -191,8 +191,8 @@ static struct lull_track_record sound_record(void)
                                        .comm = "a",
                                        .call = LULL_TRACK_NO_CALL,
                                        .state = LULL_TRACK_STATE_S,
-                                       .stack_bytes = 16,
-                                       .stack = {1, 2}};
+                                       .kernel = {.bytes = 16, .frame = {1, 2}},
+                                       .user = {.bytes = 8, .frame = {3}}};
     record.hop[0] = (struct lull_track_hop){
         .kind = LULL_TRACK_HOP_TASK, .start_ns = 35 * MS, .a = 200, .b = 201, .comm = "b"};
     record.hop[1] = (struct lull_track_hop){
@@ -219,7 +219,9 @@ static void test_parts(void)
     g_assert_cmpint(alarm.start_ns, ==, 10 * MS);
     g_assert_cmpint(alarm.cpu_from_ns, ==, 40 * MS);
     g_assert_cmpuint(alarm.n_parts, ==, 3);
-    g_assert_cmpuint(alarm.n_frames, ==, 2);
+    g_assert_cmpuint(alarm.n_kernel, ==, 2);
+    g_assert_cmpuint(alarm.n_waker, ==, 0);
+    g_assert_cmpuint(alarm.n_user, ==, 1);
     check_part(&alarm, 0, 35, 40);
     check_part(&alarm, 1, 20, 35);
     check_part(&alarm, 2, 10, 20);
@@ -307,16 +309,18 @@ static void test_damaged(void)
     REFUSED(record.tid = UINT32_MAX);
     REFUSED(record.tgid = UINT32_MAX);
     REFUSED(record.call = -2);
-    REFUSED(record.stack_bytes = 257);
+    REFUSED(record.kernel.bytes = 257);
+    REFUSED(record.waker.bytes = 257);
+    REFUSED(record.user.bytes = INT32_MAX);
     REFUSED(memset(record.comm, 'x', sizeof record.comm));
     REFUSED(record.hop[0].kind = LULL_TRACK_HOP_KINDS);
     REFUSED(memset(record.hop[1].comm, 'x', sizeof record.hop[1].comm));
 #undef REFUSED
     record = sound; /* no stack, and what follows the end of a chain does not matter */
-    record.stack_bytes = -14;
+    record.kernel.bytes = -14;
     record.hop[3].kind = UINT32_MAX;
     g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
-    g_assert_cmpuint(alarm.n_frames, ==, 0);
+    g_assert_cmpuint(alarm.n_kernel, ==, 0);
     lull_track_rule_free(rule);
 }
 

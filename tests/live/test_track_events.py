@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from live.tracked import LULL, PROGRAM, Stamp, has_event, inside, lull_track, track_once, why_not
+from live.tracked import LULL, PROGRAM, Stamp, has_event, inside, lull_track, names, track_once, why_not
 from tap import Tap
 
 MS = 1_000_000
@@ -211,6 +211,24 @@ def test_tasks():
     check_responses(alarms, summary, stamps)
 
 
+def test_stacks():
+    """In the program the function that called the one that slept; of a waker, that it wrote into a pipe."""
+    alarms, _, _ = track_all(["--stack", "waker,user", "offcpu > 3ms"], "deep 20 5", "chain 2 20 3")
+    tap.ok(all(alarm["stack"] == [] for alarm in alarms), "the kernel's was not asked for", alarms[:2])
+    deep = [a for a in alarms if a["call"] == "nanosleep" and a["task"]["comm"] == "live-waits"]
+    tap.ok(deep and all(len(alarm["user_stack"]) > 2 for alarm in deep), "who called who slept", deep[:2])
+    # A process that has ended before its maps were read has no names.
+    known = [a for a in deep if not all(function.startswith("0x") for function in a["user_stack"])]
+    if not known:
+        tap.skip("names in programs", "this machine is too busy: it had ended before")
+    tap.ok(all(any(function.startswith("deep_outer") for function in a["user_stack"]) for a in known), "by name", known[:2])
+    woken = [a for a in alarms if a["task"]["comm"] == "c0" and names(a)[:1] == ["c1"]]
+    written = [a for a in woken if any("pipe_write" in function for function in a["waker_stack"])]
+    tap.ok(2 * len(written) >= len(woken), "where the waker was", woken[:2])
+    done = subprocess.run([LULL, "track", "--stack", "kernel,usr", "offcpu > 1s"], capture_output=True, text=True, timeout=60, check=False)
+    tap.ok(done.returncode == 2 and "there are kernel, waker and user" in done.stderr, "others are refused", done)
+
+
 def test_exec():
     """The shell, and each program that it starts, by their new names."""
     if not has_event("sched_prepare_exec"):
@@ -308,6 +326,16 @@ def memory_group():
     return None
 
 
+def remove_group(group):
+    """The kernel may take a moment to see that its processes have ended."""
+    for _ in range(100):
+        try:
+            os.rmdir(group)
+            return
+        except OSError:
+            time.sleep(0.05)
+
+
 def fill_group(group, path):
     """A process in the group writes more than its memory holds."""
     command = f"echo $$ > {group}/cgroup.procs && exec dd if=/dev/zero of={path} bs=1M count=12 2>/dev/null"
@@ -387,7 +415,7 @@ def test_peer():
     finally:
         ftrace.end()
         if group:
-            os.rmdir(group)
+            remove_group(group)
     tap.ok(summary["untracked"] == summary["damaged"] == 0, "there was room for all", summary)
     if summary["limited"] or summary["lost"] or overwritten:
         tap.skip("against ftrace", f"the machine does too much of it: {summary}, {overwritten}")
@@ -408,7 +436,7 @@ def main():
     if not has_event("sock_send_length"):
         tap.skip("requests and answers", "this kernel does not show what sockets send: it needs Linux 6.3")
         return tap.done()
-    for test in (test_exchanges, test_histograms, test_commands, test_connections, test_datagrams, test_tasks, test_exec, test_peer):
+    for test in (test_exchanges, test_histograms, test_commands, test_connections, test_datagrams, test_tasks, test_stacks, test_exec, test_peer):
         tap.run(test.__name__, test)
     return tap.done()
 

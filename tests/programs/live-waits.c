@@ -4,6 +4,7 @@
  * task lost the CPU meanwhile without wanting to.
  *   live-waits FILE sleeps N AROUND_NS   sleeps of from half to one and a half of that time, which is the label
  *   live-waits FILE chain N MS ROUNDS    task c0 waits for c1, that for c2, …; the last one sleeps
+ *   live-waits FILE deep N MS            sleeps in deep_inner, which deep_outer calls
  *   live-waits FILE mutex MS ROUNDS      thread waiter waits for a lock that holder has while it sleeps
  *   live-waits FILE spin MS              two tasks want one CPU; BEFORE and AFTER are their run_delay
  *   live-waits FILE disk PATH N          N direct reads of a new file of that name
@@ -81,6 +82,27 @@ static void run_sleeps(long n, int64_t around_ns)
         snprintf(label, sizeof label, "%lld", (long long)length);
         note(label, before, after, switches() - lost);
     }
+}
+
+/* With frame pointers, of the two only the outer one is in the stack: syscall() has no frame. */
+__attribute__((noinline)) static long deep_inner(const struct timespec *time)
+{
+    return syscall(SYS_nanosleep, time, NULL);
+}
+
+__attribute__((noinline)) static long deep_outer(const struct timespec *time, long n)
+{
+    return deep_inner(time) + n;
+}
+
+static void run_deep(long n, long ms)
+{
+    const struct timespec time = {0, ms * 1000000};
+    long sum = 0;
+    for (long i = 0; i < n; i++) {
+        sum += deep_outer(&time, i);
+    }
+    note("deep", 0, sum, 0);
 }
 
 /* ---- chains ---- */
@@ -450,6 +472,8 @@ int main(int argc, char **argv)
         run_chain(number(argc, argv, 3), number(argc, argv, 4) * ms, number(argc, argv, 5));
     } else if (strcmp(what, "mutex") == 0) {
         run_mutex(number(argc, argv, 3) * ms, number(argc, argv, 4));
+    } else if (strcmp(what, "deep") == 0) {
+        run_deep(number(argc, argv, 3), number(argc, argv, 4));
     } else if (strcmp(what, "spin") == 0) {
         run_spin(number(argc, argv, 3) * ms);
     } else if (strcmp(what, "disk") == 0) {

@@ -4,6 +4,7 @@
 # the intervals they are of; and what becomes of a store that is damaged, cut short, outdated, or that cannot be written.
 # LULL is the program, LULL_SAMPLES the directory of the unpacked samples.
 import bisect
+import collections
 import glob
 import json
 import os
@@ -15,9 +16,12 @@ import subprocess
 import sys
 import tempfile
 
-from store.replay import Replay
-from store.store_file import NONE, Store
-from tap import Tap
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import vm_scene  # noqa: E402
+from server.serving import Server  # noqa: E402
+from store.replay import Replay  # noqa: E402
+from store.store_file import NONE, Store  # noqa: E402
+from tap import Tap  # noqa: E402
 
 lull = os.environ["LULL"]
 samples = os.environ["LULL_SAMPLES"]
@@ -324,6 +328,64 @@ def check_changed(trace):
     os.unlink(place)
 
 
+VCPU_STATES = {"guest": "user", "kvm": "syscall", "qemu": "syscall", "preempted": "wait-cpu", "woken": "wait-cpu", "halted": "idle", "blocked": "wait-unknown"}
+RESOURCES = "org.eclipse.tracecompass.internal.analysis.os.linux.core.threadstatus.ResourcesStatusDataProvider"
+
+
+def open_store(*paths):
+    return Store(index(*paths)["path"])
+
+
+def sums_of(row, key):
+    sums = collections.Counter()
+    for start, end, *rest in row.intervals:
+        sums[key(*rest)] += end - start
+    return sums
+
+
+def check_vcpus(folder):
+    """Of guests and a host that are made up, against what was summed meanwhile."""
+    scene, _ = vm_scene.gap_scene()
+    vm_scene.write(scene, folder)
+    store = open_store(os.path.join(folder, "host"))
+    rows = {row.tid: row for row in store.of("vcpu")}
+    tap.ok(rows.keys() == scene.vcpus.keys() and all(str(vcpu.pid) in rows[tid].name for tid, vcpu in scene.vcpus.items()),
+           "each virtual CPU has a row", [row.name for row in rows.values()])
+    for tid, vcpu in scene.vcpus.items():
+        name, known, takers = vcpu.guest.name, collections.Counter(), collections.Counter()
+        for (vm, state), ns in scene.states.items():
+            known[VCPU_STATES[state]] += ns * (vm == name)
+        for (vm, _, taker, _), ns in scene.steals.items():
+            takers[taker] += ns * (vm == name)
+        found = sums_of(rows[tid], lambda state, label, evidence: state)
+        tap.ok({state: found[state] for state in known} == dict(known) and found.keys() <= known.keys() | {"unknown"},
+               f"{name}: how long it was in each state, to the ns", found, known)
+        found = sums_of(rows[tid], lambda state, label, evidence: evidence if state == "wait-cpu" else None)
+        tids = {0 if row == NONE else store.rows[row].tid: ns for row, ns in found.items() if row is not None}
+        tap.ok(tids == {taker: ns for taker, ns in takers.items() if ns}, f"{name}: who had the CPU meanwhile", tids, takers)
+    store = open_store(folder)
+    check_form("guests", store)
+    check_bins("guests", store)
+    for row in store.of("vcpu"):
+        vm = row.name.removesuffix(" vCPU 0")
+        found = sums_of(row, lambda state, label, evidence: None if state != "user" else 0 if evidence == NONE else store.rows[evidence].tid)
+        wrong = [(tid, found[tid], ns) for (guest, tid, state), ns in scene.fused.items()
+                 if guest == vm and state == "guest" and tid and abs(found[tid] - ns) > 2 * 10**6]
+        tap.ok(vm in ("web", "db") and len(found) > 2 and not wrong, f"{vm}: which task of the guest ran", wrong)
+    server = Server(lull, env, folder)
+    experiment, = server.ask("GET", "experiments")[1]
+    where = f"experiments/{experiment['UUID']}/outputs/timeGraph/{RESOURCES}"
+    entries = {entry["id"]: entry for entry in server.model(f"{where}/tree", {})["entries"]}
+    parents = {entry["labels"][0]: entries[entry["parentId"]]["labels"][0] for entry in entries.values() if "vCPU" in entry["labels"][0]}
+    tap.ok(parents == {"web vCPU 0": "host", "db vCPU 0": "host"}, "they are lines of the host", parents)
+    web = [id_ for id_, entry in entries.items() if entry["labels"][0] == "web vCPU 0"]
+    span = {"start": experiment["start"], "end": experiment["end"], "nbTimes": 4000}
+    states = server.model(f"{where}/states", {"requested_timerange": span, "requested_items": web})["rows"][0]["states"]
+    labels = {state["label"] for state in states if "label" in state and state["style"]["parentKey"] == "Usermode"}
+    tap.ok(labels == {"nginx", "clock"}, "and named after the guest's tasks", labels)
+    server.end()
+
+
 def limit_files():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -350,6 +412,7 @@ tap.run("django", check_trace, "django", *(os.path.join(samples, "django", host)
 for found in glob.glob(os.path.join(os.environ.get("LULL_TEST_REPLAY") or "/nowhere", "**", "kernel", "metadata"), recursive=True):
     found = os.path.dirname(os.path.dirname(found))
     tap.run(found, check_trace, os.path.basename(found), found)
+tap.run("vcpus", check_vcpus, os.path.join(cache, "guests"))
 shutil.rmtree(os.path.join(cache, "lull"))
 tap.run("file", check_file, os.path.join(truth, "truth-chain"))
 tap.run("changed", check_changed, os.path.join(truth, "truth-preempt"))

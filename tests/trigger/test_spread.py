@@ -16,7 +16,7 @@ from tap import Tap
 
 LULL = os.environ["LULL"]
 tap = Tap()
-# Everything is one link away from app.
+# app is one link away from all others.
 ADDRESS = {"web": "10.9.0.1", "app": "10.9.0.2", "db": "10.9.0.3", "pool": "10.9.0.4"}
 SLOW = 0.25
 SERVER = """
@@ -73,6 +73,7 @@ class Machine:
         self.programs, self.daemon, self.log = [], None, os.path.join(self.directory, "log")
         own = os.readlink("/proc/self/ns/net")
         wait_for(lambda: os.readlink(f"/proc/{self.holder.pid}/ns/net") != own)
+        self.ip("link", "set", "lo", "up")
 
     def inside(self, *command):
         return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", *command]
@@ -97,7 +98,7 @@ class Machine:
     def start(self, key):
         config = os.path.join(self.directory, "lulld.conf")
         with open(config, "w") as file:
-            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nbuffer=1M\npurpose=sched\nkey={key}\n"
+            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nbuffer=2M\npurpose=sched\nkey={key}\n"
                        f"listen={ADDRESS[self.name]}:5447\npeers=10.9.0.0/24\n[limits]\nfree=0%\n[rule slow]\nslower=200ms\n")
         with open(self.log, "w") as log:
             self.daemon = subprocess.Popen(self.inside(LULL, "daemon", "--config", config), stderr=log, stdin=subprocess.DEVNULL)
@@ -124,10 +125,7 @@ class Machine:
             return []
 
     def stop(self):
-        code = None
-        if self.daemon:
-            self.daemon.terminate()
-            code = self.daemon.wait(30)
+        code = self.daemon.wait(30) if self.daemon else None
         for process in self.programs + [self.holder]:
             process.kill()
             process.wait()
@@ -158,6 +156,46 @@ def request(web, app, db, pool):
            "all know why and when", first, others)
 
 
+def files_of(directory):
+    found = {}
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, directory)] = file.read()
+    return found
+
+
+def collect(web, app, db, key):
+    """The snapshots come together as they are, and are one answer; who has another key gets nothing."""
+    name, output = web.written()[0], os.path.join(web.directory, "collected")
+    config = os.path.join(web.directory, "lulld.conf")
+    done = subprocess.run(web.inside(LULL, "collect", name, "--config", config, "-o", output), capture_output=True, text=True, timeout=60)
+    if "built without collecting" in done.stderr:
+        tap.skip("collecting", done.stderr.strip())
+        return
+    tap.ok(done.returncode == 0 and done.stdout.strip() == output and not done.stderr, "collect prints the directory", done)
+    tap.ok({address: files_of(os.path.join(output, address)) for address in os.listdir(output)} ==
+           {ADDRESS[machine.name]: files_of(os.path.join(machine.sets, name)) for machine in (web, app, db)},
+           "it has what each machine wrote, and nothing else")
+    path = subprocess.run([LULL, "critpath", "--json", output], capture_output=True, text=True, timeout=60)
+    trigger = web.trigger(name)
+    if "do not reach back" in path.stderr:
+        tap.skip("critpath answers for the slow request", f"this machine is too busy: {path.stderr}")
+    else:
+        query = json.loads(path.stdout)["query"] if path.returncode == 0 else {}
+        tap.ok(query.get("tid") == trigger["pid"] and 0 < query["end_ns"] - query["begin_ns"] <= trigger["end_ns"] - trigger["begin_ns"],
+               "critpath answers for the slow request without a question", path.stderr, query, trigger)
+    other = os.path.join(web.directory, "other")
+    with open(config) as file, open(other + ".conf", "w") as changed:
+        changed.write(file.read().replace(f"key={key}", f"key={other}"))
+    subprocess.run([LULL, "daemon", "--new-key", other], check=True, timeout=20)
+    refused = subprocess.run(web.inside(LULL, "collect", name, "--config", other + ".conf", "-o", output + "2"), capture_output=True,
+                             text=True, timeout=60)
+    tap.ok(refused.returncode == 1 and "same key" in refused.stderr and not os.path.exists(output + "2"), "another key gets nothing",
+           refused)
+
+
 def flood(web, machines):
     """What is slow within seconds after it is the same set, here and elsewhere."""
     before = [machine.written() for machine in machines]
@@ -186,6 +224,7 @@ def main(directory):
     try:
         for other in web, db, pool:
             app.link(other)
+        web.link(db)  # to collect
         db.run(SERVER, ADDRESS["db"], SLOW)
         pool.run(SERVER, ADDRESS["pool"], 0)
         app.run(APP, ADDRESS["app"], ADDRESS["db"], ADDRESS["pool"])
@@ -200,9 +239,13 @@ def main(directory):
         if tap.ok(all("ready" in machine.said() for machine in machines), "four daemons run", *[machine.said() for machine in machines]):
             time.sleep(max(0.0, used + 0.5 - time.monotonic()))  # the unused connection has not been used for a while
             request(web, app, db, pool)
+            collect(web, app, db, key)
             flood(web, machines)
             strangers(app)
     finally:
+        for machine in machines:
+            if machine.daemon:
+                machine.daemon.terminate()
         codes = [machine.stop() for machine in machines]
     tap.ok(codes == [0] * 4, "they end", codes, *[machine.said() for machine in machines])
 

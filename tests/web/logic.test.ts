@@ -243,8 +243,9 @@ test('trees fold, and a search keeps what the matches lie below', () => {
 });
 
 const trace = traceOf({
-    name: 't', start: '1', length: 1000, hosts: ['client', 'db'], states: ['unknown', 'user', 'wait-task', 'wait-disk', 'idle'],
-    kinds: ['task', 'cpu'], rows: [[0, 0, 'bash', -1, 7, 7, 5, 0, 9], [0, 1, 'postgres', -1, 8, 8, 5, 0, 9], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 9]],
+    name: 't', start: '1', length: 1000, hosts: ['client', 'db'], states: ['unknown', 'user', 'wait-task', 'wait-disk', 'idle', 'syscall', 'wait-cpu'],
+    kinds: ['task', 'cpu', 'vcpu'], rows: [[0, 0, 'bash', -1, 7, 7, 5, 0, 9], [0, 1, 'postgres', -1, 8, 8, 5, 0, 9], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 9],
+        [2, 1, 'web vCPU 0', -1, 9, 9, 5, 0, 9]],
     tasks: [], resources: [],
 });
 
@@ -276,6 +277,11 @@ test('sentences say what was waited for, and since when', () => {
     assert.match(say({ row: 1, state: 3, label: 'fdatasync', thing: 'vda' }), /^postgres \(8\) on db waited in fdatasync for the disk vda, for 3/);
     assert.match(say({ state: 1, cpu: 3 }), /^bash \(7\) on client ran on CPU 3, for/);
     assert.match(say({ row: 2, state: 4 }), /^CPU 0 on db was idle, for/);
+    assert.match(say({ row: 3, state: 1 }), /^web vCPU 0 \(9\) on db ran the guest, for/);
+    assert.match(say({ row: 3, state: 1, other: 0 }), /^web vCPU 0 \(9\) on db ran, in the guest, bash \(7\) on client, for/);
+    assert.match(say({ row: 3, state: 5, label: 'kvm' }), /^web vCPU 0 \(9\) on db was in the hypervisor \(kvm\), for/);
+    assert.match(say({ row: 3, state: 6, other: 1 }), /^web vCPU 0 \(9\) on db waited for a CPU of its host, which postgres \(8\) had, for/);
+    assert.match(say({ row: 3, state: 4 }), /^web vCPU 0 \(9\) on db was halted, for/);
 });
 
 test('a path becomes lines, spans and arrows', () => {

@@ -59,11 +59,24 @@ function ofTask(trace: Trace, interval: Interval, row: Row): string {
     }
 }
 
+// Of a virtual CPU, without and with the task that the state names.
+const vcpuWords: Record<string, [string, ((other: string) => string)?]> = {
+    user: ['ran the guest', other => `ran, in the guest, ${other}`],
+    syscall: ['was in the hypervisor'],
+    'wait-cpu': ['waited for a CPU of its host', other => `waited for a CPU of its host, which ${other} had`],
+    'wait-unknown': ['slept in the hypervisor'],
+    idle: ['was halted'],
+};
+
 function ofResource(trace: Trace, interval: Interval, row: Row): string {
     const state = trace.states[interval.state];
     const other = interval.other === undefined ? '' : nameOf(trace, interval.other, row);
     if (interval.khz !== undefined) {
         return `ran at ${(interval.khz / 1000).toFixed(0)} MHz`;
+    }
+    if (row.kind === 'vcpu' && state in vcpuWords) {
+        const [alone, withOther] = vcpuWords[state];
+        return (other && withOther ? withOther(other) : alone) + (interval.label ? ` (${interval.label})` : '');
     }
     switch (state) {
     case 'idle':

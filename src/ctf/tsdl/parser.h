@@ -12,6 +12,15 @@ enum tsdl_byte_order { TSDL_NATIVE, TSDL_LITTLE, TSDL_BIG };
 /* One lexical scope per nested body, block and the root. */
 #define TSDL_MAX_SCOPES (DRAFT_MAX_DEPTH + 4)
 
+/* An integer that was read: where its attributes are, from '{' to '}'. */
+struct tsdl_integer {
+    uint32_t pos, length;
+    struct draft_class type;
+};
+
+/* Of these few different ones are in use at a time. */
+#define TSDL_KNOWN_INTEGERS 16
+
 struct tsdl_parser {
     struct draft_tree *tree;
     struct draft_source *source;
@@ -32,6 +41,8 @@ struct tsdl_parser {
     GArray *ranges;   /* struct lull_enum_range of the open enumeration */
     GPtrArray *names; /* struct draft_atom: labels, or the path that is being read */
     GString *text;    /* a name that is being put together */
+    struct tsdl_integer integers[TSDL_KNOWN_INTEGERS];
+    uint32_t n_integers; /* ever kept; the next takes the place of the oldest */
 };
 
 /* parser.c: tokens. */

@@ -294,7 +294,7 @@ static bool value_clock(struct tsdl_parser *parser, const struct tsdl_value *val
     return true;
 }
 
-/* Calls `set` for each `KEY = VALUE;` of a block in braces. */
+/* Calls `set` for each `KEY = VALUE;` of a block in braces, up to the closing one. */
 static bool parse_attributes(struct tsdl_parser *parser, struct draft_class *type, uint64_t *seen,
                              bool (*set)(struct tsdl_parser *parser, struct draft_class *type,
                                          enum tsdl_word word, const struct tsdl_value *value))
@@ -312,7 +312,7 @@ static bool parse_attributes(struct tsdl_parser *parser, struct draft_class *typ
             return false;
         }
     }
-    return tsdl_advance(parser);
+    return true;
 }
 
 static bool set_byte_order(struct tsdl_parser *parser, const struct tsdl_value *value,
@@ -352,15 +352,53 @@ static bool set_integer(struct tsdl_parser *parser, struct draft_class *type, en
     }
 }
 
+/* Tracers write the attributes of an integer out at each field, and few of them differ: what was
+ * read before need not be read again. */
+static const struct tsdl_integer *find_integer(const struct tsdl_parser *parser)
+{
+    const struct draft_source *source = parser->source;
+    const uint32_t pos = parser->token.pos;
+    for (uint32_t i = 0; !parser->has_next && i < MIN(parser->n_integers, TSDL_KNOWN_INTEGERS);
+         i++) {
+        const struct tsdl_integer *known = &parser->integers[i];
+        if (known->length <= source->size - pos &&
+            memcmp(source->text + known->pos, source->text + pos, known->length) == 0) {
+            return known;
+        }
+    }
+    return NULL;
+}
+
+static void keep_integer(struct tsdl_parser *parser, uint32_t pos, uint32_t length,
+                         const struct draft_class *type)
+{
+    if (!type->integer.clock) { /* which has a place of its own */
+        parser->integers[parser->n_integers++ % TSDL_KNOWN_INTEGERS] =
+            (struct tsdl_integer){pos, length, *type};
+    }
+}
+
 struct draft_class *tsdl_parse_integer(struct tsdl_parser *parser, uint32_t pos)
 {
+    const struct tsdl_integer *known = find_integer(parser);
     struct draft_class *type = tsdl_new_type(parser, LULL_FC_INT, pos);
+    const uint32_t start = parser->token.pos;
     uint64_t seen = 0;
 
+    if (known) {
+        *type = known->type;
+        type->pos = pos;
+        parser->lexer.pos = start + known->length;
+        return tsdl_advance(parser) ? type : NULL;
+    }
     type->fc.alignment = 0;
     type->fc.integer.base = 10;
     type->fixed_bits = 0;
     if (!parse_attributes(parser, type, &seen, set_integer)) {
+        return NULL;
+    }
+    const uint32_t length = parser->token.pos + 1 - start;
+    if (!tsdl_advance(parser)) {
         return NULL;
     }
     if (type->fixed_bits == 0) {
@@ -372,6 +410,7 @@ struct draft_class *tsdl_parse_integer(struct tsdl_parser *parser, uint32_t pos)
     if (type->fc.alignment == 0) {
         type->fc.alignment = type->fixed_bits % 8 == 0 ? 8 : 1;
     }
+    keep_integer(parser, start, length, type);
     return type;
 }
 
@@ -398,7 +437,7 @@ struct draft_class *tsdl_parse_float(struct tsdl_parser *parser, uint32_t pos)
     uint64_t seen = 0;
 
     type->fc.alignment = 8;
-    if (!parse_attributes(parser, type, &seen, set_float)) {
+    if (!parse_attributes(parser, type, &seen, set_float) || !tsdl_advance(parser)) {
         return NULL;
     }
     if (type->floating.exp_dig == 0 || type->floating.mant_dig == 0) {
@@ -427,7 +466,8 @@ struct draft_class *tsdl_parse_string(struct tsdl_parser *parser, uint32_t pos)
 
     type->fc.alignment = 8;
     type->fc.string.encoding = LULL_ENCODING_UTF8;
-    if (tsdl_at(parser, '{') && !parse_attributes(parser, type, &seen, set_string)) {
+    if (tsdl_at(parser, '{') &&
+        (!parse_attributes(parser, type, &seen, set_string) || !tsdl_advance(parser))) {
         return NULL;
     }
     return type;

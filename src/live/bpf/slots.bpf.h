@@ -53,7 +53,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 1 << 20);
+    __uint(max_entries, 1 << 21);
 } alarms SEC(".maps");
 
 struct {
@@ -202,7 +202,13 @@ static __always_inline bool take(uint32_t i, uint64_t took, uint64_t now,
     return true;
 }
 
-/* With the context of a program, the record has the kernel's stack. */
+/* Of the task that runs. */
+static __always_inline void take_stack(void *ctx, struct lull_track_stack *stack, uint64_t flags)
+{
+    stack->bytes = bpf_get_stack(ctx, stack->frame, sizeof stack->frame, flags);
+}
+
+/* With the context of a program, the record has the stacks of the task that runs. */
 static __always_inline void report_event(void *ctx, uint32_t i, const struct happened *event,
                                          uint64_t now, struct lull_track_counts *count)
 {
@@ -211,7 +217,8 @@ static __always_inline void report_event(void *ctx, uint32_t i, const struct hap
         count->lost[i]++;
         return;
     }
-    __builtin_memset(record, 0, offsetof(struct lull_track_record, stack));
+    __builtin_memset(record, 0, offsetof(struct lull_track_record, kernel));
+    record->kernel.bytes = record->waker.bytes = record->user.bytes = 0;
     record->rule = i;
     record->since_ns = event->since;
     record->end_ns = now;
@@ -222,8 +229,11 @@ static __always_inline void report_event(void *ctx, uint32_t i, const struct hap
     __builtin_memcpy(record->comm, event->comm, sizeof record->comm);
     record->call = LULL_TRACK_NO_CALL;
     record->hop[0] = event->hop;
-    if (ctx) {
-        record->stack_bytes = bpf_get_stack(ctx, record->stack, sizeof record->stack, 0);
+    if (ctx && config.stacks & LULL_TRACK_KERNEL_STACK) {
+        take_stack(ctx, &record->kernel, 0);
+    }
+    if (ctx && config.stacks & LULL_TRACK_USER_STACK) {
+        take_stack(ctx, &record->user, BPF_F_USER_STACK);
     }
     bpf_ringbuf_submit(record, 0);
 }

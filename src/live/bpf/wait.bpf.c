@@ -7,6 +7,7 @@
 #include "kernel_work.bpf.h"
 #include "packets.bpf.h"
 #include "sockets.bpf.h"
+#include "stacks.bpf.h"
 #include "sums.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -62,6 +63,10 @@ int BPF_PROG(waking, const struct task_struct *task)
         explain(slot->hop);
         slot->begin = now;
         slot->woken = now;
+        if (config.stacks & LULL_TRACK_WAKER_STACK && now - slot->since > config.least_ns &&
+            is_followed(slot)) {
+            keep_stack(ctx, &waker_stacks, slot->tid, now, 0);
+        }
     }
     return 0;
 }
@@ -226,8 +231,25 @@ static __always_inline bool is_wanted(const volatile struct lull_track_kernel_ru
     return true;
 }
 
-/* The task has its stack, unless it runs. */
-static __always_inline void report(uint32_t i, const struct ended *wait, bool has_stack,
+/* Of a task that comes back to the CPU: nothing has happened since it left. */
+static __always_inline void report_stacks(const struct ended *wait,
+                                          struct lull_track_record *record)
+{
+    struct lull_track_stack *kernel = &record->kernel;
+    if (config.stacks & LULL_TRACK_KERNEL_STACK) {
+        kernel->bytes = bpf_get_task_stack((struct task_struct *)wait->task, kernel->frame,
+                                           sizeof kernel->frame, 0);
+    }
+    if (config.stacks & LULL_TRACK_WAKER_STACK) {
+        find_stack(&waker_stacks, record->tid, wait->woken, &record->waker);
+    }
+    if (config.stacks & LULL_TRACK_USER_STACK) {
+        find_stack(&user_stacks, record->tid, wait->since, &record->user);
+    }
+}
+
+/* With a context, of the task that runs. */
+static __always_inline void report(void *ctx, uint32_t i, const struct ended *wait,
                                    struct lull_track_counts *count)
 {
     struct lull_track_record *record = bpf_ringbuf_reserve(&alarms, sizeof *record, 0);
@@ -251,11 +273,11 @@ static __always_inline void report(uint32_t i, const struct ended *wait, bool ha
     record->state = wait->state;
     record->first_argument = wait->first_argument;
     __builtin_memcpy(record->hop, slot->hop, sizeof record->hop);
-    record->pad = 0;
-    record->stack_bytes = 0;
-    if (has_stack) {
-        record->stack_bytes =
-            bpf_get_task_stack((struct task_struct *)task, record->stack, sizeof record->stack, 0);
+    record->kernel.bytes = record->waker.bytes = record->user.bytes = 0;
+    if (!ctx) {
+        report_stacks(wait, record);
+    } else if (config.stacks & LULL_TRACK_USER_STACK) {
+        take_stack(ctx, &record->user, BPF_F_USER_STACK);
     }
     bpf_ringbuf_submit(record, 0);
 }
@@ -276,7 +298,7 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
             continue;
         }
         if (take(i, took, wait->now, count)) {
-            report(i, wait, true, count);
+            report(NULL, i, wait, count);
         }
     }
 }
@@ -299,7 +321,8 @@ int BPF_PROG(call_started, const struct pt_regs *regs, long number)
     return 0;
 }
 
-static __always_inline void judge_call(struct ended *wait, struct lull_track_counts *count)
+static __always_inline void judge_call(void *ctx, struct ended *wait,
+                                       struct lull_track_counts *count)
 {
     bool is_known = false;
     for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
@@ -316,7 +339,7 @@ static __always_inline void judge_call(struct ended *wait, struct lull_track_cou
             continue;
         }
         if (take(i, wait->now - wait->since, wait->now, count)) {
-            report(i, wait, false, count);
+            report(ctx, i, wait, count);
         }
     }
 }
@@ -338,7 +361,7 @@ int BPF_PROG(call_ended)
     slot->call_since = 0;
     if ((uint32_t)task->tgid != config.self && is_followed(slot)) {
         count->events++;
-        judge_call(&call, count);
+        judge_call(ctx, &call, count);
     }
     return 0;
 }
@@ -496,6 +519,15 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
     }
 }
 
+static __always_inline void keep_user_stack(void *ctx, uint32_t tid, uint64_t now)
+{
+    struct lull_track_slot *other;
+    const struct lull_track_slot *slot = slot_find(tid, &other);
+    if (slot && is_followed(slot)) {
+        keep_stack(ctx, &user_stacks, tid, now, BPF_F_USER_STACK);
+    }
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -522,6 +554,10 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
             state = config.has_prev_state ? (uint32_t)ctx[3] : LULL_TRACK_STATE_S;
         }
         leaves(prev, now, state, count);
+        if (config.stacks & LULL_TRACK_USER_STACK && !(state & TASK_DEAD) &&
+            !(prev->flags & PF_KTHREAD)) {
+            keep_user_stack(ctx, prev->pid, now);
+        }
     }
     if (next->pid) {
         comes(next, now, count);

@@ -18,9 +18,9 @@
 /* What every sleeper has innermost, and every call outermost. */
 static bool is_plumbing(const char *function)
 {
-    static const char *const names[] = {
-        "schedule",     "__schedule",     "io_schedule", "do_syscall_64",
-        "x64_sys_call", "invoke_syscall", "el0_svc",     NULL};
+    static const char *const names[] = {"schedule",      "__schedule",     "io_schedule",
+                                        "do_syscall_64", "x64_sys_call",   "invoke_syscall",
+                                        "el0_svc",       "try_to_wake_up", NULL};
     return g_strv_contains(names, function) || g_str_has_prefix(function, "schedule_") ||
            g_str_has_prefix(function, "entry_SYSCALL") ||
            g_str_has_prefix(function, "__bpf_trace") || g_str_has_prefix(function, "bpf_");
@@ -91,19 +91,44 @@ static void add_parts(const struct lull_alarm_view *view, GString *out,
     g_string_append_c(out, '\n');
 }
 
-static void add_stack(const struct lull_alarm_view *view, GString *out,
-                      const struct lull_track_alarm *alarm)
+static void add_frames(const struct lull_alarm_view *view, GString *out, const char *words,
+                       const uint64_t *frames, uint32_t n)
 {
     uint32_t shown = 0;
-    for (uint32_t i = 0; i < alarm->n_frames && shown < SHOWN_FRAMES; i++) {
-        const char *function = lull_machine_function(view->names, alarm->record->stack[i]);
+    for (uint32_t i = 0; i < n && shown < SHOWN_FRAMES; i++) {
+        const char *function = lull_machine_function(view->names, frames[i]);
         if (function && !is_plumbing(function)) {
-            g_string_append_printf(out, "%s%s", shown++ ? " " : "   in ", function);
+            g_string_append_printf(out, "%s%s", shown++ ? " " : words, function);
         }
     }
     if (shown) {
         g_string_append_c(out, '\n');
     }
+}
+
+static void add_user_frames(const struct lull_alarm_view *view, GString *out,
+                            const struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    const uint32_t n = MIN(alarm->n_user, SHOWN_FRAMES);
+    for (uint32_t i = 0; i < n; i++) {
+        g_autoptr(GString) name = g_string_new(NULL);
+        lull_user_names_append(view->user_names, record->tgid, record->user.frame[i], name);
+        g_string_append(out, i ? " " : "   called by ");
+        lull_clean_append(out, name->str, !view->style.unicode);
+    }
+    if (n) {
+        g_string_append_c(out, '\n');
+    }
+}
+
+static void add_stacks(const struct lull_alarm_view *view, GString *out,
+                       const struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    add_frames(view, out, "   in ", record->kernel.frame, alarm->n_kernel);
+    add_user_frames(view, out, alarm);
+    add_frames(view, out, "   woken in ", record->waker.frame, alarm->n_waker);
 }
 
 /* "disk vda (write) at sector 812, issued by postgres/437" */
@@ -140,6 +165,7 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     g_string_append(out, "  ");
     if (alarm->object) {
         add_object(view, out, alarm);
+        add_stacks(view, out, alarm);
         fputs(out->str, view->file);
         return;
     }
@@ -154,7 +180,7 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     if (alarm->is_wait && !alarm->is_open) {
         add_parts(view, out, alarm);
     }
-    add_stack(view, out, alarm);
+    add_stacks(view, out, alarm);
     fputs(out->str, view->file);
 }
 
@@ -200,15 +226,27 @@ static struct json_object *part_json(const struct lull_alarm_view *view,
     return object;
 }
 
-static struct json_object *stack_json(const struct lull_alarm_view *view,
-                                      const struct lull_track_alarm *alarm)
+static struct json_object *stack_json(const struct lull_alarm_view *view, const uint64_t *frames,
+                                      uint32_t n)
 {
     struct json_object *stack = json_object_new_array();
-    for (uint32_t i = 0; i < alarm->n_frames; i++) {
-        const uint64_t address = alarm->record->stack[i];
-        const char *function = lull_machine_function(view->names, address);
-        g_autofree char *number = function ? NULL : g_strdup_printf("0x%" PRIx64, address);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *function = lull_machine_function(view->names, frames[i]);
+        g_autofree char *number = function ? NULL : g_strdup_printf("0x%" PRIx64, frames[i]);
         json_object_array_add(stack, lull_json_text(function ? function : number));
+    }
+    return stack;
+}
+
+static struct json_object *user_stack_json(const struct lull_alarm_view *view,
+                                           const struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    struct json_object *stack = json_object_new_array();
+    for (uint32_t i = 0; i < alarm->n_user; i++) {
+        g_autoptr(GString) name = g_string_new(NULL);
+        lull_user_names_append(view->user_names, record->tgid, record->user.frame[i], name);
+        json_object_array_add(stack, lull_json_text(name->str));
     }
     return stack;
 }
@@ -282,7 +320,11 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
     }
     json_object_object_add(object, "chain", chain);
     json_object_object_add(object, "chain_is_cut", json_object_new_boolean(alarm->is_cut));
-    json_object_object_add(object, "stack", stack_json(view, alarm));
+    json_object_object_add(object, "stack",
+                           stack_json(view, record->kernel.frame, alarm->n_kernel));
+    json_object_object_add(object, "waker_stack",
+                           stack_json(view, record->waker.frame, alarm->n_waker));
+    json_object_object_add(object, "user_stack", user_stack_json(view, alarm));
     print_line(view, object);
 }
 

@@ -8,12 +8,14 @@
 #include "live/action.h"
 #include "live/names.h"
 #include "live/tracker.h"
+#include "live/user_names.h"
 #include "view/view.h"
 
 struct lull_alarm_view {
     FILE *file;
     struct lull_view_style style;
     struct lull_machine_names *names;
+    struct lull_user_names *user_names;
     bool has_histograms;              /* there are no alarms */
     const struct lull_action *action; /* what alarms run, or NULL */
     int64_t epoch_ns;                 /* what CLOCK_MONOTONIC is to be added to */

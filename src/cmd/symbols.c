@@ -218,8 +218,8 @@ static const struct lull_example examples[] = {
     {"lull symbols my-trace", "Which files have names, and why others have none."},
     {"lull symbols --places --json my-trace | jq -r '.places[] | select(.function == null) | .file'",
      "The file of each place without a name."},
-    {"lull symbols --symbols copies my-trace",
-     "Whether names are found in the copies of a machine's programs."},
+    {"lull symbols --symbols / my-trace",
+     "Whether the programs of this machine have the names that the trace lacks."},
     {NULL, NULL},
 };
 

@@ -37,12 +37,12 @@ def run(*arguments):
     return done.stdout
 
 
+def sync_of(*paths):
+    return json.loads(run('sync', '--json', *paths))
+
+
 def pairs_of(*paths):
-    return json.loads(run('sync', '--json', *paths))['pairs']
-
-
-def unmatched_of(*paths):
-    return json.loads(run('sync', '--json', *paths))['unmatched']
+    return sync_of(*paths)['pairs']
 
 
 def joined(pair, guest):
@@ -107,10 +107,10 @@ def check_real(folder):
     twin = os.path.join(folder, 'twin')
     remake(guest, twin, lambda text: re.sub(r'uuid = "[^"]{8}', 'uuid = "01234567', add_to_clock(HOUR)(text)).replace(
         'hostname = "guest"', 'hostname = "twin"'))
-    pairs, unmatched = pairs_of(host, guest, twin), unmatched_of(host, guest, twin)
-    tap.ok(not pairs, 'two that fit one process: neither is joined', str(pairs))
+    answer = sync_of(host, guest, twin)
+    unmatched = answer['unmatched']
+    tap.ok(not answer['pairs'], 'two that fit one process: neither is joined', str(answer))
     tap.ok([(one['pid'], one['why'], one['contained']) for one in unmatched] == [(373, 'several', CONTAINED)], 'and why', str(unmatched))
-    tap.ok('process 373 on host: ' in run('sync', host, guest, twin), 'text says so, too')
 
 
 # ---- made up ----
@@ -175,10 +175,12 @@ def check_unmatched(name, expected, fill):
         counts = fill(host, guest)
         host.write(folder)
         guest.write(folder)
-        unmatched = unmatched_of(folder)
-        tap.ok(not pairs_of(folder) and len(unmatched) == 1 and unmatched[0]['why'] == expected and unmatched[0]['pid'] == 100 and
+        answer = sync_of(folder)
+        unmatched = answer['unmatched']
+        tap.ok(not answer['pairs'] and len(unmatched) == 1 and unmatched[0]['why'] == expected and unmatched[0]['pid'] == 100 and
                (not counts or (unmatched[0]['nearest'], unmatched[0]['contained'], unmatched[0]['not_contained']) == ('guest', *counts)),
                f'{name}: not joined, and why', f'{counts} {unmatched}')
+        tap.ok('machine of process 100 on host: ' in run('sync', folder), f'{name}: text says so, too')
 
 
 def outside(host, guest):

@@ -34,7 +34,9 @@ export class Api {
         const here = () => void this.ask('here', { ...page.parameters, hidden: document.hidden }).catch(gone);
         here();
         setInterval(here, HERE_EVERY);
-        document.addEventListener('visibilitychange', here);
+        // One that is hidden says so when it speaks next: a page is also hidden when it is closed, and then its last word
+        // must not be that it will be silent for long.
+        document.addEventListener('visibilitychange', () => document.hidden || here());
         window.addEventListener('pageshow', event => {
             if (event.persisted) {
                 page.parameters.page = newId();

@@ -555,7 +555,22 @@ def check_words(page):
     page.key("Escape")
 
 
+# What the page tells the server at once when it is hidden, and when it is seen again.
+HIDDEN_AND_BACK = """(() => {
+    const sent = [], fetched = window.fetch;
+    window.fetch = (...call) => (sent.push(String(call[1]?.body)), fetched(...call));
+    for (const value of [true, false]) {
+        Object.defineProperty(document, 'hidden', { value, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+    }
+    window.fetch = fetched;
+    return sent.filter(body => body.includes('hidden')).map(body => JSON.parse(body).parameters.hidden);
+})()"""
+
+
 def check_end(page, server):
+    # A page is hidden before it is closed: were that its last word, the server would wait for longer.
+    tap.ok(page.run(HIDDEN_AND_BACK) == [False], "the page speaks up when it is seen, not when it is hidden")
     tap.ok(page.problems == [], "nothing failed, and nothing was forbidden", *page.problems)
     page.close_page(None)
     # In some seconds; or in 45, if the page was too busy to say goodbye in the half second that Chromium gives it.

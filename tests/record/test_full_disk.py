@@ -5,6 +5,7 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
 
 import recorders
@@ -31,8 +32,9 @@ def record(folder, tracer, size, count):
     small, kept, stamps = (os.path.join(folder, name) for name in ("small", "kept", "stamps"))
     os.makedirs(small)
     script = ('mount -t tmpfs -o size="$2" tmpfs "$1" && cd "$1" && { "$0" record --tracer "$3" --only --buffer 4M -o a '
-              'python3 -c "$4" "$5" "$6"; echo "status $?"; cp -a . "$7"; }')
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, lull, small, size, tracer, STAMPS, stamps, str(count), kept],
+              '"$8" -c "$4" "$5" "$6"; echo "status $?"; cp -a . "$7"; }')
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, lull, small, size, tracer, STAMPS, stamps, str(count), kept,
+                           sys.executable],
                           capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
     if "unshare: " in done.stderr or "mount:" in done.stderr:
         return None

@@ -109,3 +109,17 @@ bool lull_file_read(const char *path, uint64_t most_bytes, char **data, gsize *s
     close(fd);
     return done;
 }
+
+int lull_file_write(int fd, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    while (size > 0) {
+        const ssize_t n = write(fd, at, size);
+        if (n < 0 && errno != EINTR) {
+            return errno;
+        }
+        at += MAX(n, 0);
+        size -= (size_t)MAX(n, 0);
+    }
+    return 0;
+}

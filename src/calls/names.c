@@ -48,9 +48,8 @@ static void append_place(GString *text, const struct lull_frame *frame,
     const char *name = frame && frame->object ? NULL
                        : others ? lull_symbol_table_find(others, function->key, &offset)
                                 : NULL;
-    g_autofree char *readable = name ? lull_demangle(name) : NULL;
     if (name) {
-        g_string_append(text, readable ? readable : name);
+        lull_demangle_append(name, text);
     } else if (frame && frame->object) {
         const char *slash = strrchr(frame->object, '/');
         g_string_append_printf(text, "%s+0x%" PRIx64, slash ? slash + 1 : frame->object,

@@ -39,7 +39,7 @@ extern const char *const lull_analysis_common[];
 
 /* Options by group, for tables of options; each verb takes WHOM and WHEN. */
 
-#define LULL_OPTIONS_WHOM                                                                          \
+#define LULL_OPTIONS_TASKS                                                                         \
     {.name = "tid",                                                                                \
      .kind = LULL_OPTION_TEXT,                                                                     \
      .argument = "LIST",                                                                           \
@@ -52,7 +52,10 @@ extern const char *const lull_analysis_common[];
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 " \
-                 "bytes of a name), or names that match a pattern, as in 'postgres*'"},            \
+                 "bytes of a name), or names that match a pattern, as in 'postgres*'"}
+
+#define LULL_OPTIONS_WHOM                                                                          \
+    LULL_OPTIONS_TASKS,                                                                            \
         {.name = "procname",                                                                       \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \

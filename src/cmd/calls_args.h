@@ -22,21 +22,6 @@
      .help = "a directory with copies of the programs and libraries, for names of functions: "     \
              "below it as they were on their machine, side by side, or in .build-id"}
 
-#define LULL_OPTIONS_CALLERS                                                                       \
-    {.name = "tid",                                                                                \
-     .kind = LULL_OPTION_TEXT,                                                                     \
-     .argument = "LIST",                                                                           \
-     .help = "only tasks with one of these thread ids (N,N,…)"},                                   \
-        {.name = "pid",                                                                            \
-         .kind = LULL_OPTION_TEXT,                                                                 \
-         .argument = "LIST",                                                                       \
-         .help = "only tasks of these processes (N,N,…)"},                                         \
-        {.name = "comm",                                                                           \
-         .kind = LULL_OPTION_TEXT,                                                                 \
-         .argument = "LIST",                                                                       \
-         .help = "only tasks with one of these names (NAME,NAME,…), or names that match a "        \
-                 "pattern, as in 'postgres*'"}
-
 /* Reads the file of --symbols; *table is NULL without it. */
 bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **table,
                        GError **error);

@@ -7,8 +7,6 @@
 #include "cmd/verb.h"
 #include "trigger/collect.h"
 
-#define CONFIG "/etc/lull/lulld.conf"
-
 static void missing(void *user, const char *machine, const char *why)
 {
     fprintf(stderr, "lull: no snapshot of %s: %s\n", machine, why);
@@ -40,20 +38,13 @@ static int run(const struct lull_args *args, GError **error)
                             "it takes the name of one snapshot, such as 20261122-140211-7f3a9c01");
         return 2;
     }
-    GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
-    struct lull_trigger_config *config = lull_trigger_config_read(path ? path : CONFIG, problems);
+    struct lull_trigger_config *config = lull_trigger_config_read(path, error);
     output = output ? output : words[0];
-    bool done = false;
-    if (config) {
-        done = collect(config, words[0], output, error);
-    } else {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION, problems->pdata[0]);
-    }
+    const bool done = config && collect(config, words[0], output, error);
     if (done) {
         printf("%s\n", output);
     }
     lull_trigger_config_free(config);
-    g_ptr_array_unref(problems);
     return done ? 0 : 1;
 }
 
@@ -66,7 +57,7 @@ static const struct lull_option options[] = {
     {.name = "config",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "the configuration of the daemon (default: " CONFIG ")"},
+     .help = "the configuration of the daemon (default: " LULL_TRIGGER_CONFIG ")"},
     {.name = NULL},
 };
 

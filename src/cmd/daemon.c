@@ -8,22 +8,9 @@
 #include "trigger/daemon.h"
 #include "trigger/key.h"
 
-#define CONFIG "/etc/lull/lulld.conf"
-
 static void report(void *user, const char *line)
 {
     fprintf(stderr, "lull: %s\n", line);
-}
-
-/* What is wrong is an error of several lines. */
-static bool refuse(const GPtrArray *problems, GError **error)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-    for (guint i = 0; i < problems->len; i++) {
-        g_string_append_printf(text, "%s%s", i ? "\n" : "", (const char *)problems->pdata[i]);
-    }
-    g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION, text->str);
-    return false;
 }
 
 static bool run_with(const struct lull_trigger_config *config, bool is_check, GError **error)
@@ -47,12 +34,9 @@ static int run(const struct lull_args *args, GError **error)
     if (new_key) {
         return lull_peer_keys_make(new_key, error) ? 0 : 1;
     }
-    GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
-    struct lull_trigger_config *config = lull_trigger_config_read(path ? path : CONFIG, problems);
-    const bool done =
-        config ? run_with(config, lull_args_flag(args, "check"), error) : refuse(problems, error);
+    struct lull_trigger_config *config = lull_trigger_config_read(path, error);
+    const bool done = config && run_with(config, lull_args_flag(args, "check"), error);
     lull_trigger_config_free(config);
-    g_ptr_array_unref(problems);
     return done ? 0 : 1;
 }
 
@@ -60,7 +44,7 @@ static const struct lull_option options[] = {
     {.name = "config",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "the configuration (default: " CONFIG ")"},
+     .help = "the configuration (default: " LULL_TRIGGER_CONFIG ")"},
     {.name = "check",
      .kind = LULL_OPTION_FLAG,
      .help = "report all that is wrong with the configuration, and end"},

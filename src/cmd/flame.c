@@ -46,7 +46,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FILE,
      .argument = "TRACE",
      .help = "compare with another trace: stacks with what they weighed there, then here"},
-    LULL_OPTIONS_CALLERS,
+    LULL_OPTIONS_TASKS,
     LULL_OPTION_SYMBOLS,
     {.name = NULL},
 };

@@ -15,11 +15,11 @@
 #include "view/result/view.h"
 
 static const struct lull_option calls_options[] = {
-    LULL_OPTION_LOG,       LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_CALLERS,
+    LULL_OPTION_LOG,       LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_TASKS,
     LULL_OPTIONS_DURATION, LULL_OPTION_SYMBOLS,    {.name = NULL},
 };
 static const struct lull_option calllog_options[] = {
-    LULL_OPTION_TOP,       LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_CALLERS,
+    LULL_OPTION_TOP,       LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_TASKS,
     LULL_OPTIONS_DURATION, LULL_OPTION_SYMBOLS,    {.name = NULL},
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "symbol/demangle.h"
 #include "symbol/here.h"
 #include "symbol/object.h"
 
@@ -132,7 +133,7 @@ void lull_user_names_append(struct lull_user_names *names, uint32_t pid, uint64_
     const struct lull_object *object = object_of(names, mapping);
     const char *function = object ? lull_object_find(object, offset, &within) : NULL;
     if (function) {
-        g_string_append(out, function);
+        lull_demangle_append(function, out);
     } else {
         g_autofree char *file = g_path_get_basename(mapping->path);
         g_string_append_printf(out, "%s+0x%" PRIx64, file, offset);

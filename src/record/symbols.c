@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "symbol/elf.h"
 #include "symbol/here.h"
 #include "symbol/object.h"
@@ -34,24 +35,12 @@ static bool give_up_root(void)
            (setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
 }
 
-static void write_all(int fd, const char *text, size_t length)
-{
-    ssize_t n;
-    for (size_t done = 0; done < length; done += (size_t)n) {
-        n = write(fd, text + done, length - done);
-        if (n < 0 && errno != EINTR) {
-            return;
-        }
-        n = MAX(n, 0);
-    }
-}
-
 static void write_object(int to, const struct lull_object *object, const char *path, uint64_t inode)
 {
     if (object && lull_symbol_table_count(object->table) > 0) {
         g_autoptr(GString) text = g_string_new(NULL);
         lull_saved_append(text, object, path, inode);
-        write_all(to, text->str, text->len);
+        (void)!lull_file_write(to, text->str, text->len);
     }
 }
 

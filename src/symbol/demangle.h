@@ -3,8 +3,17 @@
 #ifndef LULL_SYMBOL_DEMANGLE_H
 #define LULL_SYMBOL_DEMANGLE_H
 
+#include <glib.h>
+
 /* "_ZN4llvm3Foo3barEi" → "llvm::Foo::bar", without the types of parameters and Rust's hashes; to be freed
  * with g_free(). NULL: it is no such name, or one of a length that nobody reads. */
 char *lull_demangle(const char *name);
+
+/* Appends that, or the name as it is. */
+static inline void lull_demangle_append(const char *name, GString *out)
+{
+    g_autofree char *readable = lull_demangle(name);
+    g_string_append(out, readable ? readable : name);
+}
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Archives of snapshots. Names are relative, of a few parts, and as short as Lull's files are; each is looked up part by
- * part, and created anew. */
+/* Archives of snapshots, as tar writes the simplest ones: libarchive reads far more kinds than a
+ * stranger should be able to have us read, and is not always there. Names are relative, of a few
+ * parts, and as short as Lull's files are; each is looked up part by part, and created anew. */
 #include "trigger/bundle.h"
 
 #include <dirent.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/tree.h"
 
 #define BLOCK 512
@@ -36,21 +38,6 @@ static uint32_t sum_of(const struct header *header)
 
 /* ---- writing ---- */
 
-static bool write_all(int out, const void *bytes, size_t size)
-{
-    const uint8_t *at = bytes;
-    while (size > 0) {
-        const ssize_t n = write(out, at, size);
-        if (n > 0) {
-            at += n;
-            size -= (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool write_header(int out, const char *name, char type, uint64_t size)
 {
     struct header header = {.type = type, .magic = "ustar", .version = {'0', '0'}};
@@ -64,7 +51,7 @@ static bool write_header(int out, const char *name, char type, uint64_t size)
     g_snprintf(header.size, sizeof header.size, "%011" G_GINT64_MODIFIER "o", size);
     g_snprintf(header.time, sizeof header.time, "%011o", 0);
     g_snprintf(header.sum, sizeof header.sum, "%06o", sum_of(&header));
-    return write_all(out, &header, sizeof header);
+    return lull_file_write(out, &header, sizeof header) == 0;
 }
 
 /* As long as the header says, whatever happens to the file meanwhile. */
@@ -81,7 +68,7 @@ static bool write_content(int in, int out, uint64_t size)
             memset(buffer, 0, room);
             n = (ssize_t)room;
         }
-        if (!write_all(out, buffer, (size_t)n)) {
+        if (lull_file_write(out, buffer, (size_t)n) != 0) {
             return false;
         }
         left -= (uint64_t)n;
@@ -134,7 +121,7 @@ bool lull_bundle_write(int directory, int out)
 {
     static const uint8_t end[2 * BLOCK];
     return write_directory(directory, "", LULL_BUNDLE_DEPTH, out) &&
-           write_all(out, end, sizeof end);
+           lull_file_write(out, end, sizeof end) == 0;
 }
 
 /* ---- reading ---- */
@@ -232,7 +219,7 @@ static bool copy_content(struct reader *reader, int out, const char *name, uint6
         if (!read_all(reader, buffer, n, error)) {
             return false;
         }
-        if (!write_all(out, buffer, MIN(n, size))) {
+        if (lull_file_write(out, buffer, MIN(n, size)) != 0) {
             return fail_to_write(error, name);
         }
         left -= n;

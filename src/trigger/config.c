@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <lull/error.h>
+
+#include "base/file.h"
 #include "base/size.h"
 #include "base/time.h"
 #include "trigger/peer_socket.h"
@@ -337,20 +340,23 @@ struct lull_trigger_config *lull_trigger_config_parse(const char *path, const ch
     return NULL;
 }
 
-struct lull_trigger_config *lull_trigger_config_read(const char *path, GPtrArray *problems)
+struct lull_trigger_config *lull_trigger_config_read(const char *path, GError **error)
 {
-    g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
     size_t size;
-    if (!g_file_get_contents(path, &text, &size, &error)) {
-        g_ptr_array_add(problems, g_strdup(error->message));
+    path = path ? path : LULL_TRIGGER_CONFIG;
+    if (!lull_file_read(path, MOST_FILE_BYTES, &text, &size, error)) {
         return NULL;
     }
-    if (size > MOST_FILE_BYTES) {
-        g_ptr_array_add(problems, g_strdup_printf("%s: is larger than 1 MiB", path));
-        return NULL;
+    GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
+    struct lull_trigger_config *config = lull_trigger_config_parse(path, text, size, problems);
+    if (!config) {
+        g_ptr_array_add(problems, NULL);
+        g_autofree char *lines = g_strjoinv("\n", (char **)problems->pdata);
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION, lines);
     }
-    return lull_trigger_config_parse(path, text, size, problems);
+    g_ptr_array_unref(problems);
+    return config;
 }
 
 static bool has_bits(const struct in6_addr *address, const struct lull_trigger_network *network)

@@ -8,6 +8,7 @@
 #include "live/rule.h"
 #include "record/purpose.h"
 
+#define LULL_TRIGGER_CONFIG "/etc/lull/lulld.conf"
 /* As many as a tracker takes. */
 #define LULL_TRIGGER_RULES LULL_TRACK_RULES
 /* Of the name of a rule, with its NUL. */
@@ -58,7 +59,8 @@ struct lull_trigger_config {
  * if there is something. Free with lull_trigger_config_free(). */
 struct lull_trigger_config *lull_trigger_config_parse(const char *path, const char *text,
                                                       size_t size, GPtrArray *problems);
-struct lull_trigger_config *lull_trigger_config_read(const char *path, GPtrArray *problems);
+/* The same of a file (NULL: LULL_TRIGGER_CONFIG); the error has all that is wrong. */
+struct lull_trigger_config *lull_trigger_config_read(const char *path, GError **error);
 /* Whether a rule may have that name: letters, digits, and - _ . */
 bool lull_trigger_is_name(const char *name);
 /* Whether the machine with that address is asked and heard. */

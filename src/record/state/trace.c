@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define PACKET_BYTES (256u << 10) /* written when so many have come together */
 
 enum kind { TEXT, S32, U32, OCT32, HEX64, BE32, KINDS };
@@ -195,21 +197,6 @@ static bool fail(const char *path, int why, GError **error)
     return false;
 }
 
-/* 0, or errno. */
-static int write_all(int fd, const void *data, size_t size)
-{
-    const uint8_t *at = data;
-    while (size > 0) {
-        ssize_t n = write(fd, at, size);
-        if (n < 0 && errno != EINTR) {
-            return errno;
-        }
-        at += MAX(n, 0);
-        size -= (size_t)MAX(n, 0);
-    }
-    return 0;
-}
-
 static bool write_metadata(const struct lull_state_files *files, const uint8_t uuid[static 16],
                            int64_t epoch_offset_ns, GError **error)
 {
@@ -219,7 +206,7 @@ static bool write_metadata(const struct lull_state_files *files, const uint8_t u
     add_environment(text);
     add_clock(text, epoch_offset_ns);
     add_stream(text);
-    int why = write_all(files->metadata, text->str, text->len);
+    int why = lull_file_write(files->metadata, text->str, text->len);
     if (close(files->metadata) != 0 && why == 0) {
         why = errno;
     }
@@ -282,7 +269,7 @@ static void flush(struct lull_state_trace *trace)
     head->content_bits = head->packet_bits = 8 * (uint64_t)trace->packet->len;
     memcpy(trace->packet->data, head, sizeof *head);
     if (trace->why_not == 0) {
-        trace->why_not = write_all(trace->fd, trace->packet->data, trace->packet->len);
+        trace->why_not = lull_file_write(trace->fd, trace->packet->data, trace->packet->len);
     }
     if (trace->why_not == 0) {
         trace->whole_bytes += trace->packet->len;

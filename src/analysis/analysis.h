@@ -205,6 +205,12 @@ void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_
  * windows whose end was not seen. */
 void lull_runner_at_end(struct lull_runner *runner, void (*at_end)(void *user), void *user);
 
+/* Asks `may_report` before the first window is reported, if that is the last of the range: a
+ * question about what nobody has seen gets no results. */
+void lull_runner_may_report(struct lull_runner *runner,
+                            bool (*may_report)(void *user, const struct lull_model *model),
+                            void *user);
+
 /* Times of the first and the last event of any name in the session; false if it has none. Windows
  * of a range never reach farther. */
 bool lull_runner_coverage(const struct lull_runner *runner, int64_t *first_ns, int64_t *last_ns);

@@ -50,6 +50,8 @@ struct lull_runner {
 
     void (*at_end)(void *user);
     void *at_end_user;
+    bool (*may_report)(void *user, const struct lull_model *model); /* or NULL */
+    void *may_report_user;
 
     bool has_range; /* a range was requested, and it is not over */
     int64_t start_ns, end_ns, slice_ns;
@@ -206,16 +208,23 @@ static void emit(struct lull_runner *runner, uint32_t class, struct lull_analysi
     sink->end(sink);
 }
 
-void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
-                       const struct lull_window *window)
+static struct window take_window(struct lull_runner *runner, uint32_t handle)
 {
     size_t at = 0;
     while (at < runner->open.count && runner->open.items[at].handle != handle) {
         at++;
     }
-    g_return_if_fail(at < runner->open.count);
-    struct window closed = runner->open.items[at];
+    g_return_val_if_fail(at < runner->open.count, (struct window){0});
+    const struct window window = runner->open.items[at];
     runner->open.items[at] = runner->open.items[--runner->open.count];
+    return window;
+}
+
+void lull_runner_close(struct lull_runner *runner, uint32_t handle, int64_t end_ns,
+                       const struct lull_window *window)
+{
+    struct window closed = take_window(runner, handle);
+    g_return_if_fail(closed.instances);
     struct lull_window reported = *window;
     reported.start_ns = closed.start_ns;
     reported.end_ns = MAX(end_ns, closed.start_ns);
@@ -243,6 +252,20 @@ static void close_slice(struct lull_runner *runner, int64_t end_ns)
     static const struct lull_window whole = {.is_complete = true};
     runner->is_in_range = false;
     lull_runner_close(runner, runner->range_handle, end_ns, &whole);
+}
+
+/* The last slice, unless nothing was reported and the names that the question has are wrong. */
+static void end_range(struct lull_runner *runner, int64_t end_ns)
+{
+    if (runner->n_closed == 0 && runner->may_report &&
+        !runner->may_report(runner->may_report_user, runner->model)) {
+        struct window window = take_window(runner, runner->range_handle);
+        free_window(runner, &window);
+        runner->is_in_range = false;
+    } else {
+        close_slice(runner, end_ns);
+    }
+    runner->has_range = false;
 }
 
 /* The end of the slice that is open, or of the range. */
@@ -308,8 +331,7 @@ static void pass_edge(void *user, int64_t time_ns)
             open_slice(runner, end_ns);
         }
         if (is_end || runner->end_ns <= time_ns) {
-            close_slice(runner, is_end ? range_end(runner) : runner->end_ns);
-            runner->has_range = false;
+            end_range(runner, is_end ? range_end(runner) : runner->end_ns);
         }
     }
     if (!is_end) {
@@ -532,6 +554,14 @@ void lull_runner_free(struct lull_runner *runner)
 struct lull_model *lull_runner_model(struct lull_runner *runner)
 {
     return runner->model;
+}
+
+void lull_runner_may_report(struct lull_runner *runner,
+                            bool (*may_report)(void *user, const struct lull_model *model),
+                            void *user)
+{
+    runner->may_report = may_report;
+    runner->may_report_user = user;
 }
 
 bool lull_runner_coverage(const struct lull_runner *runner, int64_t *first_ns, int64_t *last_ns)

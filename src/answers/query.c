@@ -209,12 +209,20 @@ static bool set_windows(const struct lull_query *query, struct lull_session *ses
 
 /* A name or number that no task or CPU had is a slip, not an empty result. Programs that read
  * lttng-analyses expect the latter. */
-static bool check_names(const struct lull_query *query, const struct lull_session *session,
-                        const struct lull_model *model, GError **error)
+struct names_check {
+    const struct lull_query *query;
+    const struct lull_session *session;
+    GError *error; /* what is wrong */
+};
+
+static bool check_names(void *user, const struct lull_model *model)
 {
-    return query->params.is_lami || query->may_lack_periods ||
-           (lull_check_tasks(model, query->host, &query->params, error) &&
-            lull_check_cpus(session, model, query->host, &query->params.cpus, error));
+    struct names_check *check = user;
+    const struct lull_query *query = check->query;
+    return !check->error && (query->params.is_lami || query->may_lack_periods ||
+                             (lull_check_tasks(model, query->host, &query->params, &check->error) &&
+                              lull_check_cpus(check->session, model, query->host,
+                                              &query->params.cpus, &check->error)));
 }
 
 /* What the results do not say. */
@@ -234,12 +242,19 @@ bool lull_query_read(struct lull_query *query, struct lull_session *session,
 {
     struct lull_runner *runner = lull_runner_new(session, classes, params, n, sink);
     struct followed followed = {0};
+    struct names_check check = {query, session, NULL};
     bool is_done = set_windows(query, session, runner, n, &followed, error);
     if (is_done) {
+        if (n > 0) {
+            lull_runner_may_report(runner, check_names, &check);
+        }
         lull_runner_run(runner, progress, user);
         lull_session_unsubscribe_all(session); /* the model's */
         take_followed(query, &followed);
-        is_done = n == 0 || check_names(query, session, lull_runner_model(runner), error);
+        is_done = n == 0 || check_names(&check, lull_runner_model(runner));
+    }
+    if (check.error) {
+        g_propagate_error(error, check.error);
     }
     lull_period_windows_free(followed.windows);
     lull_period_tracker_free(followed.tracker);

@@ -115,11 +115,12 @@ int lull_file_write(int fd, const void *bytes, size_t size)
     const uint8_t *at = bytes;
     while (size > 0) {
         const ssize_t n = write(fd, at, size);
-        if (n < 0 && errno != EINTR) {
-            return errno;
+        if (n > 0) {
+            at += n;
+            size -= (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            return n == 0 ? (errno = EIO) : errno;
         }
-        at += MAX(n, 0);
-        size -= (size_t)MAX(n, 0);
     }
     return 0;
 }

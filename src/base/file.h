@@ -24,7 +24,7 @@ bool lull_file_read(const char *path, uint64_t most_bytes, char **data, gsize *s
 /* The same refusal for files of other kinds, such as members of archives. */
 bool lull_file_check_size(const char *path, uint64_t size, uint64_t most_bytes, GError **error);
 
-/* Writes all of it, whatever interrupts that. 0, or errno. */
+/* Writes all of it, whatever interrupts that. 0, or errno, which is set as well. */
 int lull_file_write(int fd, const void *bytes, size_t size);
 
 /* Metadata of the largest recordings have some megabytes. */

@@ -13,6 +13,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 struct lull_output {
     const char *name;
     FILE *file;
@@ -100,18 +102,6 @@ FILE *lull_output_file(const struct lull_output *output)
 
 /* ---- regular files ---- */
 
-static bool write_all(int fd, const char *data, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = write(fd, data + done, size - done);
-        if (n < 0 && errno != EINTR) {
-            return false;
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 /* The place of an open file, links followed: its directory, opened, and its name there. Or -1. */
 static int find_place(int fd, const struct stat *st, char **base)
 {
@@ -159,7 +149,7 @@ static enum outcome replace(const struct lull_output *output, int old, const str
     g_autofree char *draft = g_strdup_printf(".lull-%08x%08x", g_random_int(), g_random_int());
     enum outcome outcome = dir >= 0 ? make_draft(dir, draft, st, &fd) : CANNOT;
     if (outcome == DONE) {
-        bool is_written = write_all(fd, output->data, output->size);
+        bool is_written = lull_file_write(fd, output->data, output->size) == 0;
         int reason = errno;
         if (close(fd) != 0 && is_written) {
             is_written = false;
@@ -204,8 +194,9 @@ static bool publish(const struct lull_output *output, GError **error)
     if (S_ISREG(st.st_mode)) {
         outcome = replace(output, fd, &st);
         if (outcome == CANNOT) {
-            outcome =
-                ftruncate(fd, 0) == 0 && write_all(fd, output->data, output->size) ? DONE : FAILED;
+            outcome = ftruncate(fd, 0) == 0 && lull_file_write(fd, output->data, output->size) == 0
+                          ? DONE
+                          : FAILED;
         }
         reason = errno;
         if (outcome != DONE && is_new) {

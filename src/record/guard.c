@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/tree.h"
 
 /* Of files that a tracer made in the directory of a flight recorder. */
@@ -185,14 +186,8 @@ bool lull_guard_start(struct lull_guard *guard, struct lull_keeper *keeper,
 static void report(const struct lull_guard *guard, enum message letter, const char *text)
 {
     g_autofree char *message = g_strdup_printf("%c%s", letter, text);
-    const size_t size = strlen(message) + 1;
-    for (size_t done = 0; guard->pipe >= 0 && done < size;) {
-        const ssize_t n = write(guard->pipe, message + done, size - done);
-        if (n > 0) {
-            done += (size_t)n;
-        } else if (errno != EINTR) {
-            break;
-        }
+    if (guard->pipe >= 0) {
+        (void)!lull_file_write(guard->pipe, message, strlen(message) + 1);
     }
 }
 

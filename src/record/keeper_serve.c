@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The keeper's end: a process without capabilities, which nobody but root may look into. */
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "record/folder.h"
 #include "record/keeper_private.h"
 #include "record/last.h"
@@ -95,14 +95,10 @@ static bool lift(struct keeper *keeper, const struct request *request, struct ou
 static bool write_symbols(int fd, const GString *text)
 {
     const off_t before = lseek(fd, 0, SEEK_END);
-    size_t done = 0;
-    ssize_t n = 0;
-    while (before >= 0 && done < text->len && n >= 0) {
-        n = write(fd, text->str + done, text->len - done);
-        done += n > 0 ? (size_t)n : 0;
-        n = n < 0 && errno == EINTR ? 0 : n;
+    if (before < 0) {
+        return false;
     }
-    return before >= 0 && (done == text->len || (ftruncate(fd, before), false));
+    return lull_file_write(fd, text->str, text->len) == 0 || (ftruncate(fd, before), false);
 }
 
 static bool save_text(struct keeper *keeper, const GString *text, struct outcome *outcome,

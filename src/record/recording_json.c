@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "record/quotas.h"
 #include "record/tasks.h"
@@ -144,21 +145,11 @@ static void add_quotas(struct json_object *object, const GPtrArray *quotas)
 /* Takes the descriptor; errno says why not. */
 static bool write_text(int fd, const char *text)
 {
-    const size_t size = strlen(text);
-    size_t written = 0;
-    while (written < size) {
-        const ssize_t n = write(fd, text + written, size - written);
-        if (n > 0) {
-            written += (size_t)n;
-        } else if (errno != EINTR) {
-            break;
-        }
-    }
-    const bool done = written == size && fsync(fd) == 0;
-    const int why = errno;
-    const bool is_closed = close(fd) == 0;
-    errno = done ? errno : why;
-    return done && is_closed;
+    int why = lull_file_write(fd, text, strlen(text));
+    why = why == 0 && fsync(fd) != 0 ? errno : why;
+    why = close(fd) != 0 && why == 0 ? errno : why;
+    errno = why;
+    return why == 0;
 }
 
 bool lull_recording_json_write(const struct lull_recording *recording,

@@ -55,8 +55,9 @@ def statuses(verb, takes, scratch):
     for option, value, said in (("comm", "nobody", "no task named “nobody”"), ("host", "mars", "there is no host “mars”"),
                                 ("cpu", "99", "no CPU 99"), ("container", "nowhere", "container “nowhere”")):
         if option in takes:
-            is_status(f"{verb}: --{option} that never was", run(verb, *(more if verb != "critpath" or option == "host" else ()),
-                                                                f"--{option}", value, CHAIN), 1, said)
+            done = run(verb, *(more if verb != "critpath" or option == "host" else ()), f"--{option}", value, CHAIN)
+            is_status(f"{verb}: --{option} that never was", done, 1, said)
+            tap.ok(not done.stdout, f"{verb}: --{option} that never was gets an error, and no empty report", done.stdout[:200])
             tap.ok(not os.listdir(scratch), f"{verb}: nothing is left", os.listdir(scratch))
     if "filter" in takes and verb not in ("critpath", "info"):
         is_status(f"{verb}: nothing found", run(verb, *more, "--filter", "cpu == 7", CHAIN), 0,

@@ -10,31 +10,22 @@
 #include <unistd.h>
 
 #include "base/bits.h"
+#include "base/file.h"
 
 #define FIRST_BYTES (UINT64_C(4) << 10)
 
 bool lull_ctf_append_file(const char *path, const void *data, size_t size, GError **error)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    bool is_ok = fd >= 0;
-    for (size_t done = 0; is_ok && done < size;) {
-        ssize_t n = write(fd, (const uint8_t *)data + done, size - done);
-        if (n > 0) {
-            done += (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            is_ok = false;
-        }
+    int why = fd >= 0 ? lull_file_write(fd, data, size) : errno;
+    if (fd >= 0 && close(fd) != 0 && why == 0) {
+        why = errno;
     }
-    int reason = errno;
-    if (fd >= 0 && close(fd) != 0 && is_ok) {
-        is_ok = false;
-        reason = errno;
-    }
-    if (!is_ok) {
+    if (why != 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s: cannot be written: %s", path,
-                    g_strerror(reason));
+                    g_strerror(why));
     }
-    return is_ok;
+    return why == 0;
 }
 
 struct lull_ctf_out_stream *lull_ctf_out_stream_new(struct lull_ctf_writer *writer,

@@ -2,7 +2,6 @@
 /* Which code lies where when a recording with call chains starts: as records, the kernel's text
  * and the mapped files of each process, from /proc, since the kernel reports only what is mapped
  * later; as a file, the kernel's functions, so that the recording names them anywhere. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "record/perf/perf.h"
 
 #define FUNCTIONS "kallsyms"
@@ -135,14 +135,8 @@ static bool save(const struct lull_keeper *keeper, const char *name, const GStri
     if (fd < 0) {
         return false;
     }
-    size_t done = 0;
-    ssize_t n = 0;
-    while (done < lines->len && ((n = write(fd, lines->str + done, lines->len - done)) > 0 ||
-                                 (n < 0 && errno == EINTR))) {
-        done += n > 0 ? (size_t)n : 0;
-    }
-    const int why = errno;
-    const bool is_good = done == lines->len || (lull_tracer_is_full(why) && ftruncate(fd, 0) == 0);
+    const int why = lull_file_write(fd, lines->str, lines->len);
+    const bool is_good = why == 0 || (lull_tracer_is_full(why) && ftruncate(fd, 0) == 0);
     if (!is_good) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "%s/%s: cannot write: %s", keeper->part, name,
                     g_strerror(why));

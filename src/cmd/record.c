@@ -71,12 +71,22 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     question->output = lull_args_text(args, "output");
     question->only_command = lull_args_flag(args, "only");
     question->has_call_chains = lull_args_flag(args, "call-graph");
+    question->has_python_c = lull_args_flag(args, "python-c");
+    question->has_python = lull_args_flag(args, "python") || question->has_python_c;
     const bool is_slower = lull_args_text(args, "if-slower") != NULL;
     question->is_snapshot = lull_args_flag(args, "snapshot") || is_slower;
-    if ((question->only_command || is_slower) && !question->command) {
+    if ((question->only_command || is_slower || question->has_python) && !question->command) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "--%s is about the command, and there is none",
-                    is_slower ? "if-slower" : "only");
+                    is_slower              ? "if-slower"
+                    : question->has_python ? "python"
+                                           : "only");
+        return false;
+    }
+    if (question->is_snapshot && question->has_python) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--python writes all calls to the recording, which a flight recorder "
+                            "does not have while it records");
         return false;
     }
     if (question->is_snapshot && question->output) {
@@ -117,7 +127,8 @@ static void report_lost(const struct lull_tracer_result *result)
             result->lost_events, share);
 }
 
-static void report_result(const struct lull_recorder *recorder)
+static void report_result(const struct lull_recorder *recorder,
+                          const struct lull_record_question *question)
 {
     const struct lull_recording *recording = lull_recorder_result(recorder);
     const struct lull_tracer_result *result = &recording->result;
@@ -132,8 +143,16 @@ static void report_result(const struct lull_recorder *recorder)
                 lull_recorder_path(recorder));
     }
     report_lost(result);
+    if (question->has_python && recording->python_bytes == 0) {
+        fputs(
+            "lull: no Python program recorded its calls: --python needs CPython 3.9 or newer, run "
+            "without -I, -E and -S, which may write to the recording\n",
+            stderr);
+    }
     fprintf(stderr, "lull: next: %s\n",
-            recording->command ? "lull critpath" : "lull info, or lull stats");
+            recording->python_bytes > 0 ? "lull calls, or lull critpath"
+            : recording->command        ? "lull critpath"
+                                        : "lull info, or lull stats");
 }
 
 /* ---- the flight recorder ---- */
@@ -246,7 +265,7 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
             report_full(recorder);
         }
         if (!question->is_snapshot) {
-            report_result(recorder);
+            report_result(recorder, question);
         } else if (lull_recorder_snapshots(recorder) == 0) {
             report_nothing(recorder, question);
         }
@@ -325,6 +344,14 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "also record the call chain of each task where it stops running, in the kernel "
              "and, by frame pointers, in the program; only perf can"},
+    {.name = "python",
+     .kind = LULL_OPTION_FLAG,
+     .help =
+         "also record each call and return of functions in Python programs that the command is or "
+         "starts, for 'lull calls' and 'lull flame' (CPython 3.9 or newer)"},
+    {.name = "python-c",
+     .kind = LULL_OPTION_FLAG,
+     .help = "like --python, and record the functions of C that they call, such as time.sleep"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",
@@ -347,6 +374,8 @@ static const struct lull_example examples[] = {
     {"sudo lull record ./slow-thing --fast", "Record a command; then: lull critpath"},
     {"sudo lull record --duration 10s --for all", "Ten seconds of the whole machine."},
     {"sudo lull record -o backup --pid 4711", "One process, until you type Ctrl-C."},
+    {"sudo lull record --python -- python3 report.py",
+     "With the calls of Python; then: lull calls"},
     {"sudo lull record --snapshot", "A flight recorder; in another terminal: lull snapshot"},
     {"sudo lull record --if-slower 2s ./sometimes-slow", "Keep nothing of the runs that are fast."},
     {NULL, NULL},
@@ -376,6 +405,11 @@ const struct lull_verb lull_verb_record = {
         "processes stay unexplained, and of the tasks that had a CPU meanwhile only the first "
         "is known. LTTng cannot follow a process to its children, so Lull then uses another "
         "tracer.\n"
+        "\n"
+        "--python also records each call and return of functions in Python programs that the command is "
+        "or starts, for lull calls, calllog and flame. A call costs the program some 100 to 150 ns. "
+        "CPython 3.9 or newer, run without -I, -E and -S, can be recorded (CALLS.md in the "
+        "documentation says more).\n"
         "\n"
         "The recording is one directory, which can be analysed on any machine and belongs to "
         "you (RECORDING.md in the documentation describes it). It is called DIR.part until it "

@@ -332,7 +332,7 @@ static int run_track(struct track *track, const struct lull_args *args, GError *
         return 1;
     }
     if (track->command &&
-        !lull_command_start(&track->child, track->command, &track->invoker, error)) {
+        !lull_command_start(&track->child, track->command, NULL, &track->invoker, error)) {
         return 1;
     }
     track->action.invoker = &track->invoker;

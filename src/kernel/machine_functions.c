@@ -3,6 +3,7 @@
  * files hold the code of programs. */
 #include "kernel/model_private.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static struct lull_function_fact fact_of(const struct machine *machine, int64_t t,
@@ -161,6 +162,65 @@ static void image_event(struct lull_model *model, const struct machine *machine,
     }
 }
 
+/* ---- Python ---- */
+
+static uint64_t key_of_code(int64_t tid, int64_t code)
+{
+    return (uint64_t)tid << 32 | (uint32_t)code;
+}
+
+static size_t after_slash(struct lull_text path, size_t length)
+{
+    const char *slash = memrchr(path.data, '/', length);
+    return slash ? (size_t)(slash + 1 - path.data) : 0;
+}
+
+/* The last part of a path; of one that many share ("__init__.py", "__main__.py") the last two. */
+static size_t start_of_file(struct lull_text path)
+{
+    const size_t start = after_slash(path, path.length);
+    const bool is_shared =
+        path.length - start > 2 && path.data[start] == '_' && path.data[start + 1] == '_';
+    return is_shared && start > 0 ? after_slash(path, start - 1) : start;
+}
+
+/* "work.py:main", or the name alone. */
+static void add_code(struct lull_model *model, struct machine *machine,
+                     const struct lull_ev_python_code *ev)
+{
+    if (!LULL_HAS(ev, python_code, tid) || !LULL_HAS(ev, python_code, code) ||
+        !LULL_HAS(ev, python_code, name)) {
+        return;
+    }
+    g_string_truncate(model->scratch, 0);
+    if (LULL_HAS(ev, python_code, file) && ev->file.length > 0) {
+        const size_t start = start_of_file(ev->file);
+        g_string_append_len(model->scratch, ev->file.data + start,
+                            (gssize)(ev->file.length - start));
+        g_string_append_c(model->scratch, ':');
+    }
+    g_string_append_len(model->scratch, ev->name.data, (gssize)ev->name.length);
+    lull_map_insert(&machine->codes, key_of_code(ev->tid, ev->code),
+                    model_label(model, model->scratch->str));
+}
+
+static uint32_t name_of_call(struct lull_model *model, const struct machine *machine,
+                             const struct lull_ev_python_call *ev)
+{
+    if (LULL_HAS(ev, python_call, name)) {
+        return model_label_of(model, ev->name);
+    }
+    if (!LULL_HAS(ev, python_call, code)) {
+        return LULL_NONE;
+    }
+    const uint32_t label = lull_map_find(&machine->codes, key_of_code(ev->tid, ev->code));
+    if (label != LULL_MAP_NONE) {
+        return label;
+    }
+    g_string_printf(model->scratch, "code %" PRId64, ev->code);
+    return model_label(model, model->scratch->str);
+}
+
 void functions_of_user(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                        enum lull_event_id id, const void *event)
 {
@@ -183,10 +243,13 @@ void functions_of_user(struct lull_model *model, struct machine *machine, int32_
     case LULL_EVENT_python_call: {
         const struct lull_ev_python_call *ev = event;
         fact.layer = LULL_FUNCTION_PYTHON;
-        fact.name = LULL_HAS(ev, python_call, name) ? model_label_of(model, ev->name) : LULL_NONE;
+        fact.name = name_of_call(model, machine, ev);
         report_caller(model, machine, CALLER(ev, python_call), &fact);
         break;
     }
+    case LULL_EVENT_python_code:
+        add_code(model, machine, event);
+        break;
     case LULL_EVENT_python_return: {
         const struct lull_ev_python_return *ev = event;
         fact.step = LULL_FUNCTION_LEAVE;

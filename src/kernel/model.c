@@ -72,6 +72,7 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->families);
         lull_map_free(&machine->irq_devs);
         lull_map_free(&machine->tables);
+        lull_map_free(&machine->codes);
         lull_map_free(&machine->addresses);
         lull_map_free(&machine->containers);
         lull_map_free(&machine->rows);

@@ -195,6 +195,7 @@ struct machine {
     struct lull_map irq_devs;   /* the latter → dev of the requests that complete in it */
     struct lull_map tables;     /* pid → table of descriptors */
     struct lull_map containers; /* label of a control group, pid namespace → container */
+    struct lull_map codes;      /* tid, number of its Python code → label of the name */
     struct lull_map rows;       /* label of a container's or pod's name → pseudo-task */
     uint32_t unknown_row;       /* of tasks of which the container is not known */
     struct lull_map vms;        /* process or thread → pseudo-task of its virtual machine */

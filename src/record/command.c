@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,10 +19,14 @@ static ssize_t read_some(int fd, void *data, size_t size)
 }
 
 /* In the child, which is the invoker from the start. exec closes its own ends of the pipes. */
-static void become(const char *const *argv, const struct lull_invoker *invoker, int go, int fate)
+static void become(const char *const *argv, char *const *environment,
+                   const struct lull_invoker *invoker, int go, int fate)
 {
     int why = lull_invoker_become(invoker);
     char letter;
+    for (uint32_t i = 0; why == 0 && environment && environment[i]; i++) {
+        why = putenv(environment[i]) == 0 ? 0 : errno;
+    }
     if (read_some(go, &letter, 1) != 1) {
         _exit(0); /* the recording did not start */
     }
@@ -36,7 +41,8 @@ static void become(const char *const *argv, const struct lull_invoker *invoker, 
 }
 
 bool lull_command_start(struct lull_command *command, const char *const *argv,
-                        const struct lull_invoker *invoker, GError **error)
+                        char *const *environment, const struct lull_invoker *invoker,
+                        GError **error)
 {
     int go[2] = {-1, -1}, fate[2] = {-1, -1};
     *command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};
@@ -48,7 +54,7 @@ bool lull_command_start(struct lull_command *command, const char *const *argv,
     if (command->pid == 0) {
         close(go[1]);
         close(fate[0]);
-        become(argv, invoker, go[0], fate[1]);
+        become(argv, environment, invoker, go[0], fate[1]);
     }
     close(go[0]);
     close(fate[1]);

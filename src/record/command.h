@@ -16,9 +16,11 @@ struct lull_command {
     int wait_status; /* when it has ended */
 };
 
-/* Forks it, so it has to come before threads. `argv` ends with NULL. */
+/* Forks it, so it has to come before threads. `argv` ends with NULL, as `environment` does ("NAME=VALUE",
+ * besides what is inherited; NULL: nothing). */
 bool lull_command_start(struct lull_command *command, const char *const *argv,
-                        const struct lull_invoker *invoker, GError **error);
+                        char *const *environment, const struct lull_invoker *invoker,
+                        GError **error);
 /* Lets it go; false if it cannot be executed, then exec_errno says why. */
 bool lull_command_release(struct lull_command *command, const char *name, GError **error);
 /* Whether it has ended; with `waits` not before it has. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/python.h"
 #include "record/quotas.h"
 #include "record/watch.h"
 
@@ -199,6 +200,17 @@ static bool limit(struct lull_recorder *recorder, GError **error)
                               companion ? companion->n_capabilities : 0, error);
 }
 
+static bool start_command(struct lull_recorder *recorder, GError **error)
+{
+    const struct lull_record_question *question = &recorder->question;
+    g_auto(GStrv) environment = NULL;
+    return !question->command ||
+           ((!question->has_python || (environment = lull_python_prepare(
+                                           &recorder->keeper, question->has_python_c, error))) &&
+            lull_command_start(&recorder->command, question->command, environment,
+                               &recorder->invoker, error));
+}
+
 static bool set_up(struct lull_recorder *recorder, GError **error)
 {
     const struct lull_record_question *question = &recorder->question;
@@ -211,10 +223,8 @@ static bool set_up(struct lull_recorder *recorder, GError **error)
     }
     return (question->is_snapshot ? lull_recorder_listen(recorder, error)
                                   : make_place(recorder, error)) &&
-           (!question->command ||
-            lull_command_start(&recorder->command, question->command, &recorder->invoker, error)) &&
-           set_up_tracer(recorder, error) && prepare_companion(recorder, error) &&
-           limit(recorder, error);
+           start_command(recorder, error) && set_up_tracer(recorder, error) &&
+           prepare_companion(recorder, error) && limit(recorder, error);
 }
 
 /* ---- recording ---- */
@@ -297,7 +307,9 @@ static bool start_recording(struct lull_recorder *recorder, GError **error)
         recorder->quotas = lull_quotas_read();
     }
     recorder->recording.start_ns = lull_recorder_now_ns(recorder);
-    return recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
+    return (!recorder->question.has_python ||
+            lull_python_describe(&recorder->keeper, recorder->request.epoch_offset_ns, error)) &&
+           recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));
 }
@@ -343,8 +355,12 @@ static bool record(struct lull_recorder *recorder, GError **error)
     done = done &&
            (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - start_ns, error));
     lull_watch_end(&watch);
-    done = done &&
-           recorder->kind->stop(recorder->tracer, is_snapshot ? &none : &recording->result, error);
+    done =
+        done &&
+        recorder->kind->stop(recorder->tracer, is_snapshot ? &none : &recording->result, error) &&
+        (!recorder->question.has_python ||
+         lull_python_measure(&recorder->keeper, &recording->python_bytes, error));
+    recording->result.bytes += recording->python_bytes;
     lull_keeper_release(&recorder->keeper);
     if (done && recorder->tracer->is_full) {
         recording->ended_by = LULL_RECORDING_ENDED_BY_DISK;

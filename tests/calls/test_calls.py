@@ -167,6 +167,25 @@ def check_python():
            and tasks[100]["orphans"] == 1, "Python and its compiled functions are one stack", shown, tasks)
 
 
+def check_numbered():
+    """Of lull record --python: numbers mean what their thread said last; two threads have the same ones."""
+    def python(time, tid, what, **payload):
+        return {"t": time, "n": f"lull_python:{what}", "p": payload, "pc": {"cpu_id": 0}, "sec": {"vpid": 100, "vtid": tid}}
+
+    def code(time, tid, number, name, file):
+        return python(time, tid, "code", code=number, line=7, qualname=name, filename=file)
+    events = [code(500, 100, 0, "Shop.sell", "/home/u/shop.py"), python(1000, 100, "call", code=0), code(1500, 100, 1, "loads", "/usr/lib/json/__init__.py"),
+              python(2000, 100, "call", code=1), python(2500, 100, "c_call", code=3), python(2600, 100, "c_return"), python(3000, 100, "return"),
+              code(3100, 100, 2, "time.sleep", ""), python(3200, 100, "c_call", code=2), python(3400, 100, "c_return"), python(4000, 100, "return"),
+              code(5000, 200, 0, "main", "__main__.py"), python(5000, 200, "call", code=0), python(5010, 200, "return"),
+              code(6000, 100, 0, "<module>", "/x/"), python(6100, 100, "call", code=0), python(6200, 100, "return")]
+    found, tasks = functions(user_trace("numbered", events))
+    shown = {name: (row["kind"], row["total_ns"], row["self_ns"]) for name, row in found.items()}
+    expected = {"shop.py:Shop.sell": ("python", 3000, 1800), "json/__init__.py:loads": ("python", 1000, 900), "code 3": ("python", 100, 100),
+                "time.sleep": ("python", 200, 200), "__main__.py:main": ("python", 10, 10), ":<module>": ("python", 100, 100)}
+    tap.ok(shown == expected and not any(row["orphans"] + row["unwound"] for row in tasks.values()), "Python by numbers of code", shown, expected)
+
+
 def fork(time, parent, child, cpu=0):
     return {"t": time, "n": "sched_process_fork", "pc": {"cpu_id": cpu},
             "p": {"parent_comm": "c", "parent_tid": parent, "parent_pid": parent, "child_comm": "c", "child_tid": child, "child_pid": child}}
@@ -257,6 +276,6 @@ def check_choice():
         tap.ok(done.returncode == status and said in done.stderr, " ".join(arguments), done.returncode, done.stderr)
 
 
-for check in (check_random, check_fast, check_waits, check_python, check_fork, check_losses, check_kernel, check_recorded, check_choice):
+for check in (check_random, check_fast, check_waits, check_python, check_numbered, check_fork, check_losses, check_kernel, check_recorded, check_choice):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

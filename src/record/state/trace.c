@@ -117,11 +117,11 @@ static void add_env(GString *text, const char *key, const char *value)
     g_string_append_printf(text, "    %s = \"%s\";\n", key, escaped);
 }
 
-static void add_environment(GString *text)
+void lull_state_trace_add_environment(GString *text, const char *domain)
 {
     struct utsname name;
     g_string_append(text, "env {\n");
-    add_env(text, "domain", "kernel");
+    add_env(text, "domain", domain);
     add_env(text, "tracer_name", "lull");
     if (uname(&name) == 0) {
         add_env(text, "hostname", name.nodename);
@@ -134,7 +134,7 @@ static void add_environment(GString *text)
 }
 
 /* The clock's UUID is the boot id, as LTTng has it: it shows which traces share a clock. */
-static void add_clock(GString *text, int64_t epoch_offset_ns)
+void lull_state_trace_add_clock(GString *text, int64_t epoch_offset_ns)
 {
     g_autofree char *boot_id = NULL;
     g_string_append(text, "clock {\n    name = \"monotonic\";\n");
@@ -203,8 +203,8 @@ static bool write_metadata(const struct lull_state_files *files, const uint8_t u
     g_autofree char *path = g_build_filename(files->dir, "metadata", NULL);
     g_autoptr(GString) text = g_string_new(NULL);
     add_layout(text, uuid);
-    add_environment(text);
-    add_clock(text, epoch_offset_ns);
+    lull_state_trace_add_environment(text, "kernel");
+    lull_state_trace_add_clock(text, epoch_offset_ns);
     add_stream(text);
     int why = lull_file_write(files->metadata, text->str, text->len);
     if (close(files->metadata) != 0 && why == 0) {

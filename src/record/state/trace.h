@@ -62,4 +62,8 @@ void lull_state_trace_cut(struct lull_state_trace *trace);
 /* Completes and frees the trace. False and an error if something could not be written. */
 bool lull_state_trace_close(struct lull_state_trace *trace, GError **error);
 
+/* What the metadata of each trace of a recording says of the machine, and of CLOCK_MONOTONIC. */
+void lull_state_trace_add_environment(GString *text, const char *domain);
+void lull_state_trace_add_clock(GString *text, int64_t epoch_offset_ns);
+
 #endif

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# lull record --python: programs whose calls are known by counting, one with threads, processes, generators and exceptions in it, some
+# that are killed at a moment that nobody chose, and what is not recorded.
+import glob
+import json
+import mmap
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import recorders
+from tap import Tap
+
+LULL = os.environ["LULL"]
+HOOK = os.environ["LULL_PYTHON_HOOK"]
+PATIENCE = 60
+tap = Tap()
+
+FAMILY = """
+import os, subprocess, sys, threading, time
+def leaf(): pass
+def thread_main(n):
+    for _ in range(n): leaf()
+def numbers(n):
+    for i in range(n): yield i
+def dig(n): return 0 if n == 0 else 1 + dig(n - 1)
+def fail(n):
+    if n == 0: raise ValueError
+    fail(n - 1)
+class Shop:
+    def sell(self): return [leaf() for _ in range(2)]
+def in_child():
+    for _ in range(7): leaf()
+    os._exit(0)
+def parent():
+    child = os.fork()
+    if child == 0: in_child()
+    os.waitpid(child, 0)
+def writer(fd):
+    for _ in range(50): os.write(fd, b"x")
+def nap(): time.sleep(0.02)
+def main():
+    threads = [threading.Thread(target=thread_main, args=(1000,)) for _ in range(3)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    sum(numbers(10)); dig(20); Shop().sell(); parent(); nap()
+    try: fail(5)
+    except ValueError: pass
+    with open(os.devnull, "wb") as null: writer(null.fileno())
+    subprocess.run([sys.executable, "-c", "def sub(): pass\\nsub(); sub()"], check=True)
+main()
+"""
+# CPython before 3.11 knows no qualified names.
+SELL = "Shop.sell" if sys.version_info >= (3, 11) else "sell"
+# How often each was called: a generator once for each number, and to find that there is none.
+COUNTED = {"leaf": 3 * 1000 + 2 + 7, "thread_main": 3, "numbers": 11, "dig": 21, "fail": 6, SELL: 1, "in_child": 1, "parent": 1,
+           "writer": 1, "nap": 1, "main": 1, "<module>": 1}
+# Each call says its number, in memory that outlives the program, before it returns.
+COUNTER = """
+import mmap, struct, sys
+with open(sys.argv[1], "r+b") as file: memory = mmap.mmap(file.fileno(), 8)
+def count(i): struct.pack_into("<q", memory, 0, i)
+def main():
+    i = 0
+    while True: i += 1; count(i)
+main()
+"""
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def ask(verb, *arguments):
+    done = subprocess.run([LULL, verb, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"lull {verb}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def tables(trace):
+    return json.loads(ask("calls", "--json", "--limit", "0", trace))["windows"][0]["tables"]
+
+
+def rows_of(trace, file):
+    """The functions of a file, by their names in it."""
+    prefix = os.path.basename(file) + ":"
+    return {row["function"].removeprefix(prefix): row for row in tables(trace)["functions"] if row["function"].startswith(prefix)}
+
+
+def hooked(folder, *command, **more):
+    """Starts a program as `lull record` does, to write its calls there."""
+    environment = os.environ | {"PYTHONPATH": HOOK, "LULL_CALLS": folder, "LULL_CALLS_C": "0"} | more
+    return subprocess.Popen([sys.executable, *command], env=environment, stdin=subprocess.DEVNULL)
+
+
+def record(tracer, command, scratch):
+    """Again, if another program filled the kernel's buffers meanwhile."""
+    for _ in range(2):
+        try:
+            return recorders.record(tracer, command, tempfile.mkdtemp(dir=scratch), "--only", "--python")[0]
+        except RuntimeError as error:
+            if "events were lost" not in str(error):
+                raise
+    return recorders.record(tracer, command, tempfile.mkdtemp(dir=scratch), "--only", "--python")[0]
+
+
+def check_family(recording, program):
+    rows = rows_of(recording, program)
+    counted = {name: rows[name]["calls"] for name in COUNTED if name in rows}
+    tap.ok(counted == COUNTED, "each call of threads, processes, generators and exceptions", counted, COUNTED)
+    tasks = tables(recording)["tasks"]
+    tap.ok(len(tasks) == 6 and not any(row["orphans"] + row["unwound"] for row in tasks),
+           "three threads, two children and the program: no return without its call, no call without its return", *tasks)
+    tap.ok(rows["nap"]["total_ns"] >= 20_000_000, "a function that slept for 20 ms lasted so long", rows["nap"])
+    # What Python itself calls (os.read in subprocess, …) is not counted by hand: the system calls of one function are.
+    log = json.loads(ask("calllog", "--json", "--limit", "0", recording))["windows"][0]["tables"]["log"]
+    (writer,) = [row for row in log if row["function"].endswith(":writer")]
+    begin, end = writer["time_range"]["begin_ns"], writer["time_range"]["end_ns"]
+    within = [row for row in log if row["function"] == "[write]" and row["task"]["tid"] == writer["task"]["tid"]
+              and begin <= row["time_range"]["begin_ns"] and row["time_range"]["end_ns"] <= end and row["depth"] == writer["depth"] + 1]
+    tap.ok(len(within) == 50, "50 system calls, each within the Python function that made it", len(within))
+    sub = [row["calls"] for row in tables(recording)["functions"] if row["function"] == "<string>:sub"]
+    tap.ok(sub == [2], "an interpreter that the program started", sub)
+
+
+def check_peer(recording):
+    if not shutil.which("babeltrace2"):
+        tap.skip("babeltrace2 reads the calls", "babeltrace2 is not installed")
+        return
+    done = subprocess.run(["babeltrace2", os.path.join(recording, "calls")], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    lines = done.stdout.splitlines()
+    calls, codes = (sum(f" lull_python:{what}: " in line for line in lines) for what in ("call", "code"))
+    shown = sum(row["calls"] for row in tables(recording)["functions"] if row["kind"] == "python")
+    tap.ok(done.returncode == 0 and calls == shown and codes > 0, "babeltrace2 reads as many calls", done.returncode, calls, shown, done.stderr)
+
+
+def kill_one(scratch, metadata, chance):
+    """Whether what a program did until it was killed is all there: it says how often it called."""
+    folder = tempfile.mkdtemp(dir=scratch)
+    calls, said = os.path.join(folder, "calls"), os.path.join(folder, "said")
+    os.mkdir(calls)
+    shutil.copy(metadata, calls)
+    program = write(os.path.join(folder, "counter.py"), COUNTER)
+    with open(said, "w+b") as file:
+        file.truncate(8)
+        memory = mmap.mmap(file.fileno(), 8)
+    process = hooked(calls, program, said)
+    limit = time.monotonic() + PATIENCE
+    while struct.unpack_from("<q", memory)[0] == 0 and process.poll() is None and time.monotonic() < limit:
+        time.sleep(0.001)
+    time.sleep(chance.uniform(0, 0.05))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    counted = struct.unpack_from("<q", memory)[0]
+    done = subprocess.run([LULL, "calls", "--json", "--limit", "0", calls], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    rows = {row["function"]: row for row in json.loads(done.stdout)["windows"][0]["tables"]["functions"]}
+    recorded = rows["counter.py:count"]["calls"]
+    return counted > 0 and counted <= recorded <= counted + 1 and not done.stderr, (counted, recorded, done.stderr)
+
+
+def check_killed(scratch, metadata):
+    chance = random.Random(15)
+    found = [kill_one(scratch, metadata, chance) for _ in range(int(os.environ.get("LULL_TEST_KILLS", "3")))]
+    tap.ok(all(is_right for is_right, _ in found), "programs that were killed: all calls until then", *found)
+
+
+def check_own_sitecustomize(scratch):
+    """The program has the sitecustomize and the search path that it would have."""
+    folder = os.path.join(scratch, "site")
+    os.makedirs(os.path.join(folder, "calls"))
+    write(os.path.join(folder, "sitecustomize.py"), "import sys\nsys.mine = True\n")
+    program = write(os.path.join(folder, "program.py"), f"import sys, sitecustomize\nassert sys.mine and {HOOK!r} not in sys.path\n"
+                                                        f"assert sitecustomize.__file__ == {folder!r} + '/sitecustomize.py'\n")
+    process = hooked(os.path.join(folder, "calls"), program, PYTHONPATH=f"{HOOK}:{folder}")
+    tap.ok(process.wait(PATIENCE) == 0 and len(os.listdir(os.path.join(folder, "calls"))) == 1, "the program's own sitecustomize", process.returncode)
+
+
+def check_over(scratch):
+    """A program that outlives the recording goes on, and writes no new packet where that was."""
+    folder = os.path.join(scratch, "calls.part")
+    os.mkdir(folder)
+    program = write(os.path.join(scratch, "outlives.py"),
+                    f"import os\ndef leaf(): pass\nleaf()\nos.rename({folder!r}, {folder!r}[:-5])\nfor _ in range(20000): leaf()\n")
+    process = hooked(folder, program)
+    status = process.wait(PATIENCE)
+    sizes = [os.path.getsize(path) for path in glob.glob(os.path.join(scratch, "calls", "*"))]
+    tap.ok(status == 0 and len(sizes) == 1 and sizes[0] <= 65536 and not os.path.exists(folder), "a program that outlives the recording", status, sizes)
+
+
+def check_usage():
+    for arguments, said in (((), "and there is none"), (("--snapshot", "--", "true"), "a flight recorder")):
+        done = subprocess.run([LULL, "record", "--python", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        tap.ok(done.returncode == 2 and said in done.stderr, f"refused: {said}", done.returncode, done.stderr)
+
+
+def record_nothing(tracer, scratch, hook):
+    command = [LULL, "record", "--tracer", tracer, "--only", "--output", os.path.join(scratch, "nothing"), "--python", "--", "true"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=os.environ | {"LULL_PYTHON_HOOK": hook})
+
+
+def usable_tracer(scratch):
+    """The first that can be used here, after a recording of a program that is not of Python; or why there is none."""
+    for tracer in ("perf", "ftrace"):
+        done = record_nothing(tracer, scratch, HOOK)
+        if done.returncode == 0:
+            tap.ok("no Python program" in done.stderr, "no Python program: a notice", done.stderr)
+            return tracer, None
+    return None, recorders.why_not("ftrace", scratch)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        check_own_sitecustomize(scratch)
+        check_over(scratch)
+        check_usage()
+        tracer, why = usable_tracer(scratch)
+        if why:
+            tap.skip("recording", why)
+            return
+        shutil.rmtree(os.path.join(scratch, "nothing"))
+        done = record_nothing(tracer, scratch, scratch)
+        tap.ok(done.returncode == 1 and "_lull_calls" in done.stderr and not glob.glob(os.path.join(scratch, "nothing*")),
+               "no hook: an error, and nothing is left", done.stderr)
+        program = write(os.path.join(scratch, "family.py"), FAMILY)
+        recording = record(tracer, [sys.executable, program], scratch)
+        check_family(recording, program)
+        check_peer(recording)
+        check_killed(scratch, os.path.join(recording, "calls", "metadata"))
+
+
+tap.run("python", main)
+sys.exit(tap.done())

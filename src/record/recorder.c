@@ -329,14 +329,22 @@ static void requested(void *user, bool is_signal)
     lull_recorder_requested(user, is_signal);
 }
 
+static void reload(void *user)
+{
+    const struct lull_recorder *recorder = user;
+    recorder->question.companion->reload(recorder->question.companion->user);
+}
+
 static bool record(struct lull_recorder *recorder, GError **error)
 {
     struct lull_recording *recording = &recorder->recording;
     struct lull_tracer_result none;
     const bool is_snapshot = recorder->question.is_snapshot;
+    const struct lull_record_companion *companion = recorder->question.companion;
     struct lull_watch watch = {.has_ended = has_ended,
                                .check = check,
                                .requested = requested,
+                               .reload = companion && companion->reload ? reload : NULL,
                                .user = recorder,
                                .request = recorder->control.socket,
                                .wake = recorder->wake,
@@ -344,8 +352,8 @@ static bool record(struct lull_recorder *recorder, GError **error)
                                .command = recorder->command.pid};
     lull_watch_start(&watch);
     bool done = start_recording(recorder, error);
-    if (done && recorder->question.companion) {
-        recorder->question.companion->started(recorder->question.companion->user, recorder);
+    if (done && companion) {
+        companion->started(companion->user, recorder);
     }
     const int64_t start_ns = lull_recorder_now_ns(recorder);
     done =

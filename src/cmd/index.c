@@ -32,11 +32,12 @@ static void print(const struct lull_args *args, const struct lull_store_place *p
     json_object_put(object);
 }
 
-static int make(const struct lull_args *args, const struct lull_store_place *place, GError **error)
+static int make(const struct lull_args *args, const struct lull_states *states,
+                const struct lull_store_place *place, GError **error)
 {
     int status = 0;
     bool is_new;
-    struct lull_store *store = lull_args_store(args, place, &is_new, &status, error);
+    struct lull_store *store = lull_args_store(args, states, place, &is_new, &status, error);
     if (!store) {
         return 1;
     }
@@ -48,18 +49,21 @@ static int make(const struct lull_args *args, const struct lull_store_place *pla
 static int run(const struct lull_args *args, GError **error)
 {
     struct lull_store_place place;
-    if (!lull_args_store_place(args, &place, error)) {
+    struct lull_states *states;
+    if (!lull_args_store_place(args, &states, &place, error)) {
+        lull_states_free(states);
         return 1;
     }
     int status = 0;
     if (!lull_args_flag(args, "rm")) {
-        status = make(args, &place, error);
+        status = make(args, states, &place, error);
     } else if (unlink(place.path) != 0 && errno != ENOENT) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot remove “%s”: %s", place.path,
                     g_strerror(errno));
         status = 1;
     }
     lull_store_place_clear(&place);
+    lull_states_free(states);
     return status;
 }
 
@@ -67,6 +71,7 @@ static const struct lull_option options[] = {
     {.name = "rm",
      .kind = LULL_OPTION_FLAG,
      .help = "remove the store of these traces instead; the traces stay"},
+    LULL_OPTION_STORE_STATES,
     {.name = NULL},
 };
 

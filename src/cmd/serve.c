@@ -5,6 +5,7 @@
 
 #include "cmd/period_args.h"
 #include "cmd/serving.h"
+#include "cmd/store_args.h"
 #include "server/page.h"
 
 static void print_urls(const struct lull_args *args, const struct lull_serving *serving)
@@ -57,6 +58,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "NAME",
      .help = "requests may call this machine NAME too, as behind a proxy"},
+    LULL_OPTION_STORE_STATES,
     LULL_OPTIONS_PERIOD("how long such periods took becomes outputs too"),
     {.name = "allow-root", .kind = LULL_OPTION_FLAG, .help = "serve as root"},
     {.name = NULL},

@@ -89,7 +89,8 @@ static void show_part(void *user, struct lull_store *part, int64_t end_ns)
 static void *make_store(void *user)
 {
     struct lull_serving *serving = user;
-    const struct lull_store_making making = {show_part, serving->stage, &serving->is_stopped};
+    const struct lull_store_making making = {serving->states, show_part, serving->stage,
+                                             &serving->is_stopped};
     const struct lull_store_place *place = &serving->place;
     if (lull_args_store_make(serving->args, place, &making, &serving->status, &serving->failure)) {
         struct lull_store *store = lull_store_open(place->path, place->key, &serving->failure);
@@ -116,11 +117,11 @@ static bool open_stage(struct lull_serving *serving, GError **error)
     uint32_t count;
     const char *const *traces = lull_args_rest(serving->args, &count);
     if (!parse_periods(serving, error) ||
-        !lull_args_store_place(serving->args, &serving->place, error)) {
+        !lull_args_store_place(serving->args, &serving->states, &serving->place, error)) {
         return false;
     }
     serving->stage = server_stage_new(traces, count, !lull_args_flag(serving->args, "no-sync"),
-                                      serving->periods);
+                                      serving->periods, serving->states);
     struct lull_store *store = lull_store_open(serving->place.path, serving->place.key, NULL);
     if (store) {
         server_stage_show(serving->stage, store, INT64_MIN, true);
@@ -195,6 +196,7 @@ int lull_args_serve(const struct lull_args *args, uint16_t usual_port,
     const int status = serving.http ? serving.status : 1;
     server_stage_free(serving.stage);
     lull_periods_free(serving.periods);
+    lull_states_free(serving.states);
     lull_store_place_clear(&serving.place);
     g_free(serving.fragment);
     return status;

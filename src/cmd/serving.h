@@ -9,6 +9,7 @@
 #include "period/period.h"
 #include "server/guard.h"
 #include "server/server.h"
+#include "states/states.h"
 #include "store/place.h"
 
 struct lull_serving {
@@ -17,6 +18,7 @@ struct lull_serving {
     struct server_http *http;
     struct server_settings settings;
     struct lull_periods *periods; /* NULL: none are defined */
+    struct lull_states *states;   /* NULL: none are declared */
     char token[SERVER_TOKEN_LENGTH + 1], entrance[SERVER_TOKEN_LENGTH + 1];
     char *fragment;
     sigset_t ends, before; /* signals that end it, which are blocked; what was blocked before */

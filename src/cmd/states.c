@@ -12,15 +12,13 @@
 #include "cmd/options.h"
 #include "cmd/program_out.h"
 #include "cmd/progress.h"
+#include "cmd/states_args.h"
 #include "view/result/view.h"
 
 enum { MOST_SLICES = 100000 };
 
 static const struct lull_option options[] = {
-    {.name = "states",
-     .kind = LULL_OPTION_FILE,
-     .argument = "FILE",
-     .help = "the file that declares the states"},
+    LULL_OPTION_STATES("the file that declares the states"),
     {.name = "group", .kind = LULL_OPTION_TEXT, .argument = "NAME", .help = "only this group"},
     {.name = "row",
      .kind = LULL_OPTION_TEXT,
@@ -90,13 +88,11 @@ static bool fill_question(const struct lull_args *args, struct lull_session *ses
 static int show(const struct lull_args *args, struct lull_session *session,
                 struct lull_states_question *question, GError **error)
 {
-    g_autoptr(GString) warnings = g_string_new(NULL);
     if (!fill_question(args, session, question, error)) {
         return 1;
     }
     lull_session_select(session, question->host, -1);
-    lull_states_check(question->states, session, warnings);
-    fputs(warnings->str, stderr);
+    lull_args_check_states(question->states, session);
     struct lull_result_options view_options = {
         .file = stdout,
         .has_hosts = lull_session_host_count(session) > 1 && question->host < 0,
@@ -114,9 +110,8 @@ static int show(const struct lull_args *args, struct lull_session *session,
 
 static int run(const struct lull_args *args, GError **error)
 {
-    const char *path = lull_args_text(args, "states");
-    g_autoptr(GString) warnings = g_string_new(NULL);
-    if (!path) {
+    struct lull_states *states;
+    if (!lull_args_text(args, "states")) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
                             "--states FILE is needed; docs/STATES.md describes the language");
         return 2;
@@ -129,9 +124,7 @@ static int run(const struct lull_args *args, GError **error)
     if (!lull_program_out_check(args, NULL, error)) {
         return 2;
     }
-    struct lull_states *states = lull_states_read(path, warnings, error);
-    fputs(warnings->str, stderr);
-    if (!states) {
+    if (!lull_args_states(args, &states, error)) {
         return (*error)->code == LULL_ERROR_USAGE ? 2 : 1;
     }
     struct lull_states_question question = {.states = states};

@@ -6,9 +6,10 @@
 
 #include "cmd/join_args.h"
 
-bool lull_args_store_place(const struct lull_args *args, struct lull_store_place *place,
-                           GError **error)
+bool lull_args_store_place(const struct lull_args *args, struct lull_states **states,
+                           struct lull_store_place *place, GError **error)
 {
+    *states = NULL;
     uint32_t count;
     const char *const *traces = lull_args_rest(args, &count);
     if (count == 0) {
@@ -16,7 +17,9 @@ bool lull_args_store_place(const struct lull_args *args, struct lull_store_place
                             "no trace given; name the directory that holds it");
         return false;
     }
-    return lull_store_place_find(traces, count, !lull_args_flag(args, "no-sync"), place, error);
+    return lull_args_states(args, states, error) &&
+           lull_store_place_find(traces, count, !lull_args_flag(args, "no-sync"), *states, place,
+                                 error);
 }
 
 struct making {
@@ -51,20 +54,24 @@ bool lull_args_store_make(const struct lull_args *args, const struct lull_store_
     if (lull_session_host_count(session) > 1) {
         lull_args_join(args, session);
     }
+    if (wanted->states) {
+        lull_args_check_states(wanted->states, session);
+    }
     lull_progress_start(&making.progress, args, session, "indexing", false);
-    const bool is_done = lull_store_place_make(place, error) &&
-                         lull_store_build(session, place->path, place->key, &watch, error);
+    const bool is_done =
+        lull_store_place_make(place, error) &&
+        lull_store_build(session, wanted->states, place->path, place->key, &watch, error);
     lull_progress_end(&making.progress);
     *status = lull_args_report_problems(session);
     lull_session_free(session);
     return is_done;
 }
 
-struct lull_store *lull_args_store(const struct lull_args *args,
+struct lull_store *lull_args_store(const struct lull_args *args, const struct lull_states *states,
                                    const struct lull_store_place *place, bool *is_new, int *status,
                                    GError **error)
 {
-    const struct lull_store_making making = {0};
+    const struct lull_store_making making = {.states = states};
     struct lull_store *store = lull_store_open(place->path, place->key, NULL);
     if (is_new) {
         *is_new = !store;

@@ -8,6 +8,7 @@
 
 #include "cmd/period_args.h"
 #include "cmd/serving.h"
+#include "cmd/store_args.h"
 #include "server/page.h"
 #include "server/visitors.h"
 
@@ -85,6 +86,7 @@ static const struct lull_option options[] = {
     {.name = "no-browser",
      .kind = LULL_OPTION_FLAG,
      .help = "only print the address, as on a machine that you reach through SSH"},
+    LULL_OPTION_STORE_STATES,
     LULL_OPTIONS_PERIOD("show how long such periods took (Latency), and their critical paths "
                         "(Requests)"),
     {.name = "port",

@@ -4,6 +4,7 @@
 #include "server/served.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <lull/path.h>
 #include <lull/session.h>
@@ -34,7 +35,8 @@ static struct served_entry entry_of(const struct lull_store *store, uint32_t row
                                  .tid = about.tid,
                                  .pid = about.pid,
                                  .ppid = about.ppid,
-                                 .cpu = about.cpu};
+                                 .cpu = about.cpu,
+                                 .group = -1};
 }
 
 static void add_hosts(struct served_tree *tree, const struct lull_store *store)
@@ -48,7 +50,8 @@ static void add_hosts(struct served_tree *tree, const struct lull_store *store)
                                         .tid = -1,
                                         .pid = -1,
                                         .ppid = -1,
-                                        .cpu = -1});
+                                        .cpu = -1,
+                                        .group = -1});
     }
 }
 
@@ -143,6 +146,95 @@ static void add_resources(struct served_tree *tree, const struct lull_store *sto
     lull_vec_free(&found);
 }
 
+/* ---- declared states ---- */
+
+struct declared {
+    uint32_t host, group, row;
+    const char *name;
+};
+
+/* "rank 10" comes after "rank 9". */
+static int compare_declared(const void *a, const void *b)
+{
+    const struct declared *x = a, *y = b;
+    if (x->host != y->host || x->group != y->group) {
+        return x->host != y->host ? (x->host > y->host) - (x->host < y->host)
+                                  : (x->group > y->group) - (x->group < y->group);
+    }
+    const int order = strverscmp(x->name, y->name);
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+static uint32_t n_groups(const struct served *served)
+{
+    return served->about->states ? served->about->states->n_groups : 0;
+}
+
+static int32_t add_group(struct served *served, const struct declared *of)
+{
+    uint32_t *at = &served->declared.by_group[of->host * n_groups(served) + of->group];
+    if (*at == 0) {
+        const struct lull_states_group *group = &served->about->states->groups[of->group];
+        const struct served_entry entry = {.parent = (int32_t)of->host,
+                                           .row = LULL_NONE,
+                                           .host = of->host,
+                                           .name = g_strdup(group->label),
+                                           .tid = -1,
+                                           .pid = -1,
+                                           .ppid = -1,
+                                           .cpu = -1,
+                                           .group = (int32_t)of->group};
+        *at = (uint32_t)add(&served->declared, entry) + 1;
+    }
+    return (int32_t)*at - 1;
+}
+
+/* Hosts › groups › rows. */
+static void add_declared(struct served *served)
+{
+    const struct lull_store *store = served->store;
+    LULL_VEC(struct declared) found = {0};
+    add_hosts(&served->declared, store);
+    served->declared.by_group =
+        g_new0(uint32_t, (gsize)lull_store_host_count(store) * n_groups(served) + 1);
+    for (uint32_t row = 0; row < lull_store_row_count(store); row++) {
+        const struct lull_store_row about = lull_store_row(store, row);
+        if (served_group(served, row)) {
+            lull_vec_push(&found,
+                          (struct declared){about.host, (uint32_t)about.cpu, row, about.name});
+        }
+    }
+    if (found.count) {
+        qsort(found.items, found.count, sizeof *found.items, compare_declared);
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        const int32_t group = add_group(served, &found.items[i]);
+        struct served_entry entry = entry_of(store, found.items[i].row, group);
+        entry.cpu = -1;
+        entry.group = (int32_t)found.items[i].group;
+        add(&served->declared, entry);
+    }
+    lull_vec_free(&found);
+}
+
+const struct lull_states_group *served_group(const struct served *served, uint32_t row)
+{
+    const struct lull_store_row about = lull_store_row(served->store, row);
+    return about.kind == LULL_STORE_DECLARED && (uint32_t)about.cpu < n_groups(served)
+               ? &served->about->states->groups[about.cpu]
+               : NULL;
+}
+
+const struct lull_states_state *served_declared(const struct served *served, uint32_t row,
+                                                enum lull_store_state slot)
+{
+    const struct lull_states_group *group = served_group(served, row);
+    const uint32_t state = (uint32_t)slot - LULL_STORE_USER;
+    return group && state < MIN(group->n_states, LULL_STORE_SLOTS) ? &group->states[state] : NULL;
+}
+
+/* ---- what stays ---- */
+
 /* As a UUID of version 8 has it: 122 bits of a hash. */
 static void make_uuid(const char *text, char uuid[SERVED_UUID])
 {
@@ -161,7 +253,8 @@ struct served_changes {
 };
 
 struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined,
-                                      const struct lull_periods *periods)
+                                      const struct lull_periods *periods,
+                                      const struct lull_states *states)
 {
     struct served_about *about = g_new0(struct served_about, 1);
     g_autoptr(GString) all = g_string_new("experiment");
@@ -169,6 +262,7 @@ struct served_about *served_about_new(const char *const *paths, uint32_t count, 
     about->n_traces = count;
     about->is_joined = is_joined;
     about->periods = periods;
+    about->states = states;
     about->paths = server_paths_new(about);
     about->latencies = server_latencies_new(about);
     about->events = server_events_new(about);
@@ -275,6 +369,7 @@ struct served *served_new(const struct served_about *about, struct lull_store *s
     served->is_whole = is_whole;
     add_tasks(&served->tasks, store);
     add_resources(&served->resources, store);
+    add_declared(served);
     return served;
 }
 
@@ -285,6 +380,7 @@ static void free_tree(struct served_tree *tree)
     }
     lull_vec_free(&tree->entries);
     g_free(tree->by_row);
+    g_free(tree->by_group);
 }
 
 struct served *served_use(struct served *served)
@@ -301,6 +397,7 @@ void served_unuse(struct served *served)
     if (served && g_atomic_ref_count_dec(&served->uses)) {
         free_tree(&served->tasks);
         free_tree(&served->resources);
+        free_tree(&served->declared);
         lull_store_free(served->store);
         g_free(served);
     }
@@ -310,17 +407,24 @@ void served_unuse(struct served *served)
 
 uint32_t served_id(const struct served *served, const struct served_entry *entry)
 {
-    const uint32_t n_hosts = lull_store_host_count(served->store);
-    return 1 + (entry->row == LULL_NONE ? entry->host : n_hosts + entry->row);
+    const uint32_t n_hosts = lull_store_host_count(served->store), n = n_groups(served);
+    return 1 + (entry->row != LULL_NONE ? n_hosts + n_hosts * n + entry->row
+                : entry->group >= 0     ? n_hosts + entry->host * n + (uint32_t)entry->group
+                                        : entry->host);
 }
 
 const struct served_entry *served_find(const struct served *served, const struct served_tree *tree,
                                        int64_t id)
 {
-    const uint32_t n_hosts = lull_store_host_count(served->store);
-    if (id < 1 || id > (int64_t)n_hosts + lull_store_row_count(served->store)) {
-        return NULL;
+    const int64_t n_hosts = lull_store_host_count(served->store);
+    const int64_t n_fixed = n_hosts + n_hosts * n_groups(served);
+    uint32_t at = 0;
+    if (id >= 1 && id <= n_hosts) {
+        at = (uint32_t)id;
+    } else if (id > n_hosts && id <= n_fixed) {
+        at = tree->by_group ? tree->by_group[id - 1 - n_hosts] : 0;
+    } else if (id > n_fixed && id <= n_fixed + lull_store_row_count(served->store)) {
+        at = tree->by_row[id - 1 - n_fixed];
     }
-    const uint32_t at = id <= n_hosts ? (uint32_t)id : tree->by_row[id - 1 - n_hosts];
     return at ? &tree->entries.items[at - 1] : NULL;
 }

@@ -4,6 +4,7 @@
 #define LULL_SERVER_SERVED_H
 
 #include "base/vec.h"
+#include "states/definition.h"
 #include "store/store.h"
 
 /* A line of a tree. */
@@ -13,11 +14,13 @@ struct served_entry {
     uint32_t host;
     char *name;
     int32_t tid, pid, ppid, cpu; /* -1: none */
+    int32_t group;               /* of declared states; -1: none */
 };
 
 struct served_tree {
     LULL_VEC(struct served_entry) entries;
-    uint32_t *by_row; /* index + 1; hosts come first */
+    uint32_t *by_row;   /* index + 1; hosts come first */
+    uint32_t *by_group; /* the same, by host and group of declared states; NULL: it has none */
 };
 
 enum { SERVED_UUID = 37 };
@@ -38,6 +41,7 @@ struct served_about {
     char uuid[SERVED_UUID];
     bool is_joined;                     /* the clocks of the traces are */
     const struct lull_periods *periods; /* of --period; or NULL */
+    const struct lull_states *states;   /* of --states; or NULL */
     struct server_paths *paths;         /* paths.h */
     struct server_latencies *latencies; /* latencies.h */
     struct server_events *events;       /* events.h */
@@ -53,13 +57,14 @@ struct served {
     int64_t start_ns, end_ns;
     int64_t until_ns; /* where it will end when it is whole */
     bool is_whole;
-    struct served_tree tasks, resources;
+    struct served_tree tasks, resources, declared;
     gatomicrefcount uses;
 };
 
-/* `is_joined`: the clocks of the traces are. `periods` (may be NULL) are borrowed. */
+/* `is_joined`: the clocks of the traces are. `periods` and `states` (either may be NULL) are borrowed. */
 struct served_about *served_about_new(const char *const *paths, uint32_t count, bool is_joined,
-                                      const struct lull_periods *periods);
+                                      const struct lull_periods *periods,
+                                      const struct lull_states *states);
 void served_about_free(struct served_about *about);
 /* The traces, to be read once more. Their clocks are joined once; `joins`: anew, for who needs to know
  * how. */
@@ -75,7 +80,13 @@ struct served *served_use(struct served *served);
 /* NULL is allowed. */
 void served_unuse(struct served *served);
 
-/* The number of a line in TSP, which stays the same while the store grows: hosts, then rows. */
+/* The group of a row or line of declared states; NULL: it is none. */
+const struct lull_states_group *served_group(const struct served *served, uint32_t row);
+/* The declared state in a slot of a row, or NULL. Of several in one slot the first. */
+const struct lull_states_state *served_declared(const struct served *served, uint32_t row,
+                                                enum lull_store_state slot);
+
+/* The number of a line in TSP, which stays the same while the store grows: hosts, groups, then rows. */
 uint32_t served_id(const struct served *served, const struct served_entry *entry);
 /* NULL if there is none. */
 const struct served_entry *served_find(const struct served *served, const struct served_tree *tree,

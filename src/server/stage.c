@@ -11,10 +11,11 @@ struct server_stage {
 };
 
 struct server_stage *server_stage_new(const char *const *traces, uint32_t count, bool is_joined,
-                                      const struct lull_periods *periods)
+                                      const struct lull_periods *periods,
+                                      const struct lull_states *states)
 {
     struct server_stage *stage = g_new0(struct server_stage, 1);
-    stage->about = served_about_new(traces, count, is_joined, periods);
+    stage->about = served_about_new(traces, count, is_joined, periods, states);
     g_mutex_init(&stage->lock);
     return stage;
 }

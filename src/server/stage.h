@@ -8,9 +8,10 @@
 
 struct server_stage;
 
-/* `is_joined`: the clocks of the traces are. `periods` (may be NULL) are borrowed. */
+/* `is_joined`: the clocks of the traces are. `periods` and `states` (either may be NULL) are borrowed. */
 struct server_stage *server_stage_new(const char *const *traces, uint32_t count, bool is_joined,
-                                      const struct lull_periods *periods);
+                                      const struct lull_periods *periods,
+                                      const struct lull_states *states);
 void server_stage_free(struct server_stage *stage);
 
 /* From now on `store` is served, which becomes the property of the stage. It will end at until_ns

@@ -47,7 +47,7 @@ static void add_interval(const struct served *served, uint32_t row,
                          const struct lull_store_interval *at, struct server_state_facts *facts)
 {
     const enum lull_store_kind kind = lull_store_row(served->store, row).kind;
-    if (lull_store_text(served->store, at->label)) {
+    if (lull_store_text(served->store, at->label) && kind != LULL_STORE_DECLARED) {
         add(facts, kind == LULL_STORE_VCPU ? "Hypervisor" : "System call",
             lull_store_text(served->store, at->label));
     }
@@ -62,7 +62,12 @@ void server_state_facts(const struct served *served, const struct served_entry *
                         enum lull_store_state state, const struct lull_store_interval *at,
                         struct server_state_facts *facts)
 {
-    const char *name = server_style_of(state);
+    const struct lull_states_state *declared = served_declared(served, entry->row, state);
+    const char *label = declared && at ? lull_store_text(served->store, at->label) : NULL;
+    const char *name = label                                           ? label
+                       : declared                                      ? declared->label
+                       : entry->group >= 0 && state == LULL_STORE_NONE ? "None"
+                                                                       : server_style_of(state);
     facts->n = 0;
     add(facts, "State", name ? name : "Unknown");
     if (at) {

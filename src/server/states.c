@@ -67,6 +67,33 @@ static void add_style(GString *out, const char *name, const char *parent, const 
     g_string_append(out, "}}");
 }
 
+/* Of declared states whose file says no colour: those that all kinds of colour vision tell apart come first. */
+static const char *const colors[LULL_STORE_SLOTS] = {
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442",
+    "#5e4fa2", "#666666", "#882255", "#44aa99", "#999933", "#b0b0b0"};
+
+/* "mpi.wait": a group may have a state of a name that another has too. */
+static void append_declared_style(GString *out, const struct lull_states_group *group,
+                                  const struct lull_states_state *state)
+{
+    g_string_append_printf(out, "%s.%s", group->name, state->name);
+}
+
+void server_declared_styles(const struct lull_states *states, GString *out)
+{
+    g_autoptr(GString) name = g_string_new(NULL);
+    g_string_append(out, "{\"styles\":{");
+    for (uint32_t g = 0; states && g < states->n_groups; g++) {
+        const struct lull_states_group *group = &states->groups[g];
+        for (uint32_t i = 0; i < MIN(group->n_states, LULL_STORE_SLOTS); i++) {
+            append_declared_style(g_string_truncate(name, 0), group, &group->states[i]);
+            add_style(out, name->str, NULL,
+                      group->states[i].colour ? group->states[i].colour : colors[i], 1, 1);
+        }
+    }
+    g_string_append(out, "}}");
+}
+
 void server_styles(GString *out)
 {
     g_string_append(out, "{\"styles\":{");
@@ -82,24 +109,52 @@ void server_styles(GString *out)
 
 /* ---- states ---- */
 
+struct picture {
+    const struct served *served;
+    const struct served_entry *entry;
+    const struct server_filters *filters; /* NULL: none */
+    uint32_t *steps;                      /* intervals that filters may still look at */
+    uint32_t row;
+    enum lull_store_kind kind;
+    int64_t start_ns, end_ns, first;
+    unsigned shift;
+    uint32_t count;
+    uint32_t most; /* states */
+    uint8_t *shares;
+};
+
 static void append_text(GString *out, const char *key, const char *text)
 {
     g_string_append_printf(out, ",\"%s\":", key);
     lull_json_append(out, text, strlen(text));
 }
 
-static void append_state(GString *out, int64_t start_ns, int64_t end_ns,
-                         enum lull_store_state state, const char *label, unsigned tags)
+static void append_style(GString *out, const struct served *served, uint32_t row,
+                         enum lull_store_state state)
+{
+    const struct lull_states_group *group = served_group(served, row);
+    const struct lull_states_state *declared = served_declared(served, row, state);
+    const char *name = group ? NULL : styles[state].name;
+    if (name || declared) {
+        g_string_append(out, ",\"style\":{\"parentKey\":\"");
+        g_string_append(out, name ? name : "");
+        if (declared) {
+            append_declared_style(out, group, declared);
+        }
+        g_string_append(out, "\",\"values\":{}}");
+    }
+}
+
+static void append_state(GString *out, const struct picture *picture, int64_t start_ns,
+                         int64_t end_ns, enum lull_store_state state, const char *label,
+                         unsigned tags)
 {
     g_string_append_printf(out, "%s{\"start\":%" PRId64 ",\"end\":%" PRId64,
                            out->str[out->len - 1] == '[' ? "" : ",", start_ns, end_ns);
     if (label) {
         append_text(out, "label", label);
     }
-    if (styles[state].name) {
-        g_string_append_printf(out, ",\"style\":{\"parentKey\":\"%s\",\"values\":{}}",
-                               styles[state].name);
-    }
+    append_style(out, picture->served, picture->row, state);
     if (tags) {
         g_string_append_printf(out, ",\"tags\":%u", tags);
     }
@@ -114,20 +169,6 @@ static unsigned dominant(const uint8_t *shares)
     }
     return most;
 }
-
-struct picture {
-    const struct served *served;
-    const struct served_entry *entry;
-    const struct server_filters *filters; /* NULL: none */
-    uint32_t *steps;                      /* intervals that filters may still look at */
-    uint32_t row;
-    enum lull_store_kind kind;
-    int64_t start_ns, end_ns, first;
-    unsigned shift;
-    uint32_t count;
-    uint32_t most; /* states */
-    uint8_t *shares;
-};
 
 /* Where the run of columns with the same state ends. */
 static int64_t end_of_run(const struct picture *picture, uint32_t column, unsigned state)
@@ -252,7 +293,7 @@ static bool draw(const struct picture *picture, GString *out, GError **error)
         }
         if (at && at->end_ns > now_ns &&
             at->end_ns - at->start_ns >= INT64_C(1) << picture->shift) {
-            append_state(out, now_ns, at->end_ns, at->state,
+            append_state(out, picture, now_ns, at->end_ns, at->state,
                          server_label_of(picture->served, picture->kind, at),
                          tags_of(picture, at->state, at));
             now_ns = at->end_ns;
@@ -266,7 +307,7 @@ static bool draw(const struct picture *picture, GString *out, GError **error)
                              error)) {
                 return false;
             }
-            append_state(out, now_ns, end_ns, (enum lull_store_state)state, NULL, tags);
+            append_state(out, picture, now_ns, end_ns, (enum lull_store_state)state, NULL, tags);
             now_ns = end_ns;
             follows = false;
         }

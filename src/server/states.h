@@ -33,8 +33,9 @@ bool server_usage(const struct served *served, const struct server_range *range,
 /* Time on CPUs of a row. */
 bool server_cpu_time(const struct served *served, uint32_t row, int64_t start_ns, int64_t end_ns,
                      int64_t *ns, GError **error);
-/* {"styles":{…}} */
+/* {"styles":{…}}, of what the kernel shows and of declared states (NULL: none). */
 void server_styles(GString *out);
+void server_declared_styles(const struct lull_states *states, GString *out);
 /* "Wait disk"; NULL for what is not drawn. */
 const char *server_style_of(enum lull_store_state state);
 

@@ -17,7 +17,7 @@
 #define P "org.eclipse.tracecompass."
 enum { ITEMS_MOST = 100000, TIMES_MOST = 65536, TIMES_USUAL = 8192 };
 
-enum view { VIEW_TASKS, VIEW_RESOURCES, VIEW_USAGE, VIEWS };
+enum view { VIEW_TASKS, VIEW_RESOURCES, VIEW_USAGE, VIEW_DECLARED };
 
 /* In the order of their names. The ids are those of Trace Compass, so that layouts that were kept
  * fit. */
@@ -25,6 +25,8 @@ static const struct {
     enum view view;
     const char *id, *name, *description, *type;
 } views[] = {
+    {VIEW_DECLARED, "lull.states", "Declared States",
+     "What users declare: the states of their file", "TIME_GRAPH"},
     {VIEW_USAGE, P "analysis.os.linux.core.cpuusage.CpuUsageDataProvider", "CPU Usage",
      "Share of a CPU that each task used over time", "TREE_TIME_XY"},
     {VIEW_RESOURCES, P "internal.analysis.os.linux.core.threadstatus.ResourcesStatusDataProvider",
@@ -32,6 +34,12 @@ static const struct {
     {VIEW_TASKS, P "internal.analysis.os.linux.core.threadstatus.ThreadStatusDataProvider",
      "Thread Status", "What each task did at every moment, and what it waited for", "TIME_GRAPH"},
 };
+
+/* Declared states are there if a file is given. */
+static bool has_view(const struct served *served, uint32_t i)
+{
+    return views[i].view != VIEW_DECLARED || served->about->states;
+}
 
 static void model_start(GString *out)
 {
@@ -130,7 +138,9 @@ static bool take_items(struct tsp_call *call)
 
 static const struct served_tree *tree_of(const struct tsp_call *call, enum view view)
 {
-    return view == VIEW_RESOURCES ? &call->served->resources : &call->served->tasks;
+    return view == VIEW_RESOURCES  ? &call->served->resources
+           : view == VIEW_DECLARED ? &call->served->declared
+                                   : &call->served->tasks;
 }
 
 static bool view_tree(struct tsp_call *call, enum view view, GString *out, GError **error)
@@ -362,7 +372,11 @@ static void answer_view(struct tsp_call *call, enum view view, const char *kind,
                strcmp(what, "style") != 0) {
         server_refuse(call->answer, 405, "Not allowed", "this output is of another type");
     } else if (strcmp(what, "style") == 0) {
-        server_styles(out);
+        if (view == VIEW_DECLARED) {
+            server_declared_styles(call->served->about->states, out);
+        } else {
+            server_styles(out);
+        }
     } else if (strcmp(what, "annotations") == 0) {
         is_done = annotations(call, out);
     } else if (is_graph && strcmp(what, "tooltip") == 0) {
@@ -409,6 +423,9 @@ void tsp_route_output(struct tsp_call *call)
         return;
     }
     for (uint32_t i = 0; i < G_N_ELEMENTS(views); i++) {
+        if (!has_view(call->served, i)) {
+            continue;
+        }
         const bool is_first = strcmp(parts[0], views[i].id) == 0;
         if (is_first && !parts[1]) {
             append_view(i, out);
@@ -447,6 +464,9 @@ void tsp_list_outputs(const struct tsp_call *call, GString *out)
     LULL_VEC(struct listed) all = {0};
     GString *text = g_string_new(NULL);
     for (uint32_t i = 0; i < G_N_ELEMENTS(views); i++) {
+        if (!has_view(call->served, i)) {
+            continue;
+        }
         append_view(i, g_string_truncate(text, 0));
         lull_vec_push(&all, (struct listed){g_strdup(views[i].name), g_strdup(text->str)});
     }

@@ -139,6 +139,7 @@ static const char *const kinds[LULL_STORE_KINDS] = {
     [LULL_STORE_DISK_FLIGHT] = "disk-flight",
     [LULL_STORE_CYCLES] = "cycles",
     [LULL_STORE_VCPU] = "vcpu",
+    [LULL_STORE_DECLARED] = "declared",
 };
 
 static void append_string(GString *out, const char *text)
@@ -164,6 +165,27 @@ static void append_tree(GString *out, const char *key, const struct served_tree 
                                entry->row == LULL_NONE ? INT64_C(-1) : (int64_t)entry->row);
         append_string(out, entry->name);
         g_string_append_c(out, ']');
+    }
+    g_string_append_c(out, ']');
+}
+
+/* The groups of declared states, and what is in which slot: the page draws them in colours of its own. */
+static void append_groups(GString *out, const struct lull_states *declared)
+{
+    g_string_append(out, ",\"groups\":[");
+    for (uint32_t g = 0; declared && g < declared->n_groups; g++) {
+        const struct lull_states_group *group = &declared->groups[g];
+        g_string_append_printf(out, "%s{\"name\":\"%s\",\"label\":", g ? "," : "", group->name);
+        append_string(out, group->label);
+        g_string_append(out, ",\"states\":[");
+        for (uint32_t i = 0; i < group->n_states; i++) {
+            const struct lull_states_state *state = &group->states[i];
+            g_string_append_printf(out, "%s{\"state\":%u,\"color\":\"%s\",\"label\":", i ? "," : "",
+                                   lull_store_slot(i), state->colour ? state->colour : "");
+            append_string(out, state->label);
+            g_string_append_c(out, '}');
+        }
+        g_string_append(out, "]}");
     }
     g_string_append_c(out, ']');
 }
@@ -211,6 +233,8 @@ static bool answer_trace(const struct question *question, GError **error)
     }
     append_tree(out, "tasks", &served->tasks);
     append_tree(out, "resources", &served->resources);
+    append_tree(out, "declared", &served->declared);
+    append_groups(out, served->about->states);
     g_string_append_c(out, '}');
     return true;
 }

@@ -97,6 +97,7 @@ struct lull_states {
     struct lull_terms terms;
     struct lull_states_group *groups;
     uint32_t n_groups, n_rules;
+    uint8_t digest[32]; /* of the text that they were parsed from (SHA-256) */
 };
 
 #endif

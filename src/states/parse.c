@@ -303,6 +303,12 @@ struct lull_states *lull_states_parse(const char *source, size_t length, const c
         g_clear_pointer(&states, lull_states_free);
     }
     states_parser_end(&s);
+    if (states) {
+        gsize size = sizeof states->digest;
+        g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+        g_checksum_update(sum, (const guchar *)source, (gssize)length);
+        g_checksum_get_digest(sum, states->digest, &size);
+    }
     return states;
 }
 

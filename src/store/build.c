@@ -141,6 +141,7 @@ void build_finish(struct store_build *build)
     cpus_finish(build);
     meters_finish(build);
     vcpus_finish(build);
+    declared_finish(build);
     name_tasks(build);
     fill_rows(build);
 }
@@ -172,6 +173,7 @@ static void read_session(struct store_build *build)
         .block = meters_block,
         .syscall_start = cpus_syscall_start,
     };
+    declared_start(build);
     build->model =
         lull_model_new(build->session, LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ |
                                            LULL_GROUP_NET | LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL |
@@ -184,6 +186,7 @@ static void read_session(struct store_build *build)
     lull_model_run(build->model, on_progress, build);
     build_finish(build);
     vcpus_free(build);
+    declared_free(build);
 }
 
 static bool was_stopped(const struct store_build *build, GError **error)
@@ -216,11 +219,14 @@ static bool find_range(struct store_build *build, GError **error)
     return true;
 }
 
-bool lull_store_build(struct lull_session *session, const char *path, const uint8_t key[32],
-                      const struct lull_store_watch *watch, GError **error)
+bool lull_store_build(struct lull_session *session, const struct lull_states *states,
+                      const char *path, const uint8_t key[32], const struct lull_store_watch *watch,
+                      GError **error)
 {
-    struct store_build build = {
-        .session = session, .writer = store_writer_new(path, error), .watch = watch};
+    struct store_build build = {.session = session,
+                                .states = states,
+                                .writer = store_writer_new(path, error),
+                                .watch = watch};
     bool is_done = build.writer && find_range(&build, error);
     if (is_done) {
         read_session(&build);

@@ -17,9 +17,12 @@ struct lull_store_watch {
     void *user;
 };
 
+struct lull_states;
+
 /* Reads the session, whose clocks are joined, to its end; the store will be `path`, in a directory
- * that exists. */
-bool lull_store_build(struct lull_session *session, const char *path, const uint8_t key[32],
-                      const struct lull_store_watch *watch, GError **error);
+ * that exists. `states`: what users declare; or NULL. */
+bool lull_store_build(struct lull_session *session, const struct lull_states *states,
+                      const char *path, const uint8_t key[32], const struct lull_store_watch *watch,
+                      GError **error);
 
 #endif

@@ -67,7 +67,11 @@ struct store_build {
     struct lull_map netif_numbers;
     LULL_VEC(struct build_completed) completed; /* block requests */
     struct lull_vcpu_track *vcpus;
-    LULL_VEC(uint32_t) vcpu_rows; /* LULL_NONE: it did nothing yet */
+    LULL_VEC(uint32_t) vcpu_rows;     /* LULL_NONE: it did nothing yet */
+    const struct lull_states *states; /* NULL: none are declared */
+    struct lull_states_engine *engine;
+    int64_t *host_starts_ns, *host_ends_ns;
+    LULL_VEC(uint32_t) declared_rows; /* by row of the engine; LULL_NONE: none yet */
     const struct lull_store_watch *watch;
     bool is_stopped;
     bool is_part;        /* a copy, for build_finish() alone */
@@ -105,6 +109,11 @@ void cpus_free(struct store_build *build);
 void vcpus_start(struct store_build *build);
 void vcpus_finish(struct store_build *build);
 void vcpus_free(struct store_build *build);
+
+/* declared.c: before the model is made; when it has read; and before the session is used again. */
+void declared_start(struct store_build *build);
+void declared_finish(struct store_build *build);
+void declared_free(struct store_build *build);
 
 /* meters.c */
 void meters_netif(void *user, const struct lull_netif_fact *fact);

@@ -28,7 +28,7 @@ static void write_counter(struct store_build *build, const struct counter *count
 {
     const bool is_some = counter->amount > 0;
     store_writer_append_apart(build->writer, counter->row, end_ns,
-                              is_some ? LULL_STORE_USER : LULL_STORE_NONE,
+                              is_some ? LULL_STORE_USER : LULL_STORE_NONE, LULL_NONE,
                               is_some ? (uint32_t)MIN(counter->amount, LULL_NONE - 1) : LULL_NONE);
 }
 

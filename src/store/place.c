@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "states/definition.h"
 #include "store/format.h"
 
 static void add_number(GChecksum *sum, uint64_t number)
@@ -56,7 +57,8 @@ static char *path_of(GChecksum *paths)
 }
 
 bool lull_store_place_find(const char *const *traces, uint32_t count, bool is_joined,
-                           struct lull_store_place *place, GError **error)
+                           const struct lull_states *states, struct lull_store_place *place,
+                           GError **error)
 {
     GChecksum *paths = g_checksum_new(G_CHECKSUM_SHA256),
               *files = g_checksum_new(G_CHECKSUM_SHA256);
@@ -65,6 +67,10 @@ bool lull_store_place_find(const char *const *traces, uint32_t count, bool is_jo
     add_number(files, STORE_VERSION);
     add_number(files, is_joined);
     add_number(paths, is_joined);
+    if (states) {
+        g_checksum_update(files, states->digest, sizeof states->digest);
+        g_checksum_update(paths, states->digest, sizeof states->digest);
+    }
     for (uint32_t i = 0; is_done && i < count; i++) {
         char *real = realpath(traces[i], NULL);
         is_done = real && add_files(files, real);

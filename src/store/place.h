@@ -8,13 +8,17 @@
 #include <stdint.h>
 
 struct lull_store_place {
-    char *path;      /* in the cache directory: of the traces' paths and how they are joined */
+    char *path; /* in the cache directory: of the traces' paths, how they are joined, and states */
     uint8_t key[32]; /* of the files too: size, time of change and inode of each */
 };
 
-/* `is_joined`: their clocks are. False and an error if a trace is not there. */
+struct lull_states;
+
+/* `is_joined`: their clocks are. `states`: what users declare, or NULL. False and an error if a trace is
+ * not there. */
 bool lull_store_place_find(const char *const *traces, uint32_t count, bool is_joined,
-                           struct lull_store_place *place, GError **error);
+                           const struct lull_states *states, struct lull_store_place *place,
+                           GError **error);
 /* Makes the directory for it, for the user alone. */
 bool lull_store_place_make(const struct lull_store_place *place, GError **error);
 void lull_store_place_clear(struct lull_store_place *place);

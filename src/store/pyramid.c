@@ -21,7 +21,7 @@ void pyramid_plan(struct store_row *row)
     int64_t first;
     row->shift = row->levels = 0;
     if (row->n_intervals < STORE_PYRAMID_MIN || row->passive_ns <= row->active_ns ||
-        (row->kind > LULL_STORE_FREQUENCY && row->kind != LULL_STORE_VCPU)) {
+        (row->kind > LULL_STORE_FREQUENCY && row->kind < LULL_STORE_VCPU)) {
         return;
     }
     const uint64_t length = (uint64_t)(row->passive_ns - row->active_ns);

@@ -30,6 +30,9 @@ enum lull_store_kind {
     LULL_STORE_VCPU, /* a virtual CPU: USER in the guest, evidence: row of the guest's task; SYSCALL in
                         the hypervisor, label: which part; WAIT_CPU, evidence: row of the task that has
                         the CPU; IDLE halted; WAIT_UNKNOWN asleep otherwise */
+    LULL_STORE_DECLARED, /* what users declare: `cpu` is the group's number in their file; a state is in its
+                            slot, label: what it is called, evidence: row of the task that it is about;
+                            UNKNOWN; NONE in no state, or over */
     LULL_STORE_KINDS
 };
 
@@ -52,6 +55,11 @@ enum lull_store_state {
     LULL_STORE_NONE, /* not born yet, dead, no handler */
     LULL_STORE_STATES
 };
+
+/* The slot of a declared state, in the place of LULL_STORE_USER and what follows; the last one is for all
+ * others. */
+enum { LULL_STORE_SLOTS = LULL_STORE_IDLE - LULL_STORE_USER + 1 };
+enum lull_store_state lull_store_slot(uint32_t state);
 
 struct lull_store;
 

@@ -246,13 +246,12 @@ void store_writer_append(struct store_writer *writer, uint32_t number, int64_t e
 }
 
 void store_writer_append_apart(struct store_writer *writer, uint32_t number, int64_t end_ns,
-                               enum lull_store_state state, uint32_t evidence)
+                               enum lull_store_state state, uint32_t label, uint32_t evidence)
 {
     struct writer_row *row = writer->rows.items[number];
     if (end_ns > row->end_ns) {
-        add_interval(
-            writer, row,
-            &(struct lull_store_interval){row->end_ns, end_ns, state, LULL_NONE, evidence});
+        add_interval(writer, row,
+                     &(struct lull_store_interval){row->end_ns, end_ns, state, label, evidence});
     }
 }
 

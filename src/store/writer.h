@@ -35,9 +35,9 @@ bool store_writer_is_empty(const struct store_writer *writer, uint32_t row);
 /* The row goes on until end_ns in this state; nothing happens if it ends later already. */
 void store_writer_append(struct store_writer *writer, uint32_t row, int64_t end_ns,
                          enum lull_store_state state, uint32_t label, uint32_t evidence);
-/* The same, but what is like the interval before is another one, without a label. */
+/* The same, but what is like the interval before is another one. */
 void store_writer_append_apart(struct store_writer *writer, uint32_t row, int64_t end_ns,
-                               enum lull_store_state state, uint32_t evidence);
+                               enum lull_store_state state, uint32_t label, uint32_t evidence);
 /* Takes back what is after time_ns. */
 void store_writer_cut(struct store_writer *writer, uint32_t row, int64_t time_ns);
 

@@ -46,7 +46,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     g_assert_true(store_writer_finish(writer, key, 1000, 90000, NULL));
     store_writer_free(writer);
     struct lull_store *store = lull_store_open(path, key, NULL);
-    served = served_new(served_about_new(paths, 1, false, NULL), store, 90000, true);
+    served = served_new(served_about_new(paths, 1, false, NULL, NULL), store, 90000, true);
     server_paths_set_store(served->about->paths, store);
     g_unlink(path);
     g_rmdir(dir);

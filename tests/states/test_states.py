@@ -14,6 +14,8 @@ source = os.environ["LULL_SOURCE"]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
 import jsonl_to_ctf  # noqa: E402
 import reference  # noqa: E402
+from server.serving import Server  # noqa: E402
+from store.store_file import Store  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -116,6 +118,98 @@ def check_random():
     tap.ok(not wrong_periods, "states of random files as periods: the same intervals", *wrong_periods[:1])
     tap.ok(not wrong, f"{count} random files are read as the reference reads them", *wrong[:1])
     tap.ok(pieces > count * 10, "and they say something", pieces)
+
+
+# ---- the store of the time view ----
+
+def stored(where, path):
+    """{(group, row): [(state, start, end), …]}, as answer() has it; and what of it lies in a wrong slot."""
+    done = subprocess.run([lull, "index", "--json", "--states", path, where], capture_output=True, text=True, check=False,
+                          env={**os.environ, "XDG_CACHE_HOME": scratch.name})
+    found, wrong, slots = {}, [], {}
+    store = Store(json.loads(done.stdout)["path"])
+    for row in store.of("declared"):
+        for start, end, state, label, _ in row.intervals:
+            if state == "none":
+                continue
+            name = reference.UNKNOWN if state == "unknown" else store.texts[label]
+            found.setdefault((row.cpu, row.name), []).append((name, start, end))
+            if slots.setdefault((row.cpu, name), state) != state:
+                wrong.append((row.name, state, name))
+    used = {}
+    for (group, name), slot in slots.items():
+        used.setdefault((group, slot), []).append(name)
+    wrong += [names for (_, slot), names in used.items() if len(names) > 1 and slot != "idle"]
+    return found, wrong
+
+
+def check_store():
+    wrong, pieces = [], 0
+    for number in range(3):
+        chance = reference.Chance(1000 + number)
+        events = chance.events(80)
+        groups = [group for i in range(8) for group in chance.groups(f"file{i}")]
+        path = write("stored.states", "".join(map(reference.text_of_group, groups)))
+        interpreter = reference.Interpreter(groups, events[-1]["t"])
+        interpreter.run(events)
+        numbers = {group["name"]: i for i, group in enumerate(groups)}
+        expected = {(numbers[name], row): log for (name, row), log in interpreter.answer().items()}
+        pieces += sum(map(len, expected.values()))
+        found, odd = stored(trace(f"stored{number}", events), path)
+        if found != expected or odd:
+            wrong.append((number, odd, {key: (found.get(key), log) for key, log in expected.items() if found.get(key) != log}))
+    tap.ok(not wrong and pieces > 100, "the store of a time view has the intervals that the reference has", pieces, *wrong[:1])
+
+
+def check_stored_tasks():
+    done = subprocess.run([lull, "index", "--json", "--states", write("parts.states", PARTS), trace("stored-parts", parts_trace())],
+                          capture_output=True, text=True, check=False, env={**os.environ, "XDG_CACHE_HOME": scratch.name})
+    store = Store(json.loads(done.stdout)["path"])
+    about = {(row.name, row.tid): {store.rows[one[4]].tid for one in row.intervals if one[2] not in ("none", "unknown")}
+             for row in store.of("declared")}
+    # Both parts came from the task on CPU 0.
+    tap.ok(about == {("1", 10): {10}, ("2", 10): {10}}, "rows say which task they are about", about)
+
+
+def check_served():
+    """What a viewer is shown: the ranks below their group, each state in the style of its name and for as long as it was made."""
+    events = [at(0, "mpi:init", rank=r) for r in (0, 9, 10)]
+    events += [at(r * MS, "mpi:barrier_begin", rank=r) for r in (9, 10)] + [at(20 * MS, "mpi:barrier_end", rank=9)]
+    events += [at(30 * MS, "mpi:finalize", rank=0)]
+    where = trace("served", sorted(events, key=lambda event: event["t"]))
+    try:
+        server = Server(lull, {**os.environ, "XDG_CACHE_HOME": scratch.name}, "--states", example("mpi"), where)
+    except RuntimeError as failure:
+        if "libmicrohttpd" not in str(failure):
+            raise
+        tap.skip("what viewers are shown", "built without libmicrohttpd")
+        return
+    experiment = f"experiments/{server.ask('GET', 'experiments')[1][0]['UUID']}/outputs"
+    names = [one["name"] for one in server.ask("GET", experiment)[1]]
+    output = f"{experiment}/timeGraph/lull.states"
+    entries = server.model(f"{output}/tree", {})["entries"]
+    parents = {one["id"]: one["labels"][0] for one in entries}
+    shown = [(parents.get(one["parentId"]), one["labels"][0], one["hasData"]) for one in entries]
+    tap.ok("Declared States" in names and len(parents) == len(entries) and
+           shown[1:] == [(shown[0][1], "MPI ranks", False), *(("MPI ranks", f"rank {r}", True) for r in (0, 9, 10))],
+           "a viewer is shown groups and rows, in the order of their numbers", names, shown)
+    styles = set(server.model(f"{output}/style", {})["styles"])
+    start = server.ask("GET", "experiments")[1][0]["start"]
+    graph = server.model(f"{output}/states", {"requested_timerange": {"start": start, "end": start + 30 * MS, "nbTimes": 3001},
+                                              "requested_items": [one["id"] for one in entries]})["rows"]
+    found = {parents[row["entryId"]]: [(one.get("style", {}).get("parentKey"), one["end"] - one["start"]) for one in row["states"]]
+             for row in graph if row["states"]}
+    tap.ok(styles == {"mpi.compute", "mpi.wait"} and
+           found == {"rank 0": [("mpi.compute", 30 * MS)],
+                     "rank 9": [("mpi.compute", 9 * MS), ("mpi.wait", 11 * MS), ("mpi.compute", 10 * MS)],
+                     "rank 10": [("mpi.compute", 10 * MS), ("mpi.wait", 20 * MS)]},
+           "and how long each row was in which state", styles, found)
+    tip = server.model(f"{output}/tooltip", {"requested_times": [start + 15 * MS], "requested_items": [entries[3]["id"]]})
+    tap.ok(tip.get("State") == "at the barrier", "and what it is called", tip)
+    server.process.terminate()
+    plain = Server(lull, {**os.environ, "XDG_CACHE_HOME": scratch.name}, where)
+    tap.ok(plain.ask("GET", f"{experiment}/lull.states")[0] == 404, "without a file there is no such view")
+    plain.process.terminate()
 
 
 # ---- mistakes ----
@@ -398,6 +492,9 @@ def check_cpus():
 
 
 tap.run("random files", check_random)
+tap.run("store", check_store)
+tap.run("tasks in the store", check_stored_tasks)
+tap.run("served", check_served)
 tap.run("mistakes", check_mistakes)
 tap.run("warnings", check_warnings)
 tap.run("tables", check_tables)

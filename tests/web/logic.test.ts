@@ -17,12 +17,12 @@ import { History } from '../../web/src/history';
 import { actionOf, help } from '../../web/src/keys';
 import { area, high } from '../../web/src/lanes';
 import { formatMarks, parseMarks } from '../../web/src/marks';
-import { RawTrace, traceOf } from '../../web/src/model';
+import { firstState, RawTrace, traceOf } from '../../web/src/model';
 import { Pins, Places } from '../../web/src/place';
 import { columnsFor } from '../../web/src/rows';
 import { decades, durationAt, lineRange, shareOf } from '../../web/src/scale';
 import { segmentSentence, sentence } from '../../web/src/sentence';
-import { colorOf, inkOn, lookOf, looks, phraseOf, stateOfSegment } from '../../web/src/states';
+import { colorOf, inkOn, Look, lookOf, looks, palette, phraseOf, stateOfSegment } from '../../web/src/states';
 import { escapeXml, Svg } from '../../web/src/surface';
 import { absolute, duration, offset, tickStep } from '../../web/src/time';
 import { Tree } from '../../web/src/tree';
@@ -177,7 +177,7 @@ test('a lane for each disk and interface, by host', () => {
     const kinds = ['task', 'disk-read', 'disk-written', 'disk-requests', 'disk-flight', 'net-received', 'net-sent'];
     const rows = [[5, 1, 'eth0'], [0, 0, 'sh'], [6, 0, 'lo'], [1, 1, 'vda'], [2, 1, 'vda'], [3, 1, 'vda'], [4, 1, 'vda'], [6, 1, 'eth0'], [5, 0, 'lo']]
         .map(([kind, host, name]) => [kind, host, name, -1, -1, -1, 0, 0, 0]);
-    const raw = { name: 't', start: '0', length: 1, done: 1, isWhole: true, hosts: ['a', 'b'], states: [], kinds, rows, tasks: [], resources: [] };
+    const raw = { name: 't', start: '0', length: 1, done: 1, isWhole: true, hosts: ['a', 'b'], states: [], kinds, rows, tasks: [], resources: [], declared: [], groups: [] };
     const found = devices(traceOf(raw as unknown as RawTrace)).map(({ name, up, down, requests, flight }) => [name, up, down, requests, flight]);
     assert.deepEqual(found, [['a · lo', 8, 2, -1, -1], ['b · vda', 3, 4, 5, 6], ['b · eth0', 0, 7, -1, -1]]);
 });
@@ -246,12 +246,12 @@ const trace = traceOf({
     name: 't', start: '1', length: 1000, hosts: ['client', 'db'], states: ['unknown', 'user', 'wait-task', 'wait-disk', 'idle', 'syscall', 'wait-cpu'],
     kinds: ['task', 'cpu', 'vcpu'], rows: [[0, 0, 'bash', -1, 7, 7, 5, 0, 9], [0, 1, 'postgres', -1, 8, 8, 5, 0, 9], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 9],
         [2, 1, 'web vCPU 0', -1, 9, 9, 5, 0, 9]],
-    tasks: [], resources: [],
+    tasks: [], resources: [], declared: [], groups: [],
 });
 
 test('a row is found again by what it shows, also if others were added', () => {
     const raw: RawTrace = {
-        name: 'x', start: '0', length: 100, done: 100, isWhole: true, hosts: ['a:b', 'db'], states: [], kinds: ['task', 'cpu', 'irq'], tasks: [], resources: [],
+        name: 'x', start: '0', length: 100, done: 100, isWhole: true, hosts: ['a:b', 'db'], states: [], kinds: ['task', 'cpu', 'irq'], tasks: [], resources: [], declared: [], groups: [],
         rows: [[0, 0, 'sh', -1, 7, 7, 1, 0, 100], [0, 1, 'sh', -1, 7, 7, 1, 0, 40], [0, 1, 'cc', -1, 7, 7, 1, 50, 90], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 100],
             [2, 1, '7 nic', 0, -1, -1, 0, 0, 100], [2, 1, '7 nic', -1, -1, -1, 0, 0, 100]],
     };
@@ -417,7 +417,8 @@ test('contrast is as WCAG computes it', () => {
 test('what is drawn stands out from what is behind it, in both themes', () => {
     [false, true].forEach((isDark, theme) => {
         const behind = ['paper', 'panel', 'row'].map(name => property(name)[theme]);
-        for (const [name, look] of Object.entries(looks)) {
+        const declared = palette.map((look, i): [string, Look] => [`declared state ${i}`, { ...look, label: '' }]);
+        for (const [name, look] of [...Object.entries(looks), ...declared]) {
             behind.forEach(one => assert.ok(contrast(colorOf(look, isDark), one) >= 3, `${name} on ${one}`));
             assert.ok(look.height <= 0.7 || contrast(colorOf(look, isDark), inkOn(isDark)) >= 4.5, `words on ${name}`);
         }
@@ -447,15 +448,37 @@ function lab(rgb: number[]): number[] {
 }
 
 test('states that only their colour tells apart differ for all kinds of colour vision', () => {
-    const names = Object.keys(looks);
-    for (const isDark of [false, true]) {
-        for (const vision of visions) {
-            const seen = names.map(name => lab(vision.map(row =>
-                Math.min(1, Math.max(0, row.reduce((sum, part, i) => sum + part * linear(colorOf(looks[name], isDark))[i], 0))))));
-            names.forEach((a, i) => names.slice(0, i).forEach((b, j) => {
-                const isAlike = looks[a].height === looks[b].height && looks[a].hatch === looks[b].hatch;
-                assert.ok(!isAlike || Math.hypot(...seen[i].map((value, k) => value - seen[j][k])) >= 18, `${a} and ${b}`);
-            }));
+    for (const drawn of [Object.entries(looks), palette.map((look, i): [string, Look] => [`declared state ${i}`, { ...look, label: '' }])]) {
+        for (const isDark of [false, true]) {
+            for (const vision of visions) {
+                const seen = drawn.map(([, look]) => lab(vision.map(row =>
+                    Math.min(1, Math.max(0, row.reduce((sum, part, i) => sum + part * linear(colorOf(look, isDark))[i], 0))))));
+                drawn.forEach(([a, one], i) => drawn.slice(0, i).forEach(([b, other], j) => {
+                    const isAlike = one.height === other.height && one.hatch === other.hatch;
+                    assert.ok(!isAlike || Math.hypot(...seen[i].map((value, k) => value - seen[j][k])) >= 18, `${a} and ${b}`);
+                }));
+            }
         }
     }
+});
+
+test('declared states have names, looks and sentences of their own', () => {
+    const states = Array.from({ length: 14 }, (_, i) => ({ state: 1 + Math.min(i, 12), label: `s${i}`, color: i ? '' : '#ffeb3b' }));
+    const trace = traceOf({
+        name: 't', start: '0', length: 100, done: 100, isWhole: true, hosts: ['h'], kinds: ['task', 'declared'],
+        states: 'unknown user syscall interrupt softirq wait-cpu wait-task wait-disk wait-network wait-timer wait-input wait-irq wait-unknown idle lost none'.split(' '),
+        rows: [[0, 0, 'rank', -1, 7, 7, 5, 0, 100], [1, 0, 'rank 1', 1, 7, -1, 0, 0, 100]], tasks: [[-1, -1, 'h'], [0, 0, 'rank']], resources: [[-1, -1, 'h']],
+        declared: [[-1, -1, 'h'], [0, -1, 'Ranks'], [1, 1, 'rank 1']],
+        groups: [{ name: 'a', label: 'A', states: [] }, { name: 'mpi', label: 'Ranks', states }],
+    });
+    assert.equal(trace.states.length, 48);
+    assert.deepEqual([firstState(trace, 0), firstState(trace, 1)], [0, 32]);
+    assert.deepEqual([trace.states[16 + 1], trace.states[32 + 15], trace.states[32]], ['none', 'none', 'unknown']);
+    const look = (slot: number) => lookOf(trace.states[32 + slot]);
+    assert.deepEqual([look(1).label, look(2).label, look(13).label], ['s0', 's1', 's12 or another']);
+    assert.deepEqual([look(1).colors[0], look(1).ink, look(2).colors, look(2).ink], ['#ffeb3b', '#000000', palette[1].colors, undefined]);
+    const interval = { row: 1, time: 5, state: 2, start: 0, end: 50, label: 's1', other: 0 };
+    assert.equal(sentence(trace, interval), 'rank 1 (7) of Ranks was in the state “s1” (its task: rank (7)), for 50 ns, from 0.000000 s to 0.000000 s.');
+    assert.match(sentence(trace, { row: 1, time: 5, state: 15, start: 0, end: 50 }), /of Ranks was in no state, for/);
+    assert.match(sentence(trace, { row: 1, time: 5, state: 0, start: 0, end: 50 }), /of Ranks is not known, for/);
 });

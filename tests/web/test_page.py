@@ -418,6 +418,38 @@ def check_frequency(page, folder):
     tap.ok(server.process.wait(30) == 0, "leaving the page ends lull view")
 
 
+def check_declared(page, folder):
+    """Two ranks: one computes for 20 of 40 ms, the other for 30. The pixels between are in the colours that the file says."""
+    trace, ms = os.path.join(folder, "ranks"), 1_000_000
+    events = [{"t": 0, "n": "mpi:init", "p": {"rank": r}, "pc": {"cpu_id": 0}} for r in (0, 1)]
+    events += [{"t": t * ms, "n": "mpi:barrier_begin", "p": {"rank": r}, "pc": {"cpu_id": 0}} for r, t in ((0, 20), (1, 30))]
+    events += [{"t": 40 * ms, "n": "mpi:finalize", "p": {"rank": r}, "pc": {"cpu_id": 0}} for r in (0, 1)]
+    jsonl_to_ctf.write_trace(events, trace)
+    path = os.path.join(os.environ["LULL_SOURCE"], "share", "states", "mpi.states")
+    with open(path, encoding="utf-8") as file:
+        colors = re.findall("#[0-9a-f]{6}", file.read())
+    server = Server(lull, env, "--no-browser", "--states", path, trace, verb="view")
+    page.call("Page.navigate", url=server.said["view"] + "#v=states")
+    # The lines of the ranks are the third and the fourth; each is looked at near the top of its bar, where no word is.
+    share = """(canvas => canvas && [2, 3].map(line => {
+        const { data, width } = canvas.getContext('2d').getImageData(0, Math.round((22 * line + 4) * devicePixelRatio), canvas.width || 1, 1);
+        const colors = Array.from({ length: width }, (_, x) => '#' + [0, 1, 2].map(i => data[4 * x + i].toString(16).padStart(2, '0')).join(''));
+        return %s.map(wanted => colors.filter(color => color === wanted).length / width);
+    }))(document.querySelector('[data-panel=states] canvas'))""" % json.dumps(colors)
+    found = page.wait(f"(found => found && found[1][1] > 0 && found)({share})")
+    expected = [[0.5, 0.5], [0.75, 0.25]]
+    tap.ok(len(colors) == 2 and found and all(abs(a - b) < 0.01 for row, want in zip(found, expected) for a, b in zip(row, want)),
+           "declared states are as wide as they are long, in the colours of their file", found)
+    page.run("document.querySelector('[data-panel=states] .scroller').focus()")
+    for _ in range(3):
+        page.key("ArrowDown")
+    said = page.wait(f"{SENTENCE}.includes('rank 0') && {SENTENCE}")
+    tap.ok(said and "MPI ranks was in the state “" in said and "for 20 ms" in said.replace("20.00", "20"), "and a sentence names them", said)
+    picture(page, "declared")
+    page.call("Page.navigate", url="about:blank")
+    server.end()
+
+
 def check_why(page):
     """The sentences are those of lull why, and the first leads to a step of that kind in the request that has most of it."""
     kinds = json.loads(subprocess.run([lull, "why", "--json", *traces], env=env, capture_output=True, check=True).stdout)["kinds"]
@@ -696,6 +728,7 @@ try:
         tap.run("hostile", check_hostile, window, hostile)
         tap.run("path", check_path, window, hostile, directory)
         tap.run("frequency", check_frequency, window, directory)
+        tap.run("declared", check_declared, window, directory)
     tap.run("growing", check_growing, window)
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.

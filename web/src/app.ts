@@ -14,7 +14,7 @@ import { History } from './history';
 import { Action, actionOf } from './keys';
 import { Marks } from './marks';
 import { Interval, Trace } from './model';
-import { Page, Panel } from './page';
+import { Page, Panel, View } from './page';
 import { Pins, Places } from './place';
 import { Rows } from './rows';
 import { Drawn, saveSvg, scaleOf } from './save';
@@ -22,7 +22,7 @@ import { sentence } from './sentence';
 import { absolute, duration } from './time';
 import { Totals } from './totals';
 import { clamp, fit, fitOrAll, pan, Range, reveal, zoom } from './viewport';
-import { views } from './views';
+import { views as allViews } from './views';
 
 const ADDRESS_AFTER = 200; // ms without a change
 
@@ -42,6 +42,7 @@ export class App implements Page {
     readonly places: Places;
     readonly pins: Pins;
     private awaited: Shown['selected'] = null; // by the address, until it is indexed
+    private readonly views: View[];
     private readonly panels: Record<string, Panel> = {};
     private shown: string[];
     private active: Graph;
@@ -72,11 +73,12 @@ export class App implements Page {
         this.pins = new Pins(this.places);
         this.totals = new Totals(trace, api, this.details);
         this.rows = new Rows(api, trace.length, () => this.drawPanels(), problem => this.details.say(problem, true));
-        for (const { name, make } of views) {
+        this.views = allViews.filter(view => view.isFor?.(trace) ?? true);
+        for (const { name, make } of this.views) {
             this.panels[name] = make(this);
         }
         this.active = this.graph('tasks');
-        this.shown = window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus'];
+        this.shown = [...(window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus']), ...('states' in this.panels ? ['states'] : [])];
         this.overview = new Overview(this.overviewCanvas, this.length, time => {
             const half = (this.window.end - this.window.start) / 2;
             this.setWindow({ start: time - half, end: time + half });
@@ -127,7 +129,7 @@ export class App implements Page {
 
     private build(): void {
         const nav = element('nav', { 'aria-label': 'Views' });
-        for (const { name, title } of views) {
+        for (const { name, title } of this.views) {
             const made = button(title, `Show or hide ${title}`, () => (this.isShown(name) ? this.hide(name) : this.show(name)));
             made.textContent = title;
             this.switches.set(name, made);
@@ -211,7 +213,7 @@ export class App implements Page {
 
     // Panels that are shown, in their order.
     private layOut(): void {
-        this.shown = views.map(({ name }) => name).filter(name => this.isShown(name));
+        this.shown = this.views.map(({ name }) => name).filter(name => this.isShown(name));
         this.main.replaceChildren(...this.shown.map(name => this.panels[name].element));
         for (const [name, made] of this.switches) {
             made.setAttribute('aria-pressed', `${this.isShown(name)}`);
@@ -378,8 +380,8 @@ export class App implements Page {
     }
 
     private panelOf(row: number): Graph {
-        const isTask = this.trace.rows[row].kind === 'task';
-        return this.active.has(row) ? this.active : this.graph(isTask ? 'tasks' : 'cpus');
+        const { kind } = this.trace.rows[row];
+        return this.active.has(row) ? this.active : this.graph(kind === 'task' ? 'tasks' : kind === 'declared' ? 'states' : 'cpus');
     }
 
     // Asks about a moment, and selects what the answer is about. False if there is no answer.

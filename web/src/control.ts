@@ -8,14 +8,14 @@ import { Page, Panel } from './page';
 import { Tree } from './tree';
 import { Range } from './viewport';
 
-function source(page: Page, tree: Tree): Source {
+export function source(page: Page, tree: Tree): Source {
     return {
         tree, pictures: row => page.rows.of(row), want: (wanted, width) => page.rows.want(wanted, page.window, width),
         pins: () => page.pins.rows(), letGo: row => page.pin(row),
     };
 }
 
-abstract class Lines implements Panel {
+export abstract class Lines implements Panel {
     readonly graph: Graph;
     readonly element: HTMLElement;
 

@@ -56,6 +56,7 @@ export interface Source {
     isShown?(row: number): boolean;
     isWhole?: boolean; // a search leaves nothing out
     pictures?(row: number): RowPicture[];
+    firstState?(row: number): number; // from which on those of its pictures count; 0
     spans?(line: Line): Span[];
     arrows?(): Arrow[];
     pins?(): number[]; // rows that stay at the top while the others scroll
@@ -297,16 +298,20 @@ export class Graph {
         }
     }
 
+    private firstState(line: Line): number {
+        return line.row >= 0 ? this.source?.firstState?.(line.row) ?? 0 : 0;
+    }
+
     // The rectangles of a line, in pixels of a surface with `scale` pixels for a CSS pixel.
     // What is finer lies on what is coarse, after `erase` took that away.
     private paintLine(line: Line, y: number, width: number, scale: number, paint: Paint, erase: Erase | null): void {
-        const { heights } = this;
+        const first = this.firstState(line), heights = first ? this.heights.slice(first) : this.heights;
         const bar = BAR * scale, bottom = Math.round((y + (LINE + BAR) / 2) * scale);
         const emit: Emit = (x0, x1, low, high, state) => {
             const y1 = bottom - Math.floor(low * bar);
             const y0 = Math.min(y1 - 1, bottom - Math.round(high * bar));
             if (heights[state] > 0) {
-                paint(x0, x1, y0, y1, state);
+                paint(x0, x1, y0, y1, first + state);
             }
         };
         const { window } = this.shared;
@@ -340,15 +345,15 @@ export class Graph {
 
     // What is written in wide spans, at x and y of their baselines.
     private eachLabel(line: Line, y: number, width: number, write: (x: number, y: number, text: string, ink: string) => void): void {
-        const { window, states } = this.shared, ink = inkOn(isDark());
+        const { window, states } = this.shared, ink = inkOn(isDark()), first = this.firstState(line);
         for (const span of this.labelsOf(line)) {
             const x0 = Math.max(0, toX(span.start, window, width)), x1 = Math.min(width, toX(span.end, window, width));
-            const look = lookOf(states[span.state]);
+            const look = lookOf(states[first + span.state]);
             if (span.label && x1 - x0 >= LABEL_LEAST) {
                 const room = Math.floor((x1 - x0 - 8) / 6.2);
                 const text = span.label.length > room ? `${span.label.slice(0, room - 1)}…` : span.label;
                 const isTall = look.height > 0.7;
-                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? ink : '');
+                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? look.ink ?? ink : '');
             }
         }
     }
@@ -561,8 +566,8 @@ export class Graph {
         const span = line && this.labelsOf(line).find(one => one.start <= time && time < one.end);
         this.tip.hidden = !line;
         if (line) {
-            const what = span ? ` · ${lookOf(this.shared.states[span.state]).label}${span.label ? `: ${span.label}` : ''}` +
-                ` · ${duration(span.end - span.start)}` : '';
+            const { label } = lookOf(this.shared.states[span ? this.firstState(line) + span.state : 0]);
+            const what = span ? ` · ${label}${span.label && span.label !== label ? `: ${span.label}` : ''} · ${duration(span.end - span.start)}` : '';
             this.tip.textContent = `${line.name} ${line.detail}${what} · ${offset(time, (this.shared.window.end - this.shared.window.start) / 1e4)}`;
             const box = this.element.getBoundingClientRect();
             const left = Math.min(event.clientX - box.left + 12, box.width - this.tip.offsetWidth - 4);

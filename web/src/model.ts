@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What the server says of the traces, with names for what it numbers.
 
+import { allStates, Group } from './states';
+
 export interface Row {
     kind: string;
     host: number;
     name: string;
-    cpu: number;
+    cpu: number; // of declared states: the group's number
     tid: number; // -1: none
     pid: number;
     ran: number; // ns in all
@@ -27,10 +29,18 @@ export interface Trace {
     done: number; // ns that are indexed
     isWhole: boolean;
     hosts: string[];
-    states: string[];
+    states: string[]; // those that rows can be in, then those of each group of declared ones: firstState()
+    slots: number; // how many each has
     rows: Row[];
     tasks: Entry[];
     resources: Entry[];
+    declared: Entry[];
+    groups: Group[];
+}
+
+// From which state on those of a row count.
+export function firstState({ rows, slots }: Trace, row: number): number {
+    return rows[row]?.kind === 'declared' ? slots * (1 + rows[row].cpu) : 0;
 }
 
 type RawRow = [number, number, string, number, number, number, number, number, number];
@@ -48,6 +58,8 @@ export interface RawTrace {
     rows: RawRow[];
     tasks: RawEntry[];
     resources: RawEntry[];
+    declared: RawEntry[];
+    groups: Group[];
 }
 
 const entryOf = ([parent, row, name]: RawEntry): Entry => ({ parent, row, name });
@@ -60,7 +72,10 @@ export function traceOf(raw: RawTrace): Trace {
         done: raw.done,
         isWhole: raw.isWhole,
         hosts: raw.hosts,
-        states: raw.states,
+        states: allStates(raw.states, raw.groups),
+        slots: raw.states.length,
+        groups: raw.groups,
+        declared: raw.declared.map(entryOf),
         rows: raw.rows.map(([kind, host, name, cpu, tid, pid, ran, from, to]) =>
             ({ kind: raw.kinds[kind], host, name, cpu, tid, pid, ran, from, to })),
         tasks: raw.tasks.map(entryOf),

@@ -47,4 +47,5 @@ export interface View {
     readonly name: string; // in the address
     readonly title: string;
     make(page: Page): Panel;
+    isFor?(trace: Trace): boolean; // else it is of all traces
 }

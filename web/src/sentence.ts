@@ -68,6 +68,14 @@ const vcpuWords: Record<string, [string, ((other: string) => string)?]> = {
     idle: ['was halted'],
 };
 
+function ofDeclared(trace: Trace, interval: Interval, row: Row): string {
+    const state = trace.states[interval.state];
+    const { label: group } = trace.groups[row.cpu];
+    const about = interval.other === undefined ? '' : ` (its task: ${nameOf(trace, interval.other, row)})`;
+    const what = interval.label ? `was in the state “${interval.label}”` : state === 'none' ? 'was in no state' : 'is not known';
+    return `of ${group} ${what}${about}`;
+}
+
 function ofResource(trace: Trace, interval: Interval, row: Row): string {
     const state = trace.states[interval.state];
     const other = interval.other === undefined ? '' : nameOf(trace, interval.other, row);
@@ -96,7 +104,7 @@ function ofResource(trace: Trace, interval: Interval, row: Row): string {
 
 export function sentence(trace: Trace, interval: Interval): string {
     const row = trace.rows[interval.row];
-    const what = row.kind === 'task' ? ofTask(trace, interval, row) : ofResource(trace, interval, row);
+    const what = (row.kind === 'task' ? ofTask : row.kind === 'declared' ? ofDeclared : ofResource)(trace, interval, row);
     const host = trace.hosts.length > 1 ? ` on ${trace.hosts[row.host]}` : '';
     return `${nameOf(trace, interval.row)}${host} ${what}, for ${duration(interval.end - interval.start)}, ` +
         `from ${offset(interval.start, 1000)} to ${offset(interval.end, 1000)}.`;

@@ -8,6 +8,7 @@ export type Hatch = 'none' | 'up' | 'down' | 'dots' | 'bars';
 export interface Look {
     label: string; // in the legend and in sums
     colors: readonly [string, string]; // in the light and in the dark theme
+    ink?: string; // of what is written on it, in both; else inkOn()
     height: number; // share of the row
     hatch: Hatch;
 }
@@ -29,10 +30,54 @@ export const looks: Record<string, Look> = {
     lost: { label: 'Events lost', colors: ['#e00030', '#ff3b5f'], height: 1, hatch: 'bars' },
 };
 
+// Of declared states whose file says no colour. All are as tall as their row.
+const colors: readonly (readonly [string, string])[] = [
+    ['#3b6fb6', '#80deea'], ['#b8566a', '#ff8a80'], ['#6d6d00', '#f0e442'], ['#1b1b1b', '#c77dff'],
+];
+const hatches: readonly Hatch[] = ['none', 'up', 'dots', 'bars'];
+export const palette: readonly Omit<Look, 'label'>[] = Array.from({ length: 13 }, (_, i) =>
+    ({ colors: colors[i % colors.length], height: 1, hatch: hatches[Math.floor(i / colors.length)] }));
+
+export interface Group {
+    name: string;
+    label: string;
+    states: { state: number; label: string; color: string }[]; // those that are many share the last slot; color '': none
+}
+
+const declared = new Map<string, Look>();
+
+// Black or white, whichever is read better on a colour.
+function inkFor(color: string): string {
+    const linear = (at: number) => (parseInt(color.slice(at, at + 2), 16) / 255) ** 2.2;
+    return 0.2126 * linear(1) + 0.7152 * linear(3) + 0.0722 * linear(5) > 0.18 ? '#000000' : '#ffffff';
+}
+
+// The names of what rows of a group can be in, by slot; they have looks of their own.
+function declare({ name, states }: Group, slots: string[]): string[] {
+    const first = Math.min(...states.map(({ state }) => state));
+    return slots.map((slot, at) => {
+        const [one, ...others] = states.filter(({ state }) => state === at);
+        if (!one) {
+            return ['unknown', 'lost'].includes(slot) ? slot : 'none';
+        }
+        const base = palette[(at - first) % palette.length];
+        declared.set(`${name}.${at}`, {
+            ...base, label: others.length ? `${one.label} or another` : one.label,
+            ...(one.color ? { colors: [one.color, one.color], hatch: 'none', ink: inkFor(one.color) } : {}),
+        });
+        return `${name}.${at}`;
+    });
+}
+
+// Those of the kernel, then those of each group.
+export function allStates(slots: string[], groups: Group[]): string[] {
+    return [...slots, ...groups.flatMap(group => declare(group, slots))];
+}
+
 const nothing: Look = { label: 'Not known', colors: ['#00000000', '#00000000'], height: 0, hatch: 'none' };
 
 export function lookOf(name: string): Look {
-    return looks[name] || nothing;
+    return looks[name] || declared.get(name) || nothing;
 }
 
 // Its label within a sentence.

@@ -4,7 +4,7 @@
 import { Api } from './api';
 import { Details } from './details';
 import { Moment } from './fragment';
-import { Trace } from './model';
+import { firstState, Trace } from './model';
 import { duration } from './time';
 import { Range } from './viewport';
 
@@ -34,7 +34,8 @@ export class Totals {
             const found = await this.api.ask<number[]>('totals', parameters);
             if (key === this.asked) {
                 const who = selected ? trace.rows[selected.row].name : 'All CPUs';
-                const states = found.map((ns, state): [string, number] => [trace.states[state], ns]);
+                const first = selected ? firstState(trace, selected.row) : 0;
+                const states = found.map((ns, state): [string, number] => [trace.states[first + state], ns]);
                 this.details.showSums(`${who}: ${range ? 'selected range' : 'what is seen'}, ${duration(end - start)}`,
                     states.filter(([state]) => state !== 'none'));
             }

@@ -3,6 +3,7 @@
 
 import { Resources, Tasks } from './control';
 import { CriticalFlow } from './criticalflow';
+import { Declared } from './declared';
 import { Events } from './events';
 import { Frequency } from './frequency';
 import { Io } from './io';
@@ -15,6 +16,7 @@ import { Why } from './why';
 export const views: View[] = [
     { name: 'tasks', title: 'Control flow', make: page => new Tasks(page) },
     { name: 'cpus', title: 'Resources', make: page => new Resources(page) },
+    { name: 'states', title: 'Declared states', make: page => new Declared(page), isFor: trace => trace.groups.length > 0 },
     { name: 'flow', title: 'Critical flow', make: page => new CriticalFlow(page) },
     { name: 'usage', title: 'CPU usage', make: page => new Usage(page) },
     { name: 'io', title: 'Disk and network use', make: page => new Io(page) },

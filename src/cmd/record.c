@@ -12,6 +12,7 @@
 #include "cmd/analysis_args.h"
 #include "cmd/status.h"
 #include "cmd/verb.h"
+#include "record/hooks.h"
 #include "record/recorder.h"
 
 /* ---- the question ---- */
@@ -59,6 +60,18 @@ static GPtrArray *copy_command(const struct lull_args *args)
     return command;
 }
 
+static const char *name_of_hook(const struct lull_record_question *question)
+{
+    return question->hooks & LULL_HOOK_PYTHON ? "python" : "functions";
+}
+
+static unsigned parse_hooks(const struct lull_args *args)
+{
+    return (lull_args_flag(args, "python") ? LULL_HOOK_PYTHON : 0) |
+           (lull_args_flag(args, "python-c") ? LULL_HOOK_PYTHON | LULL_HOOK_PYTHON_C : 0) |
+           (lull_args_flag(args, "functions") ? LULL_HOOK_FUNCTIONS : 0);
+}
+
 static bool parse(const struct lull_args *args, GArray *pids, struct lull_record_question *question,
                   GError **error)
 {
@@ -71,22 +84,22 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     question->output = lull_args_text(args, "output");
     question->only_command = lull_args_flag(args, "only");
     question->has_call_chains = lull_args_flag(args, "call-graph");
-    question->has_python_c = lull_args_flag(args, "python-c");
-    question->has_python = lull_args_flag(args, "python") || question->has_python_c;
+    question->hooks = parse_hooks(args);
     const bool is_slower = lull_args_text(args, "if-slower") != NULL;
     question->is_snapshot = lull_args_flag(args, "snapshot") || is_slower;
-    if ((question->only_command || is_slower || question->has_python) && !question->command) {
+    if ((question->only_command || is_slower || question->hooks) && !question->command) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "--%s is about the command, and there is none",
-                    is_slower              ? "if-slower"
-                    : question->has_python ? "python"
-                                           : "only");
+                    is_slower         ? "if-slower"
+                    : question->hooks ? name_of_hook(question)
+                                      : "only");
         return false;
     }
-    if (question->is_snapshot && question->has_python) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--python writes all calls to the recording, which a flight recorder "
-                            "does not have while it records");
+    if (question->is_snapshot && question->hooks) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "--%s writes all calls to the recording, which a flight recorder does not have "
+                    "while it records",
+                    name_of_hook(question));
         return false;
     }
     if (question->is_snapshot && question->output) {
@@ -143,16 +156,16 @@ static void report_result(const struct lull_recorder *recorder,
                 lull_recorder_path(recorder));
     }
     report_lost(result);
-    if (question->has_python && recording->python_bytes == 0) {
-        fputs(
-            "lull: no Python program recorded its calls: --python needs CPython 3.9 or newer, run "
-            "without -I, -E and -S, which may write to the recording\n",
-            stderr);
+    if (question->hooks && recording->hook_bytes == 0) {
+        fprintf(stderr, "lull: no program recorded its calls: %s\n",
+                question->hooks & LULL_HOOK_PYTHON
+                    ? "--python needs CPython 3.9 or newer, run without -I, -E and -S"
+                    : "--functions needs programs that were compiled with -finstrument-functions");
     }
     fprintf(stderr, "lull: next: %s\n",
-            recording->python_bytes > 0 ? "lull calls, or lull critpath"
-            : recording->command        ? "lull critpath"
-                                        : "lull info, or lull stats");
+            recording->hook_bytes > 0 ? "lull calls, or lull critpath"
+            : recording->command      ? "lull critpath"
+                                      : "lull info, or lull stats");
 }
 
 /* ---- the flight recorder ---- */
@@ -352,6 +365,10 @@ static const struct lull_option options[] = {
     {.name = "python-c",
      .kind = LULL_OPTION_FLAG,
      .help = "like --python, and record the functions of C that they call, such as time.sleep"},
+    {.name = "functions",
+     .kind = LULL_OPTION_FLAG,
+     .help = "also record each call and return of functions that were compiled with "
+             "-finstrument-functions"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",
@@ -409,7 +426,8 @@ const struct lull_verb lull_verb_record = {
         "--python also records each call and return of functions in Python programs that the command is "
         "or starts, for lull calls, calllog and flame. A call costs the program some 100 to 150 ns. "
         "CPython 3.9 or newer, run without -I, -E and -S, can be recorded (CALLS.md in the "
-        "documentation says more).\n"
+        "documentation says more). --functions does the same with functions that were compiled with "
+        "-finstrument-functions, in C, C++ and Cython.\n"
         "\n"
         "The recording is one directory, which can be analysed on any machine and belongs to "
         "you (RECORDING.md in the documentation describes it). It is called DIR.part until it "

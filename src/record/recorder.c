@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/python.h"
+#include "record/hooks.h"
 #include "record/quotas.h"
 #include "record/watch.h"
 
@@ -205,8 +205,8 @@ static bool start_command(struct lull_recorder *recorder, GError **error)
     const struct lull_record_question *question = &recorder->question;
     g_auto(GStrv) environment = NULL;
     return !question->command ||
-           ((!question->has_python || (environment = lull_python_prepare(
-                                           &recorder->keeper, question->has_python_c, error))) &&
+           ((!question->hooks ||
+             (environment = lull_hooks_prepare(&recorder->keeper, question->hooks, error))) &&
             lull_command_start(&recorder->command, question->command, environment,
                                &recorder->invoker, error));
 }
@@ -307,8 +307,8 @@ static bool start_recording(struct lull_recorder *recorder, GError **error)
         recorder->quotas = lull_quotas_read();
     }
     recorder->recording.start_ns = lull_recorder_now_ns(recorder);
-    return (!recorder->question.has_python ||
-            lull_python_describe(&recorder->keeper, recorder->request.epoch_offset_ns, error)) &&
+    return (!recorder->question.hooks ||
+            lull_hooks_describe(&recorder->keeper, recorder->request.epoch_offset_ns, error)) &&
            recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));
@@ -366,9 +366,9 @@ static bool record(struct lull_recorder *recorder, GError **error)
     done =
         done &&
         recorder->kind->stop(recorder->tracer, is_snapshot ? &none : &recording->result, error) &&
-        (!recorder->question.has_python ||
-         lull_python_measure(&recorder->keeper, &recording->python_bytes, error));
-    recording->result.bytes += recording->python_bytes;
+        (!recorder->question.hooks ||
+         lull_hooks_measure(&recorder->keeper, &recording->hook_bytes, error));
+    recording->result.bytes += recording->hook_bytes;
     lull_keeper_release(&recorder->keeper);
     if (done && recorder->tracer->is_full) {
         recording->ended_by = LULL_RECORDING_ENDED_BY_DISK;

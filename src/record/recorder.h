@@ -37,8 +37,7 @@ struct lull_record_question {
     uint32_t n_pids;
     bool only_command;    /* or only the command */
     bool has_call_chains; /* only tracers that can record where tasks stop running */
-    bool has_python;      /* also the calls of Python programs that the command is or starts, */
-    bool has_python_c;    /* and of the functions of C that they call */
+    unsigned hooks;       /* which calls programs record that the command is or starts (hooks.h) */
 
     bool is_snapshot;     /* a flight recorder: what comes last is kept in memory, and written on
                              request only (record/control.h, SIGUSR1) */

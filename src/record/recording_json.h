@@ -22,7 +22,7 @@ enum lull_recording_end {
 struct lull_recording {
     const struct lull_tracer_request *request;
     const struct lull_tracer *tracer;
-    uint64_t python_bytes;      /* of the calls of Python programs; 0: none were recorded */
+    uint64_t hook_bytes;        /* of the calls that programs wrote; 0: none did */
     const char *reason;         /* why this tracer */
     const char *const *command; /* NULL-terminated; NULL: none */
     pid_t pid;                  /* of the command */

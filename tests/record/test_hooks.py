@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# lull record --python: programs whose calls are known by counting, one with threads, processes, generators and exceptions in it, some
-# that are killed at a moment that nobody chose, and what is not recorded.
+# lull record --python and --functions: programs whose calls are known by counting, with threads, processes, generators and exceptions
+# in them, libraries that come and go, some that are killed at a moment that nobody chose, and what is not recorded.
 import glob
 import json
 import mmap
@@ -19,7 +19,8 @@ import recorders
 from tap import Tap
 
 LULL = os.environ["LULL"]
-HOOK = os.environ["LULL_PYTHON_HOOK"]
+HOOK = os.path.join(os.environ["LULL_HOOKS"], "python")
+PROGRAMS = os.environ["LULL_PROGRAMS"]
 PATIENCE = 60
 tap = Tap()
 
@@ -62,6 +63,16 @@ SELL = "Shop.sell" if sys.version_info >= (3, 11) else "sell"
 # How often each was called: a generator once for each number, and to find that there is none.
 COUNTED = {"leaf": 3 * 1000 + 2 + 7, "thread_main": 3, "numbers": 11, "dig": 21, "fail": 6, SELL: 1, "in_child": 1, "parent": 1,
            "writer": 1, "nap": 1, "main": 1, "<module>": 1}
+# Python, which calls a library, which calls the kernel; and another library, when the first is gone.
+MIXED = """
+import _ctypes, ctypes, sys
+def call(letter, n):
+    library = ctypes.CDLL(f"{sys.argv[1]}/libcalled-{letter}.so")
+    library[f"outer_{letter}"](n)
+    _ctypes.dlclose(library._handle)
+call("a", 30)
+call("b", 40)
+"""
 # Each call says its number, in memory that outlives the program, before it returns.
 COUNTER = """
 import mmap, struct, sys
@@ -107,20 +118,17 @@ def record(tracer, command, scratch):
     """Again, if another program filled the kernel's buffers meanwhile."""
     for _ in range(2):
         try:
-            return recorders.record(tracer, command, tempfile.mkdtemp(dir=scratch), "--only", "--python")[0]
+            return recorders.record(tracer, command, tempfile.mkdtemp(dir=scratch), "--only", "--python", "--functions")[0]
         except RuntimeError as error:
             if "events were lost" not in str(error):
                 raise
-    return recorders.record(tracer, command, tempfile.mkdtemp(dir=scratch), "--only", "--python")[0]
+    return recorders.record(tracer, command, tempfile.mkdtemp(dir=scratch), "--only", "--python", "--functions")[0]
 
 
 def check_family(recording, program):
     rows = rows_of(recording, program)
     counted = {name: rows[name]["calls"] for name in COUNTED if name in rows}
     tap.ok(counted == COUNTED, "each call of threads, processes, generators and exceptions", counted, COUNTED)
-    tasks = tables(recording)["tasks"]
-    tap.ok(len(tasks) == 6 and not any(row["orphans"] + row["unwound"] for row in tasks),
-           "three threads, two children and the program: no return without its call, no call without its return", *tasks)
     tap.ok(rows["nap"]["total_ns"] >= 20_000_000, "a function that slept for 20 ms lasted so long", rows["nap"])
     # What Python itself calls (os.read in subprocess, …) is not counted by hand: the system calls of one function are.
     log = json.loads(ask("calllog", "--json", "--limit", "0", recording))["windows"][0]["tables"]["log"]
@@ -131,6 +139,27 @@ def check_family(recording, program):
     tap.ok(len(within) == 50, "50 system calls, each within the Python function that made it", len(within))
     sub = [row["calls"] for row in tables(recording)["functions"] if row["function"] == "<string>:sub"]
     tap.ok(sub == [2], "an interpreter that the program started", sub)
+
+
+def check_functions(recording, said):
+    """The program says which functions it called; 5 of these calls ended by longjmp."""
+    counted = {}
+    with open(said, encoding="utf-8") as file:
+        for _, name, count in map(str.split, file):
+            counted[name] = counted.get(name, 0) + int(count)
+    found = tables(recording)
+    shown = {row["function"]: row["calls"] for row in found["functions"] if row["kind"] == "native"}
+    expected = {**counted, "outer_a": 1, "inner_a": 30, "outer_b": 1, "inner_b": 40}
+    tap.ok(counted and shown == expected, "functions of C by their names, also of libraries that are gone", shown, expected)
+    tasks = found["tasks"]
+    # The family: three threads, two children and the program. The functions: two threads, a child and the program.
+    tap.ok(len(tasks) == 6 + 1 + 4 and sum(row["unwound"] for row in tasks) == counted["dig"] and not any(row["orphans"] for row in tasks),
+           "no return without its call; no call without its return, but for longjmp", *tasks)
+    folded = ask("flame", recording)
+    stacks = {tuple(line.rsplit(" ", 1)[0].split(";")[1:]) for line in folded.splitlines()}
+    for letter in "ab":
+        stack = ("mixed.py:<module>", "mixed.py:call", f"outer_{letter}", f"inner_{letter}", "[getppid]")
+        tap.ok(any(one[:5] == stack for one in stacks), f"one stack of Python, C and the kernel: {letter}", *stacks)
 
 
 def check_peer(recording):
@@ -203,17 +232,17 @@ def check_usage():
         tap.ok(done.returncode == 2 and said in done.stderr, f"refused: {said}", done.returncode, done.stderr)
 
 
-def record_nothing(tracer, scratch, hook):
+def record_nothing(tracer, scratch, hooks):
     command = [LULL, "record", "--tracer", tracer, "--only", "--output", os.path.join(scratch, "nothing"), "--python", "--", "true"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=os.environ | {"LULL_PYTHON_HOOK": hook})
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=os.environ | {"LULL_HOOKS": hooks})
 
 
 def usable_tracer(scratch):
     """The first that can be used here, after a recording of a program that is not of Python; or why there is none."""
     for tracer in ("perf", "ftrace"):
-        done = record_nothing(tracer, scratch, HOOK)
+        done = record_nothing(tracer, scratch, os.environ["LULL_HOOKS"])
         if done.returncode == 0:
-            tap.ok("no Python program" in done.stderr, "no Python program: a notice", done.stderr)
+            tap.ok("no program recorded" in done.stderr, "no Python program: a notice", done.stderr)
             return tracer, None
     return None, recorders.why_not("ftrace", scratch)
 
@@ -232,8 +261,11 @@ def main():
         tap.ok(done.returncode == 1 and "_lull_calls" in done.stderr and not glob.glob(os.path.join(scratch, "nothing*")),
                "no hook: an error, and nothing is left", done.stderr)
         program = write(os.path.join(scratch, "family.py"), FAMILY)
-        recording = record(tracer, [sys.executable, program], scratch)
+        mixed, said = write(os.path.join(scratch, "mixed.py"), MIXED), os.path.join(scratch, "said")
+        recording = record(tracer, ["sh", "-c", '"$1" "$2"; "$1" "$3" "$4"; "$4/calls" >"$5"', "sh", sys.executable, program, mixed, PROGRAMS, said],
+                           scratch)
         check_family(recording, program)
+        check_functions(recording, said)
         check_peer(recording)
         check_killed(scratch, os.path.join(recording, "calls", "metadata"))
 

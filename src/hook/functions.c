@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* Preloaded into programs that `lull record --functions` starts: the functions that GCC and Clang call
+ * with -finstrument-functions, and which file each function lies in, before its first call. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <limits.h>
+#include <link.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hook/stream.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+#define MOST_ID_BYTES 64
+
+/* A program or library in memory. */
+struct image {
+    uintptr_t start, end;
+    bool is_pic;
+    uint32_t id_bytes;
+    const uint8_t *id;
+    const char *path;
+};
+
+struct range {
+    uintptr_t start, end;
+};
+
+struct thread {
+    struct hook_stream stream;
+    unsigned generation;    /* of what it has reported */
+    struct range *reported; /* files of functions that it called, the recent ones first */
+    uint32_t n_reported;
+};
+
+/* The number of libraries that were closed: what lay where may have changed. */
+static atomic_uint generation;
+/* While an event is written; a signal that comes then is not recorded. */
+static __thread bool is_inside HOOK_INITIAL;
+static atomic_int state; /* 0: not known, 1: recording, -1: not */
+
+void __cyg_profile_func_enter(void *function, void *caller);
+void __cyg_profile_func_exit(void *function, void *caller);
+
+static void restart(struct hook_stream *stream)
+{
+    ((struct thread *)(void *)stream)->n_reported = 0;
+}
+
+static void clear(struct hook_stream *stream)
+{
+    free(((struct thread *)(void *)stream)->reported);
+}
+
+const struct hook_kind hook_kind = {
+    .letter = 'f', .size = sizeof(struct thread), .restart = restart, .clear = clear};
+
+/* ---- images ---- */
+
+/* The build-id of an image, in its memory. */
+static void find_id(struct image *image, uintptr_t at, size_t size)
+{
+    while (size >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+        const size_t name = (note->n_namesz + 3u) & ~(size_t)3,
+                     id = (note->n_descsz + 3u) & ~(size_t)3;
+        const size_t whole = sizeof *note + name + id;
+        if (whole > size) {
+            return;
+        }
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof "GNU" &&
+            memcmp(note + 1, "GNU", sizeof "GNU") == 0 && note->n_descsz <= MOST_ID_BYTES) {
+            image->id = (const uint8_t *)(note + 1) + name;
+            image->id_bytes = note->n_descsz;
+            return;
+        }
+        at += whole;
+        size -= whole;
+    }
+}
+
+static struct image image_of(const struct dl_phdr_info *info)
+{
+    struct image image = {
+        .start = UINTPTR_MAX, .is_pic = info->dlpi_addr != 0, .path = info->dlpi_name};
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD) {
+            image.start = start < image.start ? start : image.start;
+            image.end = start + segment->p_memsz > image.end ? start + segment->p_memsz : image.end;
+        } else if (segment->p_type == PT_NOTE && !image.id) {
+            find_id(&image, start, segment->p_memsz);
+        }
+    }
+    return image;
+}
+
+struct search {
+    uintptr_t address;
+    struct image image;
+};
+
+static int compare(struct dl_phdr_info *info, size_t size, void *user)
+{
+    struct search *search = user;
+    search->image = image_of(info);
+    return search->image.start <= search->address && search->address < search->image.end;
+}
+
+static void put_image(struct hook_stream *stream, const struct image *image)
+{
+    char self[PATH_MAX];
+    const char *path = image->path;
+    if (!*path) { /* the program */
+        const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[n > 0 ? n : 0] = '\0';
+        path = self;
+    }
+    const size_t length = strnlen(path, PATH_MAX - 1);
+    const uint64_t place[] = {image->start, image->end - image->start};
+    const uint8_t is_pic = image->is_pic;
+    uint8_t *at = hook_start_event(stream, HOOK_IMAGE, sizeof place + 1 + length + 1);
+    if (at) {
+        at = hook_put(hook_put(at, place, sizeof place), &is_pic, 1);
+        hook_end_event(stream, hook_put(hook_put(at, path, length), "", 1));
+    }
+    at = image->id ? hook_start_event(stream, HOOK_IMAGE_ID, 8 + 4 + MOST_ID_BYTES) : NULL;
+    if (at) {
+        at = hook_put(hook_put(at, place, 8), &image->id_bytes, 4);
+        hook_end_event(stream, hook_put(at, image->id, image->id_bytes));
+    }
+}
+
+/* Reports where the function lies, unless this thread has done so. */
+static void report(struct thread *thread, uintptr_t address)
+{
+    struct search search = {.address = address};
+    for (uint32_t i = 1; i < thread->n_reported; i++) {
+        const struct range range = thread->reported[i];
+        if (address - range.start < range.end - range.start) {
+            thread->reported[i] = thread->reported[0];
+            thread->reported[0] = range;
+            return;
+        }
+    }
+    if (dl_iterate_phdr(compare, &search) != 0) {
+        put_image(&thread->stream, &search.image);
+    } else {
+        search.image = (struct image){.start = address, .end = address + 1};
+    }
+    struct range *more =
+        realloc(thread->reported, (thread->n_reported + 1) * sizeof *thread->reported);
+    if (more) {
+        thread->reported = more;
+        more[thread->n_reported++] = more[0];
+        more[0] = (struct range){search.image.start, search.image.end};
+    }
+}
+
+static bool is_reported(struct thread *thread, uintptr_t address)
+{
+    const unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
+    if (thread->generation != now) {
+        thread->generation = now;
+        thread->n_reported = 0;
+    }
+    return thread->n_reported > 0 && address - thread->reported[0].start <
+                                         thread->reported[0].end - thread->reported[0].start;
+}
+
+/* ---- calls and returns ---- */
+
+static bool is_recording(void)
+{
+    int now = atomic_load_explicit(&state, memory_order_acquire);
+    if (__builtin_expect(now == 0, false)) {
+        now = hook_init() ? 1 : -1;
+        atomic_store_explicit(&state, now, memory_order_release);
+    }
+    return now > 0;
+}
+
+/* Before the program has threads. */
+__attribute__((constructor)) static void load(void)
+{
+    is_recording();
+}
+
+static void put(enum hook_event_id id, uintptr_t address)
+{
+    if (is_inside) {
+        return;
+    }
+    is_inside = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    struct hook_stream *stream = !is_recording() ? NULL : hook_own ? hook_own : hook_start();
+    if (stream) {
+        struct thread *thread = (struct thread *)(void *)stream;
+        if (id == HOOK_ENTRY && !is_reported(thread, address)) {
+            report(thread, address);
+        }
+        const uint64_t function = address;
+        uint8_t *at = hook_start_event(stream, id, sizeof function);
+        if (at) {
+            hook_end_event(stream, hook_put(at, &function, sizeof function));
+        }
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    is_inside = false;
+}
+
+PUBLIC void __cyg_profile_func_enter(void *function, void *caller)
+{
+    put(HOOK_ENTRY, (uintptr_t)function);
+}
+
+PUBLIC void __cyg_profile_func_exit(void *function, void *caller)
+{
+    put(HOOK_EXIT, (uintptr_t)function);
+}
+
+/* ---- libraries that are closed ---- */
+
+struct images {
+    struct range *ranges;
+    size_t n;
+};
+
+static int collect(struct dl_phdr_info *info, size_t size, void *user)
+{
+    struct images *images = user;
+    struct range *more = realloc(images->ranges, (images->n + 1) * sizeof *more);
+    if (!more) {
+        return 1;
+    }
+    const struct image image = image_of(info);
+    images->ranges = more;
+    more[images->n++] = (struct range){image.start, image.end};
+    return 0;
+}
+
+static bool has(const struct images *images, struct range range)
+{
+    size_t i = 0;
+    while (i < images->n && images->ranges[i].start != range.start) {
+        i++;
+    }
+    return i < images->n;
+}
+
+/* Those that were there before, and are not any more. */
+static void report_gone(const struct images *before)
+{
+    struct images after = {0};
+    dl_iterate_phdr(collect, &after);
+    struct hook_stream *stream = hook_own ? hook_own : hook_start();
+    for (size_t i = 0; stream && i < before->n; i++) {
+        const uint64_t start = before->ranges[i].start;
+        uint8_t *at = has(&after, before->ranges[i])
+                          ? NULL
+                          : hook_start_event(stream, HOOK_IMAGE_GONE, sizeof start);
+        if (at) {
+            hook_end_event(stream, hook_put(at, &start, sizeof start));
+        }
+    }
+    free(after.ranges);
+    atomic_fetch_add(&generation, 1);
+}
+
+PUBLIC int dlclose(void *handle)
+{
+    int (*real)(void *) = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+    struct images before = {0};
+    const bool is_first = !is_inside && is_recording();
+    if (is_first) {
+        is_inside = true;
+        dl_iterate_phdr(collect, &before);
+        is_inside = false;
+    }
+    const int result = real(handle); /* calls destructors, which are recorded */
+    if (is_first) {
+        is_inside = true;
+        report_gone(&before);
+        is_inside = false;
+    }
+    free(before.ranges);
+    return result;
+}

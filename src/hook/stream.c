@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* Starts and ends the streams of threads, and their packets. */
+#include "hook/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Multiples of all sizes of pages. Most threads are short. */
+#define FIRST_PACKET_BYTES (64u << 10)
+#define PACKET_BYTES (1u << 20)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static struct {
+    const char *folder;
+    pthread_key_t at_exit;
+} shared;
+
+__thread struct hook_stream *hook_own HOOK_INITIAL;
+
+/* ---- packets ---- */
+
+/* Room on the disk for the packet, so that writing to its pages cannot fail. Its head comes first: a
+ * file that ends behind it, because the program was killed here, has an empty packet. */
+static bool make_room(int fd, off_t offset, uint32_t room)
+{
+    static const uint8_t zeros[1 << 16];
+    const uint64_t t = hook_now_ns();
+    const struct hook_head head = {.magic = 0xc1fc1fc1,
+                                   .start_ns = t,
+                                   .end_ns = t,
+                                   .content_bits = sizeof head * UINT64_C(8),
+                                   .packet_bits = room * UINT64_C(8)};
+    if (pwrite(fd, &head, sizeof head, offset) != (ssize_t)sizeof head) {
+        return false;
+    }
+    if (fallocate(fd, 0, offset, room) == 0) {
+        return true;
+    }
+    if (errno != EOPNOTSUPP) {
+        return false;
+    }
+    for (size_t at = sizeof head; at < room;) {
+        const size_t want = room - at < sizeof zeros ? room - at : sizeof zeros;
+        const ssize_t n = pwrite(fd, zeros, want, offset + (off_t)at);
+        if (n <= 0) {
+            return false;
+        }
+        at += (size_t)n;
+    }
+    return true;
+}
+
+static void leave_packet(struct hook_stream *stream)
+{
+    if (stream->packet) {
+        munmap(stream->packet, stream->room);
+    }
+    stream->packet = NULL;
+}
+
+/* The file is open only here: its descriptor would be one of the program's. Where the folder is gone,
+ * the recording is over, and nothing is lost. */
+static bool start_packet(struct hook_stream *stream)
+{
+    const int flags = stream->offset == 0 ? O_RDWR | O_CREAT | O_EXCL : O_RDWR;
+    const int fd = open(stream->path, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0) {
+        if (errno == ENOENT) {
+            leave_packet(stream);
+        }
+        return false;
+    }
+    const uint32_t room = stream->offset == 0 ? FIRST_PACKET_BYTES : PACKET_BYTES;
+    void *packet = MAP_FAILED;
+    if (make_room(fd, stream->offset, room)) {
+        packet = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, fd, stream->offset);
+    }
+    if (packet == MAP_FAILED && ftruncate(fd, stream->offset) != 0) {
+        /* The reader finds an empty packet there, or one of zeros. */
+    }
+    close(fd);
+    if (packet == MAP_FAILED) {
+        return false;
+    }
+    madvise(packet, room, MADV_POPULATE_WRITE); /* cheaper now than page by page */
+    leave_packet(stream);
+    stream->packet = packet;
+    stream->size = sizeof(struct hook_head);
+    stream->room = room;
+    stream->offset += room;
+    return true;
+}
+
+bool hook_start_packet(struct hook_stream *stream)
+{
+    const int before = errno; /* the program's */
+    const bool is_done = start_packet(stream);
+    errno = before;
+    return is_done;
+}
+
+/* ---- streams ---- */
+
+/* Cut to what it holds, and then its last packet says so: a file that is cut within a packet's
+ * padding is whole. */
+void hook_end(void *user)
+{
+    struct hook_stream *stream = user;
+    if (stream->packet) {
+        if (truncate(stream->path, stream->offset - stream->room + stream->size) == 0) {
+            hook_head_of(stream)->packet_bits = stream->size * UINT64_C(8);
+        }
+    }
+    leave_packet(stream);
+    hook_kind.clear(stream);
+    free(stream->path);
+    free(stream);
+    hook_own = NULL;
+}
+
+static bool name_stream(struct hook_stream *stream)
+{
+    stream->pid = getpid();
+    stream->tid = gettid();
+    return asprintf(&stream->path, "%s/%c-%d-%d-%llx", shared.folder, hook_kind.letter, stream->pid,
+                    stream->tid, (unsigned long long)hook_now_ns()) > 0;
+}
+
+struct hook_stream *hook_start(void)
+{
+    struct hook_stream *stream = calloc(1, hook_kind.size);
+    if (!stream || !name_stream(stream)) {
+        free(stream);
+        return NULL;
+    }
+    pthread_setspecific(shared.at_exit, stream);
+    return hook_own = stream;
+}
+
+/* The child has its own files. What its parent had called until now, it returns from. */
+static void forked(void)
+{
+    struct hook_stream *stream = hook_own;
+    if (!stream) {
+        return;
+    }
+    leave_packet(stream);
+    hook_kind.restart(stream);
+    free(stream->path);
+    stream->path = NULL;
+    stream->offset = 0;
+    stream->is_over = !name_stream(stream);
+}
+
+bool hook_init(void)
+{
+    shared.folder = getenv("LULL_CALLS");
+    shared.folder = shared.folder ? strdup(shared.folder) : NULL;
+    return shared.folder && pthread_key_create(&shared.at_exit, hook_end) == 0 &&
+           pthread_atfork(NULL, NULL, forked) == 0;
+}
+
+/* Of the main thread; others end with their own destructor. */
+__attribute__((destructor)) static void unload(void)
+{
+    if (hook_own) {
+        hook_end(hook_own);
+    }
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* What is loaded into programs that `lull record` starts writes through this: each thread has a CTF stream
+ * of its own, which is whole after each event, so that also a program that is killed leaves all of them.
+ * Nothing here may fail the program. */
+#ifndef LULL_HOOK_STREAM_H
+#define LULL_HOOK_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+
+#define HOOK_INITIAL __attribute__((tls_model("initial-exec")))
+
+/* As src/record/hooks.c declares them in the metadata. */
+enum hook_event_id {
+    HOOK_CALL,
+    HOOK_RETURN,
+    HOOK_CODE,
+    HOOK_C_CALL,
+    HOOK_C_RETURN,
+    HOOK_ENTRY,
+    HOOK_EXIT,
+    HOOK_IMAGE,
+    HOOK_IMAGE_ID,
+    HOOK_IMAGE_GONE
+};
+
+struct hook_head {
+    uint32_t magic;
+    uint64_t start_ns, end_ns;
+    uint64_t content_bits, packet_bits;
+    uint64_t discarded;
+} __attribute__((packed));
+
+struct hook_event {
+    uint8_t id;
+    uint64_t time_ns;
+    int32_t pid, tid;
+} __attribute__((packed));
+
+struct hook_stream {
+    uint8_t *packet; /* NULL: none yet, or the recording is over */
+    uint32_t size;   /* bytes of it that are written, */
+    uint32_t room;   /* and that it has */
+    bool is_over;    /* no event is written any more */
+    int32_t pid, tid;
+    off_t offset; /* of the next packet */
+    char *path;
+};
+
+/* What a library has beside the stream of each thread, which comes first in it. */
+struct hook_kind {
+    char letter;                                 /* of the names of its streams */
+    size_t size;                                 /* zeros at first */
+    void (*restart)(struct hook_stream *stream); /* in the child of a fork */
+    void (*clear)(struct hook_stream *stream);   /* at the end of the thread */
+};
+
+extern const struct hook_kind hook_kind; /* each library has one */
+extern __thread struct hook_stream *hook_own HOOK_INITIAL;
+
+/* Once, before all else. False: this program is not recorded. */
+bool hook_init(void);
+/* Of a thread that has none; NULL: there is no memory. */
+struct hook_stream *hook_start(void);
+/* The thread's is complete. */
+void hook_end(void *stream);
+/* False: there is no room for events, here or any more. */
+bool hook_start_packet(struct hook_stream *stream);
+
+static inline uint64_t hook_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static inline struct hook_head *hook_head_of(const struct hook_stream *stream)
+{
+    return (struct hook_head *)(void *)stream->packet;
+}
+
+/* Where an event is written that has room for `size` bytes behind its start; NULL: nowhere. */
+static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_event_id id,
+                                        size_t size)
+{
+    if (__builtin_expect(!stream->packet || stream->is_over ||
+                             stream->size + sizeof(struct hook_event) + size > stream->room,
+                         false)) {
+        stream->is_over = stream->is_over || !hook_start_packet(stream);
+        if (stream->is_over) {
+            if (stream->packet) {
+                hook_head_of(stream)->discarded++;
+            }
+            return NULL;
+        }
+    }
+    const struct hook_event event = {(uint8_t)id, hook_now_ns(), stream->pid, stream->tid};
+    uint8_t *at = stream->packet + stream->size;
+    memcpy(at, &event, sizeof event);
+    hook_head_of(stream)->end_ns = event.time_ns;
+    return at + sizeof event;
+}
+
+/* From here on it is in the file, whatever becomes of the program. */
+static inline void hook_end_event(struct hook_stream *stream, const uint8_t *end)
+{
+    stream->size = (uint32_t)(end - stream->packet);
+    atomic_signal_fence(memory_order_release);
+    hook_head_of(stream)->content_bits = stream->size * UINT64_C(8);
+}
+
+static inline uint8_t *hook_put(uint8_t *at, const void *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return at + size;
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder into which programs write their calls, how they find it, and what its metadata
+ * says of what they write. */
+#include "record/hooks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "record/state/trace.h"
+
+#define FOLDER "calls"
+#define METADATA FOLDER "/metadata"
+#define MODULE "_lull_calls.abi3.so"
+#define FUNCTIONS "liblull-functions.so"
+
+/* As hook/stream.h has them. The names of functions of C have no file. */
+static const char layout[] =
+    "typealias integer { size = 8; align = 8; signed = 0; } := u8;\n"
+    "typealias integer { size = 32; align = 8; signed = 0; } := u32;\n"
+    "typealias integer { size = 32; align = 8; signed = 1; } := s32;\n"
+    "typealias integer { size = 64; align = 8; signed = 0; } := u64;\n"
+    "typealias integer { size = 8; align = 8; signed = 0; base = 16; } := x8;\n"
+    "typealias integer { size = 64; align = 8; signed = 0; base = 16; } := x64;\n"
+    "typealias integer { size = 64; align = 8; signed = 0; map = clock.monotonic.value; }"
+    " := stamp;\n\n"
+    "stream {\n"
+    "    packet.context := struct {\n"
+    "        stamp timestamp_begin;\n        stamp timestamp_end;\n"
+    "        u64 content_size;\n        u64 packet_size;\n        u64 events_discarded;\n"
+    "    };\n"
+    "    event.header := struct { u8 id; stamp timestamp; };\n"
+    "    event.context := struct { s32 _vpid; s32 _vtid; };\n"
+    "};\n";
+
+static const struct {
+    const char *name, *fields;
+} events[] = {
+    {"lull_python:call", "u32 _code;"},
+    {"lull_python:return", ""},
+    {"lull_python:code", "u32 _code; u32 _line; string _qualname; string _filename;"},
+    {"lull_python:c_call", "u32 _code;"},
+    {"lull_python:c_return", ""},
+    {"lull_functions:entry", "x64 _addr;"},
+    {"lull_functions:exit", "x64 _addr;"},
+    {"lull_functions:image", "x64 _baddr; u64 _memsz; u8 _is_pic; string _path;"},
+    {"lull_functions:build_id", "x64 _baddr; u32 __length; x8 _build_id[__length];"},
+    {"lull_functions:image_gone", "x64 _baddr;"},
+};
+
+static const char *hook_folder(void)
+{
+    const char *given = g_getenv("LULL_HOOKS"); /* where they are before they are installed */
+    return given && g_path_is_absolute(given) ? given : LULL_HOOK_DIR;
+}
+
+/* "NAME=FIRST", before what the variable says already. */
+static char *put_first(const char *name, const char *first)
+{
+    const char *others = g_getenv(name);
+    return others && *others ? g_strconcat(name, "=", first, ":", others, NULL)
+                             : g_strconcat(name, "=", first, NULL);
+}
+
+static bool is_there(const char *path, GError **error)
+{
+    if (access(path, R_OK) == 0) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+                "cannot record calls: “%s”, which programs would load: %s; install lull, or name "
+                "the folder that has it in LULL_HOOKS",
+                path, g_strerror(errno));
+    return false;
+}
+
+char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, GError **error)
+{
+    g_autofree char *python = g_build_filename(hook_folder(), "python", NULL);
+    g_autofree char *module = g_build_filename(python, MODULE, NULL);
+    g_autofree char *functions = g_build_filename(hook_folder(), FUNCTIONS, NULL);
+    /* What programs make in the folder goes when the recording does. */
+    if (((hooks & LULL_HOOK_PYTHON) && !is_there(module, error)) ||
+        ((hooks & LULL_HOOK_FUNCTIONS) && !is_there(functions, error)) ||
+        !lull_keeper_expect(keeper, FOLDER, error) ||
+        !lull_keeper_create_directory(keeper, FOLDER, error)) {
+        return NULL;
+    }
+    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
+    g_ptr_array_add(all, g_strconcat("LULL_CALLS=", keeper->part, "/" FOLDER, NULL));
+    if (hooks & LULL_HOOK_PYTHON) {
+        g_ptr_array_add(all,
+                        g_strdup(hooks & LULL_HOOK_PYTHON_C ? "LULL_CALLS_C=1" : "LULL_CALLS_C=0"));
+        g_ptr_array_add(all, put_first("PYTHONPATH", python));
+    }
+    if (hooks & LULL_HOOK_FUNCTIONS) {
+        g_ptr_array_add(all, put_first("LD_PRELOAD", functions));
+    }
+    g_ptr_array_add(all, NULL);
+    return (char **)g_ptr_array_steal(all, NULL);
+}
+
+bool lull_hooks_describe(const struct lull_keeper *keeper, int64_t epoch_offset_ns, GError **error)
+{
+    g_autoptr(GString) text = g_string_new("/* CTF 1.8 */\n\n");
+    const int fd = lull_keeper_create(keeper, METADATA, error);
+    if (fd < 0) {
+        return false;
+    }
+    g_string_append_printf(text,
+                           "trace {\n    major = 1;\n    minor = 8;\n    byte_order = %s;\n"
+                           "    packet.header := struct { integer { size = 32; align = 8; "
+                           "signed = 0; } magic; };\n};\n\n",
+                           __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? "be" : "le");
+    lull_state_trace_add_environment(text, "ust");
+    lull_state_trace_add_clock(text, epoch_offset_ns);
+    g_string_append(text, layout);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(events); i++) {
+        g_string_append_printf(text,
+                               "\nevent {\n    name = \"%s\";\n    id = %u;\n"
+                               "    fields := struct { %s };\n};\n",
+                               events[i].name, i, events[i].fields);
+    }
+    int why = lull_file_write(fd, text->str, text->len);
+    if (close(fd) != 0 && why == 0) {
+        why = errno;
+    }
+    if (why != 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write “%s/" METADATA "”: %s",
+                    keeper->part, g_strerror(why));
+    }
+    return why == 0;
+}
+
+bool lull_hooks_measure(const struct lull_keeper *keeper, uint64_t *bytes, GError **error)
+{
+    uint64_t metadata = 0;
+    *bytes = 0;
+    if (!lull_keeper_measure(keeper, FOLDER, bytes, error) ||
+        !lull_keeper_measure(keeper, METADATA, &metadata, error)) {
+        return false;
+    }
+    *bytes -= MIN(metadata, *bytes);
+    return true;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs that write their calls and returns into the recording: what hook/ does in the command and
+ * all that it starts. Their trace is the folder "calls": streams of each thread. */
+#ifndef LULL_RECORD_HOOKS_H
+#define LULL_RECORD_HOOKS_H
+
+#include "record/keeper.h"
+
+enum lull_hook {
+    LULL_HOOK_PYTHON = 1 << 0,
+    LULL_HOOK_PYTHON_C = 1 << 1,  /* and functions of C that Python calls */
+    LULL_HOOK_FUNCTIONS = 1 << 2, /* what was compiled with -finstrument-functions */
+};
+
+/* Makes the folder. What the environment of the command has to have for it, as "NAME=VALUE", to be
+ * freed with g_strfreev(); NULL and an error. `hooks`: enum lull_hook. */
+char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, GError **error);
+/* Writes the metadata, when the recording starts. */
+bool lull_hooks_describe(const struct lull_keeper *keeper, int64_t epoch_offset_ns, GError **error);
+/* Bytes of all streams; 0: no program has written any. */
+bool lull_hooks_measure(const struct lull_keeper *keeper, uint64_t *bytes, GError **error);
+
+#endif

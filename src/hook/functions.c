@@ -3,9 +3,13 @@
  * with -finstrument-functions, and which file each function lies in, before its first call. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hook/stream.h"
@@ -108,9 +112,35 @@ static int compare(struct dl_phdr_info *info, size_t size, void *user)
     return search->image.start <= search->address && search->address < search->image.end;
 }
 
+/* Once for each process: the recorder keeps the names of its functions. `told` has a bit for each path;
+ * of two with the same bit one is missing. */
+static void note_file(const char *path, uint64_t inode)
+{
+    static atomic_uint told[64];
+    char name[PATH_MAX], line[PATH_MAX + 64];
+    struct timespec now;
+    unsigned hash = 5381;
+    for (const char *at = path; *at; at++) {
+        hash = hash * 33 + (uint8_t)*at;
+    }
+    if (atomic_fetch_or(&told[hash / 32 % 64], 1u << hash % 32) & 1u << hash % 32) {
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int length = snprintf(line, sizeof line, "%llu %lld%09ld %s\n", (unsigned long long)inode,
+                                (long long)now.tv_sec, now.tv_nsec, path);
+    snprintf(name, sizeof name, "%s/../objects", hook_folder());
+    const int fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0) {
+        (void)!write(fd, line, (size_t)length);
+        close(fd);
+    }
+}
+
 static void put_image(struct hook_stream *stream, const struct image *image)
 {
     char self[PATH_MAX];
+    struct stat st;
     const char *path = image->path;
     if (!*path) { /* the program */
         const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -118,7 +148,8 @@ static void put_image(struct hook_stream *stream, const struct image *image)
         path = self;
     }
     const size_t length = strnlen(path, PATH_MAX - 1);
-    const uint64_t place[] = {image->start, image->end - image->start};
+    const uint64_t inode = stat(path, &st) == 0 ? st.st_ino : 0;
+    const uint64_t place[] = {image->start, image->end - image->start, inode};
     const uint8_t is_pic = image->is_pic;
     uint8_t *at = hook_start_event(stream, HOOK_IMAGE, sizeof place + 1 + length + 1);
     if (at) {
@@ -129,6 +160,9 @@ static void put_image(struct hook_stream *stream, const struct image *image)
     if (at) {
         at = hook_put(hook_put(at, place, 8), &image->id_bytes, 4);
         hook_end_event(stream, hook_put(at, image->id, image->id_bytes));
+    }
+    if (inode != 0 && *path == '/') {
+        note_file(path, inode);
     }
 }
 
@@ -144,6 +178,7 @@ static void report(struct thread *thread, uintptr_t address)
             return;
         }
     }
+    const int before = errno; /* the program's */
     if (dl_iterate_phdr(compare, &search) != 0) {
         put_image(&thread->stream, &search.image);
     } else {
@@ -156,6 +191,7 @@ static void report(struct thread *thread, uintptr_t address)
         more[thread->n_reported++] = more[0];
         more[0] = (struct range){search.image.start, search.image.end};
     }
+    errno = before;
 }
 
 static bool is_reported(struct thread *thread, uintptr_t address)

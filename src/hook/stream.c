@@ -159,6 +159,11 @@ static void forked(void)
     stream->is_over = !name_stream(stream);
 }
 
+const char *hook_folder(void)
+{
+    return shared.folder;
+}
+
 bool hook_init(void)
 {
     shared.folder = getenv("LULL_CALLS");

@@ -69,6 +69,8 @@ bool hook_init(void);
 struct hook_stream *hook_start(void);
 /* The thread's is complete. */
 void hook_end(void *stream);
+/* The folder of the streams. */
+const char *hook_folder(void);
 /* False: there is no room for events, here or any more. */
 bool hook_start_packet(struct hook_stream *stream);
 

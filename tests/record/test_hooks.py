@@ -141,7 +141,7 @@ def check_family(recording, program):
     tap.ok(sub == [2], "an interpreter that the program started", sub)
 
 
-def check_functions(recording, said):
+def check_functions(recording, said, what):
     """The program says which functions it called; 5 of these calls ended by longjmp."""
     counted = {}
     with open(said, encoding="utf-8") as file:
@@ -150,7 +150,7 @@ def check_functions(recording, said):
     found = tables(recording)
     shown = {row["function"]: row["calls"] for row in found["functions"] if row["kind"] == "native"}
     expected = {**counted, "outer_a": 1, "inner_a": 30, "outer_b": 1, "inner_b": 40}
-    tap.ok(counted and shown == expected, "functions of C by their names, also of libraries that are gone", shown, expected)
+    tap.ok(counted and shown == expected, f"functions of C {what}", shown, expected)
     tasks = found["tasks"]
     # The family: three threads, two children and the program. The functions: two threads, a child and the program.
     tap.ok(len(tasks) == 6 + 1 + 4 and sum(row["unwound"] for row in tasks) == counted["dig"] and not any(row["orphans"] for row in tasks),
@@ -262,10 +262,16 @@ def main():
                "no hook: an error, and nothing is left", done.stderr)
         program = write(os.path.join(scratch, "family.py"), FAMILY)
         mixed, said = write(os.path.join(scratch, "mixed.py"), MIXED), os.path.join(scratch, "said")
-        recording = record(tracer, ["sh", "-c", '"$1" "$2"; "$1" "$3" "$4"; "$4/calls" >"$5"', "sh", sys.executable, program, mixed, PROGRAMS, said],
+        programs = os.path.join(scratch, "programs")
+        os.mkdir(programs)
+        for name in ("calls", "libcalled-a.so", "libcalled-b.so"):
+            shutil.copy(os.path.join(PROGRAMS, name), programs)
+        recording = record(tracer, ["sh", "-c", '"$1" "$2"; "$1" "$3" "$4"; "$4/calls" >"$5"', "sh", sys.executable, program, mixed, programs, said],
                            scratch)
+        check_functions(recording, said, "by their names, also of libraries that were closed")
+        shutil.rmtree(programs)
         check_family(recording, program)
-        check_functions(recording, said)
+        check_functions(recording, said, "by their names in the recording, when the files are gone")
         check_peer(recording)
         check_killed(scratch, os.path.join(recording, "calls", "metadata"))
 

@@ -59,10 +59,11 @@ static bool make_room(int fd, off_t offset, uint32_t room)
 
 static void leave_packet(struct hook_stream *stream)
 {
-    if (stream->packet) {
-        munmap(stream->packet, stream->room);
-    }
+    uint8_t *packet = stream->packet;
     stream->packet = NULL;
+    if (packet) {
+        munmap(packet, stream->room);
+    }
 }
 
 /* The file is open only here: its descriptor would be one of the program's. Where the folder is gone,
@@ -120,26 +121,28 @@ void hook_end(void *user)
     }
     leave_packet(stream);
     hook_kind.clear(stream);
-    free(stream->path);
-    free(stream);
     hook_own = NULL;
+    munmap(stream, hook_kind.size);
 }
 
 static bool name_stream(struct hook_stream *stream)
 {
     stream->pid = getpid();
     stream->tid = gettid();
-    return asprintf(&stream->path, "%s/%c-%d-%d-%llx", shared.folder, hook_kind.letter, stream->pid,
-                    stream->tid, (unsigned long long)hook_now_ns()) > 0;
+    const int length =
+        snprintf(stream->path, sizeof stream->path, "%s/%c-%d-%d-%llx", shared.folder,
+                 hook_kind.letter, stream->pid, stream->tid, (unsigned long long)hook_now_ns());
+    return length < (int)sizeof stream->path;
 }
 
 struct hook_stream *hook_start(void)
 {
-    struct hook_stream *stream = calloc(1, hook_kind.size);
-    if (!stream || !name_stream(stream)) {
-        free(stream);
+    struct hook_stream *stream =
+        mmap(NULL, hook_kind.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stream == MAP_FAILED) {
         return NULL;
     }
+    stream->is_over = !name_stream(stream);
     pthread_setspecific(shared.at_exit, stream);
     return hook_own = stream;
 }
@@ -153,8 +156,6 @@ static void forked(void)
     }
     leave_packet(stream);
     hook_kind.restart(stream);
-    free(stream->path);
-    stream->path = NULL;
     stream->offset = 0;
     stream->is_over = !name_stream(stream);
 }

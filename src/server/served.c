@@ -389,10 +389,16 @@ struct served *served_use(struct served *served)
     return served;
 }
 
+void served_trim(const struct served *served)
+{
+    lull_store_trim(served->store,
+                    served->is_whole ? LULL_STORE_MAPPED_MOST : LULL_STORE_PART_MAPPED_MOST);
+}
+
 void served_unuse(struct served *served)
 {
     if (served) {
-        lull_store_trim(served->store, LULL_STORE_MAPPED_MOST);
+        served_trim(served);
     }
     if (served && g_atomic_ref_count_dec(&served->uses)) {
         free_tree(&served->tasks);

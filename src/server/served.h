@@ -77,6 +77,8 @@ void served_delete(const struct served_about *about, bool is_deleted);
 struct served *served_new(const struct served_about *about, struct lull_store *store,
                           int64_t until_ns, bool is_whole);
 struct served *served_use(struct served *served);
+/* Lets go of what is mapped of the store, if that is much: for answers that read all rows. */
+void served_trim(const struct served *served);
 /* NULL is allowed. */
 void served_unuse(struct served *served);
 

@@ -15,7 +15,7 @@
 #include "server/states.h"
 #include "server/visitors.h"
 
-enum { ROWS_MOST = 4096, COLUMNS_MOST = 16384, CELLS_MOST = 4 << 20 };
+enum { ROWS_MOST = 4096, COLUMNS_MOST = 16384, CELLS_MOST = 4 << 20, TRIM_EVERY = 64 /* rows */ };
 
 struct question {
     const struct served *served;
@@ -196,6 +196,9 @@ static bool append_rows(GString *out, const struct served *served, GError **erro
     for (uint32_t i = 0; i < lull_store_row_count(served->store); i++) {
         const struct lull_store_row row = lull_store_row(served->store, i);
         int64_t ran_ns;
+        if (i % TRIM_EVERY == TRIM_EVERY - 1) {
+            served_trim(served);
+        }
         if (!server_cpu_time(served, i, served->start_ns, served->end_ns, &ran_ns, error)) {
             return false;
         }

@@ -71,7 +71,7 @@ static uint64_t sum_of(const struct lull_store *store, const struct store_range 
     for (uint64_t done = 0; done < range->size; done += SUM_PIECE) {
         const uint64_t n = MIN(range->size - done, (uint64_t)SUM_PIECE);
         sum = store_sum_add(sum, store->data + range->offset + done, n);
-        lull_store_trim(store, LULL_STORE_MAPPED_MOST);
+        lull_store_trim(store, LULL_STORE_PART_MAPPED_MOST);
     }
     return sum;
 }

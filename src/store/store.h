@@ -96,8 +96,10 @@ struct lull_store_loss {
 struct lull_store *lull_store_open(const char *path, const uint8_t *key, GError **error);
 void lull_store_free(struct lull_store *store);
 
-/* What of a store may stay mapped in memory. */
+/* What of a store may stay mapped in memory; of one that is read once, or while the whole is being made, which
+ * needs memory too. */
 #define LULL_STORE_MAPPED_MOST (UINT64_C(128) << 20)
+#define LULL_STORE_PART_MAPPED_MOST (UINT64_C(32) << 20)
 /* Lets go of what is mapped of the store if it is larger than that and the process has more of files
  * in memory. Any thread may call it: nothing changes but the time that the next answers take. */
 void lull_store_trim(const struct lull_store *store, uint64_t most);

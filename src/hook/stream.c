@@ -26,11 +26,15 @@ __thread struct hook_stream *hook_own HOOK_INITIAL;
 
 /* ---- packets ---- */
 
-/* Room on the disk for the packet, so that writing to its pages cannot fail. Its head comes first: a
- * file that ends behind it, because the program was killed here, has an empty packet. */
+/* Room on the disk for the packet, so that writing to its pages cannot fail. It takes the longest, so it
+ * comes first, beyond the end of the file; then the head, and at last its padding. */
 static bool make_room(int fd, off_t offset, uint32_t room)
 {
     static const uint8_t zeros[1 << 16];
+    const bool has_room = fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, room) == 0;
+    if (!has_room && errno != EOPNOTSUPP) {
+        return false;
+    }
     const uint64_t t = hook_now_ns();
     const struct hook_head head = {.magic = 0xc1fc1fc1,
                                    .start_ns = t,
@@ -40,11 +44,8 @@ static bool make_room(int fd, off_t offset, uint32_t room)
     if (pwrite(fd, &head, sizeof head, offset) != (ssize_t)sizeof head) {
         return false;
     }
-    if (fallocate(fd, 0, offset, room) == 0) {
-        return true;
-    }
-    if (errno != EOPNOTSUPP) {
-        return false;
+    if (has_room) {
+        return ftruncate(fd, offset + room) == 0;
     }
     for (size_t at = sizeof head; at < room;) {
         const size_t want = room - at < sizeof zeros ? room - at : sizeof zeros;

@@ -38,7 +38,7 @@ static int run(const struct lull_args *args, GError **error)
                             "it takes the name of one snapshot, such as 20261122-140211-7f3a9c01");
         return 2;
     }
-    struct lull_trigger_config *config = lull_trigger_config_read(path, error);
+    struct lull_trigger_config *config = lull_trigger_config_read(path, NULL, error);
     output = output ? output : words[0];
     const bool done = config && collect(config, words[0], output, error);
     if (done) {

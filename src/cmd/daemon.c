@@ -13,9 +13,10 @@ static void report(void *user, const char *line)
     fprintf(stderr, "lull: %s\n", line);
 }
 
-static bool run_with(const struct lull_trigger_config *config, bool is_check, GError **error)
+static bool run_with(const struct lull_trigger_config *config, const char *path, bool is_check,
+                     GError **error)
 {
-    const struct lull_daemon_question question = {.config = config, .report = report};
+    const struct lull_daemon_question question = {.config = config, .path = path, .report = report};
     if (is_check) {
         struct lull_peer_keys keys;
         if (config->key && !lull_peer_keys_read(config->key, &keys, error)) {
@@ -34,8 +35,8 @@ static int run(const struct lull_args *args, GError **error)
     if (new_key) {
         return lull_peer_keys_make(new_key, error) ? 0 : 1;
     }
-    struct lull_trigger_config *config = lull_trigger_config_read(path, error);
-    const bool done = config && run_with(config, lull_args_flag(args, "check"), error);
+    struct lull_trigger_config *config = lull_trigger_config_read(path, NULL, error);
+    const bool done = config && run_with(config, path, lull_args_flag(args, "check"), error);
     lull_trigger_config_free(config);
     return done ? 0 : 1;
 }
@@ -96,6 +97,9 @@ const struct lull_verb lull_verb_daemon = {
         "'key': a slow request freezes the flight recorders of all machines that it touched, and each "
         "writes a snapshot of the same name. The file of the key must be the same on all, and nobody but "
         "root may read it; --new-key makes one. 'lull collect' brings the snapshots together.\n"
+        "\n"
+        "On SIGHUP it reads the configuration again: rules and limits hold at once. If something is wrong "
+        "with the file, nothing is changed, and it says why.\n"
         "\n"
         "The daemon runs as root, and gives up all rights but those that it needs to trace. The "
         "process that reads what servers send has none.",

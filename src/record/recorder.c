@@ -337,14 +337,22 @@ static bool save_called(struct lull_recorder *recorder, GError **error)
     return lull_hooks_save_symbols(&recorder->keeper, objects, error);
 }
 
+static void reload(void *user)
+{
+    const struct lull_recorder *recorder = user;
+    recorder->question.companion->reload(recorder->question.companion->user);
+}
+
 static bool record(struct lull_recorder *recorder, GError **error)
 {
     struct lull_recording *recording = &recorder->recording;
     struct lull_tracer_result none;
     const bool is_snapshot = recorder->question.is_snapshot;
+    const struct lull_record_companion *companion = recorder->question.companion;
     struct lull_watch watch = {.has_ended = has_ended,
                                .check = check,
                                .requested = requested,
+                               .reload = companion && companion->reload ? reload : NULL,
                                .user = recorder,
                                .request = recorder->control.socket,
                                .wake = recorder->wake,
@@ -352,8 +360,8 @@ static bool record(struct lull_recorder *recorder, GError **error)
                                .command = recorder->command.pid};
     lull_watch_start(&watch);
     bool done = start_recording(recorder, error);
-    if (done && recorder->question.companion) {
-        recorder->question.companion->started(recorder->question.companion->user, recorder);
+    if (done && companion) {
+        companion->started(companion->user, recorder);
     }
     const int64_t start_ns = lull_recorder_now_ns(recorder);
     done =

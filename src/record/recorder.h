@@ -18,6 +18,7 @@ struct lull_record_companion {
     /* The descriptor is readable, or some time has passed: may call lull_recorder_snapshot(). False
      * and an error ends the recording. */
     bool (*serve)(void *user, struct lull_recorder *recorder, GError **error);
+    void (*reload)(void *user); /* SIGHUP came; NULL: that ends the recording */
     void *user;
     const uint8_t *capabilities;
     size_t n_capabilities;

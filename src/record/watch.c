@@ -42,6 +42,8 @@ static bool take_signals(struct lull_watch *watch)
     while (read(watch->signals, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGUSR1) {
             watch->requested(watch->user, true);
+        } else if (info.ssi_signo == SIGHUP && watch->reload) {
+            watch->reload(watch->user);
         } else if (info.ssi_signo != SIGCHLD) {
             pass_on(watch, &info);
             return true;

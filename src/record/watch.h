@@ -15,6 +15,7 @@ struct lull_watch {
     /* Somebody requests a snapshot: at the descriptor `request`, or (is_signal) with SIGUSR1. May
      * be NULL. */
     void (*requested)(void *user, bool is_signal);
+    void (*reload)(void *user); /* SIGHUP came; NULL: that ends the recording */
     void *user;
     int request;         /* readable on a request; < 0: none, also no SIGUSR1 */
     int wake;            /* check is called at once when it is readable; < 0: none */

@@ -13,7 +13,6 @@
 #include "base/time.h"
 #include "trigger/peer_socket.h"
 
-#define MOST_FILE_BYTES (1 << 20)
 #define RULE_PREFIX "rule "
 
 enum kind {
@@ -209,6 +208,46 @@ static void read_keys(const struct reader *reader)
     }
 }
 
+static bool is_same(const struct key *key, const void *a, const void *b)
+{
+    switch (key->kind) {
+    case KIND_PATH:
+    case KIND_TEXT:
+        return g_strcmp0(*(char *const *)a, *(char *const *)b) == 0;
+    case KIND_SIZE:
+    case KIND_NUMBER:
+    case KIND_ADDRESS:
+    case KIND_DURATION:
+        return *(const uint64_t *)a == *(const uint64_t *)b;
+    case KIND_SHARE:
+        return *(const double *)a == *(const double *)b;
+    case KIND_ENDPOINT: {
+        const struct lull_trigger_endpoint *x = a, *y = b;
+        return x->port == y->port && memcmp(&x->address, &y->address, sizeof x->address) == 0;
+    }
+    case KIND_NETWORKS: {
+        const GArray *x = *(GArray *const *)a, *y = *(GArray *const *)b;
+        return (!x && !y) ||
+               (x && y && x->len == y->len &&
+                memcmp(x->data, y->data, x->len * sizeof(struct lull_trigger_network)) == 0);
+    }
+    }
+    return false;
+}
+
+const char *lull_trigger_config_needs_start(const struct lull_trigger_config *now,
+                                            const struct lull_trigger_config *next)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (strcmp(keys[i].group, "daemon") == 0 && keys[i].offset != AT(most_overhead) &&
+            !is_same(&keys[i], (const char *)now + keys[i].offset,
+                     (const char *)next + keys[i].offset)) {
+            return keys[i].name;
+        }
+    }
+    return NULL;
+}
+
 /* ---- rules ---- */
 
 static void rule_free(void *data)
@@ -216,6 +255,7 @@ static void rule_free(void *data)
     struct lull_trigger_rule *rule = data;
     lull_track_rule_free(rule->when);
     g_clear_pointer(&rule->id, g_pattern_spec_free);
+    g_strfreev(rule->exec);
     g_free(rule->name);
     g_free(rule);
 }
@@ -241,12 +281,26 @@ static void read_when(const struct reader *reader, const char *group, const char
     }
 }
 
+/* As a shell splits words; but there is no shell. */
+static void read_exec(const struct reader *reader, const char *group, const char *text,
+                      struct lull_trigger_rule *rule)
+{
+    g_autoptr(GError) error = NULL;
+    if (!g_shell_parse_argv(text, NULL, &rule->exec, &error)) {
+        report(reader, group, "exec", "%s", error->message);
+    } else if (!g_path_is_absolute(rule->exec[0])) {
+        report(reader, group, "exec", "expected a program's path that starts with /, not “%s”",
+               rule->exec[0]);
+    }
+}
+
 static void read_rule(const struct reader *reader, const char *group)
 {
     struct lull_trigger_rule *rule = g_new0(struct lull_trigger_rule, 1);
     g_autofree char *when = value_of(reader, group, "when");
     g_autofree char *slower = value_of(reader, group, "slower");
     g_autofree char *id = value_of(reader, group, "id");
+    g_autofree char *exec = value_of(reader, group, "exec");
     rule->name = g_strdup(group + strlen(RULE_PREFIX));
     g_ptr_array_add(reader->config->rules, rule);
     if (!lull_trigger_is_name(rule->name)) {
@@ -267,13 +321,16 @@ static void read_rule(const struct reader *reader, const char *group)
         report(reader, group, "id", "is of requests that servers report; this rule is about waits");
     }
     rule->id = id ? g_pattern_spec_new(id) : NULL;
+    if (exec) {
+        read_exec(reader, group, exec, rule);
+    }
 }
 
 /* ---- the file ---- */
 
 static bool is_known(const char *group, const char *name)
 {
-    static const char *const of_rules[] = {"when", "slower", "id", NULL};
+    static const char *const of_rules[] = {"when", "slower", "id", "exec", NULL};
     if (g_str_has_prefix(group, RULE_PREFIX)) {
         return g_strv_contains(of_rules, name);
     }
@@ -340,13 +397,17 @@ struct lull_trigger_config *lull_trigger_config_parse(const char *path, const ch
     return NULL;
 }
 
-struct lull_trigger_config *lull_trigger_config_read(const char *path, GError **error)
+struct lull_trigger_config *lull_trigger_config_read(const char *path, GString *read,
+                                                     GError **error)
 {
     g_autofree char *text = NULL;
     size_t size;
     path = path ? path : LULL_TRIGGER_CONFIG;
-    if (!lull_file_read(path, MOST_FILE_BYTES, &text, &size, error)) {
+    if (!lull_file_read(path, LULL_TRIGGER_CONFIG_BYTES, &text, &size, error)) {
         return NULL;
+    }
+    if (read) {
+        g_string_append_len(read, text, (gssize)size);
     }
     GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
     struct lull_trigger_config *config = lull_trigger_config_parse(path, text, size, problems);
@@ -357,6 +418,20 @@ struct lull_trigger_config *lull_trigger_config_read(const char *path, GError **
     }
     g_ptr_array_unref(problems);
     return config;
+}
+
+uint32_t lull_trigger_config_rule_as(const struct lull_trigger_config *before,
+                                     const struct lull_trigger_config *now, uint32_t i)
+{
+    const struct lull_trigger_rule *const *rules =
+        (const struct lull_trigger_rule *const *)before->rules->pdata;
+    const struct lull_trigger_rule *wanted = i < now->rules->len ? now->rules->pdata[i] : NULL;
+    for (uint32_t k = 0; wanted && k < before->rules->len; k++) {
+        if (strcmp(rules[k]->name, wanted->name) == 0) {
+            return k;
+        }
+    }
+    return LULL_TRIGGER_RULES;
 }
 
 static bool has_bits(const struct in6_addr *address, const struct lull_trigger_network *network)

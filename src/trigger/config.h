@@ -9,6 +9,7 @@
 #include "record/purpose.h"
 
 #define LULL_TRIGGER_CONFIG "/etc/lull/lulld.conf"
+#define LULL_TRIGGER_CONFIG_BYTES (1 << 20) /* at most */
 /* As many as a tracker takes. */
 #define LULL_TRIGGER_RULES LULL_TRACK_RULES
 /* Of the name of a rule, with its NUL. */
@@ -20,6 +21,7 @@ struct lull_trigger_rule {
     struct lull_track_rule *when; /* waits; NULL: requests, */
     int64_t slower_ns;            /* that took longer than this */
     GPatternSpec *id;             /* and whose id matches; NULL: any */
+    char **exec;                  /* the command when a snapshot was written; NULL: none */
 };
 
 /* Addresses that start with the same bits; those of IPv4 are mapped (::ffff:10.9.0.0, 96 bits more). */
@@ -59,8 +61,16 @@ struct lull_trigger_config {
  * if there is something. Free with lull_trigger_config_free(). */
 struct lull_trigger_config *lull_trigger_config_parse(const char *path, const char *text,
                                                       size_t size, GPtrArray *problems);
-/* The same of a file (NULL: LULL_TRIGGER_CONFIG); the error has all that is wrong. */
-struct lull_trigger_config *lull_trigger_config_read(const char *path, GError **error);
+/* The same of a file (NULL: LULL_TRIGGER_CONFIG), whose text is appended to `text` (or NULL); the error has
+ * all that is wrong. */
+struct lull_trigger_config *lull_trigger_config_read(const char *path, GString *text,
+                                                     GError **error);
+/* A key of [daemon] that is another in `next`, and that takes effect only when a daemon starts; or NULL. */
+const char *lull_trigger_config_needs_start(const struct lull_trigger_config *now,
+                                            const struct lull_trigger_config *next);
+/* The rule of `before` with the name that rule `i` of `now` has; LULL_TRIGGER_RULES if there is none. */
+uint32_t lull_trigger_config_rule_as(const struct lull_trigger_config *before,
+                                     const struct lull_trigger_config *now, uint32_t i);
 /* Whether a rule may have that name: letters, digits, and - _ . */
 bool lull_trigger_is_name(const char *name);
 /* Whether the machine with that address is asked and heard. */

@@ -5,6 +5,13 @@
 #include <inttypes.h>
 #include <lull/version.h>
 
+static const char *const command_results[LULL_COMMAND_RESULTS] = {
+    [LULL_COMMAND_DONE] = "done",
+    [LULL_COMMAND_FAILED] = "failed",
+    [LULL_COMMAND_KILLED] = "killed",
+    [LULL_COMMAND_BUSY] = "busy",
+};
+
 static void family(GString *out, const char *name, const char *type, const char *help)
 {
     g_string_append_printf(out, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
@@ -54,6 +61,10 @@ void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config
     counter(out, "lull_removed_snapshots", NULL, NULL, counts->removed);
     family(out, "lull_hooks", "counter", "Requests that servers reported.");
     counter(out, "lull_hooks", NULL, NULL, counts->hooks);
+    family(out, "lull_commands", "counter", "Commands of rules that wrote a snapshot.");
+    for (unsigned i = 0; i < LULL_COMMAND_RESULTS; i++) {
+        counter(out, "lull_commands", "result", command_results[i], counts->commands[i]);
+    }
     family(out, "lull_lost", "counter", "What was not seen, or could not be understood.");
     counter(out, "lull_lost", "what", "alarm", counts->lost_alarms);
     counter(out, "lull_lost", "what", "task", counts->untracked);

@@ -5,6 +5,14 @@
 
 #include "trigger/spread.h"
 
+enum lull_command_result {
+    LULL_COMMAND_DONE,
+    LULL_COMMAND_FAILED, /* it could not be started, or its exit status is not 0 */
+    LULL_COMMAND_KILLED, /* it took too long */
+    LULL_COMMAND_BUSY,   /* it was not started: the one before still ran */
+    LULL_COMMAND_RESULTS
+};
+
 /* Every member is 8 bytes, written and read as a whole. */
 struct lull_trigger_counts {
     uint64_t alarms[LULL_TRIGGER_RULES]; /* waits and requests that were too slow, of each rule */
@@ -19,6 +27,7 @@ struct lull_trigger_counts {
         outcomes[LULL_TRIGGER_VERDICTS]; /* of questions to them; LULL_TRIGGER_FAST: no answer */
     /* Of the process that listens. */
     uint64_t hooks, damaged_hooks, dropped_hooks;
+    uint64_t commands[LULL_COMMAND_RESULTS];
     struct lull_spread_counts datagrams;
 };
 

@@ -37,6 +37,7 @@ static const uint8_t capabilities[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
 struct lull_daemon {
     const struct lull_daemon_question *question;
     const struct lull_trigger_config *config;
+    struct lull_trigger_config *own; /* that, if it was read again; else NULL */
     struct lull_trigger_limits limits;
     struct lull_speaker speaker;
     struct lull_recorder *recorder;
@@ -204,6 +205,20 @@ static void take_outcome(struct lull_daemon *daemon, const struct lull_spread_ou
 
 /* ---- what is done ---- */
 
+/* That of the rule, if something was written. */
+static void run_command(const struct lull_daemon *daemon, uint32_t number,
+                        const struct lull_recording_trigger *trigger, const char *comm,
+                        enum lull_trigger_verdict verdict)
+{
+    struct lull_trigger_written written = {
+        .rule = number, .pid = trigger->pid, .delay_ns = trigger->end_ns - trigger->start_ns};
+    if (verdict == LULL_TRIGGER_WRITTEN && rule_of(daemon, number)->exec) {
+        g_strlcpy(written.set, trigger->id, sizeof written.set);
+        g_strlcpy(written.comm, comm, sizeof written.comm);
+        lull_speaker_run(&daemon->speaker, &written);
+    }
+}
+
 /* Something was too slow, by a rule of the configuration. */
 static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number,
                                      struct lull_recording_trigger *trigger)
@@ -223,6 +238,7 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
             spread_from(daemon, trigger);
         }
         verdict = save(daemon, number, trigger, whose);
+        run_command(daemon, number, trigger, comm, verdict);
     }
     counts->results[verdict]++;
     return verdict;
@@ -338,17 +354,31 @@ static bool watch(struct lull_daemon *daemon, int fd, GError **error)
     return false;
 }
 
-static bool start_tracker(struct lull_daemon *daemon, GError **error)
+/* Rules of waits, and which of the configuration each is. */
+static void choose_rules(const struct lull_trigger_config *config, GPtrArray *when,
+                         uint32_t number[LULL_TRIGGER_RULES])
+{
+    for (guint i = 0; i < config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = config->rules->pdata[i];
+        if (rule->when) {
+            number[when->len] = i;
+            g_ptr_array_add(when, rule->when);
+        }
+    }
+}
+
+/* Of the rules of waits, if there are any. */
+static bool start_tracker(struct lull_daemon *daemon, const struct lull_trigger_config *config,
+                          const GPtrArray *when, struct lull_tracker **tracker, GError **error)
 {
     const struct lull_tracker_question question = {
-        .rules = (const struct lull_track_rule *const *)daemon->when->pdata,
-        .n_rules = daemon->when->len,
-        .most_overhead = daemon->config->most_overhead,
+        .rules = (const struct lull_track_rule *const *)when->pdata,
+        .n_rules = when->len,
+        .most_overhead = config->most_overhead,
         .alarm = take_alarm,
         .user = daemon};
-    daemon->tracker = daemon->when->len > 0 ? lull_tracker_new(&question, error) : NULL;
-    return daemon->when->len == 0 ||
-           (daemon->tracker && watch(daemon, lull_tracker_fd(daemon->tracker), error));
+    *tracker = when->len > 0 ? lull_tracker_new(&question, error) : NULL;
+    return when->len == 0 || (*tracker && watch(daemon, lull_tracker_fd(*tracker), error));
 }
 
 static int prepare(void *user, struct lull_recorder *recorder, GError **error)
@@ -356,8 +386,69 @@ static int prepare(void *user, struct lull_recorder *recorder, GError **error)
     struct lull_daemon *daemon = user;
     daemon->recorder = recorder;
     daemon->events = epoll_create1(EPOLL_CLOEXEC);
-    const bool done = watch(daemon, daemon->speaker.socket, error) && start_tracker(daemon, error);
+    const bool done = watch(daemon, daemon->speaker.socket, error) &&
+                      start_tracker(daemon, daemon->config, daemon->when, &daemon->tracker, error);
     return done ? daemon->events : -1;
+}
+
+/* ---- other rules ---- */
+
+/* Those of rules that are gone are gone, too. */
+static void move_counts(struct lull_daemon *daemon, const struct lull_trigger_config *next)
+{
+    uint64_t before[LULL_TRIGGER_RULES], *alarms = daemon->speaker.counts->alarms;
+    memcpy(before, alarms, sizeof before);
+    for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
+        const uint32_t was = lull_trigger_config_rule_as(daemon->config, next, i);
+        alarms[i] = was < LULL_TRIGGER_RULES ? before[was] : 0;
+    }
+}
+
+static bool change(struct lull_daemon *daemon, const GString *text,
+                   struct lull_trigger_config *next, GError **error)
+{
+    const char *key = lull_trigger_config_needs_start(daemon->config, next);
+    g_autoptr(GPtrArray) when = g_ptr_array_new();
+    uint32_t number[LULL_TRIGGER_RULES];
+    struct lull_tracker *tracker = NULL;
+    if (key) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "“%s” has changed, which takes effect only when the daemon starts", key);
+        return false;
+    }
+    choose_rules(next, when, number);
+    if (!start_tracker(daemon, next, when, &tracker, error) ||
+        !lull_speaker_set_rules(&daemon->speaker, text->str, text->len, error)) {
+        lull_tracker_free(tracker);
+        return false;
+    }
+    lull_trigger_limits_change(&daemon->limits, next);
+    move_counts(daemon, next);
+    lull_tracker_free(daemon->tracker);
+    lull_trigger_config_free(daemon->own);
+    daemon->config = daemon->own = next;
+    daemon->tracker = tracker;
+    g_ptr_array_unref(daemon->when);
+    daemon->when = g_steal_pointer(&when); /* the tracker has borrowed it */
+    memcpy(daemon->number, number, sizeof number);
+    return true;
+}
+
+/* SIGHUP: the rules and limits of the file hold from now on, unless something is wrong with it. What the
+ * buffers hold stays. */
+static void reload(void *user)
+{
+    struct lull_daemon *daemon = user;
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+    struct lull_trigger_config *next =
+        lull_trigger_config_read(daemon->question->path, text, &error);
+    if (next && change(daemon, text, next, &error)) {
+        report(daemon, "read the configuration again: %u rules", next->rules->len);
+        return;
+    }
+    lull_trigger_config_free(next);
+    report(daemon, "nothing is changed: %s", error->message);
 }
 
 /* systemd waits for this line if it started the daemon (sd_notify(3)). */
@@ -405,6 +496,7 @@ static bool run_recorder(struct lull_daemon *daemon, GError **error)
     const struct lull_record_companion companion = {.prepare = prepare,
                                                     .started = started,
                                                     .serve = serve,
+                                                    .reload = reload,
                                                     .user = daemon,
                                                     .capabilities = capabilities,
                                                     .n_capabilities = G_N_ELEMENTS(capabilities),
@@ -436,13 +528,7 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
                                  .sockets = -1,
                                  .when = g_ptr_array_new(),
                                  .last = g_string_new(NULL)};
-    for (guint i = 0; i < config->rules->len; i++) {
-        const struct lull_trigger_rule *rule = config->rules->pdata[i];
-        if (rule->when) {
-            daemon.number[daemon.when->len] = i;
-            g_ptr_array_add(daemon.when, rule->when);
-        }
-    }
+    choose_rules(config, daemon.when, daemon.number);
     /* Snapshots belong to the daemon, whoever started it. */
     g_unsetenv("SUDO_UID");
     lull_trigger_limits_init(&daemon.limits, config);
@@ -459,6 +545,7 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
     }
     lull_trigger_limits_clear(&daemon.limits);
     g_ptr_array_unref(daemon.when);
+    lull_trigger_config_free(daemon.own);
     g_string_free(daemon.last, TRUE);
     return done;
 }

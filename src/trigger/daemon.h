@@ -8,6 +8,7 @@
 
 struct lull_daemon_question {
     const struct lull_trigger_config *config;
+    const char *path; /* where it is read again on SIGHUP; NULL: LULL_TRIGGER_CONFIG */
     void (*report)(void *user, const char *line); /* what happens, for a log */
     void *user;
 };

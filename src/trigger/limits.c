@@ -2,6 +2,8 @@
 /* Counts of the snapshots of a day; nothing else is kept. */
 #include "trigger/limits.h"
 
+#include <string.h>
+
 #include "base/time.h"
 
 /* What happens so soon after a snapshot is most likely of the same trouble. */
@@ -30,6 +32,18 @@ void lull_trigger_limits_init(struct lull_trigger_limits *limits,
     for (uint32_t i = 0; i <= LULL_TRIGGER_RULES; i++) {
         limits->rule_ns[i] = INT64_MIN;
     }
+}
+
+void lull_trigger_limits_change(struct lull_trigger_limits *limits,
+                                const struct lull_trigger_config *config)
+{
+    int64_t before[LULL_TRIGGER_RULES];
+    memcpy(before, limits->rule_ns, sizeof before);
+    for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
+        const uint32_t was = lull_trigger_config_rule_as(limits->config, config, i);
+        limits->rule_ns[i] = was < LULL_TRIGGER_RULES ? before[was] : INT64_MIN;
+    }
+    limits->config = config;
 }
 
 void lull_trigger_limits_clear(struct lull_trigger_limits *limits)

@@ -33,6 +33,9 @@ struct lull_trigger_limits {
 
 void lull_trigger_limits_init(struct lull_trigger_limits *limits,
                               const struct lull_trigger_config *config);
+/* Another configuration holds from now on. What was written counts still, that of a rule by its name. */
+void lull_trigger_limits_change(struct lull_trigger_limits *limits,
+                                const struct lull_trigger_config *config);
 void lull_trigger_limits_clear(struct lull_trigger_limits *limits);
 /* What is to be done at `now_ns` (any clock that only goes forwards): WRITTEN, COALESCED or LIMITED. */
 enum lull_trigger_verdict lull_trigger_limits_judge(struct lull_trigger_limits *limits,

@@ -36,6 +36,7 @@ struct listener {
     struct client client[CLIENTS];
     uint32_t last_client;
     struct server_http *http;
+    struct lull_commands commands;
 };
 
 /* ---- rights ---- */
@@ -94,7 +95,8 @@ static void answer_http(void *user, const struct server_request *request,
         to[i] = read_word(&from[i]);
     }
     answer->type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    lull_trigger_metrics(answer->body, listener->config, &counts);
+    lull_trigger_metrics(answer->body, __atomic_load_n(&listener->config, __ATOMIC_ACQUIRE),
+                         &counts);
 }
 
 /* ---- hooks ---- */
@@ -146,8 +148,7 @@ static uint32_t find_rule(const struct listener *listener, const struct lull_hoo
 
 static bool pass_on(const struct listener *listener, const struct lull_speaker_report *report)
 {
-    return send(listener->socket, report, sizeof *report, MSG_DONTWAIT | MSG_NOSIGNAL) ==
-           sizeof *report;
+    return lull_speaker_send(listener->socket, report, sizeof *report, -1);
 }
 
 static void take_hook(struct listener *listener, const char *text, size_t size,
@@ -242,20 +243,8 @@ static void fetch(void *user, const char *set, int out)
 {
     const struct listener *listener = user;
     struct lull_speaker_report report = {.kind = LULL_SPEAKER_FETCH};
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof out)];
-    } control = {.head = {.cmsg_level = SOL_SOCKET,
-                          .cmsg_type = SCM_RIGHTS,
-                          .cmsg_len = CMSG_LEN(sizeof out)}};
-    struct iovec part = {&report, sizeof report};
-    const struct msghdr message = {.msg_iov = &part,
-                                   .msg_iovlen = 1,
-                                   .msg_control = &control,
-                                   .msg_controllen = sizeof control};
     g_strlcpy(report.set, set, sizeof report.set);
-    memcpy(CMSG_DATA(&control.head), &out, sizeof out);
-    (void)!sendmsg(listener->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    lull_speaker_send(listener->socket, &report, sizeof report, out);
 }
 
 /* Milliseconds until something has to be sent again; -1: nothing. */
@@ -278,11 +267,27 @@ static void reply(struct listener *listener, uint32_t number, const char *text)
     }
 }
 
+/* What was so far stays: scrapers and other machines are answered in threads of their own. The daemon has
+ * read the text, and found nothing wrong. */
+static void take_rules(struct listener *listener, int fd)
+{
+    g_autofree char *text = g_malloc(LULL_TRIGGER_CONFIG_BYTES);
+    const ssize_t n = fd >= 0 ? pread(fd, text, LULL_TRIGGER_CONFIG_BYTES, 0) : -1;
+    GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
+    struct lull_trigger_config *next =
+        n > 0 ? lull_trigger_config_parse("", text, (size_t)n, problems) : NULL;
+    if (next) {
+        __atomic_store_n(&listener->config, next, __ATOMIC_RELEASE);
+    }
+    g_ptr_array_unref(problems);
+}
+
 /* False if the daemon has gone. */
 static bool take_order(struct listener *listener)
 {
     struct lull_speaker_order order;
-    const ssize_t n = recv(listener->socket, &order, sizeof order, MSG_DONTWAIT);
+    int fd;
+    const ssize_t n = lull_speaker_receive(listener->socket, &order, sizeof order, &fd);
     if (n != sizeof order) {
         return n < 0 && (errno == EAGAIN || errno == EINTR);
     }
@@ -294,6 +299,13 @@ static bool take_order(struct listener *listener)
     case LULL_SPEAKER_REPLY_MACHINE:
         lull_spread_answer(listener->spread, order.number, order.verdict, order.made, &at);
         break;
+    case LULL_SPEAKER_RUN:
+        lull_commands_start(&listener->commands, listener->config, &order.written,
+                            listener->counts);
+        break;
+    case LULL_SPEAKER_RULES:
+        take_rules(listener, fd);
+        break;
     case LULL_SPEAKER_ASK:
         if (!lull_spread_ask(listener->spread, &order.question, &at)) {
             struct lull_spread_outcome outcome = {.to = order.question.to,
@@ -302,6 +314,9 @@ static bool take_order(struct listener *listener)
             has_outcome(listener, &outcome);
         }
         break;
+    }
+    if (fd >= 0) {
+        close(fd);
     }
     return true;
 }
@@ -320,7 +335,12 @@ static void serve(struct listener *listener)
                              {.fd = listener->peers, .events = POLLIN},
                              {.fd = listener->collectors, .events = POLLIN}};
     for (;;) {
-        if (poll(ready, G_N_ELEMENTS(ready), run_spread(listener)) < 0) {
+        const int spread_ms = run_spread(listener);
+        const int commands_ms = lull_commands_check(&listener->commands, listener->counts);
+        const int wait_ms = spread_ms < 0     ? commands_ms
+                            : commands_ms < 0 ? spread_ms
+                                              : MIN(spread_ms, commands_ms);
+        if (poll(ready, G_N_ELEMENTS(ready), wait_ms) < 0) {
             continue;
         }
         if (ready[0].revents && !take_order(listener)) {
@@ -368,6 +388,7 @@ void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
     if (say_hello(&listener, why ? g_strerror(why) : error ? error->message : "")) {
         serve(&listener);
     }
+    lull_commands_end(&listener.commands);
     if (listener.http) {
         server_http_free(listener.http);
     }

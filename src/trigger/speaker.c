@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "trigger/peer_socket.h"
 #include "trigger/speaker_private.h"
 
@@ -264,33 +265,12 @@ static bool is_sound(const struct lull_speaker_report *report,
     }
 }
 
-/* With a descriptor, or none. What comes with it besides is closed by the kernel. */
-static ssize_t receive(int fd, struct lull_speaker_report *report)
-{
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec part = {report, sizeof *report};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = CMSG_LEN(sizeof(int))}; /* one */
-    const ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    const struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    report->fd = -1;
-    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-        head->cmsg_len == CMSG_LEN(sizeof(int))) {
-        memcpy(&report->fd, CMSG_DATA(head), sizeof report->fd);
-    }
-    return n;
-}
-
 bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_trigger_config *config,
                        struct lull_speaker_report *report)
 {
     ssize_t n;
-    while ((n = receive(speaker->socket, report)) > 0 || (n < 0 && errno == EINTR)) {
+    while ((n = lull_speaker_receive(speaker->socket, report, sizeof *report, &report->fd)) > 0 ||
+           (n < 0 && errno == EINTR)) {
         if (n == sizeof *report && is_sound(report, config)) {
             return true;
         }
@@ -304,7 +284,7 @@ bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_tri
 /* A process that hangs does not hold up the daemon. */
 static void give(const struct lull_speaker *speaker, const struct lull_speaker_order *order)
 {
-    (void)!send(speaker->socket, order, sizeof *order, MSG_DONTWAIT | MSG_NOSIGNAL);
+    lull_speaker_send(speaker->socket, order, sizeof *order, -1);
 }
 
 void lull_speaker_answer(const struct lull_speaker *speaker,
@@ -331,4 +311,23 @@ void lull_speaker_ask(const struct lull_speaker *speaker,
 {
     const struct lull_speaker_order order = {.kind = LULL_SPEAKER_ASK, .question = *question};
     give(speaker, &order);
+}
+
+void lull_speaker_run(const struct lull_speaker *speaker,
+                      const struct lull_trigger_written *written)
+{
+    const struct lull_speaker_order order = {.kind = LULL_SPEAKER_RUN, .written = *written};
+    give(speaker, &order);
+}
+
+bool lull_speaker_set_rules(const struct lull_speaker *speaker, const char *text, size_t size,
+                            GError **error)
+{
+    const struct lull_speaker_order order = {.kind = LULL_SPEAKER_RULES};
+    const int fd = memfd_create("lulld.conf", MFD_CLOEXEC);
+    const int why = fd >= 0 ? lull_file_write(fd, text, size) : errno;
+    const bool is_sent = why == 0 && lull_speaker_send(speaker->socket, &order, sizeof order, fd);
+    close_socket(fd);
+    return is_sent || fail(error, "the process that listens",
+                           why ? g_strerror(why) : "it is too busy for other rules; try again");
 }

@@ -248,6 +248,62 @@ def check_room(directory):
     return daemon
 
 
+COMMAND = """#!/bin/sh
+sleep 0.3
+{ id -u; env; grep -c . /proc/self/status; grep -E 'CapEff|SigIgn' /proc/self/status; ls /proc/self/fd | wc -l; } > "$1.part"
+mv "$1.part" "$1"
+"""
+
+
+def hang_up(daemon, text):
+    """Another configuration; what the daemon says of it."""
+    with open(daemon.config, "w") as file:
+        file.write(text)
+    before = len(daemon.said())
+    daemon.process.send_signal(signal.SIGHUP)
+    return wait_for(lambda: "\n" in daemon.said()[before:] and daemon.said()[before:])
+
+
+def check_reload(directory):
+    """SIGHUP: a mistake changes nothing, other rules hold at once, and what was counted stays. A rule's command has no right."""
+    daemon = Daemon(directory, "[rule slow]\nslower=10s\n[rule naps]\nwhen=offcpu: comm == \"napper\" > 10s\n", "pause=1ms")
+    with open(daemon.config) as file:
+        first = file.read()
+    refused = [hang_up(daemon, text) for text in (first.replace("offcpu", "offcup"), first.replace("buffer=2M", "buffer=4M"))]
+    tap.ok(daemon.ready and all(said and "nothing is changed" in said for said in refused) and "offcup" in refused[0] and
+           "“buffer” has changed" in refused[1], "a configuration that cannot hold changes nothing", refused)
+    place = os.path.join(directory, "open")
+    os.makedirs(place)
+    os.chmod(place, 0o777)
+    os.chmod(directory, 0o755)
+    script, out = os.path.join(place, "script"), os.path.join(place, "out")
+    with open(script, "w") as file:
+        file.write(COMMAND)
+    os.chmod(script, 0o755)
+    said = hang_up(daemon, first.replace("[rule slow]\nslower=10s", "").replace("> 10s", "> 50ms") +
+                   f"[rule quick]\nslower=1ms\nexec={script} '{out}'\n[rule slow]\nslower=10s\n")
+    tap.ok(said and "3 rules" in said, "one that can holds", said)
+    path = daemon.trigger("--slower", "5ms", "--pid", str(os.getpid())).stdout.strip()
+    found = wait_for(lambda: os.path.exists(out) and open(out).read()) or ""
+    lines = found.splitlines()
+    environment = {line for line in lines if line.startswith("LULL_")}
+    tap.ok(path and environment == {f"LULL_SNAPSHOT={path}", f"LULL_ID={os.path.basename(path)}", "LULL_RULE=quick", "LULL_DELAY=0.005000000",
+                                    "LULL_COMM=", f"LULL_PID={os.getpid()}"}, "the rule's command knows what was written", path, found)
+    tap.ok(lines and lines[0] == "65534" and "CapEff:\t" + "0" * 16 in lines and "SigIgn:\t" + "0" * 16 in lines and lines[-1] == "4" and
+           not any(line.startswith(("SUDO_UID", "NOTIFY_SOCKET")) for line in lines), "it is nobody, and is given nothing else", found)
+    nap(0.1)
+    counts = wait_for(lambda: (lambda counts: counts['lull_alarms_total{rule="naps"}'] == "1" and counts)(daemon.counts())) or daemon.counts()
+    wait_for(lambda: daemon.counts()['lull_commands_total{result="done"}'] == "1")
+    counts = daemon.counts()
+    tap.ok(counts['lull_alarms_total{rule="naps"}'] == counts['lull_alarms_total{rule="quick"}'] == "1" and
+           counts['lull_commands_total{result="done"}'] == "1", "waits are judged by the new rule, and all is counted", counts, daemon.said())
+    hang_up(daemon, first)
+    counts = daemon.counts()
+    tap.ok(counts['lull_alarms_total{rule="naps"}'] == "1" and counts['lull_alarms_total{rule="slow"}'] == "0" and
+           not any("quick" in name for name in counts), "counts stay with their rules", counts)
+    tap.ok(daemon.stop() == 0 and not left_of(daemon), "and it ends as before", left_of(daemon), daemon.said())
+
+
 def check_deaths(directory):
     """Whichever of its processes is killed, nothing is left two seconds later."""
     for victim in ("daemon", "speaker"):
@@ -293,10 +349,11 @@ def main(directory):
         code = daemon.stop()
     tap.ok(code == 0 and not left_of(daemon), "SIGTERM ends it, and nothing is left", code, left_of(daemon),
            daemon.said())
-    for name in ("room", "daemon", "speaker"):
+    for name in ("room", "reload", "daemon", "speaker"):
         os.mkdir(os.path.join(directory, name))
     daemon = check_room(os.path.join(directory, "room"))
     daemon.stop()
+    check_reload(os.path.join(directory, "reload"))
     check_deaths(directory)
     check_bad(directory)
 
@@ -307,6 +364,7 @@ elif why_not():
     tap.skip("the daemon", why_not())
 else:
     scratch = tempfile.mkdtemp(prefix="lull-daemon-")
+    os.chmod(scratch, 0o755)
     try:
         main(scratch)
     finally:

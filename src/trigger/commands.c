@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* One command of a rule at a time, for a minute at most, with an environment of its own and nothing else
+ * that the process has. */
+#include "trigger/commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/time.h"
+
+#define MOST_NS (60 * LULL_NS_PER_S)
+#define CHECK_MS 200
+
+/* Between fork and exec. It ends with the process that started it. */
+static void set_up(void *user)
+{
+    for (int i = 1; i < NSIG; i++) {
+        signal(i, SIG_DFL);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static char **environment(const struct lull_trigger_config *config,
+                          const struct lull_trigger_written *written)
+{
+    const struct lull_trigger_rule *rule = config->rules->pdata[written->rule];
+    char **env = g_new0(char *, 8);
+    env[0] = g_strdup("PATH=/usr/local/bin:/usr/bin:/bin");
+    env[1] = g_strconcat("LULL_SNAPSHOT=", config->snapshots, "/", written->set, NULL);
+    env[2] = g_strconcat("LULL_ID=", written->set, NULL);
+    env[3] = g_strconcat("LULL_RULE=", rule->name, NULL);
+    env[4] = g_strdup_printf("LULL_DELAY=%" PRId64 ".%09" PRId64, written->delay_ns / LULL_NS_PER_S,
+                             written->delay_ns % LULL_NS_PER_S);
+    env[5] = g_strconcat("LULL_COMM=", written->comm, NULL);
+    env[6] = written->pid >= 0 ? g_strdup_printf("LULL_PID=%" PRId64, written->pid)
+                               : g_strdup("LULL_PID=");
+    return env;
+}
+
+void lull_commands_start(struct lull_commands *commands, const struct lull_trigger_config *config,
+                         const struct lull_trigger_written *written,
+                         struct lull_trigger_counts *counts)
+{
+    const struct lull_trigger_rule *rule =
+        written->rule < config->rules->len ? config->rules->pdata[written->rule] : NULL;
+    if (!rule || !rule->exec) {
+        return;
+    }
+    if (commands->of[written->rule].pid > 0) {
+        counts->commands[LULL_COMMAND_BUSY]++;
+        return;
+    }
+    g_auto(GStrv) env = environment(config, written);
+    GPid pid;
+    if (!g_spawn_async("/", rule->exec, env, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
+                       set_up, NULL, &pid, NULL)) {
+        counts->commands[LULL_COMMAND_FAILED]++;
+        return;
+    }
+    commands->of[written->rule].pid = pid;
+    commands->of[written->rule].due_ns = g_get_monotonic_time() * 1000 + MOST_NS;
+}
+
+int lull_commands_check(struct lull_commands *commands, struct lull_trigger_counts *counts)
+{
+    const int64_t now_ns = g_get_monotonic_time() * 1000;
+    bool is_any = false;
+    for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
+        const pid_t pid = commands->of[i].pid;
+        int status;
+        if (pid <= 0) {
+            continue;
+        }
+        const bool is_late = now_ns > commands->of[i].due_ns;
+        if (is_late) {
+            kill(pid, SIGKILL);
+        }
+        if (waitpid(pid, &status, is_late ? 0 : WNOHANG) != pid) {
+            is_any = true;
+            continue;
+        }
+        counts->commands[is_late                                         ? LULL_COMMAND_KILLED
+                         : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? LULL_COMMAND_DONE
+                                                                         : LULL_COMMAND_FAILED]++;
+        commands->of[i].pid = 0;
+    }
+    return is_any ? CHECK_MS : -1;
+}
+
+void lull_commands_end(struct lull_commands *commands)
+{
+    for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
+        if (commands->of[i].pid > 0) {
+            kill(commands->of[i].pid, SIGKILL);
+        }
+    }
+}

@@ -3,7 +3,6 @@
  * with -finstrument-functions, and which file each function lies in, before its first call. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -189,7 +188,8 @@ static void report(struct thread *thread, uintptr_t address)
             return;
         }
     }
-    const int before = errno; /* the program's */
+    struct hook_pause before;
+    hook_pause(&before);
     if (dl_iterate_phdr(compare, &search) != 0) {
         put_image(&thread->stream, &search.image);
     } else {
@@ -199,7 +199,7 @@ static void report(struct thread *thread, uintptr_t address)
     const uint32_t last = thread->n_reported < MOST_REPORTED ? thread->n_reported++ : 1;
     thread->reported[last] = thread->reported[0];
     thread->reported[0] = (struct range){search.image.start, search.image.end};
-    errno = before;
+    hook_resume(&before);
 }
 
 static bool is_reported(struct thread *thread, uintptr_t address)

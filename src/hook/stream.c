@@ -100,11 +100,26 @@ static bool start_packet(struct hook_stream *stream)
     return true;
 }
 
+void hook_pause(struct hook_pause *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    before->why = errno;
+    pthread_sigmask(SIG_SETMASK, &all, &before->signals);
+}
+
+void hook_resume(const struct hook_pause *before)
+{
+    pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
+    errno = before->why;
+}
+
 bool hook_start_packet(struct hook_stream *stream)
 {
-    const int before = errno; /* the program's */
+    struct hook_pause before;
+    hook_pause(&before);
     const bool is_done = start_packet(stream);
-    errno = before;
+    hook_resume(&before);
     return is_done;
 }
 

@@ -6,6 +6,7 @@
 #define LULL_HOOK_STREAM_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,6 +54,11 @@ struct hook_stream {
     char path[PATH_MAX];
 };
 
+struct hook_pause {
+    sigset_t signals;
+    int why;
+};
+
 /* What a library has beside the stream of each thread, which comes first in it. */
 struct hook_kind {
     char letter;                                 /* of the names of its streams */
@@ -72,6 +78,10 @@ struct hook_stream *hook_start(void);
 void hook_end(void *stream);
 /* The folder of the streams. */
 const char *hook_folder(void);
+/* While something takes long: no signal comes, which also would interrupt it, and afterwards errno is
+ * the program's again. */
+void hook_pause(struct hook_pause *before);
+void hook_resume(const struct hook_pause *before);
 /* False: there is no room for events, here or any more. */
 bool hook_start_packet(struct hook_stream *stream);
 

@@ -203,6 +203,25 @@ def check_killed(scratch, metadata):
     tap.ok(all(is_right for is_right, _ in found), "programs that were killed: all calls until then", *found)
 
 
+def check_full_disk(scratch, metadata):
+    """A program goes on when the disk is full, and what it could not write is counted: each call has two events."""
+    folder = os.path.join(scratch, "full")
+    os.makedirs(os.path.join(folder, "disk"))
+    script = """mount -t tmpfs -o size=400k none "$1/disk" 2>/dev/null || exit 77
+                mkdir "$1/disk/calls" && cp "$2" "$1/disk/calls" &&
+                LULL_CALLS="$1/disk/calls" LD_PRELOAD="$3/liblull-functions.so" "$4/signals" >"$1/said" && cp -r "$1/disk/calls" "$1" """
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", folder, metadata, os.environ["LULL_HOOKS"], PROGRAMS], timeout=PATIENCE, check=False)
+    if done.returncode == 77:
+        tap.skip("a full disk", "nothing may be mounted here")
+        return
+    with open(os.path.join(folder, "said"), encoding="utf-8") as file:
+        events = 2 * sum(int(line.split()[2]) for line in file)
+    calls = os.path.join(folder, "calls")
+    kept = sum("lull_functions:entry" in line or "lull_functions:exit" in line for line in ask("print", calls).splitlines())
+    lost = json.loads(ask("calls", "--json", calls))["windows"][0]["lost_events"]
+    tap.ok(done.returncode == 0 and 0 < kept < events == kept + lost, "a full disk: what is not kept is counted", done.returncode, kept, lost, events)
+
+
 def check_own_sitecustomize(scratch):
     """The program has the sitecustomize and the search path that it would have."""
     folder = os.path.join(scratch, "site")
@@ -274,6 +293,7 @@ def main():
         check_functions(recording, said, "by their names in the recording, when the files are gone")
         check_peer(recording)
         check_killed(scratch, os.path.join(recording, "calls", "metadata"))
+        check_full_disk(scratch, os.path.join(recording, "calls", "metadata"))
 
 
 tap.run("python", main)

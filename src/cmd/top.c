@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lull top: what the tasks of this machine wait for, now. */
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "cmd/live_args.h"
 #include "cmd/screen.h"
 #include "cmd/verb.h"
+#include "record/control.h"
 #include "record/watch.h"
 #include "view/live/top.h"
 #include "view/words.h"
@@ -130,7 +133,7 @@ static bool show_on(struct top *top, FILE *file, uint32_t limit, GError **error)
 }
 
 static const char keys_help[] =
-    "q quit  / filter  < > sort  h histograms  i own timers  t processes  space freeze";
+    "q quit  / filter  < > sort  j k row  s path of it  h histograms  i timers  t processes";
 static const char histogram_keys[] =
     "q quit  h waits  0 last interval  1 minute  5 15 minutes  space freeze";
 
@@ -198,6 +201,75 @@ static bool take(struct top *top, GError **error)
     return true;
 }
 
+/* ---- the critical path of a row ---- */
+
+static void unblock_signals(void *user)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* What `lull critpath` says of the process, on the terminal, until a key is pressed. */
+static void show_path(struct top *top, const char *snapshot, uint32_t pid)
+{
+    g_autofree char *number = g_strdup_printf("%u", pid);
+    char *command[] = {(char *)"lull", (char *)"critpath", (char *)"--pid",
+                       number,         (char *)snapshot,   NULL};
+    char *program[] = {
+        (char *)"/proc/self/exe", command[1], command[2], command[3], command[4], NULL};
+    struct pollfd key = {.fd = STDIN_FILENO, .events = POLLIN};
+    char pressed[64];
+    lull_screen_close(&top->screen);
+    printf("lull critpath --pid %u %s\n", pid, snapshot);
+    fflush(stdout);
+    if (!g_spawn_sync(NULL, program, NULL, G_SPAWN_CHILD_INHERITS_STDIN, unblock_signals, NULL,
+                      NULL, NULL, NULL, NULL)) {
+        top->message = g_strdup("cannot start lull critpath");
+    }
+    printf("Press a key to go on with lull top.");
+    fflush(stdout);
+    if (!lull_screen_open(&top->screen)) {
+        top->is_over = true;
+        return;
+    }
+    poll(&key, 1, -1);
+    lull_screen_read(pressed, sizeof pressed);
+}
+
+/* The flight recorder writes what it has, and the path of the chosen row's process is shown. */
+static void explain(struct top *top)
+{
+    struct lull_live_rows rows;
+    g_autoptr(GError) why = NULL;
+    lull_live_rows_make(&rows, &top->interval, top->filter, top->order, top->by_process);
+    const struct lull_live_row *row = lull_top_chosen(&top->view, &rows);
+    const uint32_t pid = row ? row->key->tgid : 0;
+    lull_live_rows_clear(&rows);
+    if (!row) {
+        top->message = g_strdup("there is no such row any more; j and k choose one");
+        return;
+    }
+    g_autofree char *snapshot = lull_control_snapshot(0, NULL, &why);
+    if (snapshot) {
+        show_path(top, snapshot, pid);
+    } else {
+        top->message = g_strdup(why->message);
+    }
+}
+
+static void choose(struct top *top, int step)
+{
+    if (!top->view.has_chosen) {
+        top->view.has_chosen = true;
+        top->view.chosen = 0;
+    } else if (step > 0 || top->view.chosen > 0) {
+        top->view.chosen = (uint32_t)((int64_t)top->view.chosen + step);
+    }
+    top->view.chosen =
+        MIN(top->view.chosen, (uint32_t)MAX(lull_screen_height() - OTHER_LINES, 1) - 1);
+}
+
 /* ---- keys ---- */
 
 static void end_typing(struct top *top, bool is_wanted)
@@ -260,6 +332,16 @@ static void press(struct top *top, char key)
     case '5':
         top->pieces = LULL_HISTORY_PIECES;
         break;
+    case 'j':
+        choose(top, 1);
+        break;
+    case 'k':
+        choose(top, -1);
+        break;
+    case 's':
+        top->view.has_chosen = true; /* the first, if none is */
+        explain(top);
+        break;
     case ' ':
         top->is_frozen = !top->is_frozen;
         break;
@@ -272,7 +354,11 @@ static void take_keys(struct top *top)
     const size_t n = lull_screen_read(keys, sizeof keys);
     for (size_t i = 0; i < n; i++) {
         g_clear_pointer(&top->message, g_free);
-        if (top->typed) {
+        if (!top->typed && n - i > 2 && keys[i] == '\033' && keys[i + 1] == '[' &&
+            (keys[i + 2] == 'A' || keys[i + 2] == 'B')) { /* arrows */
+            choose(top, keys[i + 2] == 'B' ? 1 : -1);
+            i += 2;
+        } else if (top->typed) {
             type(top, keys[i]);
         } else {
             press(top, keys[i]);
@@ -457,6 +543,9 @@ const struct lull_verb lull_verb_top = {
         " 0 1 5        histograms of the last interval, minute, or 15 minutes\n"
         " i            also waits that ended by a timer of the task itself\n"
         " t            a row for each process, or one for all of a name\n"
+        " j k, arrows  choose a row\n"
+        " s            have the flight recorder ('lull record --snapshot' or 'lull daemon') write what it "
+        "has, and show the critical path of the chosen row's process\n"
         " space        freeze the screen, or go on\n"
         "\n"
         "Histograms have a column for each of the kinds of 'lull track' that they measure: wakeup, "

@@ -322,6 +322,40 @@ def test_screen():
     tap.ok(terminal.end() == 0, "a signal ends it")
 
 
+def test_path():
+    """s: without a flight recorder it says so; with one, the path of the chosen row's process is shown, and the screen comes back."""
+    with tempfile.TemporaryDirectory() as folder:
+        terminal = Terminal(LULL_PAGER="cat")
+        terminal.until(r"WAITED")
+        terminal.type("s")
+        terminal.until(r"no flight recorder|▶")
+        recorder = subprocess.Popen([LULL, "record", "--snapshot", "--tracer", "ftrace", "--buffer", "4M"], cwd=folder, stderr=subprocess.PIPE,
+                                    stdin=subprocess.DEVNULL, text=True)
+        sleeper = subprocess.Popen([sys.executable, "-c", "import os, time\nopen('/proc/self/comm', 'w').write('t-asker')\n"
+                                    "r, w = os.pipe()\nif os.fork() == 0:\n while True: time.sleep(.05); os.write(w, b'x')\n"
+                                    "while True: os.read(r, 1)"])
+        try:
+            for line in recorder.stderr:
+                if "lull snapshot" in line:
+                    break
+            time.sleep(0.5)
+            terminal.type(f"/pid == {sleeper.pid}\n")
+            terminal.until(r"q quit[^\x1b]*(.|\n)*t-asker")
+            terminal.type("\x1b[B\x1b[As")
+            terminal.until(rf"lull critpath --pid {sleeper.pid} \S+")
+            terminal.until(r"(?s)Its critical path: .*Press a key")
+            terminal.type("x")
+            terminal.until(r"lull top  \d\d:\d\d:\d\d")
+            terminal.type("q")
+            tap.ok(terminal.end() == 0, "and lull top goes on until it is ended")
+        finally:
+            for child in subprocess.run(["pgrep", "-P", str(sleeper.pid)], capture_output=True, text=True, check=False).stdout.split():
+                os.kill(int(child), signal.SIGKILL)
+            sleeper.kill()
+            recorder.terminate()
+            recorder.wait(30)
+
+
 def check_schema(lines):
     """It has all members, and no others."""
     with open(os.path.join(os.environ["LULL_SOURCE"], "schema", "lull-top.schema.json"), encoding="utf-8") as file:
@@ -349,7 +383,7 @@ def main():
         tap.skip("lull top", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in test_chains, test_mutex, test_packets, test_cpus, test_recording, test_histograms, test_lines, test_text, test_governor, test_screen:
+    for test in test_chains, test_mutex, test_packets, test_cpus, test_recording, test_histograms, test_lines, test_text, test_governor, test_screen, test_path:
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()
 

@@ -144,6 +144,9 @@ def check_wait(daemon):
     tap.ok(path["query"]["end_ns"] - path["query"]["begin_ns"] == trigger["end_ns"] - trigger["begin_ns"] and len(timer) == 1,
            "critpath alone shows the wait, from its start to its end", path["query"], len(timer))
     tap.ok("napper" in lull("info", sets[0]).stdout, "info says what triggered it")
+    asked = lull("why", sets[0])
+    tap.ok(asked.returncode == 0 and "“lull critpath” shows what the task waited for that was too slow" in asked.stdout,
+           "without requests, why says who answers", asked)
     return sets[0]
 
 

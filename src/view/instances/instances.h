@@ -41,8 +41,8 @@ bool lull_view_sum_text(const struct lull_instance_paths *paths, FILE *file,
 bool lull_view_sum_folded(const struct lull_instance_paths *paths, FILE *file, GError **error);
 /* Members of an object of JSON, without its braces: what, instances, incomplete, sum. */
 bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *file, GError **error);
-/* The sentence for no instance, or none that was requested. Free with g_free(). */
-char *lull_instances_none(const struct lull_instances *instances);
+/* The sentences for no instance, or none that was requested. Free with g_free(). */
+char *lull_instances_none(const struct lull_instance_paths *paths);
 
 /* Appends "running", "blocked on disk: vda write, in fsync". */
 void lull_portion_append_what(GString *out, const struct lull_portion *portion, bool ascii);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <lull/recording.h>
+
 #include "base/time.h"
 #include "base/sums.h"
 #include "view/out.h"
@@ -182,15 +184,31 @@ static bool has_captures(const struct lull_instance_paths *paths)
     return false;
 }
 
-char *lull_instances_none(const struct lull_instances *instances)
+/* What a recording of a command or of a slow task can still be asked; "" of others. */
+static const char *recorded(const struct lull_session *session)
 {
+    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
+        const struct lull_recording_info *info = lull_session_recording(session, i);
+        if (info->trigger && (info->trigger->tid > 0 || info->trigger->pid > 0)) {
+            return "“lull critpath” shows what the task waited for that was too slow.\n";
+        }
+        if (info->command && info->pid > 0) {
+            return "“lull critpath” shows what the command waited for.\n";
+        }
+    }
+    return "";
+}
+
+char *lull_instances_none(const struct lull_instance_paths *paths)
+{
+    const struct lull_instances *instances = paths->instances;
     const bool is_request = g_strcmp0(instances->what, "request") == 0;
     if (instances->list->len > 0) {
         return g_strdup_printf("None of the %u %s matches.\n", instances->list->len,
                                is_request ? "requests" : "instances");
     }
-    return g_strdup(is_request ? "No request was found.\n"
-                               : "There is no instance in these traces.\n");
+    return is_request ? g_strconcat("No request was found.\n", recorded(paths->session), NULL)
+                      : g_strdup("There is no instance in these traces.\n");
 }
 
 bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *file,
@@ -223,7 +241,7 @@ bool lull_view_instances_text(const struct lull_instance_paths *paths, FILE *fil
     lull_out_start(&out, file);
     lull_out_fold(&out, style->width);
     if (paths->chosen->len == 0) {
-        g_autofree char *none = lull_instances_none(paths->instances);
+        g_autofree char *none = lull_instances_none(paths);
         lull_out_text(&out, none);
     }
     report_others(paths, &out, rows->len);

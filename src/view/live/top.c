@@ -43,9 +43,11 @@ static void add_time(GString *out, int64_t time_ns)
 }
 
 /* "apache2/437", or "apache2 ×5". */
-static char *who_text(const struct lull_top_view *view, const struct lull_live_row *row)
+static char *who_text(const struct lull_top_view *view, const struct lull_live_row *row,
+                      bool is_chosen)
 {
-    GString *out = g_string_new(row->key->comm);
+    GString *out = g_string_new(is_chosen ? (view->style.unicode ? "▶ " : "> ") : NULL);
+    g_string_append(out, row->key->comm);
     if (row->n_processes > 1) {
         g_string_append_printf(out, view->style.unicode ? " ×%u" : " x%u", row->n_processes);
     } else {
@@ -157,9 +159,9 @@ static const struct lull_column columns[] = {
 };
 
 static void add_row(const struct lull_top_view *view, struct lull_table *table,
-                    const struct lull_live_row *row)
+                    const struct lull_live_row *row, bool is_chosen)
 {
-    g_autofree char *who = who_text(view, row), *chain = chain_text(view, row),
+    g_autofree char *who = who_text(view, row, is_chosen), *chain = chain_text(view, row),
                     *end = end_text(view, row);
     lull_table_add_row(table);
     lull_table_set_number(table, 0, row->waited_ns);
@@ -169,6 +171,19 @@ static void add_row(const struct lull_top_view *view, struct lull_table *table,
     lull_table_set_text(table, 4, in_text(row));
     lull_table_set_text(table, 5, chain);
     lull_table_set_text(table, 6, end);
+}
+
+const struct lull_live_row *lull_top_chosen(const struct lull_top_view *view,
+                                            const struct lull_live_rows *rows)
+{
+    uint32_t shown = 0;
+    for (guint i = 0; i < rows->rows->len; i++) {
+        const struct lull_live_row *row = &g_array_index(rows->rows, struct lull_live_row, i);
+        if ((!row->is_idle || view->shows_idle) && shown++ == view->chosen) {
+            return row;
+        }
+    }
+    return NULL;
 }
 
 /* Says what the table leaves out. */
@@ -185,8 +200,8 @@ static bool print_table(const struct lull_top_view *view, const struct lull_live
         } else if (view->limit && shown >= view->limit) {
             more++;
         } else {
+            add_row(view, table, row, view->has_chosen && shown == view->chosen);
             shown++;
-            add_row(view, table, row);
         }
     }
     const bool done = lull_table_print(table, view->file, &view->style, error);

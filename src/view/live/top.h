@@ -15,8 +15,13 @@ struct lull_top_view {
     int64_t epoch_ns; /* what CLOCK_MONOTONIC is to be added to */
     bool shows_idle;  /* also waits for a timer that a task set itself */
     uint32_t limit;   /* rows; 0: all */
+    bool has_chosen;  /* one of the rows is marked: */
+    uint32_t chosen;  /* its number among those that are shown */
 };
 
+/* The chosen row, or NULL if there are not so many. */
+const struct lull_live_row *lull_top_chosen(const struct lull_top_view *view,
+                                            const struct lull_live_rows *rows);
 bool lull_top_text(const struct lull_top_view *view, const struct lull_interval *interval,
                    const struct lull_live_rows *rows, GError **error);
 /* The same heading, then histograms of these spans, instead of waits. `span` says which, in words. */

@@ -486,7 +486,7 @@ bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
         print_kind(&view, &g_array_index(why->why->groups, struct lull_why_group, i));
     }
     if (why->why->groups->len == 0) {
-        g_autofree char *none = lull_instances_none(why->why->instances);
+        g_autofree char *none = lull_instances_none(&why->paths);
         lull_out_text(&view.out, none);
     }
     if (why->why->n_without_path) {

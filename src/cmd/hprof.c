@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* lull hprof: what a Java program had in its heap, and which objects kept it there. */
+#include "hprof/hprof.h"
+
+#include <inttypes.h>
+#include <lull/error.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/analysis_verb.h"
+#include "cmd/program_out.h"
+#include "view/out.h"
+#include "view/table.h"
+
+enum { ROWS_IF_NOT_GIVEN = 10 };
+
+static const struct lull_column class_columns[] = {
+    {.title = "CLASS", .key = "class", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {.title = "OBJECTS", .key = "objects", .type = LULL_COLUMN_COUNT},
+    {.title = "BYTES", .key = "bytes", .type = LULL_COLUMN_COUNT},
+    {0},
+};
+
+static const struct lull_column object_columns[] = {
+    {.title = "OBJECT", .key = "id", .type = LULL_COLUMN_TEXT},
+    {.title = "CLASS", .key = "class", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {.title = "BYTES", .key = "bytes", .type = LULL_COLUMN_COUNT},
+    {.title = "RETAINED", .key = "retained_bytes", .type = LULL_COLUMN_COUNT},
+    {.title = "SHARE", .key = "share", .type = LULL_COLUMN_SHARE},
+    {.title = "KEPT BY", .key = "keeper", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {.key = "keeper_id",
+     .title = "KEEPER",
+     .type = LULL_COLUMN_TEXT,
+     .flags = LULL_COLUMN_JSON_ONLY},
+    {0},
+};
+
+struct report {
+    const struct lull_hprof *dump;
+    struct lull_table *classes, *objects;
+    uint64_t n_rows; /* at most, of each table */
+};
+
+/* Most bytes first; equal ones in the order of names, and of the file. */
+static int compare_classes(const void *a, const void *b)
+{
+    const struct lull_hprof_class *x = *(const struct lull_hprof_class *const *)a;
+    const struct lull_hprof_class *y = *(const struct lull_hprof_class *const *)b;
+    const int names = strcmp(x->name, y->name);
+    return x->bytes != y->bytes           ? (x->bytes > y->bytes ? -1 : 1)
+           : x->n_objects != y->n_objects ? (x->n_objects > y->n_objects ? -1 : 1)
+           : names                        ? names
+                                          : (x > y) - (x < y);
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+    const struct lull_hprof_object *x = *(const struct lull_hprof_object *const *)a;
+    const struct lull_hprof_object *y = *(const struct lull_hprof_object *const *)b;
+    return x->retained != y->retained ? (x->retained > y->retained ? -1 : 1)
+                                      : (x->id > y->id) - (x->id < y->id);
+}
+
+static void fill_classes(struct report *report)
+{
+    const struct lull_hprof *dump = report->dump;
+    g_autofree const struct lull_hprof_class **rows =
+        g_new(const struct lull_hprof_class *, dump->classes.count + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < dump->classes.count; i++) {
+        if (dump->classes.items[i].n_objects > 0) {
+            rows[n++] = &dump->classes.items[i];
+        }
+    }
+    qsort(rows, n, sizeof *rows, compare_classes);
+    for (size_t i = 0; i < n && i < report->n_rows; i++) {
+        lull_table_add_row(report->classes);
+        lull_table_set_text(report->classes, 0, rows[i]->name);
+        lull_table_set_number(report->classes, 1, (int64_t)rows[i]->n_objects);
+        lull_table_set_number(report->classes, 2, (int64_t)rows[i]->bytes);
+    }
+}
+
+static void set_object(struct report *report, uint32_t name_column, uint32_t id_column,
+                       const struct lull_hprof_object *object)
+{
+    char id[32];
+    const char *class = report->dump->classes.items[object->class].name;
+    g_autofree char *name =
+        lull_hprof_is_class(object) ? g_strdup_printf("class %s", class) : g_strdup(class);
+    g_snprintf(id, sizeof id, "0x%" G_GINT64_MODIFIER "x", object->id);
+    lull_table_set_text(report->objects, name_column, name);
+    lull_table_set_text(report->objects, id_column, id);
+}
+
+static void add_object(struct report *report, const struct lull_hprof_object *object)
+{
+    lull_table_add_row(report->objects);
+    set_object(report, 1, 0, object);
+    lull_table_set_number(report->objects, 2, (int64_t)object->bytes);
+    lull_table_set_number(report->objects, 3, (int64_t)object->retained);
+    lull_table_set_real(report->objects, 4,
+                        (double)object->retained / (double)MAX(report->dump->reachable_bytes, 1));
+    if (object->keeper != LULL_HPROF_ROOT) {
+        set_object(report, 5, 6, &report->dump->objects.items[object->keeper]);
+    }
+}
+
+static void fill_objects(struct report *report)
+{
+    const struct lull_hprof *dump = report->dump;
+    g_autofree const struct lull_hprof_object **rows =
+        g_new(const struct lull_hprof_object *, dump->n_reachable + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < dump->objects.count; i++) {
+        if (dump->objects.items[i].is_reachable) {
+            rows[n++] = &dump->objects.items[i];
+        }
+    }
+    qsort(rows, n, sizeof *rows, compare_objects);
+    for (size_t i = 0; i < n && i < report->n_rows; i++) {
+        add_object(report, rows[i]);
+    }
+}
+
+static bool print_json(const struct lull_args *args, const struct report *report, GError **error)
+{
+    const struct lull_hprof *dump = report->dump;
+    struct lull_program_out out;
+    lull_program_out_start(&out, args);
+    fprintf(out.file,
+            "{\"version\":1,\"reference_bytes\":%u,\"objects\":%zu,\"bytes\":%" PRIu64
+            ",\"reachable_objects\":%" PRIu64 ",\"reachable_bytes\":%" PRIu64
+            ",\"is_whole\":%s,\n\"classes\":",
+            dump->reference_size, dump->objects.count, dump->bytes, dump->n_reachable,
+            dump->reachable_bytes, dump->cut_at ? "false" : "true");
+    bool done = lull_table_print_json(report->classes, out.file, error);
+    if (done) {
+        fputs(",\n\"largest\":", out.file);
+        done = lull_table_print_json(report->objects, out.file, error);
+    }
+    fputs("}\n", out.file);
+    return lull_program_out_end(&out, done, error);
+}
+
+static bool print_text(const struct lull_args *args, const struct report *report, GError **error)
+{
+    const struct lull_hprof *dump = report->dump;
+    struct lull_view_style style;
+    struct lull_out out;
+    lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
+    lull_out_start(&out, stdout);
+    lull_out_fold(&out, style.width);
+    lull_out_printf(&out,
+                    "%zu objects of %" PRIu64 " bytes, of which %" PRIu64 " of %" PRIu64
+                    " bytes can be reached. References have %u bytes.\n\n",
+                    dump->objects.count, dump->bytes, dump->n_reachable, dump->reachable_bytes,
+                    dump->reference_size);
+    if (!lull_out_end(&out, "the summary", error) ||
+        !lull_table_print(report->classes, stdout, &style, error)) {
+        return false;
+    }
+    return lull_table_row_count(report->objects) == 0 ||
+           (fputs("\n", stdout) >= 0 && lull_table_print(report->objects, stdout, &style, error));
+}
+
+/* On stderr; the exit status. */
+static int report_damage(const struct lull_hprof *dump, const char *path)
+{
+    if (dump->n_repeated > 0) {
+        fprintf(stderr, "lull: %s: %" PRIu64 " objects have the id of another and are left out\n",
+                path, dump->n_repeated);
+    }
+    if (dump->cut_at > 0) {
+        fprintf(stderr,
+                "lull: %s: the file ends at byte %" PRIu64
+                ", within a record: objects are missing\n",
+                path, dump->cut_at);
+    }
+    return dump->n_repeated > 0 || dump->cut_at > 0;
+}
+
+static int show(const struct lull_args *args, const struct lull_hprof *dump, const char *path,
+                GError **error)
+{
+    const int64_t limit = lull_args_number(args, "limit");
+    struct report report = {
+        .dump = dump,
+        .classes = lull_table_new(class_columns),
+        .objects = lull_table_new(object_columns),
+        .n_rows = limit < 0    ? ROWS_IF_NOT_GIVEN
+                  : limit == 0 ? UINT64_MAX
+                               : (uint64_t)limit,
+    };
+    fill_classes(&report);
+    fill_objects(&report);
+    const bool done = lull_program_out_is_wanted(args) ? print_json(args, &report, error)
+                                                       : print_text(args, &report, error);
+    lull_table_free(report.classes);
+    lull_table_free(report.objects);
+    return done ? report_damage(dump, path) : 1;
+}
+
+static int run(const struct lull_args *args, GError **error)
+{
+    uint32_t n_files = 0;
+    const char *const *files = lull_args_rest(args, &n_files);
+    const char *given = lull_args_text(args, "reference-size");
+    if (n_files != 1) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, "one heap dump is needed");
+        return 2;
+    }
+    if (!lull_program_out_check(args, NULL, error)) {
+        return 2;
+    }
+    struct lull_hprof *dump =
+        lull_hprof_open(files[0], given ? (unsigned)(given[0] - '0') : 0, error);
+    const int status = dump ? show(args, dump, files[0], error) : 1;
+    lull_hprof_free(dump);
+    return status;
+}
+
+static const char *const sizes[] = {"4", "8", NULL};
+
+static const struct lull_option options[] = {
+    LULL_OPTION_LIMIT_ROWS,
+    {.name = "reference-size",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "BYTES",
+     .choices = sizes,
+     .help = "how large references are in the heap, if Lull does not find it out"},
+    {.name = NULL},
+};
+
+static const char *const common[] = {LULL_PROGRAM_OUT_COMMON, NULL};
+
+static const struct lull_example examples[] = {
+    {"lull hprof heap.hprof", "Which classes have most bytes, and which objects keep most."},
+    {"lull hprof --json --limit 0 heap.hprof | jq '.largest[] | select(.share > 0.1)'",
+     "The objects without which a tenth of the heap would be free."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_hprof = {
+    .name = "hprof",
+    .summary = "show what is in a heap dump of Java, and which objects keep it there",
+    .usage = "FILE",
+    .description =
+        "Reads a heap dump of a Java virtual machine, as 'jmap -dump:format=b,file=FILE PID' or "
+        "-XX:+HeapDumpOnOutOfMemoryError write it. The first table has the objects of each class, all of the dump. "
+        "The second has the objects that retain most: RETAINED is what the collector could free if the object were not there, "
+        "SHARE its part of all that can be reached. KEPT BY is the last object that all references to it come "
+        "through; it is empty if there is none, and roots such as the stacks of threads refer to it by different ways.\n"
+        "\n"
+        "BYTES are a header, the fields or elements, rounded up to 8. A dump does not say how large classes are: "
+        "they count as 0. References of 4 bytes are recognised by arrays that would not fit otherwise. Weak "
+        "and soft references count like others.",
+    .output = "With --json:\n"
+              "\n"
+              " {\"version\":1,\"reference_bytes\",\"objects\",\"bytes\",\n"
+              "  \"reachable_objects\",\"reachable_bytes\",\"is_whole\",\n"
+              "  \"classes\":[{\"class\",\"objects\",\"bytes\"}],\n"
+              "  \"largest\":[{\"id\",\"class\",\"bytes\",\"retained_bytes\",\"share\",\n"
+              "   \"keeper\",\"keeper_id\"}]}\n"
+              "\n"
+              "is_whole is false if the file ends within a record.",
+    .options = options,
+    .common = common,
+    .examples = examples,
+    .takes_no_trace = true,
+    .run = run,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* A heap dump of a Java virtual machine (HPROF): its objects, which of them can be reached, and how much memory
+ * each keeps. Shallow sizes and references follow Eclipse Memory Analyzer: a header, the fields, rounded up to 8
+ * bytes; an object refers to its class, a class to its loader and its super class. */
+#ifndef LULL_HPROF_HPROF_H
+#define LULL_HPROF_HPROF_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* Instead of an object: the virtual root, which refers to all roots. */
+#define LULL_HPROF_ROOT UINT32_MAX
+
+struct lull_hprof_class {
+    uint64_t id; /* 0: of primitive arrays, or of objects whose class the dump lacks */
+    char *name;  /* "java.lang.String", "[B"; UTF-8 */
+    uint64_t n_objects, bytes;
+    /* Where the dump describes it, and its super class; 0 and UINT32_MAX if it has none. */
+    uint64_t statics_at, fields_at;
+    uint32_t super;
+    uint32_t n_statics, n_fields;
+    uint64_t super_id, loader_id, name_id;
+    uint64_t shallow_bytes; /* of an instance */
+};
+
+struct lull_hprof_object {
+    uint64_t id;
+    uint64_t at;     /* its record in the file, which says what kind of object it is */
+    uint32_t class;  /* index of its class; of an object that is a class, of that class itself */
+    uint8_t tag;     /* of its record */
+    uint32_t keeper; /* the object that keeps it: its immediate dominator, or LULL_HPROF_ROOT */
+    bool is_reachable;
+    uint64_t bytes;
+    uint64_t retained; /* what would be freed with it; 0 if it cannot be reached */
+};
+
+struct lull_hprof {
+    GMappedFile *file; /* or NULL */
+    const uint8_t *data;
+    uint64_t size;
+    unsigned id_size, reference_size;
+    LULL_VEC(struct lull_hprof_class) classes;
+    LULL_VEC(struct lull_hprof_object) objects; /* by id */
+    LULL_VEC(uint64_t) roots;                   /* ids, in the order of the file */
+    uint32_t class_of_classes;                  /* java.lang.Class, or UINT32_MAX */
+    uint64_t bytes;                             /* of all objects */
+    uint64_t n_reachable, reachable_bytes;
+    uint64_t n_repeated; /* objects whose id another has */
+    uint64_t cut_at;     /* where the file ends too early; 0: it is whole */
+};
+
+/* `reference_size` is 4, 8, or 0: found out from the places of objects. NULL and an error that names the file if it is
+ * no heap dump. Free with lull_hprof_free(). */
+struct lull_hprof *lull_hprof_open(const char *path, unsigned reference_size, GError **error);
+/* The same of bytes that outlive it. */
+struct lull_hprof *lull_hprof_read(const uint8_t *data, uint64_t size, const char *path,
+                                   unsigned reference_size, GError **error);
+void lull_hprof_free(struct lull_hprof *dump);
+
+/* Whether the object is a class. */
+bool lull_hprof_is_class(const struct lull_hprof_object *object);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this room share: records of the dump, and the steps after they were read. */
+#ifndef LULL_HPROF_PRIVATE_H
+#define LULL_HPROF_PRIVATE_H
+
+#include "base/bits.h"
+#include "hprof/hprof.h"
+
+/* Tags of the records of objects. */
+enum { HPROF_CLASS = 0x20, HPROF_INSTANCE, HPROF_OBJECTS, HPROF_PRIMITIVES };
+/* The type of a field that refers to an object; others are primitive. */
+enum { HPROF_REFERENCE = 2, HPROF_LAST_TYPE = 11 };
+/* No class has so many super classes; a cycle ends here, too. */
+enum { HPROF_MOST_SUPERS = 1000 };
+
+/* Bytes of a value of that type in the file, 0 if there is no such type. */
+unsigned hprof_type_size(const struct lull_hprof *dump, unsigned type);
+
+static inline uint64_t hprof_id(const struct lull_hprof *dump, uint64_t at)
+{
+    return dump->id_size == 4 ? lull_load_u32(dump->data + at, true)
+                              : lull_load_u64(dump->data + at, true);
+}
+
+/* Reads all records: classes without sizes and names, objects in the order of the file. */
+bool hprof_read_records(struct lull_hprof *dump, const char *path, GError **error);
+/* The object of that id, or UINT32_MAX; they are sorted. */
+uint32_t hprof_find(const struct lull_hprof *dump, uint64_t id);
+/* Calls `each` for what the object refers to. */
+void hprof_each_reference(const struct lull_hprof *dump, const struct lull_hprof_object *object,
+                          void (*each)(void *user, uint64_t id), void *user);
+/* Which objects can be reached, who keeps them, and what they retain. */
+void hprof_dominate(struct lull_hprof *dump);
+
+#endif

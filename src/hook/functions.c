@@ -3,15 +3,20 @@
  * with -finstrument-functions, and which file each function lies in, before its first call. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hook/stream.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 #define MOST_ID_BYTES 64
+#define MOST_REPORTED 32u
+#define MOST_DEFERRED 64u
 
 /* A program or library in memory. */
 struct image {
@@ -28,15 +33,25 @@ struct range {
 
 struct thread {
     struct hook_stream stream;
-    unsigned generation;    /* of what it has reported */
-    struct range *reported; /* files of functions that it called, the recent ones first */
+    unsigned generation; /* of what it has reported */
+    /* Files of functions that it called, the last one first; of many, some are reported again. */
+    struct range reported[MOST_REPORTED];
     uint32_t n_reported;
+};
+
+/* A call or return of a signal's handler that came while another one was written. */
+struct deferred {
+    uint64_t time_ns;
+    uintptr_t address;
+    enum hook_event_id id;
 };
 
 /* The number of libraries that were closed: what lay where may have changed. */
 static atomic_uint generation;
-/* While an event is written; a signal that comes then is not recorded. */
+/* While an event is written. What signals bring then waits, from `first` to `next`. */
 static __thread bool is_inside HOOK_INITIAL;
+static __thread unsigned first HOOK_INITIAL, next HOOK_INITIAL;
+static __thread struct deferred deferred[MOST_DEFERRED] HOOK_INITIAL;
 static atomic_int state; /* 0: not known, 1: recording, -1: not */
 
 void __cyg_profile_func_enter(void *function, void *caller);
@@ -49,7 +64,6 @@ static void restart(struct hook_stream *stream)
 
 static void clear(struct hook_stream *stream)
 {
-    free(((struct thread *)(void *)stream)->reported);
 }
 
 const struct hook_kind hook_kind = {
@@ -108,9 +122,35 @@ static int compare(struct dl_phdr_info *info, size_t size, void *user)
     return search->image.start <= search->address && search->address < search->image.end;
 }
 
+/* Once for each process: the recorder keeps the names of its functions. `told` has a bit for each path;
+ * of two with the same bit one is missing. */
+static void note_file(const char *path, uint64_t inode)
+{
+    static atomic_uint told[64];
+    char name[PATH_MAX], line[PATH_MAX + 64];
+    struct timespec now;
+    unsigned hash = 5381;
+    for (const char *at = path; *at; at++) {
+        hash = hash * 33 + (uint8_t)*at;
+    }
+    if (atomic_fetch_or(&told[hash / 32 % 64], 1u << hash % 32) & 1u << hash % 32) {
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int length = snprintf(line, sizeof line, "%llu %lld%09ld %s\n", (unsigned long long)inode,
+                                (long long)now.tv_sec, now.tv_nsec, path);
+    snprintf(name, sizeof name, "%s/../objects", hook_folder());
+    const int fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0) {
+        (void)!write(fd, line, (size_t)length);
+        close(fd);
+    }
+}
+
 static void put_image(struct hook_stream *stream, const struct image *image)
 {
     char self[PATH_MAX];
+    struct stat st;
     const char *path = image->path;
     if (!*path) { /* the program */
         const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -118,7 +158,8 @@ static void put_image(struct hook_stream *stream, const struct image *image)
         path = self;
     }
     const size_t length = strnlen(path, PATH_MAX - 1);
-    const uint64_t place[] = {image->start, image->end - image->start};
+    const uint64_t inode = stat(path, &st) == 0 ? st.st_ino : 0;
+    const uint64_t place[] = {image->start, image->end - image->start, inode};
     const uint8_t is_pic = image->is_pic;
     uint8_t *at = hook_start_event(stream, HOOK_IMAGE, sizeof place + 1 + length + 1);
     if (at) {
@@ -129,6 +170,9 @@ static void put_image(struct hook_stream *stream, const struct image *image)
     if (at) {
         at = hook_put(hook_put(at, place, 8), &image->id_bytes, 4);
         hook_end_event(stream, hook_put(at, image->id, image->id_bytes));
+    }
+    if (inode != 0 && *path == '/') {
+        note_file(path, inode);
     }
 }
 
@@ -144,18 +188,18 @@ static void report(struct thread *thread, uintptr_t address)
             return;
         }
     }
+    struct hook_pause before;
+    hook_pause(&before);
     if (dl_iterate_phdr(compare, &search) != 0) {
         put_image(&thread->stream, &search.image);
     } else {
         search.image = (struct image){.start = address, .end = address + 1};
     }
-    struct range *more =
-        realloc(thread->reported, (thread->n_reported + 1) * sizeof *thread->reported);
-    if (more) {
-        thread->reported = more;
-        more[thread->n_reported++] = more[0];
-        more[0] = (struct range){search.image.start, search.image.end};
-    }
+    /* The new one is the first, and what was there the last, or the one before. */
+    const uint32_t last = thread->n_reported < MOST_REPORTED ? thread->n_reported++ : 1;
+    thread->reported[last] = thread->reported[0];
+    thread->reported[0] = (struct range){search.image.start, search.image.end};
+    hook_resume(&before);
 }
 
 static bool is_reported(struct thread *thread, uintptr_t address)
@@ -187,9 +231,48 @@ __attribute__((constructor)) static void load(void)
     is_recording();
 }
 
+static void defer(enum hook_event_id id, uintptr_t address)
+{
+    if (next - first < MOST_DEFERRED) {
+        deferred[next % MOST_DEFERRED] = (struct deferred){hook_now_ns(), address, id};
+        next++;
+    } else if (hook_own && hook_own->packet) {
+        hook_head_of(hook_own)->discarded++;
+    }
+}
+
+/* At a time; or, 0, now, but before what waits. */
+static void write_event(struct thread *thread, enum hook_event_id id, uintptr_t address,
+                        uint64_t time_ns)
+{
+    const uint64_t function = address;
+    if (id == HOOK_ENTRY && !is_reported(thread, address)) {
+        report(thread, address);
+    }
+    uint8_t *at = hook_start_event(&thread->stream, id, sizeof function);
+    if (at) {
+        if (__builtin_expect(time_ns != 0, false)) {
+            hook_set_time(&thread->stream, time_ns);
+        } else if (__builtin_expect(first != next, false)) {
+            hook_set_time(&thread->stream, deferred[first % MOST_DEFERRED].time_ns);
+        }
+        hook_end_event(&thread->stream, hook_put(at, &function, sizeof function));
+    }
+}
+
+static void write_deferred(struct thread *thread)
+{
+    while (__builtin_expect(first != next, false)) {
+        const struct deferred one = deferred[first % MOST_DEFERRED];
+        write_event(thread, one.id, one.address, one.time_ns);
+        first++;
+    }
+}
+
 static void put(enum hook_event_id id, uintptr_t address)
 {
     if (is_inside) {
+        defer(id, address);
         return;
     }
     is_inside = true;
@@ -197,14 +280,10 @@ static void put(enum hook_event_id id, uintptr_t address)
     struct hook_stream *stream = !is_recording() ? NULL : hook_own ? hook_own : hook_start();
     if (stream) {
         struct thread *thread = (struct thread *)(void *)stream;
-        if (id == HOOK_ENTRY && !is_reported(thread, address)) {
-            report(thread, address);
-        }
-        const uint64_t function = address;
-        uint8_t *at = hook_start_event(stream, id, sizeof function);
-        if (at) {
-            hook_end_event(stream, hook_put(at, &function, sizeof function));
-        }
+        write_deferred(thread); /* what came when the last one was already written */
+        write_event(thread, id, address, 0);
+        atomic_signal_fence(memory_order_seq_cst);
+        write_deferred(thread);
     }
     atomic_signal_fence(memory_order_seq_cst);
     is_inside = false;

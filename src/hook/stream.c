@@ -26,11 +26,15 @@ __thread struct hook_stream *hook_own HOOK_INITIAL;
 
 /* ---- packets ---- */
 
-/* Room on the disk for the packet, so that writing to its pages cannot fail. Its head comes first: a
- * file that ends behind it, because the program was killed here, has an empty packet. */
+/* Room on the disk for the packet, so that writing to its pages cannot fail. It takes the longest, so it
+ * comes first, beyond the end of the file; then the head, and at last its padding. */
 static bool make_room(int fd, off_t offset, uint32_t room)
 {
     static const uint8_t zeros[1 << 16];
+    const bool has_room = fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, room) == 0;
+    if (!has_room && errno != EOPNOTSUPP) {
+        return false;
+    }
     const uint64_t t = hook_now_ns();
     const struct hook_head head = {.magic = 0xc1fc1fc1,
                                    .start_ns = t,
@@ -40,11 +44,8 @@ static bool make_room(int fd, off_t offset, uint32_t room)
     if (pwrite(fd, &head, sizeof head, offset) != (ssize_t)sizeof head) {
         return false;
     }
-    if (fallocate(fd, 0, offset, room) == 0) {
-        return true;
-    }
-    if (errno != EOPNOTSUPP) {
-        return false;
+    if (has_room) {
+        return ftruncate(fd, offset + room) == 0;
     }
     for (size_t at = sizeof head; at < room;) {
         const size_t want = room - at < sizeof zeros ? room - at : sizeof zeros;
@@ -59,10 +60,11 @@ static bool make_room(int fd, off_t offset, uint32_t room)
 
 static void leave_packet(struct hook_stream *stream)
 {
-    if (stream->packet) {
-        munmap(stream->packet, stream->room);
-    }
+    uint8_t *packet = stream->packet;
     stream->packet = NULL;
+    if (packet) {
+        munmap(packet, stream->room);
+    }
 }
 
 /* The file is open only here: its descriptor would be one of the program's. Where the folder is gone,
@@ -98,11 +100,26 @@ static bool start_packet(struct hook_stream *stream)
     return true;
 }
 
+void hook_pause(struct hook_pause *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    before->why = errno;
+    pthread_sigmask(SIG_SETMASK, &all, &before->signals);
+}
+
+void hook_resume(const struct hook_pause *before)
+{
+    pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
+    errno = before->why;
+}
+
 bool hook_start_packet(struct hook_stream *stream)
 {
-    const int before = errno; /* the program's */
+    struct hook_pause before;
+    hook_pause(&before);
     const bool is_done = start_packet(stream);
-    errno = before;
+    hook_resume(&before);
     return is_done;
 }
 
@@ -120,26 +137,28 @@ void hook_end(void *user)
     }
     leave_packet(stream);
     hook_kind.clear(stream);
-    free(stream->path);
-    free(stream);
     hook_own = NULL;
+    munmap(stream, hook_kind.size);
 }
 
 static bool name_stream(struct hook_stream *stream)
 {
     stream->pid = getpid();
     stream->tid = gettid();
-    return asprintf(&stream->path, "%s/%c-%d-%d-%llx", shared.folder, hook_kind.letter, stream->pid,
-                    stream->tid, (unsigned long long)hook_now_ns()) > 0;
+    const int length =
+        snprintf(stream->path, sizeof stream->path, "%s/%c-%d-%d-%llx", shared.folder,
+                 hook_kind.letter, stream->pid, stream->tid, (unsigned long long)hook_now_ns());
+    return length < (int)sizeof stream->path;
 }
 
 struct hook_stream *hook_start(void)
 {
-    struct hook_stream *stream = calloc(1, hook_kind.size);
-    if (!stream || !name_stream(stream)) {
-        free(stream);
+    struct hook_stream *stream =
+        mmap(NULL, hook_kind.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stream == MAP_FAILED) {
         return NULL;
     }
+    stream->is_over = !name_stream(stream);
     pthread_setspecific(shared.at_exit, stream);
     return hook_own = stream;
 }
@@ -153,10 +172,13 @@ static void forked(void)
     }
     leave_packet(stream);
     hook_kind.restart(stream);
-    free(stream->path);
-    stream->path = NULL;
     stream->offset = 0;
     stream->is_over = !name_stream(stream);
+}
+
+const char *hook_folder(void)
+{
+    return shared.folder;
 }
 
 bool hook_init(void)

@@ -5,6 +5,8 @@
 #ifndef LULL_HOOK_STREAM_H
 #define LULL_HOOK_STREAM_H
 
+#include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,7 +51,12 @@ struct hook_stream {
     bool is_over;    /* no event is written any more */
     int32_t pid, tid;
     off_t offset; /* of the next packet */
-    char *path;
+    char path[PATH_MAX];
+};
+
+struct hook_pause {
+    sigset_t signals;
+    int why;
 };
 
 /* What a library has beside the stream of each thread, which comes first in it. */
@@ -65,10 +72,16 @@ extern __thread struct hook_stream *hook_own HOOK_INITIAL;
 
 /* Once, before all else. False: this program is not recorded. */
 bool hook_init(void);
-/* Of a thread that has none; NULL: there is no memory. */
+/* Of a thread that has none; NULL: there is no memory. May be called by the handler of a signal. */
 struct hook_stream *hook_start(void);
 /* The thread's is complete. */
 void hook_end(void *stream);
+/* The folder of the streams. */
+const char *hook_folder(void);
+/* While something takes long: no signal comes, which also would interrupt it, and afterwards errno is
+ * the program's again. */
+void hook_pause(struct hook_pause *before);
+void hook_resume(const struct hook_pause *before);
 /* False: there is no room for events, here or any more. */
 bool hook_start_packet(struct hook_stream *stream);
 
@@ -102,13 +115,26 @@ static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_ev
     const struct hook_event event = {(uint8_t)id, hook_now_ns(), stream->pid, stream->tid};
     uint8_t *at = stream->packet + stream->size;
     memcpy(at, &event, sizeof event);
-    hook_head_of(stream)->end_ns = event.time_ns;
     return at + sizeof event;
+}
+
+/* The event that was started, and not ended. */
+static inline struct hook_event *hook_event_of(const struct hook_stream *stream)
+{
+    return (struct hook_event *)(void *)(stream->packet + stream->size);
+}
+
+/* It was at another time, but not before the last one. */
+static inline void hook_set_time(const struct hook_stream *stream, uint64_t time_ns)
+{
+    const uint64_t last_ns = hook_head_of(stream)->end_ns;
+    hook_event_of(stream)->time_ns = time_ns > last_ns ? time_ns : last_ns;
 }
 
 /* From here on it is in the file, whatever becomes of the program. */
 static inline void hook_end_event(struct hook_stream *stream, const uint8_t *end)
 {
+    hook_head_of(stream)->end_ns = hook_event_of(stream)->time_ns;
     stream->size = (uint32_t)(end - stream->packet);
     atomic_signal_fence(memory_order_release);
     hook_head_of(stream)->content_bits = stream->size * UINT64_C(8);

@@ -111,7 +111,8 @@ static void map_image(struct lull_model *model, const struct machine *machine, i
     if (LULL_HAS(ev, image, path) && ev->path.length > 0) {
         lull_stacks_map_image(model->stacks, machine->host, number_of(ev->pid),
                               (uint64_t)ev->address, (uint64_t)ev->length,
-                              !LULL_HAS(ev, image, is_pic) || ev->is_pic != 0, ev->path, t);
+                              !LULL_HAS(ev, image, is_pic) || ev->is_pic != 0, ev->path,
+                              (uint64_t)ev->inode, t);
     }
 }
 

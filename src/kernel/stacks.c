@@ -213,11 +213,12 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
 }
 
 void lull_stacks_map_image(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
-                           uint64_t length, bool is_pic, struct lull_text path, int64_t t)
+                           uint64_t length, bool is_pic, struct lull_text path, uint64_t inode,
+                           int64_t t)
 {
     if (length > 0 && length <= UINT64_MAX - address) {
-        map(process_at(stacks, host, pid), object_of(stacks, host, pid, path, 0, true, t), address,
-            length, is_pic ? 0 : address);
+        map(process_at(stacks, host, pid), object_of(stacks, host, pid, path, inode, true, t),
+            address, length, is_pic ? 0 : address);
     }
 }
 

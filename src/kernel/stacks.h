@@ -37,7 +37,8 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
 /* The same of a program or library as its dynamic linker knows it: the file lies at `address` as its
  * segments say; at addresses that it names itself, unless it `is_pic`. */
 void lull_stacks_map_image(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
-                           uint64_t length, bool is_pic, struct lull_text path, int64_t t);
+                           uint64_t length, bool is_pic, struct lull_text path, uint64_t inode,
+                           int64_t t);
 /* The build-id of the image there. */
 void lull_stacks_identify(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
                           struct lull_text id);

@@ -12,6 +12,9 @@
 
 #define FOLDER "calls"
 #define METADATA FOLDER "/metadata"
+#define OBJECTS "objects"
+#define MOST_OBJECTS_BYTES (1u << 20)
+#define MOST_US (10 * G_USEC_PER_SEC)
 #define MODULE "_lull_calls.abi3.so"
 #define FUNCTIONS "liblull-functions.so"
 
@@ -44,7 +47,7 @@ static const struct {
     {"lull_python:c_return", ""},
     {"lull_functions:entry", "x64 _addr;"},
     {"lull_functions:exit", "x64 _addr;"},
-    {"lull_functions:image", "x64 _baddr; u64 _memsz; u8 _is_pic; string _path;"},
+    {"lull_functions:image", "x64 _baddr; u64 _memsz; u64 _inode; u8 _is_pic; string _path;"},
     {"lull_functions:build_id", "x64 _baddr; u32 __length; x8 _build_id[__length];"},
     {"lull_functions:image_gone", "x64 _baddr;"},
 };
@@ -75,7 +78,8 @@ static bool is_there(const char *path, GError **error)
     return false;
 }
 
-char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, GError **error)
+char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, int *objects,
+                          GError **error)
 {
     g_autofree char *python = g_build_filename(hook_folder(), "python", NULL);
     g_autofree char *module = g_build_filename(python, MODULE, NULL);
@@ -84,7 +88,9 @@ char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, GErr
     if (((hooks & LULL_HOOK_PYTHON) && !is_there(module, error)) ||
         ((hooks & LULL_HOOK_FUNCTIONS) && !is_there(functions, error)) ||
         !lull_keeper_expect(keeper, FOLDER, error) ||
-        !lull_keeper_create_directory(keeper, FOLDER, error)) {
+        !lull_keeper_create_directory(keeper, FOLDER, error) ||
+        ((hooks & LULL_HOOK_FUNCTIONS) &&
+         (*objects = lull_keeper_create(keeper, OBJECTS, error)) < 0)) {
         return NULL;
     }
     g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
@@ -131,6 +137,39 @@ bool lull_hooks_describe(const struct lull_keeper *keeper, int64_t epoch_offset_
                     keeper->part, g_strerror(why));
     }
     return why == 0;
+}
+
+/* All that is in the file, up to a limit; to be freed with g_free(). */
+static char *read_objects(int fd)
+{
+    char *text = g_malloc(MOST_OBJECTS_BYTES + 1);
+    size_t length = 0;
+    ssize_t n;
+    while (length < MOST_OBJECTS_BYTES &&
+           (n = pread(fd, text + length, MOST_OBJECTS_BYTES - length, (off_t)length)) > 0) {
+        length += (size_t)n;
+    }
+    text[length] = '\0';
+    return text;
+}
+
+bool lull_hooks_save_symbols(const struct lull_keeper *keeper, int objects, GError **error)
+{
+    const int64_t end_us = g_get_monotonic_time() + MOST_US;
+    g_autofree char *text = read_objects(objects);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    g_autoptr(GHashTable) known = g_hash_table_new(g_str_hash, g_str_equal);
+    bool is_full = false, is_good = true;
+    close(objects);
+    for (uint32_t i = 0; lines[i] && is_good && !is_full && g_get_monotonic_time() < end_us; i++) {
+        char *at;
+        const uint64_t inode = g_ascii_strtoull(lines[i], &at, 10);
+        const int64_t mapped_ns = g_ascii_strtoll(at, &at, 10);
+        if (at[0] == ' ' && at[1] == '/' && g_hash_table_add(known, at + 1)) {
+            is_good = lull_keeper_save_symbols(keeper, at + 1, inode, mapped_ns, &is_full, error);
+        }
+    }
+    return is_good;
 }
 
 bool lull_hooks_measure(const struct lull_keeper *keeper, uint64_t *bytes, GError **error)

@@ -13,10 +13,15 @@ enum lull_hook {
 };
 
 /* Makes the folder. What the environment of the command has to have for it, as "NAME=VALUE", to be
- * freed with g_strfreev(); NULL and an error. `hooks`: enum lull_hook. */
-char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, GError **error);
+ * freed with g_strfreev(); NULL and an error. `hooks`: enum lull_hook. *objects is open, if it is not
+ * -1: programs write there in which files the functions lie that they call. */
+char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, int *objects,
+                          GError **error);
 /* Writes the metadata, when the recording starts. */
 bool lull_hooks_describe(const struct lull_keeper *keeper, int64_t epoch_offset_ns, GError **error);
+/* At the end, adds the functions of these files to the recording, and closes `objects`. What there is no
+ * room or time for has no names elsewhere. */
+bool lull_hooks_save_symbols(const struct lull_keeper *keeper, int objects, GError **error);
 /* Bytes of all streams; 0: no program has written any. */
 bool lull_hooks_measure(const struct lull_keeper *keeper, uint64_t *bytes, GError **error);
 

@@ -114,7 +114,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
     recorder->question = *question;
     recorder->refused = g_string_new(NULL);
     recorder->guard.pipe = recorder->control.socket = recorder->wake = -1;
-    recorder->keeper.socket = recorder->keeper.reserve = -1;
+    recorder->keeper.socket = recorder->keeper.reserve = recorder->objects = -1;
     recorder->command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};
     recorder->request = (struct lull_tracer_request){
         .purpose = question->purpose,
@@ -206,7 +206,8 @@ static bool start_command(struct lull_recorder *recorder, GError **error)
     g_auto(GStrv) environment = NULL;
     return !question->command ||
            ((!question->hooks ||
-             (environment = lull_hooks_prepare(&recorder->keeper, question->hooks, error))) &&
+             (environment = lull_hooks_prepare(&recorder->keeper, question->hooks,
+                                               &recorder->objects, error))) &&
             lull_command_start(&recorder->command, question->command, environment,
                                &recorder->invoker, error));
 }
@@ -329,6 +330,13 @@ static void requested(void *user, bool is_signal)
     lull_recorder_requested(user, is_signal);
 }
 
+static bool save_called(struct lull_recorder *recorder, GError **error)
+{
+    const int objects = recorder->objects;
+    recorder->objects = -1;
+    return lull_hooks_save_symbols(&recorder->keeper, objects, error);
+}
+
 static void reload(void *user)
 {
     const struct lull_recorder *recorder = user;
@@ -368,6 +376,7 @@ static bool record(struct lull_recorder *recorder, GError **error)
         recorder->kind->stop(recorder->tracer, is_snapshot ? &none : &recording->result, error) &&
         (!recorder->question.hooks ||
          lull_hooks_measure(&recorder->keeper, &recording->hook_bytes, error));
+    done = done && (recorder->objects < 0 || save_called(recorder, error));
     recording->result.bytes += recording->hook_bytes;
     lull_keeper_release(&recorder->keeper);
     if (done && recorder->tracer->is_full) {
@@ -411,6 +420,9 @@ bool lull_recorder_run(struct lull_recorder *recorder, GError **error)
     }
     describe(recorder);
     lull_command_end(&recorder->command);
+    if (recorder->objects >= 0) {
+        close(recorder->objects);
+    }
     g_clear_pointer(&recorder->tracer, recorder->kind->free);
     recorder->recording.tracer = NULL;
     if (done && !is_snapshot) {

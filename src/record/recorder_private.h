@@ -23,6 +23,7 @@ struct lull_recorder {
     struct lull_guard guard;
     struct lull_keeper keeper;
     struct lull_command command;
+    int objects; /* where programs write which files they call (hooks.h); -1: they do not */
     struct lull_tracer *tracer;
     struct lull_state_trace *state; /* of the machine; NULL: it is complete, or there is none */
     GByteArray *kept_names[2];      /* of a flight recorder: the latest, and those before */

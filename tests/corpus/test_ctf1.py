@@ -239,6 +239,8 @@ def packets():
     case("packets-uuid-found", usual(), [bad], [at(1, 0), at(11, 0)], "no packet begins here", 1)
     refused("packets-stream", usual(), [packet(0, 9, [1], stream=7)], "does not declare")
     refused("packets-cut", usual(), [good[:-2]], f"byte {len(good) - 2}: the file is cut short")
+    # A file that ends within a packet without events lacks nothing.
+    case("packets-cut-empty", usual(), [packet(0, 10, [1, 2], spare=9) + packet(10, 10, [], 1, spare=9)[:-4]], [at(1, 0), at(2, 1)])
     refused("packets-event", usual(), [packet(0, 9, [1], identifier=4)], "does not declare")
 
 

@@ -41,7 +41,9 @@ def files_are_there(found):
                           ("zsh completion", r"/zsh/site-functions/_lull$"),
                           ("fish completion", r"/fish/vendor_completions\.d/lull\.fish$"),
                           ("a name of lttng-analyses", r"/bin/lttng-cputop$"), ("its manual page", r"/man/man1/lttng-cputop\.1$"),
-                          ("its form for programs", r"/bin/lttng-iolog-mi$")):
+                          ("its form for programs", r"/bin/lttng-iolog-mi$"),
+                          ("what Python programs load", r"/lull/python/_lull_calls\.abi3\.so$"), ("and how", r"/lull/python/sitecustomize\.py$"),
+                          ("what other programs load", r"/lull/liblull-functions\.so$")):
         tap.ok(any(re.search(pattern, path) for path in found), f"{what}: installed", "\n".join(sorted(found)))
 
 

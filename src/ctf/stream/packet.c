@@ -115,7 +115,7 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
     }
     packet->content_bits = content;
     if (size > room_bits) {
-        packet->flags |= LULL_PACKET_CUT;
+        packet->flags |= LULL_PACKET_CUT | (content == header_bits ? LULL_PACKET_EMPTY : 0);
         packet->content_bits = MIN(content, room_bits);
     }
     if (have & LULL_HAS_TIME_BEGIN) {
@@ -425,7 +425,8 @@ static void widen_times(const struct lull_stream_plan *stream, struct lull_packe
     }
 }
 
-/* The file ends within the packet, or its size is wrong and another one starts inside it. */
+/* The file ends within the packet, or its size is wrong and another one starts inside it. A program that
+ * was killed when it had written the head of a packet has left no padding: nothing is missing. */
 static void settle_cut(struct finder *f, struct lull_packet *packet)
 {
     struct lull_packet found = *packet;
@@ -438,6 +439,9 @@ static void settle_cut(struct finder *f, struct lull_packet *packet)
             f->path, found.offset, next);
         found.bits = (next - found.offset) * 8;
         found.content_bits = MIN(found.content_bits, found.bits);
+        found.flags &= ~(uint32_t)LULL_PACKET_CUT;
+    } else if (found.flags & LULL_PACKET_EMPTY) {
+        found.bits = (f->list->file_size - found.offset) * 8;
         found.flags &= ~(uint32_t)LULL_PACKET_CUT;
     }
     *packet = found;

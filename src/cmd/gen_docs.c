@@ -161,7 +161,8 @@ static void put_verb(FILE *file, const struct lull_verb *verb)
     }
     fputs(".SH SEE ALSO\n.BR lull (1)", file);
     for (uint32_t i = 0; lull_topics[i]; i++) {
-        if (verb->common && g_strv_contains(verb->common, lull_topics[i]->name)) {
+        if (strcmp(verb->name, lull_topics[i]->name) == 0 ||
+            (verb->common && g_strv_contains(verb->common, lull_topics[i]->name))) {
             fputs(",\n.BR lull\\-", file);
             put(file, lull_topics[i]->name, false);
             fputs(" (7)", file);

@@ -148,6 +148,16 @@ static void print_options(FILE *file, const struct lull_option **options, uint32
     }
 }
 
+static const struct lull_topic *find_topic(const char *name)
+{
+    for (uint32_t i = 0; lull_topics[i]; i++) {
+        if (strcmp(lull_topics[i]->name, name) == 0) {
+            return lull_topics[i];
+        }
+    }
+    return NULL;
+}
+
 void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_view_style *style)
 {
     const uint32_t width = help_width(style);
@@ -168,6 +178,11 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
     if (output) {
         print_heading(file, "Output", style);
         print_text(file, output, width);
+    }
+    const struct lull_topic *topic = find_topic(verb->name);
+    if (topic) {
+        print_heading(file, "Language", style);
+        print_text(file, topic->description, width);
     }
     if (verb->examples && verb->examples[0].command) {
         print_heading(file, "Examples", style);
@@ -204,8 +219,8 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
         wrap(file, lull_verbs[i]->summary, at, 18, width);
     }
     fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
-          "filter' the\nlanguage of --filter, 'lull help periods' that of --period; 'lull "
-          "--version' says what is\nbuilt in.\n",
+          "filter' the\nlanguage of --filter, 'lull help periods' that of --period, 'lull help "
+          "states' that of\n--states; 'lull --version' says what is built in.\n",
           file);
 }
 
@@ -221,16 +236,6 @@ char *lull_help_no_verb(const char *word)
     const char *near = lull_suggest(word, (const char *const *)names->pdata);
     return near ? g_strdup_printf("there is no verb “%s”; did you mean “%s”?", word, near)
                 : g_strdup_printf("there is no verb “%s”", word);
-}
-
-static const struct lull_topic *find_topic(const char *name)
-{
-    for (uint32_t i = 0; lull_topics[i]; i++) {
-        if (strcmp(lull_topics[i]->name, name) == 0) {
-            return lull_topics[i];
-        }
-    }
-    return NULL;
 }
 
 static int run(const struct lull_args *args, GError **error)
@@ -265,12 +270,13 @@ static const struct lull_example examples[] = {
 const struct lull_verb lull_verb_help = {
     .name = "help",
     .summary = "explain a verb, or a language that several verbs share",
-    .usage = "[VERB | filter | periods]",
+    .usage = "[VERB | filter | periods | states]",
     .description =
         "Without a word it says what Lull does and lists its verbs. With the name of a "
         "verb it prints what 'lull VERB --help' prints; 'lull help filter' describes the "
-        "language of --filter, 'lull help periods' that of --period. The same texts are "
-        "manual pages: lull(1), lull-VERB(1), lull-filter(7) and lull-periods(7).",
+        "language of --filter, 'lull help periods' that of --period, and 'lull help states' that "
+        "of --states. The same texts are manual pages: lull(1), lull-VERB(1), lull-filter(7), "
+        "lull-periods(7) and lull-states(7).",
     .examples = examples,
     .takes_no_trace = true,
     .run = run,

@@ -113,7 +113,7 @@ static int run(const struct lull_args *args, GError **error)
     struct lull_states *states;
     if (!lull_args_text(args, "states")) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--states FILE is needed; docs/STATES.md describes the language");
+                            "--states FILE is needed; 'lull help states' describes the language");
         return 2;
     }
     if (lull_args_flag(args, "kernel") && lull_args_text(args, "refresh")) {
@@ -165,7 +165,7 @@ const struct lull_verb lull_verb_states = {
         " }\n"
         "\n"
         "The state of a row is unknown before its first rule. Conditions are those of filters "
-        "('lull help filter'); docs/STATES.md describes the language.",
+        "('lull help filter'); lull-states(7) describes the language.",
     .options = options,
     .common = lull_analysis_common,
     .examples = examples,

@@ -135,8 +135,10 @@ const char *lull_verb_heading(const struct lull_verb *verb)
 
 extern const struct lull_topic lull_topic_filter;
 extern const struct lull_topic lull_topic_periods;
+extern const struct lull_topic lull_topic_states;
 
-const struct lull_topic *const lull_topics[] = {&lull_topic_filter, &lull_topic_periods, NULL};
+const struct lull_topic *const lull_topics[] = {&lull_topic_filter, &lull_topic_periods,
+                                                &lull_topic_states, NULL};
 
 const char lull_program_description[] =
     "Lull answers one question: what was my program waiting for? It reads what the kernel "

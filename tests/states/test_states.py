@@ -6,6 +6,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -245,6 +246,22 @@ def check_mistakes():
     tap.ok(done.returncode == 1 and "nowhere" in done.stderr, "a file that is not there", done)
     done = run(scratch.name)
     tap.ok(done.returncode == 2 and "--states" in done.stderr, "no file", done)
+
+
+
+def check_help():
+    page = os.path.join(os.path.dirname(lull), "man", "lull-states.7")
+    with open(page, encoding="utf-8") as file:
+        kept = "".join(re.findall(r"^\.nf\n(.*?)^\.fi", file.read(), re.M | re.S))
+    text = re.sub(r"\\\(aq", "'", kept).replace(r"\-", "-").replace(r"\(ha", "^")
+    path = write("help.states", text)
+    pool = trace("help", [at(MS, "db:get", pool_id="main", conn=7), at(3 * MS, "db:put", pool_id="main", conn=7),
+                          at(4 * MS, "db:get", pool_id="main", conn=7), at(6000 * MS, "db:shutdown", pool_id="main", conn=0)])
+    found, expected = log_of(path, pool), [("in use", MS, 3 * MS), ("free", 3 * MS, 4 * MS), ("in use", 4 * MS, 5004 * MS),
+                                           ("in use for over 5 s", 5004 * MS, 6000 * MS)]
+    tap.ok(list(found.values()) == [expected], "the example of lull-states(7) does what its text says", found)
+    shown = run("states", verb="help").stdout
+    tap.ok("lost keep" in shown and "group pool" in shown, "help states describes the language", shown)
 
 
 def check_warnings():
@@ -496,6 +513,7 @@ tap.run("store", check_store)
 tap.run("tasks in the store", check_stored_tasks)
 tap.run("served", check_served)
 tap.run("mistakes", check_mistakes)
+tap.run("help", check_help)
 tap.run("warnings", check_warnings)
 tap.run("tables", check_tables)
 tap.run("numbers", check_numbers)

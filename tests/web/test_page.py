@@ -675,6 +675,45 @@ def check_path(page, trace, folder):
     picture(page, "path")
 
 
+# Each two texts of the page that lie on one another, and those that reach beyond its right edge; what scrolls on its own may.
+CLASHES = """(() => {
+    const boxes = [], clashes = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode, range = document.createRange(), at = text.parentElement.closest('nav, .scroll, details div, svg, script');
+        range.selectNodeContents(text);
+        if (text.textContent.trim() && !at) {
+            boxes.push(...[...range.getClientRects()].filter(b => b.width > 1).map(b => ({ text, b })));
+        }
+    }
+    boxes.sort((one, two) => one.b.top - two.b.top);
+    boxes.forEach((one, i) => {
+        for (let j = i + 1; j < boxes.length && boxes[j].b.top < one.b.bottom - 4; j++) {
+            const two = boxes[j];
+            if (two.text !== one.text && Math.min(one.b.right, two.b.right) - Math.max(one.b.left, two.b.left) > 1) {
+                clashes.push(`${one.text.textContent} / ${two.text.textContent}`);
+            }
+        }
+    });
+    const wide = boxes.filter(one => one.b.right > innerWidth).map(one => one.text.textContent);
+    return [boxes.length, clashes, wide];
+})()"""
+
+
+def check_report(page, folder):
+    """stats --html on a telephone: charts of several hosts and histograms, whose words have room."""
+    file = os.path.join(folder, "report.html")
+    subprocess.run([lull, "stats", "--html", file, *traces], env=env, capture_output=True, check=True)
+    page.call("Page.navigate", url="file://" + file)
+    page.size(400, 800)
+    texts, clashes, wide = page.wait("innerWidth === 400 && document.querySelectorAll('.x').length > 3 && document.readyState === 'complete' && "
+                                     f"{CLASHES}") or page.run(CLASHES)
+    cut = page.run("[...document.querySelectorAll('.y span')].filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)")
+    tap.ok(texts > 200 and not clashes and not wide, "400 pixels are enough for a report: no two texts touch", texts, clashes, wide)
+    tap.ok(not cut, "and the names of CPUs are whole", cut)
+    picture(page, "report-400")
+    page.size(1280, 800)
+
+
 # --- a trace that is still being indexed -------------------------------------------------------------------
 
 # How far to the right the task's line is painted, from 0 to 1.
@@ -727,6 +766,7 @@ try:
         hostile = hostile_trace(directory)
         tap.run("hostile", check_hostile, window, hostile)
         tap.run("path", check_path, window, hostile, directory)
+        tap.run("report", check_report, window, directory)
         tap.run("frequency", check_frequency, window, directory)
         tap.run("declared", check_declared, window, directory)
     tap.run("growing", check_growing, window)

@@ -66,7 +66,9 @@ export function drawAxis(canvas: HTMLCanvasElement, seen: Range, hover: number |
         context.moveTo(x, height);
         context.lineTo(x, height - 6);
         context.stroke();
-        context.fillText(text, x + 3, height - 7);
+        if (x + 3 + context.measureText(text).width <= width) {
+            context.fillText(text, x + 3, height - 7);
+        }
     }
     drawFlags(sized, seen, marks);
     if (hover !== null) {

@@ -426,13 +426,20 @@ export class Graph {
         }
     }
 
+    // Behind what the rows did; where there are more than can be told apart, they fade.
     private drawArrows(context: CanvasRenderingContext2D, top: number, width: number, height: number): void {
+        const arrows: [number, number, number][] = [];
+        this.eachArrow(top, width, (x, y0, y1) => {
+            if (Math.max(y0, y1) >= 0 && Math.min(y0, y1) <= height) {
+                arrows.push([x, y0, y1]);
+            }
+        });
+        context.save();
+        context.globalCompositeOperation = 'destination-over';
+        context.globalAlpha = Math.min(1, Math.max(0.15, width / (6 * arrows.length || 1)));
         context.strokeStyle = context.fillStyle = color('--arrow');
         context.lineWidth = 1;
-        this.eachArrow(top, width, (x, y0, y1) => {
-            if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) {
-                return;
-            }
+        for (const [x, y0, y1] of arrows) {
             const tip = y1 > y0 ? -5 : 5;
             context.beginPath();
             context.moveTo(x, y0);
@@ -443,7 +450,8 @@ export class Graph {
             context.lineTo(x - 3, y1 + tip);
             context.lineTo(x + 3, y1 + tip);
             context.fill();
-        });
+        }
+        context.restore();
     }
 
     private drawMarks(context: CanvasRenderingContext2D, seen: { at: number; y: number }[], width: number, height: number): void {
@@ -480,11 +488,11 @@ export class Graph {
         svg.text(4, top + 14, this.title, ink, 'bold');
         const y = top + LINE;
         svg.clip(`c-${this.name}`, names, y, width, height);
+        this.eachArrow((seen[0]?.at || 0) * LINE, width, (x, y0, y1) => svg.line(names + x, y + y0, names + x, y + y1, color('--arrow')));
         seen.forEach(({ at }, i) => {
             this.paintLine(this.lines[at], i * LINE, width, 1, svg.paint(names, y), null);
             this.eachLabel(this.lines[at], i * LINE, width, (x, base, text, own) => svg.text(names + x, y + base, text, own || ink));
         });
-        this.eachArrow((seen[0]?.at || 0) * LINE, width, (x, y0, y1) => svg.line(names + x, y + y0, names + x, y + y1, color('--arrow')));
         svg.unclip();
         svg.clip(`n-${this.name}`, 0, y, names - 4, height);
         seen.forEach(({ at }, i) => {

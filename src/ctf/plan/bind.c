@@ -164,7 +164,7 @@ static void set_subscription(struct lull_stream_plan *stream, uint32_t index, in
     const uint64_t id = stream->decl->events[index].id;
     stream->plans[index].subscription = subscription;
     if (id < stream->n_by_id) {
-        stream->unwanted[id] = subscription >= 0 ? 0 : stream->strides[id].bits;
+        stream->unwanted[id] = subscription >= 0 ? LULL_STRIDE_NONE : stream->strides[id].bits;
     }
 }
 

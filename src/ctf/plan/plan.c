@@ -359,13 +359,25 @@ static void index_ids(struct lull_ctf_plan *plan, struct lull_stream_plan *strea
     }
 }
 
-/* How far one event is from the next, if all that varies is its class; 0: it is not settled. */
+/* True if an event is made of nothing but parts of fixed size, and texts of bytes. */
+static bool has_texts_only(const struct lull_op *skip)
+{
+    while (skip->code == LULL_OP_RUN ||
+           (skip->code == LULL_OP_STRING && skip->encoding < LULL_ENCODING_UTF16BE)) {
+        skip++;
+    }
+    return skip->code == LULL_OP_END;
+}
+
+/* How far one event is from the next, if all that varies is its class, or LULL_STRIDE_… */
 static uint32_t stride_bits(const struct lull_stream_plan *stream,
                             const struct lull_event_plan *plan)
 {
-    if (stream->header_kind == LULL_HEADER_GENERAL || plan->fixed_bits > MOST_STRIDE_BITS ||
-        plan->align_mask >= stream->event_align) {
-        return 0;
+    if (stream->header_kind == LULL_HEADER_GENERAL || !plan->skip) {
+        return LULL_STRIDE_NONE;
+    }
+    if (plan->fixed_bits > MOST_STRIDE_BITS || plan->align_mask >= stream->event_align) {
+        return has_texts_only(plan->skip) ? LULL_STRIDE_TEXTS : LULL_STRIDE_NONE;
     }
     uint64_t body = lull_align_up(stream->layout.end, plan->align_mask + 1);
     return (uint32_t)lull_align_up(body + plan->fixed_bits, stream->event_align);

@@ -191,9 +191,13 @@ struct lull_header_layout {
 /* What stepping over events of one id takes, where the usual form of a straight header and the
  * alignment of events settle it. */
 struct lull_stride {
-    uint32_t bits;  /* from the start of one event to that of the next; 0: its plan tells */
+    uint32_t bits;  /* from the start of one event to that of the next, or LULL_STRIDE_… */
     uint32_t index; /* of the class within the trace */
 };
+
+/* No event has so few bits. */
+#define LULL_STRIDE_NONE 0  /* its plan tells */
+#define LULL_STRIDE_TEXTS 1 /* besides parts of fixed size it has texts of bytes */
 
 /* One class of events, ready for decoding. */
 struct lull_event_plan {
@@ -233,7 +237,7 @@ struct lull_stream_plan {
     struct lull_event_plan *plans;                               /* by index in decl->events */
     struct lull_event_plan **by_id;                              /* dense, for ids < n_by_id */
     struct lull_stride *strides;                                 /* the same */
-    uint32_t *unwanted; /* the same: their bits, 0 also if the class is subscribed to */
+    uint32_t *unwanted; /* the same: their bits, but LULL_STRIDE_NONE if subscribed */
     uint32_t n_by_id;
     uint32_t n_short;                    /* ids below come in the usual form of a straight header */
     uint32_t first_class;                /* index of events[0] within the trace */
@@ -296,6 +300,10 @@ const struct lull_event_plan *lull_stream_plan_find(const struct lull_stream_pla
  * LULL_PLAN_… . */
 uint64_t lull_plan_run(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,
                        uint8_t *memory);
+
+/* The same for `skip` of an event of LULL_STRIDE_TEXTS. */
+uint64_t lull_plan_skip_texts(const struct lull_op *skip, const uint8_t *buf, uint64_t limit,
+                              uint64_t pos);
 
 /* The same for plans that sum: adds what the event holds to *tally if it fits. */
 uint64_t lull_plan_sum(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,

@@ -3,6 +3,8 @@
  * bytes: every step is checked against the limit before anything is loaded. */
 #include "ctf/plan/plan.h"
 
+#include <string.h>
+
 #include "base/bits.h"
 #include "ctf/plan/sums.h"
 #include "ctf/schema/text.h"
@@ -325,6 +327,26 @@ uint64_t lull_plan_run(const struct lull_op *ops, const uint8_t *buf, uint64_t l
                        uint8_t *memory)
 {
     return machine(ops, buf, limit, pos, memory, NULL);
+}
+
+uint64_t lull_plan_skip_texts(const struct lull_op *skip, const uint8_t *buf, uint64_t limit,
+                              uint64_t pos)
+{
+    for (const struct lull_op *op = skip; op->code != LULL_OP_END; op++) {
+        pos = take(pos, limit, op->align, op->bits);
+        if (pos >= LULL_PLAN_FAILED) {
+            return pos;
+        }
+        if (op->code == LULL_OP_STRING) {
+            const uint8_t *start = buf + (pos >> 3);
+            const uint8_t *end = memchr(start, 0, (limit - pos) >> 3);
+            if (!end) {
+                return LULL_PLAN_SHORT;
+            }
+            pos += (uint64_t)(end + 1 - start) * 8;
+        }
+    }
+    return pos;
 }
 
 uint64_t lull_plan_sum(const struct lull_op *ops, const uint8_t *buf, uint64_t limit, uint64_t pos,

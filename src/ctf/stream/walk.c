@@ -95,15 +95,15 @@ static bool is_large(enum lull_header_kind kind)
 }
 
 /* The usual form of an event header that straight code knows: its id, and the low bits of the clock,
- * of which it returns the number. */
+ * of which it returns the number. A large one has these at byte `time_at`. */
 static inline __attribute__((always_inline)) unsigned
-short_header(enum lull_header_kind kind, const struct lull_header_layout *layout, const uint8_t *p,
-             bool with_clock, uint64_t *id, uint32_t *time)
+short_header(enum lull_header_kind kind, uint32_t time_at, const uint8_t *p, bool with_clock,
+             uint64_t *id, uint32_t *time)
 {
     const bool be = kind == LULL_HEADER_LARGE_BE || kind == LULL_HEADER_COMPACT_BE;
     if (is_large(kind)) {
         *id = lull_load_u16(p, be);
-        *time = with_clock ? lull_load_u32(p + (layout->time >> 3), be) : 0;
+        *time = with_clock ? lull_load_u32(p + time_at, be) : 0;
         return 32;
     }
     const uint32_t word = lull_load_u32(p, be);
@@ -120,7 +120,7 @@ straight_header(enum lull_header_kind kind, const struct lull_header_layout *lay
     const uint8_t *p = buf + (pos >> 3);
     const bool be = kind == LULL_HEADER_LARGE_BE || kind == LULL_HEADER_COMPACT_BE;
     uint32_t time;
-    const unsigned bits = short_header(kind, layout, p, with_clock, id, &time);
+    const unsigned bits = short_header(kind, layout->time >> 3, p, with_clock, id, &time);
     if (G_UNLIKELY(*id == (is_large(kind) ? 0xffff : 31))) {
         *id = lull_load_u32(p + (layout->long_id >> 3), be);
         *clock = lull_load_u64(p + (layout->long_time >> 3), be);
@@ -132,9 +132,18 @@ straight_header(enum lull_header_kind kind, const struct lull_header_layout *lay
     return pos + layout->end;
 }
 
+/* Where the event after one of LULL_STRIDE_TEXTS starts; beyond the limit if it is not readable. */
+static __attribute__((noinline)) uint64_t after_texts(const struct lull_ctf_stream *s, uint64_t pos,
+                                                      uint64_t id)
+{
+    const struct lull_stream_plan *stream = s->stream;
+    pos = lull_plan_skip_texts(stream->by_id[id]->skip, s->buf, s->limit, pos + stream->layout.end);
+    return pos < LULL_PLAN_FAILED ? lull_align_up(pos, stream->event_align) : pos;
+}
+
 /* Steps over events of which all that matters is how long they are, and maybe when: up to the first
- * that is wanted, is not settled by its id, or that what is readable does not hold. The clock does
- * not go back on the way. */
+ * that is wanted, whose length is settled by more than its id and its texts, or that what is
+ * readable does not hold. The clock does not go back on the way. */
 static inline __attribute__((always_inline)) uint64_t stride_on(const struct lull_ctf_stream *s,
                                                                 enum lull_header_kind kind,
                                                                 enum purpose purpose,
@@ -144,21 +153,29 @@ static inline __attribute__((always_inline)) uint64_t stride_on(const struct lul
     const struct lull_stride *strides = s->stream->strides;
     const uint32_t *unwanted = s->stream->unwanted;
     const uint64_t n_short = s->stream->n_short, limit = s->limit;
-    const struct lull_header_layout layout = s->stream->layout;
+    const uint32_t time_at = s->stream->layout.time >> 3, header_bits = s->stream->layout.end;
     uint64_t now = *clock;
-    if (purpose != TO_COUNT && G_UNLIKELY(!is_calm(s, now))) {
+    if (limit < header_bits || (purpose != TO_COUNT && G_UNLIKELY(!is_calm(s, now)))) {
         return pos;
     }
-    while (pos + layout.end <= limit) {
+    const uint64_t last = limit - header_bits;
+    while (pos <= last) {
         uint64_t id;
         uint32_t time;
         const unsigned time_bits =
-            short_header(kind, &layout, buf + (pos >> 3), purpose != TO_COUNT, &id, &time);
+            short_header(kind, time_at, buf + (pos >> 3), purpose != TO_COUNT, &id, &time);
         if (G_UNLIKELY(id >= n_short)) {
             break;
         }
         const uint32_t bits = purpose == TO_NEXT ? unwanted[id] : strides[id].bits;
-        if (bits == 0 || bits > limit - pos) {
+        uint64_t next = pos + bits;
+        if (bits <= LULL_STRIDE_TEXTS) {
+            if (bits == LULL_STRIDE_NONE) {
+                break;
+            }
+            next = after_texts(s, pos, id);
+        }
+        if (next > limit) {
             break;
         }
         if (purpose != TO_NEXT) {
@@ -167,7 +184,7 @@ static inline __attribute__((always_inline)) uint64_t stride_on(const struct lul
         if (purpose != TO_COUNT) {
             now = lull_clock_advance(now, time, time_bits);
         }
-        pos += bits;
+        pos = next;
     }
     *clock = now;
     return pos;

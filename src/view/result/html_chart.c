@@ -129,11 +129,12 @@ static void put_bars(struct lull_html_view *html, struct lull_result_rows *rows,
     lull_html_put(html, "</g>\n");
 }
 
+/* Four at most, as far apart as their words are wide on a narrow page. */
 static void put_bounds(struct lull_html_view *html, struct lull_result_rows *rows, uint64_t n)
 {
-    const uint64_t step = (n + 3) / 4;
+    const uint64_t step = (n + 2) / 3;
     lull_html_put(html, "<div class=\"x\">");
-    for (uint64_t i = 0; i < n && (i == 0 || (double)i / (double)n < 0.8); i += step) {
+    for (uint64_t i = 0; i < n && (i == 0 || (double)i / (double)n < 0.72); i += step) {
         lull_result_rows_read(rows, i);
         put_x(html, (double)i / (double)n, lull_html_cell(html, &rows->cells[LOWER]));
     }
@@ -365,7 +366,7 @@ static void put_times(const struct chart *chart)
     while (unit + 1 < G_N_ELEMENTS(units) && units[unit].ns > step_ns) {
         unit++;
     }
-    lull_html_put(html, "<div class=\"x\">");
+    lull_html_put(html, "<div class=\"x times\">");
     for (double at_ns = 0; at_ns < whole_ns * 0.97; at_ns += step_ns) {
         char number[LULL_DECIMAL_SIZE], text[LULL_DECIMAL_SIZE + 8];
         lull_decimal_format(at_ns / units[unit].ns, 0, number);
@@ -385,6 +386,16 @@ static void put_unknown(const struct chart *chart, uint32_t column, double top, 
     }
 }
 
+/* So wide that the ends of names, which tell CPUs apart, are seen as long as there is room. */
+static void start_names(const struct chart *chart)
+{
+    glong longest = 0;
+    for (uint32_t i = 1; i < chart->n_columns; i++) {
+        longest = MAX(longest, g_utf8_strlen(chart->columns[i].title, -1));
+    }
+    lull_html_put(chart->html, "<div class=\"plot\" style=\"--y:%ld\"><div class=\"y\">", longest);
+}
+
 /* One strip for each column, its height being the whole. */
 static void put_strips(const struct chart *chart)
 {
@@ -392,7 +403,7 @@ static void put_strips(const struct chart *chart)
     const uint32_t n = chart->n_columns - 1;
     const uint32_t strip = n <= 8 ? 36 : n <= 24 ? 20 : 8, gap = n <= 24 ? 4 : 1;
     const uint32_t height = n * (strip + gap) - gap, step = (n + MOST_NAMED - 1) / MOST_NAMED;
-    lull_html_put(html, "<div class=\"plot\"><div class=\"y\">");
+    start_names(chart);
     for (uint32_t i = 0; i < n; i += step) {
         put_y(html, (i * (strip + gap) + strip / 2.0) / height, chart->columns[i + 1].title);
     }

@@ -7,12 +7,17 @@
 # under runqslower and offcputime of bcc, if they are installed and work here. The runs alternate (A B C A B C …) after one
 # round that does not count. Of each the smallest counts: what else runs on the machine only ever adds. Then the share that lull
 # top shows of itself is compared with what the bench says. Prints a table and writes BUILD/bench-live.json.
+#
+# With --kinds (`make bench-live BENCHFLAGS=--kinds`) it measures each kind of `lull track` instead: those of packets and
+# connections where the byte goes by TCP over the loopback, `syscall` with system calls that do next to nothing, and all others
+# where it goes by pipes; so for kinds of disks, work and the like it says what they cost programs that use none of these.
 import argparse
 import json
 import os
 import platform
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -22,6 +27,9 @@ import time
 COUNT = 20_000
 REPEATS = 6  # of each run: what else runs comes and goes
 NOTHING = "nothing"
+# Kinds of lull track that are measured by another load than switches; PORT is the load's.
+PACKETS = {"serve": "serve(PORT)", "ask": "ask(PORT)", "ttfb": "ttfb(PORT)", "connect": "connect(PORT)", "netrx": "netrx", "nettx": "nettx",
+           "softirq": "softirq", "raise": "raise"}
 BCC = {"runqslower": ["1000000"], "offcputime": ["-f", "3600"]}
 
 
@@ -30,6 +38,7 @@ def parse_arguments():
     parser.add_argument("--lull", default="build/lull")
     parser.add_argument("--load", default=None, help="the program bench/record_load (default: beside lull)")
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--kinds", action="store_true", help="measure each kind of lull track instead")
     parser.add_argument("--json", default=None, help="where to write the figures")
     return parser.parse_args()
 
@@ -55,7 +64,7 @@ def make_modes(args, folder):
 
 def cpu_ns(load):
     """CPU time of the load itself, as it measured it."""
-    done = [subprocess.run([load, "switches", str(COUNT)], capture_output=True, text=True, check=True, timeout=300) for _ in range(REPEATS)]
+    done = [subprocess.run(load, capture_output=True, text=True, check=True, timeout=300) for _ in range(REPEATS)]
     return min(int(one.stdout.split()[1]) for one in done)
 
 
@@ -75,16 +84,42 @@ def run_under(command, load):
     return took
 
 
-def measure(modes, load, runs):
+def measure(modes, loads, runs):
+    """ns of each mode by name, one for each run; `loads` has what is run under each."""
     figures = {name: [] for name in modes}
     for number in range(runs + 1):
         for name in list(figures):
-            took = run_under(modes[name], load)
+            took = run_under(modes[name], loads[name])
             if took is None:
                 del figures[name]
             elif number > 0:
                 figures[name].append(took / COUNT)
     return figures
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def measure_kinds(args):
+    """What each kind of lull track adds to its load: a list of objects for the JSON."""
+    port = str(free_port())
+    words = {"switches": ["switches", str(COUNT)], "packets": ["packets", str(COUNT), port], "calls": ["calls", str(COUNT)]}
+    listed = json.loads(subprocess.run([args.lull, "track", "--list", "--json"], capture_output=True, check=True, timeout=60).stdout)
+    modes, used = {f"{NOTHING}: {name}": None for name in words}, {f"{NOTHING}: {name}": name for name in words}
+    for kind in (kind["kind"] for kind in listed["kinds"] if not kind["lacks"]):
+        rule = PACKETS.get(kind, kind).replace("PORT", port)
+        modes[kind] = [args.lull, "track", "--max-overhead", "100%", f"{rule} > 1h"]
+        used[kind] = "packets" if kind in PACKETS else "calls" if kind == "syscall" else "switches"
+    figures = measure(modes, {name: [args.load, *words[load]] for name, load in used.items()}, args.runs)
+    rows = []
+    for name, own in figures.items():
+        added = min(own) - min(figures[f"{NOTHING}: {used[name]}"])
+        rows.append({"name": name, "load": used[name], "ns": min(own), "median_ns": statistics.median(own), "added_ns": added})
+        print(f"  {name:18} {min(own):7.0f} ns (median {statistics.median(own):.0f}), {added:+6.0f} ns for each of {used[name]}")
+    return rows
 
 
 def own_figure(args):
@@ -99,13 +134,11 @@ def own_figure(args):
     return summary["overhead"] * os.cpu_count() * 1e9 * seconds / summary["switches"]
 
 
-def main():
-    args = parse_arguments()
-    args.lull = os.path.abspath(args.lull)
-    args.load = os.path.abspath(args.load or os.path.join(os.path.dirname(args.lull), "bench", "record_load"))
-    print(f"bench: {args.runs} rounds after one to warm up, {os.cpu_count()} CPUs, Linux {platform.release()}, {platform.machine()}")
+def measure_top(args):
+    """What lull top and its like add to a switch, and what it says of itself: an object for the JSON."""
     with tempfile.TemporaryDirectory(dir=os.path.dirname(args.lull)) as folder:
-        figures = measure(make_modes(args, folder), args.load, args.runs)
+        modes = make_modes(args, folder)
+        figures = measure(modes, dict.fromkeys(modes, [args.load, "switches", str(COUNT)]), args.runs)
     if "lull top" not in figures:
         sys.exit("bench: lull top does not work here")
     least = {name: min(own) for name, own in figures.items()}
@@ -116,10 +149,18 @@ def main():
         print(f"  lull top adds {added['lull top'] / added[name]:.2f} of what {name} adds")
     own = statistics.median(own_figure(args) for _ in range(args.runs))
     print(f"  lull top says {own:.0f} ns of itself, {own / added['lull top']:.2f} of what it adds")
+    return {"ns_a_switch": least, "added_ns": added, "own_figure_ns": own}
+
+
+def main():
+    args = parse_arguments()
+    args.lull = os.path.abspath(args.lull)
+    args.load = os.path.abspath(args.load or os.path.join(os.path.dirname(args.lull), "bench", "record_load"))
+    print(f"bench: {args.runs} rounds after one to warm up, {os.cpu_count()} CPUs, Linux {platform.release()}, {platform.machine()}")
+    figures = {"kinds": measure_kinds(args)} if args.kinds else measure_top(args)
     target = args.json or os.path.join(os.path.dirname(args.lull), "bench-live.json")
     with open(target, "w", encoding="utf-8") as file:
-        json.dump({"version": 1, "runs": args.runs, "cpus": os.cpu_count(), "kernel": platform.release(), "ns_a_switch": least,
-                   "added_ns": added, "own_figure_ns": own}, file, indent=2)
+        json.dump({"version": 1, "runs": args.runs, "cpus": os.cpu_count(), "kernel": platform.release(), **figures}, file, indent=2)
         file.write("\n")
     print(f"bench: wrote {target}")
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* What to record when the cost of recording is measured: prints how many nanoseconds a loop took.
  * calls: system calls that do next to nothing; switches: a byte goes to and fro between two
- * processes on one CPU. */
+ * processes on one CPU; packets: the same by TCP, to a port of the loopback. */
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +56,48 @@ static void echo(int from, int to)
     _exit(0);
 }
 
+/* The byte goes by there[1] to there[0], and by back[1] to back[0]. */
+static void open_pipes(int there[2], int back[2])
+{
+    must(pipe(there), "pipe");
+    must(pipe(back), "pipe");
+}
+
+/* The same over one connection to this port. */
+static void open_connection(int port, int there[2], int back[2])
+{
+    const int one = 1;
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    must(listener, "socket");
+    must(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), "SO_REUSEADDR");
+    must(bind(listener, (struct sockaddr *)&address, sizeof address), "bind");
+    must(listen(listener, 1), "listen");
+    back[0] = there[1] = socket(AF_INET, SOCK_STREAM, 0);
+    must(back[0], "socket");
+    must(connect(back[0], (struct sockaddr *)&address, sizeof address), "connect");
+    back[1] = there[0] = accept(listener, NULL, NULL);
+    must(back[1], "accept");
+    must(setsockopt(back[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), "TCP_NODELAY");
+    must(setsockopt(back[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), "TCP_NODELAY");
+    close(listener);
+}
+
+static void stay_on_one_cpu(void)
+{
+    cpu_set_t set;
+    must(sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &set)) {
+        cpu++;
+    }
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    must(sched_setaffinity(0, sizeof set, &set), "sched_setaffinity");
+}
+
 static void switches(long count, const int there[2], const int back[2])
 {
     char byte = 0;
@@ -63,26 +109,24 @@ static void switches(long count, const int there[2], const int back[2])
 
 int main(int argc, char **argv)
 {
-    if (argc < 3) {
-        fprintf(stderr, "usage: %s calls|switches COUNT\n", argv[0]);
+    const int is_calls = argc == 3 && strcmp(argv[1], "calls") == 0;
+    const int is_switches = argc == 3 && strcmp(argv[1], "switches") == 0;
+    const int is_packets = argc == 4 && strcmp(argv[1], "packets") == 0;
+    if (!is_calls && !is_switches && !is_packets) {
+        fprintf(stderr, "usage: %s calls|switches COUNT, or %s packets COUNT PORT\n", argv[0],
+                argv[0]);
         return 2;
     }
     const long count = atol(argv[2]);
-    const int is_calls = strcmp(argv[1], "calls") == 0;
     int there[2], back[2];
     clockid_t other = CLOCK_PROCESS_CPUTIME_ID;
     if (!is_calls) {
-        cpu_set_t set;
-        must(sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
-        int cpu = 0;
-        while (!CPU_ISSET(cpu, &set)) {
-            cpu++;
+        stay_on_one_cpu();
+        if (is_packets) {
+            open_connection(atoi(argv[3]), there, back);
+        } else {
+            open_pipes(there, back);
         }
-        CPU_ZERO(&set);
-        CPU_SET(cpu, &set);
-        must(sched_setaffinity(0, sizeof set, &set), "sched_setaffinity");
-        must(pipe(there), "pipe");
-        must(pipe(back), "pipe");
         pid_t child = fork();
         must(child, "fork");
         if (child == 0) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull top: what the tasks of this machine wait for, now. */
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +12,8 @@
 #include "cmd/analysis_args.h"
 #include "cmd/live_args.h"
 #include "cmd/screen.h"
+#include "cmd/top_path.h"
 #include "cmd/verb.h"
-#include "record/control.h"
 #include "record/watch.h"
 #include "view/live/top.h"
 #include "view/words.h"
@@ -201,41 +199,7 @@ static bool take(struct top *top, GError **error)
     return true;
 }
 
-/* ---- the critical path of a row ---- */
-
-static void unblock_signals(void *user)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* What `lull critpath` says of the process, on the terminal, until a key is pressed. */
-static void show_path(struct top *top, const char *snapshot, uint32_t pid)
-{
-    g_autofree char *number = g_strdup_printf("%u", pid);
-    char *command[] = {(char *)"lull", (char *)"critpath", (char *)"--pid",
-                       number,         (char *)snapshot,   NULL};
-    char *program[] = {
-        (char *)"/proc/self/exe", command[1], command[2], command[3], command[4], NULL};
-    struct pollfd key = {.fd = STDIN_FILENO, .events = POLLIN};
-    char pressed[64];
-    lull_screen_close(&top->screen);
-    printf("lull critpath --pid %u %s\n", pid, snapshot);
-    fflush(stdout);
-    if (!g_spawn_sync(NULL, program, NULL, G_SPAWN_CHILD_INHERITS_STDIN, unblock_signals, NULL,
-                      NULL, NULL, NULL, NULL)) {
-        top->message = g_strdup("cannot start lull critpath");
-    }
-    printf("Press a key to go on with lull top.");
-    fflush(stdout);
-    if (!lull_screen_open(&top->screen)) {
-        top->is_over = true;
-        return;
-    }
-    poll(&key, 1, -1);
-    lull_screen_read(pressed, sizeof pressed);
-}
+/* ---- rows ---- */
 
 /* The flight recorder writes what it has, and the path of the chosen row's process is shown. */
 static void explain(struct top *top)
@@ -250,10 +214,10 @@ static void explain(struct top *top)
         top->message = g_strdup("there is no such row any more; j and k choose one");
         return;
     }
-    g_autofree char *snapshot = lull_control_snapshot(0, NULL, &why);
-    if (snapshot) {
-        show_path(top, snapshot, pid);
-    } else {
+    lull_screen_close(&top->screen);
+    const bool is_shown = lull_top_path(pid, &why);
+    top->is_over = !lull_screen_open(&top->screen);
+    if (!is_shown) {
         top->message = g_strdup(why->message);
     }
 }

@@ -292,18 +292,21 @@ def check_reload(directory):
     environment = {line for line in lines if line.startswith("LULL_")}
     tap.ok(path and environment == {f"LULL_SNAPSHOT={path}", f"LULL_ID={os.path.basename(path)}", "LULL_RULE=quick", "LULL_DELAY=0.005000000",
                                     "LULL_COMM=", f"LULL_PID={os.getpid()}"}, "the rule's command knows what was written", path, found)
-    tap.ok(lines and lines[0] == "65534" and "CapEff:\t" + "0" * 16 in lines and "SigIgn:\t" + "0" * 16 in lines and lines[-1] == "4" and
+    ignored = [int(line.split()[1], 16) & 0x7fffffff for line in lines if line.startswith("SigIgn")]  # the next two are the C library's
+    tap.ok(lines and lines[0] == "65534" and "CapEff:\t" + "0" * 16 in lines and ignored == [0] and lines[-1] == "4" and
            not any(line.startswith(("SUDO_UID", "NOTIFY_SOCKET")) for line in lines), "it is nobody, and is given nothing else", found)
     nap(0.1)
-    counts = wait_for(lambda: (lambda counts: counts['lull_alarms_total{rule="naps"}'] == "1" and counts)(daemon.counts())) or daemon.counts()
+    wait_for(lambda: daemon.counts()['lull_alarms_total{rule="naps"}'] != "0")
     wait_for(lambda: daemon.counts()['lull_commands_total{result="done"}'] == "1")
     counts = daemon.counts()
-    tap.ok(counts['lull_alarms_total{rule="naps"}'] == counts['lull_alarms_total{rule="quick"}'] == "1" and
+    # On a busy machine it may have been kept from a CPU for as long, too.
+    tap.ok(int(counts['lull_alarms_total{rule="naps"}']) >= 1 and counts['lull_alarms_total{rule="quick"}'] == "1" and
            counts['lull_commands_total{result="done"}'] == "1", "waits are judged by the new rule, and all is counted", counts, daemon.said())
     hang_up(daemon, first)
-    counts = daemon.counts()
-    tap.ok(counts['lull_alarms_total{rule="naps"}'] == "1" and counts['lull_alarms_total{rule="slow"}'] == "0" and
-           not any("quick" in name for name in counts), "counts stay with their rules", counts)
+    after = daemon.counts()
+    tap.ok(after['lull_alarms_total{rule="naps"}'] == counts['lull_alarms_total{rule="naps"}'] and
+           after['lull_alarms_total{rule="slow"}'] == "0" and not any("quick" in name for name in after), "counts stay with their rules",
+           counts, after)
     tap.ok(daemon.stop() == 0 and not left_of(daemon), "and it ends as before", left_of(daemon), daemon.said())
 
 

@@ -102,11 +102,25 @@ int lull_here_open(const char *path, uint64_t inode, int64_t mapped_ns)
     return place >= 0 ? lull_here_take(place, is_same(place, inode, mapped_ns)) : -1;
 }
 
-struct lull_object *lull_here_read(int fd, const char *path)
+/* A stripped file names nothing, and others may. */
+static struct lull_object *if_named(struct lull_object *object)
+{
+    if (object && lull_symbol_table_count(object->table) == 0) {
+        g_clear_pointer(&object, lull_object_free);
+    }
+    return object;
+}
+
+static struct lull_object *read_file(int fd, const char *path)
 {
     struct lull_object *object = lull_elf_read(fd, path, DEBUG_ROOT);
     close(fd);
     return object;
+}
+
+struct lull_object *lull_here_read(int fd, const char *path)
+{
+    return if_named(read_file(fd, path));
 }
 
 struct lull_object *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns)
@@ -124,12 +138,12 @@ static struct lull_object *read_build(const char *path, const char *build_id, bo
     if (*path != '/' || lull_file_open(path, &fd, &size, &why) != LULL_OPEN_DONE) {
         return NULL;
     }
-    struct lull_object *object = lull_here_read(fd, path);
+    struct lull_object *object = read_file(fd, path);
     if (object && g_strcmp0(object->build_id, build_id) != 0) {
         g_clear_pointer(&object, lull_object_free);
         *is_other = true;
     }
-    return object;
+    return if_named(object);
 }
 
 struct lull_object *lull_here_build(const char *path, const char *build_id, bool *is_other)

@@ -82,6 +82,26 @@ def check_files():
     tap.ok("6 of 30 places in call stacks have names." in text and "(unknown)" in text and "another build" in text, "as text", text)
 
 
+def check_stripped():
+    """A file of the right build that names no function is no source of names, and the copy that perf keeps is looked for."""
+    home, build_id = os.path.join(scratch.name, "home"), "d4" * 20
+    path, kept = os.path.join(scratch.name, "bin", "stripped"), os.path.join(home, ".debug", ".build-id", "d4", "d4" * 19, "elf")
+    os.makedirs(os.path.dirname(kept))
+    subprocess.run(["cc", "-O0", "-fPIE", "-pie", "-nostdlib", "-Wl,-e,f0", f"-Wl,--build-id=0x{build_id}", "-x", "c", "-o", kept, "-"], check=True, text=True,
+                   input="void f0(void) { for (;;); }\n")
+    subprocess.run(["strip", "-s", "-o", path, kept], check=True)
+    listed = subprocess.run(["readelf", "-sW", path], capture_output=True, text=True, check=True).stdout
+    start = int(next(line.split()[0] for line in subprocess.run(["nm", kept], capture_output=True, text=True, check=True).stdout.splitlines()
+                     if line.endswith(" f0")), 16)
+    where = trace("stripped", [(path, build_id)], [start])
+    for environment, expected in (({"HOME": "/nowhere"}, (0, None)), ({"HOME": home}, (1, "build-id"))):
+        done = subprocess.run([lull, "symbols", "--json", where], capture_output=True, text=True, check=False, timeout=100,
+                              env={**os.environ, **environment})
+        one = next(one for one in json.loads(done.stdout)["files"] if one["file"] == path)
+        tap.ok("FUNC" not in listed and (one["named"], one["from"]) == expected and
+               (expected[0] or "this machine has no file of this build that names functions" in one["why"]), "a file without functions", one, listed)
+
+
 def check_inside():
     """Addresses within functions, as samples have them, and before the first one."""
     path = os.path.join(scratch.name, "bin", "inside")
@@ -141,7 +161,7 @@ def check_critpath():
 
 
 if shutil.which("cc") and shutil.which("nm"):
-    for check in (check_files, check_inside, check_directory, check_critpath):
+    for check in (check_files, check_inside, check_stripped, check_directory, check_critpath):
         tap.run(check.__name__, check)
 else:
     tap.skip("lull symbols", "there is no compiler")

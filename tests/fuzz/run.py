@@ -181,6 +181,14 @@ def perfs():
             w.record(kind, body + w.trailer(10, 11, 40, 1, 5, few))
             w.record(kind, body + w.trailer(10, 11, 0, 1, 5, few))
         made += [w.file(), w.pipe()]
+        counted = perf.Writer(big)
+        for ident, period in ((5, 1), (6, 0), (7, 0)):
+            counted.attr([ident], few | perf.READ | perf.RAW, kind=1, config=ident - 5, read_format=1 | 2 | 4 | 8 | 16, period=period)
+        counted.record(69, counted.pack("QQQQQ", 1, 5, 0, 1, 2**64 - 1))
+        for time in (10, 20):
+            read = counted.pack("QQQ", 3, 2 * time, time) + b"".join(counted.pack("QQQ", time * i, i, 0) for i in (5, 6, 7))
+            counted.record(9, counted.pack("IIQQII", 10, 11, time, 5, 1, 0) + read + counted.pack("I4x", 4))
+        made += [counted.file(), counted.pipe()]
         w.features = {2: w.pack("IHH", 67, 1 << 15, 40) + bytes(4) + bytes(range(20)) + b"\x14\0\0\0" + b"/a\0\0"}
         w.record(10, w.pack("IIQQQ", 10, 11, 1, 2, 3) + b"\x08\0\0\0" + bytes(20) + w.pack("II", 5, 2) + b"/b\0\0\0\0\0\0" +
                  w.trailer(10, 11, 40, 1, 5, few), misc=1 << 14)

@@ -36,11 +36,11 @@ class Writer:
     def pack(self, form, *values):
         return struct.pack(self.order + form, *values)
 
-    def attr(self, ids, sample_type, kind=2, config=77, read_format=0, branch=0, regs_user=0, regs_intr=0, flags=0):
+    def attr(self, ids, sample_type, kind=2, config=77, read_format=0, branch=0, regs_user=0, regs_intr=0, flags=0, period=1):
         flags |= 1 << SAMPLE_ID_ALL
         if self.big:  # C's bit-fields start at the other end; that of two bits, precise_ip, keeps their order
             flags = int(f"{flags & ~(3 << 15) | (flags >> 15 & 1) << 16 | (flags >> 16 & 1) << 15:064b}"[::-1], 2)
-        data = self.pack("IIQQQQQIIQQQQIiQIHHIIQ", kind, 128, config, 1, sample_type, read_format, flags, 0, 0, 0, 0, branch,
+        data = self.pack("IIQQQQQIIQQQQIiQIHHIIQ", kind, 128, config, period, sample_type, read_format, flags, 0, 0, 0, 0, branch,
                          regs_user, 0, 0, regs_intr, 0, 0, 0, 0, 0, 0)
         self.attrs.append((data, ids, sample_type))
 

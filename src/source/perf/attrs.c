@@ -3,9 +3,11 @@
  * perf_event_attr, PERF_RECORD_SAMPLE, struct sample_id). */
 #include "source/perf/perf.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define ATTR_LEAST 64u
+#define BIT_INHERIT 1
 #define BIT_PRECISE_IP 15 /* and the next */
 #define BIT_SAMPLE_ID_ALL 18
 #define BIT_USE_CLOCKID 25
@@ -13,14 +15,6 @@
 #define BRANCH_COUNTERS (UINT64_C(1) << 19)
 /* So many are taken from a file; perf itself opens a few thousand at most. */
 #define MOST_ATTRS 16384u
-
-enum read_format {
-    READ_ENABLED = 1,
-    READ_RUNNING = 2,
-    READ_ID = 4,
-    READ_GROUP = 8,
-    READ_LOST = 16
-};
 
 static const struct {
     unsigned bit;
@@ -53,9 +47,12 @@ struct perf_attr *perf_attr_add(struct perf_file *file, const uint8_t *data, uin
     attr->index = file->attrs->len;
     attr->type = perf_u32(file, data);
     attr->config = perf_u64(file, data + 8);
+    attr->period = perf_u64(file, data + 16);
     attr->sample_type = perf_u64(file, data + 24);
     attr->read_format = perf_u64(file, data + 32);
     attr->has_trailer = flag(file, flags, BIT_SAMPLE_ID_ALL);
+    attr->is_inherited = flag(file, flags, BIT_INHERIT);
+    attr->counter = PERF_NO_COUNTER;
     attr->branch_type = u64_at(file, data, size, 72);
     attr->n_regs_user = (uint32_t)__builtin_popcountll(u64_at(file, data, size, 80));
     attr->n_regs_intr = (uint32_t)__builtin_popcountll(u64_at(file, data, size, 96));
@@ -224,8 +221,9 @@ static const uint8_t *skip_n(struct cursor *c, uint64_t n, uint64_t bytes)
 
 static void clear(struct perf_sample *sample)
 {
-    *sample = (struct perf_sample){
-        .cpu = -1, .pid = -1, .tid = -1, .callchain = {"", 0}, .raw = {"", 0}, .text = {"", 0}};
+    memset(sample, 0, offsetof(struct perf_sample, reading));
+    sample->cpu = sample->pid = sample->tid = -1;
+    sample->callchain = sample->raw = sample->text = (struct lull_text){"", 0};
 }
 
 static void take_task(struct cursor *c, struct perf_sample *sample)
@@ -243,15 +241,6 @@ static void take_cpu(struct cursor *c, struct perf_sample *sample)
     const uint8_t *p = skip(c, 8);
     uint32_t cpu = p ? perf_u32(c->file, p) : UINT32_MAX;
     sample->cpu = cpu <= UINT16_MAX ? (int32_t)cpu : -1;
-}
-
-static void skip_read(struct cursor *c, uint64_t format)
-{
-    uint64_t times = (format & READ_ENABLED ? 1 : 0) + (format & READ_RUNNING ? 1 : 0);
-    uint64_t each = 1 + (format & READ_ID ? 1 : 0) + (format & READ_LOST ? 1 : 0);
-    uint64_t n = format & READ_GROUP ? take_u64(c) : 1;
-    skip(c, times * 8);
-    skip_n(c, n, each * 8);
 }
 
 static void skip_branches(struct cursor *c, uint64_t type)
@@ -377,7 +366,7 @@ bool perf_sample_parse(const struct perf_file *file, const struct perf_attr *att
         sample->period = take_u64(&c);
     }
     if (type & PERF_HAS_READ) {
-        skip_read(&c, attr->read_format);
+        skip(&c, perf_read_take(file, attr, c.at, room(&c), &sample->reading));
     }
     if (type & PERF_HAS_CALLCHAIN) {
         take_callchain(&c, sample);

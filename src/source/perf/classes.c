@@ -79,7 +79,9 @@ static void add_field(GArray *fields, const struct lull_format_field *field, boo
     g_array_append_val(fields, copy);
 }
 
-static GArray *contexts_of(uint64_t sample_type, bool is_plain)
+/* Fields of a record, which comes with some of the attrs; NULL: with none. */
+static GArray *contexts_of(const struct perf_file *file, uint64_t sample_type, bool is_plain,
+                           const bool *is_of)
 {
     GArray *fields = fields_new();
     for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++) {
@@ -87,19 +89,22 @@ static GArray *contexts_of(uint64_t sample_type, bool is_plain)
             add_field(fields, &shown[i].field, true);
         }
     }
+    if ((sample_type & PERF_HAS_READ) != 0) {
+        perf_counters_add_fields(file, is_of, fields);
+    }
     return fields;
 }
 
 GArray *perf_aside_of(const struct perf_file *file, uint32_t type, uint64_t config)
 {
     uint64_t sample_type = 0;
+    g_autofree bool *is_of = g_new0(bool, file->attrs->len + 1);
     for (guint i = 0; i < file->attrs->len; i++) {
         const struct perf_attr *attr = file->attrs->pdata[i];
-        if (attr->type == type && attr->config == config) {
-            sample_type |= attr->sample_type;
-        }
+        is_of[i] = attr->type == type && attr->config == config;
+        sample_type |= is_of[i] ? attr->sample_type : 0;
     }
-    return contexts_of(sample_type, false);
+    return contexts_of(file, sample_type, false, is_of);
 }
 
 /* ---- perf's own records ---- */
@@ -245,7 +250,7 @@ void perf_own_parse(const struct perf_file *file, uint32_t slot, const uint8_t *
 static struct lull_format *declare_own(struct perf_file *file, uint32_t slot)
 {
     const struct own *kind = &own[slot];
-    g_autoptr(GArray) fields = contexts_of(PERF_HAS_TID, false);
+    g_autoptr(GArray) fields = contexts_of(file, PERF_HAS_TID, false, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(kind->numbers) && kind->numbers[i].name; i++) {
         const struct own_number *number = &kind->numbers[i];
         const struct lull_format_field field = {
@@ -295,14 +300,14 @@ static uint32_t meaning_of(const struct lull_format *format)
 static struct lull_format *declare_plain(struct perf_file *file, const struct perf_attr *first,
                                          const char *name)
 {
-    uint64_t sample_type = first->sample_type;
-    for (guint i = first->index + 1; i < file->attrs->len; i++) {
+    uint64_t sample_type = 0;
+    g_autofree bool *is_of = g_new0(bool, file->attrs->len + 1);
+    for (guint i = first->index; i < file->attrs->len; i++) {
         const struct perf_attr *attr = file->attrs->pdata[i];
-        if (g_strcmp0(attr->name, first->name) == 0) {
-            sample_type |= attr->sample_type;
-        }
+        is_of[i] = g_strcmp0(attr->name, first->name) == 0;
+        sample_type |= is_of[i] ? attr->sample_type : 0;
     }
-    g_autoptr(GArray) fields = contexts_of(sample_type, true);
+    g_autoptr(GArray) fields = contexts_of(file, sample_type, true, is_of);
     if ((sample_type & raw_field.bit) != 0) {
         add_field(fields, &raw_field.field, false);
     }
@@ -335,6 +340,7 @@ void perf_classes_settle(struct perf_file *file)
             attr->name = perf_attr_name(attr);
         }
     }
+    perf_counters_settle(file);
     if (file->tracing) {
         perf_tracing_read(file);
     }
@@ -376,5 +382,6 @@ void perf_classes_finish(struct perf_file *file, const struct lull_source *sourc
             file->slots->pdata[slot] = declare_own(file, slot);
         }
     }
+    perf_counters_finish(file);
     lull_formats_finish(file->formats, source);
 }

@@ -238,6 +238,7 @@ void perf_file_free(struct perf_file *file)
     g_free(file->by_cpu);
     g_free(file->ids.table);
     lull_formats_free(file->formats);
+    perf_counters_free(file);
     perf_machine_clear(&file->machine);
     g_free(file);
 }

@@ -64,6 +64,7 @@ enum perf_record {
     PERF_TRACING_DATA = 66,
     PERF_HEADER_BUILD_ID = 67,
     PERF_AUXTRACE = 71,
+    PERF_ID_INDEX = 69,
     PERF_EVENT_UPDATE = 78,
     PERF_HEADER_FEATURE = 80,
     PERF_COMPRESSED = 81,
@@ -104,8 +105,11 @@ enum perf_exclude {
 struct perf_attr {
     uint32_t index, type;
     uint64_t config, sample_type, read_format, branch_type;
+    uint64_t period; /* or frequency; 0: it has no samples, it is read with those of others */
     uint32_t n_regs_user, n_regs_intr;
     bool has_trailer; /* sample_id_all */
+    bool is_inherited;
+    uint8_t counter;  /* its place among perf_sample.counters, or PERF_NO_COUNTER */
     uint8_t excludes; /* enum perf_exclude */
     uint8_t precision;
     uint32_t bp_type; /* of a breakpoint */
@@ -122,6 +126,23 @@ struct perf_attr {
     uint64_t n_damaged, n_timeless;
 };
 
+/* So many counters of a file are read. */
+#define PERF_MOST_COUNTERS 32u
+#define PERF_NO_COUNTER UINT8_MAX
+
+/* A counter whose value comes with samples. */
+struct perf_counter {
+    char *name;  /* of its field: "perf_cpu_task_clock" */
+    size_t size; /* of the memory of the name */
+};
+
+/* Whose doing a counter counts. */
+enum perf_scope {
+    PERF_SCOPE_CPU,       /* what happens on a CPU */
+    PERF_SCOPE_THREAD,    /* what a thread does */
+    PERF_SCOPE_THREAD_CPU /* what a thread does on a CPU: there is a counter for each */
+};
+
 /* What a record says besides its raw data, in this machine's byte order; absent fields are 0. */
 struct perf_sample {
     uint64_t ip, time, addr, id, stream_id, period, weight, data_src, transaction, phys_addr,
@@ -133,6 +154,12 @@ struct perf_sample {
     /* For events of perf's own records, as their class names them. */
     int64_t numbers[8];
     struct lull_text callchain, raw, text;
+    /* If counters were read. Stays last: it is cleared only then. */
+    struct perf_reading {
+        uint64_t time_enabled, time_running;   /* ns for which the counters should, and did count */
+        uint64_t lost_samples;                 /* of this event, since it was opened */
+        uint64_t counters[PERF_MOST_COUNTERS]; /* UINT64_MAX: not read */
+    } reading;
 };
 
 /* What is known of the machine and the recording. */
@@ -192,6 +219,10 @@ struct perf_file {
     struct lull_formats *formats; /* after it is settled */
     GPtrArray *slots;             /* struct lull_format or NULL, by slot */
     uint32_t left_out;            /* own slots (bits) whose meaning a recorded tracepoint has */
+    struct perf_counter counters[PERF_MOST_COUNTERS];
+    uint32_t n_counters;
+    enum perf_scope scope; /* of all counters: perf opens its events for the same target */
+    bool knows_scope;      /* the file says so; else it is concluded */
     struct perf_machine machine;
     GHashTable *build_ids; /* path → build-id in hexadecimal digits; "": there were several */
     /* What the first pass finds. */
@@ -278,6 +309,31 @@ bool perf_sample_parse(const struct perf_file *file, const struct perf_attr *att
 /* The trailer that other records have; nothing is set if there is none. */
 void perf_trailer_parse(const struct perf_file *file, const struct perf_attr *attr,
                         const uint8_t *record, uint32_t size, struct perf_sample *sample);
+
+/* ---- reads.c ---- */
+
+enum perf_read_format {
+    PERF_READ_ENABLED = 1,
+    PERF_READ_RUNNING = 2,
+    PERF_READ_ID = 4,
+    PERF_READ_GROUP = 8,
+    PERF_READ_LOST = 16
+};
+
+/* When all attrs have names: says which of them are counters. */
+void perf_counters_settle(struct perf_file *file);
+/* A PERF_ID_INDEX of `size` bytes, which says what the counters belong to; false: it is damaged. */
+bool perf_counters_take_index(struct perf_file *file, const uint8_t *record, uint32_t size);
+/* After the first pass: gives the counters the names of what they belong to. */
+void perf_counters_finish(struct perf_file *file);
+void perf_counters_free(struct perf_file *file);
+/* Appends the fields (struct lull_format_field) that reads with samples of these attrs have:
+ * `mask` has a bit for each. */
+void perf_counters_add_fields(const struct perf_file *file, const bool *is_of, GArray *fields);
+/* What is read with a sample, of which `from` has `size` bytes, more than it needs or not. The bytes
+ * that it takes; UINT64_MAX: more than there are. */
+uint64_t perf_read_take(const struct perf_file *file, const struct perf_attr *attr,
+                        const uint8_t *from, uint64_t size, struct perf_reading *reading);
 
 /* ---- perf_header.c ---- */
 

@@ -139,6 +139,8 @@ static void take_reported(struct scan *s, uint32_t type, const uint8_t *record, 
         is_whole = take_feature(file, record, size);
     } else if (type == PERF_HEADER_BUILD_ID) {
         is_whole = perf_build_ids_take(file, record, size);
+    } else if (type == PERF_ID_INDEX) {
+        is_whole = perf_counters_take_index(file, record, size);
     }
     if (!is_whole) {
         damaged_record(file, type, offset);

@@ -31,7 +31,7 @@ struct track {
     bool has_histograms; /* instead of alarms */
     int64_t interval_ns; /* of histograms; 0: one for all the time */
     int64_t from_ns;     /* of the next one */
-    struct lull_track_histogram *before;
+    struct lull_track_histograms before;
     struct lull_action action;
     struct lull_invoker invoker;
     struct lull_command child;
@@ -203,13 +203,13 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
 
 static bool show_histograms(struct track *track, GError **error)
 {
-    struct lull_track_histogram since[LULL_TRACK_MEASURES];
+    struct lull_track_histograms since = {0};
     const int64_t now_ns = g_get_monotonic_time() * 1000, from_ns = track->from_ns;
     track->from_ns = now_ns;
-    return lull_tracker_histograms(track->tracker, track->before, since, error) &&
-           lull_rule_histograms(&track->view,
-                                (const struct lull_track_rule *const *)track->rules->pdata,
-                                track->rules->len, since, from_ns, now_ns, track->is_json, error);
+    return lull_tracker_histograms(track->tracker, &track->before, &since, error) &&
+           lull_rule_histograms(
+               &track->view, (const struct lull_track_rule *const *)track->rules->pdata,
+               track->rules->len, since.rule, from_ns, now_ns, track->is_json, error);
 }
 
 static bool take(struct track *track, GError **error)
@@ -355,13 +355,11 @@ static int run(const struct lull_args *args, GError **error)
     struct track track = {.child = {.pid = -1, .go = -1, .fate = -1},
                           .rules =
                               g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free),
-                          .words = g_ptr_array_new(),
-                          .before = g_new0(struct lull_track_histogram, LULL_TRACK_MEASURES)};
+                          .words = g_ptr_array_new()};
     const int status = parse(args, &track, error) ? run_track(&track, args, error) : 2;
     lull_invoker_clear(&track.invoker);
     g_ptr_array_unref(track.rules);
     g_ptr_array_unref(track.words);
-    g_free(track.before);
     return status;
 }
 

@@ -98,9 +98,11 @@ struct lull_track_config {
     uint32_t command;        /* only this task and its descendants; 0: all */
     uint32_t has_prev_state; /* sched_switch has it as an argument */
     uint32_t measures;       /* bits of all rules */
-    uint32_t has_sums;       /* waits are summed, for lull top */
+    uint32_t has_sums;       /* waits are summed by whom they were for, and counted by length */
+    uint32_t has_tasks;      /* so is what each task does, for lull top */
+    uint32_t has_totals;     /* histograms have `ns`, and there are those of rules besides alarms */
     uint32_t has_histograms; /* what rules are about is counted by its length, and never reported */
-    uint32_t stacks, pad;
+    uint32_t stacks;
     uint64_t least_ns; /* the smallest threshold */
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
 };
@@ -222,14 +224,16 @@ struct lull_track_chain_sum {
     uint64_t waits, longest_ns;
 };
 
-/* How many of one measure were how long. */
+/* How many of one measure were how long. What is exactly as long as a bucket's upper end is in it. */
 struct lull_track_histogram {
     uint64_t n[LULL_TRACK_BUCKETS];
+    uint64_t ns; /* of all together, with has_totals */
 };
 
-/* Of each CPU: by measure, or by rule. */
+/* Of each CPU. */
 struct lull_track_histograms {
-    struct lull_track_histogram of[LULL_TRACK_MEASURES];
+    struct lull_track_histogram of[LULL_TRACK_MEASURES]; /* with sums */
+    struct lull_track_histogram rule[LULL_TRACK_RULES];
 };
 
 /* What user space changes while the programs run. */

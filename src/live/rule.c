@@ -335,6 +335,7 @@ static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
     }
     g_autofree char *text = g_strndup(lexer->text + at, (gsize)(end - lexer->text) - at);
     lexer->pos = (size_t)(end - lexer->text) + 1;
+    rule->argument = lull_arena_strndup(rule->arena, text, strlen(text));
     rule->has_number =
         rule->kind->argument != LULL_TRACK_STATES && rule->kind->argument != LULL_TRACK_CALL_LIST;
     return readers[rule->kind->argument](p, at, text, rule) && lull_parser_advance(p);
@@ -430,6 +431,7 @@ static struct lull_track_rule *parse(const char *text, bool needs_time, GError *
     GError *why = NULL;
     rule->arena = terms.arena = lull_arena_new();
     rule->text = g_strdup(text);
+    rule->argument = "";
     struct lull_parser parser = {.lexer = {.text = rule->text,
                                            .length = strlen(rule->text),
                                            .what = "the rule",

@@ -70,7 +70,8 @@ extern const struct lull_given_name lull_track_names[];
 struct lull_track_rule {
     char *text; /* as it was given */
     const struct lull_track_kind *kind;
-    uint32_t states; /* 0: any */
+    uint32_t states;      /* 0: any */
+    const char *argument; /* what stands in parentheses; "" */
     bool has_number;
     uint32_t number; /* only that disk, interrupt, vector, port or interface */
     int32_t call[LULL_TRACK_CALLS];

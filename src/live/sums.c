@@ -18,9 +18,8 @@ struct lull_sums {
     struct lull_tracker *tracker;
     GHashTable *before; /* pid → struct before * */
     uint64_t start_ns, n_switches;
-    struct lull_track_histogram histogram[LULL_TRACK_MEASURES]; /* until the last interval */
-    struct lull_track_chain *keys; /* room for all chains, or all pids */
-    struct lull_track_chain_sum *values;
+    struct lull_track_histograms histograms; /* until the last interval */
+    uint32_t *pids;                          /* room for all that have ended */
     struct lull_track_ended *ended;
 };
 
@@ -98,27 +97,32 @@ static bool drain(int map, void *keys, void *values, uint32_t *n, GError **error
 static bool add_ended(struct lull_sums *sums, GHashTable *processes, GError **error)
 {
     uint32_t n;
-    uint32_t *pids = (uint32_t *)sums->keys;
-    if (!drain(lull_tracker_map(sums->tracker, "ended_tasks"), pids, sums->ended, &n, error)) {
+    const int map = lull_tracker_map(sums->tracker, "ended_tasks");
+    if (!drain(map, sums->pids, sums->ended, &n, error)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct now *now = process_of(processes, pids[i]);
+        struct now *now = process_of(processes, sums->pids[i]);
         add(&now->ended, &sums->ended[i].sums);
         g_strlcpy(now->process.comm, sums->ended[i].comm, sizeof now->process.comm);
     }
     return true;
 }
 
-static bool take_chains(struct lull_sums *sums, GArray *chains, GError **error)
+bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GError **error)
 {
     uint32_t n;
+    /* Only what is filled ever becomes memory. */
+    g_autofree struct lull_track_chain *keys =
+        g_new(struct lull_track_chain, LULL_TRACK_MOST_CHAINS);
+    g_autofree struct lull_track_chain_sum *values =
+        g_new(struct lull_track_chain_sum, LULL_TRACK_MOST_CHAINS);
     g_array_set_size(chains, 0);
-    if (!drain(lull_tracker_map(sums->tracker, "chains"), sums->keys, sums->values, &n, error)) {
+    if (!drain(lull_tracker_map(tracker, "chains"), keys, values, &n, error)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        const struct lull_live_chain chain = {sums->keys[i], sums->values[i]};
+        const struct lull_live_chain chain = {keys[i], values[i]};
         if (lull_live_chain_is_sound(&chain)) {
             g_array_append_val(chains, chain);
         }
@@ -201,14 +205,16 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
 {
     g_autoptr(GHashTable) processes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     const uint64_t end_ns = now_ns();
+    struct lull_track_histograms since = {0};
     interval->start_ns = (int64_t)sums->start_ns;
     interval->end_ns = (int64_t)end_ns;
     lull_tracker_governed(sums->tracker)->from_ns = end_ns;
-    if (!take_chains(sums, interval->chains, error) ||
-        !lull_tracker_histograms(sums->tracker, sums->histogram, interval->histogram, error) ||
+    if (!lull_tracker_chains(sums->tracker, interval->chains, error) ||
+        !lull_tracker_histograms(sums->tracker, &sums->histograms, &since, error) ||
         !lull_tracker_count(sums->tracker, &interval->counts, error)) {
         return false;
     }
+    memcpy(interval->histogram, since.of, sizeof interval->histogram);
     add_slots(sums, end_ns, processes);
     if (!add_ended(sums, processes, error)) {
         return false;
@@ -225,8 +231,7 @@ struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
     struct lull_sums *sums = g_new0(struct lull_sums, 1);
     sums->tracker = tracker;
     sums->before = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    sums->keys = g_new(struct lull_track_chain, LULL_TRACK_MOST_CHAINS);
-    sums->values = g_new(struct lull_track_chain_sum, LULL_TRACK_MOST_CHAINS);
+    sums->pids = g_new(uint32_t, LULL_TRACK_MOST_CHAINS);
     sums->ended = g_new(struct lull_track_ended, LULL_TRACK_MOST_CHAINS);
     sums->start_ns = now_ns();
     lull_tracker_governed(tracker)->from_ns = sums->start_ns;
@@ -237,8 +242,7 @@ void lull_sums_free(struct lull_sums *sums)
 {
     if (sums) {
         g_hash_table_unref(sums->before);
-        g_free(sums->keys);
-        g_free(sums->values);
+        g_free(sums->pids);
         g_free(sums->ended);
         g_free(sums);
     }

@@ -38,6 +38,10 @@ uint64_t lull_slot_woken(const struct lull_track_slot *slot);
 /* What a task did until `now`, what it does then included; `slot` is a copy. */
 struct lull_track_sums lull_sums_of_slot(const struct lull_track_slot *slot, uint64_t now);
 
+/* The chains of the waits that have ended since they were asked for last (struct lull_live_chain); the tracker
+ * has sums or metrics. Without lull_sums all of each wait counts, whenever it began. */
+bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GError **error);
+
 struct lull_sums;
 
 /* The tracker, which must have sums, is borrowed. The first interval starts now. */

@@ -199,9 +199,8 @@ bool lull_tracker_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
 /* What the rules measure; only the programs of waits know who descends from a command. */
 static uint32_t measures_of(const struct lull_tracker_question *question)
 {
-    uint32_t measures = question->has_sums  ? WAITS | 1u << LULL_TRACK_BLOCK
-                        : question->command ? WAITS
-                                            : 0;
+    const bool has_sums = question->has_sums || question->has_metrics;
+    uint32_t measures = has_sums ? WAITS | 1u << LULL_TRACK_BLOCK : question->command ? WAITS : 0;
     for (uint32_t i = 0; i < question->n_rules; i++) {
         measures |= measures_for(question->rules[i]->kind->measure);
     }
@@ -311,7 +310,9 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
                                    .command = question->command,
                                    .has_prev_state = arguments_of(kernel, "sched_switch") >= 4,
                                    .measures = measures_of(question),
-                                   .has_sums = question->has_sums,
+                                   .has_sums = question->has_sums || question->has_metrics,
+                                   .has_tasks = question->has_sums,
+                                   .has_totals = question->has_metrics,
                                    .has_histograms = question->has_histograms,
                                    .stacks = stacks,
                                    .least_ns = UINT64_MAX};
@@ -328,8 +329,10 @@ static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GE
     leave_out(tracker, "waker_stacks", stacks & LULL_TRACK_WAKER_STACK);
     leave_out(tracker, "loose_spans", config->measures & LOOSE);
     set_entries(tracker, "slots", tracker->n_slots);
-    if (!question->has_sums) {
+    if (!config->has_sums) {
         set_entries(tracker, "chains", 1);
+    }
+    if (!question->has_sums) {
         set_entries(tracker, "ended_tasks", 1);
     }
     return true;
@@ -491,7 +494,8 @@ static void ask_programs(const struct lull_tracker *tracker, uint64_t *run_ns, u
 static void cost_less(struct lull_tracker *tracker)
 {
     struct lull_tracker_counts *counts = &tracker->counts;
-    if (tracker->question.has_sums && counts->least_ns < MOST_LEAST_NS) {
+    const bool has_sums = tracker->question.has_sums || tracker->question.has_metrics;
+    if (has_sums && counts->least_ns < MOST_LEAST_NS) {
         counts->least_ns = MIN(2 * counts->least_ns, MOST_LEAST_NS);
         tracker->governed->least_ns = counts->least_ns;
         tracker->next_ns = 0; /* measured again at once */

@@ -16,6 +16,8 @@ struct lull_tracker_question {
     uint32_t stacks;      /* bits; 0: of the task in the kernel */
     bool has_histograms;  /* there are no alarms, but lull_tracker_histograms() by rule */
     bool has_sums;        /* waits are summed, for lull_sums (live/sums.h); there are no rules */
+    bool has_metrics; /* besides alarms, waits are counted by length, and summed by whom they were
+                             for; so is what rules are about that is no wait */
     void (*alarm)(void *user, const struct lull_track_alarm *alarm);
     void *user;
 };
@@ -47,11 +49,10 @@ bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts
                         GError **error);
 void lull_tracker_free(struct lull_tracker *tracker);
 
-/* By measure, with sums, or by rule: how many there have been since `before`, which is renewed. */
+/* How many there have been since `before`, which is renewed. */
 bool lull_tracker_histograms(const struct lull_tracker *tracker,
-                             struct lull_track_histogram before[LULL_TRACK_MEASURES],
-                             struct lull_track_histogram since[LULL_TRACK_MEASURES],
-                             GError **error);
+                             struct lull_track_histograms *before,
+                             struct lull_track_histograms *since, GError **error);
 
 /* For lull_sums: a map of the programs, what may be changed while they run, and all slots. */
 int lull_tracker_map(const struct lull_tracker *tracker, const char *name);

@@ -47,8 +47,13 @@ void lull_tracker_free(struct lull_tracker *tracker)
 }
 
 bool lull_tracker_histograms(const struct lull_tracker *tracker,
-                             struct lull_track_histogram before[LULL_TRACK_MEASURES],
-                             struct lull_track_histogram since[LULL_TRACK_MEASURES], GError **error)
+                             struct lull_track_histograms *before,
+                             struct lull_track_histograms *since, GError **error)
+{
+    return true;
+}
+
+bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GError **error)
 {
     return true;
 }

@@ -3,6 +3,7 @@
 #ifndef LULL_TRIGGER_COUNTS_H
 #define LULL_TRIGGER_COUNTS_H
 
+#include "live/waited.h"
 #include "trigger/spread.h"
 
 enum lull_command_result {
@@ -22,6 +23,12 @@ struct lull_trigger_counts {
     uint64_t untracked;                      /* waits of tasks that it had no room for */
     uint64_t overhead_ppm;                   /* of the tracker, in millionths of all CPUs' time */
     uint64_t has_overhead;
+    uint64_t unnamed;    /* waits that are in no sum, for want of room */
+    uint64_t history_ns; /* how far back the last snapshot reached; 0: there is none yet */
+    uint64_t has_waits;  /* the next two are there */
+    struct lull_track_histograms lengths;
+    struct lull_waited_sums waited;
+    uint64_t version;   /* odd while they are written */
     uint64_t questions; /* of other machines */
     uint64_t
         outcomes[LULL_TRIGGER_VERDICTS]; /* of questions to them; LULL_TRIGGER_FAST: no answer */
@@ -31,6 +38,13 @@ struct lull_trigger_counts {
     struct lull_spread_counts datagrams;
 };
 
+/* Writes what waits came to, whatever is read meanwhile. */
+void lull_trigger_counts_set_waits(struct lull_trigger_counts *counts,
+                                   const struct lull_track_histograms *lengths,
+                                   const struct lull_waited_sums *waited);
+/* A copy that belongs together. False if `from` is written all the time. */
+bool lull_trigger_counts_copy(const struct lull_trigger_counts *from,
+                              struct lull_trigger_counts *to);
 /* The text of /metrics: OpenMetrics 1.0, with "# EOF". */
 void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config,
                           const struct lull_trigger_counts *counts);

@@ -28,6 +28,7 @@
 #endif
 
 #define COUNT_EVERY_NS LULL_NS_PER_S
+#define WAITS_EVERY_NS (2 * LULL_NS_PER_S)
 /* A request that ended longer ago is in no buffer. */
 #define MOST_AGE_NS (3600 * LULL_NS_PER_S)
 
@@ -41,11 +42,12 @@ struct lull_daemon {
     struct lull_trigger_limits limits;
     struct lull_speaker speaker;
     struct lull_recorder *recorder;
-    struct lull_tracker *tracker;        /* NULL: no rule is about waits */
+    struct lull_tracker *tracker;        /* NULL: nothing is about waits */
     GPtrArray *when;                     /* rules of the tracker, */
     uint32_t number[LULL_TRIGGER_RULES]; /* and which of the configuration they are */
     int events;                          /* readable when there is something to do; -1: not open */
-    int64_t counted_ns;
+    int64_t counted_ns, summed_ns;
+    struct lull_waited *waited; /* for metrics; else NULL */
     int sockets; /* asks the kernel about connections; -1: there are no other machines */
     struct lull_set_senders senders;
     GString *last; /* the directory that was written last */
@@ -94,6 +96,10 @@ static bool write_snapshot(struct lull_daemon *daemon, uint32_t rule,
     const bool done = lull_recorder_snapshot(daemon->recorder, path, trigger, error);
     lull_trigger_limits_count(&daemon->limits, rule, start_ns, now_ns());
     if (done) {
+        const struct lull_recording *made = lull_recorder_result(daemon->recorder);
+        const int64_t from_ns = made->result.start_ns;
+        daemon->speaker.counts->history_ns =
+            from_ns > 0 && made->end_ns > from_ns ? (uint64_t)(made->end_ns - from_ns) : 0;
         g_string_assign(daemon->last, path);
         make_room(daemon, trigger->id, NULL);
     }
@@ -312,9 +318,31 @@ static bool count(struct lull_daemon *daemon, GError **error)
         counts->lost_alarms += seen.kernel.limited[i] + seen.kernel.lost[i];
     }
     counts->untracked = seen.kernel.untracked;
+    counts->unnamed = seen.kernel.unsummed;
     counts->has_overhead = seen.overhead >= 0;
     counts->overhead_ppm = seen.overhead >= 0 ? (uint64_t)(seen.overhead * 1e6) : 0;
     return true;
+}
+
+/* What all waits came to, for metrics. */
+static bool sum_waits(struct lull_daemon *daemon, GError **error)
+{
+    struct lull_interval interval;
+    struct lull_track_histograms lengths, nothing = {0};
+    if (!daemon->tracker || !daemon->waited || now_ns() - daemon->summed_ns < WAITS_EVERY_NS) {
+        return true;
+    }
+    daemon->summed_ns = now_ns();
+    lull_interval_init(&interval);
+    const bool done = lull_tracker_histograms(daemon->tracker, &nothing, &lengths, error) &&
+                      lull_tracker_chains(daemon->tracker, interval.chains, error);
+    if (done) {
+        lull_waited_add(daemon->waited, &interval);
+        lull_trigger_counts_set_waits(daemon->speaker.counts, &lengths,
+                                      lull_waited_sums(daemon->waited));
+    }
+    lull_interval_clear(&interval);
+    return done;
 }
 
 static bool serve(void *user, struct lull_recorder *recorder, GError **error)
@@ -339,7 +367,8 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
         }
     }
     lull_set_senders_check(&daemon->senders);
-    return lull_speaker_check(&daemon->speaker, error) && count(daemon, error);
+    return lull_speaker_check(&daemon->speaker, error) && count(daemon, error) &&
+           sum_waits(daemon, error);
 }
 
 /* ---- starting ---- */
@@ -367,7 +396,7 @@ static void choose_rules(const struct lull_trigger_config *config, GPtrArray *wh
     }
 }
 
-/* Of the rules of waits, if there are any. */
+/* Of the rules of waits and for metrics, if there are any. */
 static bool start_tracker(struct lull_daemon *daemon, const struct lull_trigger_config *config,
                           const GPtrArray *when, struct lull_tracker **tracker, GError **error)
 {
@@ -375,10 +404,22 @@ static bool start_tracker(struct lull_daemon *daemon, const struct lull_trigger_
         .rules = (const struct lull_track_rule *const *)when->pdata,
         .n_rules = when->len,
         .most_overhead = config->most_overhead,
+        .has_metrics = config->metrics_port > 0,
         .alarm = take_alarm,
         .user = daemon};
-    *tracker = when->len > 0 ? lull_tracker_new(&question, error) : NULL;
-    return when->len == 0 || (*tracker && watch(daemon, lull_tracker_fd(*tracker), error));
+    g_autoptr(GError) why = NULL;
+    *tracker = when->len > 0 || question.has_metrics ? lull_tracker_new(&question, &why) : NULL;
+    if (*tracker) {
+        return watch(daemon, lull_tracker_fd(*tracker), error);
+    }
+    if (why && when->len == 0) {
+        report(daemon, "the metrics do not have waits: %s", why->message);
+        return true;
+    }
+    if (why) {
+        g_propagate_error(error, g_steal_pointer(&why));
+    }
+    return when->len == 0;
 }
 
 static int prepare(void *user, struct lull_recorder *recorder, GError **error)
@@ -527,7 +568,8 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
                                  .events = -1,
                                  .sockets = -1,
                                  .when = g_ptr_array_new(),
-                                 .last = g_string_new(NULL)};
+                                 .last = g_string_new(NULL),
+                                 .waited = config->metrics_port > 0 ? lull_waited_new() : NULL};
     choose_rules(config, daemon.when, daemon.number);
     /* Snapshots belong to the daemon, whoever started it. */
     g_unsetenv("SUDO_UID");
@@ -547,5 +589,6 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
     g_ptr_array_unref(daemon.when);
     lull_trigger_config_free(daemon.own);
     g_string_free(daemon.last, TRUE);
+    lull_waited_free(daemon.waited);
     return done;
 }

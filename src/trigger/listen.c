@@ -69,11 +69,6 @@ static void keep_only(int *sockets[], size_t n)
 
 /* ---- counts ---- */
 
-static uint64_t read_word(const uint64_t *word)
-{
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
-}
-
 static void count(uint64_t *word)
 {
     __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
@@ -85,14 +80,13 @@ static void answer_http(void *user, const struct server_request *request,
 {
     const struct listener *listener = user;
     struct lull_trigger_counts counts;
-    uint64_t *to = (uint64_t *)&counts;
-    const uint64_t *from = (const uint64_t *)listener->counts;
     if (strcmp(request->path, "metrics") != 0 || strcmp(request->method, "GET") != 0) {
         server_refuse(answer, 404, "Not found", "there is only GET /metrics");
         return;
     }
-    for (size_t i = 0; i < sizeof counts / sizeof *to; i++) {
-        to[i] = read_word(&from[i]);
+    if (!lull_trigger_counts_copy(listener->counts, &counts)) {
+        server_refuse(answer, 503, "Not now", "the daemon changes its counts all the time");
+        return;
     }
     answer->type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     lull_trigger_metrics(answer->body, __atomic_load_n(&listener->config, __ATOMIC_ACQUIRE),

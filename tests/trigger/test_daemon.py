@@ -5,7 +5,6 @@
 import glob
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -16,8 +15,10 @@ import time
 import urllib.error
 import urllib.request
 
+import openmetrics
 from live.tracked import LULL, why_not
 from tap import Tap
+from trigger.daemons import Daemon, left_of, lull, status, wait_for
 
 tap = Tap()
 NAP = 0.4
@@ -28,98 +29,6 @@ before = time.monotonic_ns()
 time.sleep(float(sys.argv[1]))
 print(os.getpid(), before, time.monotonic_ns())
 """
-
-
-def wait_for(what, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = what()
-        if found:
-            return found
-        time.sleep(0.02)
-    return what()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Daemon:
-    def __init__(self, directory, rules, limits=""):
-        self.sets, self.hook = os.path.join(directory, "sets"), os.path.join(directory, "run", "hook")
-        self.port, self.config = free_port(), os.path.join(directory, "lulld.conf")
-        with open(self.config, "w") as file:
-            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nmetrics=127.0.0.1:{self.port}\nbuffer=2M\n"
-                       f"[limits]\nfree=0%\n{limits}\n{rules}\n")
-        self.log = open(os.path.join(directory, "log"), "w+")
-        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.notify.bind(os.path.join(directory, "notify"))
-        self.notify.settimeout(20)
-        self.process = subprocess.Popen([LULL, "daemon", "--config", self.config], stderr=self.log, stdin=subprocess.DEVNULL,
-                                        env={**os.environ, "NOTIFY_SOCKET": os.path.join(directory, "notify"),
-                                             "SUDO_UID": "65534", "SUDO_GID": "65534"})
-        try:
-            self.ready = self.notify.recv(100)
-        except TimeoutError:
-            self.ready = None
-
-    def said(self):
-        with open(self.log.name) as file:
-            return file.read()
-
-    def written(self):
-        return sorted(path for path in glob.glob(self.sets + "/*") if not path.endswith(".part"))
-
-    def metrics(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
-            return answer.headers["Content-Type"], answer.read().decode()
-
-    def counts(self):
-        return dict(line.rsplit(" ", 1) for line in self.metrics()[1].splitlines() if not line.startswith("#"))
-
-    def send(self, line):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
-            client.sendto(line.encode(), self.hook)
-
-    def trigger(self, *arguments):
-        return subprocess.run([LULL, "trigger", "--socket", self.hook, *arguments], capture_output=True, text=True, timeout=60)
-
-    def family(self):
-        """The daemon and its processes, by what they do."""
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.process.pid)], capture_output=True, text=True).stdout.split()
-        of = {int(child): status(int(child)) for child in children}
-        return {"speaker": next((pid for pid, state in of.items() if state.get("NoNewPrivs") == "1"), None), "all": list(of)}
-
-    def stop(self):
-        self.process.terminate()
-        return self.process.wait(20)
-
-
-def status(pid):
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            return {key: value.strip() for key, _, value in (line.partition(":") for line in file)}
-    except OSError:
-        return {}
-
-
-def left_of(daemon):
-    """Processes, files and tracing instances of a daemon; eBPF programs end with the processes that hold them."""
-    left = [name for name in os.listdir("/sys/kernel/tracing/instances") if str(daemon.process.pid) in name.split("-")]
-    left += [path for path in (daemon.hook, f"/run/lull/{daemon.process.pid}") if os.path.exists(path)]
-    for path in glob.glob("/proc/[0-9]*/cmdline"):
-        try:
-            with open(path) as file:
-                left += [path] if daemon.config in file.read().split("\0") else []
-        except OSError:
-            pass
-    return left
-
-
-def lull(*arguments):
-    return subprocess.run([LULL, *arguments], capture_output=True, text=True, timeout=60)
 
 
 def nap(seconds):
@@ -167,14 +76,10 @@ def check_rights(daemon):
 
 def check_metrics(daemon):
     kind, text = daemon.metrics()
-    tap.ok(kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), "the metrics are OpenMetrics", kind)
-    families = re.findall(r"^# TYPE (\S+) (counter|gauge|info)$", text, re.M)
-    samples = [line for line in text.splitlines() if not line.startswith("#")]
-    suffix = {"counter": "_total", "gauge": "", "info": "_info"}
-    names = {name + suffix[kind] for name, kind in families}
-    tap.ok(len(families) == len(set(families)) >= 6 and
-           all(re.fullmatch(r"([a-z_]+)(\{[a-z]+=\"[^\"\\]*\"\})? [0-9.]+", line) for line in samples) and
-           {re.match(r"[a-z_]+", line)[0] for line in samples} <= names, "each sample has its family", text)
+    families = openmetrics.parse(text)
+    tap.ok(kind.startswith("application/openmetrics-text") and len(families) >= 6, "the metrics are OpenMetrics", kind, list(families))
+    reached = families["lull_history_seconds"]["samples"][0][2]
+    tap.ok(NAP < reached < 3600, "they say how far the last snapshot reached back", reached)
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/etc/passwd")
         tap.ok(False, "there is nothing else")
@@ -211,7 +116,7 @@ def check_requests(daemon):
 
     def seen():
         counts = daemon.counts()
-        change = {key: int(float(counts[key])) - int(float(before[key])) for key in before if "overhead" not in key}
+        change = {key: int(float(counts[key])) - int(float(before[key])) for key in before if "seconds" not in key and "overhead" not in key}
         change["slow"] = sum(change[f'lull_snapshots_total{{result="{result}"}}'] for result in ("written", "coalesced", "limited"))
         change["damaged"] = change['lull_lost_total{what="damaged hook"}']
         change["dropped"] = change['lull_lost_total{what="dropped hook"}']

@@ -15,6 +15,7 @@ import time
 
 from live.tracked import LULL, why_not
 from tap import Tap
+from trigger.daemons import free_port, wait_for
 
 tap = Tap()
 USUAL = 8
@@ -55,19 +56,6 @@ free=0%
 slower={slower}
 id={id}
 """
-
-
-def wait_for(what, seconds=20):
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.02)
-    return what()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def get(port, path):

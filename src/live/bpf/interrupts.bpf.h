@@ -62,20 +62,17 @@ static __always_inline void judge_interruption(struct happened *event)
 /* The same of an interrupt that rules may be about. */
 static __always_inline void leave_measured(uint32_t measure, uint32_t kind, uint32_t number)
 {
-    if (config.has_sums) {
-        const struct lull_track_hop *frame = frame_now();
-        if (frame) {
-            observe(measure, bpf_ktime_get_ns() - frame->start_ns);
-        }
-    } else if (config.measures & 1u << measure) {
-        const struct lull_track_hop *frame = frame_now();
-        if (frame) {
-            struct happened interrupt = {
-                .measure = measure, .number = number, .since = frame->start_ns};
-            interrupt.hop.kind = kind;
-            interrupt.hop.a = number;
-            judge_interruption(&interrupt);
-        }
+    const bool is_judged = config.n_rules && config.measures & 1u << measure;
+    const struct lull_track_hop *frame = config.has_sums || is_judged ? frame_now() : NULL;
+    if (frame && config.has_sums) {
+        observe(measure, bpf_ktime_get_ns() - frame->start_ns);
+    }
+    if (frame && is_judged) {
+        struct happened interrupt = {
+            .measure = measure, .number = number, .since = frame->start_ns};
+        interrupt.hop.kind = kind;
+        interrupt.hop.a = number;
+        judge_interruption(&interrupt);
     }
     leave();
 }

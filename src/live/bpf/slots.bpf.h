@@ -65,10 +65,10 @@ struct {
 
 static const uint32_t zero;
 
-/* 0 below 1 us, else one more than the logarithm of the whole microseconds. */
+/* 0 up to 1 us, 1 up to 2 us, 2 up to 4 us … */
 static __always_inline uint32_t bucket_of(uint64_t ns)
 {
-    uint64_t us = ns / 1000;
+    uint64_t us = (ns - (ns > 0)) / 1000;
     uint32_t bucket = us > 0;
     if (us >= 1u << (LULL_TRACK_BUCKETS - 2)) {
         return LULL_TRACK_BUCKETS - 1;
@@ -82,20 +82,31 @@ static __always_inline uint32_t bucket_of(uint64_t ns)
     return bucket;
 }
 
-static __always_inline void observe_in(struct lull_track_histograms *all, uint32_t i, uint64_t ns)
+static __always_inline void observe_in(struct lull_track_histogram *histogram, uint64_t ns)
 {
     const uint32_t bucket = bucket_of(ns);
     if (bucket < LULL_TRACK_BUCKETS) {
-        all->of[i].n[bucket]++;
+        histogram->n[bucket]++;
+    }
+    if (config.has_totals) {
+        histogram->ns += ns;
     }
 }
 
-/* `i`, a measure or a rule, is a constant or bounded. */
-static __always_inline void observe(uint32_t i, uint64_t ns)
+/* `measure` is a constant or bounded. */
+static __always_inline void observe(uint32_t measure, uint64_t ns)
 {
     struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
     if (all) {
-        observe_in(all, i, ns);
+        observe_in(&all->of[measure], ns);
+    }
+}
+
+static __always_inline void observe_rule(uint32_t i, uint64_t ns)
+{
+    struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
+    if (all) {
+        observe_in(&all->rule[i], ns);
     }
 }
 
@@ -191,7 +202,7 @@ static __always_inline bool take(uint32_t i, uint64_t took, uint64_t now,
                                  struct lull_track_counts *count)
 {
     if (config.has_histograms) {
-        observe(i, took);
+        observe_rule(i, took);
         return false;
     }
     count->candidates[i]++;
@@ -245,20 +256,25 @@ static __always_inline void judge_event(void *ctx, const struct happened *event)
     if (!count) {
         return;
     }
-    if (config.has_sums) {
-        if (event->measure == LULL_TRACK_BLOCK) { /* interrupts were counted before */
-            observe(LULL_TRACK_BLOCK, now - event->since);
-        }
+    const uint64_t took = now - event->since;
+    if (config.has_sums &&
+        event->measure == LULL_TRACK_BLOCK) { /* interrupts were counted before */
+        observe(LULL_TRACK_BLOCK, took);
+    }
+    if (!config.n_rules) {
         return;
     }
     count->events++;
     for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
         const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
-        if (rule->measure != event->measure || now - event->since <= limits[i].threshold_ns ||
+        if (rule->measure != event->measure ||
             (rule->has_number && rule->number != event->number)) {
             continue;
         }
-        if (take(i, now - event->since, now, count)) {
+        if (config.has_totals) {
+            observe_rule(i, took);
+        }
+        if (took > limits[i].threshold_ns && take(i, took, now, count)) {
             report_event(ctx, i, event, now, count);
         }
     }

@@ -378,26 +378,28 @@ static __always_inline void observe_wait(const struct ended *wait, uint64_t woke
         return;
     }
     if (!slot->state && !is_new) {
-        observe_in(all, LULL_TRACK_PREEMPT, took);
+        observe_in(&all->of[LULL_TRACK_PREEMPT], took);
         return;
     }
     if (slot->state) {
-        observe_in(all, LULL_TRACK_OFFCPU, took);
+        observe_in(&all->of[LULL_TRACK_OFFCPU], took);
     } else {
-        observe_in(all, LULL_TRACK_FORK, took);
+        observe_in(&all->of[LULL_TRACK_FORK], took);
     }
     if (wait->woken) {
-        observe_in(all, LULL_TRACK_WAKEUP, wait->now - woken);
+        observe_in(&all->of[LULL_TRACK_WAKEUP], wait->now - woken);
     }
 }
 
-/* A wait that is over, for `lull top`: until it was woken, and until it ran. */
+/* A wait that is over, for `lull top` and metrics: until it was woken, and until it ran. */
 static __always_inline void sum(struct ended *wait, struct lull_track_counts *count)
 {
     struct lull_track_slot *slot = (struct lull_track_slot *)wait->slot;
     const uint64_t woken = wait->woken ? wait->woken : wait->now;
-    slot->sums.blocked_ns += woken - slot->since;
-    slot->sums.runnable_ns += wait->now - woken;
+    if (config.has_tasks) {
+        slot->sums.blocked_ns += woken - slot->since;
+        slot->sums.runnable_ns += wait->now - woken;
+    }
     if (slot->tgid == config.self) {
         return;
     }
@@ -459,7 +461,7 @@ static __always_inline void leaves(const struct task_struct *task, uint64_t now,
         count->untracked++;
         return;
     }
-    if (config.has_sums) {
+    if (config.has_tasks) {
         sum_run(task, slot, now, state & TASK_DEAD);
     }
     if (state & TASK_DEAD) {
@@ -504,7 +506,8 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
                              .state = slot->state};
         if (config.has_sums) {
             sum(&wait, count);
-        } else if (now - since > config.least_ns) {
+        }
+        if (now - since > config.least_ns) {
             judge(&wait, count);
         }
     } else if (slot->ran && is_followed(slot)) { /* it was never seen to leave */
@@ -514,7 +517,7 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
     slot->flags &= ~(LULL_TRACK_IS_NEW | LULL_TRACK_IS_LOST);
     slot->since = 0;
     slot->ran = now;
-    if (config.has_sums) {
+    if (config.has_tasks) {
         slot->cpu = bpf_get_smp_processor_id();
     }
 }
@@ -539,7 +542,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
     }
     count->switches++;
     context->depth = 0;
-    if (config.has_sums) {
+    if (config.has_tasks) {
         if (context->running && context->running != (uint32_t)prev->pid) {
             lose(context->running);
         }

@@ -8,7 +8,7 @@
 #include "analysis/limit.h"
 #include "base/sums.h"
 
-/* More intervals are not kept for the log. */
+/* More intervals, and values of numbers, are not kept. */
 enum { MOST_LOGGED = 10000000 };
 
 /* ---- adding up ---- */
@@ -31,6 +31,30 @@ static struct states_sums *sums_of(struct states_report *report, uint32_t number
     return &report->sums.items[number];
 }
 
+static double double_of(const struct lull_value *value)
+{
+    return value->kind == LULL_VALUE_REAL ? value->real
+           : value->is_signed             ? (double)(int64_t)value->bits
+                                          : (double)value->bits;
+}
+
+/* For a picture; what goes on is one step. */
+static void keep_value(struct states_report *report, uint32_t row, uint32_t number, int64_t from_ns,
+                       int64_t to_ns)
+{
+    const struct lull_states_row *of = lull_states_row(report->engine, row);
+    const struct lull_value *value = &of->values[states_group_of(report, of)->n_keys + number + 1];
+    if (value->kind != LULL_VALUE_REAL && value->kind != LULL_VALUE_INT) {
+        return;
+    }
+    if (report->values.count == MOST_LOGGED) {
+        report->n_not_logged++;
+        return;
+    }
+    lull_vec_push(&report->values,
+                  (struct states_value){row, number, {from_ns, to_ns, double_of(value)}});
+}
+
 static void add_number(struct states_number *cell, const struct lull_value *value, int64_t ns)
 {
     const bool is_real = value->kind == LULL_VALUE_REAL;
@@ -39,7 +63,7 @@ static void add_number(struct states_number *cell, const struct lull_value *valu
     }
     const __int128 whole =
         value->is_signed ? (__int128)(int64_t)value->bits : (__int128)value->bits;
-    const double now = is_real ? value->real : (double)whole;
+    const double now = double_of(value);
     cell->min = cell->known_ns ? MIN(cell->min, now) : now;
     cell->max = cell->known_ns ? MAX(cell->max, now) : now;
     lull_add(&cell->known_ns, ns);
@@ -70,8 +94,25 @@ static void account(struct states_report *report, uint32_t number, int64_t time_
         if (group->names[i].kind == LULL_STATES_NUMBER) {
             add_number(&sums->numbers[(i - group->n_keys) * (group->n_states + 2) + cell],
                        &row->values[i + 1], time_ns - from_ns);
+            if (report->question->picture) {
+                keep_value(report, number, i - group->n_keys, from_ns, time_ns);
+            }
         }
     }
+}
+
+/* Whether the intervals of this state are kept. */
+static bool is_kept(const struct states_report *report, const struct lull_states_group *group,
+                    uint16_t state)
+{
+    if (state == LULL_ROW_NONE) {
+        return false;
+    }
+    bool is_kept = report->question->has_log || report->question->picture;
+    for (uint32_t i = 0; !is_kept && i < group->n_counts; i++) {
+        is_kept = group->counts[i].state == state;
+    }
+    return is_kept;
 }
 
 static void add_interval(struct states_report *report, uint32_t number, int64_t time_ns,
@@ -91,7 +132,7 @@ static void add_interval(struct states_report *report, uint32_t number, int64_t 
     if (report->kernel) {
         states_kernel_add(report->kernel, &interval);
     }
-    if (!report->question->has_log || row->state == LULL_ROW_NONE) {
+    if (!is_kept(report, states_group_of(report, row), row->state)) {
         return;
     }
     if (report->log.count == MOST_LOGGED) {
@@ -138,7 +179,7 @@ static int compare_rows(const void *a, const void *b, void *user)
     return lull_states_compare_keys(states_group_of(report, x), x, y);
 }
 
-bool states_is_wanted(const struct states_report *report, const struct lull_states_row *row)
+static bool is_wanted(const struct states_report *report, const struct lull_states_row *row)
 {
     const struct lull_states_question *question = report->question;
     if ((question->host >= 0 && row->host != (uint32_t)question->host) ||
@@ -154,9 +195,11 @@ static void choose_rows(struct states_report *report)
 {
     const uint32_t n = lull_states_row_count(report->engine);
     report->rows = g_renew(uint32_t, report->rows, MAX(n, 1));
+    report->is_shown = g_renew(bool, report->is_shown, MAX(n, 1));
     report->n_rows = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (states_is_wanted(report, lull_states_row(report->engine, i))) {
+        report->is_shown[i] = is_wanted(report, lull_states_row(report->engine, i));
+        if (report->is_shown[i]) {
             report->rows[report->n_rows++] = i;
         }
     }
@@ -223,8 +266,9 @@ static void note_counts(const struct states_report *report)
                         "interval is not in what the tasks did: too many",
                         "intervals are not in what the tasks did: too many");
     }
-    lull_note_count(report->sink, report->n_not_logged, "interval is not in the log: too many",
-                    "intervals are not in the log: too many");
+    lull_note_count(report->sink, report->n_not_logged,
+                    "interval is not in the log, counts and pictures: too many",
+                    "intervals are not in the log, counts and pictures: too many");
 }
 
 static void show_window(struct states_report *report, int64_t end_ns)
@@ -249,14 +293,20 @@ static void show_window(struct states_report *report, int64_t end_ns)
     if (report->log.count) {
         qsort(report->log.items, report->log.count, sizeof *report->log.items, compare_intervals);
     }
+    if (report->question->picture) {
+        states_picture(report, &window);
+    }
     for (uint32_t g = 0; g < report->question->states->n_groups; g++) {
         struct states_table table = {.report = report,
                                      .group = &report->question->states->groups[g]};
         states_show_sums(&table, g, sink);
+        states_show_counts(&table, g, end_ns, sink);
         if (report->kernel) {
             states_kernel_show(report->kernel, &table, g, sink);
         }
-        states_show_log(&table, g, sink);
+        if (report->question->has_log) {
+            states_show_log(&table, g, sink);
+        }
         g_free(table.title);
         lull_vec_free(&table.lines);
     }
@@ -276,6 +326,7 @@ static void clear_sums(struct states_report *report)
         }
     }
     report->log.count = 0;
+    report->values.count = 0;
 }
 
 static void end_window(struct states_report *report, int64_t end_ns)
@@ -366,8 +417,10 @@ void lull_states_report(const struct lull_states_question *question, struct lull
         read_all(&report, progress, user);
     }
     g_free(report.rows);
+    g_free(report.is_shown);
     g_free(report.starts_ns);
     g_free(report.ends_ns);
     lull_vec_free(&report.sums);
     lull_vec_free(&report.log);
+    lull_vec_free(&report.values);
 }

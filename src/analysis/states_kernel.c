@@ -352,7 +352,7 @@ void states_kernel_show(struct states_kernel *kernel, struct states_table *table
     for (size_t i = 0; i < kernel->intervals.count; i++) {
         const struct states_interval *interval = &kernel->intervals.items[i];
         const struct lull_states_row *row = lull_states_row(report->engine, interval->row);
-        if (row->group == group && states_is_wanted(report, row)) {
+        if (row->group == group && report->is_shown[interval->row]) {
             add_interval(kernel, interval, row->host,
                          states_cell_of(table->group, interval->state));
         }

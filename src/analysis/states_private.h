@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of the report on declared states share: adding up (states.c), tables
- * (states_tables.c), what tasks did in each state (states_kernel.c). */
+ * (states_tables.c), values over time (states_series.c), what tasks did in each state
+ * (states_kernel.c). */
 #ifndef LULL_ANALYSIS_STATES_PRIVATE_H
 #define LULL_ANALYSIS_STATES_PRIVATE_H
 
@@ -19,6 +20,12 @@ struct states_number {
     __int128 whole; /* value × ns of integers */
     double real;    /* and of real numbers */
     double min, max;
+};
+
+/* For pictures: a number of a row had this value. */
+struct states_value {
+    uint32_t row, number;
+    struct lull_states_step step;
 };
 
 struct states_sums {
@@ -44,11 +51,13 @@ struct states_report {
     uint32_t n_windows;
     struct lull_arena *arena;
     LULL_VEC(struct states_sums) sums;
-    LULL_VEC(struct states_interval) log;
+    LULL_VEC(struct states_interval) log; /* for the table of it, pictures, and counts */
+    LULL_VEC(struct states_value) values; /* for pictures */
     uint64_t n_not_logged;
     struct states_kernel *kernel; /* NULL: not wanted */
     uint32_t *rows;               /* those to show, in order */
     uint32_t n_rows;
+    bool *is_shown; /* by row of the engine: whether it is one of these */
 };
 
 static inline const struct lull_states_group *states_group_of(const struct states_report *report,
@@ -96,6 +105,11 @@ void states_emit(struct states_table *table, const struct lull_result_class *cla
                  void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
                  struct lull_sink *sink);
 void states_show_log(struct states_table *table, uint32_t group, struct lull_sink *sink);
-bool states_is_wanted(const struct states_report *report, const struct lull_states_row *row);
+void states_show_counts(struct states_table *table, uint32_t group, int64_t end_ns,
+                        struct lull_sink *sink);
+/* Gives question->picture what it shows; after the log was sorted. */
+void states_picture(struct states_report *report, const struct lull_window *window);
+
+extern const struct lull_result_class states_count_class;
 
 #endif

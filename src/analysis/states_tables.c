@@ -180,9 +180,8 @@ void states_show_log(struct states_table *table, uint32_t group, struct lull_sin
 {
     const struct states_report *report = table->report;
     for (size_t i = 0; i < report->log.count; i++) {
-        const struct lull_states_row *row =
-            lull_states_row(report->engine, report->log.items[i].row);
-        if (row->group == group && states_is_wanted(report, row)) {
+        const uint32_t row = report->log.items[i].row;
+        if (report->is_shown[row] && lull_states_row(report->engine, row)->group == group) {
             lull_vec_push(&table->lines, (struct states_line){(uint32_t)i, 0, 0});
         }
     }
@@ -194,6 +193,7 @@ const struct lull_analysis_class lull_analysis_states = {
     .title = "Declared states",
     .description = "Time of each row in each state of a file of states",
     .tags = (const char *const[]){"states", NULL},
-    .tables = (const struct lull_result_class *const[]){&state_class, &number_class,
-                                                        &states_kernel_class, &log_class, NULL},
+    .tables =
+        (const struct lull_result_class *const[]){&state_class, &number_class, &states_count_class,
+                                                  &states_kernel_class, &log_class, NULL},
 };

@@ -3,8 +3,11 @@
 #include "analysis/states.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "answers/query.h"
+#include "base/output.h"
 #include "cmd/analysis_args.h"
 #include "cmd/analysis_verb.h"
 #include "cmd/join_args.h"
@@ -13,9 +16,10 @@
 #include "cmd/program_out.h"
 #include "cmd/progress.h"
 #include "cmd/states_args.h"
+#include "view/result/states.h"
 #include "view/result/view.h"
 
-enum { MOST_SLICES = 100000 };
+enum { MOST_SLICES = 100000, MOST_LANES = 100 };
 
 static const struct lull_option options[] = {
     LULL_OPTION_STATES("the file that declares the states"),
@@ -31,6 +35,18 @@ static const struct lull_option options[] = {
     LULL_OPTION_LOG,
     LULL_OPTION_LIMIT_ROWS,
     LULL_OPTION_REFRESH,
+    {.name = "svg",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help =
+         "also draw the rows over time as SVG, with numbers as lines; '-': to standard output, in place "
+         "of the text. Of each group 100 rows, or as many as --limit says; not with --refresh"},
+    {.name = "html",
+     .kind = LULL_OPTION_FILE,
+     .argument = "FILE",
+     .help =
+         "write a page for the browser instead, with that picture and the tables; '-': to standard "
+         "output"},
     {.name = NULL},
 };
 
@@ -85,27 +101,153 @@ static bool fill_question(const struct lull_args *args, struct lull_session *ses
            check_slices(args, session, question, error);
 }
 
+/* ---- pictures ---- */
+
+struct pictures {
+    struct lull_output *svg; /* NULL: none */
+    struct lull_result_view *page;
+    struct lull_view_style style;
+    GError *error; /* the first */
+};
+
+static void draw(void *user, const struct lull_states_picture *picture)
+{
+    struct pictures *pictures = user;
+    GError **error = pictures->error ? NULL : &pictures->error;
+    if (pictures->svg) {
+        lull_view_states_svg(picture, lull_output_file(pictures->svg), &pictures->style, error);
+    }
+    if (pictures->page) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *file = open_memstream(&text, &size);
+        lull_view_states_svg(picture, file, &pictures->style, NULL);
+        fclose(file);
+        lull_result_html_picture(pictures->page, strstr(text, "<svg"));
+        free(text);
+    }
+}
+
+/* Tables that nobody wants, because something else goes to standard output. */
+static void no_start(struct lull_sink *sink, const char *analysis, const struct lull_window *window)
+{
+}
+
+static void no_note(struct lull_sink *sink, const char *note)
+{
+}
+
+static void no_table(struct lull_sink *sink, const struct lull_result_table *table)
+{
+}
+
+static void no_end(struct lull_sink *sink)
+{
+}
+
+/* ---- the answer ---- */
+
+/* Text or a form for programs to standard output, or a page into `page`. */
+static bool answer(const struct lull_args *args, struct lull_session *session,
+                   struct lull_states_question *question, struct pictures *pictures,
+                   struct lull_output *page, GError **error)
+{
+    const bool is_silent = g_strcmp0(lull_args_text(args, "svg"), "-") == 0 && !page;
+    struct lull_sink nobody = {no_start, no_note, no_table, no_end};
+    struct lull_result_report *report = lull_result_report_head(session, question->host);
+    report->title = "Declared states";
+    report->verb = "states";
+    struct lull_result_options view_options = {
+        .file = page ? lull_output_file(page) : stdout,
+        .has_hosts = lull_session_host_count(session) > 1 && question->host < 0,
+        .analysis = &lull_analysis_states,
+        .report = page ? report : NULL,
+    };
+    lull_view_style_init(&view_options.style, view_options.file, lull_lami_color(args));
+    view_options.style.local_time = pictures->style.local_time = lull_args_flag(args, "local");
+    struct lull_result_view *view = is_silent ? NULL
+                                    : page    ? lull_result_html_new(&view_options)
+                                              : lull_analysis_open_view(args, &view_options);
+    pictures->page = page ? view : NULL;
+    struct lull_progress progress;
+    lull_progress_start(&progress, args, session, "reading", false);
+    lull_states_report(question, session, view ? lull_result_sink(view) : &nobody,
+                       lull_args_progress, &progress);
+    lull_progress_end(&progress);
+    const bool is_done = !view || lull_result_finish(view, error);
+    lull_result_report_free(report);
+    return is_done;
+}
+
+/* What was written appears under its name when it is whole. */
+static bool end_file(struct lull_output *output, bool is_done, GError **error)
+{
+    if (output && is_done) {
+        return lull_output_finish(output, error);
+    }
+    if (output) {
+        lull_output_discard(output);
+    }
+    return is_done;
+}
+
+static bool open_file(const struct lull_args *args, const char *option, struct lull_output **output,
+                      GError **error)
+{
+    const char *name = lull_args_text(args, option);
+    *output = name ? lull_output_new(name, error) : NULL;
+    return !name || *output;
+}
+
 static int show(const struct lull_args *args, struct lull_session *session,
                 struct lull_states_question *question, GError **error)
 {
+    struct pictures pictures = {.style = {.unicode = true}};
+    struct lull_output *page = NULL;
     if (!fill_question(args, session, question, error)) {
         return 1;
     }
     lull_session_select(session, question->host, -1);
     lull_args_check_states(question->states, session);
-    struct lull_result_options view_options = {
-        .file = stdout,
-        .has_hosts = lull_session_host_count(session) > 1 && question->host < 0,
-        .analysis = &lull_analysis_states,
-    };
-    lull_view_style_init(&view_options.style, stdout, lull_lami_color(args));
-    struct lull_result_view *view = lull_analysis_open_view(args, &view_options);
-    struct lull_progress progress;
-    lull_progress_start(&progress, args, session, "reading", false);
-    lull_states_report(question, session, lull_result_sink(view), lull_args_progress, &progress);
-    lull_progress_end(&progress);
-    const bool is_done = lull_result_finish(view, error);
+    bool is_done =
+        open_file(args, "svg", &pictures.svg, error) && open_file(args, "html", &page, error);
+    if (pictures.svg || page) {
+        question->picture = draw;
+        question->picture_user = &pictures;
+        question->most_lanes = question->limit ? question->limit : MOST_LANES;
+    }
+    is_done = is_done && answer(args, session, question, &pictures, page, error);
+    if (pictures.error && is_done) {
+        g_propagate_error(error, g_steal_pointer(&pictures.error));
+        is_done = false;
+    }
+    g_clear_error(&pictures.error);
+    is_done = end_file(pictures.svg, is_done, error);
+    is_done = end_file(page, is_done, error);
     return lull_args_report_damage(session) | !is_done;
+}
+
+static bool check_usage(const struct lull_args *args, GError **error)
+{
+    const bool draws = lull_args_text(args, "svg") || lull_args_text(args, "html");
+    if (lull_args_text(args, "refresh") && (lull_args_flag(args, "kernel") || draws)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s and --refresh do not go together; use --begin and --end",
+                    draws ? "a picture" : "--kernel");
+        return false;
+    }
+    if (g_strcmp0(lull_args_text(args, "svg"), "-") == 0 &&
+        g_strcmp0(lull_args_text(args, "html"), "-") == 0) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "only one of --svg and --html can go to standard output");
+        return false;
+    }
+    const bool is_svg = g_strcmp0(lull_args_text(args, "svg"), "-") == 0;
+    return lull_program_out_check(args,
+                                  lull_args_text(args, "html") ? "html"
+                                  : is_svg                     ? "svg -"
+                                                               : NULL,
+                                  error);
 }
 
 static int run(const struct lull_args *args, GError **error)
@@ -116,12 +258,7 @@ static int run(const struct lull_args *args, GError **error)
                             "--states FILE is needed; 'lull help states' describes the language");
         return 2;
     }
-    if (lull_args_flag(args, "kernel") && lull_args_text(args, "refresh")) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--kernel and --refresh do not go together; use --begin and --end");
-        return 2;
-    }
-    if (!lull_program_out_check(args, NULL, error)) {
+    if (!check_usage(args, error)) {
         return 2;
     }
     if (!lull_args_states(args, &states, error)) {
@@ -145,6 +282,8 @@ static const struct lull_example examples[] = {
      "Each state of the first rank, one after the other."},
     {"lull states --states mpi.states --kernel my-trace",
      "What each rank did while it waited: whether it slept, or called poll over and over."},
+    {"lull states --states mpi.states --svg ranks.svg my-trace",
+     "The same and a picture: a line for each rank, in the colours of the file."},
     {NULL, NULL},
 };
 

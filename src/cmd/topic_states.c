@@ -24,7 +24,7 @@ const struct lull_topic lull_topic_states = {
         "\n"
         "There is a row for each value of the key that follows 'row', on each host. 'title' says "
         "how rows are called, 'keep' names variables of a row, and 'number' those that the table of "
-        "numbers shows. 'task' is the thread that a row is about. 'start STATE' is the state before "
+        "numbers shows. 'count STATE' is how many rows are in a state. 'task' is the thread that a row is about. 'start STATE' is the state before "
         "the first rule; without it, the state is unknown. A comment starts with #.\n"
         "\n"
         "The condition after 'on' is about the event, in the language of filters ('lull help "

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "server/state_facts.h"
 #include "server/view.h"
+#include "states/states.h"
 
 enum {
     STATES_PER_ROW = 600,
@@ -67,11 +68,6 @@ static void add_style(GString *out, const char *name, const char *parent, const 
     g_string_append(out, "}}");
 }
 
-/* Of declared states whose file says no colour: those that all kinds of colour vision tell apart come first. */
-static const char *const colors[LULL_STORE_SLOTS] = {
-    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442",
-    "#5e4fa2", "#666666", "#882255", "#44aa99", "#999933", "#b0b0b0"};
-
 /* "mpi.wait": a group may have a state of a name that another has too. */
 static void append_declared_style(GString *out, const struct lull_states_group *group,
                                   const struct lull_states_state *state)
@@ -87,8 +83,7 @@ void server_declared_styles(const struct lull_states *states, GString *out)
         const struct lull_states_group *group = &states->groups[g];
         for (uint32_t i = 0; i < MIN(group->n_states, LULL_STORE_SLOTS); i++) {
             append_declared_style(g_string_truncate(name, 0), group, &group->states[i]);
-            add_style(out, name->str, NULL,
-                      group->states[i].colour ? group->states[i].colour : colors[i], 1, 1);
+            add_style(out, name->str, NULL, lull_states_colour(group, i), 1, 1);
         }
     }
     g_string_append(out, "}}");

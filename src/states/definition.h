@@ -10,6 +10,7 @@ enum {
     LULL_STATES_MOST_STATES = 254,
     LULL_STATES_MOST_NAMES = 64, /* parts of a key, kept ones and numbers of a group */
     LULL_STATES_MOST_RULES = 1000,
+    LULL_STATES_MOST_COUNTS = 64, /* of a group */
     LULL_STATES_MOST_OTHERS = 64, /* rows of other groups that one group asks for */
     LULL_STATES_MOST_DEEP = 1000,
 };
@@ -28,6 +29,13 @@ struct lull_states_name {
     enum { LULL_STATES_KEY, LULL_STATES_KEPT, LULL_STATES_NUMBER } kind;
     const char *name, *label, *unit, *colour;
     struct lull_operand operand; /* KEY */
+};
+
+/* A series: how many rows of the group are in a state. */
+struct lull_states_count {
+    uint16_t state;
+    const char *label; /* that of the state, if none is given */
+    const char *colour;
 };
 
 /* GROUP[operand, …].NAME */
@@ -85,6 +93,8 @@ struct lull_states_group {
     uint32_t n_rules, first_rule; /* number of the first among those of all groups */
     struct lull_states_other *others;
     uint32_t n_others;
+    struct lull_states_count *counts;
+    uint32_t n_counts;
     struct lull_states_after *after;    /* by state */
     uint16_t start;                     /* state before the first rule, or LULL_ROW_UNKNOWN */
     bool has_task, keeps_lost, has_cpu; /* has_cpu: a part of the key is the CPU */

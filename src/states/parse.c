@@ -6,7 +6,7 @@
  *   file  = { "group" word [ string ] "{" { item } "}" }
  *   item  = "row" key { "," key } | "title" string | "states" state { "," state } | "start" word
  *         | "task" operand | "keep" word { "," word } | "number" word [ string ] [ unit ] [ colour ]
- *         | "lost" ( "unknown" | "keep" ) | rule | after
+ *         | "count" word [ string ] [ colour ] | "lost" ( "unknown" | "keep" ) | rule | after
  */
 #include "states/parse.h"
 
@@ -30,8 +30,8 @@ static void note(struct states_parser *s)
     }
 }
 
-static const char *const items[] = {"row",  "title", "states", "start", "task",  "keep", "number",
-                                    "lost", "on",    "also",   "after", "group", NULL};
+static const char *const items[] = {"row",  "title", "states", "start", "task",  "keep",  "number",
+                                    "lost", "on",    "also",   "after", "count", "group", NULL};
 
 bool states_is_item(const struct lull_parser *p)
 {
@@ -117,6 +117,7 @@ static void start_group(struct states_parser *s)
         .states = lull_arena_alloc_n(arena, LULL_STATES_MOST_STATES, sizeof *group->states),
         .names = lull_arena_alloc_n(arena, LULL_STATES_MOST_NAMES, sizeof *group->names),
         .others = lull_arena_alloc_n(arena, LULL_STATES_MOST_OTHERS, sizeof *group->others),
+        .counts = lull_arena_alloc_n(arena, LULL_STATES_MOST_COUNTS, sizeof *group->counts),
         .after = lull_arena_alloc_n(arena, LULL_STATES_MOST_STATES, sizeof *group->after),
     };
     s->group = group;
@@ -331,6 +332,15 @@ void lull_states_free(struct lull_states *states)
     lull_arena_free(states->terms.arena);
     g_free(states->groups);
     g_free(states);
+}
+
+const char *lull_states_colour(const struct lull_states_group *group, uint32_t state)
+{
+    static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7",
+                                          "#56b4e9", "#f0e442", "#5e4fa2", "#666666", "#882255",
+                                          "#44aa99", "#999933", "#b0b0b0"};
+    const char *own = group->states[state].colour;
+    return own ? own : colours[state % G_N_ELEMENTS(colours)];
 }
 
 void lull_states_check(const struct lull_states *states, const struct lull_session *session,

@@ -38,7 +38,9 @@ bool states_text(struct states_parser *s, const char **out);
 /* Whether the word that is read next starts an item. */
 bool states_is_item(const struct lull_parser *p);
 bool states_item(struct states_parser *s);
-/* A state of the group, which is then used. */
+/* A state of the group. */
+bool states_known(struct states_parser *s, uint16_t *state);
+/* The same, which is then used. */
 bool states_state(struct states_parser *s, uint16_t *state);
 int32_t states_find_state(const struct lull_states_group *group, const char *name);
 int32_t states_find_name(const struct lull_states_group *group, const char *name);

@@ -10,9 +10,9 @@
 /* ---- words ---- */
 
 static const char *const keywords[] = {
-    "row",   "title", "states", "start", "task", "keep", "number", "lost",   "on",  "also",
-    "at",    "each",  "if",     "after", "in",   "none", "end",    "push",   "pop", "unknown",
-    "group", "name",  "host",   "cpu",   "time", "true", "false",  "exists", NULL};
+    "row",   "title", "states", "start", "task", "keep", "number", "lost",   "on",    "also",
+    "at",    "each",  "if",     "after", "in",   "none", "end",    "push",   "pop",   "unknown",
+    "group", "name",  "host",   "cpu",   "time", "true", "false",  "exists", "count", NULL};
 
 bool states_word(struct states_parser *s, const char **word, const char *what)
 {
@@ -269,6 +269,26 @@ static bool parse_number(struct states_parser *s)
     return colour(s, &name.colour) && add_name(s, at, &name);
 }
 
+/* "count" word [ string ] [ colour ]: that does not use the state, for the warning. */
+static bool parse_count(struct states_parser *s)
+{
+    struct lull_parser *p = &s->parser;
+    struct lull_states_group *group = s->group;
+    struct lull_states_count count = {0};
+    if (!lull_parser_advance(p) || !states_known(s, &count.state)) {
+        return false;
+    }
+    count.label = group->states[count.state].label;
+    if (!states_text(s, &count.label) || !colour(s, &count.colour)) {
+        return false;
+    }
+    if (group->n_counts == LULL_STATES_MOST_COUNTS) {
+        return FAIL(p, s->item, "a group has at most %d counts", LULL_STATES_MOST_COUNTS);
+    }
+    group->counts[group->n_counts++] = count;
+    return true;
+}
+
 static bool parse_lost(struct states_parser *s)
 {
     struct lull_parser *p = &s->parser;
@@ -291,14 +311,15 @@ bool states_item(struct states_parser *s)
         {"row", parse_row},       {"title", parse_title},  {"states", parse_states},
         {"start", parse_start},   {"task", parse_task},    {"keep", parse_keep},
         {"number", parse_number}, {"lost", parse_lost},    {"on", states_rule},
-        {"also", states_rule},    {"after", states_after},
+        {"also", states_rule},    {"after", states_after}, {"count", parse_count},
     };
     for (uint32_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         if (lull_parser_sees(&s->parser, kinds[i].word)) {
             return kinds[i].parse(s);
         }
     }
-    return FAIL(&s->parser, s->item,
-                "expected an item of a group: row, title, states, start, task, keep, number, lost, "
-                "on, also or after");
+    return FAIL(
+        &s->parser, s->item,
+        "expected an item of a group: row, title, states, start, task, keep, number, count, "
+        "lost, on, also or after");
 }

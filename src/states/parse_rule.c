@@ -172,7 +172,7 @@ bool states_is_task(const struct states_parser *s, const struct lull_operand *op
 
 /* ---- actions ---- */
 
-bool states_state(struct states_parser *s, uint16_t *state)
+bool states_known(struct states_parser *s, uint16_t *state)
 {
     struct lull_parser *p = &s->parser;
     const size_t at = p->token.start;
@@ -185,8 +185,16 @@ bool states_state(struct states_parser *s, uint16_t *state)
         return FAIL(p, at, "the group has no state “%s”; states are declared before the rules",
                     name);
     }
-    s->group->states[found].is_used = true;
     *state = (uint16_t)found;
+    return true;
+}
+
+bool states_state(struct states_parser *s, uint16_t *state)
+{
+    if (!states_known(s, state)) {
+        return false;
+    }
+    s->group->states[*state].is_used = true;
     return true;
 }
 

@@ -93,6 +93,9 @@ void lull_states_engine_counts(const struct lull_states_engine *engine,
 /* Bounds for tests: rows, timers. */
 void lull_states_engine_bound(struct lull_states_engine *engine, uint32_t rows, uint64_t timers);
 
+/* The colour of a state, "#rrggbb": what the file says, else one of those that all kinds of colour vision
+ * tell apart. */
+const char *lull_states_colour(const struct lull_states_group *group, uint32_t state);
 /* Order of rows of one group by key: numbers, then texts. */
 int lull_states_compare_keys(const struct lull_states_group *group, const struct lull_states_row *a,
                              const struct lull_states_row *b);

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "view/out.h"
 #include "view/path/svg_layout.h"
+#include "view/svg.h"
 #include "view/words.h"
 
 #define INK "#1f2328"
@@ -33,53 +34,6 @@ struct drawing {
     struct lull_svg_layout layout;
 };
 
-static void put_number(struct drawing *drawing, const char *before, double value)
-{
-    char text[LULL_DECIMAL_SIZE];
-    lull_decimal_format(value, 2, text);
-    char *zeros = strstr(text, ".00");
-    if (zeros) {
-        *zeros = '\0';
-    }
-    lull_out_printf(&drawing->out, "%s%s", before, text);
-}
-
-static void put_escaped(struct drawing *drawing, const char *clean)
-{
-    g_autofree char *text = g_markup_escape_text(clean, -1);
-    lull_out_text(&drawing->out, text);
-}
-
-static void put_text(struct drawing *drawing, double x, double y, const char *attributes,
-                     const char *clean)
-{
-    put_number(drawing, "<text x=\"", x);
-    put_number(drawing, "\" y=\"", y);
-    lull_out_printf(&drawing->out, "\"%s%s>", *attributes ? " " : "", attributes);
-    put_escaped(drawing, clean);
-    lull_out_text(&drawing->out, "</text>\n");
-}
-
-static void put_rect(struct drawing *drawing, double x, double y, double width, double height,
-                     const char *attributes)
-{
-    put_number(drawing, "<rect x=\"", x);
-    put_number(drawing, "\" y=\"", y);
-    put_number(drawing, "\" width=\"", width);
-    put_number(drawing, "\" height=\"", height);
-    lull_out_printf(&drawing->out, "\" %s", attributes);
-}
-
-static void put_line(struct drawing *drawing, double x1, double y1, double x2, double y2,
-                     const char *attributes)
-{
-    put_number(drawing, "<line x1=\"", x1);
-    put_number(drawing, "\" y1=\"", y1);
-    put_number(drawing, "\" x2=\"", x2);
-    put_number(drawing, "\" y2=\"", y2);
-    lull_out_printf(&drawing->out, "\" %s/>\n", attributes);
-}
-
 static void put_prologue(struct drawing *drawing)
 {
     const struct lull_svg_layout *layout = &drawing->layout;
@@ -87,10 +41,10 @@ static void put_prologue(struct drawing *drawing)
 
     lull_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                        "<svg xmlns=\"http://www.w3.org/2000/svg\"");
-    put_number(drawing, " width=\"", layout->width);
-    put_number(drawing, "\" height=\"", layout->height);
-    put_number(drawing, "\" viewBox=\"0 0 ", layout->width);
-    put_number(drawing, " ", layout->height);
+    lull_svg_number(&drawing->out, " width=\"", layout->width);
+    lull_svg_number(&drawing->out, "\" height=\"", layout->height);
+    lull_svg_number(&drawing->out, "\" viewBox=\"0 0 ", layout->width);
+    lull_svg_number(&drawing->out, " ", layout->height);
     lull_out_text(out,
                   "\" class=\"lull\" role=\"img\" aria-labelledby=\"lull-title lull-desc\" "
                   "font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
@@ -128,9 +82,9 @@ static void put_title(struct drawing *drawing)
     g_string_append(text, " waiting for?");
     lull_svg_fit(text, drawing->layout.width - 2 * LULL_SVG_MARGIN, 18);
     lull_out_text(&drawing->out, "<title id=\"lull-title\">");
-    put_escaped(drawing, text->str);
+    lull_svg_escaped(&drawing->out, text->str);
     lull_out_text(&drawing->out, "</title>\n");
-    put_text(drawing, LULL_SVG_MARGIN, 34, "class=\"h\" font-size=\"18\"", text->str);
+    lull_svg_text(&drawing->out, LULL_SVG_MARGIN, 34, "class=\"h\" font-size=\"18\"", text->str);
 
     lull_duration_format(path->end_ns - path->start_ns, total);
     lull_time_format_iso(path->start_ns, drawing->style->local_time, start);
@@ -142,9 +96,9 @@ static void put_title(struct drawing *drawing)
         g_string_append(text, " lost");
     }
     lull_out_text(&drawing->out, "<desc id=\"lull-desc\">");
-    put_escaped(drawing, text->str);
+    lull_svg_escaped(&drawing->out, text->str);
     lull_out_text(&drawing->out, "</desc>\n");
-    put_text(drawing, LULL_SVG_MARGIN, 55, "class=\"f\"", text->str);
+    lull_svg_text(&drawing->out, LULL_SVG_MARGIN, 55, "class=\"f\"", text->str);
     g_string_free(text, TRUE);
 }
 
@@ -156,8 +110,8 @@ static void put_legend(struct drawing *drawing)
         const struct lull_svg_legend *item = &layout->legend[i];
         g_autofree char *attributes =
             g_strdup_printf("rx=\"2\" class=\"%s\"/>\n", lull_look_at(item->look)->style);
-        put_rect(drawing, item->x, item->y - 10, 12, 12, attributes);
-        put_text(drawing, item->x + 18, item->y, "class=\"s\"", item->text);
+        lull_svg_rect(&drawing->out, item->x, item->y - 10, 12, 12, attributes);
+        lull_svg_text(&drawing->out, item->x + 18, item->y, "class=\"s\"", item->text);
     }
 }
 
@@ -167,17 +121,17 @@ static void put_axis(struct drawing *drawing)
     const struct lull_svg_layout *layout = &drawing->layout;
     struct lull_svg_axis axis;
 
-    lull_svg_axis_init(&axis, layout, drawing->path->end_ns - drawing->path->start_ns);
+    lull_svg_axis_init(&axis, layout->ns_per_px, drawing->path->end_ns - drawing->path->start_ns);
     for (int64_t tick = 0; tick <= axis.last; tick++) {
         char label[LULL_SVG_LABEL_SIZE];
         double x = layout->plot_x + (double)tick * axis.step_ns / layout->ns_per_px;
         lull_svg_axis_label(&axis, tick, label);
-        put_line(drawing, x, layout->plot_y, x, layout->plot_y + layout->plot_height,
-                 "class=\"g\"");
-        put_text(drawing, x, layout->plot_y - 6, "class=\"f s m\"", label);
+        lull_svg_line(&drawing->out, x, layout->plot_y, x, layout->plot_y + layout->plot_height,
+                      "class=\"g\"");
+        lull_svg_text(&drawing->out, x, layout->plot_y - 6, "class=\"f s m\"", label);
         if (layout->n_rows > 12) {
-            put_text(drawing, x, layout->plot_y + layout->plot_height + 15, "class=\"f s m\"",
-                     label);
+            lull_svg_text(&drawing->out, x, layout->plot_y + layout->plot_height + 15,
+                          "class=\"f s m\"", label);
         }
     }
 }
@@ -189,11 +143,11 @@ static void put_host_heading(struct drawing *drawing, const struct lull_svg_row 
 
     lull_clean_append(text, lull_path_host_name(drawing->path, row->host), false);
     lull_svg_fit(text, layout->plot_x - 2 * LULL_SVG_MARGIN, 12);
-    put_rect(drawing, LULL_SVG_MARGIN, row->y - LULL_SVG_HOST_HEIGHT,
-             layout->width - 2 * LULL_SVG_MARGIN, LULL_SVG_HOST_HEIGHT - 2,
-             "class=\"b\" rx=\"3\"/>\n");
-    put_text(drawing, LULL_SVG_MARGIN + 8, row->y - LULL_SVG_HOST_HEIGHT + 15, "class=\"h\"",
-             text->str);
+    lull_svg_rect(&drawing->out, LULL_SVG_MARGIN, row->y - LULL_SVG_HOST_HEIGHT,
+                  layout->width - 2 * LULL_SVG_MARGIN, LULL_SVG_HOST_HEIGHT - 2,
+                  "class=\"b\" rx=\"3\"/>\n");
+    lull_svg_text(&drawing->out, LULL_SVG_MARGIN + 8, row->y - LULL_SVG_HOST_HEIGHT + 15,
+                  "class=\"h\"", text->str);
     g_string_free(text, TRUE);
 }
 
@@ -204,10 +158,10 @@ static void put_row_label(struct drawing *drawing, const struct lull_svg_row *ro
     double baseline = row->y + layout->row_height / 2 + 4;
 
     lull_duration_format(row->total_ns, duration);
-    put_line(drawing, LULL_SVG_MARGIN, row->y + layout->row_height,
-             layout->plot_x + layout->plot_width, row->y + layout->row_height, "class=\"l\"");
-    put_text(drawing, LULL_SVG_MARGIN + 8, baseline, "", row->label);
-    put_text(drawing, layout->plot_x - 12, baseline, "class=\"f s e\"", duration);
+    lull_svg_line(&drawing->out, LULL_SVG_MARGIN, row->y + layout->row_height,
+                  layout->plot_x + layout->plot_width, row->y + layout->row_height, "class=\"l\"");
+    lull_svg_text(&drawing->out, LULL_SVG_MARGIN + 8, baseline, "", row->label);
+    lull_svg_text(&drawing->out, layout->plot_x - 12, baseline, "class=\"f s e\"", duration);
 }
 
 static double x_of(const struct drawing *drawing, int64_t time_ns)
@@ -228,12 +182,12 @@ static void put_box(struct drawing *drawing, uint32_t row, uint32_t look, int64_
     const struct lull_look *paint = lull_look_at(look);
     g_autofree char *attributes = g_strdup_printf("class=\"%s\"><title>", paint->style);
 
-    put_rect(drawing, x, y, MAX(width, MIN_BOX_PX), height, attributes);
-    put_escaped(drawing, tip);
+    lull_svg_rect(&drawing->out, x, y, MAX(width, MIN_BOX_PX), height, attributes);
+    lull_svg_escaped(&drawing->out, tip);
     lull_out_text(&drawing->out, "</title></rect>\n");
     if (height >= 12 && width >= lull_svg_text_width(paint->label, 10) + 8) {
-        put_text(drawing, x + width / 2, y + height / 2 + 3.5,
-                 paint->dark_ink ? "class=\"t m d\"" : "class=\"t m w\"", paint->label);
+        lull_svg_text(&drawing->out, x + width / 2, y + height / 2 + 3.5,
+                      paint->dark_ink ? "class=\"t m d\"" : "class=\"t m w\"", paint->label);
     }
 }
 
@@ -348,9 +302,9 @@ static void put_arrow(struct drawing *drawing, uint32_t from, uint32_t to, doubl
     const struct lull_svg_row *source = &layout->rows[from], *target = &layout->rows[to];
     bool is_down = target->y > source->y;
 
-    put_line(drawing, x, source->y + (is_down ? layout->row_height - 3 : 3), x,
-             target->y + (is_down ? 3 : layout->row_height - 3),
-             source->host == target->host ? "class=\"a\"" : "class=\"x\"");
+    lull_svg_line(&drawing->out, x, source->y + (is_down ? layout->row_height - 3 : 3), x,
+                  target->y + (is_down ? 3 : layout->row_height - 3),
+                  source->host == target->host ? "class=\"a\"" : "class=\"x\"");
 }
 
 /* Many arrows must not hide the boxes behind them. */
@@ -385,7 +339,7 @@ static void put_arrows(struct drawing *drawing)
             g_autoptr(GString) tip = g_string_new(NULL);
             lull_wait_append(tip, wait, false);
             lull_out_text(&drawing->out, "<g><title>");
-            put_escaped(drawing, tip->str);
+            lull_svg_escaped(&drawing->out, tip->str);
             lull_out_text(&drawing->out, "</title>");
         }
         put_arrow(drawing, from, to, x);

@@ -2,11 +2,11 @@
 /* The layout of the picture of a path. */
 #include "view/path/svg_layout.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/time.h"
 #include "view/out.h"
+#include "view/svg.h"
 
 #define WIDTH 1280
 #define LEGEND_Y 84
@@ -15,45 +15,6 @@
 #define MIN_NAME_PX 90
 #define MAX_NAME_PX 240
 #define TOTAL_PX 78 /* the column with the time of each task */
-#define TICK_PX 95  /* least distance of ticks */
-
-double lull_svg_text_width(const char *text, double size)
-{
-    double width = 0;
-
-    for (; *text; text = g_utf8_next_char(text)) {
-        gunichar c = g_utf8_get_char(text);
-        if (g_unichar_iswide(c)) {
-            width += 1.05;
-        } else if (strchr("iljtfI.,:;|'/ ()[]-", (int)MIN(c, 127))) {
-            width += 0.38;
-        } else {
-            width += c == 'm' || c == 'w' || c == 'M' || c == 'W' || c == '%' ? 0.95 : 0.61;
-        }
-    }
-    return width * size;
-}
-
-void lull_svg_fit(GString *text, double width, double size)
-{
-    if (lull_svg_text_width(text->str, size) <= width) {
-        return;
-    }
-    double used = size; /* of the ellipsis */
-    const char *end = text->str;
-    while (*end) {
-        char one[8] = {0};
-        const char *next = g_utf8_next_char(end);
-        memcpy(one, end, (size_t)MIN(next - end, 6));
-        used += lull_svg_text_width(one, size);
-        if (used > width) {
-            break;
-        }
-        end = next;
-    }
-    g_string_truncate(text, (gsize)(end - text->str));
-    g_string_append(text, "…");
-}
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -235,43 +196,4 @@ void lull_svg_layout_clear(struct lull_svg_layout *layout)
     }
     g_free(layout->rows);
     g_free(layout->row_of_segment);
-}
-
-void lull_svg_axis_init(struct lull_svg_axis *axis, const struct lull_svg_layout *layout,
-                        int64_t total_ns)
-{
-    static const int factors[] = {1, 2, 5};
-    double least_ns = layout->ns_per_px * TICK_PX;
-    int64_t power = 1;
-    int factor = 0;
-
-    total_ns = MAX(total_ns, 1);
-    while ((double)factors[factor] * (double)power < least_ns && power < INT64_MAX / 100) {
-        factor = (factor + 1) % 3;
-        if (factor == 0) {
-            power *= 10;
-        }
-    }
-    axis->step_ns = factors[factor] * power;
-    axis->last = total_ns / axis->step_ns;
-    bool is_s = total_ns >= 2000000000, is_ms = total_ns >= 2000000, is_us = total_ns >= 2000;
-    axis->unit = is_s ? "s" : is_ms ? "ms" : is_us ? "µs" : "ns";
-    axis->unit_ns = is_s ? 1e9 : is_ms ? 1e6 : is_us ? 1e3 : 1;
-    axis->digits = 0;
-    while (axis->digits < 9 && (double)power * pow(10, axis->digits) < axis->unit_ns) {
-        axis->digits++;
-    }
-}
-
-void lull_svg_axis_label(const struct lull_svg_axis *axis, int64_t tick,
-                         char out[static LULL_SVG_LABEL_SIZE])
-{
-    char number[LULL_DECIMAL_SIZE];
-
-    if (tick == 0) {
-        g_strlcpy(out, "0", LULL_SVG_LABEL_SIZE);
-        return;
-    }
-    lull_decimal_format((double)(tick * axis->step_ns) / axis->unit_ns, axis->digits, number);
-    g_snprintf(out, LULL_SVG_LABEL_SIZE, "%s %s", number, axis->unit);
 }

@@ -12,7 +12,6 @@
 
 #define LULL_SVG_MARGIN 20
 #define LULL_SVG_HOST_HEIGHT 26
-#define LULL_SVG_LABEL_SIZE 64
 
 /* Segments of one row that are narrower than a pixel, gathered until a pixel is full. */
 struct lull_svg_pixel {
@@ -58,24 +57,5 @@ struct lull_svg_layout {
 
 void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path *path);
 void lull_svg_layout_clear(struct lull_svg_layout *layout);
-
-/* Width of a text in pixels, estimated for a wide sans serif font of this size. */
-double lull_svg_text_width(const char *text, double size);
-/* Cuts a text that is wider than `width`, and ends it with "…". */
-void lull_svg_fit(GString *text, double width, double size);
-
-/* Ticks at 0, 1, … last times step_ns; the step is 1, 2 or 5 times a power of ten. */
-struct lull_svg_axis {
-    int64_t step_ns;
-    int64_t last;
-    const char *unit;
-    double unit_ns;
-    int digits;
-};
-
-void lull_svg_axis_init(struct lull_svg_axis *axis, const struct lull_svg_layout *layout,
-                        int64_t total_ns);
-void lull_svg_axis_label(const struct lull_svg_axis *axis, int64_t tick,
-                         char out[static LULL_SVG_LABEL_SIZE]);
 
 #endif

@@ -156,9 +156,11 @@ static void start_page(struct lull_html_view *html)
     const struct lull_result_report *report = html->view.options.report;
     lull_html_put(html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     put_policy(html);
-    lull_html_put(html, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                        "<meta name=\"generator\" content=\"Lull " LULL_VERSION "\">\n"
-                        "<title>Report");
+    lull_html_put(html,
+                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                  "<meta name=\"generator\" content=\"Lull " LULL_VERSION "\">\n"
+                  "<title>%s",
+                  report->parts.count ? "Report" : report->title);
     for (size_t i = 0; i < report->lines.count; i++) {
         if (strcmp(report->lines.items[i].label, "Host") == 0) {
             lull_html_put(html, " on ");
@@ -168,13 +170,14 @@ static void start_page(struct lull_html_view *html)
     }
     lull_html_put(html, "</title>\n<style>\n");
     lull_linebuf_literal(&html->view.line, report_css);
-    lull_html_put(html,
-                  "</style>\n</head>\n<body>\n<header>\n<h1>What the trace shows</h1>\n<dl>\n");
+    lull_html_put(html, "</style>\n</head>\n<body>\n<header>\n<h1>%s</h1>\n<dl>\n", report->title);
     for (size_t i = 0; i < report->lines.count; i++) {
         put_row(html, report->lines.items[i].label, report->lines.items[i].text);
     }
     lull_html_put(html, "</dl>\n</header>\n");
-    put_chapters(html);
+    if (report->parts.count) {
+        put_chapters(html);
+    }
     lull_html_put(html, "<main>\n");
     put_top(html);
 }
@@ -244,9 +247,12 @@ static void start_chapter(struct lull_html_view *html, const char *analysis)
     }
     close_chapter(html);
     html->chapter = chapter;
-    lull_html_put(html, "<section id=\"c%u\">\n<h2>", ++html->n_chapters);
-    lull_html_text(html, chapter);
-    lull_html_put(html, "</h2>\n");
+    lull_html_put(html, "<section id=\"c%u\">\n", ++html->n_chapters);
+    if (!html->view.options.analysis) {
+        lull_html_put(html, "<h2>");
+        lull_html_text(html, chapter);
+        lull_html_put(html, "</h2>\n");
+    }
 }
 
 static void html_start(struct lull_sink *sink, const char *analysis,
@@ -317,6 +323,19 @@ static void html_table(struct lull_sink *sink, const struct lull_result_table *t
     lull_result_flush(&html->view);
 }
 
+void lull_result_html_picture(struct lull_result_view *view, const char *svg)
+{
+    struct lull_html_view *html = (struct lull_html_view *)view;
+    if (html->n_left_out) {
+        return;
+    }
+    close_grid(html);
+    lull_html_put(html, "<div class=\"scroll picture\" tabindex=\"0\">\n");
+    lull_linebuf_string(&view->line, svg);
+    lull_html_put(html, "</div>\n");
+    lull_result_flush(view);
+}
+
 static void html_end(struct lull_sink *sink)
 {
     struct lull_html_view *html = (struct lull_html_view *)sink;
@@ -363,9 +382,9 @@ static void html_finish(struct lull_result_view *view)
     }
     g_autofree char *limit = lull_result_report_limit(view->options.report);
     lull_html_put(html,
-                  "</main>\n<footer><p>Written by lull stats " LULL_VERSION
+                  "</main>\n<footer><p>Written by lull %s " LULL_VERSION
                   ". ? means that the trace does not say. %s</p></footer>\n<script>",
-                  limit ? limit : "");
+                  view->options.report->verb, limit ? limit : "");
     lull_linebuf_literal(&view->line, report_js);
     lull_html_put(html, "</script>\n</body>\n</html>\n");
     g_string_free(html->empty, TRUE);

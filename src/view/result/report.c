@@ -74,17 +74,26 @@ static void add_host(struct lull_result_report *report, const struct lull_sessio
                              kernel[0] && tracer[0] ? ", " : "", tracer));
 }
 
-struct lull_result_report *lull_result_report_new(const struct lull_session *session,
-                                                  int32_t only_host, uint32_t limit)
+struct lull_result_report *lull_result_report_head(const struct lull_session *session,
+                                                   int32_t only_host)
 {
     struct lull_result_report *report = g_new0(struct lull_result_report, 1);
-    report->limit = limit;
     add_traces(report, session, only_host);
     for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
         if (only_host < 0 || host == (uint32_t)only_host) {
             add_host(report, session, host);
         }
     }
+    return report;
+}
+
+struct lull_result_report *lull_result_report_new(const struct lull_session *session,
+                                                  int32_t only_host, uint32_t limit)
+{
+    struct lull_result_report *report = lull_result_report_head(session, only_host);
+    report->title = "What the trace shows";
+    report->verb = "stats";
+    report->limit = limit;
     for (const struct lull_report_part *part = lull_report_parts; part->analysis; part++) {
         char *missing = lull_report_missing(session, only_host, part);
         if (missing) {

@@ -18,6 +18,8 @@ struct lull_report_line {
 };
 
 struct lull_result_report {
+    const char *title; /* of a page */
+    const char *verb;  /* that writes it */
     LULL_VEC(struct lull_report_line) lines;
     LULL_VEC(const struct lull_report_part *) parts; /* those that are answered */
     LULL_VEC(struct lull_report_gap) gaps;
@@ -28,7 +30,10 @@ struct lull_result_report {
     char *why;          /* lines of text */
 };
 
-/* Of all hosts of the session, or the one with number only_host (if >= 0). Free with
+/* The lines alone, without parts: of all hosts of the session, or the one with number only_host (if >= 0). */
+struct lull_result_report *lull_result_report_head(const struct lull_session *session,
+                                                   int32_t only_host);
+/* With the parts and gaps of a report on everything. Free with
  * lull_result_report_free(). */
 struct lull_result_report *lull_result_report_new(const struct lull_session *session,
                                                   int32_t only_host, uint32_t limit);

@@ -44,6 +44,8 @@ struct lull_result_view *lull_result_lami_new(const struct lull_result_options *
  * tables that sort. At most LULL_HTML_ROWS rows of a table are in it, and a log not at all. */
 struct lull_result_view *lull_result_html_new(const struct lull_result_options *options);
 enum { LULL_HTML_ROWS = 1000 };
+/* Puts an element svg into such a page, below what it has already. */
+void lull_result_html_picture(struct lull_result_view *view, const char *svg);
 
 struct lull_sink *lull_result_sink(struct lull_result_view *view);
 /* Writes what is left, flushes and frees. False with LULL_ERROR_IO if something could not be

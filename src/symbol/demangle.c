@@ -1,57 +1,73 @@
 /* SPDX-License-Identifier: MIT */
-/* libiberty knows how. A few bytes can stand for a name that would fill the memory, so it is stopped when
- * its output grows too long: it writes in pieces, and keeps what it needs on the stack. */
+/* Cython names the functions of its C code after those of the module: the packages, the module and the classes that
+ * they are in, each after its length, then the function after the number that tells it from its wrapper. */
 #include "symbol/demangle.h"
 
-#include <glib.h>
-#include <libiberty/demangle.h>
-#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#define NAME_MOST 4096u
-#define READABLE_MOST 1024u
-#define PIECES_MOST 65536u
+#define NAME_MOST 1024u
 
-struct readable {
-    jmp_buf end;
-    uint32_t length, n_pieces;
-    char text[READABLE_MOST + 1];
+/* After which the name follows, and what is said of it. */
+static const struct {
+    const char *prefix, *remark;
+} kinds[] = {
+    {"__pyx_f_", ""},
+    {"__pyx_pf_", ""},
+    {"__pyx_gb_", ""},
+    {"__pyx_pw_", " [wrapper]"},
+    {"__pyx_getprop_", " [get]"},
+    {"__pyx_setprop_", " [set]"},
 };
 
-static void add(const char *piece, size_t length, void *user)
+/* "10__setstate_cython__" is the tenth function, not one in "__setstate". */
+static bool is_name(const char *name, size_t length)
 {
-    struct readable *readable = user;
-    if (length > READABLE_MOST - readable->length || ++readable->n_pieces > PIECES_MOST) {
-        longjmp(readable->end, 1);
-    }
-    memcpy(readable->text + readable->length, piece, length);
-    readable->length += (uint32_t)length;
+    const bool starts = length > 2 && memcmp(name, "__", 2) == 0;
+    return !starts || memcmp(name + length - 2, "__", 2) == 0;
 }
 
-/* A function of its own: nothing that it changes is looked at after a jump. */
-static bool write_to(struct readable *readable, const char *name)
+/* What is around the function: "3pkg_" → "pkg"; NULL: that is the function itself. *rest follows. */
+static const char *take_outer(const char *text, size_t *length, const char **rest)
 {
-    if (setjmp(readable->end)) {
-        return false;
+    char *name;
+    if (!g_ascii_isdigit(text[0])) {
+        return NULL;
     }
-    if (rust_demangle_callback(name, DMGL_NO_OPTS, add, readable)) {
-        return true;
+    const uint64_t n = g_ascii_strtoull(text, &name, 10);
+    if (n == 0 || n > NAME_MOST || strnlen(name, n + 2) < n + 2 || name[n] != '_' ||
+        !is_name(name, n)) {
+        return NULL;
     }
-    readable->length = 0;
-    return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, add, readable);
+    *length = n;
+    *rest = name + n + 1;
+    return name;
+}
+
+static char *demangle_cython(const char *name, const char *remark)
+{
+    const char *outer, *rest = name;
+    size_t length;
+    g_autoptr(GString) readable = g_string_new(NULL);
+    while ((outer = take_outer(rest, &length, &rest))) {
+        g_string_append_len(readable, outer, (gssize)length);
+        g_string_append_c(readable, '.');
+    }
+    rest += strspn(rest, "0123456789");
+    if (readable->len == 0 || rest[0] == '\0') {
+        return NULL;
+    }
+    g_string_append_printf(readable, "%s%s", rest, remark);
+    return g_string_free(g_steal_pointer(&readable), FALSE);
 }
 
 char *lull_demangle(const char *name)
 {
-    if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
-        strnlen(name, NAME_MOST) == NAME_MOST) {
-        return NULL;
+    for (size_t i = 0; g_str_has_prefix(name, "__pyx_") && i < G_N_ELEMENTS(kinds); i++) {
+        if (g_str_has_prefix(name, kinds[i].prefix) && strnlen(name, NAME_MOST) < NAME_MOST) {
+            return demangle_cython(name + strlen(kinds[i].prefix), kinds[i].remark);
+        }
     }
-    struct readable readable = {.length = 0};
-    if (!write_to(&readable, name) || readable.length == 0) {
-        return NULL;
-    }
-    return g_strndup(readable.text, readable.length);
+    return lull_demangle_compilers(name);
 }

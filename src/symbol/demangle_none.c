@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Built without libiberty: names stay as they are. */
+/* Built without libiberty: names of C++ and Rust stay as they are. */
 #include "symbol/demangle.h"
 
 #include <stddef.h>
 
-char *lull_demangle(const char *name)
+char *lull_demangle_compilers(const char *name)
 {
     return NULL;
 }

@@ -43,6 +43,58 @@ static void test_names(void)
     }
 }
 
+/* What nm lists of modules that Cython 0.29 made, and where their sources have it. */
+static void test_cython(void)
+{
+    static const struct {
+        const char *name, *readable;
+    } names[] = {
+        {"__pyx_f_4foo2_cleaf", "foo2.cleaf"},
+        {"__pyx_pf_4foo2_foo", "foo2.foo"},
+        {"__pyx_pw_4foo2_1foo", "foo2.foo [wrapper]"},
+        {"__pyx_pf_4foo2_2bar", "foo2.bar"},
+        {"__pyx_pw_4foo2_3bar", "foo2.bar [wrapper]"}, /* its third, not three letters */
+        {"__pyx_pw_3pkg_3mod_8bar_x", "pkg.mod.bar_x [wrapper]"},
+        {"__pyx_f_7mod_one_5Point_inner", "mod_one.Point.inner"},
+        {"__pyx_pf_3pkg_3mod_5Point___init__", "pkg.mod.Point.__init__"},
+        {"__pyx_pf_3pkg_3mod_5Point_10__setstate_cython__", "pkg.mod.Point.__setstate_cython__"},
+        {"__pyx_pf_3pkg_3mod_5Point_8__init___3sum", "pkg.mod.Point.__init__.sum"},
+        {"__pyx_pw_3pkg_3mod_10__pyx_unpickle_Point", "pkg.mod.__pyx_unpickle_Point [wrapper]"},
+        {"__pyx_f_3pkg_3mod___pyx_unpickle_Point__set_state",
+         "pkg.mod.__pyx_unpickle_Point__set_state"},
+        {"__pyx_pf_3pkg_3mod_5Plain_9other_one_nested", "pkg.mod.Plain.other_one.nested"},
+        {"__pyx_pw_3pkg_3mod_5Plain_9other_one_1nested",
+         "pkg.mod.Plain.other_one.nested [wrapper]"},
+        {"__pyx_pf_3pkg_3mod_5outer", "pkg.mod.outer"}, /* its fifth, and five letters */
+        {"__pyx_pw_3pkg_3mod_5outer_lambda", "pkg.mod.outer.lambda [wrapper]"},
+        {"__pyx_pf_3pkg_3mod_5Point_1y___get__", "pkg.mod.Point.y.__get__"},
+        {"__pyx_getprop_3pkg_3mod_5Point_y", "pkg.mod.Point.y [get]"},
+        {"__pyx_gb_3pkg_3mod_4generator", "pkg.mod.generator"},
+        {"__pyx_f_3mod_work.constprop.0", "mod.work.constprop.0"},
+        /* Cython's own, and none of it. */
+        {"__pyx_pymod_exec_mod", NULL},
+        {"__pyx_find_code_object", NULL},
+        {"__pyx_f_", NULL},
+        {"__pyx_f_work", NULL},
+        {"__pyx_f_3mod", NULL},
+        {"__pyx_f_3mod_", NULL},
+        {"__pyx_f_0_x", NULL},
+        {"__pyx_f_99999999999999999999999_x", NULL},
+        {"__pyx_f_9999_x", NULL},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *readable = lull_demangle(names[i].name);
+        g_assert_cmpstr(readable, ==, names[i].readable);
+    }
+    g_autoptr(GString) deep = g_string_new("__pyx_f_");
+    for (uint32_t i = 0; i < 4000; i++) {
+        g_string_append(deep, "1a_");
+    }
+    g_string_append(deep, "f");
+    g_autofree char *none = lull_demangle(deep->str);
+    g_assert_null(none);
+}
+
 /* Each pair is made of two of the one before: 2^40 words in 700 bytes. */
 static void test_explosion(void)
 {
@@ -93,6 +145,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/symbol/demangle/names", test_names);
+    g_test_add_func("/symbol/demangle/cython", test_cython);
     g_test_add_func("/symbol/demangle/explosion", test_explosion);
     g_test_add_func("/symbol/demangle/deep", test_deep);
     return g_test_run();

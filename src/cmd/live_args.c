@@ -8,6 +8,8 @@
 
 #define MOST_OVERHEAD 0.01
 
+const char *const lull_backends[] = {"bpf", "poll", NULL};
+
 bool lull_args_overhead(const struct lull_args *args, double *overhead, GError **error)
 {
     const char *text = lull_args_text(args, "max-overhead");

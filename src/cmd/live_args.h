@@ -7,6 +7,14 @@
 
 /* --max-overhead: a share of the time of all CPUs, 0 .. 1. */
 bool lull_args_overhead(const struct lull_args *args, double *overhead, GError **error);
+/* --backend: how the machine is watched. */
+#define LULL_BACKEND_OPTION(help_text)                                                             \
+    {.name = "backend",                                                                            \
+     .kind = LULL_OPTION_CHOICE,                                                                   \
+     .argument = "HOW",                                                                            \
+     .choices = lull_backends,                                                                     \
+     .help = help_text}
+extern const char *const lull_backends[];
 /* What a time of CLOCK_MONOTONIC is to be added to. */
 int64_t lull_epoch_of_monotonic(void);
 

@@ -30,7 +30,7 @@ struct top {
     bool is_json, is_once, is_local;
     const char *color;
     struct lull_tracker *tracker;
-    struct lull_sums *sums;
+    const char *backend;           /* NULL: the best */
     struct lull_interval interval; /* the last one */
     bool has_interval;
     int64_t next_us;
@@ -63,6 +63,7 @@ static bool parse(const struct lull_args *args, struct top *top, GError **error)
     if (top->rows < 0) {
         top->rows = top->is_json ? 0 : SHOWN_ROWS;
     }
+    top->backend = lull_args_text(args, "backend");
     top->color = lull_args_text(args, "color");
     top->is_local = lull_args_flag(args, "local");
     for (uint32_t i = 0; order && orders[i]; i++) {
@@ -191,7 +192,7 @@ static bool show(struct top *top, GError **error)
 static bool take(struct top *top, GError **error)
 {
     top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
-    if (!lull_sums_take(top->sums, &top->interval, error)) {
+    if (!lull_tracker_sum(top->tracker, &top->interval, error)) {
         return false;
     }
     top->has_interval = true;
@@ -345,6 +346,9 @@ static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
 static bool check(void *user, GError **error)
 {
     struct top *top = user;
+    if (!lull_tracker_take(top->tracker, error)) {
+        return false;
+    }
     lull_tracker_govern(top->tracker);
     if (top->is_once || g_get_monotonic_time() < top->next_us) {
         return true;
@@ -377,7 +381,11 @@ static bool watch(struct top *top, GError **error)
 {
     enum lull_recording_end how;
     const struct lull_tracker_question question = {
-        .has_sums = true, .most_overhead = top->most_overhead, .alarm = ignore_alarm};
+        .backend = top->backend,
+        .has_sums = true,
+        .most_overhead = top->most_overhead,
+        .alarm = ignore_alarm,
+    };
     struct lull_watch watch = {.has_ended = has_ended,
                                .check = check,
                                .requested = requested,
@@ -390,7 +398,8 @@ static bool watch(struct top *top, GError **error)
     top->tracker = lull_tracker_new(&question, error);
     bool done = top->tracker != NULL;
     if (done) {
-        top->sums = lull_sums_new(top->tracker);
+        top->view.tracker = top->tracker;
+        watch.wake = lull_tracker_fd(top->tracker);
         top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
         if (!top->is_once && !top->is_json && lull_screen_open(&top->screen)) {
             watch.request = STDIN_FILENO;
@@ -414,7 +423,6 @@ static int run_top(struct top *top, const struct lull_args *args, GError **error
     top->view.names = lull_machine_names_new();
     top->histories = g_new0(struct lull_histories, 1);
     const bool done = watch(top, error);
-    lull_sums_free(top->sums);
     lull_tracker_free(top->tracker);
     lull_machine_names_free(top->view.names);
     lull_interval_clear(&top->interval);
@@ -463,6 +471,7 @@ static const struct lull_option options[] = {
     {.name = "idle",
      .kind = LULL_OPTION_FLAG,
      .help = "also waits that ended by a timer of the task itself"},
+    LULL_BACKEND_OPTION("bpf or poll; without it the best that works"),
     {.name = "max-overhead",
      .kind = LULL_OPTION_TEXT,
      .argument = "SHARE",
@@ -524,10 +533,14 @@ const struct lull_verb lull_verb_top = {
         "longer waits are named (the last line says which), then wakers are given up. The second "
         "line and the sums of processes have waits of every length.\n"
         "\n"
-        "It needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON.",
+        "It needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON. Where that is missing it "
+        "polls /proc instead (--backend poll), also for who is not root: how long tasks "
+        "ran, slept and waited for a CPU is right then, and in which call, and where in the kernel, a task "
+        "slept is what was seen some times a second, of your own tasks alone unless you are root. Who ended a wait is not known "
+        "that way. The last lines say so.",
     .output =
         "With --json a line for each interval. 'rows' has the waits of each process that are longer "
-        "than 'least_ns' and ended in the interval, 'processes' what the tasks of each process did "
+        "than 'least_ns' and ended in the interval (with poll all waits, and 'longest_ns', 'waits' and 'histograms' are null), 'processes' what the tasks of each process did "
         "but those of them that slept all the time ('asleep'). "
         "'histograms' counts lengths by kind: shorter than 1 us, 2 us, 4 us, and so on; the last of 26 "
         "has 16.8 s and more. Times are nanoseconds since 1970.",

@@ -26,6 +26,7 @@ struct track {
     GPtrArray *words;
     int64_t duration_ns, most_alarms, rate; /* most_alarms -1: no limit; rate 0: none */
     double most_overhead;
+    const char *backend; /* NULL: the best */
     bool is_json;
     uint32_t stacks;
     bool has_histograms; /* instead of alarms */
@@ -154,6 +155,7 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
     track->is_json = lull_args_flag(args, "json");
     track->most_alarms = lull_args_number(args, "count");
     track->rate = lull_args_number(args, "rate");
+    track->backend = lull_args_text(args, "backend");
     track->action.command = lull_args_text(args, "exec");
     if (track->rate < 0) {
         track->rate = track->is_json ? 0 : SHOWN_PER_S;
@@ -251,6 +253,7 @@ static void requested(void *user, bool is_signal)
 static bool start(struct track *track, GError **error)
 {
     const struct lull_tracker_question question = {
+        .backend = track->backend,
         .rules = (const struct lull_track_rule *const *)track->rules->pdata,
         .n_rules = track->rules->len,
         .command = track->command ? (uint32_t)track->child.pid : 0,
@@ -403,6 +406,7 @@ static const struct lull_option options[] = {
      .argument = "COMMAND",
      .help =
          "run this command of the shell at each alarm, one at a time, as the user who called sudo"},
+    LULL_BACKEND_OPTION("how waits are seen: only bpf sees single ones"),
     {.name = "max-overhead",
      .kind = LULL_OPTION_TEXT,
      .argument = "SHARE",

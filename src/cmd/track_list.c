@@ -38,7 +38,7 @@ int lull_track_list(const struct lull_args *args, GError **error)
                             "--list takes neither rules nor a command");
         return 2;
     }
-    if (!lull_tracker_lacks(lacks, error)) {
+    if (!lull_tracker_lacks(lull_args_text(args, "backend"), lacks, error)) {
         return 1;
     }
     struct lull_table *table = lull_table_new(columns);

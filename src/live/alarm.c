@@ -168,7 +168,10 @@ char lull_track_state_letter(uint32_t state)
     static const struct {
         uint32_t bit;
         char letter;
-    } letters[] = {{LULL_TRACK_STATE_S, 'S'}, {LULL_TRACK_STATE_D, 'D'}, {0x4, 'T'}, {0x8, 't'}};
+    } letters[] = {{LULL_TRACK_STATE_S, 'S'},
+                   {LULL_TRACK_STATE_D, 'D'},
+                   {LULL_TRACK_STATE_T, 'T'},
+                   {LULL_TRACK_STATE_TRACED, 't'}};
     for (uint32_t i = 0; i < G_N_ELEMENTS(letters); i++) {
         if (state & letters[i].bit) {
             return letters[i].letter;

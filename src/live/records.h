@@ -53,6 +53,9 @@ enum lull_track_measure {
 enum {
     LULL_TRACK_STATE_S = 0x1,
     LULL_TRACK_STATE_D = 0x2,
+    LULL_TRACK_STATE_T = 0x4,
+    LULL_TRACK_STATE_TRACED = 0x8,
+    LULL_TRACK_STATE_IDLE = 0x400, /* of the kernel's: it has nothing to do */
 };
 
 enum lull_track_calls {

@@ -129,11 +129,49 @@ static enum lull_live_end end_of(const struct lull_track_chain *key, uint32_t n_
                                                           : ends[key->link[n_links - 1].kind];
 }
 
+/* What functions wait for that nothing else goes through: those of the block layer, of sockets to other
+ * machines, and of sleeping. Most functions wait for whatever the caller wants. */
+static enum lull_live_end end_of_function(const char *function)
+{
+    static const struct {
+        const char *start; /* of the name */
+        enum lull_live_end end;
+    } known[] = {
+        {"hrtimer_nanosleep", LULL_LIVE_END_TIMER},
+        {"do_nanosleep", LULL_LIVE_END_TIMER},
+        {"msleep", LULL_LIVE_END_TIMER},
+        {"blk_", LULL_LIVE_END_DISK},
+        {"blkdev_", LULL_LIVE_END_DISK},
+        {"__blkdev_", LULL_LIVE_END_DISK},
+        {"submit_bio_wait", LULL_LIVE_END_DISK},
+        {"rq_qos_wait", LULL_LIVE_END_DISK},
+        {"jbd2_", LULL_LIVE_END_DISK},
+        {"iomap_dio_", LULL_LIVE_END_DISK},
+        {"__iomap_dio_", LULL_LIVE_END_DISK},
+        {"xfs_log_", LULL_LIVE_END_DISK},
+        {"inet_csk_accept", LULL_LIVE_END_NETWORK},
+        {"inet_csk_wait_for_connect", LULL_LIVE_END_NETWORK},
+        {"tcp_", LULL_LIVE_END_NETWORK},
+        {"udp_", LULL_LIVE_END_NETWORK},
+        {"inet_", LULL_LIVE_END_NETWORK},
+        {"sk_wait_data", LULL_LIVE_END_NETWORK},
+        {"rpc_", LULL_LIVE_END_NETWORK},
+        {"nfs_", LULL_LIVE_END_NETWORK},
+    };
+    for (uint32_t i = 0; i < G_N_ELEMENTS(known); i++) {
+        if (g_str_has_prefix(function, known[i].start)) {
+            return known[i].end;
+        }
+    }
+    return LULL_LIVE_END_UNKNOWN;
+}
+
 static struct lull_live_row row_of(const struct lull_live_chain *chain)
 {
     const struct lull_track_chain *key = &chain->key;
     struct lull_live_row row = {.key = key,
                                 .n_processes = 1,
+                                .function = chain->function,
                                 .waited_ns = (int64_t)chain->sum.ns,
                                 .longest_ns = (int64_t)chain->sum.longest_ns,
                                 .waits = chain->sum.waits};
@@ -144,7 +182,12 @@ static struct lull_live_row row_of(const struct lull_live_chain *chain)
         row.call = call_name_of_number(LULL_TRACK_CALL_NUMBERS, key->call);
     }
     row.end = end_of(key, row.n_links);
-    row.is_idle = row.end == LULL_LIVE_END_TIMER && row.n_links == 1;
+    if (chain->function) {
+        row.end = end_of_function(chain->function);
+    }
+    row.is_idle = (row.end == LULL_LIVE_END_TIMER && row.n_links <= 1) ||
+                  (chain->function && key->flags & LULL_TRACK_IS_KERNEL &&
+                   !(key->state & LULL_TRACK_STATE_D));
     return row;
 }
 
@@ -168,9 +211,10 @@ static int compare_links(const struct lull_track_link *a, const struct lull_trac
     return order ? order : memcmp(a->address, b->address, sizeof a->address);
 }
 
-static int compare_reading(const struct lull_track_chain *a, const struct lull_track_chain *b,
+static int compare_reading(const struct lull_live_row *left, const struct lull_live_row *right,
                            bool by_process)
 {
+    const struct lull_track_chain *a = left->key, *b = right->key;
     int order = strcmp(a->comm, b->comm);
     if (order == 0 && by_process) {
         order = compare_numbers(a->tgid, b->tgid);
@@ -178,6 +222,7 @@ static int compare_reading(const struct lull_track_chain *a, const struct lull_t
     order = order ? order : compare_numbers((uint32_t)a->call, (uint32_t)b->call);
     order = order ? order : compare_numbers(a->state, b->state);
     order = order ? order : compare_numbers(a->flags, b->flags);
+    order = order ? order : g_strcmp0(left->function, right->function);
     for (uint32_t i = 0; i < LULL_TRACK_HOPS && order == 0; i++) {
         order = compare_links(&a->link[i], &b->link[i], by_process);
     }
@@ -187,10 +232,9 @@ static int compare_reading(const struct lull_track_chain *a, const struct lull_t
 /* What reads the same side by side, and of that the same process. */
 static int compare_rows(const void *a, const void *b, void *by_process)
 {
-    const struct lull_track_chain *left = ((const struct lull_live_row *)a)->key;
-    const struct lull_track_chain *right = ((const struct lull_live_row *)b)->key;
+    const struct lull_live_row *left = a, *right = b;
     const int order = compare_reading(left, right, by_process != NULL);
-    return order ? order : compare_numbers(left->tgid, right->tgid);
+    return order ? order : compare_numbers(left->key->tgid, right->key->tgid);
 }
 
 static void join(struct lull_live_row *row, const struct lull_live_row *more, uint32_t last_pid)
@@ -209,7 +253,7 @@ static void join_rows(GArray *rows, bool by_process)
     struct lull_live_row *row = (struct lull_live_row *)rows->data;
     for (guint i = 0; i < rows->len; i++) {
         const struct lull_live_row next = row[i];
-        if (n > 0 && compare_reading(row[n - 1].key, next.key, by_process) == 0) {
+        if (n > 0 && compare_reading(&row[n - 1], &next, by_process) == 0) {
             join(&row[n - 1], &next, last_pid);
         } else {
             row[n++] = next;
@@ -239,7 +283,7 @@ static int compare_shown(const void *a, const void *b, void *order)
     }
     result =
         result ? result : compare_numbers((uint64_t)right->waited_ns, (uint64_t)left->waited_ns);
-    return result ? result : compare_reading(left->key, right->key, true);
+    return result ? result : compare_reading(left, right, true);
 }
 
 void lull_live_rows_make(struct lull_live_rows *rows, const struct lull_interval *interval,

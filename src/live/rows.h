@@ -25,8 +25,10 @@ struct lull_live_row {
     const struct lull_track_chain *key; /* of one of its processes; in the interval */
     uint32_t n_processes, n_links;
     enum lull_live_end end;
-    bool is_idle;     /* it set itself a timer, and nobody made it wait */
-    const char *call; /* NULL: none, or not known */
+    bool is_idle; /* it set itself a timer, and nobody made it wait; or a thread of the kernel's had
+                         nothing to do */
+    const char *function; /* of the kernel, in which it was seen to wait; NULL: not known */
+    const char *call;     /* NULL: none, or not known */
     int64_t waited_ns, longest_ns;
     uint64_t waits;
 };

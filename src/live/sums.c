@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the sums of the programs in the kernel: what tasks did from their slots, in shared memory, and the
  * chains from a map that it empties. */
-#include "live/sums.h"
+#include "live/bpf_tracker.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,7 +15,7 @@ struct before {
 };
 
 struct lull_sums {
-    struct lull_tracker *tracker;
+    struct lull_bpf_tracker *tracker;
     GHashTable *before; /* pid → struct before * */
     uint64_t start_ns, n_switches;
     struct lull_track_histograms histograms; /* until the last interval */
@@ -58,11 +58,10 @@ static struct now *process_of(GHashTable *processes, uint32_t pid)
 
 static void add_slots(const struct lull_sums *sums, uint64_t end_ns, GHashTable *processes)
 {
-    uint32_t n;
-    lull_tracker_slots(sums->tracker, &n);
+    const uint32_t n = lull_bpf_slot_count(sums->tracker);
     for (uint32_t i = 0; i < n; i++) {
         struct lull_track_slot slot;
-        if (!lull_tracker_slot(sums->tracker, i, &slot)) {
+        if (!lull_bpf_slot(sums->tracker, i, &slot)) {
             continue;
         }
         struct now *now = process_of(processes, slot.tgid);
@@ -97,7 +96,7 @@ static bool drain(int map, void *keys, void *values, uint32_t *n, GError **error
 static bool add_ended(struct lull_sums *sums, GHashTable *processes, GError **error)
 {
     uint32_t n;
-    const int map = lull_tracker_map(sums->tracker, "ended_tasks");
+    const int map = lull_bpf_map(sums->tracker, "ended_tasks");
     if (!drain(map, sums->pids, sums->ended, &n, error)) {
         return false;
     }
@@ -109,7 +108,7 @@ static bool add_ended(struct lull_sums *sums, GHashTable *processes, GError **er
     return true;
 }
 
-bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GError **error)
+bool lull_bpf_chains(const struct lull_bpf_tracker *tracker, GArray *chains, GError **error)
 {
     uint32_t n;
     /* Only what is filled ever becomes memory. */
@@ -118,11 +117,11 @@ bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GEr
     g_autofree struct lull_track_chain_sum *values =
         g_new(struct lull_track_chain_sum, LULL_TRACK_MOST_CHAINS);
     g_array_set_size(chains, 0);
-    if (!drain(lull_tracker_map(tracker, "chains"), keys, values, &n, error)) {
+    if (!drain(lull_bpf_map(tracker, "chains"), keys, values, &n, error)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        const struct lull_live_chain chain = {keys[i], values[i]};
+        const struct lull_live_chain chain = {.key = keys[i], .sum = values[i]};
         if (lull_live_chain_is_sound(&chain)) {
             g_array_append_val(chains, chain);
         }
@@ -208,10 +207,10 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
     struct lull_track_histograms since = {0};
     interval->start_ns = (int64_t)sums->start_ns;
     interval->end_ns = (int64_t)end_ns;
-    lull_tracker_governed(sums->tracker)->from_ns = end_ns;
-    if (!lull_tracker_chains(sums->tracker, interval->chains, error) ||
-        !lull_tracker_histograms(sums->tracker, &sums->histograms, &since, error) ||
-        !lull_tracker_count(sums->tracker, &interval->counts, error)) {
+    lull_bpf_governed(sums->tracker)->from_ns = end_ns;
+    if (!lull_bpf_chains(sums->tracker, interval->chains, error) ||
+        !lull_bpf_histograms(sums->tracker, &sums->histograms, &since, error) ||
+        !lull_bpf_count(sums->tracker, &interval->counts, error)) {
         return false;
     }
     memcpy(interval->histogram, since.of, sizeof interval->histogram);
@@ -226,7 +225,7 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
     return true;
 }
 
-struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
+struct lull_sums *lull_sums_new(struct lull_bpf_tracker *tracker)
 {
     struct lull_sums *sums = g_new0(struct lull_sums, 1);
     sums->tracker = tracker;
@@ -234,7 +233,7 @@ struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
     sums->pids = g_new(uint32_t, LULL_TRACK_MOST_CHAINS);
     sums->ended = g_new(struct lull_track_ended, LULL_TRACK_MOST_CHAINS);
     sums->start_ns = now_ns();
-    lull_tracker_governed(tracker)->from_ns = sums->start_ns;
+    lull_bpf_governed(tracker)->from_ns = sums->start_ns;
     return sums;
 }
 

@@ -3,6 +3,7 @@
 #ifndef LULL_LIVE_SUMS_H
 #define LULL_LIVE_SUMS_H
 
+#include "live/poll_proc.h"
 #include "live/tracker.h"
 
 struct lull_live_process {
@@ -17,6 +18,17 @@ struct lull_live_process {
 struct lull_live_chain {
     struct lull_track_chain key; /* checked */
     struct lull_track_chain_sum sum;
+    const char *function; /* of the kernel, in which it waited; NULL: not known. The tracker's */
+};
+
+/* Of what only samples were taken. */
+struct lull_live_samples {
+    int64_t every_ns;  /* 0: waits were not sampled, but seen */
+    uint32_t n_hidden; /* tasks of others, whose calls may not be known */
+    uint64_t
+        n_ended; /* since the start: tasks that ended, so that nobody knows what they did last */
+    double pressure
+        [LULL_PRESSURES]; /* share of the time in which some task waited for it; < 0: not known */
 };
 
 struct lull_interval {
@@ -25,7 +37,8 @@ struct lull_interval {
     GArray *chains;                    /* struct lull_live_chain, of processes but our own */
     struct lull_tracker_counts counts; /* since the start */
     uint64_t n_switches;
-    struct lull_track_histogram histogram[LULL_TRACK_MEASURES];
+    struct lull_track_histogram histogram[LULL_TRACK_MEASURES]; /* empty if waits were sampled */
+    struct lull_live_samples samples;
 };
 
 void lull_interval_init(struct lull_interval *interval);
@@ -37,17 +50,5 @@ bool lull_live_chain_is_sound(const struct lull_live_chain *chain);
 uint64_t lull_slot_woken(const struct lull_track_slot *slot);
 /* What a task did until `now`, what it does then included; `slot` is a copy. */
 struct lull_track_sums lull_sums_of_slot(const struct lull_track_slot *slot, uint64_t now);
-
-/* The chains of the waits that have ended since they were asked for last (struct lull_live_chain); the tracker
- * has sums or metrics. Without lull_sums all of each wait counts, whenever it began. */
-bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GError **error);
-
-struct lull_sums;
-
-/* The tracker, which must have sums, is borrowed. The first interval starts now. */
-struct lull_sums *lull_sums_new(struct lull_tracker *tracker);
-/* Ends the interval, and starts the next. What was in `interval` is gone. */
-bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GError **error);
-void lull_sums_free(struct lull_sums *sums);
 
 #endif

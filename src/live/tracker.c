@@ -1,608 +1,162 @@
 /* SPDX-License-Identifier: MIT */
-/* The tracker over eBPF: loads bpf/wait.bpf.c, which is part of this program, attaches it to tracepoints,
- * and reads its ring buffer and counters. All of it ends with the process: nothing is pinned. */
+/* Chooses a way to watch this machine, and hands on what is asked of it. */
 #include "live/tracker.h"
 
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
-#include <bpf/libbpf.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/time.h"
-#include "live/timeouts.h"
-#include "wait_object.h"
+#include "live/kind.h"
 
-/* A slot that changes while it is copied is copied again, so often. */
-#define TRIES 8
-
-/* What the programs cost is measured for so long, so often. */
-#define MEASURE_NS (100 * INT64_C(1000000))
-#define MEASURE_EVERY_NS (10 * LULL_NS_PER_S)
-
-/* Those that measure waits of tasks, and find out whose they are. */
-#define WAITS ((1u << LULL_TRACK_SYSCALL) - 1)
-#define SOFTIRQS (1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_RAISE)
-
-/* Those whose end may never be seen. */
-#define LOOSE                                                                                      \
-    (1u << LULL_TRACK_NETTX | 1u << LULL_TRACK_NETRX | 1u << LULL_TRACK_WORK |                     \
-     1u << LULL_TRACK_EXEC)
-
-/* Waits that are shorter matter to nobody, until the overhead is too much; then longer ones too. */
-#define LEAST_NS 100000
-#define MOST_LEAST_NS 10000000
-
-/* The programs, in the order in which they are attached: the ends of interrupts before their starts, so
- * that no CPU is thought to be in an interrupt for good. */
-static const struct program {
-    const char *name, *event;
-    uint32_t measures; /* bits of those that need it */
-    bool is_optional;  /* kernels without that event, or of other architectures, do without */
-} programs[] = {
-    {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_exit", "softirq_exit", WAITS | SOFTIRQS, false},
-    {"timer_exit", "hrtimer_expire_exit", WAITS | 1u << LULL_TRACK_TIMER, false},
-    {"work_exit", "irq_work_exit", WAITS, true},
-    {"function_exit", "call_function_single_exit", WAITS, true},
-    {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false},
-    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE, false},
-    {"timer_entry", "hrtimer_expire_entry", WAITS | 1u << LULL_TRACK_TIMER, false},
-    {"work_entry", "irq_work_entry", WAITS, true},
-    {"function_entry", "call_function_single_entry", WAITS, true},
-    {"disk_merged", "block_rq_merge", 1u << LULL_TRACK_QUEUE, false},
-    {"disk_queued", "block_rq_insert", 1u << LULL_TRACK_QUEUE, false},
-    {"disk_issued", "block_rq_issue", 1u << LULL_TRACK_BLOCK | 1u << LULL_TRACK_QUEUE, false},
-    {"disk_done", "block_rq_complete", WAITS | 1u << LULL_TRACK_BLOCK, false},
-    {"data_ready", "sk_data_ready", WAITS, true},
-    {"tcp_received", "tcp_probe", WAITS, true},
-    {"started", "sched_wakeup_new", WAITS, false},
-    {"waking", "sched_waking", WAITS, false},
-    {"switched", "sched_switch", WAITS, false},
-    {"socket_changed", "inet_sock_set_state", 1u << LULL_TRACK_CONNECT | 1u << LULL_TRACK_TTFB,
-     false},
-    {"socket_sent", "sock_send_length",
-     1u << LULL_TRACK_TTFB | 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
-    {"socket_received", "sock_recv_length", 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
-    {"packet_queued", "net_dev_queue", 1u << LULL_TRACK_NETTX, false},
-    {"packet_sent", "net_dev_start_xmit", 1u << LULL_TRACK_NETTX, false},
-    {"packet_received", "netif_receive_skb", 1u << LULL_TRACK_NETRX, false},
-    {"packet_read", "skb_copy_datagram_iovec", 1u << LULL_TRACK_NETRX, false},
-    {"work_queued", "workqueue_queue_work", 1u << LULL_TRACK_WORK, false},
-    {"work_started", "workqueue_execute_start", 1u << LULL_TRACK_WORK, false},
-    {"lock_wanted", "contention_begin", 1u << LULL_TRACK_LOCK, false},
-    {"lock_taken", "contention_end", 1u << LULL_TRACK_LOCK, false},
-    {"reclaim_started", "mm_vmscan_direct_reclaim_begin", 1u << LULL_TRACK_RECLAIM, false},
-    {"reclaim_ended", "mm_vmscan_direct_reclaim_end", 1u << LULL_TRACK_RECLAIM, false},
-    {"group_reclaim_started", "mm_vmscan_memcg_reclaim_begin", 1u << LULL_TRACK_RECLAIM, true},
-    {"group_reclaim_ended", "mm_vmscan_memcg_reclaim_end", 1u << LULL_TRACK_RECLAIM, true},
-    {"exec_started", "sched_prepare_exec", 1u << LULL_TRACK_EXEC, false},
-    {"exec_ended", "sched_process_exec", 1u << LULL_TRACK_EXEC, false},
-    {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false},
-    {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false},
-};
-
-enum { N_PROGRAMS = G_N_ELEMENTS(programs) };
-
-/* As in bpf/wait.bpf.c. */
-struct limit {
-    uint64_t threshold_ns, window, spent;
-};
-
-struct lull_tracker {
-    struct lull_tracker_question question;
-    struct bpf_object *object;
-    struct bpf_program *program[N_PROGRAMS];
-    struct bpf_link *link[N_PROGRAMS]; /* NULL: not attached */
-    struct ring_buffer *ring;
-    volatile struct limit *limits; /* shared with the programs */
-    volatile struct lull_track_governed *governed;
-    struct lull_track_slot *slots;  /* with sums or time-outs; else NULL */
-    struct lull_timeouts *timeouts; /* or NULL */
-    uint32_t n_slots;
-    struct lull_tracker_counts counts; /* what is counted here */
-    int stats;                         /* open while the kernel measures the programs */
-    int64_t measured_ns, next_ns;
-    uint64_t run_ns;
-};
-
-/* ---- what the machine has ---- */
-
-static int64_t now_ns(void)
+static bool can(const struct lull_live_kind *kind, const struct lull_tracker_question *question,
+                GError **error)
 {
-    return g_get_monotonic_time() * 1000;
-}
-
-static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static bool refuse(GError **error, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
-    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED, "live tracking: %s", text);
+    if (kind->has_alarms || question->has_sums) {
+        return true;
+    }
+    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+                "live tracking: %s sees no single waits, so there are no rules with it",
+                kind->name);
     return false;
 }
 
-static bool refuse_errno(GError **error, const char *what, int why)
+static struct lull_tracker *start(const struct lull_live_kind *kind,
+                                  const struct lull_tracker_question *question, GError **error)
 {
-    if (why == EPERM || why == EACCES) {
-        return refuse(
-            error,
-            "%s: %s: run lull as root, or give it CAP_BPF and CAP_PERFMON (an unprivileged "
-            "container, a user namespace or kernel lockdown may forbid it even so)",
-            what, g_strerror(why));
+    struct lull_tracker *tracker = can(kind, question, error) ? kind->start(question, error) : NULL;
+    if (tracker) {
+        tracker->kind = kind;
     }
-    return refuse(error, "%s: %s", what, g_strerror(why));
+    return tracker;
 }
 
-/* The arguments of a tracepoint; -1: this kernel does not have it. */
-static int arguments_of(const struct btf *kernel, const char *event)
+static void refuse_missing(const char *what, GError **error)
 {
-    g_autofree char *name = g_strconcat("btf_trace_", event, NULL);
-    const int id = btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF);
-    const struct btf_type *type = id > 0 ? btf__type_by_id(kernel, (uint32_t)id) : NULL;
-    type = type ? btf__type_by_id(kernel, type->type) : NULL;
-    type = type && btf_is_ptr(type) ? btf__type_by_id(kernel, type->type) : NULL;
-    return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;
+    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+                "live tracking: this lull was built without %s, which needs libbpf-dev and clang "
+                "(-Dlive=enabled)",
+                what);
 }
 
-/* The kernel's types; NULL and an error. */
-static struct btf *load_types(GError **error)
+static struct lull_tracker *start_named(const struct lull_tracker_question *question,
+                                        GError **error)
 {
-    struct stat status;
-    if (stat("/sys/kernel/btf/vmlinux", &status) != 0) {
-        refuse(error, "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it "
-                      "needs Linux 5.15 or later, built with CONFIG_DEBUG_INFO_BTF");
-        return NULL;
-    }
-    struct btf *kernel = btf__load_vmlinux_btf();
-    if (!kernel) {
-        refuse_errno(error, "cannot read /sys/kernel/btf/vmlinux", errno);
-    }
-    return kernel;
-}
-
-/* A measure, and what else has to be measured for it. */
-static uint32_t measures_for(enum lull_track_measure measure)
-{
-    /* Slots of tasks that have ended are freed by the programs of waits. */
-    return 1u << measure | (measure == LULL_TRACK_SYSCALL ? WAITS : 0);
-}
-
-bool lull_tracker_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
-{
-    libbpf_set_print(NULL);
-    struct btf *kernel = load_types(error);
-    if (!kernel) {
-        return false;
-    }
-    memset(lacks, 0, sizeof *lacks * LULL_TRACK_MEASURES);
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        const bool is_missing =
-            !programs[i].is_optional && arguments_of(kernel, programs[i].event) < 0;
-        for (uint32_t m = 0; is_missing && m < LULL_TRACK_MEASURES; m++) {
-            if (programs[i].measures & measures_for(m) && !lacks[m]) {
-                lacks[m] = programs[i].event;
-            }
+    for (uint32_t i = 0; lull_live_kinds[i]; i++) {
+        if (strcmp(lull_live_kinds[i]->name, question->backend) == 0) {
+            return start(lull_live_kinds[i], question, error);
         }
     }
-    btf__free(kernel);
-    return true;
+    refuse_missing(question->backend, error);
+    return NULL;
 }
 
-/* What the rules measure; only the programs of waits know who descends from a command. */
-static uint32_t measures_of(const struct lull_tracker_question *question)
+bool lull_tracker_lacks(const char *backend, const char *lacks[LULL_TRACK_MEASURES], GError **error)
 {
-    const bool has_sums = question->has_sums || question->has_metrics;
-    uint32_t measures = has_sums ? WAITS | 1u << LULL_TRACK_BLOCK : question->command ? WAITS : 0;
-    for (uint32_t i = 0; i < question->n_rules; i++) {
-        measures |= measures_for(question->rules[i]->kind->measure);
-    }
-    return measures;
-}
-
-/* A response starts with the interrupt, which only the chain has. */
-static bool needs_chains(const struct lull_tracker_question *question)
-{
-    bool needs = false;
-    for (uint32_t i = 0; i < question->n_rules; i++) {
-        needs |= question->rules[i]->kind->measure == LULL_TRACK_RESPONSE;
-    }
-    return needs;
-}
-
-/* Leaves out what this kernel does not have, and what no rule needs. */
-static bool choose_programs(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
-{
-    const uint32_t measures = measures_of(&tracker->question);
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        tracker->program[i] = bpf_object__find_program_by_name(tracker->object, programs[i].name);
-        const bool is_needed = (programs[i].measures & measures) != 0;
-        const bool exists = arguments_of(kernel, programs[i].event) >= 0;
-        if (is_needed && exists) {
-            continue;
-        }
-        if (is_needed && !programs[i].is_optional) {
-            return refuse(error, "the kernel has no tracepoint %s", programs[i].event);
-        }
-        bpf_program__set_autoload(tracker->program[i], false);
-        tracker->program[i] = NULL;
-    }
-    return true;
-}
-
-/* ---- starting ---- */
-
-/* What a section of the object starts with; copied into the kernel by load(). */
-static void *section_of(const struct lull_tracker *tracker, const char *name, size_t least)
-{
-    size_t size = 0;
-    const struct bpf_map *map = bpf_object__find_map_by_name(tracker->object, name);
-    void *data = map ? (void *)bpf_map__initial_value((struct bpf_map *)map, &size) : NULL;
-    return size >= least ? data : NULL;
-}
-
-/* The memory of a section that the programs use; NULL, with errno, if it cannot be shared. */
-static void *share(const struct lull_tracker *tracker, const char *name, size_t size)
-{
-    const int fd = bpf_object__find_map_fd_by_name(tracker->object, name);
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void unshare_memory(volatile void *memory, size_t size)
-{
-    if (memory) {
-        munmap((void *)memory, size);
-    }
-}
-
-static size_t page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static uint32_t slot_count(void)
-{
-    g_autofree char *text = NULL;
-    guint64 most = LULL_TRACK_MOST_SLOTS;
-    uint32_t count = 1024;
-    if (g_file_get_contents("/proc/sys/kernel/pid_max", &text, NULL, NULL)) {
-        g_ascii_string_to_unsigned(g_strstrip(text), 10, 1, G_MAXINT32, &most, NULL);
-    }
-    while (count < most && count < LULL_TRACK_MOST_SLOTS) {
-        count *= 2;
-    }
-    return count;
-}
-
-static void set_entries(const struct lull_tracker *tracker, const char *name, uint32_t n)
-{
-    bpf_map__set_max_entries(bpf_object__find_map_by_name(tracker->object, name), n);
-}
-
-static void leave_out(const struct lull_tracker *tracker, const char *name, bool is_needed)
-{
-    bpf_map__set_autocreate(bpf_object__find_map_by_name(tracker->object, name), is_needed);
-}
-
-static bool configure(struct lull_tracker *tracker, const struct btf *kernel, GError **error)
-{
-    const struct lull_tracker_question *question = &tracker->question;
-    struct lull_track_config *config = section_of(tracker, ".rodata.config", sizeof *config);
-    struct limit *limits = section_of(tracker, ".data.limits", sizeof *limits * LULL_TRACK_RULES);
-    struct lull_track_governed *governed = section_of(tracker, ".data.governed", sizeof *governed);
-    const uint32_t stacks = question->stacks ? question->stacks : LULL_TRACK_KERNEL_STACK;
-    tracker->n_slots = slot_count();
-    if (!governed || !config || !limits) {
-        return refuse(error, "the program's own eBPF object is damaged");
-    }
-    *config =
-        (struct lull_track_config){.n_rules = question->n_rules,
-                                   .slot_mask = tracker->n_slots - 1,
-                                   .self = (uint32_t)getpid(),
-                                   .command = question->command,
-                                   .has_prev_state = arguments_of(kernel, "sched_switch") >= 4,
-                                   .measures = measures_of(question),
-                                   .has_sums = question->has_sums || question->has_metrics,
-                                   .has_tasks = question->has_sums,
-                                   .has_totals = question->has_metrics,
-                                   .has_histograms = question->has_histograms,
-                                   .stacks = stacks,
-                                   .least_ns = UINT64_MAX};
-    for (uint32_t i = 0; i < question->n_rules; i++) {
-        lull_track_rule_compile(question->rules[i], &config->rule[i]);
-        limits[i].threshold_ns = config->rule[i].threshold_ns;
-        if (config->rule[i].measure < LULL_TRACK_SYSCALL) {
-            config->least_ns = MIN(config->least_ns, config->rule[i].threshold_ns);
+    GError *why = NULL;
+    for (uint32_t i = 0; lull_live_kinds[i]; i++) {
+        const struct lull_live_kind *kind = lull_live_kinds[i];
+        if (kind->lacks && (!backend || strcmp(kind->name, backend) == 0) &&
+            kind->lacks(lacks, why ? NULL : &why)) {
+            g_clear_error(&why);
+            return true;
         }
     }
-    governed->least_ns = tracker->counts.least_ns;
-    governed->without_chains = question->has_histograms && !needs_chains(question);
-    leave_out(tracker, "user_stacks", stacks & LULL_TRACK_USER_STACK);
-    leave_out(tracker, "waker_stacks", stacks & LULL_TRACK_WAKER_STACK);
-    leave_out(tracker, "loose_spans", config->measures & LOOSE);
-    set_entries(tracker, "slots", tracker->n_slots);
-    if (!config->has_sums) {
-        set_entries(tracker, "chains", 1);
+    if (!why) {
+        refuse_missing(backend ? backend : "eBPF", &why);
     }
-    if (!question->has_sums) {
-        set_entries(tracker, "ended_tasks", 1);
-    }
-    return true;
+    g_propagate_error(error, why);
+    return false;
 }
 
-static bool load(struct lull_tracker *tracker, GError **error)
+/* Why the best is not used. */
+static char *describe(const GError *why)
 {
-    struct bpf_object_open_opts options = {.sz = sizeof options, .object_name = "lull_wait"};
-    struct btf *kernel = load_types(error);
-    if (!kernel) {
-        return false;
-    }
-    tracker->object = bpf_object__open_mem(wait_bpf_o, sizeof wait_bpf_o, &options);
-    const bool is_ready =
-        tracker->object
-            ? choose_programs(tracker, kernel, error) && configure(tracker, kernel, error)
-            : refuse_errno(error, "cannot open the program's eBPF object", errno);
-    btf__free(kernel);
-    const int why = is_ready ? -bpf_object__load(tracker->object) : 0;
-    if (why) {
-        return refuse_errno(error, "cannot load the eBPF programs", why);
-    }
-    return is_ready;
+    const char *prefix = "live tracking: ";
+    const size_t skipped = g_str_has_prefix(why->message, prefix) ? strlen(prefix) : 0;
+    return g_strdup_printf("no %s: %s", lull_live_kinds[0]->name, why->message + skipped);
 }
 
-static bool attach(struct lull_tracker *tracker, GError **error)
-{
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        if (!tracker->program[i]) {
-            continue;
-        }
-        tracker->link[i] = bpf_program__attach(tracker->program[i]);
-        if (!tracker->link[i]) {
-            g_autofree char *what = g_strdup_printf("cannot attach to %s", programs[i].event);
-            return refuse_errno(error, what, errno);
-        }
-    }
-    return true;
-}
-
-static int take_record(void *user, void *data, size_t size)
-{
-    struct lull_tracker *tracker = user;
-    const struct lull_tracker_question *question = &tracker->question;
-    struct lull_track_alarm alarm;
-    if (!lull_track_alarm_read(data, size, question->rules, question->n_rules, &alarm)) {
-        tracker->counts.damaged++;
-        return 0;
-    }
-    if (!lull_track_alarm_is_wanted(&alarm)) {
-        tracker->counts.filtered++;
-        return 0;
-    }
-    if (alarm.rule->is_worst) {
-        volatile struct limit *limit = &tracker->limits[alarm.record->rule];
-        const uint64_t took_ns = (uint64_t)(alarm.end_ns - alarm.start_ns);
-        if (took_ns <= limit->threshold_ns) {
-            tracker->counts.not_worst++;
-            return 0;
-        }
-        limit->threshold_ns = took_ns;
-    }
-    question->alarm(question->user, &alarm);
-    return 0;
-}
-
-/* As the kernel has it: whole pages. */
-static size_t slots_size(const struct lull_tracker *tracker)
-{
-    const size_t page = page_size();
-    return (tracker->n_slots * sizeof *tracker->slots + page - 1) / page * page;
-}
-
-static bool start(struct lull_tracker *tracker, GError **error)
-{
-    if (!load(tracker, error)) {
-        return false;
-    }
-    tracker->limits = share(tracker, ".data.limits", page_size());
-    tracker->governed = share(tracker, ".data.governed", page_size());
-    tracker->timeouts = lull_timeouts_new(&tracker->question, tracker->n_slots);
-    const bool has_slots = tracker->question.has_sums || tracker->timeouts;
-    if (has_slots) {
-        tracker->slots = share(tracker, "slots", slots_size(tracker));
-    }
-    const int alarms = bpf_object__find_map_fd_by_name(tracker->object, "alarms");
-    tracker->ring = ring_buffer__new(alarms, take_record, tracker, NULL);
-    if (!tracker->ring || !tracker->limits || !tracker->governed ||
-        (has_slots && !tracker->slots)) {
-        return refuse_errno(error, "cannot share memory with the programs", errno);
-    }
-    return attach(tracker, error);
-}
-
+/* What the best one lacks is said, whichever works in the end. */
 struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *question, GError **error)
 {
-    struct lull_tracker *tracker = g_new0(struct lull_tracker, 1);
-    libbpf_set_print(NULL); /* what goes wrong is said below, in one line */
-    tracker->question = *question;
-    tracker->stats = -1;
-    tracker->counts.overhead = -1;
-    tracker->counts.least_ns = LEAST_NS;
-    if (start(tracker, error)) {
-        return tracker;
+    GError *why = NULL;
+    if (question->backend) {
+        return start_named(question, error);
     }
-    lull_tracker_free(tracker);
+    for (uint32_t i = 0; lull_live_kinds[i]; i++) {
+        struct lull_tracker *tracker = start(lull_live_kinds[i], question, why ? NULL : &why);
+        if (tracker) {
+            tracker->why = why ? describe(why) : NULL;
+            g_clear_error(&why);
+            return tracker;
+        }
+    }
+    g_propagate_error(error, why);
     return NULL;
 }
 
 void lull_tracker_free(struct lull_tracker *tracker)
 {
-    if (!tracker) {
-        return;
+    if (tracker) {
+        g_free(tracker->why);
+        tracker->kind->free(tracker);
     }
-    for (uint32_t i = N_PROGRAMS; i-- > 0;) {
-        bpf_link__destroy(tracker->link[i]);
-    }
-    if (tracker->stats >= 0) {
-        close(tracker->stats);
-    }
-    unshare_memory(tracker->limits, page_size());
-    unshare_memory(tracker->governed, page_size());
-    unshare_memory(tracker->slots, slots_size(tracker));
-    lull_timeouts_free(tracker->timeouts);
-    ring_buffer__free(tracker->ring);
-    bpf_object__close(tracker->object);
-    g_free(tracker);
 }
 
-/* ---- running ---- */
+const char *lull_tracker_backend(const struct lull_tracker *tracker)
+{
+    return tracker->kind->name;
+}
+
+const char *lull_tracker_unseen(const struct lull_tracker *tracker)
+{
+    return tracker->kind->unseen;
+}
+
+const char *lull_tracker_why(const struct lull_tracker *tracker)
+{
+    return tracker->why;
+}
+
+bool lull_tracker_sees_waits(const struct lull_tracker *tracker)
+{
+    return tracker->kind->has_alarms;
+}
 
 int lull_tracker_fd(const struct lull_tracker *tracker)
 {
-    return ring_buffer__epoll_fd(tracker->ring);
+    return tracker->kind->fd(tracker);
 }
 
 bool lull_tracker_take(struct lull_tracker *tracker, GError **error)
 {
-    const int taken = ring_buffer__consume(tracker->ring);
-    return taken >= 0 || refuse_errno(error, "cannot read the ring buffer", -taken);
-}
-
-/* How long all programs ran while the kernel measured, and how often one was left out. */
-static void ask_programs(const struct lull_tracker *tracker, uint64_t *run_ns, uint64_t *missed)
-{
-    *run_ns = *missed = 0;
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        struct bpf_prog_info info = {0};
-        uint32_t size = sizeof info;
-        if (tracker->link[i] &&
-            bpf_obj_get_info_by_fd(bpf_program__fd(tracker->program[i]), &info, &size) == 0) {
-            *run_ns += info.run_time_ns;
-            *missed += info.recursion_misses;
-        }
-    }
-}
-
-/* Sums first name fewer waits; then nobody is named. */
-static void cost_less(struct lull_tracker *tracker)
-{
-    struct lull_tracker_counts *counts = &tracker->counts;
-    const bool has_sums = tracker->question.has_sums || tracker->question.has_metrics;
-    if (has_sums && counts->least_ns < MOST_LEAST_NS) {
-        counts->least_ns = MIN(2 * counts->least_ns, MOST_LEAST_NS);
-        tracker->governed->least_ns = counts->least_ns;
-        tracker->next_ns = 0; /* measured again at once */
-        return;
-    }
-    if (!tracker->question.has_histograms && !needs_chains(&tracker->question)) {
-        tracker->governed->without_chains = 1;
-        counts->has_no_chains = true;
-    }
-}
-
-static void stop_measuring(struct lull_tracker *tracker, int64_t now)
-{
-    uint64_t run_ns, missed;
-    ask_programs(tracker, &run_ns, &missed);
-    close(tracker->stats);
-    tracker->stats = -1;
-    tracker->counts.overhead = (double)(run_ns - tracker->run_ns) /
-                               ((double)(now - tracker->measured_ns) * g_get_num_processors());
-    if (tracker->counts.overhead > tracker->question.most_overhead) {
-        cost_less(tracker);
-    }
+    return tracker->kind->take(tracker, error);
 }
 
 void lull_tracker_govern(struct lull_tracker *tracker)
 {
-    const int64_t now = now_ns();
-    if (tracker->timeouts) {
-        lull_timeouts_scan(tracker->timeouts, tracker, now, &tracker->counts);
-    }
-    if (tracker->stats >= 0) {
-        if (now - tracker->measured_ns >= MEASURE_NS) {
-            stop_measuring(tracker, now);
-        }
-    } else if (now >= tracker->next_ns) {
-        uint64_t missed;
-        tracker->next_ns = now + MEASURE_EVERY_NS;
-        tracker->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
-        tracker->measured_ns = now_ns();
-        ask_programs(tracker, &tracker->run_ns, &missed);
-    }
-}
-
-static void add_counts(struct lull_track_counts *sum, const struct lull_track_counts *one)
-{
-    uint64_t *to = (uint64_t *)sum;
-    const uint64_t *from = (const uint64_t *)one;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) {
-        to[i] += from[i];
+    if (tracker->kind->govern) {
+        tracker->kind->govern(tracker);
     }
 }
 
 bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts *counts,
                         GError **error)
 {
-    const uint32_t zero = 0;
-    const int n_cpus = libbpf_num_possible_cpus();
-    uint64_t run_ns;
-    g_autofree struct lull_track_counts *all =
-        g_new0(struct lull_track_counts, n_cpus > 0 ? n_cpus : 1);
-    const int map = bpf_object__find_map_fd_by_name(tracker->object, "counts");
-    *counts = tracker->counts;
-    if (n_cpus <= 0 || bpf_map_lookup_elem(map, &zero, all) != 0) {
-        return refuse_errno(error, "cannot read the counters", errno);
-    }
-    for (int i = 0; i < n_cpus; i++) {
-        add_counts(&counts->kernel, &all[i]);
-    }
-    ask_programs(tracker, &run_ns, &counts->missed);
-    return true;
+    return tracker->kind->count(tracker, counts, error);
 }
 
-/* ---- sums ---- */
-
-int lull_tracker_map(const struct lull_tracker *tracker, const char *name)
+bool lull_tracker_histograms(const struct lull_tracker *tracker,
+                             struct lull_track_histograms *before,
+                             struct lull_track_histograms *since, GError **error)
 {
-    return bpf_object__find_map_fd_by_name(tracker->object, name);
+    return tracker->kind->histograms(tracker, before, since, error);
 }
 
-volatile struct lull_track_governed *lull_tracker_governed(const struct lull_tracker *tracker)
+bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GError **error)
 {
-    return tracker->governed;
+    return tracker->kind->chains(tracker, chains, error);
 }
 
-const volatile struct lull_track_slot *lull_tracker_slots(const struct lull_tracker *tracker,
-                                                          uint32_t *n)
+bool lull_tracker_sum(struct lull_tracker *tracker, struct lull_interval *interval, GError **error)
 {
-    *n = tracker->n_slots;
-    return tracker->slots;
-}
-
-bool lull_tracker_slot(const struct lull_tracker *tracker, uint32_t i, struct lull_track_slot *slot)
-{
-    const size_t size = offsetof(struct lull_track_slot, spare);
-    const struct lull_track_slot *from = &tracker->slots[i];
-    struct lull_track_slot again;
-    if (*(const volatile uint32_t *)&from->tid == 0) {
-        return false;
-    }
-    memcpy(slot, from, size);
-    for (int tries = 0; tries < TRIES; tries++) {
-        __sync_synchronize();
-        memcpy(&again, from, size);
-        if (memcmp(slot, &again, size) == 0) {
-            break;
-        }
-        memcpy(slot, &again, size);
-    }
-    return slot->tid != 0 && slot->start_time != 0;
+    return tracker->kind->sum(tracker, interval, error);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches the waits of this machine with programs in the kernel, and hands out alarms. */
+/* Watches the waits of this machine, by one of several means (kind.h), and hands out alarms. */
 #ifndef LULL_LIVE_TRACKER_H
 #define LULL_LIVE_TRACKER_H
 
 #include "live/alarm.h"
 
 struct lull_tracker;
+struct lull_interval;
 
 struct lull_tracker_question {
+    const char *backend;                        /* "bpf", "poll"; NULL: the best that works here */
     const struct lull_track_rule *const *rules; /* borrowed */
     uint32_t n_rules;                           /* at most LULL_TRACK_RULES */
     uint32_t
@@ -15,7 +17,7 @@ struct lull_tracker_question {
     double most_overhead; /* of the time of all CPUs */
     uint32_t stacks;      /* bits; 0: of the task in the kernel */
     bool has_histograms;  /* there are no alarms, but lull_tracker_histograms() by rule */
-    bool has_sums;        /* waits are summed, for lull_sums (live/sums.h); there are no rules */
+    bool has_sums;        /* waits are summed, for lull_tracker_sum(); there are no rules */
     bool has_metrics; /* besides alarms, waits are counted by length, and summed by whom they were
                              for; so is what rules are about that is no wait */
     void (*alarm)(void *user, const struct lull_track_alarm *alarm);
@@ -33,11 +35,19 @@ struct lull_tracker_counts {
     uint64_t least_ns;               /* with sums: shorter waits are in no chain */
 };
 
-/* By measure: an event that it needs and this kernel lacks, or NULL. */
-bool lull_tracker_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error);
-/* Loads the programs, and starts. NULL and one line that says what this machine lacks. Ends with
- * lull_tracker_free(), and whatever way this process ends. */
+/* By measure: an event that it needs and this kernel lacks, or NULL. `backend` as below. */
+bool lull_tracker_lacks(const char *backend, const char *lacks[LULL_TRACK_MEASURES],
+                        GError **error);
+/* Starts. NULL and one line that says what this machine lacks. Ends with lull_tracker_free(), and
+ * whatever way this process ends. */
 struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *question, GError **error);
+/* How it watches: a word; what cannot be seen that way, or NULL; and why it is not done in a better way,
+ * or NULL. */
+const char *lull_tracker_backend(const struct lull_tracker *tracker);
+const char *lull_tracker_unseen(const struct lull_tracker *tracker);
+const char *lull_tracker_why(const struct lull_tracker *tracker);
+/* Whether single waits are seen, so that there can be alarms and histograms. */
+bool lull_tracker_sees_waits(const struct lull_tracker *tracker);
 /* Readable when there is something to take. */
 int lull_tracker_fd(const struct lull_tracker *tracker);
 /* Hands out the alarms there are. */
@@ -54,14 +64,10 @@ bool lull_tracker_histograms(const struct lull_tracker *tracker,
                              struct lull_track_histograms *before,
                              struct lull_track_histograms *since, GError **error);
 
-/* For lull_sums: a map of the programs, what may be changed while they run, and all slots. */
-int lull_tracker_map(const struct lull_tracker *tracker, const char *name);
-volatile struct lull_track_governed *lull_tracker_governed(const struct lull_tracker *tracker);
-/* NULL: neither sums nor time-outs were asked for. */
-const volatile struct lull_track_slot *lull_tracker_slots(const struct lull_tracker *tracker,
-                                                          uint32_t *n);
-/* What slot `i` has before `spare`. False if it is free. */
-bool lull_tracker_slot(const struct lull_tracker *tracker, uint32_t i,
-                       struct lull_track_slot *slot);
+/* Of has_metrics: the chains of the waits that have ended since they were asked for last (struct
+ * lull_live_chain); all of each wait counts, whenever it began. */
+bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GError **error);
+/* Of has_sums: ends the interval, and starts the next. What was in `interval` is gone. */
+bool lull_tracker_sum(struct lull_tracker *tracker, struct lull_interval *interval, GError **error);
 
 #endif

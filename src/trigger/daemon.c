@@ -401,6 +401,7 @@ static bool start_tracker(struct lull_daemon *daemon, const struct lull_trigger_
                           const GPtrArray *when, struct lull_tracker **tracker, GError **error)
 {
     const struct lull_tracker_question question = {
+        .backend = "bpf", /* its programs stay when root's rights are gone */
         .rules = (const struct lull_track_rule *const *)when->pdata,
         .n_rules = when->len,
         .most_overhead = config->most_overhead,

@@ -246,7 +246,10 @@ def test_text():
     command = ["unshare", "--user", "--map-root-user"]
     if subprocess.run([*command, "true"], capture_output=True, check=False, timeout=60).returncode == 0:
         done = subprocess.run([*command, LULL, "top", "--once"], capture_output=True, text=True, check=False, timeout=60)
-        tap.ok(done.returncode == 1 and done.stderr.count("\n") == 1 and "CAP_BPF" in done.stderr, "without the right to bpf()", done)
+        tap.ok(done.returncode == 0 and not done.stderr and re.search(r"^by (poll|ftrace), .*\n^no bpf: .*CAP_BPF", done.stdout, re.M),
+               "without the right to bpf()", done)
+        done = subprocess.run([*command, LULL, "top", "--once", "--backend", "bpf"], capture_output=True, text=True, check=False, timeout=60)
+        tap.ok(done.returncode == 1 and done.stderr.count("\n") == 1 and "CAP_BPF" in done.stderr, "nor with --backend bpf", done)
 
 
 def test_governor():

@@ -91,7 +91,15 @@ static char *end_text(const struct lull_top_view *view, const struct lull_live_r
     case LULL_LIVE_END_UNKNOWN:
         g_string_append(out, "not known");
         break;
-    default:
+    case LULL_LIVE_END_DISK:
+    case LULL_LIVE_END_NETWORK:
+    case LULL_LIVE_END_TIMER:
+    case LULL_LIVE_END_INTERRUPT:
+    case LULL_LIVE_ENDS:
+        if (row->n_links == 0) {
+            g_string_append(out, lull_live_end_words[row->end]);
+            break;
+        }
         lull_machine_describe_link(view->names, &row->key->link[row->n_links - 1], out);
         break;
     }
@@ -144,33 +152,53 @@ static void print_sums(const struct lull_top_view *view, const struct lull_live_
     print_lines(view, out->str);
 }
 
+#define WAITED_COLUMN                                                                              \
+    {.title = "WAITED", .key = "waited_ns", .type = LULL_COLUMN_DURATION, .flags = LULL_COLUMN_KEEP}
+#define LONGEST_COLUMNS                                                                            \
+    {.title = "LONGEST", .type = LULL_COLUMN_DURATION, .flags = LULL_COLUMN_DETAIL},               \
+    {                                                                                              \
+        .title = "WAITS", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL                   \
+    }
+#define WHO_COLUMNS                                                                                \
+    {.title = "WHO", .type = LULL_COLUMN_TEXT},                                                    \
+    {                                                                                              \
+        .title = "IN", .type = LULL_COLUMN_TEXT                                                    \
+    }
+
 static const struct lull_column columns[] = {
-    {.title = "WAITED",
-     .key = "waited_ns",
-     .type = LULL_COLUMN_DURATION,
-     .flags = LULL_COLUMN_KEEP},
-    {.title = "LONGEST", .type = LULL_COLUMN_DURATION, .flags = LULL_COLUMN_DETAIL},
-    {.title = "WAITS", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL},
-    {.title = "WHO", .type = LULL_COLUMN_TEXT},
-    {.title = "IN", .type = LULL_COLUMN_TEXT},
+    WAITED_COLUMN,
+    LONGEST_COLUMNS,
+    WHO_COLUMNS,
     {.title = "WAITED FOR", .type = LULL_COLUMN_TEXT},
     {.title = "AT ITS END", .type = LULL_COLUMN_TEXT},
     {0},
 };
 
+/* Of waits of which only samples were taken. */
+static const struct lull_column sampled_columns[] = {
+    WAITED_COLUMN,
+    WHO_COLUMNS,
+    {.title = "IN THE KERNEL", .type = LULL_COLUMN_TEXT},
+    {.title = "AT ITS END", .type = LULL_COLUMN_TEXT},
+    {0},
+};
+
 static void add_row(const struct lull_top_view *view, struct lull_table *table,
-                    const struct lull_live_row *row, bool is_chosen)
+                    const struct lull_live_row *row, bool is_sampled, bool is_chosen)
 {
     g_autofree char *who = who_text(view, row, is_chosen), *chain = chain_text(view, row),
                     *end = end_text(view, row);
+    uint32_t column = 0;
     lull_table_add_row(table);
-    lull_table_set_number(table, 0, row->waited_ns);
-    lull_table_set_number(table, 1, row->longest_ns);
-    lull_table_set_number(table, 2, (int64_t)row->waits);
-    lull_table_set_text(table, 3, who);
-    lull_table_set_text(table, 4, in_text(row));
-    lull_table_set_text(table, 5, chain);
-    lull_table_set_text(table, 6, end);
+    lull_table_set_number(table, column++, row->waited_ns);
+    if (!is_sampled) {
+        lull_table_set_number(table, column++, row->longest_ns);
+        lull_table_set_number(table, column++, (int64_t)row->waits);
+    }
+    lull_table_set_text(table, column++, who);
+    lull_table_set_text(table, column++, in_text(row));
+    lull_table_set_text(table, column++, is_sampled ? row->function : chain);
+    lull_table_set_text(table, column++, end);
 }
 
 const struct lull_live_row *lull_top_chosen(const struct lull_top_view *view,
@@ -188,11 +216,11 @@ const struct lull_live_row *lull_top_chosen(const struct lull_top_view *view,
 
 /* Says what the table leaves out. */
 static bool print_table(const struct lull_top_view *view, const struct lull_live_rows *rows,
-                        uint64_t n_asleep, GError **error)
+                        uint64_t n_asleep, bool is_sampled, GError **error)
 {
     uint32_t shown = 0, folded = 0;
     uint64_t more = 0;
-    struct lull_table *table = lull_table_new(columns);
+    struct lull_table *table = lull_table_new(is_sampled ? sampled_columns : columns);
     for (guint i = 0; i < rows->rows->len; i++) {
         const struct lull_live_row *row = &g_array_index(rows->rows, struct lull_live_row, i);
         if (row->is_idle && !view->shows_idle) {
@@ -200,7 +228,7 @@ static bool print_table(const struct lull_top_view *view, const struct lull_live
         } else if (view->limit && shown >= view->limit) {
             more++;
         } else {
-            add_row(view, table, row, view->has_chosen && shown == view->chosen);
+            add_row(view, table, row, is_sampled, view->has_chosen && shown == view->chosen);
             shown++;
         }
     }
@@ -211,8 +239,8 @@ static bool print_table(const struct lull_top_view *view, const struct lull_live
         g_string_append_printf(out, "%" PRIu64 " more rows; ", more);
     }
     if (folded) {
-        g_string_append_printf(out, "%u row%s of own timers not shown; ", folded,
-                               folded == 1 ? "" : "s");
+        g_string_append_printf(out, "%u row%s of %s not shown; ", folded, folded == 1 ? "" : "s",
+                               is_sampled ? "idle tasks" : "own timers");
     }
     if (n_asleep) {
         g_string_append_printf(out, "%" PRIu64 " task%s slept all the time; ", n_asleep,
@@ -225,20 +253,63 @@ static bool print_table(const struct lull_top_view *view, const struct lull_live
     return done;
 }
 
+/* Of samples: how they were taken. */
+static void append_samples(GString *out, const struct lull_live_samples *samples)
+{
+    g_string_append(out, "calls as seen every ");
+    add_time(out, samples->every_ns);
+    if (samples->n_hidden) {
+        g_string_append_printf(out, ", those of %u task%s of others not known", samples->n_hidden,
+                               samples->n_hidden == 1 ? "" : "s");
+    }
+    if (samples->n_ended) {
+        g_string_append_printf(out, "; what %" PRIu64 " tasks did before they ended not known",
+                               samples->n_ended);
+    }
+    for (uint32_t i = 0; i < LULL_PRESSURES; i++) {
+        if (samples->pressure[i] >= 0) {
+            g_string_append_printf(out, "%s%s %.0f %%",
+                                   i ? ", " : "; pressure: ", lull_pressure_names[i],
+                                   100 * samples->pressure[i]);
+        }
+    }
+}
+
+/* Not of the best: what it cannot see, and why it is used. */
+static void print_backend(const struct lull_top_view *view)
+{
+    const char *unseen = lull_tracker_unseen(view->tracker), *why = lull_tracker_why(view->tracker);
+    if (unseen) {
+        g_autofree char *line = g_strdup_printf("by %s, which cannot see %s",
+                                                lull_tracker_backend(view->tracker), unseen);
+        print_lines(view, line);
+    }
+    if (why) {
+        print_lines(view, why);
+    }
+}
+
 /* How much of all waiting the rows are, and what is missing. */
 static void print_foot(const struct lull_top_view *view, const struct lull_interval *interval)
 {
     const struct lull_tracker_counts *counts = &interval->counts;
-    g_autoptr(GString) out = g_string_new("waits over ");
-    add_time(out, (int64_t)counts->least_ns);
-    g_string_append(out, counts->has_no_chains ? ", wakers given up to cost less (--max-overhead)"
-                                               : ", of each waker its last wait, four wakers");
+    g_autoptr(GString) out = g_string_new(NULL);
+    if (interval->samples.every_ns) {
+        append_samples(out, &interval->samples);
+    } else {
+        g_string_append(out, "waits over ");
+        add_time(out, (int64_t)counts->least_ns);
+        g_string_append(out, counts->has_no_chains
+                                 ? ", wakers given up to cost less (--max-overhead)"
+                                 : ", of each waker its last wait, four wakers");
+    }
     lull_track_losses_append(out, counts);
     if (counts->kernel.unsummed) {
         g_string_append_printf(out, "; %" PRIu64 " waits in no row: too many kinds of waits",
                                counts->kernel.unsummed);
     }
     print_lines(view, out->str);
+    print_backend(view);
 }
 
 bool lull_top_text(const struct lull_top_view *view, const struct lull_interval *interval,
@@ -248,7 +319,7 @@ bool lull_top_text(const struct lull_top_view *view, const struct lull_interval 
     print_head(view, interval, &total);
     print_sums(view, rows, &total);
     fputc('\n', view->file);
-    const bool done = print_table(view, rows, total.asleep, error);
+    const bool done = print_table(view, rows, total.asleep, interval->samples.every_ns > 0, error);
     print_foot(view, interval);
     return done;
 }
@@ -263,6 +334,11 @@ bool lull_top_histograms(const struct lull_top_view *view, const struct lull_int
     g_autofree char *what = g_strconcat("how many were how long, in ", span, NULL);
     print_lines(view, what);
     fputc('\n', view->file);
+    if (!lull_tracker_sees_waits(view->tracker)) {
+        print_lines(view, "there are none: single waits are not seen");
+        print_backend(view);
+        return true;
+    }
     const uint32_t n = lull_histogram_kinds(histogram, kinds);
     return lull_histograms_text(view->file, &view->style, kinds, n, view->limit, error);
 }
@@ -271,6 +347,9 @@ bool lull_top_histograms(const struct lull_top_view *view, const struct lull_int
 
 static struct json_object *histograms_json(const struct lull_interval *interval)
 {
+    if (interval->samples.every_ns) {
+        return NULL;
+    }
     struct lull_histogram_column kinds[LULL_HISTOGRAM_COLUMNS];
     const uint32_t n = lull_histogram_kinds(interval->histogram, kinds);
     struct json_object *object = json_object_new_object();
@@ -315,8 +394,11 @@ static struct json_object *row_json(const struct lull_top_view *view,
     json_object_object_add(object, "chain_is_cut",
                            json_object_new_boolean(row->key->flags & LULL_TRACK_IS_CUT));
     lull_json_add_number(object, "waited_ns", row->waited_ns);
-    lull_json_add_number(object, "longest_ns", row->longest_ns);
-    lull_json_add_number(object, "waits", (int64_t)row->waits);
+    lull_json_add_text(object, "function", row->function);
+    json_object_object_add(object, "longest_ns",
+                           row->waits ? json_object_new_int64(row->longest_ns) : NULL);
+    json_object_object_add(object, "waits",
+                           row->waits ? json_object_new_int64((int64_t)row->waits) : NULL);
     return object;
 }
 
@@ -334,7 +416,28 @@ static struct json_object *process_json(const struct lull_live_process *process)
     return object;
 }
 
-static struct json_object *summary_json(const struct lull_interval *interval,
+/* NULL: nothing was sampled. */
+static struct json_object *samples_json(const struct lull_live_samples *samples)
+{
+    if (samples->every_ns == 0) {
+        return NULL;
+    }
+    struct json_object *object = json_object_new_object();
+    struct json_object *pressure = json_object_new_object();
+    lull_json_add_number(object, "every_ns", samples->every_ns);
+    lull_json_add_number(object, "hidden", samples->n_hidden);
+    lull_json_add_number(object, "ended", (int64_t)samples->n_ended);
+    for (uint32_t i = 0; i < LULL_PRESSURES; i++) {
+        json_object_object_add(
+            pressure, lull_pressure_names[i],
+            samples->pressure[i] >= 0 ? json_object_new_double(samples->pressure[i]) : NULL);
+    }
+    json_object_object_add(object, "pressure", pressure);
+    return object;
+}
+
+static struct json_object *summary_json(const struct lull_top_view *view,
+                                        const struct lull_interval *interval,
                                         const struct lull_live_rows *rows)
 {
     struct json_object *summary = json_object_new_object();
@@ -353,6 +456,10 @@ static struct json_object *summary_json(const struct lull_interval *interval,
     json_object_object_add(summary, "has_chains", json_object_new_boolean(!counts->has_no_chains));
     json_object_object_add(summary, "overhead",
                            counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);
+    lull_json_add_text(summary, "backend", lull_tracker_backend(view->tracker));
+    lull_json_add_text(summary, "cannot_see", lull_tracker_unseen(view->tracker));
+    lull_json_add_text(summary, "why", lull_tracker_why(view->tracker));
+    json_object_object_add(summary, "samples", samples_json(&interval->samples));
     return summary;
 }
 
@@ -377,7 +484,7 @@ void lull_top_json(const struct lull_top_view *view, const struct lull_interval 
     json_object_object_add(object, "rows", waits);
     json_object_object_add(object, "processes", processes);
     json_object_object_add(object, "histograms", histograms_json(interval));
-    json_object_object_add(object, "summary", summary_json(interval, rows));
+    json_object_object_add(object, "summary", summary_json(view, interval, rows));
     g_autofree char *text = lull_json_format(object, false);
     fprintf(view->file, "%s\n", text);
 }

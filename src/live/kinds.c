@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The ways to watch this machine that are built in, best first. */
+#include "live/kind.h"
+
+const struct lull_live_kind *const lull_live_kinds[] = {
+#ifdef LULL_HAS_LIVE_BPF
+    &lull_live_bpf,
+#endif
+    &lull_live_poll,
+    NULL,
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads files of /proc, and what their texts say (proc(5), Documentation/accounting/psi.rst). */
+#include "live/poll_proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PF_KTHREAD 0x00200000
+
+const char *const lull_pressure_names[LULL_PRESSURES] = {"cpu", "io", "memory"};
+
+/* ---- texts ---- */
+
+bool lull_proc_parse_times(const char *text, struct lull_proc_times *times)
+{
+    return sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &times->ran_ns, &times->delayed_ns,
+                  &times->slices) == 3;
+}
+
+/* The name is the only field with parentheses, and may hold anything. */
+bool lull_proc_parse_state(const char *text, struct lull_proc_state *state)
+{
+    const char *open = strchr(text, '('), *close = strrchr(text, ')');
+    const long per_second = sysconf(_SC_CLK_TCK);
+    unsigned flags;
+    uint64_t start;
+    if (!open || !close || close < open || per_second <= 0) {
+        return false;
+    }
+    const size_t length = MIN((size_t)(close - open - 1), sizeof state->comm - 1);
+    memset(state->comm, 0, sizeof state->comm);
+    memcpy(state->comm, open + 1, length);
+    /* The third field, the ninth, and the 22nd. */
+    if (sscanf(close + 1,
+               " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+               "%" SCNu64,
+               &state->letter, &flags, &start) != 3 ||
+        start > G_MAXINT64 / 1000000000) {
+        return false;
+    }
+    state->is_kernel = flags & PF_KTHREAD;
+    state->start_ns = start * (1000000000 / (uint64_t)per_second);
+    return true;
+}
+
+bool lull_proc_parse_pressure(const char *text, uint64_t *some_us)
+{
+    return sscanf(text, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, some_us) == 1;
+}
+
+/* "running" or "-1 …" has no call; a function without a name is "0". What a compiler adds to names (".isra.0")
+ * says nothing to people. */
+void lull_proc_parse_wait(const char *call, const char *function, struct lull_proc_wait *wait)
+{
+    *wait = (struct lull_proc_wait){.call = LULL_TRACK_NO_CALL};
+    if (sscanf(call, "%" SCNd32, &wait->call) != 1 || wait->call < 0) {
+        wait->call = LULL_TRACK_NO_CALL;
+    }
+    for (size_t i = 0; i < sizeof wait->function - 1; i++) {
+        if (!g_ascii_isalnum(function[i]) && function[i] != '_') {
+            break;
+        }
+        wait->function[i] = function[i];
+    }
+    if (g_ascii_isdigit(wait->function[0])) {
+        wait->function[0] = '\0';
+    }
+}
+
+/* ---- files ---- */
+
+/* False, and an empty text, if there is nothing to read. */
+static bool read_file(const char *path, char *out, size_t size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+    const int why = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    out[n > 0 ? n : 0] = '\0';
+    errno = why;
+    return n > 0;
+}
+
+static bool read_of_task(uint32_t pid, uint32_t tid, const char *name, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/task/%u/%s", pid, tid, name);
+    return read_file(path, out, size);
+}
+
+bool lull_proc_read_times(uint32_t pid, uint32_t tid, struct lull_proc_times *times)
+{
+    char text[128];
+    return read_of_task(pid, tid, "schedstat", text, sizeof text) &&
+           lull_proc_parse_times(text, times);
+}
+
+bool lull_proc_read_state(uint32_t pid, uint32_t tid, struct lull_proc_state *state)
+{
+    char text[1024];
+    return read_of_task(pid, tid, "stat", text, sizeof text) && lull_proc_parse_state(text, state);
+}
+
+void lull_proc_read_wait(uint32_t pid, uint32_t tid, struct lull_proc_wait *wait)
+{
+    char call[256], function[128];
+    const bool is_shown = read_of_task(pid, tid, "syscall", call, sizeof call);
+    const bool is_hidden = !is_shown && (errno == EPERM || errno == EACCES);
+    read_of_task(pid, tid, "wchan", function, sizeof function);
+    lull_proc_parse_wait(call, function, wait);
+    wait->is_hidden = is_hidden;
+}
+
+bool lull_proc_read_pressure(enum lull_pressure kind, uint64_t *some_us)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/pressure/%s", lull_pressure_names[kind]);
+    return read_file(path, text, sizeof text) && lull_proc_parse_pressure(text, some_us);
+}
+
+uint64_t lull_proc_switches(void)
+{
+    g_autofree char *text = NULL;
+    uint64_t switches = 0;
+    const char *at =
+        g_file_get_contents("/proc/stat", &text, NULL, NULL) ? strstr(text, "\nctxt ") : NULL;
+    return at && sscanf(at, "\nctxt %" SCNu64, &switches) == 1 ? switches : 0;
+}

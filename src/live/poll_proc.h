@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc says of a task: how long it ran and waited for a CPU, its state, and where it waits. */
+#ifndef LULL_LIVE_POLL_PROC_H
+#define LULL_LIVE_POLL_PROC_H
+
+#include "live/records.h"
+
+#include <stdbool.h>
+
+/* Of a task since it was started (proc(5), /proc/PID/schedstat). */
+struct lull_proc_times {
+    uint64_t ran_ns, delayed_ns; /* on a CPU; runnable, but on none */
+    uint64_t slices;             /* how often it came to a CPU */
+};
+
+/* Of /proc/PID/stat. */
+struct lull_proc_state {
+    char comm[LULL_TRACK_COMM];
+    char letter;       /* as in ps: R, S, D, I, … */
+    bool is_kernel;    /* a thread of the kernel's */
+    uint64_t start_ns; /* CLOCK_BOOTTIME, to a hundredth of a second */
+};
+
+/* Where a task waits. */
+struct lull_proc_wait {
+    int32_t call; /* the number of the system call; LULL_TRACK_NO_CALL: none, or it is not known */
+    char function[64]; /* of the kernel; "": not known */
+    bool is_hidden;    /* this process may not know the call */
+};
+
+/* What the kernel says of pressure since the start: microseconds in which some task waited for it. */
+enum lull_pressure { LULL_PRESSURE_CPU, LULL_PRESSURE_IO, LULL_PRESSURE_MEMORY, LULL_PRESSURES };
+extern const char *const lull_pressure_names[LULL_PRESSURES];
+
+/* False: there is no such task (any more), or the kernel does not say so. */
+bool lull_proc_read_times(uint32_t pid, uint32_t tid, struct lull_proc_times *times);
+bool lull_proc_read_state(uint32_t pid, uint32_t tid, struct lull_proc_state *state);
+bool lull_proc_read_pressure(enum lull_pressure kind, uint64_t *some_us);
+/* Context switches of the machine since it was started; 0: not known. */
+uint64_t lull_proc_switches(void);
+/* What cannot be read is not known. */
+void lull_proc_read_wait(uint32_t pid, uint32_t tid, struct lull_proc_wait *wait);
+
+/* The same of the text of such a file. */
+bool lull_proc_parse_times(const char *text, struct lull_proc_times *times);
+bool lull_proc_parse_state(const char *text, struct lull_proc_state *state);
+bool lull_proc_parse_pressure(const char *text, uint64_t *some_us);
+void lull_proc_parse_wait(const char *call, const char *function, struct lull_proc_wait *wait);
+
+#endif

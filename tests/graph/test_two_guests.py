@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# A recording of a host and two guests that compete for a CPU, against what the programs in it say of themselves. LULL is the program,
+# LULL_SOURCE the project's directory.
+import os
+import sys
+import tarfile
+import tempfile
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib")]
+import two_guests  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+with tempfile.TemporaryDirectory() as place:
+    with tarfile.open(os.path.join(os.environ["LULL_SOURCE"], "tests", "data", "guests.tar.xz")) as archive:
+        archive.extractall(place, filter="data")
+    two_guests.check(tap, place, 0.8)
+sys.exit(tap.done())

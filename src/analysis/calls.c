@@ -33,14 +33,17 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
     if (first_ns > last_ns || reading->start_ns > reading->end_ns) {
         return false;
     }
-    reading->model =
-        lull_model_new(session, reading->wants_samples ? LULL_CALLS_GROUPS | LULL_GROUP_SAMPLES
-                                                       : LULL_CALLS_GROUPS);
+    reading->model = lull_model_new(session, LULL_CALLS_GROUPS |
+                                                 (reading->wants_samples ? LULL_GROUP_SAMPLES : 0) |
+                                                 (reading->wants_heap ? LULL_GROUP_HEAP : 0));
     lull_session_select(session, host, -1);
     lull_session_limit(session, INT64_MIN, end_ns);
     reading->calls = lull_calls_new(reading->model, start_ns, end_ns, ended, ended_user);
     if (reading->wants_samples) {
         reading->samples = lull_samples_new(reading->model, start_ns, end_ns);
+    }
+    if (reading->wants_heap) {
+        reading->heap = lull_heap_new(reading->model, reading->calls, start_ns, end_ns);
     }
     lull_model_run(reading->model, progress, user);
     lull_calls_finish(reading->calls, ends_ns);
@@ -50,6 +53,7 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
 void lull_calls_reading_clear(struct lull_calls_reading *reading)
 {
     lull_samples_free(reading->samples);
+    lull_heap_free(reading->heap);
     lull_calls_free(reading->calls);
     lull_model_free(reading->model);
     *reading = (struct lull_calls_reading){0};
@@ -226,20 +230,26 @@ static void note_facts(struct calls_report *report, struct lull_sink *sink)
     }
 }
 
-static void show(struct calls_report *report, struct lull_sink *sink)
+struct lull_window lull_calls_window(struct lull_session *session, int32_t host,
+                                     const struct lull_calls_reading *reading)
 {
-    const struct lull_question_params *params = report->question->params;
-    struct lull_window window = {.start_ns = report->reading.start_ns,
-                                 .end_ns = report->reading.end_ns,
-                                 .is_complete = true};
-    for (uint32_t i = 0; i < lull_session_loss_count(report->session); i++) {
-        const struct lull_loss *loss = lull_session_loss(report->session, i);
+    struct lull_window window = {
+        .start_ns = reading->start_ns, .end_ns = reading->end_ns, .is_complete = true};
+    for (uint32_t i = 0; i < lull_session_loss_count(session); i++) {
+        const struct lull_loss *loss = lull_session_loss(session, i);
         if (loss->start_ns <= window.end_ns && loss->end_ns >= window.start_ns &&
-            (params->host < 0 || loss->host == (uint32_t)params->host)) {
+            (host < 0 || loss->host == (uint32_t)host)) {
             window.lost_events += loss->events;
             window.lost_packets += loss->packets;
         }
     }
+    return window;
+}
+
+static void show(struct calls_report *report, struct lull_sink *sink)
+{
+    const struct lull_window window =
+        lull_calls_window(report->session, report->question->params->host, &report->reading);
     sink->start(sink, lull_analysis_calls.name, &window);
     sum_up(report);
     sort_log(report);

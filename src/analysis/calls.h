@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "calls/calls.h"
 #include "calls/flame.h"
+#include "calls/heap.h"
 
 struct lull_symbol_table;
 
@@ -22,10 +23,11 @@ struct lull_calls_question {
 
 /* Stacks that were read. */
 struct lull_calls_reading {
-    bool wants_samples; /* set before */
+    bool wants_samples, wants_heap; /* set before */
     struct lull_model *model;
     struct lull_calls *calls;
     struct lull_samples *samples; /* or NULL */
+    struct lull_heap *heap;       /* or NULL */
     int64_t start_ns, end_ns;     /* what of the range has events */
 };
 
@@ -36,13 +38,17 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
                      void (*progress)(void *user), void *user);
 void lull_calls_reading_clear(struct lull_calls_reading *reading);
 
+/* What was read, and what was lost meanwhile. */
+struct lull_window lull_calls_window(struct lull_session *session, int32_t host,
+                                     const struct lull_calls_reading *reading);
+
 /* Names the tables, for views; it is not run by a runner. */
 extern const struct lull_analysis_class lull_analysis_calls;
 
 void lull_calls_report(const struct lull_calls_question *question, struct lull_session *session,
                        struct lull_sink *sink, void (*progress)(void *user), void *user);
 
-/* ---- for calls.c and calls_tables.c only ---- */
+/* ---- for calls.c, heap.c and their tables only ---- */
 
 /* A function, over all tasks that are wanted. */
 struct calls_row {
@@ -65,6 +71,10 @@ struct calls_report {
     GString *text; /* of the row that is shown */
 };
 
+/* A table, unless it is empty; of it `limit` rows, 0: all. */
+void calls_emit_table(const struct lull_result_class *class, size_t n,
+                      void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
+                      const void *user, uint64_t limit, struct lull_sink *sink);
 void calls_emit(struct calls_report *report, struct lull_sink *sink);
 
 #endif

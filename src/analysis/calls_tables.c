@@ -191,9 +191,9 @@ static void log_row(const void *user, uint64_t at, struct lull_cell *cells)
 
 /* ---- the whole ---- */
 
-static void emit(const struct calls_report *report, const struct lull_result_class *class, size_t n,
-                 void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
-                 uint64_t limit, struct lull_sink *sink)
+void calls_emit_table(const struct lull_result_class *class, size_t n,
+                      void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
+                      const void *user, uint64_t limit, struct lull_sink *sink)
 {
     const uint64_t shown = limit > 0 ? MIN(limit, n) : n;
     if (n > 0) {
@@ -201,7 +201,7 @@ static void emit(const struct calls_report *report, const struct lull_result_cla
                                                       .n_rows = shown,
                                                       .n_left_out = n - shown,
                                                       .row = row,
-                                                      .user = report});
+                                                      .user = user});
     }
 }
 
@@ -209,11 +209,12 @@ void calls_emit(struct calls_report *report, struct lull_sink *sink)
 {
     const struct lull_question_params *params = report->question->params;
     if (params->sections & LULL_SECTION_TOP) {
-        emit(report, &function_class, report->rows.count, function_row, params->limit, sink);
-        emit(report, &task_class, report->lines.count, task_row, params->limit, sink);
+        calls_emit_table(&function_class, report->rows.count, function_row, report, params->limit,
+                         sink);
+        calls_emit_table(&task_class, report->lines.count, task_row, report, params->limit, sink);
     }
     if (params->sections & LULL_SECTION_LOG) {
-        emit(report, &log_class, report->log.count, log_row, params->list_limit, sink);
+        calls_emit_table(&log_class, report->log.count, log_row, report, params->list_limit, sink);
     }
 }
 

@@ -162,17 +162,37 @@ static bool handle_change(struct lull_calls *calls, const struct lull_function_f
     }
 }
 
+/* Its addresses mean what they do now. */
+static struct line *current_line(struct lull_calls *calls, uint32_t task, uint32_t host,
+                                 int32_t pid, int64_t t)
+{
+    struct line *line = calls_line_of(calls, task, host, pid, t);
+    const uint32_t generation = calls->processes.items[line->process].generation;
+    if (G_UNLIKELY(generation != line->generation)) {
+        calls_forget_addresses(calls, line, generation);
+    }
+    return line;
+}
+
+uint32_t lull_calls_where(struct lull_calls *calls, uint32_t task, uint32_t host, int32_t pid,
+                          int64_t t, uint64_t address)
+{
+    struct line *line = current_line(calls, task, host, pid, t);
+    for (size_t i = line->frames.count; i-- > 0;) {
+        if (calls_function_of(calls, &line->frames.items[i])->layer <= LULL_FUNCTION_PYTHON) {
+            return line->frames.items[i].node;
+        }
+    }
+    return calls_child(calls, line, line->public.root, LULL_FUNCTION_NATIVE, address);
+}
+
 static void on_function(void *user, const struct lull_function_fact *fact)
 {
     struct lull_calls *calls = user;
     if (handle_change(calls, fact)) {
         return;
     }
-    struct line *line = calls_line_of(calls, fact->task, fact->host, fact->pid, fact->time_ns);
-    const uint32_t generation = calls->processes.items[line->process].generation;
-    if (G_UNLIKELY(generation != line->generation)) {
-        calls_forget_addresses(calls, line, generation);
-    }
+    struct line *line = current_line(calls, fact->task, fact->host, fact->pid, fact->time_ns);
     const uint64_t key = fact->layer != LULL_FUNCTION_PYTHON ? fact->address
                          : fact->name == LULL_NONE           ? UINT64_MAX
                                                              : fact->name;

@@ -96,6 +96,11 @@ void lull_calls_free(struct lull_calls *calls);
 /* After reading: ends all that is open, at the end of its host, and finds out what addresses are. */
 void lull_calls_finish(struct lull_calls *calls, const int64_t *ends_ns);
 
+/* While reading: the path that a task is on, without the kernel's part; of a task that is in no call
+ * that is known the path of one function, in which `address` lies. A node. `pid` as in facts. */
+uint32_t lull_calls_where(struct lull_calls *calls, uint32_t task, uint32_t host, int32_t pid,
+                          int64_t t, uint64_t address);
+
 uint32_t lull_calls_line_count(const struct lull_calls *calls);
 const struct lull_calls_line *lull_calls_line(const struct lull_calls *calls, uint32_t line);
 uint32_t lull_calls_function_count(const struct lull_calls *calls);

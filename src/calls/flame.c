@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/sums.h"
 #include "base/vec.h"
+#include "calls/heap.h"
 #include "calls/names.h"
 
 /* What deeper calls take is their caller's: of such a stack nobody sees more, and each of its lines
@@ -145,16 +146,13 @@ void lull_flame_compare(struct lull_flame *flame, const struct lull_flame *other
 
 /* ---- calls ---- */
 
-static uint32_t line_node(struct lull_flame *flame, const struct lull_model *model,
-                          const struct lull_calls_line *line,
-                          const struct lull_flame_choice *choice)
+static uint32_t task_node(struct lull_flame *flame, const struct lull_model *model, uint32_t task,
+                          int32_t number, const struct lull_flame_choice *choice)
 {
-    const char *comm = lull_model_comm(model, line->task, INT64_MAX);
+    const char *comm = lull_model_comm(model, task, INT64_MAX);
     g_autofree char *name =
-        choice->is_by_name
-            ? g_strdup(comm)
-            : g_strdup_printf("%s/%d", comm, lull_model_task(model, line->task)->tid);
-    const char *host = lull_model_host_name(model, line->host);
+        choice->is_by_name ? g_strdup(comm) : g_strdup_printf("%s/%d", comm, number);
+    const char *host = lull_model_host_name(model, lull_model_task(model, task)->host);
     const uint32_t under = choice->has_hosts ? lull_flame_child(flame, 0, host ? host : "?") : 0;
     return lull_flame_child(flame, under, name);
 }
@@ -188,7 +186,8 @@ void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *cal
     for (uint32_t i = 0; i < lull_calls_line_count(calls); i++) {
         const struct lull_calls_line *line = lull_calls_line(calls, i);
         if (choice->wants(choice->user, line->task)) {
-            here[line->root] = line_node(flame, model, line, choice);
+            here[line->root] = task_node(flame, model, line->task,
+                                         lull_model_task(model, line->task)->tid, choice);
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -210,6 +209,59 @@ void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *cal
     for (size_t i = 0; i < n_waits; i++) {
         if (here[waits[i].node] != LULL_NONE) {
             add_wait(flame, here[waits[i].node], name_of_wait(waits[i].cause), waits[i].ns);
+        }
+    }
+}
+
+/* ---- memory ---- */
+
+/* The node for a path of calls, below `under`. */
+static uint32_t path_node(struct lull_flame *flame, const struct lull_calls *calls,
+                          const struct lull_model *model, uint32_t node, uint32_t under,
+                          const struct lull_flame_choice *choice)
+{
+    uint32_t path[MOST_FRAMES], n = 0, first = node;
+    g_autoptr(GString) name = g_string_new(NULL);
+    /* Of those that are too deep the innermost go to their callers. */
+    for (; lull_calls_node(calls, node)->function != LULL_NONE; n++) {
+        node = lull_calls_node(calls, node)->parent;
+    }
+    for (; n > MOST_FRAMES; n--) {
+        first = lull_calls_node(calls, first)->parent;
+    }
+    for (uint32_t i = n; i-- > 0;) {
+        path[i] = first;
+        first = lull_calls_node(calls, first)->parent;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        g_string_truncate(name, 0);
+        lull_calls_append_name(
+            name, model, choice->others,
+            lull_calls_function(calls, lull_calls_node(calls, path[i])->function));
+        under = lull_flame_child(flame, under, name->str);
+    }
+    return under;
+}
+
+void lull_flame_add_heap(struct lull_flame *flame, const struct lull_heap *heap,
+                         const struct lull_calls *calls, const struct lull_model *model,
+                         enum lull_heap_weight weight, const struct lull_flame_choice *choice)
+{
+    /* The first, third and fourth are pprof's own words. */
+    static const char *const names[] = {"inuse_space", "peak_space", "alloc_space", "alloc_objects",
+                                        "temporary_objects"};
+    flame->unit = weight >= LULL_HEAP_ALLOCATIONS ? "allocations" : "bytes";
+    flame->event = names[weight];
+    for (uint32_t i = 0; i < lull_heap_path_count(heap); i++) {
+        const struct lull_heap_path path = lull_heap_path(heap, i);
+        const struct lull_heap_process *process = lull_heap_process(heap, path.process);
+        const uint64_t value = lull_heap_weigh(&path.sums, path.at_peak_bytes, weight);
+        if (value > 0 && choice->wants(choice->user, process->task)) {
+            const int32_t tid = lull_model_task(model, process->task)->tid;
+            const uint32_t under = task_node(flame, model, process->task,
+                                             process->pid > 0 ? process->pid : tid, choice);
+            lull_flame_add(flame, path_node(flame, calls, model, path.node, under, choice),
+                           (int64_t)MIN(value, INT64_MAX));
         }
     }
 }
@@ -315,9 +367,8 @@ static uint32_t chain_node(struct lull_flame *flame, const struct lull_model *mo
                            const struct sum *sum, const struct lull_flame_choice *choice,
                            GString *name)
 {
-    const struct lull_task *task = lull_model_task(model, sum->task);
-    const struct lull_calls_line line = {.task = sum->task, .host = task->host};
-    uint32_t n = 0, n_dropped = 0, node = line_node(flame, model, &line, choice);
+    const int32_t tid = lull_model_task(model, sum->task)->tid;
+    uint32_t n = 0, n_dropped = 0, node = task_node(flame, model, sum->task, tid, choice);
     const struct lull_frame *frames = lull_model_frames(model, sum->chain, &n);
     for (uint32_t i = n; i-- > 0;) {
         if (!is_place(&frames[i])) {

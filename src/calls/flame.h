@@ -4,7 +4,7 @@
 #ifndef LULL_CALLS_FLAME_H
 #define LULL_CALLS_FLAME_H
 
-#include "calls/calls.h"
+#include "calls/heap.h"
 
 struct lull_symbol_table;
 
@@ -19,8 +19,8 @@ struct lull_flame_node {
 struct lull_flame {
     struct lull_flame_node *nodes;
     uint32_t n_nodes;
-    const char *event;  /* that was sampled; NULL: none */
-    const char *unit;   /* "ns", or the event that was counted: "cycles" */
+    const char *event;  /* that was sampled, or kind of memory; NULL: none */
+    const char *unit;   /* "ns", "bytes", "allocations", or the event that was counted: "cycles" */
     bool is_difference; /* `other` means something */
     uint64_t n_broken;  /* stacks without their outer calls */
     uint64_t n_ignored; /* samples of other events */
@@ -59,6 +59,11 @@ struct lull_flame_choice {
 void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *calls,
                           const struct lull_model *model, enum lull_flame_weight weight,
                           const struct lull_flame_choice *choice);
+
+/* The paths that allocated memory, below their processes. */
+void lull_flame_add_heap(struct lull_flame *flame, const struct lull_heap *heap,
+                         const struct lull_calls *calls, const struct lull_model *model,
+                         enum lull_heap_weight weight, const struct lull_flame_choice *choice);
 
 /* Stacks that are only known at moments: those in which CPUs were found, and those with which tasks
  * fell asleep. */

@@ -48,7 +48,9 @@ static void append_place(GString *text, const struct lull_frame *frame,
     const char *name = frame && frame->object ? NULL
                        : others ? lull_symbol_table_find(others, function->key, &offset)
                                 : NULL;
-    if (name) {
+    if (function->key == 0) {
+        g_string_append_c(text, '?');
+    } else if (name) {
         lull_demangle_append(name, text);
     } else if (frame && frame->object) {
         const char *slash = strrchr(frame->object, '/');

@@ -17,7 +17,7 @@ struct lull_calls_identity lull_calls_identify(const struct lull_calls *calls,
                                                const struct lull_calls_function *function);
 
 /* Appends the name of the function: "main", "libm.so.6+0x1c2f0", "0x40472b", "[read]" for a system
- * call. `others` (or NULL) names addresses of which the trace does not say what lies there. */
+ * call, "?" for no address. `others` (or NULL) names addresses of which the trace does not say what lies there. */
 void lull_calls_append_name(GString *text, const struct lull_model *model,
                             const struct lull_symbol_table *others,
                             const struct lull_calls_function *function);

@@ -1,8 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of names that --symbols gives. */
+/* The list of names that --symbols gives, and what memory is weighed by. */
 #include "cmd/calls_args.h"
 
 #include "symbol/kallsyms.h"
+
+const char *const lull_heap_weights[] = {
+    [LULL_HEAP_LIVE] = "live",           [LULL_HEAP_PEAK] = "peak",
+    [LULL_HEAP_ALLOCATED] = "allocated", [LULL_HEAP_ALLOCATIONS] = "allocations",
+    [LULL_HEAP_TEMPORARY] = "temporary", [LULL_HEAP_WEIGHTS] = NULL,
+};
+
+enum lull_heap_weight lull_args_heap_weight(const struct lull_args *args, const char *option)
+{
+    const char *given = lull_args_text(args, option);
+    enum lull_heap_weight weight = LULL_HEAP_LIVE;
+    while (given && !g_str_equal(lull_heap_weights[weight], given)) {
+        weight++;
+    }
+    return weight;
+}
 
 bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **table,
                        GError **error)

@@ -4,6 +4,7 @@
 #ifndef LULL_CMD_CALLS_ARGS_H
 #define LULL_CMD_CALLS_ARGS_H
 
+#include "calls/heap.h"
 #include "cmd/verb.h"
 #include "symbol/table.h"
 
@@ -21,6 +22,11 @@
      .argument = "DIR",                                                                            \
      .help = "a directory with copies of the programs and libraries, for names of functions: "     \
              "below it as they were on their machine, side by side, or in .build-id"}
+
+/* The choices of an option that is an enum lull_heap_weight. */
+extern const char *const lull_heap_weights[];
+/* LULL_HEAP_LIVE if it is not given. */
+enum lull_heap_weight lull_args_heap_weight(const struct lull_args *args, const char *option);
 
 /* Reads the file of --symbols; *table is NULL without it. */
 bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **table,

@@ -33,6 +33,12 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
      .help = "write a profile that pprof reads"},
+    {.name = "heap",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "WHAT",
+     .choices = lull_heap_weights,
+     .help = "memory instead of time, by what allocated it, as 'lull heap' has it: bytes that are "
+             "live, at the peak, or allocated; allocations, or temporary ones"},
     {.name = "off-cpu",
      .kind = LULL_OPTION_FLAG,
      .help = "only the time for which tasks were blocked, by cause"},
@@ -84,7 +90,8 @@ static bool read_session(struct question *question, struct lull_session *session
         return false;
     }
     const struct lull_query *query = question->query;
-    question->reading.wants_samples = true;
+    question->reading.wants_heap = lull_args_text(question->args, "heap") != NULL;
+    question->reading.wants_samples = !question->reading.wants_heap;
     lull_progress_start(&progress, question->args, session, "reading", false);
     const bool has_events = lull_calls_read(
         &question->reading, session, query->host, query->start_ns, query->end_ns,
@@ -116,7 +123,11 @@ static struct lull_flame *grow(struct question *question, const struct lull_sess
     if (!question->reading.calls) {
         return flame;
     }
-    if (use_samples(question)) {
+    if (question->reading.heap) {
+        lull_flame_add_heap(flame, question->reading.heap, question->reading.calls,
+                            question->reading.model, lull_args_heap_weight(question->args, "heap"),
+                            &choice);
+    } else if (use_samples(question)) {
         lull_flame_add_samples(flame, question->reading.samples, weight, &choice);
     } else {
         lull_flame_add_calls(flame, question->reading.calls, question->reading.model, weight,
@@ -130,7 +141,8 @@ static void report(const struct question *question, const struct lull_flame *fla
 {
     if (flame->n_nodes == 1) {
         fprintf(stderr, "lull: Nothing was found: no %s; docs/CALLS.md says how to record them\n",
-                lull_args_flag(question->args, "off-cpu")
+                question->reading.wants_heap ? "memory that counts"
+                : lull_args_flag(question->args, "off-cpu")
                     ? "stack with which a task fell asleep"
                     : "call of a function, and no sample of a stack");
     }
@@ -262,6 +274,14 @@ static bool check_usage(const struct lull_args *args, GError **error)
     for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
         n += g_strcmp0(lull_args_text(args, files[i].option), "-") == 0;
     }
+    if (lull_args_text(args, "heap") &&
+        (lull_args_flag(args, "off-cpu") || lull_args_text(args, "from") ||
+         lull_args_text(args, "perfetto"))) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--heap is about memory; --off-cpu, --from and --perfetto are about "
+                            "time");
+        return false;
+    }
     if (n > 1) {
         g_set_error_literal(
             error, LULL_ERROR, LULL_ERROR_USAGE,
@@ -300,6 +320,8 @@ static const struct lull_example examples[] = {
     {"lull flame --svg flame.svg my-trace", "A picture of where the time went."},
     {"lull flame --off-cpu --svg waits.svg my-trace", "The same of waits."},
     {"lull flame --diff my-trace my-trace", "Each stack with its time in two traces."},
+    {"lull flame --heap live --svg leaks.svg my-trace",
+     "A picture of what allocated the memory that was never freed."},
     {"lull flame --tid 4021 --perfetto calls.json my-trace",
      "Each call of one thread, over time, for ui.perfetto.dev."},
     {NULL, NULL},
@@ -337,7 +359,7 @@ const struct lull_verb lull_verb_flame = {
         "\n"
         "The first node is the root; parents come before their children, and are named by their place in "
         "the list. other_self and other_total are those of --diff. \"unit\" is \"ns\", or the event that was "
-        "sampled.",
+        "sampled; with --heap \"bytes\" or \"allocations\".",
     .options = options,
     .common = common,
     .examples = examples,

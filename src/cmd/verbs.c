@@ -27,6 +27,7 @@ extern const struct lull_verb lull_verb_irqfreq;
 extern const struct lull_verb lull_verb_irqlog;
 extern const struct lull_verb lull_verb_irqstats;
 extern const struct lull_verb lull_verb_memtop;
+extern const struct lull_verb lull_verb_heap;
 extern const struct lull_verb lull_verb_hprof;
 extern const struct lull_verb lull_verb_nettop;
 extern const struct lull_verb lull_verb_periodfreq;
@@ -92,6 +93,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_calllog,
     &lull_verb_flame,
     &lull_verb_symbols,
+    &lull_verb_heap,
     &lull_verb_hprof,
     &lull_verb_irqstats,
     &lull_verb_irqlog,

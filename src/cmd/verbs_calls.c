@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs of function calls: lull calls and lull calllog. */
+/* The verbs of function calls, and of what was allocated in them: lull calls, calllog and heap. */
 #include <string.h>
 
 #include "analysis/calls.h"
+#include "analysis/heap.h"
 #include "answers/tasks.h"
 #include "cmd/analysis_args.h"
 #include "cmd/analysis_verb.h"
@@ -23,6 +24,24 @@ static const struct lull_option calllog_options[] = {
     LULL_OPTIONS_DURATION, LULL_OPTION_SYMBOLS,    {.name = NULL},
 };
 
+static const struct lull_option heap_options[] = {
+    {.name = "weight",
+     .kind = LULL_OPTION_CHOICE,
+     .argument = "WHAT",
+     .choices = lull_heap_weights,
+     .help = "what has most comes first: live (if not given), peak, allocated, allocations, "
+             "temporary"},
+    {.name = "ignore",
+     .kind = LULL_OPTION_TEXTS,
+     .argument = "PATTERN",
+     .help = "leave out what a function or a file of a matching name allocated, or called: "
+             "'libpython*'"},
+    LULL_OPTION_LIMIT_ROWS,
+    LULL_OPTIONS_TASKS,
+    LULL_OPTION_SYMBOLS,
+    {.name = NULL},
+};
+
 struct check {
     const struct lull_query *query;
     GError **error;
@@ -35,6 +54,20 @@ static bool check_tasks(void *user, const struct lull_model *model)
     return lull_check_tasks(model, check->query->host, &check->query->params, check->error);
 }
 
+static bool report(const struct lull_args *args, const struct lull_calls_question *question,
+                   struct lull_session *session, struct lull_sink *sink,
+                   struct lull_progress *progress, GError **error)
+{
+    if (lull_args_verb(args)->analysis->class == &lull_analysis_heap) {
+        const struct lull_heap_question heap = {.calls = *question,
+                                                .order = lull_args_heap_weight(args, "weight"),
+                                                .ignored = lull_args_texts(args, "ignore")};
+        return lull_heap_report(&heap, session, sink, lull_args_progress, progress, error);
+    }
+    lull_calls_report(question, session, sink, lull_args_progress, progress);
+    return true;
+}
+
 static int show(const struct lull_args *args, struct lull_session *session,
                 struct lull_query *query, struct lull_calls_question *question, GError **error)
 {
@@ -45,7 +78,7 @@ static int show(const struct lull_args *args, struct lull_session *session,
     struct lull_result_options view_options = {
         .file = stdout,
         .has_hosts = lull_session_host_count(session) > 1 && query->params.host < 0,
-        .analysis = &lull_analysis_calls,
+        .analysis = lull_args_verb(args)->analysis->class,
     };
     lull_view_style_init(&view_options.style, stdout, lull_lami_color(args));
     struct lull_result_view *view = lull_analysis_open_view(args, &view_options);
@@ -56,9 +89,9 @@ static int show(const struct lull_args *args, struct lull_session *session,
     question->start_ns = query->start_ns;
     question->end_ns = query->end_ns;
     lull_progress_start(&progress, args, session, "reading", false);
-    lull_calls_report(question, session, lull_result_sink(view), lull_args_progress, &progress);
+    const bool is_good = report(args, question, session, lull_result_sink(view), &progress, error);
     lull_progress_end(&progress);
-    if (*error) {
+    if (!is_good || *error) {
         lull_result_drop(view);
         return 1;
     }
@@ -148,4 +181,40 @@ const struct lull_verb lull_verb_calllog = {
     .examples = calllog_examples,
     .run = run,
     .analysis = &(const struct lull_verb_analysis){&lull_analysis_calls, LULL_SECTION_LOG},
+};
+
+static const struct lull_example heap_examples[] = {
+    {"lull heap my-trace", "What was never freed, by the calls that allocated it."},
+    {"lull heap --weight peak my-trace", "What there was when the process had most memory."},
+    {"lull heap --weight temporary --ignore 'libstdc++*' my-trace",
+     "What was allocated only to be freed at once."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_heap = {
+    .name = "heap",
+    .summary = "show what programs allocated, what they had at most, and what they never freed",
+    .usage = "TRACE…",
+    .description =
+        "Needed is a recording of allocations: of LTTng's user-space tracer "
+        "(liblttng-ust-libc-wrapper.so, events lttng_ust_libc:*). docs/CALLS.md says how.\n"
+        "\n"
+        "The first table has a row for each path of calls that allocated memory: LIVE was not freed when "
+        "the process ended or executed another program, or at the end of the trace; AT PEAK is what was there when "
+        "its process had most; ALLOCATED is all together. Whoever frees memory, it was allocated by the path that "
+        "allocated it. If calls of functions were recorded too (see 'lull calls'), PATH is the call stack, innermost "
+        "first; else it is the function that called malloc. TEMPORARY counts what the same thread freed before "
+        "it allocated again.\n"
+        "\n"
+        "A realloc frees the old block, and allocates a new one where it was called. What programs "
+        "and libraries keep until they end is live too; --ignore leaves out what is not yours.\n"
+        "\n"
+        "Only what was allocated after --begin counts, and it is live if it was not freed before --end. "
+        "A child process starts with copies of its parent's memory, if the kernel recorded the fork. They count in "
+        "neither table, but that they are freed is no mistake.",
+    .options = heap_options,
+    .common = lull_analysis_common,
+    .examples = heap_examples,
+    .run = run,
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_heap, LULL_SECTION_TOP},
 };

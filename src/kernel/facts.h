@@ -396,6 +396,26 @@ struct lull_function_fact {
     uint8_t layer;   /* enum lull_function_layer */
 };
 
+enum lull_heap_step {
+    LULL_HEAP_ALLOC,   /* address 0: it failed */
+    LULL_HEAP_REALLOC, /* address 0: it failed, and `old` stays */
+    LULL_HEAP_FREE
+};
+
+/* A program allocated or freed memory. */
+struct lull_heap_fact {
+    int64_t time_ns;
+    uint64_t address; /* of the new block; 0: none */
+    uint64_t old;     /* of the block that this freed, or moved; 0: none */
+    uint64_t bytes;   /* that were requested */
+    uint64_t caller;  /* where the call returns to; 0: not reported */
+    uint32_t host;
+    uint32_t task; /* LULL_NONE: the event does not say which */
+    int32_t pid;   /* as the task knows it; -1: not known */
+    int32_t cpu;   /* -1: not known */
+    uint8_t step;  /* enum lull_heap_step */
+};
+
 /* What a CPU was found to do, by a timer or a counter. */
 struct lull_sample_fact {
     int64_t time_ns;
@@ -433,6 +453,7 @@ struct lull_facts {
     void (*syscall_start)(void *user, const struct lull_syscall_fact *fact);
     void (*function)(void *user, const struct lull_function_fact *fact);
     void (*sample)(void *user, const struct lull_sample_fact *fact);
+    void (*heap)(void *user, const struct lull_heap_fact *fact);
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of functions: what programs report of theirs, what ftrace records of the kernel's, and which
- * files hold the code of programs. */
+/* Calls of functions: what programs report of theirs, what ftrace records of the kernel's, which
+ * files hold the code of programs; and the memory that they allocate. */
 #include "kernel/model_private.h"
 
 #include <inttypes.h>
@@ -85,24 +85,91 @@ struct caller {
                      LULL_HAS(ev, event, pid) ? (ev)->pid : -1,                                    \
                      LULL_HAS(ev, event, comm) ? (ev)->comm : (struct lull_text){"", 0}})
 
+/* LULL_NONE: the event does not say who it is. */
+static uint32_t task_of(struct lull_model *model, struct machine *machine, struct caller caller,
+                        int64_t t)
+{
+    if (number_of(caller.tid) < 0) {
+        return LULL_NONE;
+    }
+    const uint32_t number = model_task(model, machine, number_of(caller.tid), 0);
+    struct task *task = &model->tasks.items[number];
+    if (task->public.pid < 0) {
+        task->public.pid = number_of(caller.pid);
+    }
+    task->public.first_ns = MIN(task->public.first_ns, t);
+    task->public.last_ns = MAX(task->public.last_ns, t);
+    return number;
+}
+
 static void report_caller(struct lull_model *model, struct machine *machine, struct caller caller,
                           struct lull_function_fact *fact)
 {
     fact->pid = number_of(caller.pid);
-    if (number_of(caller.tid) < 0) {
+    fact->task = task_of(model, machine, caller, fact->time_ns);
+    if (fact->task == LULL_NONE) {
         return;
     }
-    fact->task = model_task(model, machine, number_of(caller.tid), 0);
-    struct task *task = &model->tasks.items[fact->task];
-    if (task->public.pid < 0) {
-        task->public.pid = fact->pid;
-    }
-    task->public.first_ns = MIN(task->public.first_ns, fact->time_ns);
-    task->public.last_ns = MAX(task->public.last_ns, fact->time_ns);
     if (fact->step == LULL_FUNCTION_ENTER && caller.comm.length > 0) {
         model_rename(model, fact->task, caller.comm, fact->time_ns);
     }
     REPORT(model, function, fact);
+}
+
+/* ---- memory ---- */
+
+static void report_heap(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                        struct caller caller, struct lull_heap_fact fact)
+{
+    fact.time_ns = t;
+    fact.host = machine->host;
+    fact.pid = number_of(caller.pid);
+    fact.cpu = c;
+    fact.task = task_of(model, machine, caller, t);
+    if (fact.task != LULL_NONE && caller.comm.length > 0) {
+        model_rename(model, fact.task, caller.comm, t);
+    }
+    REPORT(model, heap, &fact);
+}
+
+/* What was requested, or the most there is: of numbers that are too large nothing was allocated. */
+static uint64_t product(uint64_t count, uint64_t size)
+{
+    uint64_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? UINT64_MAX : bytes;
+}
+
+/* False: it is no event of memory. */
+static bool heap_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       enum lull_event_id id, const void *event)
+{
+    if (id == LULL_EVENT_heap_alloc) {
+        const struct lull_ev_heap_alloc *ev = event;
+        const bool failed = LULL_HAS(ev, heap_alloc, result) && ev->result != 0;
+        const uint64_t count = LULL_HAS(ev, heap_alloc, count) ? (uint64_t)ev->count : 1;
+        report_heap(model, machine, c, t, CALLER(ev, heap_alloc),
+                    (struct lull_heap_fact){
+                        .address = failed ? 0 : (uint64_t)ev->address,
+                        .bytes = product(count, (uint64_t)ev->size),
+                        .caller = LULL_HAS(ev, heap_alloc, caller) ? (uint64_t)ev->caller : 0,
+                        .step = LULL_HEAP_ALLOC});
+    } else if (id == LULL_EVENT_heap_realloc) {
+        const struct lull_ev_heap_realloc *ev = event;
+        report_heap(model, machine, c, t, CALLER(ev, heap_realloc),
+                    (struct lull_heap_fact){
+                        .address = (uint64_t)ev->address,
+                        .old = (uint64_t)ev->old,
+                        .bytes = (uint64_t)ev->size,
+                        .caller = LULL_HAS(ev, heap_realloc, caller) ? (uint64_t)ev->caller : 0,
+                        .step = LULL_HEAP_REALLOC});
+    } else if (id == LULL_EVENT_heap_free) {
+        const struct lull_ev_heap_free *ev = event;
+        report_heap(model, machine, c, t, CALLER(ev, heap_free),
+                    (struct lull_heap_fact){.old = (uint64_t)ev->address, .step = LULL_HEAP_FREE});
+    } else {
+        return false;
+    }
+    return true;
 }
 
 static void map_image(struct lull_model *model, const struct machine *machine, int64_t t,
@@ -259,7 +326,9 @@ void functions_of_user(struct lull_model *model, struct machine *machine, int32_
         break;
     }
     default:
-        image_event(model, machine, t, id, event);
+        if (!heap_event(model, machine, c, t, id, event)) {
+            image_event(model, machine, t, id, event);
+        }
     }
 }
 

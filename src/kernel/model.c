@@ -415,7 +415,7 @@ static inline void seen(struct lull_model *model, struct machine *machine, int64
 /* An event of a program: nothing of it is taken for the kernel's. */
 static void dispatch_user(struct lull_model *model, const struct lull_event *event)
 {
-    if (!(model->groups & LULL_GROUP_FUNCTIONS)) {
+    if (!(model->groups & (LULL_GROUP_FUNCTIONS | LULL_GROUP_HEAP))) {
         return;
     }
     if (G_UNLIKELY(event->time_ns >= model->alarm_ns || event->time_ns > model->loss_ns)) {

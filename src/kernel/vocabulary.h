@@ -76,6 +76,7 @@ enum lull_event_group {
     LULL_GROUP_IOCTL = 131072,     /* ioctl() alone; nothing with SYSCALL, IO or CALLNAMES */
     LULL_GROUP_FUNCTIONS = 262144, /* calls of functions, with STACKS: what they are */
     LULL_GROUP_SAMPLES = 524288,   /* what CPUs were found to do, likewise */
+    LULL_GROUP_HEAP = 1048576,     /* memory that programs allocate */
 };
 
 /* Subscribes a session to all events of the groups. ids: by subscription number, the event; has

@@ -21,7 +21,7 @@ except ImportError:
     jsonschema = None
 
 lull = os.environ["LULL"]
-CALLS = os.path.join(os.environ["LULL_SOURCE"], "tests", "data", "calls.tar.xz")
+CALLS, HEAP = (os.path.join(os.environ["LULL_SOURCE"], "tests", "data", f"{name}.tar.xz") for name in ("calls", "heap"))
 STATES = os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")
 samples = os.environ["LULL_SAMPLES"]
 own = os.path.join(os.environ["LULL_SOURCE"], "schema")
@@ -108,6 +108,7 @@ def outputs():
     check("stats", os.path.join(samples, "perf/file.data"))
     for verb, other in (("calls", "--log"), ("calllog", "--top")):
         check(verb, other, CALLS)
+    check("heap", HEAP)
     with tempfile.TemporaryDirectory() as folder, tarfile.open(os.path.join(os.environ["LULL_SOURCE"], "tests/data/vm.tar.xz")) as archive:
         archive.extractall(folder, filter="data")
         check("cputop", os.path.join(folder, "vm"))
@@ -204,7 +205,7 @@ def own_outputs():
             check_own("critpath", "--comm", "t-*", trace)
     for verb, arguments in (("critpath", ["--period", READ, "--period-captures", "read : fd = $evt.fd", chain]), ("requests", [chain]),
                             ("critpath", ["--stacks", "--comm", "sh", os.path.join(samples, "perf/chains.data")]), ("sync", [chain]),
-                            ("flame", ["--diff", CALLS, CALLS]),
+                            ("flame", ["--diff", CALLS, CALLS]), ("flame", ["--heap", "peak", HEAP]),
                             ("symbols", ["--places", os.path.join(samples, "perf/chains.data")]),
                             ("hprof", [os.path.join(os.environ["LULL_SOURCE"], "tests/fuzz/seeds/hprof/ids-of-8")]),
                             ("info", [os.path.join(samples, "ftrace/whole.dat")]), ("info", [os.path.join(samples, "perf/file.data")]),

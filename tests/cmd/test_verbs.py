@@ -15,8 +15,8 @@ from tap import Tap
 LULL = os.environ["LULL"]
 SAMPLES = os.environ["LULL_SAMPLES"]
 CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "django"))
-VM, OF_CALLS = (os.path.join(os.environ["LULL_SOURCE"], "tests", "data", f"{name}.tar.xz") for name in ("vm", "calls"))
-OF_VERB = {"requests": DJANGO, "nettop": DJANGO, "vms": VM, "calls": OF_CALLS, "calllog": OF_CALLS}
+VM, OF_CALLS, OF_HEAP = (os.path.join(os.environ["LULL_SOURCE"], "tests", "data", f"{name}.tar.xz") for name in ("vm", "calls", "heap"))
+OF_VERB = {"requests": DJANGO, "nettop": DJANGO, "vms": VM, "calls": OF_CALLS, "calllog": OF_CALLS, "heap": OF_HEAP}
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
 # Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
 NO_ANSWER = {"record", "snapshot", "top", "track", "daemon", "trigger", "collect", "view", "serve", "help", "hprof"}

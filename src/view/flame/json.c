@@ -65,7 +65,10 @@ static void put_profile(struct lull_out *out, const struct lull_flame *flame, ui
     lull_out_printf(out,
                     "{\"type\":\"sampled\",\"name\":%s,\"unit\":\"%s\",\"startValue\":0,"
                     "\"endValue\":%" PRId64 ",\"samples\":[",
-                    name->str, g_str_equal(flame->unit, "ns") ? "nanoseconds" : "none",
+                    name->str,
+                    g_str_equal(flame->unit, "ns")      ? "nanoseconds"
+                    : g_str_equal(flame->unit, "bytes") ? "bytes"
+                                                        : "none",
                     flame->nodes[root].total);
     for (uint32_t node = root; is_within(flame, node, root); node = flame_next(flame, node)) {
         if (flame->nodes[node].self <= 0) {

@@ -100,6 +100,7 @@ bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **
 {
     g_autoptr(GByteArray) message = g_byte_array_new();
     const bool is_time = g_str_equal(flame->unit, "ns");
+    const bool is_bytes = g_str_equal(flame->unit, "bytes");
     struct lull_out out;
     lull_out_start(&out, file);
     put_field(message, TYPE_TYPE, TEXT_TYPE);
@@ -114,8 +115,8 @@ bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **
         write_function(&out, message, i);
     }
     write_text(&out, message, "");
-    write_text(&out, message, is_time ? "time" : flame->unit);
-    write_text(&out, message, is_time ? "nanoseconds" : "count");
+    write_text(&out, message, is_time ? "time" : flame->event ? flame->event : flame->unit);
+    write_text(&out, message, is_time ? "nanoseconds" : is_bytes ? "bytes" : "count");
     for (uint32_t i = 0; i < lull_flame_name_count(flame); i++) {
         write_text(&out, message, lull_flame_name(flame, i));
     }

@@ -45,6 +45,9 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
     if (reading->wants_heap) {
         reading->heap = lull_heap_new(reading->model, reading->calls, start_ns, end_ns);
     }
+    if (reading->prepare) {
+        reading->prepare(reading->prepare_user, reading);
+    }
     lull_model_run(reading->model, progress, user);
     lull_calls_finish(reading->calls, ends_ns);
     return true;

@@ -23,7 +23,11 @@ struct lull_calls_question {
 
 /* Stacks that were read. */
 struct lull_calls_reading {
-    bool wants_samples, wants_heap; /* set before */
+    /* Set before: */
+    bool wants_samples, wants_heap;
+    void (*prepare)(void *user, struct lull_calls_reading *reading); /* or NULL: before events */
+    void *prepare_user;
+    /* What was read: */
     struct lull_model *model;
     struct lull_calls *calls;
     struct lull_samples *samples; /* or NULL */

@@ -31,13 +31,6 @@ static struct lull_cell number(uint64_t n)
 
 static const struct lull_cell unknown = {.class = LULL_CELL_UNKNOWN};
 
-static const char *kind_of(const struct lull_calls_function *function)
-{
-    static const char *const kinds[LULL_FUNCTION_LAYERS] = {"native", "python", "syscall",
-                                                            "kernel"};
-    return kinds[function->layer];
-}
-
 /* ---- functions ---- */
 
 static const struct lull_result_column function_columns[] = {
@@ -71,7 +64,7 @@ static void function_row(const void *user, uint64_t at, struct lull_cell *cells)
     const bool has_times = row->min_ns != INT64_MAX || row->total_ns > 0;
     *cells++ = lull_cell_text(LULL_CELL_HOST, lull_session_host(report->session, host)->name);
     *cells++ = lull_cell_text(LULL_CELL_STRING, row->name);
-    *cells++ = lull_cell_text(LULL_CELL_STRING, kind_of(function));
+    *cells++ = lull_cell_text(LULL_CELL_STRING, lull_calls_kind(function));
     *cells++ = lull_cell_text(LULL_CELL_STRING, object);
     *cells++ = number(row->calls);
     *cells++ = has_times ? duration(row->total_ns) : unknown;
@@ -184,7 +177,7 @@ static void log_row(const void *user, uint64_t at, struct lull_cell *cells)
     *cells++ = line->has_states ? duration(call->waiting_ns) : unknown;
     *cells++ = number(call->depth);
     *cells++ = lull_cell_text(LULL_CELL_STRING, report->text->str + end_of_flags + 1);
-    *cells++ = lull_cell_text(LULL_CELL_STRING, kind_of(function));
+    *cells++ = lull_cell_text(LULL_CELL_STRING, lull_calls_kind(function));
     *cells = end_of_flags > 0 ? lull_cell_text(LULL_CELL_STRING, report->text->str)
                               : (struct lull_cell){.class = LULL_CELL_EMPTY};
 }

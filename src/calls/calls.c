@@ -274,6 +274,14 @@ struct lull_calls *lull_calls_new(struct lull_model *model, int64_t start_ns, in
     return calls;
 }
 
+void lull_calls_watch(struct lull_calls *calls,
+                      void (*spent)(void *user, const struct lull_calls_stretch *stretch),
+                      void *user)
+{
+    calls->spent = spent;
+    calls->spent_user = user;
+}
+
 void lull_calls_finish(struct lull_calls *calls, const int64_t *ends_ns)
 {
     for (size_t i = 0; i < calls->lines.count; i++) {

@@ -81,6 +81,13 @@ struct lull_call {
     unsigned flags;     /* enum lull_call_flag */
 };
 
+/* Time that a task spent in one innermost call. */
+struct lull_calls_stretch {
+    uint32_t line, node;
+    int64_t start_ns, end_ns;
+    bool is_uncertain; /* events were lost: it may have been another call */
+};
+
 struct lull_calls;
 
 /* Only what lies in start_ns <= t < end_ns counts; what was before is followed. `ended` (or NULL) is
@@ -89,6 +96,10 @@ struct lull_calls *lull_calls_new(struct lull_model *model, int64_t start_ns, in
                                   void (*ended)(void *user, const struct lull_call *call),
                                   void *user);
 void lull_calls_free(struct lull_calls *calls);
+/* From now on `spent` is called for all such time that counts, of each line in order. One watches. */
+void lull_calls_watch(struct lull_calls *calls,
+                      void (*spent)(void *user, const struct lull_calls_stretch *stretch),
+                      void *user);
 /* What the model must read. */
 #define LULL_CALLS_GROUPS                                                                          \
     (LULL_GROUP_FUNCTIONS | LULL_GROUP_STACKS | LULL_GROUP_SCHED | LULL_GROUP_STATE |              \

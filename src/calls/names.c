@@ -33,6 +33,13 @@ static const struct lull_frame *frame_of(const struct lull_model *model,
     return n > 0 ? &frames[0] : NULL;
 }
 
+const char *lull_calls_kind(const struct lull_calls_function *function)
+{
+    static const char *const kinds[LULL_FUNCTION_LAYERS] = {"native", "python", "syscall",
+                                                            "kernel"};
+    return kinds[function->layer];
+}
+
 const char *lull_calls_object(const struct lull_model *model,
                               const struct lull_calls_function *function)
 {

@@ -38,6 +38,8 @@ struct lull_calls {
     int64_t start_ns, end_ns;
     void (*ended)(void *user, const struct lull_call *call);
     void *user;
+    void (*spent)(void *user, const struct lull_calls_stretch *stretch);
+    void *spent_user;
     LULL_VEC(struct line) lines;
     LULL_VEC(uint32_t) by_task; /* line of each, or LULL_NONE */
     LULL_VEC(struct process) processes;

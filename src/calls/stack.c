@@ -168,15 +168,29 @@ static int64_t counted(const struct lull_calls *calls, int64_t start_ns, int64_t
     return end_ns > start_ns ? lull_sum(end_ns, -MAX(start_ns, -INT64_MAX)) : 0;
 }
 
+static void tell(const struct lull_calls *calls, const struct line *line, uint32_t node,
+                 int64_t start_ns, int64_t end_ns)
+{
+    const struct lull_calls_stretch stretch = {.line = number_of_line(calls, line),
+                                               .node = node,
+                                               .start_ns = MAX(start_ns, calls->start_ns),
+                                               .end_ns = MIN(end_ns, calls->end_ns),
+                                               .is_uncertain = line->is_uncertain};
+    calls->spent(calls->spent_user, &stretch);
+}
+
 void calls_account(struct lull_calls *calls, struct line *line, int64_t t)
 {
     if (t <= line->last_ns) {
         return;
     }
-    const int64_t ns = counted(calls, line->last_ns, t);
+    const int64_t start_ns = line->last_ns, ns = counted(calls, start_ns, t);
     line->last_ns = t;
     if (line->frames.count) {
         const uint32_t node = calls_top(line);
+        if (calls->spent && ns > 0) {
+            tell(calls, line, node, start_ns, t);
+        }
         lull_add(&calls->nodes.items[node].times.self_ns, ns);
         lull_add(&calls->functions.items[calls->nodes.items[node].function].times.self_ns, ns);
         if (line->is_uncertain) {

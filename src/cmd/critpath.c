@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "base/time.h"
 #include "cmd/calls_args.h"
+#include "cmd/critpath_calls.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
@@ -147,10 +148,12 @@ void lull_critpath_style(const struct lull_args *args, uint32_t most, struct lul
     style->limit = limit >= 0 ? MIN(limit, UINT32_MAX) : style->full ? 0 : most;
 }
 
-static bool show(const struct lull_args *args, const struct lull_path *path, GError **error)
+static bool show(const struct lull_args *args, const struct lull_path *path,
+                 const struct lull_path_calls *calls, GError **error)
 {
     struct lull_view_style style;
     lull_critpath_style(args, DEFAULT_LIMIT, &style);
+    style.calls = calls;
     if (!lull_critpath_write_files(args, path, &style, error)) {
         return false;
     }
@@ -274,7 +277,11 @@ static bool answer(const struct lull_args *args, struct lull_session *session, G
         report_choice(args, waits, path, others);
         report_range(args, waits);
     }
-    const bool done = path && show(args, path, error);
+    struct lull_paths_calls *calls =
+        path ? lull_args_path_calls(args, session, (const struct lull_path *const *)&path, 1)
+             : NULL;
+    const bool done = path && show(args, path, calls ? lull_paths_calls_of(calls, 0) : NULL, error);
+    lull_paths_calls_free(calls);
     lull_path_free(path);
     lull_waits_free(waits);
     return done;
@@ -341,6 +348,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "below each wait the calls that started it, if they were recorded; for several "
              "waits in one line, those of the longest"},
+    LULL_OPTION_PATH_CALLS,
     LULL_OPTION_SYMBOLS_DIRECTORY,
     {.name = "svg",
      .kind = LULL_OPTION_FILE,
@@ -387,6 +395,8 @@ static const struct lull_example examples[] = {
     {"lull critpath --request 17 --svg path.svg client httpd db", "The same with a picture."},
     {"lull critpath --request 17 --html path.html client httpd db",
      "With a page that can be sent to others: it needs neither Lull nor a network."},
+    {"lull critpath --calls --comm server my-trace",
+     "In which functions the path of a task ran and waited, of a recording of calls."},
     {"lull critpath my-trace --period 'read : $evt.$name == \"syscall_entry_read\" : $evt.$name == "
      "\"syscall_exit_read\" && $evt.$tid == $begin.$evt.$tid'",
      "What every read() in the trace waited for, and all of them together."},
@@ -449,6 +459,12 @@ const struct lull_verb lull_verb_critpath = {
         "an end are listed separately. Without --period, these options are for the requests that "
         "'lull requests' finds.\n"
         "\n"
+        "With --calls, of a trace that also has calls of functions ('lull calls'), the summary ends "
+        "with the functions in which the path was, and in which state. A system call, and what the "
+        "kernel does, counts to the function that made it. Below each step are the stacks on which "
+        "most of it was spent, the innermost call first. --folded then has the calls between task and "
+        "state.\n"
+        "\n"
         "--filter hides events from the path as if they had not been recorded. Without "
         "sched_switch no task ever waits; without wake-ups no wait has a cause.",
     .output =
@@ -475,10 +491,15 @@ const struct lull_verb lull_verb_critpath = {
         "             \"by_task\":[{\"host\",\"tid\",\"comm\",\"started_by\",\"container\",\n"
         "                         \"command_line\",\"duration_ns\",\"share\"}],\n"
         "             \"by_host\":[{\"host\",\"duration_ns\",\"share\"}],\n"
-        "             \"by_container\":[{\"host\",\"name\",\"duration_ns\",\"share\"}]},\n"
+        "             \"by_container\":[{\"host\",\"name\",\"duration_ns\",\"share\"}],\n"
+        "             \"by_function\":[{\"function\",\"kind\",\"object\",\"state\",\n"
+        "                             \"cause\",\"duration_ns\",\"share\"}]},\n"
         "  \"sync\":[{\"host\",\"offset_ns\",\"drift_ppm\",\"bound_ns\"}],\n"
         "  \"cpu_quotas\":[{\"cgroup\",\"quota_us\",\"period_us\",\"periods\",\n"
         "                 \"throttled_periods\",\"throttled_ns\"}],\n"
+        "  \"calls\":{\"nodes\":[{\"parent\",\"function\",\"kind\",\"object\"}],\n"
+        "           \"parts\":[{\"segment\",\"begin_ns\",\"end_ns\",\"node\",\n"
+        "                     \"uncertain\"}]},\n"
         "  \"lost\":{\"events\",\"packets\"}}\n"
         "\n"
         "With --period:\n"
@@ -510,7 +531,10 @@ const struct lull_verb lull_verb_critpath = {
         "calls that started the wait, innermost first; a call at an address where no file is known "
         "has "
         "\"object\":null and \"address\". Where the name of the function is known, \"symbol\" is that "
-        "name, and \"symbol_offset\" the place in it. \"cpu_quotas\" are those that kept tasks off the CPU, in the "
+        "name, and \"symbol_offset\" the place in it. \"calls\" and \"by_function\" are there with --calls: "
+        "a part of a segment was spent in one call, which \"nodes\" names with its callers, from \"parent\" to "
+        "\"parent\"; both are named by their place in the list. by_function sums up to the whole path, and has "
+        "null for what was in no call that was recorded. \"cpu_quotas\" are those that kept tasks off the CPU, in the "
         "whole recording, in control groups to which tasks of the path belong; \"throttled_ns\" is "
         "summed over CPUs.",
     .options = options,

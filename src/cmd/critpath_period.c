@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/critpath_calls.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
 #include "cmd/slowest_args.h"
@@ -28,12 +29,16 @@ static bool check_usage(const struct lull_args *args, enum choice *choice, GErro
         n += given[i];
         *choice = given[i] ? i : *choice;
     }
-    const char *wrong = n > 1 ? "choose one of --slowest, --each, --instance and --aggregate"
-                        : lull_args_number(args, "request") >= 0
-                            ? "--request is a path of its own: leave out --period"
-                        : lull_args_flag(args, "unbounded")
-                            ? "--unbounded and --period do not go together"
-                            : NULL;
+    const char *wrong =
+        n > 1 ? "choose one of --slowest, --each, --instance and --aggregate"
+        : lull_args_number(args, "request") >= 0
+            ? "--request is a path of its own: leave out --period"
+        : lull_args_flag(args, "unbounded") ? "--unbounded and --period do not go together"
+        : lull_args_flag(args, "calls") &&
+                (*choice == CHOOSE_TABLE || *choice == CHOOSE_SUM || lull_args_flag(args, "folded"))
+            ? "--calls is about single paths: choose them with --slowest, --each or "
+              "--instance, and without --folded"
+            : NULL;
     if (wrong) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, wrong);
     }
@@ -108,11 +113,10 @@ static void show_heading(const struct lull_instance_query *query,
 
 /* As text, or as JSON into `json`. */
 static bool show_path(const struct lull_instance_query *query, const struct lull_instance *instance,
-                      bool is_first, FILE *json, const struct lull_view_style *style,
-                      GError **error)
+                      const struct lull_path *path, bool is_first, FILE *json,
+                      const struct lull_view_style *style, GError **error)
 {
-    struct lull_path *path = lull_instances_path(query->instances, instance, error);
-    bool done = path && lull_critpath_write_files(query->args, path, style, error);
+    bool done = lull_critpath_write_files(query->args, path, style, error);
     if (done && json) {
         fprintf(json, "%s\n{\"number\":%u,\"path\":", is_first ? "" : ",", instance->number);
         done = lull_view_path_json(path, json, style, error);
@@ -121,8 +125,30 @@ static bool show_path(const struct lull_instance_query *query, const struct lull
         show_heading(query, instance, is_first, style);
         done = lull_view_path_text(path, stdout, style, error);
     }
-    lull_path_free(path);
     return done;
+}
+
+static void free_path(void *path)
+{
+    lull_path_free(path);
+}
+
+/* The paths of all that have one, and their calls: the session is read once for these. NULL: an error. */
+static struct lull_paths_calls *read_calls(const struct lull_instance_query *query,
+                                           const GPtrArray *chosen, GPtrArray *paths,
+                                           GError **error)
+{
+    for (guint i = 0; i < chosen->len; i++) {
+        if (lull_instance_has_path(chosen->pdata[i])) {
+            struct lull_path *path = lull_instances_path(query->instances, chosen->pdata[i], error);
+            if (!path) {
+                return NULL;
+            }
+            g_ptr_array_add(paths, path);
+        }
+    }
+    return lull_args_path_calls(query->args, query->session,
+                                (const struct lull_path *const *)paths->pdata, paths->len);
 }
 
 /* Of all that have one; of one that was named it is an error to have none. */
@@ -130,18 +156,27 @@ static bool show_paths(const struct lull_instance_query *query, const GPtrArray 
                        GError **error)
 {
     struct lull_view_style style;
-    bool is_first = true;
     lull_critpath_style(query->args, DEFAULT_STEPS, &style);
-    for (guint i = 0; i < chosen->len; i++) {
+    g_autoptr(GPtrArray) kept = g_ptr_array_new_with_free_func(free_path);
+    const bool has_calls = lull_args_flag(query->args, "calls");
+    struct lull_paths_calls *calls = has_calls ? read_calls(query, chosen, kept, error) : NULL;
+    uint32_t n = 0;
+    bool done = calls || !has_calls;
+    for (guint i = 0; i < chosen->len && done; i++) {
         if (!lull_instance_has_path(chosen->pdata[i])) {
             continue;
         }
-        if (!show_path(query, chosen->pdata[i], is_first, json, &style, error)) {
-            return false;
+        struct lull_path *path =
+            calls ? kept->pdata[n] : lull_instances_path(query->instances, chosen->pdata[i], error);
+        style.calls = calls ? lull_paths_calls_of(calls, n) : NULL;
+        done = path && show_path(query, chosen->pdata[i], path, n == 0, json, &style, error);
+        n++;
+        if (!calls) {
+            lull_path_free(path);
         }
-        is_first = false;
     }
-    return true;
+    lull_paths_calls_free(calls);
+    return done;
 }
 
 static bool show_json(const struct lull_instance_query *query,

@@ -14,6 +14,8 @@
 
 #include "graph/path.h"
 
+struct lull_path_calls;
+
 /* What the reader's device can show and what he wants to see; used by the views of paths and
  * tables. */
 struct lull_view_style {
@@ -24,7 +26,8 @@ struct lull_view_style {
     bool full;       /* text: one row a segment, nothing grouped; all in the summary */
     bool by_tid;     /* text: the summary has a row for each task, not for each program */
     bool stacks;     /* text: the calls by which each wait started */
-    uint32_t limit;  /* text: how many rows of the path to show, the longest; 0: all */
+    const struct lull_path_calls *calls; /* of the path, to be shown with it; or NULL */
+    uint32_t limit; /* text: how many rows of the path to show, the longest; 0: all */
 };
 
 /* Says that what goes into this pipe is shown on the terminal, by a pager. For children of this
@@ -49,8 +52,8 @@ bool lull_view_path_text(const struct lull_path *path, FILE *file,
 bool lull_view_path_json(const struct lull_path *path, FILE *file,
                          const struct lull_view_style *style, GError **error);
 
-/* Folded stacks for flame graphs: "host;comm/tid;state cause: detail NANOSECONDS", a line per
- * distinct stack, sorted by bytes; the numbers sum to the length of the path. */
+/* Folded stacks for flame graphs: "host;comm/tid;state cause: detail NANOSECONDS", with the calls before
+ * the state if the style has them, a line per distinct stack, sorted by bytes; the numbers sum to the length of the path. */
 bool lull_view_path_folded(const struct lull_path *path, FILE *file,
                            const struct lull_view_style *style, GError **error);
 

@@ -119,3 +119,21 @@ def events(programs, is_fast=False):
             found.append(event(time, tid % 3, f"lttng_ust_cyg_profile{'_fast' if is_fast else ''}:func_{what}", tid,
                                **payload))
     return sorted(found, key=lambda one: one["t"])
+
+
+def call(time, what, name, tid=100, cpu=0, pid=100):
+    return event(time, cpu, f"lttng_ust_cyg_profile:func_{what}", tid, pid=pid, addr=address(name))
+
+
+def switch(time, prev, following, state=1, cpu=0):
+    return {"t": time, "n": "sched_switch", "pc": {"cpu_id": cpu},
+            "p": {"prev_comm": f"c{prev}", "prev_tid": prev, "prev_prio": 20, "prev_state": state,
+                  "next_comm": f"c{following}", "next_tid": following, "next_prio": 20}}
+
+
+def wake(time, tid, cpu=0):
+    return {"t": time, "n": "sched_waking", "pc": {"cpu_id": cpu}, "p": {"comm": f"c{tid}", "tid": tid, "prio": 20, "target_cpu": cpu}}
+
+
+def syscall(time, what, name, cpu=0):
+    return {"t": time, "n": f"syscall_{what}_{name}", "pc": {"cpu_id": cpu}, "p": {"ret": 0} if what == "exit" else {"fd": 1}}

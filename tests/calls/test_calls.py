@@ -13,6 +13,7 @@ source = os.environ["LULL_SOURCE"]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
 import jsonl_to_ctf  # noqa: E402
 import scene  # noqa: E402
+from scene import call, switch, syscall, wake  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -118,24 +119,6 @@ def check_fast():
     full, short = user_trace("full", scene.events(programs)), user_trace("short", found)
     rows = [{name: (row["calls"], row["self_ns"]) for name, row in functions(path)[0].items()} for path in (full, short)]
     tap.ok(rows[0] and rows[0] == rows[1], "short hooks: the same sums", *rows)
-
-
-def call(time, what, name, tid=100, cpu=0, pid=100):
-    return scene.event(time, cpu, f"lttng_ust_cyg_profile:func_{what}", tid, pid=pid, addr=scene.address(name))
-
-
-def switch(time, prev, following, state=1, cpu=0):
-    return {"t": time, "n": "sched_switch", "pc": {"cpu_id": cpu},
-            "p": {"prev_comm": f"c{prev}", "prev_tid": prev, "prev_prio": 20, "prev_state": state,
-                  "next_comm": f"c{following}", "next_tid": following, "next_prio": 20}}
-
-
-def wake(time, tid, cpu=0):
-    return {"t": time, "n": "sched_waking", "pc": {"cpu_id": cpu}, "p": {"comm": f"c{tid}", "tid": tid, "prio": 20, "target_cpu": cpu}}
-
-
-def syscall(time, what, name, cpu=0):
-    return {"t": time, "n": f"syscall_{what}_{name}", "pc": {"cpu_id": cpu}, "p": {"ret": 0} if what == "exit" else {"fd": 1}}
 
 
 def check_waits():

@@ -266,6 +266,24 @@ def usable_tracer(scratch):
     return None, recorders.why_not("ftrace", scratch)
 
 
+def check_path(recording, said):
+    """naps.c waits in two functions, one of them in the thread that main waits for, and says for how long it was in each."""
+    with open(said, encoding="utf-8") as file:
+        stamped = {name: int(ns) for name, ns in (line.split() for line in file)}
+    path = json.loads(ask("critpath", "--calls", "--json", recording))
+    whole = path["query"]["end_ns"] - path["query"]["begin_ns"]
+    shown, waits = {}, {}
+    for row in path["summary"]["by_function"]:
+        shown[row["function"]] = shown.get(row["function"], 0) + row["duration_ns"]
+        if row["state"] == "blocked":
+            waits[row["function"]] = waits.get(row["function"], 0) + row["duration_ns"]
+    tap.ok(sum(shown.values()) == whole, "the path by function: all of it", whole, shown)
+    # The stamps lie within the function, and the path is in it from its call to its return.
+    tap.ok(all(abs(shown.get(name, 0) - ns) < 0.05 * ns + 2_000_000 for name, ns in stamped.items()), "the path by function: as the program says", stamped, shown)
+    naps = waits.get("sleep_long", 0) + waits.get("sleep_short", 0)
+    tap.ok(naps >= 0.95 * sum(waits.values()) > 0.2e9, "the path by function: waits are those of the functions that sleep", waits)
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         check_own_sitecustomize(scratch)
@@ -292,6 +310,8 @@ def main():
         check_family(recording, program)
         check_functions(recording, said, "by their names in the recording, when the files are gone")
         check_peer(recording)
+        said = os.path.join(scratch, "naps")
+        check_path(record(tracer, ["sh", "-c", 'exec "$1" >"$2"', "sh", os.path.join(PROGRAMS, "naps"), said], scratch), said)
         check_killed(scratch, os.path.join(recording, "calls", "metadata"))
         check_full_disk(scratch, os.path.join(recording, "calls", "metadata"))
 

@@ -4,6 +4,7 @@
 #include "view/view.h"
 
 #include "view/out.h"
+#include "view/path/calls.h"
 #include "view/quota.h"
 #include "view/words.h"
 
@@ -165,7 +166,8 @@ static struct json_object *segment_to_json(const struct lull_path *path,
     return object;
 }
 
-static void write_summary(struct lull_out *out, const struct lull_path *path)
+static void write_summary(struct lull_out *out, const struct lull_path *path,
+                          const struct lull_path_calls *calls)
 {
     lull_out_text(out, "],\n\"summary\":{\"by_state\":[");
     for (uint32_t i = 0; i < path->n_by_state; i++) {
@@ -228,6 +230,9 @@ static void write_summary(struct lull_out *out, const struct lull_path *path)
         add_duration(object, path->by_container[i].duration_ns, path);
         write_element(out, i, object);
     }
+    if (calls) {
+        path_calls_write_shares(out, path, calls);
+    }
 }
 
 static void write_sync(struct lull_out *out, const struct lull_path *path)
@@ -261,15 +266,19 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
     for (uint32_t i = 0; i < path->n_waits && !out.error; i++) {
         write_element(&out, i, wait_to_json(path, &path->waits[i]));
     }
-    write_summary(&out, path);
+    write_summary(&out, path, style->calls);
     write_sync(&out, path);
     lull_out_text(&out, "],\n\"cpu_quotas\":[");
     for (uint32_t i = 0; i < path->n_quotas; i++) {
         write_element(&out, i, lull_quota_json(path->quotas[i]));
     }
-    lull_out_printf(&out,
-                    "],\n\"lost\":{\"events\":%" G_GUINT64_FORMAT ",\"packets\":%" G_GUINT64_FORMAT
-                    "}}\n",
-                    path->lost_events, path->lost_packets);
+    if (style->calls) {
+        path_calls_write_parts(&out, style->calls);
+    } else {
+        lull_out_text(&out, "]");
+    }
+    lull_out_printf(
+        &out, ",\n\"lost\":{\"events\":%" G_GUINT64_FORMAT ",\"packets\":%" G_GUINT64_FORMAT "}}\n",
+        path->lost_events, path->lost_packets);
     return lull_out_end(&out, "JSON", error);
 }

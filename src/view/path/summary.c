@@ -39,8 +39,7 @@ static void append_bar(GString *bar, double share)
 
 enum { SUM_WHAT, SUM_TIME, SUM_SHARE, SUM_BAR };
 
-static void add_summary_heading(const struct text_view *view, struct lull_table *table,
-                                const char *title)
+void text_add_heading(const struct text_view *view, struct lull_table *table, const char *title)
 {
     lull_table_add_row(table);
     lull_table_set_text(table, SUM_WHAT, title);
@@ -49,8 +48,8 @@ static void add_summary_heading(const struct text_view *view, struct lull_table 
     }
 }
 
-static void add_summary_row(const struct text_view *view, struct lull_table *table,
-                            const char *what, int64_t duration_ns, const char *ansi)
+void text_add_share(const struct text_view *view, struct lull_table *table, const char *what,
+                    int64_t duration_ns, const char *ansi)
 {
     double share = lull_share(duration_ns, view->path->end_ns - view->path->start_ns);
     g_autofree char *indented = g_strdup_printf("  %s", what);
@@ -82,18 +81,18 @@ static void add_mode_rows(const struct text_view *view, struct lull_table *table
         return;
     }
     for (uint32_t i = 0; i < path->n_by_mode; i++) {
-        add_summary_row(view, table, phrases[path->by_mode[i].mode], path->by_mode[i].duration_ns,
-                        ansi);
+        text_add_share(view, table, phrases[path->by_mode[i].mode], path->by_mode[i].duration_ns,
+                       ansi);
     }
 }
 
 static void add_state_rows(const struct text_view *view, struct lull_table *table)
 {
-    add_summary_heading(view, table, "By state");
+    text_add_heading(view, table, "By state");
     for (uint32_t i = 0; i < view->path->n_by_state; i++) {
         const struct lull_state_share *share = &view->path->by_state[i];
         const struct lull_look *look = lull_look_of(share->state, share->cause);
-        add_summary_row(view, table, look->phrase, share->duration_ns, look->ansi);
+        text_add_share(view, table, look->phrase, share->duration_ns, look->ansi);
         if (share->state == LULL_STATE_RUNNING) {
             add_mode_rows(view, table, look->ansi);
         }
@@ -109,7 +108,7 @@ static void add_task_rows(const struct text_view *view, struct lull_table *table
     if (!view->style->full && shown > MAX_TASKS + 1) {
         shown = MAX_TASKS;
     }
-    add_summary_heading(view, table, "By task");
+    text_add_heading(view, table, "By task");
     for (uint32_t i = 0; i < path->n_by_task; i++) {
         const struct lull_task_share *share = &path->by_task[i];
         if (i >= shown) {
@@ -118,12 +117,12 @@ static void add_task_rows(const struct text_view *view, struct lull_table *table
         }
         GString *name = g_string_new(NULL);
         append_task(view, name, share->comm, share->tid, share->host);
-        add_summary_row(view, table, name->str, share->duration_ns, NULL);
+        text_add_share(view, table, name->str, share->duration_ns, NULL);
         g_string_free(name, TRUE);
     }
     if (shown < path->n_by_task) {
         g_autofree char *text = g_strdup_printf("%u other tasks", path->n_by_task - shown);
-        add_summary_row(view, table, text, rest_ns, NULL);
+        text_add_share(view, table, text, rest_ns, NULL);
     }
 }
 
@@ -192,7 +191,7 @@ static void add_program_rows(const struct text_view *view, struct lull_table *ta
     guint shown = programs->len > MAX_TASKS + 1 ? MAX_TASKS : programs->len;
     int64_t rest_ns = 0;
 
-    add_summary_heading(view, table, "By program");
+    text_add_heading(view, table, "By program");
     for (guint i = 0; i < programs->len; i++) {
         const struct program *program = &g_array_index(programs, struct program, i);
         if (i >= shown) {
@@ -207,11 +206,11 @@ static void add_program_rows(const struct text_view *view, struct lull_table *ta
             append_host(view, name, program->host);
             g_string_append_printf(name, " (%u tasks)", program->n_tasks);
         }
-        add_summary_row(view, table, name->str, program->duration_ns, NULL);
+        text_add_share(view, table, name->str, program->duration_ns, NULL);
     }
     if (shown < programs->len) {
         g_autofree char *text = g_strdup_printf("%u other programs", programs->len - shown);
-        add_summary_row(view, table, text, rest_ns, NULL);
+        text_add_share(view, table, text, rest_ns, NULL);
     }
 }
 
@@ -339,7 +338,7 @@ static void add_container_rows(const struct text_view *view, struct lull_table *
     if (!is_any) {
         return;
     }
-    add_summary_heading(view, table, "By container");
+    text_add_heading(view, table, "By container");
     for (uint32_t i = 0; i < path->n_by_container; i++) {
         const struct lull_container_share *share = &path->by_container[i];
         const char *name = share->name ? share->name : "not known";
@@ -347,7 +346,7 @@ static void add_container_rows(const struct text_view *view, struct lull_table *
             view->shows_hosts
                 ? g_strdup_printf("%s on %s", name, lull_path_host_name(path, share->host))
                 : g_strdup(name);
-        add_summary_row(view, table, text, share->duration_ns, NULL);
+        text_add_share(view, table, text, share->duration_ns, NULL);
     }
 }
 
@@ -374,13 +373,14 @@ bool lull_text_print_summary(struct text_view *view, GError **error)
         add_program_rows(view, table);
     }
     if (view->shows_hosts) {
-        add_summary_heading(view, table, "By host");
+        text_add_heading(view, table, "By host");
         for (uint32_t i = 0; i < path->n_by_host; i++) {
-            add_summary_row(view, table, lull_path_host_name(path, path->by_host[i].host),
-                            path->by_host[i].duration_ns, NULL);
+            text_add_share(view, table, lull_path_host_name(path, path->by_host[i].host),
+                           path->by_host[i].duration_ns, NULL);
         }
     }
     add_container_rows(view, table);
+    text_add_functions(view, table);
     lull_out_text(&view->out, "\n");
     bool ok = lull_table_print(table, view->out.file, view->style, error);
     lull_table_free(table);

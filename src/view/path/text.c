@@ -364,6 +364,19 @@ static void add_frame_rows(const struct text_view *view, struct lull_table *tabl
     }
 }
 
+/* The calls in which the time of a row was spent. */
+static void add_stack_rows(const struct text_view *view, struct lull_table *table,
+                           const struct lull_path_row *row)
+{
+    g_autoptr(GPtrArray) stacks = text_stacks(view, row->first, row->count);
+
+    for (guint i = 0; i < stacks->len; i++) {
+        lull_table_add_row(table);
+        lull_table_set_text(table, COL_WHAT, stacks->pdata[i]);
+        lull_table_set_color(table, COL_WHAT, DIM);
+    }
+}
+
 /* What most of the time of the hidden rows from first up to `end` was: ": 8.1 ms running, …". */
 static void append_most(const struct text_view *view, GString *text, GArray *rows, guint first,
                         guint end)
@@ -475,6 +488,9 @@ static void add_path_rows(const struct text_view *view, struct lull_table *table
         add_path_row(view, table, unit, row, before);
         if (view->style->stacks) {
             add_frame_rows(view, table, row);
+        }
+        if (view->style->calls) {
+            add_stack_rows(view, table, row);
         }
         before = row;
         i++;

@@ -21,4 +21,19 @@ bool lull_text_print_causes(struct text_view *view, GError **error);
  * program summed up unless `full`. Texts of its own are put into `texts`. */
 GArray *lull_causes_shown(const struct lull_path *path, bool full, GStringChunk *texts);
 
+/* ---- the table of the summary ---- */
+
+struct lull_table;
+
+void text_add_heading(const struct text_view *view, struct lull_table *table, const char *title);
+void text_add_share(const struct text_view *view, struct lull_table *table, const char *what,
+                    int64_t duration_ns, const char *ansi);
+
+/* ---- calls.c: the calls of the path, if the style has them ---- */
+
+/* Adds to the summary in which functions the time was spent. */
+void text_add_functions(const struct text_view *view, struct lull_table *table);
+/* The stacks on which most of `count` segments from `first` on was spent, a text each. */
+GPtrArray *text_stacks(const struct text_view *view, uint32_t first, uint32_t count);
+
 #endif

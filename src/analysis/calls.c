@@ -74,7 +74,7 @@ static gboolean is_same_identity(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct lull_calls_identity)) == 0;
 }
 
-static bool is_wanted(const struct calls_report *report, uint32_t line)
+bool calls_is_wanted(const struct calls_report *report, uint32_t line)
 {
     return lull_params_want_task(report->question->params, report->reading.model,
                                  lull_calls_line(report->reading.calls, line)->task,
@@ -116,7 +116,7 @@ static void sum_up(struct calls_report *report)
     g_autoptr(GHashTable) by_identity =
         g_hash_table_new_full(hash_identity, is_same_identity, g_free, NULL);
     for (uint32_t i = 0; i < lull_calls_line_count(calls); i++) {
-        if (is_wanted(report, i)) {
+        if (calls_is_wanted(report, i)) {
             lull_vec_push(&report->lines, i);
         }
     }
@@ -124,7 +124,7 @@ static void sum_up(struct calls_report *report)
         const struct lull_calls_function *function = lull_calls_function(calls, i);
         const struct lull_calls_identity identity = lull_calls_identify(calls, function);
         if ((function->calls == 0 && function->total_ns == 0) ||
-            !is_wanted(report, function->line)) {
+            !calls_is_wanted(report, function->line)) {
             continue;
         }
         uint32_t row = GPOINTER_TO_UINT(g_hash_table_lookup(by_identity, &identity));
@@ -151,7 +151,10 @@ static void sum_up(struct calls_report *report)
 static void on_end(void *user, const struct lull_call *call)
 {
     struct calls_report *report = user;
-    if (!lull_params_want_duration(report->question->params, call->end_ns - call->start_ns)) {
+    const struct lull_calls_question *question = report->question;
+    if (question->at_ns != INT64_MIN
+            ? call->start_ns > question->at_ns || call->end_ns <= question->at_ns
+            : !lull_params_want_duration(question->params, call->end_ns - call->start_ns)) {
         return;
     }
     if (report->log.count < MOST_LOGGED) {
@@ -177,6 +180,14 @@ static int compare_calls(const void *a, const void *b)
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
+/* As stacks: by task, the innermost first. */
+static int compare_frames(const void *a, const void *b)
+{
+    const struct lull_call *x = a, *y = b;
+    return x->line != y->line ? (x->line > y->line) - (x->line < y->line)
+                              : (x->depth < y->depth) - (x->depth > y->depth);
+}
+
 /* Those of tasks that are wanted, in order. */
 static void sort_log(struct calls_report *report)
 {
@@ -193,7 +204,8 @@ static void sort_log(struct calls_report *report)
     }
     report->log.count = n;
     if (n > 0) {
-        qsort(report->log.items, n, sizeof *report->log.items, compare_calls);
+        qsort(report->log.items, n, sizeof *report->log.items,
+              report->question->at_ns != INT64_MIN ? compare_frames : compare_calls);
     }
 }
 
@@ -214,6 +226,9 @@ static void note_facts(struct calls_report *report, struct lull_sink *sink)
     if (report->lines.count == 0) {
         sink->note(sink,
                    "no call of a function was recorded; docs/CALLS.md says how to record them");
+    }
+    if (report->question->at_ns != INT64_MIN && report->lines.count && report->log.count == 0) {
+        sink->note(sink, "no call lasted at that time");
     }
     if (lull_calls_are_fast(report->reading.calls)) {
         sink->note(sink, "returns do not say from which function: after a longjmp or an error that "
@@ -253,8 +268,11 @@ static void show(struct calls_report *report, struct lull_sink *sink)
 {
     const struct lull_window window =
         lull_calls_window(report->session, report->question->params->host, &report->reading);
-    sink->start(sink, lull_analysis_calls.name, &window);
     sum_up(report);
+    if (!calls_find_near(report)) {
+        return;
+    }
+    sink->start(sink, lull_analysis_calls.name, &window);
     sort_log(report);
     note_facts(report, sink);
     calls_emit(report, sink);
@@ -266,7 +284,8 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
 {
     struct calls_report report = {
         .question = question, .session = session, .text = g_string_new(NULL)};
-    const bool has_log = question->params->sections & LULL_SECTION_LOG;
+    const bool has_log =
+        question->params->sections & LULL_SECTION_LOG || question->at_ns != INT64_MIN;
     if (lull_calls_read(&report.reading, session, question->params->host, question->start_ns,
                         question->end_ns, has_log ? on_end : NULL, &report, progress, user) &&
         (!question->check || question->check(question->check_user, report.reading.model))) {
@@ -277,6 +296,7 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
         g_free(report.rows.items[i].name);
     }
     lull_vec_free(&report.rows);
+    calls_clear_near(&report);
     lull_vec_free(&report.lines);
     lull_vec_free(&report.log);
     g_string_free(report.text, TRUE);

@@ -16,9 +16,14 @@ struct lull_calls_question {
     const struct lull_question_params *params;
     int64_t start_ns, end_ns;               /* INT64_MIN, INT64_MAX: all */
     const struct lull_symbol_table *others; /* for lull_calls_append_name(); or NULL */
+    /* In place of the tables of all functions, or NULL: a function, as its table names it, with *, ? and [ as in
+     * patterns of files; who called it, and what it called. */
+    const char *callers, *callees;
+    int64_t at_ns; /* in place of them: the stacks at that time; INT64_MIN: not asked for */
     /* What is asked once the session is read: false: nothing is shown. Or NULL. */
     bool (*check)(void *user, const struct lull_model *model);
     void *check_user;
+    GError **error; /* for a function that was not called */
 };
 
 /* Stacks that were read. */
@@ -52,7 +57,7 @@ extern const struct lull_analysis_class lull_analysis_calls;
 void lull_calls_report(const struct lull_calls_question *question, struct lull_session *session,
                        struct lull_sink *sink, void (*progress)(void *user), void *user);
 
-/* ---- for calls.c, heap.c and their tables only ---- */
+/* ---- for calls.c, calls_near.c, heap.c and their tables only ---- */
 
 /* A function, over all tasks that are wanted. */
 struct calls_row {
@@ -64,17 +69,37 @@ struct calls_row {
     int64_t total_ns, waiting_ns, sum_ns, min_ns, max_ns;
 };
 
+/* What was called by a function, or called it. */
+struct calls_near_row {
+    uint32_t
+        function; /* one of them; LULL_NONE: what was asked about was called by nothing that was recorded */
+    uint32_t of; /* the function that was asked about, one of them */
+    uint64_t calls;
+    struct lull_calls_times times;
+};
+
+/* The rows of one of these tables, most time first. */
+struct calls_near {
+    LULL_VEC(struct calls_near_row) rows;
+    GHashTable *by_pair; /* of functions → number + 1 */
+};
+
 struct calls_report {
     const struct lull_calls_question *question;
     struct lull_session *session;
     struct lull_calls_reading reading;
     LULL_VEC(struct calls_row) rows;
     LULL_VEC(uint32_t) lines; /* that are wanted */
+    struct calls_near callers, callees;
     LULL_VEC(struct lull_call) log;
     uint64_t n_not_logged;
     GString *text; /* of the row that is shown */
 };
 
+bool calls_is_wanted(const struct calls_report *report, uint32_t line);
+/* Fills callers and callees. False: the question is about a function that was not called. */
+bool calls_find_near(struct calls_report *report);
+void calls_clear_near(struct calls_report *report);
 /* A table, unless it is empty; of it `limit` rows, 0: all. */
 void calls_emit_table(const struct lull_result_class *class, size_t n,
                       void (*row)(const void *user, uint64_t row, struct lull_cell *cells),

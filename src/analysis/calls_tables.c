@@ -182,6 +182,111 @@ static void log_row(const void *user, uint64_t at, struct lull_cell *cells)
                               : (struct lull_cell){.class = LULL_CELL_EMPTY};
 }
 
+/* ---- who called a function, and what it called ---- */
+
+#define NEAR_COLUMNS(who, key, what)                                                               \
+    {HOST,                                                                                         \
+     {"Function", #who, key, LULL_CELL_STRING, NULL, LULL_USE_OWN},                                \
+     KIND,                                                                                         \
+     COUNT("Calls", "CALLS", "calls", "calls"),                                                    \
+     TIME(what, "TIME", "time_ns"),                                                                \
+     TIME("Of that: on a CPU", "ON CPU", "cpu_ns"),                                                \
+     TIME("Of that: its task was blocked", "BLOCKED", "blocked_ns"),                               \
+     {"Function that was asked about", "OF", "of", LULL_CELL_STRING, NULL, LULL_USE_OWN},          \
+     {0}}
+
+static const struct lull_result_column caller_columns[] =
+    NEAR_COLUMNS(CALLER, "function",
+                 "Time of the function that was asked about, when this one had called it; of a "
+                 "function that calls itself, when this one had called the outermost");
+static const struct lull_result_class caller_class = {
+    .name = "callers", .title = "Who called it", .columns = caller_columns, .is_own = true};
+
+static const struct lull_result_column callee_columns[] =
+    NEAR_COLUMNS(CALLEE, "function",
+                 "Time in it and in what it called, until the function that was asked about was "
+                 "called again");
+static const struct lull_result_class callee_class = {
+    .name = "callees", .title = "What it called", .columns = callee_columns, .is_own = true};
+
+static void near_row(const struct calls_report *report, const struct calls_near_row *row,
+                     struct lull_cell *cells)
+{
+    const struct lull_model *model = report->reading.model;
+    const struct lull_calls *calls = report->reading.calls;
+    const struct lull_calls_function *of = lull_calls_function(calls, row->of);
+    const struct lull_calls_function *function =
+        row->function == LULL_NONE ? NULL : lull_calls_function(calls, row->function);
+    const struct lull_calls_line *line = lull_calls_line(calls, of->line);
+    g_string_truncate(report->text, 0);
+    lull_calls_append_name(report->text, model, report->question->others, of);
+    const gsize end_of_name = report->text->len;
+    g_string_append_c(report->text, '\0');
+    if (function) {
+        lull_calls_append_name(report->text, model, report->question->others, function);
+    }
+    const char *name = function ? report->text->str + end_of_name + 1 : NULL;
+    *cells++ = lull_cell_text(LULL_CELL_HOST, lull_session_host(report->session, line->host)->name);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, name);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, function ? lull_calls_kind(function) : NULL);
+    *cells++ = number(row->calls);
+    *cells++ = duration(row->times.self_ns);
+    *cells++ = line->has_states ? duration(row->times.self_ns - row->times.off_ns) : unknown;
+    *cells++ = line->has_states ? duration(row->times.blocked_ns) : unknown;
+    *cells = lull_cell_text(LULL_CELL_STRING, report->text->str);
+}
+
+static void caller_row(const void *user, uint64_t at, struct lull_cell *cells)
+{
+    const struct calls_report *report = user;
+    near_row(report, &report->callers.rows.items[at], cells);
+}
+
+static void callee_row(const void *user, uint64_t at, struct lull_cell *cells)
+{
+    const struct calls_report *report = user;
+    near_row(report, &report->callees.rows.items[at], cells);
+}
+
+/* ---- the stacks at a time ---- */
+
+static const struct lull_result_column stack_columns[] = {
+    HOST,
+    TASK,
+    COUNT("Calls that it is within", "DEPTH", "depth", "calls"),
+    FUNCTION,
+    KIND,
+    {"File that it is in", "OBJECT", "object", LULL_CELL_STRING, NULL,
+     LULL_USE_OWN | LULL_USE_NOT_TEXT},
+    {"Time range of the call", "TIME RANGE", "time_range", LULL_CELL_TIME_RANGE, NULL,
+     LULL_USE_OWN},
+    TIME("How long ago it was called", "SINCE", "since_ns"),
+    {0},
+};
+static const struct lull_result_class stack_class = {
+    .name = "stacks", .title = "Stacks at that time", .columns = stack_columns, .is_own = true};
+
+static void stack_row(const void *user, uint64_t at, struct lull_cell *cells)
+{
+    const struct calls_report *report = user;
+    const struct lull_call *call = &report->log.items[at];
+    const struct lull_calls *calls = report->reading.calls;
+    const struct lull_calls_line *line = lull_calls_line(calls, call->line);
+    const struct lull_calls_function *function =
+        lull_calls_function(calls, lull_calls_node(calls, call->node)->function);
+    g_string_truncate(report->text, 0);
+    lull_calls_append_name(report->text, report->reading.model, report->question->others, function);
+    *cells++ = lull_cell_text(LULL_CELL_HOST, lull_session_host(report->session, line->host)->name);
+    *cells++ = task_cell(report, call->line);
+    *cells++ = number(call->depth);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, report->text->str);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, lull_calls_kind(function));
+    *cells++ = lull_cell_text(LULL_CELL_STRING, lull_calls_object(report->reading.model, function));
+    *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, call->start_ns);
+    (cells++)->end = call->end_ns;
+    *cells = duration(report->question->at_ns - call->start_ns);
+}
+
 /* ---- the whole ---- */
 
 void calls_emit_table(const struct lull_result_class *class, size_t n,
@@ -200,8 +305,22 @@ void calls_emit_table(const struct lull_result_class *class, size_t n,
 
 void calls_emit(struct calls_report *report, struct lull_sink *sink)
 {
-    const struct lull_question_params *params = report->question->params;
-    if (params->sections & LULL_SECTION_TOP) {
+    const struct lull_calls_question *question = report->question;
+    const struct lull_question_params *params = question->params;
+    if (question->callers) {
+        calls_emit_table(&caller_class, report->callers.rows.count, caller_row, report,
+                         params->limit, sink);
+    }
+    if (question->callees) {
+        calls_emit_table(&callee_class, report->callees.rows.count, callee_row, report,
+                         params->limit, sink);
+    }
+    if (question->at_ns != INT64_MIN) {
+        calls_emit_table(&stack_class, report->log.count, stack_row, report, params->list_limit,
+                         sink);
+        return;
+    }
+    if (params->sections & LULL_SECTION_TOP && !question->callers && !question->callees) {
         calls_emit_table(&function_class, report->rows.count, function_row, report, params->limit,
                          sink);
         calls_emit_table(&task_class, report->lines.count, task_row, report, params->limit, sink);
@@ -217,5 +336,6 @@ const struct lull_analysis_class lull_analysis_calls = {
     .description = "How often functions were called, how long they took, and what they waited",
     .tags = (const char *const[]){"calls", "functions", "top", NULL},
     .tables =
-        (const struct lull_result_class *const[]){&function_class, &task_class, &log_class, NULL},
+        (const struct lull_result_class *const[]){&function_class, &task_class, &log_class,
+                                                  &caller_class, &callee_class, &stack_class, NULL},
 };

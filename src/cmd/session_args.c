@@ -265,6 +265,17 @@ bool lull_args_range(const struct lull_args *args, struct lull_session *session,
            check_range(args, session, *start_ns, *end_ns, error);
 }
 
+bool lull_args_moment(const struct lull_args *args, const char *option,
+                      struct lull_session *session, int64_t *time_ns, GError **error)
+{
+    const char *text = lull_args_text(args, option);
+    if (text && !*text) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "--%s needs a time", option);
+        return false;
+    }
+    return !text || parse_time(args, option, text, lull_session_origin(session), time_ns, error);
+}
+
 bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error)
 {
     int32_t host;

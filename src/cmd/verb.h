@@ -132,6 +132,9 @@ bool lull_args_host(const struct lull_args *args, const struct lull_session *ses
  * no limit was given. Leaves the session without limits if it had to look for events there. */
 bool lull_args_range(const struct lull_args *args, struct lull_session *session, int64_t *start_ns,
                      int64_t *end_ns, GError **error);
+/* The time that another option of times gives, in the same language; *time_ns stays as it is without it. */
+bool lull_args_moment(const struct lull_args *args, const char *option,
+                      struct lull_session *session, int64_t *time_ns, GError **error);
 /* Prints on stderr what was damaged or lost, and remarks; returns 1 if anything was damaged, else 0. */
 int lull_args_report_problems(struct lull_session *session);
 /* The same for damage alone. */

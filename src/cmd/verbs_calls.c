@@ -16,8 +16,24 @@
 #include "view/result/view.h"
 
 static const struct lull_option calls_options[] = {
-    LULL_OPTION_LOG,       LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_TASKS,
-    LULL_OPTIONS_DURATION, LULL_OPTION_SYMBOLS,    {.name = NULL},
+    {.name = "callers",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "FUNCTION",
+     .help = "who called this function, in place of all functions; * and ? stand for others"},
+    {.name = "callees",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "FUNCTION",
+     .help = "what this function called"},
+    {.name = "at",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "TIME",
+     .help = "the stacks of tasks at that time (as --begin takes it), the innermost call first"},
+    LULL_OPTION_LOG,
+    LULL_OPTION_LIMIT_ROWS,
+    LULL_OPTIONS_TASKS,
+    LULL_OPTIONS_DURATION,
+    LULL_OPTION_SYMBOLS,
+    {.name = NULL},
 };
 static const struct lull_option calllog_options[] = {
     LULL_OPTION_TOP,       LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_TASKS,
@@ -68,11 +84,49 @@ static bool report(const struct lull_args *args, const struct lull_calls_questio
     return true;
 }
 
+/* Only 'lull calls' has questions about one function or one time. */
+static bool has_questions(const struct lull_args *args)
+{
+    return lull_args_takes(args, "at");
+}
+
+/* False: options that exclude each other. */
+static bool check_usage(const struct lull_args *args, GError **error)
+{
+    static const char *const others[] = {"callers",   "callees", "begin", "end",
+                                         "timerange", "min",     "max",   NULL};
+    if (!has_questions(args) || !lull_args_text(args, "at")) {
+        return true;
+    }
+    const char *other = lull_args_flag(args, "log") ? "log" : NULL;
+    for (size_t i = 0; others[i]; i++) {
+        other = lull_args_text(args, others[i]) ? others[i] : other;
+    }
+    if (other) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "--at shows the stacks of one time: leave out --%s", other);
+    }
+    return !other;
+}
+
+static bool take_question(const struct lull_args *args, struct lull_session *session,
+                          struct lull_calls_question *question, GError **error)
+{
+    question->at_ns = INT64_MIN;
+    if (!has_questions(args)) {
+        return true;
+    }
+    question->callers = lull_args_text(args, "callers");
+    question->callees = lull_args_text(args, "callees");
+    return lull_args_moment(args, "at", session, &question->at_ns, error);
+}
+
 static int show(const struct lull_args *args, struct lull_session *session,
                 struct lull_query *query, struct lull_calls_question *question, GError **error)
 {
     struct check check = {query, error};
-    if (!lull_args_query_rest(args, query, session, error)) {
+    if (!lull_args_query_rest(args, query, session, error) ||
+        !take_question(args, session, question, error)) {
         return 1;
     }
     struct lull_result_options view_options = {
@@ -84,6 +138,7 @@ static int show(const struct lull_args *args, struct lull_session *session,
     struct lull_result_view *view = lull_analysis_open_view(args, &view_options);
     struct lull_progress progress;
     question->params = &query->params;
+    question->error = error;
     question->check = check_tasks;
     question->check_user = &check;
     question->start_ns = query->start_ns;
@@ -103,7 +158,8 @@ static int run(const struct lull_args *args, GError **error)
 {
     struct lull_calls_question question = {0};
     struct lull_symbol_table *others;
-    if (!lull_program_out_check(args, NULL, error) || !lull_args_symbols(args, &others, error)) {
+    if (!check_usage(args, error) || !lull_program_out_check(args, NULL, error) ||
+        !lull_args_symbols(args, &others, error)) {
         return error && *error && (*error)->code != LULL_ERROR_USAGE ? 1 : 2;
     }
     question.others = others;
@@ -124,6 +180,11 @@ static const struct lull_example calls_examples[] = {
     {"lull calls my-trace", "The functions that took most time of their own."},
     {"lull calls --comm worker --begin +2s --end +3s my-trace",
      "The same of some tasks, in one second."},
+    {"lull calls --callers read_all my-trace",
+     "Who called a function, and for how much of its time."},
+    {"lull calls --callees 'main.py:*' my-trace",
+     "What the functions of a program of Python called."},
+    {"lull calls --at +1.5s --tid 4021 my-trace", "Where a thread was at a moment."},
     {"lull calls --symbols names.txt my-trace",
      "With the names of a program that is no longer there, as nm printed them."},
     {NULL, NULL},
@@ -144,6 +205,10 @@ const struct lull_verb lull_verb_calls = {
         "A function that calls itself counts once in TOTAL. If switches of tasks were recorded "
         "with the same clock, ON CPU and BLOCKED say what its tasks did meanwhile, and system calls "
         "are frames above the functions that made them.\n"
+        "\n"
+        "--callers and --callees show whose calls of a function its time belongs to, and what it called meanwhile. "
+        "Where a function calls itself, each nanosecond still counts once: to who called the outermost "
+        "call, and to what the innermost called.\n"
         "\n"
         "Calls from before --begin are on the stacks; only what lies within the time counts.\n"
         "\n"

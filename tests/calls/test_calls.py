@@ -259,6 +259,76 @@ def check_choice():
         tap.ok(done.returncode == status and said in done.stderr, " ".join(arguments), done.returncode, done.stderr)
 
 
-for check in (check_random, check_fast, check_waits, check_python, check_numbered, check_fork, check_losses, check_kernel, check_recorded, check_choice):
+def near(program):
+    """{caller: [calls of f1, time]} and {callee: [calls by f1, time]}, by walking over each nanosecond's stack."""
+    callers, callees = {}, {}
+    for root in program.calls:
+        for one, names in root.walk():
+            own = one.end - one.start - sum(child.end - child.start for child in one.children)
+            if "f1" in names:
+                outermost, innermost = names.index("f1"), len(names) - 1 - names[::-1].index("f1")
+                callers.setdefault(names[outermost - 1] if outermost else None, [0, 0])[1] += own
+                if innermost < len(names) - 1:
+                    callees.setdefault(names[innermost + 1], [0, 0])[1] += own
+            if one.name == "f1":
+                callers.setdefault(names[-2] if len(names) > 1 else None, [0, 0])[0] += 1
+            if len(names) > 1 and names[-2] == "f1":
+                callees.setdefault(one.name, [0, 0])[0] += 1
+    return callers, callees
+
+
+def check_near():
+    wrong, n = [], 0
+    for seed in range(10):
+        program = scene.Program(seed, 101, names=4).run()
+        program.close(program.time)
+        path = user_trace(f"near{seed}", scene.events([program]))
+        expected = near(program)
+        if not expected[0]:
+            continue
+        found = window("calls", "--callers", "f1", "--callees", "f1", *NAMES, path)["tables"]
+        for key, truth in zip(("callers", "callees"), expected):
+            shown = {row["function"]: [row["calls"], row["time_ns"]] for row in found.get(key, [])}
+            if shown != truth or any(row["of"] != "f1" for row in found.get(key, [])):
+                wrong.append((seed, key, shown, truth))
+            n += len(truth)
+        total, _ = functions("--limit", "0", *NAMES, path)
+        inside = sum(row["time_ns"] for row in found.get("callees", []))
+        if sum(row["time_ns"] for row in found["callers"]) != total["f1"]["total_ns"] or total["f1"]["total_ns"] - inside != total["f1"]["self_ns"]:
+            wrong.append((seed, total["f1"], inside))
+    tap.ok(not wrong and n > 40, "--callers, --callees: each nanosecond of the function once", n, *wrong[:2])
+    done = run("calls", "--callers", "nobody", *NAMES, path)
+    tap.ok(done.returncode == 1 and "no function “nobody” was called" in done.stderr, "--callers: a function that is none", done.stderr)
+    every = window("calls", "--callees", "f?", *NAMES, path)["tables"]["callees"]
+    tap.ok(len({row["of"] for row in every}) > 1, "--callees: a pattern", *every)
+
+
+def check_at():
+    programs, end = made(3)
+    path, wrong = user_trace("at", scene.events(programs)), []
+    chance = scene.random.Random(3)
+    for t in [chance.randrange(1000, end) for _ in range(12)]:
+        expected = {}
+        for program in programs:
+            for root in program.calls:
+                for one, names in root.walk():
+                    if one.start <= t < one.end:
+                        expected.setdefault(program.tid, []).insert(0, (len(names) - 1, one.name, one.start, one.end, t - one.start))
+        shown = {}
+        for row in window("calls", "--at", f"{t / 1e9:.9f}", *NAMES, path)["tables"].get("stacks", []):
+            shown.setdefault(row["task"]["tid"], []).append((row["depth"], row["function"], row["time_range"]["begin_ns"],
+                                                             row["time_range"]["end_ns"], row["since_ns"]))
+        if shown != expected:
+            wrong.append((t, shown, expected))
+    tap.ok(not wrong, "--at: the stacks of each task at that nanosecond", *wrong[:2])
+    one = window("calls", "--at", f"{programs[0].calls[0].start / 1e9:.9f}", "--tid", "101", *NAMES, path)["tables"]["stacks"]
+    tap.ok({row["task"]["tid"] for row in one} == {101}, "--at with --tid", one)
+    for arguments, status, said in ((("--at", "+0s", "--begin", "+1s"), 2, "leave out --begin"), (("--at", "soon"), 2, "not a time"),
+                                    (("--at", ""), 2, "needs a time"), (("--at", "2000000000"), 0, "no call lasted at that time")):
+        done = run("calls", *arguments, *NAMES, path)
+        tap.ok(done.returncode == status and said in done.stdout + done.stderr, " ".join(arguments), done.returncode, done.stderr)
+
+
+for check in (check_near, check_at, check_random, check_fast, check_waits, check_python, check_numbered, check_fork, check_losses, check_kernel, check_recorded, check_choice):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

@@ -190,9 +190,9 @@ static void try_chains(const uint8_t *data, size_t size, bool mends)
     struct lull_interval interval;
     lull_interval_init(&interval);
     for (int i = 0; i < 2; i++) {
-        struct lull_live_chain chain = {{0}, {0}};
-        memcpy(&chain, data, MIN(size, sizeof chain));
-        const size_t used = MIN(size, sizeof chain);
+        struct lull_live_chain chain = {.function = NULL};
+        const size_t used = MIN(size, offsetof(struct lull_live_chain, function));
+        memcpy(&chain, data, used);
         data += used;
         size -= used;
         if (mends) {

@@ -4,6 +4,7 @@
  * its JSON can be read. The first byte: bit 0 is what it is, bit 1 sets right what most bytes would be
  * refused for. */
 #include <json-c/json.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -33,6 +33,7 @@ struct track {
     int64_t interval_ns; /* of histograms; 0: one for all the time */
     int64_t from_ns;     /* of the next one */
     struct lull_track_histograms before;
+    char **marks; /* or NULL */
     struct lull_action action;
     struct lull_invoker invoker;
     struct lull_command child;
@@ -156,6 +157,8 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
     track->most_alarms = lull_args_number(args, "count");
     track->rate = lull_args_number(args, "rate");
     track->backend = lull_args_text(args, "backend");
+    const char *marks = lull_args_text(args, "marks");
+    track->marks = marks ? g_strsplit(marks, ",", -1) : NULL;
     track->action.command = lull_args_text(args, "exec");
     if (track->rate < 0) {
         track->rate = track->is_json ? 0 : SHOWN_PER_S;
@@ -260,6 +263,7 @@ static bool start(struct track *track, GError **error)
         .most_overhead = track->most_overhead,
         .has_histograms = track->has_histograms,
         .stacks = track->stacks,
+        .marks = (const char *const *)track->marks,
         .alarm = take_alarm,
         .user = track};
     if (track->stacks & LULL_TRACK_USER_STACK) { /* later, processes would end meanwhile */
@@ -363,6 +367,7 @@ static int run(const struct lull_args *args, GError **error)
     lull_invoker_clear(&track.invoker);
     g_ptr_array_unref(track.rules);
     g_ptr_array_unref(track.words);
+    g_strfreev(track.marks);
     return status;
 }
 
@@ -386,6 +391,12 @@ static const struct lull_option options[] = {
      .help =
          "show at most N alarms a second and count the others (default: 20, with --json all; 0: "
          "all)"},
+    {.name = "marks",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "FILES",
+     .help =
+         "programs and libraries whose marks (lull/mark.h) the rules mark(NAME) are about, with "
+         "commas between; those of 'lull mark' need none"},
     {.name = "stack",
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
@@ -487,6 +498,7 @@ const struct lull_verb lull_verb_track = {
         " timer        from when a timer (hrtimer) should have expired at the latest to when it does\n"
         " work         work that the kernel puts off, from when it is queued to its start\n"
         " lock         waiting for a lock of the kernel's, spinning or asleep\n"
+        " mark(NAME)   from lull_mark_begin() to lull_mark_end() (lull/mark.h), or 'lull mark'\n"
         " reclaim      freeing memory before getting some, of the machine or the control group\n"
         " exec         execve, from when the new program is read to when the old one is gone\n"
         "\n"

@@ -26,6 +26,7 @@ extern const struct lull_verb lull_verb_iousagetop;
 extern const struct lull_verb lull_verb_irqfreq;
 extern const struct lull_verb lull_verb_irqlog;
 extern const struct lull_verb lull_verb_irqstats;
+extern const struct lull_verb lull_verb_mark;
 extern const struct lull_verb lull_verb_memtop;
 extern const struct lull_verb lull_verb_heap;
 extern const struct lull_verb lull_verb_hprof;
@@ -64,6 +65,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_track,
     &lull_verb_daemon,
     &lull_verb_trigger,
+    &lull_verb_mark,
     &lull_verb_collect,
     &lull_verb_critpath,
     &lull_verb_requests,

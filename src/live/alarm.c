@@ -55,7 +55,8 @@ static bool is_sound(const struct lull_track_record *record,
            record->tid <= INT32_MAX && record->tgid <= INT32_MAX &&
            record->call >= LULL_TRACK_NO_CALL && has_end(record->comm) &&
            is_stack_sound(&record->kernel) && is_stack_sound(&record->waker) &&
-           is_stack_sound(&record->user) && are_hops_sound(record);
+           is_stack_sound(&record->user) && are_hops_sound(record) &&
+           memchr(record->cookie, '\0', sizeof record->cookie);
 }
 
 /* ---- what it means ---- */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "live/marks.h"
 #include "live/timeouts.h"
 #include "wait_object.h"
 
@@ -100,6 +101,7 @@ struct lull_bpf_tracker {
     struct bpf_object *object;
     struct bpf_program *program[N_PROGRAMS];
     struct bpf_link *link[N_PROGRAMS]; /* NULL: not attached */
+    struct lull_marks *marks;          /* or NULL */
     struct ring_buffer *ring;
     volatile struct limit *limits; /* shared with the programs */
     volatile struct lull_track_governed *governed;
@@ -194,6 +196,9 @@ static bool find_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
             }
         }
     }
+    if (access("/sys/bus/event_source/devices/uprobe", F_OK) != 0) {
+        lacks[LULL_TRACK_MARK] = "uprobe";
+    }
     btf__free(kernel);
     return true;
 }
@@ -224,6 +229,7 @@ static bool choose_programs(struct lull_bpf_tracker *tracker, const struct btf *
                             GError **error)
 {
     const uint32_t measures = measures_of(&tracker->question);
+    lull_marks_prepare(tracker->object, measures & 1u << LULL_TRACK_MARK);
     for (uint32_t i = 0; i < N_PROGRAMS; i++) {
         tracker->program[i] = bpf_object__find_program_by_name(tracker->object, programs[i].name);
         const bool is_needed = (programs[i].measures & measures) != 0;
@@ -373,6 +379,10 @@ static bool attach(struct lull_bpf_tracker *tracker, GError **error)
             return refuse_errno(error, what, errno);
         }
     }
+    if (measures_of(&tracker->question) & 1u << LULL_TRACK_MARK) {
+        tracker->marks = lull_marks_attach(tracker->object, tracker->question.marks, error);
+        return tracker->marks != NULL;
+    }
     return true;
 }
 
@@ -436,6 +446,7 @@ static void free_tracker(struct lull_tracker *base)
     for (uint32_t i = N_PROGRAMS; i-- > 0;) {
         bpf_link__destroy(tracker->link[i]);
     }
+    lull_marks_free(tracker->marks);
     if (tracker->stats >= 0) {
         close(tracker->stats);
     }

@@ -166,6 +166,9 @@ void lull_machine_describe(struct lull_machine_names *names, const struct lull_t
     case LULL_TRACK_HOP_CONNECTION:
         describe_connection(hop, out);
         break;
+    case LULL_TRACK_HOP_MARK: /* who shows it has its name and cookie */
+        g_string_append(out, "mark");
+        break;
     case LULL_TRACK_HOP_NONE:
     case LULL_TRACK_HOP_INTERRUPT:
     case LULL_TRACK_HOP_KINDS:

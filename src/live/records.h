@@ -18,6 +18,11 @@ enum {
     LULL_TRACK_MOST_CHAINS = 10240, /* of one interval */
     LULL_TRACK_BUCKETS = 26,        /* below 1 us, then up to 2, 4, 8 … us, and 16.8 s or more */
     LULL_TRACK_NO_CALL = -1,
+    LULL_TRACK_NAME =
+        31, /* bytes of the name of a mark, and of its cookie; what is longer is not seen */
+    LULL_TRACK_COOKIE = 255,
+    LULL_TRACK_NAME_ROOM = 40, /* with a byte more, to see that it is longer, and a NUL */
+    LULL_TRACK_COOKIE_ROOM = 264,
 };
 
 /* What a rule measures. */
@@ -46,6 +51,7 @@ enum lull_track_measure {
     LULL_TRACK_LOCK,    /* waiting for a lock of the kernel's */
     LULL_TRACK_RECLAIM, /* having to free memory */
     LULL_TRACK_EXEC,    /* replacing the program */
+    LULL_TRACK_MARK,    /* what a program says begins, to what it says is the end of that */
     LULL_TRACK_MEASURES
 };
 
@@ -88,7 +94,7 @@ struct lull_track_kernel_rule {
     uint64_t threshold_ns;    /* longer waits are reported */
     uint32_t measure, states; /* states 0: any */
     uint32_t has_number,
-        number; /* only that disk (as in lull_track_hop), interrupt, vector or port */
+        number; /* only that disk (as in lull_track_hop), interrupt, vector or port, or LULL_TRACK_NAME_HASH */
     uint32_t calls, n_calls;
     int32_t call[LULL_TRACK_CALLS];
     uint32_t n_tests, limit; /* alarms in a window of 2^30 ns */
@@ -110,6 +116,10 @@ struct lull_track_config {
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
 };
 
+/* Of a mark's name, byte after byte (FNV-1a). */
+#define LULL_TRACK_NAME_SEED 0x811c9dc5u
+#define LULL_TRACK_NAME_HASH(hash, byte) (((hash) ^ (uint8_t)(byte)) * 0x01000193u)
+
 enum lull_track_hop_kind {
     LULL_TRACK_HOP_NONE, /* the chain has ended */
     LULL_TRACK_HOP_TASK,
@@ -123,6 +133,7 @@ enum lull_track_hop_kind {
     LULL_TRACK_HOP_EXPIRY,    /* of a timer, with its function */
     LULL_TRACK_HOP_WORK,      /* with its function */
     LULL_TRACK_HOP_INTERFACE, /* number a, with its name */
+    LULL_TRACK_HOP_MARK,      /* of the rule's name, with the record's cookie */
     LULL_TRACK_HOP_KINDS
 };
 
@@ -263,6 +274,7 @@ struct lull_track_record {
     uint32_t state;
     uint64_t first_argument; /* of the call */
     struct lull_track_hop hop[LULL_TRACK_HOPS];
+    char cookie[LULL_TRACK_COOKIE_ROOM]; /* of a mark; else "" */
     struct lull_track_stack kernel, waker, user;
 };
 
@@ -274,6 +286,7 @@ struct lull_track_counts {
     uint64_t untracked;      /* waits of tasks, or requests, without room */
     uint64_t unknown_wakers; /* waits whose end nobody was seen to cause */
     uint64_t unsummed;       /* waits whose chain had no room */
+    uint64_t replaced;       /* marks that began again before they ended */
     uint64_t candidates[LULL_TRACK_RULES]; /* longer than the threshold */
     uint64_t limited[LULL_TRACK_RULES];    /* of them over the limit */
     uint64_t lost[LULL_TRACK_RULES];       /* of them without room in the ring buffer */

@@ -150,6 +150,14 @@ const struct lull_track_kind lull_track_kinds[] = {
     {.name = "exec",
      .help = "execve, from when the new program is read to when the old one is gone",
      .measure = LULL_TRACK_EXEC},
+    {.name = "mark",
+     .help = "what programs with lull/mark.h, or 'lull mark', say: from lull_mark_begin() to "
+             "lull_mark_end(); mark(checkout)",
+     .measure = LULL_TRACK_MARK,
+     .argument = LULL_TRACK_MARK_NAME,
+     .needs_argument = true,
+     .object = LULL_TRACK_HOP_MARK,
+     .by = "begun by"},
     {.name = NULL},
 };
 
@@ -314,6 +322,28 @@ static bool read_interface(struct lull_parser *p, size_t at, const char *text,
     return rule->number || lull_parser_fail(p, at, "there is no network interface of that name");
 }
 
+bool lull_track_is_mark(const char *name)
+{
+    size_t n = 0;
+    while (g_ascii_isalnum(name[n]) || (name[n] && strchr("-_.", name[n]))) {
+        n++;
+    }
+    return n > 0 && n <= LULL_TRACK_NAME && !name[n];
+}
+
+static bool read_mark(struct lull_parser *p, size_t at, const char *text,
+                      struct lull_track_rule *rule)
+{
+    rule->number = LULL_TRACK_NAME_SEED;
+    for (const char *c = text; *c; c++) {
+        rule->number = LULL_TRACK_NAME_HASH(rule->number, *c);
+    }
+    return lull_track_is_mark(text) ||
+           lull_parser_fail(p, at,
+                            "expected the name of a mark: letters, digits, and - _ . (at most %d)",
+                            LULL_TRACK_NAME);
+}
+
 /* What stands in parentheses after the kind is no expression: it is read as it is. */
 static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
 {
@@ -322,7 +352,7 @@ static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
         [LULL_TRACK_STATES] = read_states,       [LULL_TRACK_DISK] = read_disk,
         [LULL_TRACK_IRQ_NUMBER] = read_number,   [LULL_TRACK_VECTOR] = read_vector,
         [LULL_TRACK_CALL_LIST] = read_calls,     [LULL_TRACK_PORT] = read_port,
-        [LULL_TRACK_INTERFACE] = read_interface,
+        [LULL_TRACK_INTERFACE] = read_interface, [LULL_TRACK_MARK_NAME] = read_mark,
     };
     struct lull_lexer *lexer = &p->lexer;
     const size_t start = p->token.start, at = p->token.end;
@@ -384,8 +414,10 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule, bool
         return false;
     }
     if (rule->kind->needs_argument && !rule->has_number) {
-        return lull_parser_fail(p, p->token.start, "%s needs a port, as in %s(80)",
-                                rule->kind->name, rule->kind->name);
+        const bool is_mark = rule->kind->argument == LULL_TRACK_MARK_NAME;
+        return lull_parser_fail(p, p->token.start, "%s needs a %s, as in %s(%s)", rule->kind->name,
+                                is_mark ? "name" : "port", rule->kind->name,
+                                is_mark ? "checkout" : "80");
     }
     if (p->token.kind == LULL_TOKEN_COLON) {
         if (!lull_parser_advance(p)) {

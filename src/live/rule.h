@@ -30,6 +30,7 @@ enum lull_track_argument {
     LULL_TRACK_CALL_LIST, /* read, write */
     LULL_TRACK_PORT,
     LULL_TRACK_INTERFACE,
+    LULL_TRACK_MARK_NAME,
 };
 
 /* One line of the table of kinds. */
@@ -73,7 +74,7 @@ struct lull_track_rule {
     uint32_t states;      /* 0: any */
     const char *argument; /* what stands in parentheses; "" */
     bool has_number;
-    uint32_t number; /* only that disk, interrupt, vector, port or interface */
+    uint32_t number; /* only that disk, interrupt, vector, port, interface, or hash of a name */
     int32_t call[LULL_TRACK_CALLS];
     uint32_t n_calls; /* 0: all, or those of the kind */
     int64_t threshold_ns;
@@ -87,6 +88,8 @@ struct lull_track_rule {
 struct lull_track_rule *lull_track_rule_parse(const char *text, GError **error);
 /* The same, and a rule without a time, which is about all of its kind. */
 struct lull_track_rule *lull_track_rule_parse_any(const char *text, GError **error);
+/* Whether a mark may have that name. */
+bool lull_track_is_mark(const char *name);
 void lull_track_rule_free(struct lull_track_rule *rule);
 /* The part of it that the kernel checks; the filter has the last word. True if that part is all. */
 bool lull_track_rule_compile(const struct lull_track_rule *rule,

@@ -20,6 +20,7 @@ struct lull_tracker_question {
     bool has_sums;        /* waits are summed, for lull_tracker_sum(); there are no rules */
     bool has_metrics; /* besides alarms, waits are counted by length, and summed by whom they were
                              for; so is what rules are about that is no wait */
+    const char *const *marks; /* files whose marks are watched, NULL at the end; or NULL */
     void (*alarm)(void *user, const struct lull_track_alarm *alarm);
     void *user;
 };

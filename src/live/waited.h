@@ -24,7 +24,8 @@ struct lull_waited_sums {
 /* Adds the chains of an interval up. */
 struct lull_waited;
 struct lull_waited *lull_waited_new(void);
-/* Waits that a program ended by a timer of its own are left out, as `lull top` does. */
+/* Waits that a program ended by a timer of its own are left out, as `lull top` does, and sleeps of threads
+ * of the kernel's. */
 void lull_waited_add(struct lull_waited *waited, const struct lull_interval *interval);
 /* Valid until the next change. */
 const struct lull_waited_sums *lull_waited_sums(const struct lull_waited *waited);

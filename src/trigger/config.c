@@ -25,6 +25,7 @@ enum kind {
     KIND_SHARE,
     KIND_ENDPOINT,
     KIND_NETWORKS,
+    KIND_PATHS,
 };
 
 #define AT(member) offsetof(struct lull_trigger_config, member)
@@ -43,6 +44,7 @@ static const struct key {
     {"daemon", "hook", KIND_PATH, AT(hook), "/run/lull/hook", 0},
     {"daemon", "hook_group", KIND_TEXT, AT(hook_group), NULL, 0},
     {"daemon", "user", KIND_TEXT, AT(user), "nobody", 0},
+    {"daemon", "marks", KIND_PATHS, AT(marks), NULL, 0},
     {"daemon", "metrics", KIND_ADDRESS, AT(metrics_port), NULL, 65535},
     {"daemon", "listen", KIND_ENDPOINT, AT(listen), NULL, 0},
     {"daemon", "peers", KIND_NETWORKS, AT(peers), NULL, 0},
@@ -138,6 +140,18 @@ static bool parse_networks(const char *text, GArray **networks)
     return is_sound && (*networks)->len > 0;
 }
 
+/* Paths with commas between. */
+static bool parse_paths(const char *text, char ***paths)
+{
+    *paths = g_strsplit(text, ",", -1);
+    for (uint32_t i = 0; (*paths)[i]; i++) {
+        if (!g_path_is_absolute(g_strstrip((*paths)[i]))) {
+            return false;
+        }
+    }
+    return **paths != NULL;
+}
+
 /* What the value should have been; NULL: it is. */
 static const char *set(const struct key *key, const char *text, void *to)
 {
@@ -164,6 +178,8 @@ static const char *set(const struct key *key, const char *text, void *to)
         return parse_endpoint(text, to) ? NULL : "ADDRESS:PORT, such as 10.9.0.3:5447";
     case KIND_NETWORKS:
         return parse_networks(text, to) ? NULL : "networks, such as 10.9.0.0/24, fd00::/64";
+    case KIND_PATHS:
+        return parse_paths(text, to) ? NULL : "paths that start with /, with commas between";
     }
     return NULL;
 }
@@ -230,6 +246,11 @@ static bool is_same(const struct key *key, const void *a, const void *b)
         return (!x && !y) ||
                (x && y && x->len == y->len &&
                 memcmp(x->data, y->data, x->len * sizeof(struct lull_trigger_network)) == 0);
+    }
+    case KIND_PATHS: {
+        const char *const *x = *(const char *const *const *)a, *const *y =
+                                                                   *(const char *const *const *)b;
+        return (!x && !y) || (x && y && g_strv_equal(x, y));
     }
     }
     return false;
@@ -463,6 +484,7 @@ void lull_trigger_config_free(struct lull_trigger_config *config)
         }
     }
     g_clear_pointer(&config->peers, g_array_unref);
+    g_strfreev(config->marks);
     g_ptr_array_unref(config->rules);
     g_free(config);
 }

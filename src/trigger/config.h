@@ -44,6 +44,7 @@ struct lull_trigger_config {
     char *hook;            /* the socket at which servers report requests; NULL: none */
     char *hook_group;      /* who may report; NULL: root */
     char *user;            /* who the process that listens becomes */
+    char **marks;          /* programs and libraries whose marks rules are about; or NULL */
     uint64_t metrics_port; /* on the loopback interface; 0: none */
     struct lull_trigger_endpoint listen;
     GArray

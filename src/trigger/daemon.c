@@ -258,8 +258,10 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
     const struct lull_track_record *record = alarm->record;
     const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
     char comm[sizeof record->comm + 1];
-    /* Who happened to start an interrupt or give work to a disk does not matter; at a connection it does. */
-    const bool has_task = !alarm->object || alarm->object->kind == LULL_TRACK_HOP_CONNECTION;
+    /* Who happened to start an interrupt or give work to a disk does not matter; at a connection or a mark it
+     * does. */
+    const bool has_task = !alarm->object || alarm->object->kind == LULL_TRACK_HOP_CONNECTION ||
+                          alarm->object->kind == LULL_TRACK_HOP_MARK;
     g_strlcpy(comm, record->comm, sizeof comm);
     struct lull_recording_trigger trigger = {
         .comm = has_task ? comm : "",
@@ -406,6 +408,7 @@ static bool start_tracker(struct lull_daemon *daemon, const struct lull_trigger_
         .n_rules = when->len,
         .most_overhead = config->most_overhead,
         .has_metrics = config->metrics_port > 0,
+        .marks = (const char *const *)config->marks,
         .alarm = take_alarm,
         .user = daemon};
     g_autoptr(GError) why = NULL;

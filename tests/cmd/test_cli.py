@@ -50,7 +50,7 @@ def verbs():
 
 
 def about(verb):
-    return {"snapshot": "\n", "top": "\n", "daemon": "\n", "help": r" \[VERB", "hprof": " FILE"}.get(verb, " .*(TRACE|COMMAND|SNAPSHOT)")
+    return {"snapshot": "\n", "top": "\n", "daemon": "\n", "help": r" \[VERB", "hprof": " FILE", "mark": " begin"}.get(verb, " .*(TRACE|COMMAND|SNAPSHOT)")
 
 
 def test_help():

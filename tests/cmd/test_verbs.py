@@ -19,7 +19,7 @@ VM, OF_CALLS, OF_HEAP = (os.path.join(os.environ["LULL_SOURCE"], "tests", "data"
 OF_VERB = {"requests": DJANGO, "nettop": DJANGO, "vms": VM, "calls": OF_CALLS, "calllog": OF_CALLS, "heap": OF_HEAP}
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
 # Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
-NO_ANSWER = {"record", "snapshot", "top", "track", "daemon", "trigger", "collect", "view", "serve", "help", "hprof"}
+NO_ANSWER = {"record", "snapshot", "top", "track", "daemon", "trigger", "mark", "collect", "view", "serve", "help", "hprof"}
 # What a verb needs to have something to answer.
 NEEDS = {"critpath": ("--comm", "t-asker"),
          "states": ("--states", os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")),

@@ -17,7 +17,7 @@ SAMPLES = os.environ["LULL_SAMPLES"]
 CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "django"))
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
 STATES = os.path.join(os.environ["LULL_SOURCE"], "share", "states", "cpu.states")
-NO_TABLES = {"record", "snapshot", "top", "track", "daemon", "trigger", "collect", "view", "serve", "help", "print", "export", "index", "flame", "hprof"}
+NO_TABLES = {"record", "snapshot", "top", "track", "daemon", "trigger", "mark", "collect", "view", "serve", "help", "print", "export", "index", "flame", "hprof"}
 SEVERAL_HOSTS = {"requests", "why", "sync", "nettop", "info"}
 CALLS = {"critpath": [("--comm", "t-asker"), ("--comm", "t-asker", "--by-tid", "--full"), ("--period", READ, "--each")],
          "info": [("--events",)], "requests": [("--limit", "20")], "schedlog": [("--limit", "50")], "irqlog": [("--limit", "50")],

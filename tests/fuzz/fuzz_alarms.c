@@ -27,7 +27,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                                         "preempt > 0ns",
                                         "response > 0ns",
                                         "block: rw == \"read\" > 0ns",
-                                        "irq > 0ns",
+                                        "mark(x) > 0ns",
                                         "softirq worst",
                                         "serve(80): raddr != \"x\" > 0ns"};
     for (n_rules = 0; n_rules < G_N_ELEMENTS(texts); n_rules++) {
@@ -78,6 +78,7 @@ static void mend_record(struct lull_track_record *record)
     record->tid = (record->tid & INT32_MAX) | 1;
     record->tgid &= INT32_MAX;
     record->call = MAX(record->call, LULL_TRACK_NO_CALL);
+    record->cookie[sizeof record->cookie - 1] = '\0';
     for (struct lull_track_stack *stack = &record->kernel; stack <= &record->user; stack++) {
         stack->bytes = MIN(stack->bytes, (int32_t)sizeof stack->frame);
     }

@@ -42,7 +42,7 @@ static uint64_t all_of(const struct lull_waited *waited)
     return all;
 }
 
-/* Two ends of one program are two pairs, and a timer of its own is none. */
+/* Two ends of one program are two pairs; a timer of its own is none, nor is a thread of the kernel's without work. */
 static void test_pairs(void)
 {
     struct lull_waited *waited = lull_waited_new();
@@ -52,6 +52,8 @@ static void test_pairs(void)
     add_chain(&interval, "web", LULL_TRACK_HOP_PACKET, 5 * MS);
     add_chain(&interval, "web", LULL_TRACK_HOP_DISK, 1 * MS);
     add_chain(&interval, "cron", LULL_TRACK_HOP_NONE, 900 * MS);
+    add_chain(&interval, "kworker/0:1", LULL_TRACK_HOP_DISK, 900 * MS);
+    g_array_index(interval.chains, struct lull_live_chain, 4).key.call = LULL_TRACK_NO_CALL;
     struct lull_live_chain *own = &g_array_index(interval.chains, struct lull_live_chain, 3);
     own->key.link[0].kind = LULL_TRACK_HOP_TIMER;
     lull_waited_add(waited, &interval);

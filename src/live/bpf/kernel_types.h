@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* To libbpf's headers: members are called as the kernel calls them. */
+#define __VMLINUX_H__
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct kuid {
@@ -35,7 +38,11 @@ struct task_struct {
 
 /* Of x86-64. */
 struct pt_regs {
-    unsigned long di, orig_ax;
+    unsigned long di, ip, orig_ax;
+};
+
+struct user_pt_regs { /* of arm64 */
+    uint64_t pc;
 };
 
 struct pt_regs___arm64 {

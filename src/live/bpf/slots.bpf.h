@@ -176,6 +176,7 @@ static __always_inline bool is_followed(const struct lull_track_slot *slot)
 struct happened {
     uint32_t measure, number;
     uint64_t since, until; /* until 0: now */
+    const char *cookie;    /* of a mark, in a map; or NULL */
     uint64_t id;
     uint32_t uid, pad;
     char comm[LULL_TRACK_COMM];
@@ -228,7 +229,11 @@ static __always_inline void report_event(void *ctx, uint32_t i, const struct hap
         count->lost[i]++;
         return;
     }
-    __builtin_memset(record, 0, offsetof(struct lull_track_record, kernel));
+    __builtin_memset(record, 0, offsetof(struct lull_track_record, cookie));
+    record->cookie[0] = '\0';
+    if (event->cookie) {
+        __builtin_memcpy(record->cookie, event->cookie, sizeof record->cookie);
+    }
     record->kernel.bytes = record->waker.bytes = record->user.bytes = 0;
     record->rule = i;
     record->since_ns = event->since;

@@ -5,6 +5,7 @@
 #include "disks.bpf.h"
 #include "interrupts.bpf.h"
 #include "kernel_work.bpf.h"
+#include "marks.bpf.h"
 #include "packets.bpf.h"
 #include "sockets.bpf.h"
 #include "stacks.bpf.h"
@@ -273,6 +274,7 @@ static __always_inline void report(void *ctx, uint32_t i, const struct ended *wa
     record->state = wait->state;
     record->first_argument = wait->first_argument;
     __builtin_memcpy(record->hop, slot->hop, sizeof record->hop);
+    record->cookie[0] = '\0';
     record->kernel.bytes = record->waker.bytes = record->user.bytes = 0;
     if (!ctx) {
         report_stacks(wait, record);

@@ -131,11 +131,22 @@ static void add_stacks(const struct lull_alarm_view *view, GString *out,
     add_frames(view, out, "   woken in ", record->waker.frame, alarm->n_waker);
 }
 
+/* "mark checkout 4711" */
+static void add_object_name(const struct lull_alarm_view *view, GString *out,
+                            const struct lull_track_alarm *alarm)
+{
+    add_hop(view, out, alarm->object);
+    if (alarm->object->kind == LULL_TRACK_HOP_MARK) {
+        g_string_append_printf(out, " %s ", alarm->rule->argument);
+        lull_clean_append(out, alarm->record->cookie, !view->style.unicode);
+    }
+}
+
 /* "disk vda (write) at sector 812, issued by postgres/437" */
 static void add_object(const struct lull_alarm_view *view, GString *out,
                        const struct lull_track_alarm *alarm)
 {
-    add_hop(view, out, alarm->object);
+    add_object_name(view, out, alarm);
     if (alarm->object->kind == LULL_TRACK_HOP_DISK) {
         g_string_append_printf(out, " at sector %" PRIu64, alarm->object->sector);
     }
@@ -199,6 +210,7 @@ const char *const lull_track_hop_kinds[LULL_TRACK_HOP_KINDS] = {
     [LULL_TRACK_HOP_EXPIRY] = "timer",
     [LULL_TRACK_HOP_WORK] = "work",
     [LULL_TRACK_HOP_INTERFACE] = "interface",
+    [LULL_TRACK_HOP_MARK] = "mark",
 };
 
 static struct json_object *task_json(uint32_t pid, uint32_t tid, const char *comm)
@@ -262,10 +274,11 @@ static void add_connection_json(struct json_object *object, const struct lull_tr
                            json_object_new_boolean(hop->c & LULL_TRACK_CONNECTION_FAILED));
 }
 
-/* A disk's request, an interrupt, or a connection. */
+/* A disk's request, an interrupt, a connection … */
 static struct json_object *object_json(const struct lull_alarm_view *view,
-                                       const struct lull_track_hop *hop)
+                                       const struct lull_track_alarm *alarm)
 {
+    const struct lull_track_hop *hop = alarm->object;
     if (!hop) {
         return NULL;
     }
@@ -277,6 +290,9 @@ static struct json_object *object_json(const struct lull_alarm_view *view,
     lull_json_add_text(object, "detail", words->str);
     if (hop->kind == LULL_TRACK_HOP_CONNECTION) {
         add_connection_json(object, hop);
+    } else if (hop->kind == LULL_TRACK_HOP_MARK) {
+        lull_json_add_text(object, "name", alarm->rule->argument);
+        lull_json_add_text(object, "cookie", alarm->record->cookie);
     } else {
         lull_json_add_number(object, "number", hop->a);
         json_object_object_add(object, "sector",
@@ -306,7 +322,7 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
     lull_json_add_number(object, "delay_ns", alarm->end_ns - alarm->start_ns);
     lull_json_add_number(object, "monotonic_ns", alarm->end_ns);
     json_object_object_add(object, "is_open", json_object_new_boolean(alarm->is_open));
-    json_object_object_add(object, "object", object_json(view, alarm->object));
+    json_object_object_add(object, "object", object_json(view, alarm));
     json_object_object_add(object, "task", task_json(record->tgid, record->tid, record->comm));
     lull_json_add_number(object, "uid", record->uid);
     lull_json_add_number(object, "cpu", record->cpu);
@@ -336,7 +352,7 @@ GStrv lull_alarm_variables(const struct lull_alarm_view *view, const struct lull
     g_autoptr(GStrvBuilder) all = g_strv_builder_new();
     g_autoptr(GString) object = g_string_new(NULL);
     if (alarm->object) {
-        add_hop(view, object, alarm->object);
+        add_object_name(view, object, alarm);
     }
     const struct {
         const char *name;
@@ -504,6 +520,10 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
     if (counts->filtered) {
         g_string_append_printf(out, ", %" PRIu64 " filtered", counts->filtered);
     }
+    if (counts->kernel.replaced) {
+        g_string_append_printf(out, ", %" PRIu64 " marks began again before they ended",
+                               counts->kernel.replaced);
+    }
     lull_track_losses_append(out, counts);
     if (view->action) {
         g_string_append_printf(out, "; ran %" PRIu64 " command%s (%" PRIu64 " failed)",
@@ -536,6 +556,7 @@ void lull_alarm_end_json(const struct lull_alarm_view *view,
     lull_json_add_number(summary, "candidates", (int64_t)sum_of(counts->kernel.candidates));
     lull_json_add_number(summary, "filtered", (int64_t)counts->filtered);
     lull_json_add_number(summary, "not_worst", (int64_t)counts->not_worst);
+    lull_json_add_number(summary, "replaced", (int64_t)counts->kernel.replaced);
     lull_track_losses_json(summary, counts);
     if (view->action) {
         lull_json_add_number(summary, "commands", (int64_t)view->action->n_run);

@@ -102,6 +102,8 @@ static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
         break;
     case LULL_VCPU_RUN: /* which nobody requested */
     case LULL_VCPU_RETURN:
+    case LULL_VCPU_RAISE: /* of any task */
+    case LULL_VCPU_CALL:
         break;
     }
 }

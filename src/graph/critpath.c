@@ -159,12 +159,14 @@ static bool follow_entry(struct walk *walk, const struct lull_graph_point *point
     return true;
 }
 
-/* Waits that another line can explain. The other causes say all there is to say. */
-static bool is_resolvable(const struct lull_graph_point *edge)
+/* Waits that another line can explain. The other causes say all there is to say, but for devices that
+ * a host makes for its guest. */
+static bool is_resolvable(const struct walk *walk, const struct lull_graph_point *edge)
 {
     return edge->state == LULL_STATE_BLOCKED && edge->link != LULL_NONE &&
            (edge->cause == LULL_CAUSE_NONE || edge->cause == LULL_CAUSE_TASK ||
-            edge->cause == LULL_CAUSE_NETWORK || edge->cause == LULL_CAUSE_UNKNOWN);
+            edge->cause == LULL_CAUSE_NETWORK || edge->cause == LULL_CAUSE_UNKNOWN ||
+            lull_graph_link_at(walk->graph, edge->link)->is_bounded);
 }
 
 /* Leaves the line for the explanation of its wait, to come back when that is done. */
@@ -234,7 +236,7 @@ static void step(struct walk *walk)
     if (edge->state == LULL_STATE_NONE) {
         /* What a waker did before a gap has nothing to do with the wait. */
         go_back_unknown(walk, is_main ? from_ns : walk->bound_ns);
-    } else if (is_resolvable(edge) && resolve(walk, points)) {
+    } else if (is_resolvable(walk, edge) && resolve(walk, points)) {
         return;
     } else {
         go_back_along_edge(walk, from_ns, edge);

@@ -154,17 +154,24 @@ static void report_held(const struct lull_block_request *request, const struct l
     g_string_append_printf(out, ", held back %s before (an I/O limit, or a full queue)", held);
 }
 
-static void report_request(const struct lull_execgraph *eg, uint32_t index,
-                           const struct lull_hop *hop, GString *out)
+static void append_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
 {
     const struct lull_block_request *request = lull_model_request(eg->model, index);
-    char device[40], took[LULL_TIME_TEXT_SIZE];
+    char device[40];
     g_string_append_printf(out, "%s %s", device_name(eg, index, device, sizeof device),
                            operation_name(request->rwbs));
     if (request->sectors) {
         g_string_append_printf(out, " of %u sectors at %" G_GUINT64_FORMAT, request->sectors,
                                request->sector);
     }
+}
+
+static void report_request(const struct lull_execgraph *eg, uint32_t index,
+                           const struct lull_hop *hop, GString *out)
+{
+    const struct lull_block_request *request = lull_model_request(eg->model, index);
+    char took[LULL_TIME_TEXT_SIZE];
+    append_request(eg, index, out);
     if (request->complete_ns == INT64_MIN) {
         g_string_append(out, ", whose end was not recorded");
     } else if (request->issue_ns != INT64_MIN) {
@@ -386,6 +393,10 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
     g_autoptr(GString) out = g_string_new(NULL);
     if (evidence->waker != LULL_NONE) {
         lull_evidence_set_other(eg, evidence->waker, wait->end_ns, strings, &other);
+    } else if (evidence->is_request && evidence->index != LULL_NONE) {
+        g_string_append(out, "for ");
+        append_request(eg, evidence->index, out);
+        g_string_append(out, lull_evidence_reason(eg, detail) ? "; " : "");
     } else if (evidence->index < eg->packets.count) {
         set_packet(eg, evidence->index, strings, &other);
         g_string_append(out, "for ");

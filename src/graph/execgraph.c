@@ -145,6 +145,7 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
         evidence.waker = wakeup->task;
         if (wakeup->cause != LULL_CAUSE_NETWORK) {
             evidence.index = wakeup->request;
+            evidence.is_request = wakeup->cause == LULL_CAUSE_DISK;
         }
     }
     lull_vec_push(&eg->evidence, evidence);
@@ -164,6 +165,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     uint32_t evidence = LULL_NONE, packet = LULL_NONE;
     if (eg->vcpus) {
         lull_vcpu_track_state(eg->vcpus, fact);
+        lull_raises_state(eg->raises, fact);
     }
     if (wakeup && wakeup->cause == LULL_CAUSE_NETWORK) {
         packet = choose_packet(eg, wakeup, fact->task);
@@ -171,6 +173,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     if (wakeup || fact->state == LULL_STATE_BLOCKED) {
         evidence = note_evidence(eg, fact, packet);
     }
+    lull_hypervisor_state(eg, fact, evidence);
     if (fact->state == LULL_STATE_NONE) {
         lull_graph_add(eg->graph, fact->task, fact->end_ns);
     } else if (fact->state != LULL_STATE_BLOCKED) {
@@ -191,6 +194,8 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     } else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
         lull_graph_link(eg->graph, wakeup->task, wakeup->time_ns, fact->task, fact->end_ns,
                         LULL_CAUSE_TASK, evidence);
+    } else {
+        lull_hypervisor_woken(eg, fact);
     }
 }
 
@@ -280,10 +285,7 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
 
 static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
 {
-    const struct lull_execgraph *eg = user;
-    if (eg->vcpus) {
-        lull_vcpu_track_vcpu(eg->vcpus, fact);
-    }
+    lull_hypervisor_vcpu(user, fact);
 }
 
 static void on_lost(void *user, const struct lull_lost_fact *fact)
@@ -296,6 +298,7 @@ static void on_lost(void *user, const struct lull_lost_fact *fact)
 
 static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
 {
+    lull_hypervisor_interrupt(user, fact);
     if (fact->task == LULL_NONE) {
         return;
     }
@@ -312,8 +315,10 @@ static uint32_t timer_evidence(struct lull_execgraph *eg, const struct lull_pack
         (fact->packet->ip_version && !lull_tcp_waits_find(eg->tcp_waits, fact->number))) {
         return LULL_NONE;
     }
-    lull_vec_push(&eg->evidence,
-                  (struct evidence){LULL_NONE, LULL_NONE, fact->number, LULL_NONE, false});
+    lull_vec_push(&eg->evidence, (struct evidence){.label = LULL_NONE,
+                                                   .reason = LULL_NONE,
+                                                   .index = fact->number,
+                                                   .waker = LULL_NONE});
     return eg->evidence.count - 1;
 }
 
@@ -365,8 +370,10 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                           packet->cpu, LULL_NONE);
     }
     if (is_linked && line != LULL_NONE) {
-        lull_vec_push(&eg->evidence,
-                      (struct evidence){LULL_NONE, LULL_NONE, fact->number, LULL_NONE, false});
+        lull_vec_push(&eg->evidence, (struct evidence){.label = LULL_NONE,
+                                                       .reason = LULL_NONE,
+                                                       .index = fact->number,
+                                                       .waker = LULL_NONE});
         lull_graph_link(eg->graph, sent->line, sent->time_ns, line, packet->time_ns,
                         LULL_CAUSE_NETWORK, eg->evidence.count - 1);
     }
@@ -434,7 +441,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
     eg->graph = lull_graph_new();
     eg->matcher = lull_matcher_new(true);
     eg->tcp_waits = lull_tcp_waits_new(lull_model_flows(model));
-    eg->vcpus = lull_hypervisor_track(eg);
+    lull_hypervisor_start(eg);
     lull_model_subscribe(model, &facts, eg);
     return eg;
 }
@@ -466,7 +473,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_wait_reasons_clear(&eg->reasons);
     lull_matcher_free(eg->matcher);
     lull_tcp_waits_free(eg->tcp_waits);
-    lull_vcpu_track_free(eg->vcpus);
+    lull_hypervisor_free(eg);
     lull_graph_free(eg->graph);
     g_free(eg);
 }

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "graph/execgraph.h"
+#include "graph/raises.h"
 #include "graph/spans.h"
 #include "graph/vcpu_track.h"
 #include "clock/match.h"
@@ -20,6 +21,7 @@ struct evidence {
                         the timer sent), or LULL_NONE */
     uint32_t waker;  /* task (cause TASK), or LULL_NONE */
     bool is_open;    /* the wait lasted until the end of the trace */
+    bool is_request; /* cause DISK, also where a host's doing explains it */
 };
 
 /* What a task sent. */
@@ -89,6 +91,11 @@ struct paging_note {
     int64_t dump_ns; /* since when its core is dumped; INT64_MAX: it is not */
 };
 
+/* The last time in which a virtual CPU did not run though it was awake, and its guest's CPU was idle. */
+struct idle_note {
+    int64_t start_ns, end_ns;
+};
+
 /* A process was moved to another control group. */
 struct move_note {
     int64_t time_ns;
@@ -116,8 +123,10 @@ struct lull_execgraph {
     LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */
     LULL_VEC(struct move_note) moves;
-    struct lull_vcpu_track *vcpus; /* NULL: no guest's clock is joined with its host's */
-    struct lull_quotas *quotas;    /* NULL: no CPU quota kept a task off the CPU */
+    struct lull_vcpu_track *vcpus;         /* NULL: no guest's clock is joined with its host's */
+    struct lull_raises *raises;            /* NULL: likewise */
+    LULL_VEC(struct idle_note) idle_notes; /* by virtual CPU of vcpus */
+    struct lull_quotas *quotas;            /* NULL: no CPU quota kept a task off the CPU */
 };
 
 /* execgraph.c */
@@ -139,8 +148,18 @@ typedef void take_path_piece(void *user, const struct path_piece *piece);
 void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop *hop,
                           take_path_piece *take, void *user);
 
-/* hypervisor.c: tasks of guests wait for the threads of their virtual CPUs. NULL if there are none. */
-struct lull_vcpu_track *lull_hypervisor_track(struct lull_execgraph *eg);
+/* hypervisor.c: tasks of guests wait for the threads of their virtual CPUs, and for what the host does
+ * for them. Nothing happens if there are none. */
+void lull_hypervisor_start(struct lull_execgraph *eg);
+void lull_hypervisor_free(struct lull_execgraph *eg);
+void lull_hypervisor_vcpu(struct lull_execgraph *eg, const struct lull_vcpu_fact *fact);
+void lull_hypervisor_interrupt(struct lull_execgraph *eg, const struct lull_interrupt_fact *fact);
+/* A state of a task is about to get its point, of which `evidence` is the detail: puts points before
+ * that, if a part of the time was the host's. */
+void lull_hypervisor_state(struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                           uint32_t evidence);
+/* It has its point: links it with what the host did for it, if that is known. */
+void lull_hypervisor_woken(struct lull_execgraph *eg, const struct lull_state_fact *fact);
 
 /* modes.c: what runs while a task does. A call becomes known when it ends. */
 void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);

@@ -386,6 +386,8 @@ void lull_vcpu_track_vcpu(struct lull_vcpu_track *track, const struct lull_vcpu_
         }
         break;
     case LULL_VCPU_INJECT:
+    case LULL_VCPU_RAISE:
+    case LULL_VCPU_CALL:
         break;
     }
 }
@@ -505,6 +507,11 @@ bool lull_vcpu_track_stolen(const struct lull_vcpu_track *track, uint32_t guest,
     *stolen = vcpu->stolen;
     lull_add(&stolen->ns, stolen_since(track, vcpu, time_ns));
     return true;
+}
+
+uint32_t lull_vcpu_track_of_guest(const struct lull_vcpu_track *track, uint32_t guest, int32_t cpu)
+{
+    return lull_map_find(&track->by_guest_cpu, key_of(guest, cpu)); /* LULL_MAP_NONE is LULL_NONE */
 }
 
 bool lull_vcpu_track_is_known(const struct lull_vcpu_track *track, uint32_t vcpu)

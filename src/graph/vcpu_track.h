@@ -82,6 +82,9 @@ struct lull_vcpu_stolen {
 bool lull_vcpu_track_stolen(const struct lull_vcpu_track *track, uint32_t guest, int32_t cpu,
                             int64_t time_ns, struct lull_vcpu_stolen *stolen);
 
+/* The virtual CPU that is this CPU of a guest, or LULL_NONE. */
+uint32_t lull_vcpu_track_of_guest(const struct lull_vcpu_track *track, uint32_t guest, int32_t cpu);
+
 /* Whether it was entered, and nothing of it was lost since. */
 bool lull_vcpu_track_is_known(const struct lull_vcpu_track *track, uint32_t vcpu);
 

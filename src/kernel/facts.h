@@ -19,6 +19,7 @@ struct lull_wakeup {
                           was not recorded (complete_ns is INT64_MIN), or LULL_NONE */
     uint32_t label;   /* name of the interrupt it happened in (lull_model_label), or LULL_NONE */
     uint8_t cause;    /* enum lull_cause */
+    int32_t cpu;      /* where it happened; -1: not known */
     /* cause TASK: label of the system call that the waker was in, and lull_model_file() of that
      * call's descriptor; LULL_NONE: not known. */
     uint32_t call, file;
@@ -345,6 +346,9 @@ enum lull_vcpu_step {
     LULL_VCPU_INJECT, /* it injects an interrupt that the guest gets when it is entered next */
     LULL_VCPU_RUN,    /* a call to run a guest starts (needs LULL_GROUP_IOCTL, as the next) */
     LULL_VCPU_RETURN, /* a call ends that may have been such; of any task */
+    LULL_VCPU_RAISE,  /* any task gives an interrupt to a virtual CPU */
+    LULL_VCPU_CALL,   /* any task starts a call that may do so: KVM's own, or eight bytes for a
+                         descriptor, as an eventfd gets (needs LULL_GROUP_IO) */
 };
 
 /* What a virtual CPU's thread does. */
@@ -354,7 +358,10 @@ struct lull_vcpu_fact {
     uint32_t task; /* the thread */
     int32_t cpu;   /* on which it is */
     enum lull_vcpu_step step;
-    int64_t number;  /* of the virtual CPU, or of the vector; -1: not known */
+    /* Of the virtual CPU, of the vector (INJECT, RAISE), or the descriptor (CALL); -1: not known, or
+     * none. */
+    int64_t number;
+    int64_t apic;    /* RAISE: the number of the virtual CPU it is given to; -1: not known */
     uint32_t reason; /* LEAVE */
     uint8_t isa;     /* LEAVE: enum lull_vcpu_isa */
     bool

@@ -344,6 +344,9 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
+    if (model->groups & LULL_GROUP_VIRT) {
+        use_call(model, machine, call, c);
+    }
     if (model->wanted.syscall_start) {
         struct lull_syscall_fact fact = {.task = task,
                                          .name = name.label,

@@ -29,6 +29,7 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
         .request = LULL_NONE,
         .label = LULL_NONE,
         .cause = LULL_CAUSE_UNKNOWN,
+        .cpu = -1,
         .call = LULL_NONE,
         .file = LULL_NONE,
     };
@@ -532,6 +533,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
         task->early.time_ns = INT64_MIN;
     }
     wakeup.time_ns = MIN(wakeup.time_ns, t);
+    wakeup.cpu = c;
     sched_change(model, number, t, LULL_STATE_PREEMPTED, target_cpu >= 0 ? target_cpu : task->cpu,
                  &wakeup);
 }

@@ -161,6 +161,48 @@ static void use_vcpu_exit(struct lull_model *model, struct machine *machine, int
     }
 }
 
+/* In an interrupt it is not the doing of the task that is on the CPU. */
+static void use_raise(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      const struct lull_ev_kvm_raise *ev)
+{
+    const struct cpu *cpu = model_cpu_at(machine, c);
+    const uint32_t task = irq_is_active(cpu) ? LULL_NONE : model_on_cpu(model, cpu);
+    if (task != LULL_NONE && LULL_HAS(ev, kvm_raise, apic) && LULL_HAS(ev, kvm_raise, vector)) {
+        const struct lull_vcpu_fact fact = {.time_ns = t,
+                                            .host = machine->host,
+                                            .task = task,
+                                            .cpu = c,
+                                            .step = LULL_VCPU_RAISE,
+                                            .number = ev->vector,
+                                            .apic = ev->apic};
+        REPORT(model, vcpu, &fact);
+    }
+}
+
+void use_call(struct lull_model *model, const struct machine *machine, const struct call *call,
+              int32_t c)
+{
+    enum { EVENTFD_BYTES = 8 };
+    enum { KVM_IRQ_LINE = 0x4008AE61, KVM_SIGNAL_MSI = 0x4020AEA5 };
+    static const uint32_t KVM_IRQ_LINE_STATUS = 0xC008AE67;
+    const struct call_args *args = &call->args;
+    const bool is_kvm = (args->have & CALL_ARG_COMMAND) &&
+                        (args->command == KVM_IRQ_LINE || args->command == KVM_SIGNAL_MSI ||
+                         args->command == KVM_IRQ_LINE_STATUS);
+    const bool is_write = call->name.kind->io == LULL_IO_WRITE && (args->have & CALL_ARG_BYTES) &&
+                          args->bytes == EVENTFD_BYTES && (args->have & CALL_ARG_FD);
+    if (is_kvm || is_write) {
+        const struct lull_vcpu_fact fact = {.time_ns = call->start_ns,
+                                            .host = machine->host,
+                                            .task = call->task,
+                                            .cpu = c,
+                                            .step = LULL_VCPU_CALL,
+                                            .number = is_kvm ? -1 : args->fd,
+                                            .apic = -1};
+        REPORT(model, vcpu, &fact);
+    }
+}
+
 void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event)
 {
@@ -265,6 +307,12 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_inject));
         use_vcpu(model, machine, c, t, LULL_VCPU_INJECT, LULL_HAS(ev, kvm_inject, vector),
                  ev->vector);
+        break;
+    }
+    case LULL_EVENT_kvm_raise: {
+        const struct lull_ev_kvm_raise *ev = event;
+        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_raise));
+        use_raise(model, machine, c, t, ev);
         break;
     }
     case LULL_EVENT_cpu_idle: {

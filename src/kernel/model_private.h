@@ -581,6 +581,9 @@ void sockets_event(struct lull_model *model, struct machine *machine, int32_t c,
                    enum lull_event_id id, const void *event);
 
 /* machine_use.c: memory, network devices, power */
+/* A call has started: it may raise an interrupt of a guest. */
+void use_call(struct lull_model *model, const struct machine *machine, const struct call *call,
+              int32_t c);
 void use_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event);
 /* A packet that packet_received reports too. */

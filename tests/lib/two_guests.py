@@ -111,8 +111,47 @@ def check_vms(tap, folder, web, db, host):
     tap.ok(not wrong and read["EXIT_HLT"] > 50, "exits are those that trace-cmd reads", wrong)  # the last of a virtual CPU leads to no entry
 
 
+def requests_of(report, sectors):
+    """When the host's disk read each block of the guest's, in ns, as trace-cmd reads it: by the block's first sector."""
+    issued, done = {}, {}
+    for seconds, ns, what, sector, length in re.findall(r"(\d+)\.(\d+): block_rq_(issue|complete): .*? (\d+) \+ (\d+) ", report):
+        if int(length) == sectors:
+            (issued if what == "issue" else done).setdefault(int(sector), int(seconds) * 10**9 + int(ns))
+    return {sector: (issued[sector], end) for sector, end in done.items() if sector in issued}
+
+
+def check_reads(tap, folder, web):
+    """A program in the guest reads blocks of 8 sectors, 2048 apart; the host's disk takes 25 ms for each."""
+    spans = web.spans["read"]
+    path = json.loads(run("critpath", "--json", "--full", "--host", "web", "--tid", str(web.tids["reads"]), folder))
+    steps = path["segments"]
+    tap.ok(all(a["end_ns"] == b["begin_ns"] for a, b in zip(steps, steps[1:])), "the path of the program that reads has no hole")
+    known = [sum(ns for step, ns in parts_of(steps, a, b) if step["host"] == "host" and step["cause"] == "disk") for a, b in spans]
+    if not shutil.which("trace-cmd"):
+        tap.skip("the host's disk explains them", "no trace-cmd")
+        return
+    report = subprocess.run(["trace-cmd", "report", "-t", os.path.join(folder, "host", "trace.dat")], capture_output=True, text=True, check=False).stdout
+    requests = requests_of(report, 8)
+    took = [requests[i * 2048][1] - requests[i * 2048][0] for i in range(len(spans))]
+    near = [abs(a - b) <= 0.05 * b + MS for a, b in zip(known, took)]
+    tap.ok(sum(near) >= len(took) - 2 and sum(known) >= 0.9 * sum(took), "what a guest reads is a wait for the host's disk, as long as trace-cmd says",
+           list(zip(known, took)))
+    # The host's thread that reads is one of the program that runs the guest, and the program's main thread raises the interrupt.
+    waits = path["waits"]
+    whose = collections.Counter()
+    for step in steps:
+        if step["host"] == "host" and step["cause"] == "disk":
+            chain, at = [], step["wait"]
+            while at is not None:
+                chain.append((waits[at]["host"], waits[at]["comm"]))
+                at = waits[at]["within"]
+            whose[step["comm"], *chain] += 1
+    tap.ok(set(whose) == {("worker", ("host", "qemu-system-x86"), ("web", "reader"))}, "the way there: its worker, its main thread, the guest", whose)
+
+
 def check(tap, folder, quiet):
     added = check_sync(tap, folder)
     web, db, host = (Stamps(folder, name, added[name]) for name in ("web", "db", "host"))
     check_gaps(tap, folder, web, db, host, quiet)
     check_vms(tap, folder, web, db, host)
+    check_reads(tap, folder, web)

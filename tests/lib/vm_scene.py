@@ -329,6 +329,151 @@ def nested_scene(seed=1, gap_ns=9 * MS):
     return scene, gap
 
 
+class DiskScene(Scene):
+    """A guest whose program reads from a disk. The program that runs the guest has a main thread, and a thread that reads from the host's disk;
+    when that is done, the main thread raises the guest's interrupt, or a thread of the kernel does. `how`: what of that is recorded: KVM's event,
+    or the calls."""
+
+    VECTORS = {"irq 25 virtio0-req.0": 38, "irq 26 virtio1-input.0": 39}
+
+    def __init__(self, seed, vcpu, how):
+        super().__init__(seed, (vcpu,), {vcpu.pid: "qemu-main", vcpu.pid + 2: "qemu-io", 300: "cc1", 150: f"vhost-{vcpu.pid}"})
+        self.vcpu, self.how, self.sector = vcpu, how, 0
+        self.raiser = 150 if how == "vhost" else vcpu.pid
+        self.pids[vcpu.pid + 2] = vcpu.pid
+        self.truth = []  # of each wait: start, end, when the host's disk was read, whether the virtual CPU slept
+
+    def on_other_cpu(self, tid, before, state, events):
+        """Another CPU runs a thread for a while."""
+        names = {0: "swapper/1", **self.comms}
+        self.host_event("sched_switch", {"prev_comm": names[before], "prev_tid": before, "prev_prio": 20, "prev_state": state, "next_comm": names[tid],
+                                         "next_tid": tid, "next_prio": 20}, 1, before)
+        for ns, name, payload in events:
+            self.advance(ns)
+            self.host_event(name, payload, 1, tid)
+        self.advance(3 * US)
+
+    def wake_thread(self, tid, by):
+        self.host_event("sched_waking", {"comm": self.comms[tid], "tid": tid, "prio": 20, "target_cpu": 1}, 1, by)
+
+    def raise_irq(self, label):
+        """By who does so, and is on the other CPU."""
+        if self.how == "calls" and label.startswith("irq 25"):
+            call = ("ioctl", {"fd": 5, "cmd": 0x4020AEA5, "arg": 0})
+        else:
+            call = ("write", {"fd": 13, "buf": 0, "count": 8})
+        if self.how in ("events", "calls"):
+            self.host_event("syscall_entry_" + call[0], call[1], 1, self.raiser)
+        self.advance(2 * US)
+        if self.how in ("events", "vhost"):
+            self.host_event("kvm_apic_accept_irq", {"apicid": 0, "vec": self.VECTORS[label]}, 1, self.raiser)
+        self.raised = self.t
+
+    def interrupt(self, label, wakes=None):
+        """In the guest."""
+        number, name = label.split()[1:]
+        self.guest_event(self.vcpu, "irq_handler_entry", {"irq": int(number), "name": name})
+        self.advance(3 * US)
+        if wakes:
+            self.guest_event(self.vcpu, "block_rq_complete", {"dev": 0xFE00000, "sector": self.sector, "nr_sector": 8, "error": 0, "rwbs": 4})
+            self.guest_wake(self.vcpu, wakes)
+            self.end = self.t
+        self.advance(2 * US)
+        self.guest_event(self.vcpu, "irq_handler_exit", {"irq": int(number), "ret": 1})
+
+    def read(self, has_other):
+        """A task of the guest reads; meanwhile another one runs there, or nothing."""
+        vcpu, main, io = self.vcpu, self.vcpu.pid, self.vcpu.pid + 2
+        self.sector += 64
+        disk = {"dev": 0x800000, "sector": 7 * self.sector, "nr_sector": 8}
+        self.guest_event(vcpu, "block_rq_issue", {"dev": 0xFE00000, "sector": self.sector, "nr_sector": 8, "bytes": 4096, "tid": 42, "rwbs": 4, "comm": "reader"})
+        self.advance(5 * US)
+        self.guest_switch(vcpu, 41 if has_other else 0, ASLEEP)
+        start = self.t
+        self.advance(4 * US)
+        self.exit(vcpu, 48)
+        self.wake_thread(main, vcpu.tid)
+        self.on_other_cpu(main, 0, RUNNING, [])
+        self.wake_thread(io, main)
+        if self.dice.random() < 0.5:  # for itself
+            self.host_event("syscall_entry_write", {"fd": 7, "buf": 0, "count": 8}, 1, main)
+        self.enter(vcpu)
+        if not has_other:
+            self.advance(5 * US)
+            self.exit(vcpu, 12)
+            self.switch(300, ASLEEP)
+        self.on_other_cpu(io, main, ASLEEP, [(9 * US, "block_rq_issue", {**disk, "bytes": 4096, "tid": io, "rwbs": 4, "comm": "qemu-io"})])
+        self.on_other_cpu(0, io, ASLEEP, [])
+        issued = self.t
+        end = self.t + self.dice.randrange(2 * MS, 12 * MS)
+        while self.t < end:
+            self.advance(self.dice.randrange(100 * US, 900 * US))
+            if has_other:
+                self.guest_event(vcpu, "work", {"n": 1})
+                if self.dice.random() < 0.5:
+                    self.exit(vcpu, 1)
+                    self.advance(3 * US)
+                    self.enter(vcpu, 236)
+        self.host_event("irq_handler_entry", {"irq": 29, "name": "sda"}, 1, 0)
+        self.advance(US)
+        self.host_event("block_rq_complete", {**disk, "error": 0, "rwbs": 4}, 1, 0)
+        self.wake_thread(io, 0)
+        self.host_event("irq_handler_exit", {"irq": 29, "ret": 1}, 1, 0)
+        disk_ns = self.t - issued
+        self.on_other_cpu(io, 0, RUNNING, [])
+        self.wake_thread(self.raiser, io)
+        self.on_other_cpu(self.raiser, io, ASLEEP, [])
+        label = "irq 25 virtio0-req.0"
+        self.raise_irq(label)
+        if has_other:
+            self.advance(2 * US)
+            self.exit(vcpu, 1)
+            self.advance(3 * US)
+        else:
+            self.host_event("sched_waking", {"comm": vcpu.comm, "tid": vcpu.tid, "prio": 20, "target_cpu": 0}, 1, self.raiser)
+            vcpu.state = "woken"
+            self.advance(self.dice.randrange(50 * US, 2 * MS))
+            self.switch(vcpu.tid)
+            self.advance(3 * US)
+        woken = self.raised
+        self.enter(vcpu, self.VECTORS[label])
+        self.on_other_cpu(0, self.raiser, ASLEEP, [])
+        self.interrupt(label, 42)
+        self.truth.append((start, self.end, disk_ns, self.end - woken, not has_other))
+        self.advance(2 * US)
+        self.guest_switch(vcpu, 42)
+        self.advance(300 * US)
+        if self.dice.random() < 0.3:  # a network card, about which nobody waits
+            label = "irq 26 virtio1-input.0"
+            self.on_other_cpu(self.raiser, 0, RUNNING, [])
+            self.raise_irq(label)
+            self.on_other_cpu(0, self.raiser, ASLEEP, [])
+            self.exit(vcpu, 1)
+            self.advance(2 * US)
+            self.enter(vcpu, self.VECTORS[label])
+            self.advance(US)
+            self.interrupt(label)
+        self.advance(50 * US)
+
+
+def disk_scene(how, n=40, seed=1):
+    """The program reads n times."""
+    vcpu = Vcpu("web", 100, 101, {41: "other", 42: "reader"}, 7 * SECOND + 654321)
+    scene = DiskScene(seed, vcpu, how)
+    scene.switch(101)
+    scene.advance(5 * US)
+    scene.enter(vcpu)
+    scene.advance(5 * US)
+    scene.guest_switch(vcpu, 42)
+    for _ in range(n):
+        for _ in range(8):
+            scene.advance(100 * US)
+            scene.guest_event(vcpu, "work", {"n": 1})
+        scene.leave_and_enter(vcpu)
+        scene.read(scene.dice.random() < 0.5)
+    scene.exit(vcpu, 1)
+    return scene
+
 def laps(scene, vcpu, n):
     """A program reads the clock before and after something short."""
     for _ in range(n):

@@ -150,7 +150,9 @@ static int run_parsed(const struct lull_verb *verb, struct lull_args *args, GErr
         show_help(stdout, verb, lull_args_text(args, "color"));
         return EXIT_DONE;
     }
-    if (!verb->rest_is_command && !verb->takes_no_trace) {
+    const bool needs_none =
+        verb->takes_no_trace || (verb->without_trace && lull_args_flag(args, verb->without_trace));
+    if (!verb->rest_is_command && !needs_none) {
         allow_many_files();
         add_last_recording(verb, args);
     }

@@ -16,13 +16,16 @@
 #include "cmd/program_out.h"
 #include "cmd/progress.h"
 #include "cmd/states_args.h"
+#include "view/out.h"
 #include "view/result/states.h"
 #include "view/result/view.h"
 
 enum { MOST_SLICES = 100000, MOST_LANES = 100 };
 
 static const struct lull_option options[] = {
-    LULL_OPTION_STATES("the file that declares the states"),
+    LULL_OPTION_STATES(
+        "the file that declares the states: .states, or a state provider of Trace Compass "
+        "(XML)"),
     {.name = "group", .kind = LULL_OPTION_TEXT, .argument = "NAME", .help = "only this group"},
     {.name = "row",
      .kind = LULL_OPTION_TEXT,
@@ -35,6 +38,14 @@ static const struct lull_option options[] = {
     LULL_OPTION_LOG,
     LULL_OPTION_LIMIT_ROWS,
     LULL_OPTION_REFRESH,
+    {.name = "as-states",
+     .kind = LULL_OPTION_FLAG,
+     .help =
+         "print the file in the language of .states, for one of Trace Compass, and nothing else; needs "
+         "no trace"},
+    {.name = "partial",
+     .kind = LULL_OPTION_FLAG,
+     .help = "of an XML file of Trace Compass leave out what cannot be translated, and say so"},
     {.name = "svg",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
@@ -250,6 +261,28 @@ static bool check_usage(const struct lull_args *args, GError **error)
                                   error);
 }
 
+/* The file in the language of .states, which is only shown if Lull reads it as such. */
+static int print_as_states(const struct lull_args *args, GError **error)
+{
+    const char *path = lull_args_text(args, "states");
+    g_autoptr(GString) warnings = g_string_new(NULL), ignored = g_string_new(NULL);
+    gsize length;
+    bool is_translated;
+    g_autofree char *text = lull_states_text(path, lull_args_flag(args, "partial"), &length,
+                                             &is_translated, warnings, error);
+    struct lull_states *states =
+        text ? lull_states_parse(text, length, path, ignored, error) : NULL;
+    fputs(warnings->str, stderr);
+    if (!states) {
+        return (*error)->code == LULL_ERROR_USAGE ? 2 : 1;
+    }
+    lull_states_free(states);
+    struct lull_out out;
+    lull_out_start(&out, stdout);
+    lull_out_bytes(&out, text, length);
+    return lull_out_end(&out, "the states", error) ? 0 : 1;
+}
+
 static int run(const struct lull_args *args, GError **error)
 {
     struct lull_states *states;
@@ -261,7 +294,10 @@ static int run(const struct lull_args *args, GError **error)
     if (!check_usage(args, error)) {
         return 2;
     }
-    if (!lull_args_states(args, &states, error)) {
+    if (lull_args_flag(args, "as-states")) {
+        return print_as_states(args, error);
+    }
+    if (!lull_args_states(args, lull_args_flag(args, "partial"), &states, error)) {
         return (*error)->code == LULL_ERROR_USAGE ? 2 : 1;
     }
     struct lull_states_question question = {.states = states};
@@ -308,6 +344,7 @@ const struct lull_verb lull_verb_states = {
     .options = options,
     .common = lull_analysis_common,
     .examples = examples,
+    .without_trace = "as-states",
     .run = run,
     .analysis = &(const struct lull_verb_analysis){&lull_analysis_states, 0},
 };

@@ -4,11 +4,12 @@
 
 #include <stdio.h>
 
-bool lull_args_states(const struct lull_args *args, struct lull_states **states, GError **error)
+bool lull_args_states(const struct lull_args *args, bool is_partial, struct lull_states **states,
+                      GError **error)
 {
     const char *path = lull_args_text(args, "states");
     g_autoptr(GString) warnings = g_string_new(NULL);
-    *states = path ? lull_states_read(path, warnings, error) : NULL;
+    *states = path ? lull_states_read(path, is_partial, warnings, error) : NULL;
     fputs(warnings->str, stderr);
     return !path || *states;
 }

@@ -17,7 +17,7 @@ bool lull_args_store_place(const struct lull_args *args, struct lull_states **st
                             "no trace given; name the directory that holds it");
         return false;
     }
-    return lull_args_states(args, states, error) &&
+    return lull_args_states(args, false, states, error) &&
            lull_store_place_find(traces, count, !lull_args_flag(args, "no-sync"), *states, place,
                                  error);
 }

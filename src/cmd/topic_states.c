@@ -44,5 +44,9 @@ const struct lull_topic lull_topic_states = {
         "\n"
         "Where events were lost, rows are unknown until their next rule; 'lost keep' leaves them "
         "as they are. A state is also a period: --period FILE.states:GROUP.STATE ('lull help "
-        "periods'). All mistakes of a file are shown at once, up to twenty.",
+        "periods'). All mistakes of a file are shown at once, up to twenty.\n"
+        "\n"
+        "A state provider of Trace Compass (XML) can be given in place of a file of states; 'lull states "
+        "--as-states' prints it in this language. What needs patterns, scripts, stacks or values that "
+        "were set before is refused by element and line; --partial leaves it out.",
 };

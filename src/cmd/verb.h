@@ -68,8 +68,9 @@ struct lull_verb {
     /* Behaves as the program of that name in lttng-analyses does: any unambiguous start of an
      * option will do, a time that is a whole number is in ns. */
     bool is_dropin;
-    bool takes_no_trace;  /* and is about none */
-    const char *no_words; /* options are all that it takes: what to say of a word; or NULL */
+    bool takes_no_trace;       /* and is about none */
+    const char *without_trace; /* the option with which it needs none; or NULL */
+    const char *no_words;      /* options are all that it takes: what to say of a word; or NULL */
     bool rest_is_command; /* the first word that is no option, and all that follow, are a command */
     bool has_no_pager;    /* what it prints comes as it happens: never through a pager */
     bool is_mi;           /* such a program for other programs: results and errors are LAMI */

@@ -299,7 +299,10 @@ static bool lex_escape(struct lull_lexer *lexer, char *out, GError **error)
 static bool lex_string(struct lull_lexer *lexer, struct lull_token *token, GError **error)
 {
     char quote = lexer->text[lexer->pos++];
-    size_t room = lexer->length - lexer->pos + 1;
+    size_t room = 1;
+    for (size_t at = lexer->pos; at < lexer->length && lexer->text[at] != quote; at++, room++) {
+        at += lexer->text[at] == '\\';
+    }
     token->kind = LULL_TOKEN_STRING;
     token->text = lull_arena_alloc(lexer->arena, room);
     token->is_escaped = lull_arena_alloc(lexer->arena, room);

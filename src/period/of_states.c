@@ -47,7 +47,7 @@ static bool read_file(struct lull_periods *periods, const char *path, GError **e
     }
     periods->states_path = lull_arena_strndup(periods->terms.arena, path, strlen(path));
     periods->states_warnings = g_string_new(NULL);
-    periods->states = lull_states_read(path, periods->states_warnings, error);
+    periods->states = lull_states_read(path, false, periods->states_warnings, error);
     return periods->states;
 }
 

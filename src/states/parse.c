@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "states/xml.h"
 
 #define FAIL lull_parser_fail
 #define MOST_ERRORS 20
@@ -313,14 +314,33 @@ struct lull_states *lull_states_parse(const char *source, size_t length, const c
     return states;
 }
 
-struct lull_states *lull_states_read(const char *path, GString *warnings, GError **error)
+char *lull_states_text(const char *path, bool is_partial, gsize *length, bool *is_translated,
+                       GString *warnings, GError **error)
 {
-    g_autofree char *source = NULL;
-    gsize length;
-    if (!lull_file_read(path, LULL_STATES_MOST_BYTES, &source, &length, error)) {
+    g_autofree char *text = NULL;
+    if (!lull_file_read(path, LULL_STATES_MOST_BYTES, &text, length, error)) {
         return NULL;
     }
-    return lull_states_parse(source, length, path, warnings, error);
+    *is_translated = lull_states_is_xml(text, *length);
+    if (!*is_translated) {
+        return g_steal_pointer(&text);
+    }
+    char *translated = lull_states_from_xml(text, *length, path, is_partial, warnings, error);
+    *length = translated ? strlen(translated) : 0;
+    return translated;
+}
+
+struct lull_states *lull_states_read(const char *path, bool is_partial, GString *warnings,
+                                     GError **error)
+{
+    gsize length;
+    bool is_translated;
+    g_autofree char *text =
+        lull_states_text(path, is_partial, &length, &is_translated, warnings, error);
+    /* What is odd about a translation is not in the file. */
+    g_autoptr(GString) ignored = g_string_new(NULL);
+    return text ? lull_states_parse(text, length, path, is_translated ? ignored : warnings, error)
+                : NULL;
 }
 
 void lull_states_free(struct lull_states *states)

@@ -33,6 +33,8 @@ void states_parser_start(struct states_parser *s, const char *source, size_t len
 void states_parser_end(struct states_parser *s);
 
 bool states_word(struct states_parser *s, const char **word, const char *what);
+/* A word of the language, which names nothing. */
+bool states_is_keyword(const char *word);
 /* A text, if one is there; else *out stays. */
 bool states_text(struct states_parser *s, const char **out);
 /* Whether the word that is read next starts an item. */

@@ -14,6 +14,11 @@ static const char *const keywords[] = {
     "at",    "each",  "if",     "after", "in",   "none", "end",    "push",   "pop",   "unknown",
     "group", "name",  "host",   "cpu",   "time", "true", "false",  "exists", "count", NULL};
 
+bool states_is_keyword(const char *word)
+{
+    return g_strv_contains(keywords, word);
+}
+
 bool states_word(struct states_parser *s, const char **word, const char *what)
 {
     struct lull_parser *p = &s->parser;

@@ -14,7 +14,13 @@
  * each as FILE:LINE:COLUMN, reason, line and caret. `warnings` gets a line each. */
 struct lull_states *lull_states_parse(const char *text, size_t length, const char *name,
                                       GString *warnings, GError **error);
-struct lull_states *lull_states_read(const char *path, GString *warnings, GError **error);
+/* The same from a file, which can also be a state provider of Trace Compass (XML); with is_partial without what
+ * of that cannot be translated, which `warnings` names. */
+struct lull_states *lull_states_read(const char *path, bool is_partial, GString *warnings,
+                                     GError **error);
+/* The text that is parsed then: as it is, or translated. Free with g_free(). */
+char *lull_states_text(const char *path, bool is_partial, gsize *length, bool *is_translated,
+                       GString *warnings, GError **error);
 void lull_states_free(struct lull_states *states);
 /* A warning for each event and field that no trace declares, and that some rule needs. */
 void lull_states_check(const struct lull_states *states, const struct lull_session *session,

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Event handlers: each change of an attribute with the condition under which it is made. */
+#include <string.h>
+
+#include "states/xml_private.h"
+
+enum { MOST_CHANGES = 20000, MOST_DEEP = 40, MOST_CONDITION = 30000 };
+
+/* What a handler is about, while its changes are read. */
+struct handler {
+    struct xml_translation *t;
+    GString *on;
+    bool is_guarded;
+};
+
+static bool add_change(struct handler *h, const struct xml_node *node, const GArray *path,
+                       const struct xml_value *value, bool is_increment)
+{
+    struct xml_translation *t = h->t;
+    if (t->changes->len == MOST_CHANGES || h->on->len > MOST_CONDITION) {
+        return xml_fail(t, node, "the file has too many changes, or conditions that are too long");
+    }
+    const struct xml_change change = {
+        .on = xml_text(t, h->on),
+        .is_guarded = h->is_guarded,
+        .path = lull_arena_copy(t->arena, path->data, path->len * sizeof *change.path),
+        .n_path = path->len,
+        .value = *value,
+        .is_increment = is_increment,
+        .line = node->line,
+    };
+    g_array_append_val(t->changes, change);
+    return true;
+}
+
+/* The entries of a mappingGroup: its first value that is equal gives the second; none gives nothing. */
+static bool add_mapped(struct handler *h, const struct xml_node *node, const GArray *path,
+                       const struct xml_value *value)
+{
+    struct xml_translation *t = h->t;
+    const char *id = xml_attribute(node, "mappingGroup");
+    const struct xml_node *group = xml_find(t->provider->first, "mappingGroup");
+    const size_t before = h->on->len;
+    const bool was_guarded = h->is_guarded;
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GString) others = g_string_new(NULL);
+    while (group && g_strcmp0(xml_attribute(group, "id"), id) != 0) {
+        group = xml_find(group->next, "mappingGroup");
+    }
+    if (!group || (value->kind != XML_OPERAND && value->kind != XML_CPU)) {
+        return xml_fail(t, node,
+                        group ? "only a field can be mapped" : "there is no such mappingGroup");
+    }
+    h->is_guarded = true;
+    for (const struct xml_node *entry = group->first; entry; entry = entry->next) {
+        struct xml_value from, to;
+        const struct xml_node *second = entry->first ? entry->first->next : NULL;
+        if (!second || !xml_read_value(t, entry->first, &from) || !xml_read_value(t, second, &to) ||
+            from.kind == XML_NOTHING || from.kind >= XML_OPERAND || to.kind >= XML_OPERAND) {
+            return second && t->n_errors ? false
+                                         : xml_fail(t, entry, "it maps no constant to a constant");
+        }
+        if (!g_hash_table_add(seen, (gpointer)from.text)) {
+            continue;
+        }
+        xml_append_equal(g_string_append(h->on, " && "), value, &from);
+        if (!add_change(h, node, path, &to, false)) {
+            return false;
+        }
+        g_string_truncate(h->on, before);
+        xml_append_equal(g_string_append(others, " && !"), value, &from);
+    }
+    g_string_append(h->on, others->str);
+    const bool is_added = add_change(h, node, path, &(struct xml_value){0}, false);
+    g_string_truncate(h->on, before);
+    h->is_guarded = was_guarded;
+    return is_added;
+}
+
+static bool read_simple(struct handler *h, const struct xml_node *node)
+{
+    struct xml_translation *t = h->t;
+    const struct xml_node *last = xml_find(node->first, "stateValue");
+    struct xml_value value;
+    if (xml_find(node->first, "futureTime")) {
+        return xml_fail(t, xml_find(node->first, "futureTime"), "it is not translated");
+    }
+    if (!last || xml_find(last->next, "stateValue")) {
+        return xml_fail(t, node, "a change has one stateValue");
+    }
+    g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(struct xml_value));
+    if (!xml_read_path(t, node, path) || !xml_read_value(t, last, &value)) {
+        return false;
+    }
+    const bool is_increment = g_strcmp0(xml_attribute(last, "increment"), "true") == 0;
+    if (xml_attribute(last, "mappingGroup")) {
+        return is_increment ? xml_fail(t, last, "an increment that is mapped is not translated")
+                            : add_mapped(h, last, path, &value);
+    }
+    if (is_increment && value.kind == XML_TEXT) {
+        return xml_fail(t, last, "a text is no increment");
+    }
+    return add_change(h, node, path, &value, is_increment && value.kind != XML_NOTHING);
+}
+
+static bool read_change(struct handler *h, const struct xml_node *node, uint32_t depth);
+
+/* if, then, else */
+static bool read_branches(struct handler *h, const struct xml_node *node, uint32_t depth)
+{
+    struct xml_translation *t = h->t;
+    const struct xml_node *condition = xml_find(node->first, "if");
+    const struct xml_node *then = xml_find(node->first, "then");
+    const struct xml_node *otherwise = xml_find(node->first, "else");
+    const size_t before = h->on->len;
+    const bool was_guarded = h->is_guarded;
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (!then || depth == MOST_DEEP) {
+        return xml_fail(t, node, then ? "changes are too deep" : "it has no then");
+    }
+    if (!xml_append_condition(t, condition, text)) {
+        return false;
+    }
+    h->is_guarded = true;
+    g_string_append_printf(h->on, " && (%s)", text->str);
+    bool is_right = read_change(h, then, depth + 1);
+    g_string_truncate(h->on, before);
+    if (is_right && otherwise) {
+        g_string_append_printf(h->on, " && !(%s)", text->str);
+        is_right = read_change(h, otherwise, depth + 1);
+        g_string_truncate(h->on, before);
+    }
+    h->is_guarded = was_guarded;
+    return is_right;
+}
+
+/* stateChange, then, else */
+static bool read_change(struct handler *h, const struct xml_node *node, uint32_t depth)
+{
+    return xml_find(node->first, "if") ? read_branches(h, node, depth) : read_simple(h, node);
+}
+
+/* Names of handlers are regular expressions in which * stands for any characters. */
+static bool append_name(struct xml_translation *t, const struct xml_node *handler, GString *on)
+{
+    const char *name = xml_attribute(handler, "eventName");
+    if (!name || !*name || strpbrk(name, "[](){}|+?^$\\")) {
+        return xml_fail(t, handler,
+                        name ? "the name of its event is a regular expression"
+                             : "it has no eventName");
+    }
+    g_string_append(on, strchr(name, '*') ? "name =~ " : "name == ");
+    xml_append_quoted(on, name);
+    return true;
+}
+
+bool xml_read_handler(struct xml_translation *t, const struct xml_node *handler)
+{
+    struct handler h = {.t = t, .on = g_string_new(NULL)};
+    bool is_right = append_name(t, handler, h.on);
+    for (const struct xml_node *child = handler->first; child; child = child->next) {
+        const size_t before = h.on->len;
+        const bool is_change = xml_is(child, "stateChange");
+        is_right =
+            (is_change ? read_change(&h, child, 0) : xml_fail(t, child, "it is not translated")) &&
+            is_right;
+        g_string_truncate(h.on, before);
+        h.is_guarded = false;
+    }
+    g_string_free(h.on, TRUE);
+    return is_right;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Conditions. Trace Compass compares a number with a number as numbers, everything else as texts, and what an
+ * event lacks is the text “null”; filters know no such text, so what it means is written out. */
+#include <string.h>
+
+#include "states/xml_private.h"
+
+enum { MOST_DEEP = 40 };
+
+void xml_append_exists(GString *out, const struct xml_value *value)
+{
+    const bool is_field = value->kind == XML_OPERAND && strchr(value->text, '.');
+    if (is_field) {
+        g_string_append_printf(out, "exists(%s)", value->text);
+    } else {
+        g_string_append(out, "(true)"); /* name, host, cpu */
+    }
+}
+
+static void append_test(GString *out, const struct xml_value *a, const char *relation,
+                        const struct xml_value *b)
+{
+    xml_append_value(out, a);
+    g_string_append_printf(out, " %s ", relation);
+    xml_append_value(out, b);
+}
+
+/* The same constant as the other kind: 5 for "5", and the other way round; false: there is none. */
+static bool other_kind(const struct xml_value *constant, struct xml_value *other)
+{
+    char *end;
+    *other = *constant;
+    if (constant->kind == XML_NUMBER) {
+        other->kind = XML_TEXT;
+        return true;
+    }
+    const gint64 number = g_ascii_strtoll(constant->text, &end, 10);
+    g_autofree char *written = g_strdup_printf("%" G_GINT64_FORMAT, number);
+    other->kind = XML_NUMBER;
+    return constant->kind == XML_TEXT && strcmp(written, constant->text) == 0;
+}
+
+/* Filters know of what kind name, host and cpu are, and refuse to compare them with the other one. */
+void xml_append_equal(GString *out, const struct xml_value *value, const struct xml_value *constant)
+{
+    const bool is_field = value->kind == XML_OPERAND && strchr(value->text, '.');
+    const enum xml_value_kind kind = value->kind == XML_CPU ? XML_NUMBER : XML_TEXT;
+    struct xml_value other;
+    const bool has_other = other_kind(constant, &other);
+    g_string_append_c(out, '(');
+    if (is_field || constant->kind == kind) {
+        append_test(out, value, "==", constant);
+    } else if (!has_other || other.kind != kind) {
+        g_string_append(out, "false");
+    }
+    if (has_other && (is_field || other.kind == kind)) {
+        g_string_append(out, is_field || constant->kind == kind ? " || " : "");
+        append_test(out, value, "==", &other);
+    }
+    if (constant->kind == XML_TEXT && strcmp(constant->text, "null") == 0) {
+        g_string_append(out, " || !");
+        xml_append_exists(out, value);
+    }
+    g_string_append_c(out, ')');
+}
+
+/* Both, or neither. */
+static void append_same(GString *out, const struct xml_value *a, const struct xml_value *b)
+{
+    g_string_append_c(out, '(');
+    append_test(out, a, "==", b);
+    g_string_append(out, " || (!");
+    xml_append_exists(out, a);
+    g_string_append(out, " && !");
+    xml_append_exists(out, b);
+    g_string_append(out, "))");
+}
+
+static bool is_constant(const struct xml_value *value)
+{
+    return value->kind == XML_NUMBER || value->kind == XML_TEXT || value->kind == XML_NOTHING;
+}
+
+/* What is not there is greater than a number, as “null” is than digits. */
+static bool append_order(struct xml_translation *t, const struct xml_node *node, GString *out,
+                         const struct xml_value *a, const char *relation, const struct xml_value *b)
+{
+    if (is_constant(a) || b->kind != XML_NUMBER) {
+        return xml_fail(t, node, "only a field can be less or greater than a number");
+    }
+    g_string_append_c(out, '(');
+    append_test(out, a, relation, b);
+    if (relation[0] == '>') {
+        g_string_append(out, " || !");
+        xml_append_exists(out, a);
+    }
+    g_string_append_c(out, ')');
+    return true;
+}
+
+static bool append_comparison(struct xml_translation *t, const struct xml_node *node, GString *out,
+                              const struct xml_value *a, const struct xml_value *b)
+{
+    static const struct {
+        const char *name, *relation, *turned;
+    } operators[] = {{"eq", "==", "=="}, {"ne", "!=", "!="}, {"ge", ">=", "<="},
+                     {"gt", ">", "<"},   {"le", "<=", ">="}, {"lt", "<", ">"}};
+    static const struct xml_value null = {XML_TEXT, "null", NULL};
+    const char *given = xml_attribute(node, "operator");
+    const bool is_turned = is_constant(a) && !is_constant(b);
+    const struct xml_value *left = is_turned ? b : a, *right = is_turned ? a : b;
+    uint32_t i = 0;
+    while (given && i < G_N_ELEMENTS(operators) && strcmp(operators[i].name, given) != 0) {
+        i++;
+    }
+    if (i == G_N_ELEMENTS(operators)) {
+        return xml_fail(t, node, "there is no operator “%s”", given);
+    }
+    if (is_constant(left)) {
+        return xml_fail(t, node, "it compares two constants");
+    }
+    if (i > 1) {
+        return append_order(t, node, out, left,
+                            is_turned ? operators[i].turned : operators[i].relation, right);
+    }
+    g_string_append(out, i == 1 ? "!(" : "(");
+    if (is_constant(right)) {
+        xml_append_equal(out, left, right->kind == XML_NOTHING ? &null : right);
+    } else {
+        append_same(out, left, right);
+    }
+    g_string_append_c(out, ')');
+    return true;
+}
+
+static bool append_single(struct xml_translation *t, const struct xml_node *node, GString *out)
+{
+    struct xml_value values[2];
+    uint32_t n = 0;
+    for (const struct xml_node *child = node->first; child; child = child->next) {
+        const bool is_value = xml_is(child, "stateValue") || xml_is(child, "field");
+        if (!is_value || n == G_N_ELEMENTS(values)) {
+            return xml_fail(t, child,
+                            is_value
+                                ? "a condition compares two values"
+                                : "conditions are translated that compare fields and constants");
+        }
+        if (xml_attribute(child, "mappingGroup")) {
+            return xml_fail(t, child, "a mappingGroup in a condition is not translated");
+        }
+        if (!xml_read_value(t, child, &values[n++])) {
+            return false;
+        }
+    }
+    return n == 2 ? append_comparison(t, node, out, &values[0], &values[1])
+                  : xml_fail(t, node, "a condition compares two values");
+}
+
+static bool append(struct xml_translation *t, const struct xml_node *node, GString *out,
+                   uint32_t depth)
+{
+    const bool is_not = xml_is(node, "not"), is_and = xml_is(node, "and");
+    if (xml_is(node, "condition")) {
+        return append_single(t, node, out);
+    }
+    if (!is_not && !is_and && !xml_is(node, "or")) {
+        return xml_fail(t, node, "it is no condition");
+    }
+    if (!node->first || (is_not && node->first->next) || depth == MOST_DEEP) {
+        return xml_fail(t, node,
+                        depth == MOST_DEEP ? "conditions are too deep"
+                        : is_not           ? "it has one condition"
+                                           : "it has no condition");
+    }
+    g_string_append(out, is_not ? "!(" : "(");
+    for (const struct xml_node *child = node->first; child; child = child->next) {
+        if (child != node->first) {
+            g_string_append(out, is_and ? " && " : " || ");
+        }
+        if (!append(t, child, out, depth + 1)) {
+            return false;
+        }
+    }
+    g_string_append_c(out, ')');
+    return true;
+}
+
+bool xml_append_condition(struct xml_translation *t, const struct xml_node *node, GString *out)
+{
+    if (!node->first || node->first->next) {
+        return xml_fail(t, node, "it has one condition");
+    }
+    return append(t, node->first, out, 0);
+}

@@ -12,6 +12,8 @@
 # With --hosts N (1002 is what was promised), cputop of N machines is timed as well, once; they are made out of the
 # bundled sample beside the trace, 5 MB each, and removed again.
 #
+# With --states N, lull states is timed on N events of 100 000 rows, with ten rules.
+#
 # With --exits N, what virtual CPUs did (lull vms) is timed on a recording of as many exits from guests.
 #
 # The trace is --trace, or $LULL_BIG, or ../shared/traces/big.tar.xz unpacked into BUILD/bench, or else the bundled
@@ -27,6 +29,7 @@ import sys
 import tempfile
 import time
 
+import states_load
 import vm_load
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -52,6 +55,9 @@ ANALYSES_FLOOR = 1 / 300  # lull cputop against lttng-cputop
 # What virtual CPUs did, against cputop of as many events of which none is of a virtual machine.
 EXITS_JUDGED = 100000
 EXITS_FLOOR = 1.1
+# Events a second of CPU that declared states follow.
+STATES_JUDGED = 10**7
+STATES_FLOOR = 3e6
 PEER = "babeltrace2"
 TEXT_PEER = "babeltrace2 (text)"
 # Below this, starting a process weighs more than reading.
@@ -67,6 +73,7 @@ def parse_arguments():
     parser.add_argument("--lttng-analyses", default=os.environ.get("LULL_LTTNG_ANALYSES"), metavar="DIR",
                         help="a checkout of lttng-analyses to measure against")
     parser.add_argument("--exits", type=int, default=0, metavar="N", help="also time vms of N exits from guests")
+    parser.add_argument("--states", type=int, default=0, metavar="N", help="also time declared states on N events (10000000)")
     parser.add_argument("--hosts", type=int, default=0, metavar="N", help="also time cputop of N machines")
     parser.add_argument("--json", default=None, help="where to write the figures")
     return parser.parse_args()
@@ -194,6 +201,22 @@ def measure_exits(lull, n, runs):
     return {"exits": n, "cpu_s": cpu["vms"], "cpu_s_without": cpu["cputop"], "ratio": ratio}
 
 
+def measure_states(lull, n, runs):
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
+        trace, path = os.path.join(directory, "jobs"), os.path.join(directory, "jobs.states")
+        states_load.write(trace, n)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(states_load.FILE)
+        figures = measure({"read": [lull, "print", "--count-fields", "--threads", "1", trace],
+                           "states": [lull, "states", "--states", path, "--limit", "10", trace]}, runs)
+    cpu = {name: min(figure[1] for figure in figures[name]) for name in figures}
+    rate, memory = n / cpu["states"], max(figure[2] for figure in figures["states"])
+    print(f"states of {n} events, {states_load.ROWS} rows and 10 rules: {rate / 1e6:.2f} M events/s of CPU (>= {STATES_FLOOR / 1e6:.0f} M: "
+          f"{verdict(STATES_FLOOR, rate, n >= STATES_JUDGED)}), {memory / 2**20:.0f} MiB; count-fields takes {cpu['read'] / cpu['states']:.2f} of that")
+    return {"events": n, "rows": states_load.ROWS, "cpu_s": cpu["states"], "cpu_s_reading": cpu["read"], "peak_bytes": memory,
+            "events_per_s": rate}
+
+
 def version_of(program):
     text = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     return text.splitlines()[0].strip() if text else "unknown"
@@ -268,6 +291,7 @@ def main():
               f"{verdict(ratio, THREADS_FLOORS[one] if os.cpu_count() > 1 else None, judged)})")
     judge_range(figures, judged)
     hosts = measure_hosts(lull, args.hosts) if args.hosts else None
+    states = measure_states(lull, args.states, args.runs) if args.states else None
     exits = measure_exits(lull, args.exits, args.runs) if args.exits else None
     analyses = None
     if args.lttng_analyses:
@@ -276,7 +300,7 @@ def main():
     report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
               "runs": args.runs, "cpus": os.cpu_count(), "lull": version_of(lull), "peer": version_of(PEER),
               "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results,
-              "hosts": hosts, "exits": exits, "lttng_analyses": analyses}
+              "hosts": hosts, "exits": exits, "states": states, "lttng_analyses": analyses}
     target = args.json or os.path.join(os.path.dirname(lull), "bench.json")
     with open(target, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=2)

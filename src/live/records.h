@@ -292,4 +292,23 @@ struct lull_track_counts {
     uint64_t lost[LULL_TRACK_RULES];       /* of them without room in the ring buffer */
 };
 
+/* ---- who talks to whom (talks.h) ---- */
+
+enum { LULL_TALKS = 16384 };
+
+struct lull_talk_key {
+    uint64_t socket; /* its cookie */
+    uint32_t tid, pad;
+};
+
+/* A task that sent to or received from a connected socket, TCP or UDP. Addresses of IPv4 are mapped (::ffff:10.9.0.3). */
+struct lull_talk {
+    uint8_t local[16], remote[16];
+    uint16_t local_port, remote_port;
+    uint32_t tgid;
+    uint32_t namespace; /* the inode of the network namespace */
+    uint32_t pad;
+    uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC */
+};
+
 #endif

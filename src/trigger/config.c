@@ -95,22 +95,6 @@ static bool parse_address(const char *text, uint64_t most, uint64_t *port)
     return g_str_has_prefix(text, prefix) && parse_number(text + strlen(prefix), most, port);
 }
 
-/* "10.9.0.3:5447" or "[fd00::3]:5447". */
-static bool parse_endpoint(const char *text, struct lull_trigger_endpoint *endpoint)
-{
-    const char *colon = strrchr(text, ':');
-    uint64_t port;
-    if (!colon || !parse_number(colon + 1, UINT16_MAX, &port)) {
-        return false;
-    }
-    const bool is_bracketed = *text == '[' && colon > text + 1 && colon[-1] == ']';
-    g_autofree char *host = is_bracketed ? g_strndup(text + 1, (gsize)(colon - text) - 2)
-                                         : g_strndup(text, (gsize)(colon - text));
-    endpoint->port = (uint16_t)port;
-    return is_bracketed == (strchr(host, ':') != NULL) &&
-           lull_peer_address_parse(host, &endpoint->address);
-}
-
 /* "10.9.0.0/24" or one address. */
 static bool parse_network(const char *text, struct lull_trigger_network *network)
 {
@@ -175,7 +159,7 @@ static const char *set(const struct key *key, const char *text, void *to)
                    ? NULL
                    : "a share from 0% to 100%";
     case KIND_ENDPOINT:
-        return parse_endpoint(text, to) ? NULL : "ADDRESS:PORT, such as 10.9.0.3:5447";
+        return lull_peer_endpoint_parse(text, to) ? NULL : "ADDRESS:PORT, such as 10.9.0.3:5447";
     case KIND_NETWORKS:
         return parse_networks(text, to) ? NULL : "networks, such as 10.9.0.0/24, fd00::/64";
     case KIND_PATHS:

@@ -8,12 +8,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/time.h"
+#include "live/talks.h"
 #include "live/tracker.h"
 #include "record/recorder.h"
+#include "trigger/notify.h"
 #include "trigger/peer_socket.h"
 #include "trigger/reach.h"
 #include "trigger/set_sender.h"
@@ -49,6 +50,7 @@ struct lull_daemon {
     int64_t counted_ns, summed_ns;
     struct lull_waited *waited; /* for metrics; else NULL */
     int sockets; /* asks the kernel about connections; -1: there are no other machines */
+    struct lull_talks *talks; /* remembers those that are closed; or NULL */
     struct lull_set_senders senders;
     GString *last; /* the directory that was written last */
 };
@@ -139,17 +141,28 @@ static enum lull_trigger_verdict save(struct lull_daemon *daemon, uint32_t numbe
 
 /* All machines that it touched are asked before anything is written here. */
 static void spread(struct lull_daemon *daemon, const struct lull_spread_question *about,
-                   int64_t pid)
+                   int64_t pid, const struct lull_hook *hook)
 {
     g_autoptr(GError) error = NULL;
-    uint32_t n_asked = 0;
-    if (daemon->sockets >= 0 && !lull_reach_ask(daemon->sockets, daemon->config, &daemon->speaker,
-                                                about, pid, &n_asked, &error)) {
-        report(daemon, "no other machine is asked: %s", error->message);
+    const struct lull_reach how = {daemon->sockets, daemon->talks, daemon->config,
+                                   &daemon->speaker};
+    if (daemon->sockets >= 0 && !lull_reach_ask(&how, about, pid, hook, &error)) {
+        report(daemon, "other machines may not be asked: %s", error->message);
     }
 }
 
-static void spread_from(struct lull_daemon *daemon, const struct lull_recording_trigger *trigger)
+static void add_connection(struct lull_spread_question *about,
+                           const struct lull_trigger_endpoint *local,
+                           const struct lull_trigger_endpoint *remote)
+{
+    if (local->port > 0 && remote->port > 0) {
+        about->connection[about->n_connections++] = (struct lull_peer_connection){
+            local->address, remote->address, local->port, remote->port};
+    }
+}
+
+static void spread_from(struct lull_daemon *daemon, const struct lull_recording_trigger *trigger,
+                        const struct lull_hook *hook)
 {
     const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
     struct lull_spread_question about = {.start_ns = trigger->start_ns - epoch_ns,
@@ -157,7 +170,10 @@ static void spread_from(struct lull_daemon *daemon, const struct lull_recording_
                                          .hops = LULL_PEER_HOPS};
     g_strlcpy(about.set, trigger->id, sizeof about.set);
     g_strlcpy(about.rule, trigger->rule, sizeof about.rule);
-    spread(daemon, &about, trigger->pid);
+    if (hook) {
+        add_connection(&about, &hook->local, &hook->peer);
+    }
+    spread(daemon, &about, trigger->pid, hook);
 }
 
 static bool is_here(const struct lull_daemon *daemon, const char *set)
@@ -195,7 +211,7 @@ static void take_question(struct lull_daemon *daemon, uint32_t number,
     if (verdict == LULL_TRIGGER_WRITTEN) {
         g_autofree char *address = lull_peer_address_text(&question->to);
         g_autofree char *whose = g_strconcat(", asked by ", address, NULL);
-        spread(daemon, question, -1);
+        spread(daemon, question, -1, NULL);
         verdict = save(daemon, LULL_TRIGGER_ASKED, &trigger, whose);
     }
     counts->results[verdict]++;
@@ -227,7 +243,8 @@ static void run_command(const struct lull_daemon *daemon, uint32_t number,
 
 /* Something was too slow, by a rule of the configuration. */
 static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number,
-                                     struct lull_recording_trigger *trigger)
+                                     struct lull_recording_trigger *trigger,
+                                     const struct lull_hook *hook)
 {
     struct lull_trigger_counts *counts = daemon->speaker.counts;
     enum lull_trigger_verdict verdict =
@@ -241,7 +258,7 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
         g_autofree char *whose = *comm ? g_strconcat(" of ", comm, NULL) : g_strdup("");
         lull_sets_name(g_get_real_time() * 1000, id);
         if (lull_recorder_freeze(daemon->recorder, NULL)) {
-            spread_from(daemon, trigger);
+            spread_from(daemon, trigger, hook);
         }
         verdict = save(daemon, number, trigger, whose);
         run_command(daemon, number, trigger, comm, verdict);
@@ -270,7 +287,7 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
         .start_ns = lull_time_add(alarm->start_ns, epoch_ns),
         .end_ns = lull_time_add(alarm->end_ns, epoch_ns),
     };
-    act(daemon, daemon->number[record->rule], &trigger);
+    act(daemon, daemon->number[record->rule], &trigger, NULL);
 }
 
 /* A request cannot end later than now; its server's clock is ours. */
@@ -295,7 +312,7 @@ static void take_report(struct lull_daemon *daemon, const struct lull_speaker_re
         lull_speaker_answer(&daemon->speaker, slow, "damaged");
         return;
     }
-    const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger);
+    const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger, hook);
     const bool has_path = verdict == LULL_TRIGGER_WRITTEN || verdict == LULL_TRIGGER_COALESCED;
     g_autofree char *text = g_strdup_printf("%s%s%s", lull_trigger_verdicts[verdict],
                                             has_path ? " " : "", has_path ? daemon->last->str : "");
@@ -431,6 +448,12 @@ static int prepare(void *user, struct lull_recorder *recorder, GError **error)
     struct lull_daemon *daemon = user;
     daemon->recorder = recorder;
     daemon->events = epoll_create1(EPOLL_CLOEXEC);
+    g_autoptr(GError) why = NULL;
+    daemon->talks = daemon->sockets >= 0 ? lull_talks_new(&why) : NULL;
+    if (why) {
+        report(daemon, "connections that are closed before an alarm are not seen: %s",
+               why->message);
+    }
     const bool done = watch(daemon, daemon->speaker.socket, error) &&
                       start_tracker(daemon, daemon->config, daemon->when, &daemon->tracker, error);
     return done ? daemon->events : -1;
@@ -496,34 +519,12 @@ static void reload(void *user)
     report(daemon, "nothing is changed: %s", error->message);
 }
 
-/* systemd waits for this line if it started the daemon (sd_notify(3)). */
-static void notify_ready(void)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const char *path = g_getenv("NOTIFY_SOCKET");
-    const size_t length = path ? strlen(path) : 0;
-    if (length == 0 || length >= sizeof address.sun_path || (*path != '/' && *path != '@')) {
-        return;
-    }
-    memcpy(address.sun_path, path, length);
-    if (*path == '@') {
-        address.sun_path[0] = '\0';
-    }
-    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0) {
-        (void)!sendto(fd, "READY=1", strlen("READY=1"), MSG_NOSIGNAL,
-                      (const struct sockaddr *)&address,
-                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
-        close(fd);
-    }
-}
-
 static void started(void *user, struct lull_recorder *recorder)
 {
     const struct lull_daemon *daemon = user;
     report(daemon, "ready: %u rules; the flight recorder uses %s; snapshots go to %s",
            daemon->config->rules->len, lull_recorder_tracer(recorder), daemon->config->snapshots);
-    notify_ready();
+    lull_notify_ready();
 }
 
 static void failed(void *user, const GError *error)
@@ -557,6 +558,7 @@ static bool run_recorder(struct lull_daemon *daemon, GError **error)
     struct lull_recorder *recorder = lull_recorder_new(&question, error);
     const bool done = recorder && lull_recorder_run(recorder, error);
     lull_tracker_free(daemon->tracker);
+    lull_talks_free(daemon->talks);
     lull_recorder_free(recorder);
     if (daemon->events >= 0) {
         close(daemon->events);

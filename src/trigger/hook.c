@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "trigger/peer_socket.h"
 
 #define MARK "lull1 "
 #define NS_PER_US 1000
 #define DIGITS_AFTER_POINT 9
+
+/* "[" address "]:" port, with its NUL. */
+#define MOST_END 64
 
 struct word {
     const char *value;
@@ -64,6 +68,34 @@ static void read_text(const struct word *word, char text[static LULL_HOOK_ID])
     text[n] = '\0';
 }
 
+/* What is no address, such as “-” and the path of a unix socket, is left out. */
+static bool read_end(const struct word *word, struct lull_trigger_endpoint *end)
+{
+    char text[MOST_END];
+    struct lull_trigger_endpoint read;
+    if (word->length >= sizeof text) {
+        return false;
+    }
+    memcpy(text, word->value, word->length);
+    text[word->length] = '\0';
+    if (strlen(text) != word->length || !lull_peer_endpoint_parse(text, &read)) {
+        return false;
+    }
+    *end = read;
+    return true;
+}
+
+/* Addresses with commas between. */
+static void read_ups(const struct word *word, struct lull_hook *hook)
+{
+    for (size_t at = 0; at < word->length && hook->n_up < LULL_HOOK_UP;) {
+        const char *comma = memchr(word->value + at, ',', word->length - at);
+        const size_t length = comma ? (size_t)(comma - word->value) - at : word->length - at;
+        hook->n_up += read_end(&(struct word){word->value + at, length}, &hook->up[hook->n_up]);
+        at += length + 1;
+    }
+}
+
 /* False if the word spoils the line. */
 static bool take_word(const char *text, size_t length, struct lull_hook *hook)
 {
@@ -87,6 +119,12 @@ static bool take_word(const char *text, size_t length, struct lull_hook *hook)
     }
     if (key == 2 && memcmp(text, "id", 2) == 0) {
         read_text(&value, hook->id);
+    } else if (key == 2 && memcmp(text, "up", 2) == 0) {
+        read_ups(&value, hook);
+    } else if (key == 4 && memcmp(text, "peer", 4) == 0) {
+        read_end(&value, &hook->peer);
+    } else if (key == 5 && memcmp(text, "local", 5) == 0) {
+        read_end(&value, &hook->local);
     }
     return true;
 }
@@ -99,10 +137,16 @@ bool lull_hook_parse(const char *text, size_t size, struct lull_hook *hook)
         return false;
     }
     const char *end = text + size;
+    bool is_up = false; /* nginx puts blanks between the addresses of one word */
     for (at += strlen(MARK); at < end;) {
         size_t length = 0;
         while (at + length < end && at[length] != ' ' && at[length] != '\n') {
             length++;
+        }
+        const bool has_key = memchr(at, '=', length) != NULL;
+        is_up = has_key ? length > 3 && memcmp(at, "up=", 3) == 0 : is_up;
+        if (is_up && !has_key) {
+            read_ups(&(struct word){at, length}, hook);
         }
         if (!take_word(at, length, hook)) {
             return false;

@@ -209,3 +209,18 @@ bool lull_peer_address_parse(const char *text, struct in6_addr *address)
         strchr(text, ':') ? g_strdup(text) : g_strconcat("::ffff:", text, NULL);
     return inet_pton(AF_INET6, mapped, address) == 1;
 }
+
+bool lull_peer_endpoint_parse(const char *text, struct lull_trigger_endpoint *endpoint)
+{
+    const char *colon = strrchr(text, ':');
+    guint64 port;
+    if (!colon || !g_ascii_string_to_unsigned(colon + 1, 10, 1, UINT16_MAX, &port, NULL)) {
+        return false;
+    }
+    const bool is_bracketed = *text == '[' && colon > text + 1 && colon[-1] == ']';
+    g_autofree char *host = is_bracketed ? g_strndup(text + 1, (gsize)(colon - text) - 2)
+                                         : g_strndup(text, (gsize)(colon - text));
+    endpoint->port = (uint16_t)port;
+    return is_bracketed == (strchr(host, ':') != NULL) &&
+           lull_peer_address_parse(host, &endpoint->address);
+}

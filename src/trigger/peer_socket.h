@@ -23,5 +23,7 @@ ssize_t lull_peer_socket_receive(int fd, struct in6_addr *from, uint16_t *port, 
 /* For people; free with g_free(). And back. */
 char *lull_peer_address_text(const struct in6_addr *address);
 bool lull_peer_address_parse(const char *text, struct in6_addr *address);
+/* "10.9.0.3:5447" or "[fd00::3]:5447"; the port is not 0. */
+bool lull_peer_endpoint_parse(const char *text, struct lull_trigger_endpoint *endpoint);
 
 #endif

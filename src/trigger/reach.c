@@ -44,33 +44,47 @@ static void add(GArray *questions, const struct lull_spread_question *about,
     }
 }
 
-bool lull_reach_ask(int sockets, const struct lull_trigger_config *config,
-                    const struct lull_speaker *speaker, const struct lull_spread_question *about,
-                    int64_t pid, uint32_t *n_asked, GError **error)
+/* Who served a part of the request by what a server says, over connections that are not known. */
+static void add_named(GArray *questions, const struct lull_reach *how,
+                      const struct lull_spread_question *about, const struct lull_hook *hook)
+{
+    for (uint32_t i = 0; i < hook->n_up; i++) {
+        if (lull_trigger_is_peer(how->config, &hook->up[i].address) &&
+            !lull_touched_is_here(&hook->up[i].address)) {
+            question_for(questions, about, &hook->up[i].address);
+        }
+    }
+}
+
+bool lull_reach_ask(const struct lull_reach *how, const struct lull_spread_question *about,
+                    int64_t pid, const struct lull_hook *hook, GError **error)
 {
     const struct lull_touched_question question = {.pid = pid,
                                                    .connection = about->connection,
                                                    .n_connections = about->n_connections,
-                                                   .age_ns = g_get_monotonic_time() * 1000 -
-                                                             about->start_ns};
+                                                   .start_ns = about->start_ns,
+                                                   .end_ns = about->end_ns,
+                                                   .talks = how->talks};
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(struct lull_peer_connection));
     g_autoptr(GArray) questions = g_array_new(FALSE, FALSE, sizeof(struct lull_spread_question));
     if (about->hops == 0) {
         return true;
     }
-    const bool done = lull_touched_find(sockets, &question, found, error);
+    const bool done = lull_touched_find(how->sockets, &question, found, error);
     for (guint i = 0; i < found->len; i++) {
         const struct lull_peer_connection *connection =
             &g_array_index(found, struct lull_peer_connection, i);
-        if (lull_trigger_is_peer(config, &connection->remote) &&
+        if (lull_trigger_is_peer(how->config, &connection->remote) &&
             !IN6_ARE_ADDR_EQUAL(&connection->remote, &about->to)) {
             add(questions, about, connection);
         }
     }
-    for (guint i = 0; i < questions->len; i++) {
-        lull_speaker_ask(speaker, &g_array_index(questions, struct lull_spread_question, i));
+    if (hook) {
+        add_named(questions, how, about, hook);
     }
-    *n_asked += questions->len;
+    for (guint i = 0; i < questions->len; i++) {
+        lull_speaker_ask(how->speaker, &g_array_index(questions, struct lull_spread_question, i));
+    }
     return done;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel reports each TCP socket with its inode and with how long ago data came and went (sock_diag(7)). So a
- * connection that lies idle in a pool is known not to be part of a request. */
+/* The kernel reports each socket with its inode, and of TCP with how long ago data came and went (sock_diag(7)). So a
+ * connection that lies idle in a pool is known not to be part of a request. What is closed already, and UDP, is known
+ * from those that were seen to talk (live/talks.h). */
 #include "trigger/touched.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -23,23 +25,29 @@
 /* More are not looked at. */
 #define MOST_SOCKETS (1u << 18)
 #define MOST_PROCESSES 64u
+#define MOST_FOUND 4096u
 /* How often processes that were talked to on this machine are followed to those that they talked to. */
 #define ROUNDS 3
 
-enum { ESTABLISHED = 1, SYN_SENT, FIN_WAIT1 = 4, FIN_WAIT2, CLOSE_WAIT = 8, LAST_ACK };
-static const unsigned states[] = {ESTABLISHED, SYN_SENT,   FIN_WAIT1,
-                                  FIN_WAIT2,   CLOSE_WAIT, LAST_ACK};
+enum { ESTABLISHED = 1, SYN_SENT, FIN_WAIT1 = 4, FIN_WAIT2, CLOSED = 7, CLOSE_WAIT, LAST_ACK };
+#define TCP_STATES                                                                                 \
+    (1u << ESTABLISHED | 1u << SYN_SENT | 1u << FIN_WAIT1 | 1u << FIN_WAIT2 | 1u << CLOSE_WAIT |   \
+     1u << LAST_ACK)
+#define UDP_STATES (1u << ESTABLISHED | 1u << CLOSED) /* connected or not */
 
-struct tcp_socket {
-    struct lull_peer_connection connection;
+struct known_socket {
+    struct lull_peer_connection connection; /* of UDP the other end may be any: port 0 */
     uint64_t inode;
-    int64_t idle_ns;
+    int64_t idle_ns; /* INT64_MAX: not known, as of UDP */
 };
 
 struct search {
-    GArray *sockets;    /* struct tcp_socket, of the namespace */
+    GArray *sockets;    /* struct known_socket, of the namespace */
+    GArray *talks;      /* struct lull_talk, of the time of the request and the namespace */
     GHashTable *inodes; /* sockets of the processes that are part of the request */
     GHashTable *pids;   /* these */
+    GHashTable *wanted; /* sockets whose processes are, too */
+    bool is_more;       /* there are new ones */
     int64_t age_ns;
 };
 
@@ -97,7 +105,7 @@ static void add_socket(GArray *sockets, const struct nlmsghdr *head)
     if (size < sizeof *message || message->idiag_inode == 0 || sockets->len >= MOST_SOCKETS) {
         return;
     }
-    const struct tcp_socket socket = {
+    const struct known_socket socket = {
         .connection = {.local = address_of(message->idiag_family, message->id.idiag_src),
                        .remote = address_of(message->idiag_family, message->id.idiag_dst),
                        .local_port = GUINT16_FROM_BE(message->id.idiag_sport),
@@ -133,7 +141,7 @@ static bool take_sockets(int fd, GArray *sockets, bool *is_over)
     return true;
 }
 
-static bool list_sockets(int fd, uint8_t family, GArray *sockets)
+static bool list_sockets(int fd, uint8_t family, uint8_t protocol, GArray *sockets)
 {
     struct {
         struct nlmsghdr head;
@@ -142,12 +150,10 @@ static bool list_sockets(int fd, uint8_t family, GArray *sockets)
                           .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                           .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
                  .request = {.sdiag_family = family,
-                             .sdiag_protocol = IPPROTO_TCP,
+                             .sdiag_protocol = protocol,
+                             .idiag_states = protocol == IPPROTO_TCP ? TCP_STATES : UDP_STATES,
                              .idiag_ext = 1 << (INET_DIAG_INFO - 1)}};
     const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
-    for (size_t i = 0; i < G_N_ELEMENTS(states); i++) {
-        message.request.idiag_states |= 1u << states[i];
-    }
     if (sendto(fd, &message, sizeof message, 0, (const struct sockaddr *)&kernel, sizeof kernel) <
         0) {
         return false;
@@ -201,6 +207,7 @@ static void add_process(struct search *search, int64_t pid)
 {
     if (g_hash_table_size(search->pids) < MOST_PROCESSES &&
         g_hash_table_add(search->pids, GSIZE_TO_POINTER((gsize)pid))) {
+        search->is_more = true;
         each_socket(pid, add_inode, search);
     }
 }
@@ -218,13 +225,13 @@ static bool is_not_wanted(void *user, uint64_t inode)
 }
 
 /* Every process that has one of the sockets. */
-static void add_owners(struct search *search, GHashTable *wanted)
+static void add_owners(struct search *search)
 {
     DIR *proc = opendir("/proc");
     const struct dirent *entry;
     while (proc && (entry = readdir(proc))) {
         const int64_t pid = g_ascii_strtoll(entry->d_name, NULL, 10);
-        struct ownership owner = {.wanted = wanted};
+        struct ownership owner = {.wanted = search->wanted};
         if (pid > 0) {
             each_socket(pid, is_not_wanted, &owner);
         }
@@ -252,83 +259,204 @@ static bool is_local(const struct lull_peer_connection *connection)
            (IN6_IS_ADDR_V4MAPPED(remote) && remote->s6_addr[12] == 127);
 }
 
-static void want(const struct search *search, const struct lull_peer_connection *connection,
-                 GHashTable *wanted)
+static bool has_talked(const struct search *search, const struct lull_talk *talk)
 {
-    for (guint i = 0; i < search->sockets->len; i++) {
-        const struct tcp_socket *socket = &g_array_index(search->sockets, struct tcp_socket, i);
-        if (is_same(&socket->connection, connection) &&
-            !g_hash_table_contains(search->inodes, GSIZE_TO_POINTER(socket->inode))) {
-            g_hash_table_add(wanted, GSIZE_TO_POINTER(socket->inode));
+    return g_hash_table_contains(search->pids, GSIZE_TO_POINTER((gsize)talk->tgid));
+}
+
+static struct lull_peer_connection connection_of(const struct lull_talk *talk)
+{
+    struct lull_peer_connection connection = {.local_port = talk->local_port,
+                                              .remote_port = talk->remote_port};
+    memcpy(&connection.local, talk->local, sizeof connection.local);
+    memcpy(&connection.remote, talk->remote, sizeof connection.remote);
+    return connection;
+}
+
+static struct lull_peer_connection reversed(const struct lull_peer_connection *connection)
+{
+    return (struct lull_peer_connection){.local = connection->remote,
+                                         .remote = connection->local,
+                                         .local_port = connection->remote_port,
+                                         .remote_port = connection->local_port};
+}
+
+static bool is_any(const struct in6_addr *address)
+{
+    static const struct in6_addr any_v4 = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    return IN6_IS_ADDR_UNSPECIFIED(address) || IN6_ARE_ADDR_EQUAL(address, &any_v4);
+}
+
+/* A socket of UDP that takes datagrams of everybody. */
+static bool serves(const struct lull_peer_connection *socket,
+                   const struct lull_peer_connection *connection)
+{
+    return socket->remote_port == 0 && socket->local_port == connection->local_port &&
+           (is_any(&socket->local) || IN6_ARE_ADDR_EQUAL(&socket->local, &connection->local));
+}
+
+/* Whoever has a socket at this end of the connection is part of the request. */
+static void want(struct search *search, const struct lull_peer_connection *connection)
+{
+    bool is_found = false;
+    for (guint i = 0; i < search->talks->len; i++) {
+        const struct lull_talk *talk = &g_array_index(search->talks, struct lull_talk, i);
+        const struct lull_peer_connection seen = connection_of(talk);
+        if (is_same(&seen, connection)) {
+            add_process(search, talk->tgid);
+            is_found = true;
+        }
+    }
+    /* First those of this connection alone. */
+    for (unsigned pass = 0; pass < 2 && !is_found; pass++) {
+        for (guint i = 0; i < search->sockets->len; i++) {
+            const struct known_socket *socket =
+                &g_array_index(search->sockets, struct known_socket, i);
+            if (pass == 0 ? is_same(&socket->connection, connection)
+                          : serves(&socket->connection, connection)) {
+                is_found = true;
+                if (!g_hash_table_contains(search->inodes, GSIZE_TO_POINTER(socket->inode))) {
+                    g_hash_table_add(search->wanted, GSIZE_TO_POINTER(socket->inode));
+                    search->is_more = true;
+                }
+            }
         }
     }
 }
 
-static bool is_part(const struct search *search, const struct tcp_socket *socket)
+static bool is_part(const struct search *search, const struct known_socket *socket)
 {
     return socket->idle_ns <= search->age_ns + TICKS_NS &&
            g_hash_table_contains(search->inodes, GSIZE_TO_POINTER(socket->inode));
 }
 
-/* The other ends of connections within this machine. */
-static void want_partners(const struct search *search, GHashTable *wanted)
+/* Calls for each connection that those who are part of the request have used. */
+static void each_used(struct search *search,
+                      void (*each)(void *user, const struct lull_peer_connection *connection),
+                      void *user)
 {
     for (guint i = 0; i < search->sockets->len; i++) {
-        const struct tcp_socket *socket = &g_array_index(search->sockets, struct tcp_socket, i);
-        const struct lull_peer_connection *here = &socket->connection;
-        if (is_local(here) && is_part(search, socket)) {
-            want(search,
-                 &(struct lull_peer_connection){.local = here->remote,
-                                                .remote = here->local,
-                                                .local_port = here->remote_port,
-                                                .remote_port = here->local_port},
-                 wanted);
+        const struct known_socket *socket = &g_array_index(search->sockets, struct known_socket, i);
+        if (is_part(search, socket)) {
+            each(user, &socket->connection);
         }
+    }
+    for (guint i = 0; i < search->talks->len; i++) {
+        const struct lull_talk *talk = &g_array_index(search->talks, struct lull_talk, i);
+        const struct lull_peer_connection connection = connection_of(talk);
+        if (has_talked(search, talk)) {
+            each(user, &connection);
+        }
+    }
+}
+
+/* The other end of a connection within this machine. */
+static void want_partner(void *user, const struct lull_peer_connection *connection)
+{
+    const struct lull_peer_connection there = reversed(connection);
+    if (is_local(connection)) {
+        want(user, &there);
     }
 }
 
 static void follow(struct search *search, const struct lull_touched_question *question)
 {
-    g_autoptr(GHashTable) wanted = g_hash_table_new(NULL, NULL);
     for (uint32_t i = 0; i < question->n_connections; i++) {
-        want(search, &question->connection[i], wanted);
+        want(search, &question->connection[i]);
     }
     if (question->pid > 0) {
         add_process(search, question->pid);
-        want_partners(search, wanted);
     }
-    for (unsigned round = 0; round < ROUNDS && g_hash_table_size(wanted) > 0; round++) {
-        add_owners(search, wanted);
-        g_hash_table_remove_all(wanted);
-        want_partners(search, wanted);
+    for (unsigned round = 0; round <= ROUNDS && search->is_more; round++) {
+        if (g_hash_table_size(search->wanted) > 0) {
+            add_owners(search);
+            g_hash_table_remove_all(search->wanted);
+        }
+        search->is_more = false;
+        if (round < ROUNDS) {
+            each_used(search, want_partner, search);
+        }
     }
 }
 
-static bool search_sockets(int fd, const struct lull_touched_question *question, GArray *found,
-                           GError **error)
+static void add_found(void *user, const struct lull_peer_connection *connection)
 {
-    struct search search = {.sockets = g_array_new(FALSE, FALSE, sizeof(struct tcp_socket)),
-                            .inodes = g_hash_table_new(NULL, NULL),
-                            .pids = g_hash_table_new(NULL, NULL),
-                            .age_ns = question->age_ns};
-    /* A kernel without IPv6 knows no such sockets. */
-    const bool done = list_sockets(fd, AF_INET, search.sockets) &&
-                      (list_sockets(fd, AF_INET6, search.sockets) || errno == ENOENT);
-    if (done) {
-        follow(&search, question);
-    } else {
-        fail(error);
+    GArray *found = user;
+    bool is_known = is_local(connection);
+    for (guint i = 0; i < found->len && !is_known; i++) {
+        is_known = is_same(&g_array_index(found, struct lull_peer_connection, i), connection);
     }
-    for (guint i = 0; done && i < search.sockets->len; i++) {
-        const struct tcp_socket *socket = &g_array_index(search.sockets, struct tcp_socket, i);
-        if (!is_local(&socket->connection) && is_part(&search, socket)) {
-            g_array_append_val(found, socket->connection);
+    if (!is_known && found->len < MOST_FOUND) {
+        g_array_append_vals(found, connection, 1);
+    }
+}
+
+/* Of the time of the request, and of that network namespace. */
+static GArray *list_talks(const struct lull_touched_question *question, uint32_t namespace)
+{
+    GArray *talks = g_array_new(FALSE, FALSE, sizeof(struct lull_talk));
+    guint n = 0;
+    lull_talks_list(question->talks, talks);
+    for (guint i = 0; i < talks->len; i++) {
+        const struct lull_talk talk = g_array_index(talks, struct lull_talk, i);
+        /* A process that has ended does not say any more where it was. */
+        const bool is_there = talk.namespace == namespace || talk.tgid == question->pid;
+        if (is_there && (int64_t)talk.last_ns >= question->start_ns - TICKS_NS &&
+            (int64_t)talk.first_ns <= question->end_ns + TICKS_NS) {
+            g_array_index(talks, struct lull_talk, n++) = talk;
         }
     }
+    g_array_set_size(talks, n);
+    return talks;
+}
+
+static bool search_sockets(int fd, uint32_t namespace, const struct lull_touched_question *question,
+                           GArray *found, GError **error)
+{
+    struct search search = {.sockets = g_array_new(FALSE, FALSE, sizeof(struct known_socket)),
+                            .talks = list_talks(question, namespace),
+                            .inodes = g_hash_table_new(NULL, NULL),
+                            .pids = g_hash_table_new(NULL, NULL),
+                            .wanted = g_hash_table_new(NULL, NULL),
+                            .age_ns = g_get_monotonic_time() * 1000 - question->start_ns};
+    /* A kernel without IPv6, or without a module for UDP, knows no such sockets. */
+    const bool done =
+        list_sockets(fd, AF_INET, IPPROTO_TCP, search.sockets) &&
+        (list_sockets(fd, AF_INET6, IPPROTO_TCP, search.sockets) || errno == ENOENT) &&
+        (list_sockets(fd, AF_INET, IPPROTO_UDP, search.sockets) || errno == ENOENT) &&
+        (list_sockets(fd, AF_INET6, IPPROTO_UDP, search.sockets) || errno == ENOENT);
+    if (!done) {
+        fail(error);
+    }
+    follow(&search, question);
+    each_used(&search, add_found, found);
     g_array_unref(search.sockets);
+    g_array_unref(search.talks);
     g_hash_table_unref(search.inodes);
     g_hash_table_unref(search.pids);
+    g_hash_table_unref(search.wanted);
     return done;
+}
+
+bool lull_touched_is_here(const struct in6_addr *address)
+{
+    struct ifaddrs *all = NULL;
+    bool is_here = IN6_IS_ADDR_LOOPBACK(address);
+    if (getifaddrs(&all) != 0) {
+        return is_here;
+    }
+    for (const struct ifaddrs *one = all; one && !is_here; one = one->ifa_next) {
+        const int family = one->ifa_addr ? one->ifa_addr->sa_family : AF_UNSPEC;
+        if (family == AF_INET6) {
+            const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)one->ifa_addr;
+            is_here = IN6_ARE_ADDR_EQUAL(address, &v6->sin6_addr);
+        } else if (family == AF_INET && IN6_IS_ADDR_V4MAPPED(address)) {
+            const struct sockaddr_in *v4 = (const struct sockaddr_in *)one->ifa_addr;
+            is_here = memcmp(address->s6_addr + 12, &v4->sin_addr, 4) == 0;
+        }
+    }
+    freeifaddrs(all);
+    return is_here;
 }
 
 /* ---- network namespaces ---- */
@@ -340,15 +468,18 @@ static gpointer open_in(gpointer namespace)
     return GINT_TO_POINTER(is_there ? lull_touched_open(NULL) : -1);
 }
 
-/* A socket in the namespace of the process if that is another one, and may be entered; else -1. */
-static int open_beside(int64_t pid)
+/* A socket in the namespace of the process if that is another one, and may be entered; else -1. Its number
+ * is `namespace`, or that of ours. */
+static int open_beside(int64_t pid, uint32_t *namespace)
 {
     char path[64];
-    struct stat ours, theirs;
+    struct stat ours = {0}, theirs;
     g_snprintf(path, sizeof path, "/proc/%" G_GINT64_FORMAT "/ns/net", pid);
     const int there = open(path, O_RDONLY | O_CLOEXEC);
-    const bool is_other = there >= 0 && fstat(there, &theirs) == 0 &&
-                          stat("/proc/self/ns/net", &ours) == 0 && ours.st_ino != theirs.st_ino;
+    const bool is_known = stat("/proc/self/ns/net", &ours) == 0;
+    const bool is_other =
+        is_known && there >= 0 && fstat(there, &theirs) == 0 && ours.st_ino != theirs.st_ino;
+    *namespace = (uint32_t)(is_other ? theirs.st_ino : ours.st_ino);
     GThread *thread =
         is_other ? g_thread_try_new("lull-netns", open_in, GINT_TO_POINTER(there), NULL) : NULL;
     const int fd = thread ? GPOINTER_TO_INT(g_thread_join(thread)) : -1;
@@ -361,8 +492,10 @@ static int open_beside(int64_t pid)
 bool lull_touched_find(int socket, const struct lull_touched_question *question, GArray *found,
                        GError **error)
 {
-    const int beside = question->pid > 0 ? open_beside(question->pid) : -1;
-    const bool done = search_sockets(beside >= 0 ? beside : socket, question, found, error);
+    uint32_t namespace;
+    const int beside = open_beside(MAX(question->pid, 0), &namespace);
+    const bool done =
+        search_sockets(beside >= 0 ? beside : socket, namespace, question, found, error);
     if (beside >= 0) {
         close(beside);
     }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which machines a request touched: those at the other end of the TCP connections that its process, and the
- * processes it talked to on this machine, have used since the request started. */
+/* Which machines a request touched: those at the other end of the connections that its process, and the processes it
+ * talked to on this machine, have used since the request started. */
 #ifndef LULL_TRIGGER_TOUCHED_H
 #define LULL_TRIGGER_TOUCHED_H
 
 #include <lull/error.h>
 
+#include "live/talks.h"
 #include "trigger/peer.h"
 
 struct lull_touched_question {
@@ -13,7 +14,9 @@ struct lull_touched_question {
     /* By which it came, as this machine sees them. */
     const struct lull_peer_connection *connection;
     uint32_t n_connections;
-    int64_t age_ns; /* since it started */
+    int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+    const struct lull_talks
+        *talks; /* also connections that are closed, and processes that have ended; or NULL */
 };
 
 /* A socket that asks the kernel about the sockets of this network namespace; -1 and an error. */
@@ -23,5 +26,8 @@ int lull_touched_open(GError **error);
  * the kernel does not answer; a process that has gone has no connections. */
 bool lull_touched_find(int socket, const struct lull_touched_question *question, GArray *found,
                        GError **error);
+
+/* Whether an interface of this network namespace has the address. */
+bool lull_touched_is_here(const struct in6_addr *address);
 
 #endif

@@ -22,6 +22,10 @@ static void read_hook(const char *text, size_t size)
     g_assert_cmpint(hook.pid, >=, 0);
     g_assert_cmpint(hook.tid, >=, 0);
     g_assert_nonnull(memchr(hook.id, '\0', sizeof hook.id));
+    g_assert_cmpuint(hook.n_up, <=, LULL_HOOK_UP);
+    for (uint32_t i = 0; i < hook.n_up; i++) {
+        g_assert_cmpuint(hook.up[i].port, >, 0);
+    }
     for (const char *at = hook.id; *at; at++) {
         g_assert_true(g_ascii_isgraph(*at));
     }

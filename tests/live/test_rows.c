@@ -201,7 +201,7 @@ static void test_histories(void)
 
 static void test_percentiles(void)
 {
-    struct lull_track_histogram histogram = {{0}, 0};
+    struct lull_track_histogram histogram = {.ns = 0};
     g_assert_cmpint(lull_histogram_percentile_ns(&histogram, 0.5), ==, -1);
     histogram.n[0] = 1; /* below 1 us */
     histogram.n[4] = 2; /* 8 to 16 us */

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Four machines, as far as the network is concerned, each with a daemon: web asks app, which asks db, and keeps an unused connection to
 # pool. A slow request at web freezes web, app and db, and nothing at pool; a thousand of them are one set. Root only.
-import glob
 import json
 import os
 import shutil
@@ -13,11 +12,11 @@ import tempfile
 import time
 
 from tap import Tap
+from trigger.daemons import wait_for
+from trigger.machines import ADDRESS, Machine, why_not
 
 LULL = os.environ["LULL"]
 tap = Tap()
-# app is one link away from all others.
-ADDRESS = {"web": "10.9.0.1", "app": "10.9.0.2", "db": "10.9.0.3", "pool": "10.9.0.4"}
 SLOW = 0.25
 SERVER = """
 import socket, sys, time
@@ -53,83 +52,6 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as hook:
     hook.sendto(f"lull1 t={end:.6f} d={end - start:.6f} pid={os.getpid()}".encode(), sys.argv[2])
 sys.stdin.readline()
 """
-
-
-def wait_for(what, seconds=10):
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.02)
-    return what()
-
-
-class Machine:
-    """A network namespace, its daemon, and a program."""
-
-    def __init__(self, directory, name):
-        self.name, self.directory = name, os.path.join(directory, name)
-        os.mkdir(self.directory)
-        self.sets, self.hook = os.path.join(self.directory, "sets"), os.path.join(self.directory, "hook")
-        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "600"])
-        self.programs, self.daemon, self.log = [], None, os.path.join(self.directory, "log")
-        own = os.readlink("/proc/self/ns/net")
-        wait_for(lambda: os.readlink(f"/proc/{self.holder.pid}/ns/net") != own)
-        self.ip("link", "set", "lo", "up")
-
-    def inside(self, *command):
-        return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", *command]
-
-    def ip(self, *arguments):
-        subprocess.run(self.inside("ip", *arguments), check=True)
-
-    def link(self, other):
-        here, there = f"lull-{other.name}", f"lull-{self.name}"
-        self.ip("link", "add", here, "type", "veth", "peer", "name", there, "netns", str(other.holder.pid))
-        for machine, device, peer in (self, here, other), (other, there, self):
-            machine.ip("addr", "add", ADDRESS[machine.name], "peer", ADDRESS[peer.name], "dev", device)
-            machine.ip("link", "set", device, "up")
-
-    def run(self, program, *arguments):
-        process = subprocess.Popen(self.inside(sys.executable, "-c", program, *map(str, arguments)), stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, text=True)
-        self.programs.append(process)
-        process.stdout.readline()  # it is ready
-        return process
-
-    def start(self, key):
-        config = os.path.join(self.directory, "lulld.conf")
-        with open(config, "w") as file:
-            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nbuffer=2M\npurpose=sched\nkey={key}\n"
-                       f"listen={ADDRESS[self.name]}:5447\npeers=10.9.0.0/24\n[limits]\nfree=0%\n[rule slow]\nslower=200ms\n")
-        with open(self.log, "w") as log:
-            self.daemon = subprocess.Popen(self.inside(LULL, "daemon", "--config", config), stderr=log, stdin=subprocess.DEVNULL)
-
-    def said(self):
-        with open(self.log) as log:
-            return log.read()
-
-    def is_ready(self):
-        return "ready" in self.said() or self.daemon.poll() is not None
-
-    def written(self):
-        return sorted(os.path.basename(path) for path in glob.glob(self.sets + "/*") if not path.endswith(".part"))
-
-    def trigger(self, name):
-        with open(os.path.join(self.sets, name, "recording.json")) as file:
-            return json.load(file)["trigger"]
-
-    def machines(self, name):
-        try:
-            with open(os.path.join(self.sets, name, "machines")) as file:
-                return file.read().splitlines()
-        except OSError:
-            return []
-
-    def stop(self):
-        code = self.daemon.wait(30) if self.daemon else None
-        for process in self.programs + [self.holder]:
-            process.kill()
-            process.wait()
-        return code
 
 
 def request(web, app, db, pool):
@@ -219,7 +141,7 @@ def main(directory):
     key = os.path.join(directory, "key")
     made = subprocess.run([LULL, "daemon", "--new-key", key], capture_output=True, text=True, timeout=20)
     tap.ok(made.returncode == 0 and os.stat(key).st_mode & 0o777 == 0o600, "a new key is for its owner alone", made)
-    machines = [Machine(directory, name) for name in ADDRESS]
+    machines = [Machine(directory, name) for name in ("web", "app", "db", "pool")]
     web, app, db, pool = machines
     try:
         for other in web, db, pool:
@@ -248,16 +170,6 @@ def main(directory):
                 machine.daemon.terminate()
         codes = [machine.stop() for machine in machines]
     tap.ok(codes == [0] * 4, "they end", codes, *[machine.said() for machine in machines])
-
-
-def why_not():
-    if os.geteuid() != 0:
-        return "recording takes root"
-    if not all(map(shutil.which, ("ip", "nsenter", "unshare"))):
-        return "it takes ip, nsenter and unshare"
-    made = subprocess.run(["unshare", "--net", "ip", "link", "add", "lull-a", "type", "veth", "peer", "name", "lull-b"],
-                          capture_output=True, text=True)
-    return made.stderr.strip() if made.returncode else None
 
 
 reason = why_not()

@@ -42,6 +42,39 @@ static void test_hooks(void)
     }
 }
 
+static void check_end(const struct lull_trigger_endpoint *end, const char *address, uint16_t port)
+{
+    struct in6_addr expected;
+    g_assert_cmpint(inet_pton(AF_INET6, address, &expected), ==, 1);
+    g_assert_cmpmem(&end->address, sizeof end->address, &expected, sizeof expected);
+    g_assert_cmpuint(end->port, ==, port);
+}
+
+static void test_ends(void)
+{
+    struct lull_hook hook;
+    /* As nginx writes several upstreams: tried one after the other, and after an internal redirect. */
+    static const char nginx[] =
+        "nginx: lull1 t=1.0 d=0.5 peer=10.0.0.1:4711 local=[fd00::2]:443 st=200 "
+        "up=10.9.0.3:80, 10.9.0.4:81, unix:/run/x : [fd00::5]:82 10.9.0.9:x";
+    g_assert_true(lull_hook_parse(nginx, strlen(nginx), &hook));
+    check_end(&hook.peer, "::ffff:10.0.0.1", 4711);
+    check_end(&hook.local, "fd00::2", 443);
+    g_assert_cmpuint(hook.n_up, ==, 3);
+    check_end(&hook.up[0], "::ffff:10.9.0.3", 80);
+    check_end(&hook.up[1], "::ffff:10.9.0.4", 81);
+    check_end(&hook.up[2], "fd00::5", 82);
+    static const char nothing[] = "lull1 t=1.0 d=0.5 up=- peer=10.0.0.1 local=:80 10.9.0.1:5";
+    g_assert_true(lull_hook_parse(nothing, strlen(nothing), &hook));
+    g_assert_cmpuint(hook.n_up + hook.peer.port + hook.local.port, ==, 0);
+    static const char many[] =
+        "lull1 t=1.0 d=0.5 up=1.1.1.1:1,1.1.1.1:2,1.1.1.1:3,1.1.1.1:4,1.1.1.1:5,"
+        "1.1.1.1:6,1.1.1.1:7,1.1.1.1:8,1.1.1.1:9 1.1.1.1:10";
+    g_assert_true(lull_hook_parse(many, strlen(many), &hook));
+    g_assert_cmpuint(hook.n_up, ==, LULL_HOOK_UP);
+    check_end(&hook.up[7], "::ffff:1.1.1.1", 8);
+}
+
 static void test_no_hooks(void)
 {
     static const char *const lines[] = {
@@ -262,6 +295,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/trigger/hooks", test_hooks);
+    g_test_add_func("/trigger/ends", test_ends);
     g_test_add_func("/trigger/no-hooks", test_no_hooks);
     g_test_add_func("/trigger/config", test_config);
     g_test_add_func("/trigger/peers", test_peers);

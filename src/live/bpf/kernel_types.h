@@ -90,14 +90,28 @@ struct sk_buff {
 struct in6_addr {
     union {
         uint8_t u6_addr8[16];
+        uint32_t u6_addr32[4];
     } in6_u;
 };
 
+struct ns_common {
+    unsigned int inum;
+};
+
+struct net {
+    struct ns_common ns;
+};
+
+struct possible_net {
+    struct net *net;
+};
+
 struct sock_common {
-    uint32_t skc_daddr;
+    uint32_t skc_daddr, skc_rcv_saddr;
     uint16_t skc_dport, skc_num;
     unsigned short skc_family;
-    struct in6_addr skc_v6_daddr;
+    struct possible_net skc_net;
+    struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 };
 
 struct sock {

@@ -22,6 +22,20 @@ bool lull_args_overhead(const struct lull_args *args, double *overhead, GError *
     return false;
 }
 
+bool lull_args_add_rule(GPtrArray *rules, struct lull_track_rule *rule, GError **error)
+{
+    if (!rule) {
+        return false;
+    }
+    g_ptr_array_add(rules, rule);
+    if (rules->len > LULL_TRACK_RULES) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "at most %d rules at a time",
+                    LULL_TRACK_RULES);
+        return false;
+    }
+    return true;
+}
+
 int64_t lull_epoch_of_monotonic(void)
 {
     return g_get_real_time() * 1000 - g_get_monotonic_time() * 1000;

@@ -4,6 +4,7 @@
 #define LULL_CMD_LIVE_ARGS_H
 
 #include "cmd/verb.h"
+#include "live/rule.h"
 
 /* --max-overhead: a share of the time of all CPUs, 0 .. 1. */
 bool lull_args_overhead(const struct lull_args *args, double *overhead, GError **error);
@@ -15,6 +16,8 @@ bool lull_args_overhead(const struct lull_args *args, double *overhead, GError *
      .choices = lull_backends,                                                                     \
      .help = help_text}
 extern const char *const lull_backends[];
+/* Adds a rule to `rules`, unless there are too many of them. */
+bool lull_args_add_rule(GPtrArray *rules, struct lull_track_rule *rule, GError **error);
 /* What a time of CLOCK_MONOTONIC is to be added to. */
 int64_t lull_epoch_of_monotonic(void);
 

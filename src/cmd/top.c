@@ -37,8 +37,11 @@ struct top {
     struct lull_live_filter *filter;
     enum lull_live_order order;
     bool by_process, is_frozen, is_over;
-    bool shows_histograms;
-    uint32_t pieces; /* of the histograms; 0: the last interval */
+    bool shows_histograms, shows_alarms;
+    GPtrArray *rules;
+    struct lull_kept *kept; /* NULL: there are no rules */
+    uint64_t n_before;      /* alarms, when the interval began */
+    uint32_t pieces;        /* of the histograms; 0: the last interval */
     struct lull_histories *histories;
     struct lull_top_view view;
     struct lull_screen screen;
@@ -50,6 +53,16 @@ struct top {
 static const char *const orders[] = {"waited", "longest", "waits", "name", NULL};
 
 /* ---- the question ---- */
+
+static bool parse_rules(struct top *top, const char *const *words, GError **error)
+{
+    for (uint32_t i = 0; words && words[i]; i++) {
+        if (!lull_args_add_rule(top->rules, lull_track_rule_parse(words[i], error), error)) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static bool parse(const struct lull_args *args, struct top *top, GError **error)
 {
@@ -72,7 +85,8 @@ static bool parse(const struct lull_args *args, struct top *top, GError **error)
     if (filter) {
         top->filter = lull_live_filter_parse(filter, error);
     }
-    if ((filter && !top->filter) || !lull_args_overhead(args, &top->most_overhead, error) ||
+    if ((filter && !top->filter) || !parse_rules(top, lull_args_texts(args, "rule"), error) ||
+        !lull_args_overhead(args, &top->most_overhead, error) ||
         !lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &top->duration_ns, error) ||
         !lull_args_duration(args, "interval", (double)LULL_NS_PER_S, &top->interval_ns, error)) {
         return false;
@@ -118,6 +132,9 @@ static bool show_on(struct top *top, FILE *file, uint32_t limit, GError **error)
     init_style(top);
     top->view.file = file;
     top->view.limit = limit;
+    if (top->shows_alarms && !top->is_json) {
+        return lull_top_alarms(&top->view, &top->interval, error);
+    }
     if (top->shows_histograms && !top->is_json) {
         return show_histograms(top, error);
     }
@@ -132,15 +149,17 @@ static bool show_on(struct top *top, FILE *file, uint32_t limit, GError **error)
 }
 
 static const char keys_help[] =
-    "q quit  / filter  < > sort  j k row  s path of it  h histograms  i timers  t processes";
+    "q quit  / filter  <> sort  jk row  s path  a alarms  h histograms  i idle  t each";
+static const char alarm_keys[] = "q quit  a waits  j k alarm  s path of its process  space freeze";
 static const char histogram_keys[] =
     "q quit  h waits  0 last interval  1 minute  5 15 minutes  space freeze";
 
 static void draw_status(const struct top *top, const char *text)
 {
     g_autofree char *status =
-        top->typed     ? g_strconcat("filter: ", top->typed->str, NULL)
-        : top->message ? g_strdup(top->message)
+        top->typed          ? g_strconcat("filter: ", top->typed->str, NULL)
+        : top->message      ? g_strdup(top->message)
+        : top->shows_alarms ? g_strconcat(top->is_frozen ? "frozen  " : "", alarm_keys, NULL)
         : top->shows_histograms
             ? g_strconcat(top->is_frozen ? "frozen  " : "", histogram_keys, NULL)
             : g_strdup_printf("by %s%s  %s", orders[top->order], top->is_frozen ? ", frozen" : "",
@@ -196,22 +215,38 @@ static bool take(struct top *top, GError **error)
         return false;
     }
     top->has_interval = true;
+    if (top->kept) {
+        top->view.n_alarms = lull_kept_count(top->kept) - top->n_before;
+        top->n_before += top->view.n_alarms;
+    }
     lull_histories_add(top->histories, &top->interval);
     return true;
 }
 
 /* ---- rows ---- */
 
-/* The flight recorder writes what it has, and the path of the chosen row's process is shown. */
-static void explain(struct top *top)
+/* The process of the chosen row or alarm; 0: there is none. */
+static uint32_t chosen_pid(const struct top *top)
 {
     struct lull_live_rows rows;
-    g_autoptr(GError) why = NULL;
+    struct lull_track_alarm alarm;
+    if (top->shows_alarms) {
+        const bool is_there = top->kept && lull_kept_get(top->kept, top->view.chosen, &alarm);
+        return is_there ? alarm.record->tgid : 0;
+    }
     lull_live_rows_make(&rows, &top->interval, top->filter, top->order, top->by_process);
     const struct lull_live_row *row = lull_top_chosen(&top->view, &rows);
     const uint32_t pid = row ? row->key->tgid : 0;
     lull_live_rows_clear(&rows);
-    if (!row) {
+    return pid;
+}
+
+/* The flight recorder writes what it has, and the path of the chosen process is shown. */
+static void explain(struct top *top)
+{
+    g_autoptr(GError) why = NULL;
+    const uint32_t pid = chosen_pid(top);
+    if (pid == 0) {
         top->message = g_strdup("there is no such row any more; j and k choose one");
         return;
     }
@@ -287,6 +322,12 @@ static void press(struct top *top, char key)
         break;
     case 'h':
         top->shows_histograms = !top->shows_histograms;
+        top->shows_alarms = false;
+        break;
+    case 'a':
+        top->shows_alarms = !top->shows_alarms;
+        top->view.has_chosen = false;
+        top->view.chosen = 0;
         break;
     case '0':
         top->pieces = 0;
@@ -373,8 +414,10 @@ static void requested(void *user, bool is_signal)
     }
 }
 
-static void ignore_alarm(void *user, const struct lull_track_alarm *alarm)
+static void take_alarm(void *user, const struct lull_track_alarm *alarm)
 {
+    const struct top *top = user;
+    lull_kept_add(top->kept, alarm);
 }
 
 static bool watch(struct top *top, GError **error)
@@ -384,7 +427,10 @@ static bool watch(struct top *top, GError **error)
         .backend = top->backend,
         .has_sums = true,
         .most_overhead = top->most_overhead,
-        .alarm = ignore_alarm,
+        .rules = (const struct lull_track_rule *const *)top->rules->pdata,
+        .n_rules = top->rules->len,
+        .alarm = take_alarm,
+        .user = top,
     };
     struct lull_watch watch = {.has_ended = has_ended,
                                .check = check,
@@ -409,7 +455,7 @@ static bool watch(struct top *top, GError **error)
         const bool had_screen = top->screen.is_open;
         lull_screen_close(&top->screen);
         if (done && !had_screen) { /* what is left of the last interval, too */
-            done = take(top, error) && show(top, error);
+            done = lull_tracker_take(top->tracker, error) && take(top, error) && show(top, error);
         }
     }
     lull_watch_end(&watch);
@@ -422,8 +468,13 @@ static int run_top(struct top *top, const struct lull_args *args, GError **error
     top->view.epoch_ns = lull_epoch_of_monotonic();
     top->view.names = lull_machine_names_new();
     top->histories = g_new0(struct lull_histories, 1);
+    if (top->rules->len) {
+        top->view.kept = top->kept = lull_kept_new(
+            (const struct lull_track_rule *const *)top->rules->pdata, top->rules->len);
+    }
     const bool done = watch(top, error);
     lull_tracker_free(top->tracker);
+    lull_kept_free(top->kept);
     lull_machine_names_free(top->view.names);
     lull_interval_clear(&top->interval);
     g_free(top->histories);
@@ -432,12 +483,15 @@ static int run_top(struct top *top, const struct lull_args *args, GError **error
 
 static int run(const struct lull_args *args, GError **error)
 {
-    struct top top = {.interval_ns = LULL_NS_PER_S};
+    struct top top = {.interval_ns = LULL_NS_PER_S,
+                      .rules =
+                          g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free)};
     const int status = parse(args, &top, error) ? run_top(&top, args, error) : 2;
     if (top.typed) {
         g_string_free(top.typed, TRUE);
     }
     g_free(top.message);
+    g_ptr_array_unref(top.rules);
     lull_live_filter_free(top.filter);
     return status;
 }
@@ -465,6 +519,12 @@ static const struct lull_option options[] = {
     {.name = "by-process",
      .kind = LULL_OPTION_FLAG,
      .help = "a row for each process, not one for all of a name"},
+    {.name = "rule",
+     .kind = LULL_OPTION_TEXTS,
+     .argument = "RULE",
+     .help =
+         "also report what is longer than this rule of 'lull track' allows; may be given several "
+         "times"},
     {.name = "hist",
      .kind = LULL_OPTION_FLAG,
      .help = "how many waits, disk requests and interrupts were how long, instead of waits"},
@@ -487,6 +547,8 @@ static const struct lull_example examples[] = {
     {"sudo lull top --once --duration 10s", "One table of ten seconds."},
     {"sudo lull top --filter 'comm =~ \"postgres*\" && end == \"disk\"'",
      "Waits of PostgreSQL for disks."},
+    {"sudo lull top --rule 'offcpu > 100ms' --rule 'block > 50ms'",
+     "With alarms, which the key a shows."},
     {"sudo lull top --json --interval 10s > waits.jsonl",
      "A line every ten seconds, for programs."},
     {NULL, NULL},
@@ -512,13 +574,14 @@ const struct lull_verb lull_verb_top = {
         " q            quit\n"
         " /            type a filter; an empty one ends it\n"
         " < >          sort by another column\n"
+        " a            the last alarms of --rule, or waits again\n"
         " h            histograms, or waits again\n"
         " 0 1 5        histograms of the last interval, minute, or 15 minutes\n"
         " i            also waits that ended by a timer of the task itself\n"
         " t            a row for each process, or one for all of a name\n"
-        " j k, arrows  choose a row\n"
+        " j k, arrows  choose a row, or an alarm\n"
         " s            have the flight recorder ('lull record --snapshot' or 'lull daemon') write what it "
-        "has, and show the critical path of the chosen row's process\n"
+        "has, and show the critical path of its process\n"
         " space        freeze the screen, or go on\n"
         "\n"
         "Histograms have a column for each of the kinds of 'lull track' that they measure: wakeup, "
@@ -542,6 +605,7 @@ const struct lull_verb lull_verb_top = {
         "With --json a line for each interval. 'rows' has the waits of each process that are longer "
         "than 'least_ns' and ended in the interval (with poll all waits, and 'longest_ns', 'waits' and 'histograms' are null), 'processes' what the tasks of each process did "
         "but those of them that slept all the time ('asleep'). "
+        "'alarms' has those of the interval, as 'lull track' prints them, at most the last 100. "
         "'histograms' counts lengths by kind: shorter than 1 us, 2 us, 4 us, and so on; the last of 26 "
         "has 16.8 s and more. Times are nanoseconds since 1970.",
     .options = options,

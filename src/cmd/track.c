@@ -62,23 +62,20 @@ static bool check_histogram(const struct lull_track_rule *rule, GError **error)
 
 static bool parse_rules(struct track *track, const char *const *words, uint32_t n, GError **error)
 {
-    if (n == 0 || n > LULL_TRACK_RULES) {
-        g_set_error(
-            error, LULL_ERROR, LULL_ERROR_USAGE,
-            n ? "at most %d rules at a time"
-              : "it takes a rule, such as 'offcpu > 5ms', or up to %d of them (a command comes "
-                "after --)",
-            LULL_TRACK_RULES);
+    if (n == 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "it takes a rule, such as 'offcpu > 5ms', or up to %d of them (a command comes "
+                    "after --)",
+                    LULL_TRACK_RULES);
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
         struct lull_track_rule *rule = track->has_histograms
                                            ? lull_track_rule_parse_any(words[i], error)
                                            : lull_track_rule_parse(words[i], error);
-        if (!rule) {
+        if (!lull_args_add_rule(track->rules, rule, error)) {
             return false;
         }
-        g_ptr_array_add(track->rules, rule);
         if (track->has_histograms && !check_histogram(rule, error)) {
             return false;
         }

@@ -9,7 +9,7 @@
 static bool can(const struct lull_live_kind *kind, const struct lull_tracker_question *question,
                 GError **error)
 {
-    if (kind->has_alarms || question->has_sums) {
+    if (kind->has_alarms || (question->has_sums && question->n_rules == 0)) {
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,

@@ -17,7 +17,7 @@ struct lull_tracker_question {
     double most_overhead; /* of the time of all CPUs */
     uint32_t stacks;      /* bits; 0: of the task in the kernel */
     bool has_histograms;  /* there are no alarms, but lull_tracker_histograms() by rule */
-    bool has_sums;        /* waits are summed, for lull_tracker_sum(); there are no rules */
+    bool has_sums;        /* waits are summed, for lull_tracker_sum() */
     bool has_metrics; /* besides alarms, waits are counted by length, and summed by whom they were
                              for; so is what rules are about that is no wait */
     const char *const *marks; /* files whose marks are watched, NULL at the end; or NULL */

@@ -26,12 +26,12 @@ tap = Tap()
 Seen = collections.namedtuple("Seen", "rows processes lines stamps pids usage")
 
 
-def watch_once(*what):
+def watch_once(*what, rules=()):
     """What lull top sees of the program, with its stamps and what the kernel says that it used."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "stamps")
-        with subprocess.Popen([LULL, "top", "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%"],
-                              stdout=subprocess.PIPE, text=True) as top:
+        with subprocess.Popen([LULL, "top", "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%",
+                               *(word for rule in rules for word in ("--rule", rule))], stdout=subprocess.PIPE, text=True) as top:
             lines = [top.stdout.readline()]  # it watches
             program = subprocess.Popen([PROGRAM, path, *map(str, what)])
             _, status, usage = os.wait4(program.pid, 0)
@@ -47,9 +47,9 @@ def watch_once(*what):
                 stamps, {program.pid, *(stamp.tid for stamp in stamps)}, usage)
 
 
-def watch(*what):
+def watch(*what, rules=()):
     for _ in range(4):
-        seen = watch_once(*what)
+        seen = watch_once(*what, rules=rules)
         hidden = [p for p in seen.processes if p["pid"] in seen.pids and p["unknown_ns"]]
         hidden += [row for row in seen.rows if row["pid"] in seen.pids and row["end"] == "unknown"]
         if not hidden:
@@ -262,11 +262,11 @@ def test_governor():
 class Terminal:
     """lull top on a terminal of 80 columns."""
 
-    def __init__(self, **environment):
+    def __init__(self, *arguments, **environment):
         self.main, self.side = pty.openpty()
         termios.tcsetwinsize(self.side, (24, 80))
         self.before = termios.tcgetattr(self.side)
-        self.process = subprocess.Popen([LULL, "top", "--interval", "200ms", "--max-overhead", "100%"], stdin=self.side,
+        self.process = subprocess.Popen([LULL, "top", "--interval", "200ms", "--max-overhead", "100%", *arguments], stdin=self.side,
                                         stdout=self.side, stderr=self.side,
                                         env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **environment})
         self.seen = ""
@@ -323,6 +323,44 @@ def test_screen():
     terminal.process.send_signal(signal.SIGTERM)
     terminal.until(r"\x1b\[\?1049l")
     tap.ok(terminal.end() == 0, "a signal ends it")
+
+
+def test_alarms():
+    """--rule: each wait that is too long is an alarm, once, in the interval in which it ended; and it is in a row as well."""
+    seen = watch("chain", 2, 20, 8, rules=["offcpu: comm == \"c0\" > 10ms", "offcpu: comm == \"no such\" > 1ms"])
+    stamps = [s for s in seen.stamps if s.label == "c0"]
+    alarms = [(line, alarm) for line in seen.lines for alarm in line["alarms"]]
+    long = [s for s in stamps if s.after - s.before > 20 * MS]
+    inside = [[a for _, a in alarms if s.before <= a["monotonic_ns"] - a["delay_ns"] and a["monotonic_ns"] <= s.after] for s in stamps]
+    tap.ok(long and all(len(of) == 1 for s, of in zip(stamps, inside) if s in long) and all(len(of) <= 1 for of in inside), "one alarm for each long wait",
+           stamps, alarms)
+    tap.ok(all(line["begin_ns"] - 300 * MS <= alarm["end_ns"] <= line["end_ns"] and alarm["rule"].startswith("offcpu: comm == \"c0\"") for line, alarm in alarms),
+           "in its interval, of its rule", alarms)
+    tap.ok(sum(line["summary"]["alarms"] for line in seen.lines) == len(alarms), "they are counted", alarms)
+    tap.ok(any(row["comm"] == "c0" and row["call"] == "read" for row in seen.rows), "and rows are there as well")
+
+
+def test_alarms_screen():
+    """The key a: without rules a hint, with one the alarms, of which j chooses one and s asks the flight recorder."""
+    terminal = Terminal()
+    terminal.until(r"waits over")
+    terminal.type("a")
+    terminal.until(r"no alarms: there is no rule")
+    terminal.type("q")
+    tap.ok(terminal.end() == 0, "q quits")
+    with subprocess.Popen([PROGRAM, "/dev/null", "chain", "2", "30", "400"]) as program:
+        terminal = Terminal("--rule", "offcpu: comm == \"c0\" > 10ms")
+        terminal.until(r"waits over")
+        terminal.type("a")
+        terminal.until(r"(?s)\d+ alarms?, the latest first.*AT +TOOK +KIND +WHO.*\d\d:\d\d:\d\d\.\d\d\d +\d.* offcpu +c0/\d+ +read +c1/\d+")
+        terminal.type("j ")
+        terminal.until(r"▶ c0/\d+")
+        terminal.type("s")
+        terminal.until(r"no recorder runs|Press Enter")
+        terminal.type("\naq")
+        tap.ok(terminal.end() == 0, "and q quits")
+        program.kill()
+        subprocess.run(["pkill", "-P", str(program.pid)], check=False)
 
 
 def test_path():
@@ -386,7 +424,8 @@ def main():
         tap.skip("lull top", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in test_chains, test_mutex, test_packets, test_cpus, test_recording, test_histograms, test_lines, test_text, test_governor, test_screen, test_path:
+    for test in test_chains, test_mutex, test_packets, test_cpus, test_recording, test_histograms, test_lines, test_text, test_governor, test_alarms, test_screen, test_alarms_screen, \
+            test_path:
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()
 

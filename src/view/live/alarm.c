@@ -195,6 +195,24 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     fputs(out->str, view->file);
 }
 
+char *lull_alarm_cause(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
+{
+    GString *out = g_string_new(NULL);
+    const char *arrow = view->style.unicode ? " ← " : " <- ";
+    if (alarm->object) {
+        add_hop(view, out, alarm->object);
+        return g_string_free(out, FALSE);
+    }
+    for (uint32_t i = 0; i < alarm->n_parts; i++) {
+        g_string_append(out, i ? arrow : "");
+        add_hop(view, out, alarm->part[i].hop);
+    }
+    if (alarm->n_parts == 0 && alarm->is_wait && alarm->record->state == 0) {
+        g_string_append(out, "a CPU");
+    }
+    return g_string_free(out, FALSE);
+}
+
 /* ---- JSON ---- */
 
 const char *const lull_track_hop_kinds[LULL_TRACK_HOP_KINDS] = {
@@ -307,7 +325,8 @@ static void print_line(const struct lull_alarm_view *view, struct json_object *o
     fprintf(view->file, "%s\n", text);
 }
 
-void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
+struct json_object *lull_alarm_object(const struct lull_alarm_view *view,
+                                      const struct lull_track_alarm *alarm)
 {
     const struct lull_track_record *record = alarm->record;
     const char state[] = {lull_track_state_letter(record->state), '\0'};
@@ -341,7 +360,12 @@ void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track
     json_object_object_add(object, "waker_stack",
                            stack_json(view, record->waker.frame, alarm->n_waker));
     json_object_object_add(object, "user_stack", user_stack_json(view, alarm));
-    print_line(view, object);
+    return object;
+}
+
+void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
+{
+    print_line(view, lull_alarm_object(view, alarm));
 }
 
 /* ---- variables ---- */

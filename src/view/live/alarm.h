@@ -33,7 +33,12 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
 /* What a command that the alarm runs finds in its environment: "LULL_…=…", ends with NULL. */
 GStrv lull_alarm_variables(const struct lull_alarm_view *view,
                            const struct lull_track_alarm *alarm);
-/* One object on one line. */
+/* Whom it was for, in a few words: "postgres ← xz ← a timer"; or what it happened to. Free with g_free(). */
+char *lull_alarm_cause(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
+/* As programs read it; to be put. */
+struct json_object *lull_alarm_object(const struct lull_alarm_view *view,
+                                      const struct lull_track_alarm *alarm);
+/* That object on one line. */
 void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
 /* How many of what each rule is about were how long: a table, or one object on one line. */
 bool lull_rule_histograms(const struct lull_alarm_view *view,

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "live/alarm.h"
-#include "view/live/alarm.h"
+#include "view/live/alarms.h"
 #include "view/live/histograms.h"
 #include "view/table.h"
 #include "view/words.h"
@@ -312,6 +312,51 @@ static void print_foot(const struct lull_top_view *view, const struct lull_inter
     print_backend(view);
 }
 
+/* ---- alarms ---- */
+
+static struct lull_alarm_view alarms_of(const struct lull_top_view *view)
+{
+    return (struct lull_alarm_view){
+        .file = view->file, .style = view->style, .names = view->names, .epoch_ns = view->epoch_ns};
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+bool lull_top_alarms(const struct lull_top_view *view, const struct lull_interval *interval,
+                     GError **error)
+{
+    const struct lull_alarm_view alarms = alarms_of(view);
+    const struct total total = total_of(interval);
+    const uint64_t n = view->kept ? lull_kept_count(view->kept) : 0;
+    print_head(view, interval, &total);
+    if (!view->kept) {
+        print_lines(view, "no alarms: there is no rule (lull top --rule 'offcpu > 100ms')");
+        return true;
+    }
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_string_printf(out, "%" PRIu64 " alarm%s, the latest first", n, plural(n));
+    lull_track_losses_append(out, &interval->counts);
+    print_lines(view, out->str);
+    fputc('\n', view->file);
+    return lull_alarms_table(&alarms, view->kept, view->limit,
+                             view->has_chosen ? (int64_t)view->chosen : -1, error);
+}
+
+/* Of this interval. */
+static void print_alarms(const struct lull_top_view *view)
+{
+    const struct lull_alarm_view alarms = alarms_of(view);
+    const uint64_t n = view->kept ? view->n_alarms : 0;
+    if (n) {
+        fprintf(view->file, "%" PRIu64 " alarm%s%s\n", n, plural(n),
+                n > LULL_KEPT_ALARMS ? ", of which the last are shown" : "");
+        lull_alarms_text(&alarms, view->kept, n);
+    }
+}
+
 bool lull_top_text(const struct lull_top_view *view, const struct lull_interval *interval,
                    const struct lull_live_rows *rows, GError **error)
 {
@@ -321,6 +366,7 @@ bool lull_top_text(const struct lull_top_view *view, const struct lull_interval 
     fputc('\n', view->file);
     const bool done = print_table(view, rows, total.asleep, interval->samples.every_ns > 0, error);
     print_foot(view, interval);
+    print_alarms(view);
     return done;
 }
 
@@ -450,6 +496,7 @@ static struct json_object *summary_json(const struct lull_top_view *view,
     lull_json_add_number(summary, "ran_ns", total.ran_ns);
     lull_json_add_number(summary, "unknown_ns", total.unknown_ns);
     lull_json_add_number(summary, "switches", (int64_t)interval->n_switches);
+    lull_json_add_number(summary, "alarms", (int64_t)view->n_alarms);
     lull_json_add_number(summary, "least_ns", (int64_t)counts->least_ns);
     lull_track_losses_json(summary, counts);
     lull_json_add_number(summary, "unsummed", (int64_t)counts->kernel.unsummed);
@@ -483,6 +530,10 @@ void lull_top_json(const struct lull_top_view *view, const struct lull_interval 
     lull_json_add_number(object, "end_ns", interval->end_ns + view->epoch_ns);
     json_object_object_add(object, "rows", waits);
     json_object_object_add(object, "processes", processes);
+    const struct lull_alarm_view alarms = alarms_of(view);
+    json_object_object_add(object, "alarms",
+                           view->kept ? lull_alarms_json(&alarms, view->kept, view->n_alarms)
+                                      : json_object_new_array());
     json_object_object_add(object, "histograms", histograms_json(interval));
     json_object_object_add(object, "summary", summary_json(view, interval, rows));
     g_autofree char *text = lull_json_format(object, false);

@@ -6,7 +6,7 @@
 #include "live/histories.h"
 #include "live/names.h"
 #include "live/rows.h"
-#include "view/view.h"
+#include "view/live/alarms.h"
 
 struct lull_top_view {
     FILE *file;
@@ -18,6 +18,8 @@ struct lull_top_view {
     uint32_t limit;                     /* rows; 0: all */
     bool has_chosen;                    /* one of the rows is marked: */
     uint32_t chosen;                    /* its number among those that are shown */
+    const struct lull_kept *kept;       /* the alarms; NULL: there are no rules */
+    uint64_t n_alarms;                  /* of them in the interval */
 };
 
 /* The chosen row, or NULL if there are not so many. */
@@ -25,6 +27,9 @@ const struct lull_live_row *lull_top_chosen(const struct lull_top_view *view,
                                             const struct lull_live_rows *rows);
 bool lull_top_text(const struct lull_top_view *view, const struct lull_interval *interval,
                    const struct lull_live_rows *rows, GError **error);
+/* The same heading, then the last alarms. */
+bool lull_top_alarms(const struct lull_top_view *view, const struct lull_interval *interval,
+                     GError **error);
 /* The same heading, then histograms of these spans, instead of waits. `span` says which, in words. */
 bool lull_top_histograms(const struct lull_top_view *view, const struct lull_interval *interval,
                          const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],

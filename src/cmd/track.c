@@ -15,6 +15,7 @@
 #include "cmd/verb.h"
 #include "record/command.h"
 #include "record/watch.h"
+#include "trigger/flight.h"
 #include "view/live/alarm.h"
 
 #define SHOWN_PER_S 20
@@ -37,6 +38,8 @@ struct track {
     struct lull_action action;
     struct lull_invoker invoker;
     struct lull_command child;
+    bool has_snapshots;
+    struct lull_flight flight; /* with snapshots */
     struct lull_tracker *tracker;
     struct lull_alarm_view view;
     uint64_t n_alarms, n_hidden;
@@ -90,12 +93,14 @@ static bool parse_histograms(struct track *track, const struct lull_args *args, 
     if (!lull_args_duration(args, "interval", (double)LULL_NS_PER_S, &track->interval_ns, error)) {
         return false;
     }
-    if (track->has_histograms ? track->most_alarms >= 0 || track->action.command
-                              : track->interval_ns > 0) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            track->has_histograms
-                                ? "--count and --exec are of alarms, which --hist has none of"
-                                : "--interval is of histograms: it needs --hist");
+    if (track->has_histograms
+            ? track->most_alarms >= 0 || track->action.command || track->has_snapshots
+            : track->interval_ns > 0) {
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_USAGE,
+            track->has_histograms
+                ? "--count, --exec and --snapshot are of alarms, which --hist has none of"
+                : "--interval is of histograms: it needs --hist");
         return false;
     }
     if (track->interval_ns && track->interval_ns < LEAST_INTERVAL_NS) {
@@ -156,6 +161,7 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
     track->backend = lull_args_text(args, "backend");
     const char *marks = lull_args_text(args, "marks");
     track->marks = marks ? g_strsplit(marks, ",", -1) : NULL;
+    track->has_snapshots = lull_args_flag(args, "snapshot");
     track->action.command = lull_args_text(args, "exec");
     if (track->rate < 0) {
         track->rate = track->is_json ? 0 : SHOWN_PER_S;
@@ -183,24 +189,42 @@ static bool has_all(const struct track *track)
     return track->most_alarms >= 0 && track->n_alarms >= (uint64_t)track->most_alarms;
 }
 
+/* At once: what happens meanwhile takes the place of what led to the alarm. */
+static struct lull_alarm_snapshot save(struct track *track, const struct lull_track_alarm *alarm)
+{
+    const struct lull_flight_result result = lull_flight_take(&track->flight, alarm);
+    return (struct lull_alarm_snapshot){.result = lull_trigger_verdicts[result.verdict],
+                                        .path = result.path,
+                                        .why = result.why,
+                                        .late_ns = result.late_ns};
+}
+
 static void take_alarm(void *user, const struct lull_track_alarm *alarm)
 {
     struct track *track = user;
+    struct lull_alarm_snapshot snapshot = {0};
     if (has_all(track)) {
         return;
     }
     track->n_alarms++;
+    if (track->has_snapshots) {
+        snapshot = save(track, alarm);
+    }
     if (track->action.command) {
         g_auto(GStrv) variables = lull_alarm_variables(&track->view, alarm);
         lull_action_run(&track->action, (const char *const *)variables);
     }
-    if (!is_shown(track)) {
+    if (!is_shown(track) && !snapshot.late_ns) {
         track->n_hidden++;
     } else if (track->is_json) {
-        lull_alarm_json(&track->view, alarm);
+        lull_alarm_json(&track->view, alarm, track->has_snapshots ? &snapshot : NULL);
     } else {
         lull_alarm_text(&track->view, alarm);
+        if (track->has_snapshots) {
+            lull_alarm_snapshot_text(&track->view, &snapshot);
+        }
     }
+    fflush(track->view.file);
 }
 
 static bool show_histograms(struct track *track, GError **error)
@@ -250,13 +274,14 @@ static void requested(void *user, bool is_signal)
     take(user, NULL); /* what is wrong is said at the next check */
 }
 
-static bool start(struct track *track, GError **error)
+/* `command`: only this task and what it starts; 0: all. */
+static bool start_tracker(struct track *track, uint32_t command, GError **error)
 {
     const struct lull_tracker_question question = {
         .backend = track->backend,
         .rules = (const struct lull_track_rule *const *)track->rules->pdata,
         .n_rules = track->rules->len,
-        .command = track->command ? (uint32_t)track->child.pid : 0,
+        .command = command,
         .most_overhead = track->most_overhead,
         .has_histograms = track->has_histograms,
         .stacks = track->stacks,
@@ -268,7 +293,12 @@ static bool start(struct track *track, GError **error)
     }
     track->tracker = lull_tracker_new(&question, error);
     track->from_ns = g_get_monotonic_time() * 1000;
-    return track->tracker &&
+    return track->tracker != NULL;
+}
+
+static bool start(struct track *track, GError **error)
+{
+    return start_tracker(track, track->command ? (uint32_t)track->child.pid : 0, error) &&
            (!track->command || lull_command_release(&track->child, track->command[0], error));
 }
 
@@ -326,8 +356,64 @@ static int finish(struct track *track, bool done)
     return lull_status_of_wait(status);
 }
 
+/* ---- with a flight recorder ---- */
+
+static int prepare(void *user, struct lull_recorder *recorder, GError **error)
+{
+    struct track *track = user;
+    const pid_t command = lull_recorder_command(recorder);
+    track->view.epoch_ns = lull_recorder_epoch_ns(recorder);
+    return start_tracker(track, command > 0 ? (uint32_t)command : 0, error)
+               ? lull_tracker_fd(track->tracker)
+               : -1;
+}
+
+static void started(void *user, struct lull_recorder *recorder)
+{
+    fprintf(stderr, "lull: the flight recorder uses %s\n", lull_recorder_tracer(recorder));
+}
+
+static bool is_over(void *user)
+{
+    return has_all(user);
+}
+
+static int run_recorder(struct track *track, GError **error)
+{
+    const struct lull_flight_question question = {.command = track->command,
+                                                  .duration_ns = track->duration_ns,
+                                                  .prepare = prepare,
+                                                  .check = check,
+                                                  .is_over = is_over,
+                                                  .started = started,
+                                                  .user = track};
+    const bool done = lull_flight_run(&track->flight, &question, error) && report_end(track, error);
+    struct lull_recorder *recorder = track->flight.recorder;
+    const int why = recorder ? lull_recorder_exec_errno(recorder) : 0;
+    if (why) {
+        return lull_status_of_exec(why);
+    }
+    if (!recorder || !track->command) {
+        return done ? 0 : 1;
+    }
+    const int status = lull_recorder_wait(recorder);
+    return done ? lull_status_of_wait(status) : 1;
+}
+
+static int run_alone(struct track *track, GError **error)
+{
+    if (track->command &&
+        !lull_command_start(&track->child, track->command, NULL, &track->invoker, error)) {
+        return 1;
+    }
+    const int status = finish(track, watch(track, error));
+    lull_command_end(&track->child);
+    return status;
+}
+
 static int run_track(struct track *track, const struct lull_args *args, GError **error)
 {
+    lull_flight_init(&track->flight);
     lull_view_style_init(&track->view.style, stdout, lull_args_text(args, "color"));
     track->view.file = stdout;
     track->view.epoch_ns = lull_epoch_of_monotonic();
@@ -335,19 +421,15 @@ static int run_track(struct track *track, const struct lull_args *args, GError *
     if ((track->command || track->action.command) && !lull_invoker_init(&track->invoker, error)) {
         return 1;
     }
-    if (track->command &&
-        !lull_command_start(&track->child, track->command, NULL, &track->invoker, error)) {
-        return 1;
-    }
     track->action.invoker = &track->invoker;
     track->view.action = track->action.command ? &track->action : NULL;
     track->view.names = lull_machine_names_new();
     track->view.user_names = lull_user_names_new();
-    const int status = finish(track, watch(track, error));
-    lull_command_end(&track->child);
+    const int status = track->has_snapshots ? run_recorder(track, error) : run_alone(track, error);
     lull_tracker_free(track->tracker);
     lull_machine_names_free(track->view.names);
     lull_user_names_free(track->view.user_names);
+    lull_flight_clear(&track->flight);
     return status;
 }
 
@@ -414,6 +496,11 @@ static const struct lull_option options[] = {
      .argument = "COMMAND",
      .help =
          "run this command of the shell at each alarm, one at a time, as the user who called sudo"},
+    {.name = "snapshot",
+     .kind = LULL_OPTION_FLAG,
+     .help =
+         "keep what happens in memory as 'lull record --snapshot' does, and write it at alarms: one "
+         "directory a minute and rule"},
     LULL_BACKEND_OPTION("how waits are seen: only bpf sees single ones"),
     {.name = "max-overhead",
      .kind = LULL_OPTION_TEXT,
@@ -441,6 +528,8 @@ static const struct lull_example examples[] = {
      "Each uninterruptible sleep that is longer than all before."},
     {"sudo lull track 'block(vda) > 1s' --exec 'lull snapshot'",
      "Keeps what the flight recorder has when the disk was slow."},
+    {"sudo lull track 'serve(80) > 500ms' --snapshot",
+     "Keeps what led to each slow answer; 'lull critpath' of it says why."},
     {"sudo lull track --stack kernel,user 'futex: pid == 4711 > 1ms'",
      "Which functions of a process wait for locks."},
     {"sudo lull track --hist 'serve(80)' 'block(vda)' --interval 10s",
@@ -521,12 +610,18 @@ const struct lull_verb lull_verb_track = {
         "LULL_TID, LULL_COMM, LULL_CALL and LULL_OBJECT (the request, packet, connection …), and its output goes "
         "to stderr. Alarms that come while it runs start no other. Its own waits are tracked like all others.\n"
         "\n"
+        "With --snapshot a flight recorder runs in the same process. At an alarm it stops at once, and what it "
+        "had is written to a directory here, which belongs to the user who called sudo; then it goes on. The "
+        "last line of the alarm says which, and what to do with it. What comes within five seconds of a "
+        "snapshot is said to be in it. There is one in a minute for each rule, 6 in an hour, 20 in a day, and none if they have 2 "
+        "GiB together or less than a tenth of the disk is free.\n"
+        "\n"
         "Tracking needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON; names of kernel "
         "functions need CAP_SYSLOG.",
     .output =
         "With --json a line for each alarm, as it happens, and one with 'summary' at the end. 'chain' "
         "has the parts of the wait, the latest first, each with the task that it was for, or else a "
-        "'detail'. Times are nanoseconds since 1970; 'monotonic_ns' is the end on CLOCK_MONOTONIC. With --list one object, whose 'kinds' each "
+        "'detail'. 'snapshot' is null without --snapshot. Times are nanoseconds since 1970; 'monotonic_ns' is the end on CLOCK_MONOTONIC. With --list one object, whose 'kinds' each "
         "say what they 'help' with and name a tracepoint that this kernel 'lacks', or null. With --hist a line for each table: "
         "'histograms' has for each rule how many took less than 1 us, 2 us, 4 us, and so on; the last of 26 numbers "
         "is of those of 16.8 s and more.",

@@ -240,12 +240,19 @@ int64_t lull_recorder_epoch_ns(const struct lull_recorder *recorder)
     return recorder->request.epoch_offset_ns;
 }
 
+pid_t lull_recorder_command(const struct lull_recorder *recorder)
+{
+    return recorder->command.pid;
+}
+
 static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
 {
     struct lull_recorder *recorder = user;
+    const struct lull_record_companion *companion = recorder->question.companion;
     *how =
         recorder->tracer->is_full ? LULL_RECORDING_ENDED_BY_DISK : LULL_RECORDING_ENDED_BY_COMMAND;
     return recorder->tracer->is_full ||
+           (companion && companion->is_over && companion->is_over(companion->user)) ||
            (recorder->command.pid > 0 && lull_command_has_ended(&recorder->command, false));
 }
 

@@ -18,7 +18,8 @@ struct lull_record_companion {
     /* The descriptor is readable, or some time has passed: may call lull_recorder_snapshot(). False
      * and an error ends the recording. */
     bool (*serve)(void *user, struct lull_recorder *recorder, GError **error);
-    void (*reload)(void *user); /* SIGHUP came; NULL: that ends the recording */
+    bool (*is_over)(void *user); /* whether the recording is to end; NULL: never for this */
+    void (*reload)(void *user);  /* SIGHUP came; NULL: that ends the recording */
     void *user;
     const uint8_t *capabilities;
     size_t n_capabilities;
@@ -75,6 +76,8 @@ bool lull_recorder_thaw(struct lull_recorder *recorder, GError **error);
  * with the reason (or NULL). False and an error if that fails; recording goes on in any case. */
 bool lull_recorder_snapshot(struct lull_recorder *recorder, const char *output,
                             const struct lull_recording_trigger *trigger, GError **error);
+/* For prepare(): the command, which does not run yet; -1: there is none. */
+pid_t lull_recorder_command(const struct lull_recorder *recorder);
 /* CLOCK_MONOTONIC plus this is the time since the epoch. */
 int64_t lull_recorder_epoch_ns(const struct lull_recorder *recorder);
 

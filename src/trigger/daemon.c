@@ -14,6 +14,7 @@
 #include "live/talks.h"
 #include "live/tracker.h"
 #include "record/recorder.h"
+#include "trigger/flight.h"
 #include "trigger/notify.h"
 #include "trigger/peer_socket.h"
 #include "trigger/reach.h"
@@ -272,22 +273,10 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
 static void take_alarm(void *user, const struct lull_track_alarm *alarm)
 {
     struct lull_daemon *daemon = user;
-    const struct lull_track_record *record = alarm->record;
-    const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
-    char comm[sizeof record->comm + 1];
-    /* Who happened to start an interrupt or give work to a disk does not matter; at a connection or a mark it
-     * does. */
-    const bool has_task = !alarm->object || alarm->object->kind == LULL_TRACK_HOP_CONNECTION ||
-                          alarm->object->kind == LULL_TRACK_HOP_MARK;
-    g_strlcpy(comm, record->comm, sizeof comm);
-    struct lull_recording_trigger trigger = {
-        .comm = has_task ? comm : "",
-        .pid = has_task ? (int64_t)record->tgid : -1,
-        .tid = has_task ? (int64_t)record->tid : -1,
-        .start_ns = lull_time_add(alarm->start_ns, epoch_ns),
-        .end_ns = lull_time_add(alarm->end_ns, epoch_ns),
-    };
-    act(daemon, daemon->number[record->rule], &trigger, NULL);
+    char comm[LULL_TRACK_COMM + 1];
+    struct lull_recording_trigger trigger =
+        lull_trigger_of_alarm(alarm, lull_recorder_epoch_ns(daemon->recorder), comm);
+    act(daemon, daemon->number[alarm->record->rule], &trigger, NULL);
 }
 
 /* A request cannot end later than now; its server's clock is ours. */

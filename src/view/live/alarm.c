@@ -195,6 +195,26 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
     fputs(out->str, view->file);
 }
 
+void lull_alarm_snapshot_text(const struct lull_alarm_view *view,
+                              const struct lull_alarm_snapshot *snapshot)
+{
+    g_autoptr(GString) out = g_string_new("   ");
+    if (snapshot->late_ns) {
+        g_string_append(out, "frozen ");
+        add_time(out, snapshot->late_ns);
+        g_string_append(out, " later: ");
+    } else if (snapshot->path) {
+        g_string_append(out, "in the snapshot before: ");
+    }
+    if (snapshot->path) {
+        g_string_append(out, "lull critpath ");
+        lull_clean_append(out, snapshot->path, !view->style.unicode);
+    } else {
+        g_string_append_printf(out, "no snapshot: %s", snapshot->why);
+    }
+    fprintf(view->file, "%s\n", out->str);
+}
+
 char *lull_alarm_cause(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
 {
     GString *out = g_string_new(NULL);
@@ -325,8 +345,23 @@ static void print_line(const struct lull_alarm_view *view, struct json_object *o
     fprintf(view->file, "%s\n", text);
 }
 
+static struct json_object *snapshot_json(const struct lull_alarm_snapshot *snapshot)
+{
+    if (!snapshot) {
+        return NULL;
+    }
+    struct json_object *object = json_object_new_object();
+    lull_json_add_text(object, "result", snapshot->result);
+    lull_json_add_text(object, "path", snapshot->path);
+    lull_json_add_text(object, "why", snapshot->why);
+    json_object_object_add(object, "late_ns",
+                           snapshot->late_ns ? json_object_new_int64(snapshot->late_ns) : NULL);
+    return object;
+}
+
 struct json_object *lull_alarm_object(const struct lull_alarm_view *view,
-                                      const struct lull_track_alarm *alarm)
+                                      const struct lull_track_alarm *alarm,
+                                      const struct lull_alarm_snapshot *snapshot)
 {
     const struct lull_track_record *record = alarm->record;
     const char state[] = {lull_track_state_letter(record->state), '\0'};
@@ -360,12 +395,14 @@ struct json_object *lull_alarm_object(const struct lull_alarm_view *view,
     json_object_object_add(object, "waker_stack",
                            stack_json(view, record->waker.frame, alarm->n_waker));
     json_object_object_add(object, "user_stack", user_stack_json(view, alarm));
+    json_object_object_add(object, "snapshot", snapshot_json(snapshot));
     return object;
 }
 
-void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm)
+void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm,
+                     const struct lull_alarm_snapshot *snapshot)
 {
-    print_line(view, lull_alarm_object(view, alarm));
+    print_line(view, lull_alarm_object(view, alarm, snapshot));
 }
 
 /* ---- variables ---- */

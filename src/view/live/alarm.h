@@ -21,6 +21,15 @@ struct lull_alarm_view {
     int64_t epoch_ns;                 /* what CLOCK_MONOTONIC is to be added to */
 };
 
+/* What the flight recorder made of an alarm. */
+struct lull_alarm_snapshot {
+    const char *result; /* "written", "coalesced", "limited", "failed" */
+    const char *path;   /* NULL: nothing shows it */
+    const char *why;    /* NULL: there is a path */
+    int64_t
+        late_ns; /* if it was written: from the end of the wait to when the buffers stood still */
+};
+
 /* By enum lull_track_hop_kind, as programs read them. */
 extern const char *const lull_track_hop_kinds[LULL_TRACK_HOP_KINDS];
 
@@ -35,11 +44,16 @@ GStrv lull_alarm_variables(const struct lull_alarm_view *view,
                            const struct lull_track_alarm *alarm);
 /* Whom it was for, in a few words: "postgres ← xz ← a timer"; or what it happened to. Free with g_free(). */
 char *lull_alarm_cause(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
-/* As programs read it; to be put. */
+/* A line more: the directory, and what to do next. */
+void lull_alarm_snapshot_text(const struct lull_alarm_view *view,
+                              const struct lull_alarm_snapshot *snapshot);
+/* As programs read it; to be put. `snapshot`: or NULL. */
 struct json_object *lull_alarm_object(const struct lull_alarm_view *view,
-                                      const struct lull_track_alarm *alarm);
+                                      const struct lull_track_alarm *alarm,
+                                      const struct lull_alarm_snapshot *snapshot);
 /* That object on one line. */
-void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
+void lull_alarm_json(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm,
+                     const struct lull_alarm_snapshot *snapshot);
 /* How many of what each rule is about were how long: a table, or one object on one line. */
 bool lull_rule_histograms(const struct lull_alarm_view *view,
                           const struct lull_track_rule *const *rules, uint32_t n_rules,

@@ -64,7 +64,7 @@ struct json_object *lull_alarms_json(const struct lull_alarm_view *view,
     struct lull_track_alarm alarm;
     for (uint32_t i = (uint32_t)MIN(n, LULL_KEPT_ALARMS); i-- > 0;) {
         if (lull_kept_get(kept, i, &alarm)) {
-            json_object_array_add(array, lull_alarm_object(view, &alarm));
+            json_object_array_add(array, lull_alarm_object(view, &alarm, NULL));
         }
     }
     return array;

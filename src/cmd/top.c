@@ -154,6 +154,13 @@ static const char alarm_keys[] = "q quit  a waits  j k alarm  s path of its proc
 static const char histogram_keys[] =
     "q quit  h waits  0 last interval  1 minute  5 15 minutes  space freeze";
 
+/* For rows. On a small terminal what is below them is cut. */
+static uint32_t room(void)
+{
+    const int height = lull_screen_height();
+    return (uint32_t)MAX(height - OTHER_LINES, MAX(height / 2, 1));
+}
+
 static void draw_status(const struct top *top, const char *text)
 {
     g_autofree char *status =
@@ -178,10 +185,9 @@ static bool draw(struct top *top, GError **error)
     char *text = NULL;
     size_t length;
     FILE *file = open_memstream(&text, &length);
-    const uint32_t room = (uint32_t)MAX(lull_screen_height() - OTHER_LINES, 1);
     bool done = true;
     if (top->has_interval) {
-        done = show_on(top, file, room, error);
+        done = show_on(top, file, room(), error);
     } else {
         fputs("lull top\n", file);
         init_style(top);
@@ -266,8 +272,7 @@ static void choose(struct top *top, int step)
     } else if (step > 0 || top->view.chosen > 0) {
         top->view.chosen = (uint32_t)((int64_t)top->view.chosen + step);
     }
-    top->view.chosen =
-        MIN(top->view.chosen, (uint32_t)MAX(lull_screen_height() - OTHER_LINES, 1) - 1);
+    top->view.chosen = MIN(top->view.chosen, room() - 1);
 }
 
 /* ---- keys ---- */

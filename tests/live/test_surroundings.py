@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Live tracking where something is missing: what the kernel does not describe or have, rights, room on the terminal. One line says what is
+# missing, and `lull top` goes on as well as it can.
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+from live.tracked import LULL, has_event, why_not
+from tap import Tap
+
+BTF = "/sys/kernel/btf/vmlinux"
+tap = Tap()
+
+
+def run(*arguments, prefix=(), **environment):
+    return subprocess.run([*prefix, LULL, *arguments], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **environment})
+
+
+def is_one_line(done, said):
+    return done.returncode == 1 and not done.stdout and done.stderr.count("\n") == 1 and said in done.stderr
+
+
+def mounted(command):
+    """In a mount namespace of its own, after that command; None: not allowed here."""
+    prefix = ["unshare", "--mount", "sh", "-c", f'{command} && exec "$@"', "sh"]
+    return prefix if subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=60).returncode == 0 else None
+
+
+def test_no_types():
+    prefix = mounted("mount -t tmpfs none /sys/kernel/btf")
+    if not prefix:
+        tap.skip("no BTF", "no mounts in a namespace here")
+        return
+    done = run("track", "offcpu > 1s", prefix=prefix)
+    tap.ok(is_one_line(done, "no /sys/kernel/btf/vmlinux"), "lull track: one line", done)
+    done = run("track", "--list", prefix=prefix)
+    tap.ok(is_one_line(done, "no /sys/kernel/btf/vmlinux"), "lull track --list", done)
+    done = run("top", "--once", "--interval", "200ms", prefix=prefix)
+    tap.ok(done.returncode == 0 and not done.stderr and re.search(r"^by poll, .*\n^no bpf: the kernel does not describe its types", done.stdout, re.M),
+           "lull top goes on without", done)
+
+
+def test_no_tracepoint():
+    """A kernel whose types do not name some tracepoints: what needs them is missing, and nothing else."""
+    with open(BTF, "rb") as file:
+        types = file.read()
+    for name in b"contention_begin", b"tcp_probe", b"irq_work_entry":
+        types = types.replace(b"btf_trace_" + name + b"\0", b"btf_trace_" + name[:-1] + b"#\0")
+    with tempfile.NamedTemporaryFile() as other:
+        other.write(types)
+        other.flush()
+        prefix = mounted(f"mount --bind {other.name} {BTF}")
+        if not prefix:
+            tap.skip("no tracepoint", "no mounts in a namespace here")
+            return
+        done = run("track", "lock > 1s", prefix=prefix)
+        tap.ok(is_one_line(done, "the kernel has no tracepoint contention_begin"), "a rule that needs one", done)
+        done = run("track", "--list", prefix=prefix)
+        lines = [line for line in done.stdout.splitlines() if "no: no tracepoint" in line]
+        tap.ok(done.returncode == 0 and len(lines) == 1 and lines[0].startswith("lock"), "the list says which", done)
+        done = run("track", "offcpu > 1ms", "--duration", "300ms", prefix=prefix)
+        tap.ok(done.returncode == 0 and " alarm" in done.stdout.splitlines()[-1], "other rules do without", done)
+
+
+def test_no_rights():
+    prefix = ["unshare", "--user", "--map-root-user"]
+    if subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=60).returncode != 0:
+        tap.skip("no rights", "no user namespaces here")
+        return
+    done = run("track", "offcpu > 1s", prefix=prefix)
+    tap.ok(is_one_line(done, "CAP_BPF"), "lull track: one line", done)
+    done = run("top", "--once", "--rule", "offcpu > 1s", prefix=prefix)
+    tap.ok(is_one_line(done, "CAP_BPF"), "lull top with rules, which need single waits", done)
+
+
+class Terminal:
+    def __init__(self, height, width, *arguments, **environment):
+        self.main, side = pty.openpty()
+        termios.tcsetwinsize(side, (height, width))
+        self.process = subprocess.Popen([LULL, "top", "--interval", "200ms", *arguments], stdin=side, stdout=side, stderr=side,
+                                        env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **environment})
+        os.close(side)
+        self.seen = ""
+
+    def until(self, pattern, n):
+        end = time.monotonic() + 30
+        while len(re.findall(pattern, self.seen)) < n and time.monotonic() < end:
+            if select.select([self.main], [], [], 1)[0]:
+                self.seen += os.read(self.main, 65536).decode(errors="replace")
+        return self.seen
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(30)
+        os.close(self.main)
+        return status
+
+
+def test_small_terminal():
+    """All of it fits, and there are rows."""
+    for arguments in [], ["--backend", "poll"], ["--hist"], ["--rule", "offcpu > 1ms"]:
+        terminal = Terminal(10, 40, *arguments)
+        seen = terminal.until(r"\x1b\[10;1H", 5)
+        status = terminal.end()
+        frames = [frame for frame in seen.split("\x1b[H")[2:] if "\x1b[10;1H" in frame]
+        lines = [re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", line).rstrip("\r") for line in re.split(r"\n|\x1b\[10;1H", frames[-1])]
+        tap.ok(status == 0 and len(lines) <= 11 and all(len(line) <= 40 for line in lines), f"{arguments}: within 10 lines of 40 characters", lines)
+        wanted = r"SHORTER THAN" if "--hist" in arguments else r"WAITED +WHO"
+        tap.ok(any(re.search(wanted, line) for line in lines[:-3]), "with a table", lines)
+
+
+def test_dumb_terminal():
+    terminal = Terminal(24, 80, TERM="dumb")
+    seen = terminal.until(r"lull top  \d\d:\d\d:\d\d", 2)
+    tap.ok(terminal.end() == 0 and "\x1b" not in seen and len(re.findall(r"lull top  \d\d:", seen)) >= 2, "TERM=dumb: plain tables, no escapes", seen[:300])
+    terminal = Terminal(24, 80, "--once", TERM="xterm")
+    seen = terminal.until(r"cannot see|waits over|calls as seen", 1)
+    terminal.process.wait(30)
+    tap.ok("\x1b[H" not in seen, "--once draws no screen", seen[:300])
+    os.close(terminal.main)
+
+
+def main():
+    reason = why_not()
+    if reason:
+        tap.skip("surroundings", reason)
+        return tap.done()
+    tests = [test_no_types, test_no_rights, test_small_terminal, test_dumb_terminal]
+    if all(has_event(name) for name in ("contention_begin", "tcp_probe", "irq_work_entry")):
+        tests.append(test_no_tracepoint)
+    for test in tests:
+        tap.run(test.__name__, test)
+    return tap.done()
+
+
+sys.exit(main())

@@ -112,7 +112,7 @@ static void show_alarm(const struct lull_track_alarm *alarm, bool is_json)
     size_t length;
     struct lull_alarm_view view = {.file = open_memstream(&text, &length), .names = names};
     if (is_json) {
-        lull_alarm_json(&view, alarm);
+        lull_alarm_json(&view, alarm, NULL);
     } else {
         lull_alarm_text(&view, alarm);
     }

@@ -282,6 +282,24 @@ void lull_calls_watch(struct lull_calls *calls,
     calls->spent_user = user;
 }
 
+void lull_calls_each_open(const struct lull_calls *calls, int64_t until_ns,
+                          void (*visit)(void *user, const struct lull_call *call), void *user)
+{
+    for (size_t i = 0; i < calls->lines.count; i++) {
+        const struct line *line = &calls->lines.items[i];
+        for (size_t depth = 0; depth < line->frames.count; depth++) {
+            const struct frame *frame = &line->frames.items[depth];
+            visit(user, &(struct lull_call){.line = (uint32_t)i,
+                                            .node = frame->node,
+                                            .depth = (uint32_t)depth,
+                                            .start_ns = frame->start_ns,
+                                            .end_ns = until_ns,
+                                            .waiting_ns = line->blocked_ns - frame->blocked_ns,
+                                            .flags = frame->flags | LULL_CALL_OPEN});
+        }
+    }
+}
+
 void lull_calls_finish(struct lull_calls *calls, const int64_t *ends_ns)
 {
     for (size_t i = 0; i < calls->lines.count; i++) {

@@ -104,6 +104,10 @@ void lull_calls_watch(struct lull_calls *calls,
 #define LULL_CALLS_GROUPS                                                                          \
     (LULL_GROUP_FUNCTIONS | LULL_GROUP_STACKS | LULL_GROUP_SCHED | LULL_GROUP_STATE |              \
      LULL_GROUP_IRQ | LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL)
+/* While reading: the calls that have not returned yet, of each line from the outermost on, as if they ended
+ * at until_ns. */
+void lull_calls_each_open(const struct lull_calls *calls, int64_t until_ns,
+                          void (*visit)(void *user, const struct lull_call *call), void *user);
 /* After reading: ends all that is open, at the end of its host, and finds out what addresses are. */
 void lull_calls_finish(struct lull_calls *calls, const int64_t *ends_ns);
 

@@ -155,6 +155,24 @@ static void append_text(GString *out, const char *key, const char *text)
     lull_json_append(out, text, strlen(text));
 }
 
+/* The calls that the call of a row lies within, from the outermost on. */
+static void append_callers(const struct served *served, const struct server_moment *moment,
+                           GString *out)
+{
+    const struct served_entry *entries = served->calls.entries.items;
+    const uint32_t line = served->calls.by_row[moment->row];
+    g_string_append(out, ",\"callers\":[");
+    for (int32_t i = line ? entries[line - 1].parent + 1 : 0; line && i + 1 < (int32_t)line; i++) {
+        struct server_moment caller;
+        if (moment_at(served, entries[i].row, moment->at.start_ns, &caller, NULL)) {
+            const char *name = lull_store_text(served->store, caller.at.label);
+            g_string_append(out, out->str[out->len - 1] == '[' ? "" : ",");
+            lull_json_append(out, name ? name : "?", name ? strlen(name) : 1);
+        }
+    }
+    g_string_append_c(out, ']');
+}
+
 void server_moment_append(const struct served *served, const struct server_moment *moment,
                           GString *out)
 {
@@ -182,6 +200,9 @@ void server_moment_append(const struct served *served, const struct server_momen
         g_string_append_printf(out, ",\"khz\":%u", at->evidence);
     } else if (is_task && lull_store_text(served->store, at->evidence)) {
         append_text(out, "thing", lull_store_text(served->store, at->evidence));
+    }
+    if (kind == LULL_STORE_CALL && label) {
+        append_callers(served, moment, out);
     }
     g_string_append_c(out, '}');
 }

@@ -233,6 +233,65 @@ const struct lull_states_state *served_declared(const struct served *served, uin
     return group && state < MIN(group->n_states, LULL_STORE_SLOTS) ? &group->states[state] : NULL;
 }
 
+/* ---- calls ---- */
+
+/* By task, then by depth. */
+static int compare_lanes(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    if (x->host != y->host || x->order != y->order) {
+        return x->host != y->host ? (x->host > y->host) - (x->host < y->host)
+                                  : (x->order > y->order) - (x->order < y->order);
+    }
+    return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
+/* The row of the task that a row of calls is of: that of its first call. LULL_NONE: it has none. */
+static uint32_t caller_of(const struct lull_store *store, uint32_t row)
+{
+    struct lull_store_cursor cursor;
+    const struct lull_store_interval *at =
+        lull_store_seek(store, row, lull_store_row(store, row).active_ns, &cursor, NULL)
+            ? lull_store_next(&cursor, NULL)
+            : NULL;
+    const bool is_task = at && at->evidence < lull_store_row_count(store) &&
+                         lull_store_row(store, at->evidence).kind == LULL_STORE_TASK;
+    return is_task ? at->evidence : LULL_NONE;
+}
+
+/* Hosts › tasks › a line for each depth. */
+static void add_calls(struct served_tree *tree, const struct lull_store *store)
+{
+    LULL_VEC(struct line) found = {0};
+    add_hosts(tree, store);
+    for (uint32_t row = 0; row < lull_store_row_count(store); row++) {
+        const struct lull_store_row about = lull_store_row(store, row);
+        const uint32_t caller = about.kind == LULL_STORE_CALL ? caller_of(store, row) : LULL_NONE;
+        if (caller != LULL_NONE) {
+            lull_vec_push(&found, (struct line){about.host, caller, row, (uint32_t)about.cpu});
+        }
+    }
+    if (found.count) {
+        qsort(found.items, found.count, sizeof *found.items, compare_lanes);
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        const struct line *line = &found.items[i];
+        if (tree->by_row[line->order] == 0) {
+            add(tree, entry_of(store, line->order, (int32_t)line->host));
+        }
+        struct served_entry entry =
+            entry_of(store, line->row, (int32_t)tree->by_row[line->order] - 1);
+        entry.cpu = -1;
+        add(tree, entry);
+    }
+    lull_vec_free(&found);
+}
+
+bool served_has_calls(const struct served *served)
+{
+    return served->calls.entries.count > lull_store_host_count(served->store);
+}
+
 /* ---- what stays ---- */
 
 /* As a UUID of version 8 has it: 122 bits of a hash. */
@@ -370,6 +429,7 @@ struct served *served_new(const struct served_about *about, struct lull_store *s
     add_tasks(&served->tasks, store);
     add_resources(&served->resources, store);
     add_declared(served);
+    add_calls(&served->calls, store);
     return served;
 }
 
@@ -404,6 +464,7 @@ void served_unuse(struct served *served)
         free_tree(&served->tasks);
         free_tree(&served->resources);
         free_tree(&served->declared);
+        free_tree(&served->calls);
         lull_store_free(served->store);
         g_free(served);
     }

@@ -57,7 +57,7 @@ struct served {
     int64_t start_ns, end_ns;
     int64_t until_ns; /* where it will end when it is whole */
     bool is_whole;
-    struct served_tree tasks, resources, declared;
+    struct served_tree tasks, resources, declared, calls;
     gatomicrefcount uses;
 };
 
@@ -87,6 +87,9 @@ const struct lull_states_group *served_group(const struct served *served, uint32
 /* The declared state in a slot of a row, or NULL. Of several in one slot the first. */
 const struct lull_states_state *served_declared(const struct served *served, uint32_t row,
                                                 enum lull_store_state slot);
+
+/* Whether the traces show what tasks called. */
+bool served_has_calls(const struct served *served);
 
 /* The number of a line in TSP, which stays the same while the store grows: hosts, groups, then rows. */
 uint32_t served_id(const struct served *served, const struct served_entry *entry);

@@ -48,7 +48,10 @@ static void add_interval(const struct served *served, uint32_t row,
 {
     const enum lull_store_kind kind = lull_store_row(served->store, row).kind;
     if (lull_store_text(served->store, at->label) && kind != LULL_STORE_DECLARED) {
-        add(facts, kind == LULL_STORE_VCPU ? "Hypervisor" : "System call",
+        add(facts,
+            kind == LULL_STORE_VCPU   ? "Hypervisor"
+            : kind == LULL_STORE_CALL ? "Function"
+                                      : "System call",
             lull_store_text(served->store, at->label));
     }
     if (kind == LULL_STORE_TASK) {
@@ -63,9 +66,12 @@ void server_state_facts(const struct served *served, const struct served_entry *
                         struct server_state_facts *facts)
 {
     const struct lull_states_state *declared = served_declared(served, entry->row, state);
+    const bool is_call = entry->row != LULL_NONE &&
+                         lull_store_row(served->store, entry->row).kind == LULL_STORE_CALL;
     const char *label = declared && at ? lull_store_text(served->store, at->label) : NULL;
     const char *name = label                                           ? label
                        : declared                                      ? declared->label
+                       : is_call                                       ? server_call_style_of(state)
                        : entry->group >= 0 && state == LULL_STORE_NONE ? "None"
                                                                        : server_style_of(state);
     facts->n = 0;

@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "server/state_facts.h"
 #include "server/view.h"
-#include "states/states.h"
 
 enum {
     STATES_PER_ROW = 600,
@@ -23,84 +22,6 @@ enum {
     CELL_MOST = 64,
     COLUMNS_MOST = 1 << 17
 };
-
-/* Trace Compass's names, and ours for causes of waits. */
-static const struct {
-    const char *name, *parent, *color;
-    double opacity, height;
-} styles[LULL_STORE_STATES] = {
-    [LULL_STORE_USER] = {"Usermode", NULL, "#00c800", 1, 1},
-    [LULL_STORE_SYSCALL] = {"System call", NULL, "#0000c8", 1, 1},
-    [LULL_STORE_INTERRUPT] = {"Interrupt", NULL, "#c80064", 1, .75},
-    [LULL_STORE_SOFTIRQ_RUN] = {"Soft Irq", NULL, "#c89664", 1, 1},
-    [LULL_STORE_WAIT_CPU] = {"Wait for CPU", NULL, "#c86400", 1, .5},
-    [LULL_STORE_WAIT_TASK] = {"Wait task", "Wait blocked", "#dc143c", 1, .5},
-    [LULL_STORE_WAIT_DISK] = {"Wait disk", "Wait blocked", "#6600cc", 1, .5},
-    [LULL_STORE_WAIT_NETWORK] = {"Wait network", "Wait blocked", "#ff9bff", 1, .5},
-    [LULL_STORE_WAIT_TIMER] = {"Wait timer", "Wait blocked", "#336699", 1, .5},
-    [LULL_STORE_WAIT_INPUT] = {"Wait user input", "Wait blocked", "#5a0101", 1, .5},
-    [LULL_STORE_WAIT_IRQ] = {"Wait irq", "Wait blocked", "#6666cc", 1, .5},
-    [LULL_STORE_WAIT_UNKNOWN] = {"Wait blocked", NULL, "#c8c800", 1, .5},
-    [LULL_STORE_IDLE] = {"Idle", NULL, "#c8c8c8", 1, .66},
-    [LULL_STORE_LOST] = {"Lost events", NULL, "#ff0032", .3, 1},
-};
-
-const char *server_style_of(enum lull_store_state state)
-{
-    return styles[state].name;
-}
-
-static void add_style(GString *out, const char *name, const char *parent, const char *color,
-                      double opacity, double height)
-{
-    char number[G_ASCII_DTOSTR_BUF_SIZE];
-    g_string_append_printf(out, "%s\"%s\":{", out->str[out->len - 1] == '{' ? "" : ",", name);
-    if (parent) {
-        g_string_append_printf(out, "\"parentKey\":\"%s\",", parent);
-    }
-    g_string_append_printf(out,
-                           "\"values\":{\"style-name\":\"%s\",\"background-color\":\"%s\","
-                           "\"color\":\"%s\",\"opacity\":",
-                           name, color, color);
-    g_string_append(out, g_ascii_formatd(number, sizeof number, "%.9g", opacity));
-    g_string_append(out, ",\"height\":");
-    g_string_append(out, g_ascii_formatd(number, sizeof number, "%.9g", height));
-    g_string_append(out, "}}");
-}
-
-/* "mpi.wait": a group may have a state of a name that another has too. */
-static void append_declared_style(GString *out, const struct lull_states_group *group,
-                                  const struct lull_states_state *state)
-{
-    g_string_append_printf(out, "%s.%s", group->name, state->name);
-}
-
-void server_declared_styles(const struct lull_states *states, GString *out)
-{
-    g_autoptr(GString) name = g_string_new(NULL);
-    g_string_append(out, "{\"styles\":{");
-    for (uint32_t g = 0; states && g < states->n_groups; g++) {
-        const struct lull_states_group *group = &states->groups[g];
-        for (uint32_t i = 0; i < MIN(group->n_states, LULL_STORE_SLOTS); i++) {
-            append_declared_style(g_string_truncate(name, 0), group, &group->states[i]);
-            add_style(out, name->str, NULL, lull_states_colour(group, i), 1, 1);
-        }
-    }
-    g_string_append(out, "}}");
-}
-
-void server_styles(GString *out)
-{
-    g_string_append(out, "{\"styles\":{");
-    for (unsigned i = 0; i < LULL_STORE_STATES; i++) {
-        if (styles[i].name) {
-            add_style(out, styles[i].name, styles[i].parent, styles[i].color, styles[i].opacity,
-                      styles[i].height);
-        }
-    }
-    add_style(out, "CPU transition", NULL, "#646464", 1, .1);
-    g_string_append(out, "}}");
-}
 
 /* ---- states ---- */
 
@@ -124,22 +45,6 @@ static void append_text(GString *out, const char *key, const char *text)
     lull_json_append(out, text, strlen(text));
 }
 
-static void append_style(GString *out, const struct served *served, uint32_t row,
-                         enum lull_store_state state)
-{
-    const struct lull_states_group *group = served_group(served, row);
-    const struct lull_states_state *declared = served_declared(served, row, state);
-    const char *name = group ? NULL : styles[state].name;
-    if (name || declared) {
-        g_string_append(out, ",\"style\":{\"parentKey\":\"");
-        g_string_append(out, name ? name : "");
-        if (declared) {
-            append_declared_style(out, group, declared);
-        }
-        g_string_append(out, "\",\"values\":{}}");
-    }
-}
-
 static void append_state(GString *out, const struct picture *picture, int64_t start_ns,
                          int64_t end_ns, enum lull_store_state state, const char *label,
                          unsigned tags)
@@ -149,7 +54,7 @@ static void append_state(GString *out, const struct picture *picture, int64_t st
     if (label) {
         append_text(out, "label", label);
     }
-    append_style(out, picture->served, picture->row, state);
+    server_append_style(out, picture->served, picture->row, state);
     if (tags) {
         g_string_append_printf(out, ",\"tags\":%u", tags);
     }

@@ -36,6 +36,13 @@ bool server_cpu_time(const struct served *served, uint32_t row, int64_t start_ns
 /* {"styles":{…}}, of what the kernel shows and of declared states (NULL: none). */
 void server_styles(GString *out);
 void server_declared_styles(const struct lull_states *states, GString *out);
+/* Of calls, and of the tasks that they are of. */
+void server_call_styles(GString *out);
+/* Of a function: "Python function"; NULL for what is no slot. */
+const char *server_call_style_of(enum lull_store_state slot);
+/* Appends ,"style":{…}, if what a row is in is drawn. */
+void server_append_style(GString *out, const struct served *served, uint32_t row,
+                         enum lull_store_state state);
 /* "Wait disk"; NULL for what is not drawn. */
 const char *server_style_of(enum lull_store_state state);
 

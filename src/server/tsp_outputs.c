@@ -17,7 +17,7 @@
 #define P "org.eclipse.tracecompass."
 enum { ITEMS_MOST = 100000, TIMES_MOST = 65536, TIMES_USUAL = 8192 };
 
-enum view { VIEW_TASKS, VIEW_RESOURCES, VIEW_USAGE, VIEW_DECLARED };
+enum view { VIEW_TASKS, VIEW_RESOURCES, VIEW_USAGE, VIEW_DECLARED, VIEW_CALLS };
 
 /* In the order of their names. The ids are those of Trace Compass, so that layouts that were kept
  * fit. */
@@ -27,6 +27,9 @@ static const struct {
 } views[] = {
     {VIEW_DECLARED, "lull.states", "Declared States",
      "What users declare: the states of their file", "TIME_GRAPH"},
+    {VIEW_CALLS, "lull.calls", "Call Stacks",
+     "Which functions each task was in at every moment, a line for each level of calls",
+     "TIME_GRAPH"},
     {VIEW_USAGE, P "analysis.os.linux.core.cpuusage.CpuUsageDataProvider", "CPU Usage",
      "Share of a CPU that each task used over time", "TREE_TIME_XY"},
     {VIEW_RESOURCES, P "internal.analysis.os.linux.core.threadstatus.ResourcesStatusDataProvider",
@@ -35,10 +38,12 @@ static const struct {
      "Thread Status", "What each task did at every moment, and what it waited for", "TIME_GRAPH"},
 };
 
-/* Declared states are there if a file is given. */
+/* Declared states are there if a file is given, calls if they were recorded. */
 static bool has_view(const struct served *served, uint32_t i)
 {
-    return views[i].view != VIEW_DECLARED || served->about->states;
+    return views[i].view == VIEW_DECLARED ? served->about->states != NULL
+           : views[i].view == VIEW_CALLS  ? served_has_calls(served)
+                                          : true;
 }
 
 static void model_start(GString *out)
@@ -140,13 +145,15 @@ static const struct served_tree *tree_of(const struct tsp_call *call, enum view 
 {
     return view == VIEW_RESOURCES  ? &call->served->resources
            : view == VIEW_DECLARED ? &call->served->declared
+           : view == VIEW_CALLS    ? &call->served->calls
                                    : &call->served->tasks;
 }
 
 static bool view_tree(struct tsp_call *call, enum view view, GString *out, GError **error)
 {
     if (view != VIEW_USAGE) {
-        server_tree(call->served, tree_of(call, view), view == VIEW_TASKS, out);
+        server_tree(call->served, tree_of(call, view), view == VIEW_TASKS || view == VIEW_CALLS,
+                    out);
         return true;
     }
     call->range = (struct server_range){call->served->start_ns, call->served->end_ns, 0};
@@ -374,6 +381,8 @@ static void answer_view(struct tsp_call *call, enum view view, const char *kind,
     } else if (strcmp(what, "style") == 0) {
         if (view == VIEW_DECLARED) {
             server_declared_styles(call->served->about->states, out);
+        } else if (view == VIEW_CALLS) {
+            server_call_styles(out);
         } else {
             server_styles(out);
         }

@@ -140,6 +140,7 @@ static const char *const kinds[LULL_STORE_KINDS] = {
     [LULL_STORE_CYCLES] = "cycles",
     [LULL_STORE_VCPU] = "vcpu",
     [LULL_STORE_DECLARED] = "declared",
+    [LULL_STORE_CALL] = "call",
 };
 
 static void append_string(GString *out, const char *text)
@@ -237,6 +238,7 @@ static bool answer_trace(const struct question *question, GError **error)
     append_tree(out, "tasks", &served->tasks);
     append_tree(out, "resources", &served->resources);
     append_tree(out, "declared", &served->declared);
+    append_tree(out, "calls", &served->calls);
     append_groups(out, served->about->states);
     g_string_append_c(out, '}');
     return true;
@@ -299,6 +301,21 @@ static bool answer_totals(const struct question *question, GError **error)
     }
     g_string_append_c(question->out, ']');
     return rows != NULL;
+}
+
+static bool answer_flame(const struct question *question, GError **error)
+{
+    int64_t start_ns, end_ns;
+    uint32_t n_rows = 0;
+    g_autofree uint32_t *rows = NULL;
+    if (json_object_object_get_ex(question->params, "rows", NULL)) {
+        rows = take_rows(question, &n_rows, error);
+        if (!rows) {
+            return false;
+        }
+    }
+    return take_range(question, &start_ns, &end_ns, error) &&
+           server_flame(question->served, rows, n_rows, start_ns, end_ns, question->out, error);
 }
 
 static bool answer_moment(const struct question *question, GError **error)
@@ -424,7 +441,7 @@ static const struct {
     {"latencies", answer_latencies}, {"latency", answer_latency},
     {"longest", answer_longest},     {"amounts", answer_amounts},
     {"events", answer_events},       {"periods", answer_periods},
-    {"instances", answer_instances},
+    {"instances", answer_instances}, {"flame", answer_flame},
 };
 
 /* What the question asks for is not there, or cannot be; or we failed. */

@@ -142,6 +142,7 @@ void build_finish(struct store_build *build)
     meters_finish(build);
     vcpus_finish(build);
     declared_finish(build);
+    lanes_finish(build);
     name_tasks(build);
     fill_rows(build);
 }
@@ -173,19 +174,24 @@ static void read_session(struct store_build *build)
         .block = meters_block,
         .syscall_start = cpus_syscall_start,
     };
+    const unsigned call_groups = lanes_groups(build);
     declared_start(build);
-    build->model =
-        lull_model_new(build->session, LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ |
-                                           LULL_GROUP_NET | LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL |
-                                           LULL_GROUP_POWER | LULL_GROUP_NETIF | LULL_GROUP_VIRT);
+    build->model = lull_model_new(
+        build->session, LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
+                            LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL | LULL_GROUP_POWER |
+                            LULL_GROUP_NETIF | LULL_GROUP_VIRT | call_groups);
     for (uint32_t host = 0; host < lull_session_host_count(build->session); host++) {
         lull_model_set_start(build->model, host, build->coverage[host].first_ns);
     }
     lull_model_subscribe(build->model, &facts, build);
     vcpus_start(build);
+    if (call_groups) {
+        lanes_start(build);
+    }
     lull_model_run(build->model, on_progress, build);
     build_finish(build);
     vcpus_free(build);
+    lanes_free(build);
     declared_free(build);
 }
 

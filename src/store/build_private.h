@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/slots.h"
 #include "base/vec.h"
+#include "calls/calls.h"
 #include "kernel/model.h"
 #include "store/build.h"
 #include "store/writer.h"
@@ -47,6 +48,12 @@ struct build_task {
     bool is_found; /* nothing shows that it was not there before it was first seen */
 };
 
+/* Of a line of calls (lull_calls_line()), by depth. */
+struct build_lanes {
+    LULL_VEC(uint32_t) rows;
+    bool are_cut; /* there are deeper calls */
+};
+
 struct build_completed {
     uint32_t request;
     int64_t time_ns;
@@ -72,6 +79,9 @@ struct store_build {
     struct lull_states_engine *engine;
     int64_t *host_starts_ns, *host_ends_ns;
     LULL_VEC(uint32_t) declared_rows; /* by row of the engine; LULL_NONE: none yet */
+    struct lull_calls *calls;         /* NULL: none were recorded */
+    LULL_VEC(struct build_lanes) lanes;
+    struct lull_slots call_texts; /* by function of the calls: text + 1, filled at the end */
     const struct lull_store_watch *watch;
     bool is_stopped;
     bool is_part;        /* a copy, for build_finish() alone */
@@ -114,6 +124,13 @@ void vcpus_free(struct store_build *build);
 void declared_start(struct store_build *build);
 void declared_finish(struct store_build *build);
 void declared_free(struct store_build *build);
+
+/* lanes.c: which groups of events it needs, 0 for none if nothing was recorded of calls; then after the model
+ * was made; when it has read; and before it is freed. */
+unsigned lanes_groups(const struct store_build *build);
+void lanes_start(struct store_build *build);
+void lanes_finish(struct store_build *build);
+void lanes_free(struct store_build *build);
 
 /* meters.c */
 void meters_netif(void *user, const struct lull_netif_fact *fact);

@@ -21,11 +21,11 @@ static bool each_interval(struct store_writer *writer, const struct writer_row *
     for (size_t b = 0; b < writer_block_count(row); b++) {
         uint8_t bytes[BLOCK_BYTES_MOST];
         struct lull_store_interval intervals[STORE_BLOCK];
-        const struct store_block *block = writer_block_at(row, b);
-        if (!writer_get(writer, block, bytes)) {
+        struct store_block block;
+        if (!writer_block(writer, row, b, &block) || !writer_get(writer, &block, bytes)) {
             return false;
         }
-        const uint32_t count = store_block_decode(bytes, block->size, block->start_ns, intervals);
+        const uint32_t count = store_block_decode(bytes, block.size, block.start_ns, intervals);
         if (at_block) {
             at_block(user, b);
         }
@@ -101,16 +101,16 @@ static bool find_active(struct store_writer *writer, struct writer_row *row, int
     if (writer_block_count(row) == 0) {
         return true;
     }
-    const struct store_block *block = writer_block_at(row, 0);
-    if (!writer_get(writer, block, bytes)) {
+    struct store_block block;
+    if (!writer_block(writer, row, 0, &block) || !writer_get(writer, &block, bytes)) {
         return false;
     }
-    store_block_decode(bytes, block->size, block->start_ns, first);
-    block = writer_block_at(row, writer_block_count(row) - 1);
-    if (!writer_get(writer, block, bytes)) {
+    store_block_decode(bytes, block.size, block.start_ns, first);
+    if (!writer_block(writer, row, writer_block_count(row) - 1, &block) ||
+        !writer_get(writer, &block, bytes)) {
         return false;
     }
-    const uint32_t count = store_block_decode(bytes, block->size, block->start_ns, last);
+    const uint32_t count = store_block_decode(bytes, block.size, block.start_ns, last);
     if (is_nothing(first[0].state)) {
         about->before = (uint8_t)first[0].state;
         about->active_ns = first[0].end_ns;
@@ -199,24 +199,24 @@ static bool put_pyramids(struct store_writer *writer, struct store_header *heade
     return is_done;
 }
 
-static void put_blocks(struct store_writer *writer, struct store_range *range,
-                       const struct store_block *blocks, size_t count)
-{
-    range->sum = store_sum_add(range->sum, blocks, count * sizeof *blocks);
-    writer_put(writer, blocks, count * sizeof *blocks);
-}
-
-/* The blocks of all rows; the memory they were in is free then. */
+/* Where the blocks of all rows are; the memory that held it is free then. */
 static struct store_range put_index(struct store_writer *writer)
 {
     struct store_range range = start_section(writer);
     uint64_t first_block = 0;
     for (size_t i = 0; i < writer->rows.count; i++) {
         struct writer_row *row = writer->rows.items[i];
-        put_blocks(writer, &range, row->borrowed, row->n_borrowed);
-        put_blocks(writer, &range, row->blocks.items, row->blocks.count);
+        for (size_t b = 0; b < writer_block_count(row); b++) {
+            struct store_block block;
+            if (!writer_block(writer, row, b, &block)) {
+                break; /* which is a failure of the writer */
+            }
+            range.sum = store_sum_add(range.sum, &block, sizeof block);
+            writer_put(writer, &block, sizeof block);
+        }
         row->about.first_block = first_block;
         first_block += row->about.n_blocks = writer_block_count(row);
+        row->n_chunks = 0;
         lull_vec_free(&row->blocks);
     }
     end_section(writer, &range);

@@ -30,7 +30,7 @@
 #define STORE_MAGIC "LULLVIEW"
 
 enum {
-    STORE_VERSION = 4,
+    STORE_VERSION = 5,
     STORE_ORDER = 0x01020304,
     STORE_STATES = 16,
     STORE_BLOCK = 64,       /* intervals in a block */

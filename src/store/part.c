@@ -49,8 +49,7 @@ static void copy_rows(struct store_writer *to, const struct store_writer *from)
         memset(&copy->open, 0, sizeof copy->open);
         memset(&copy->blocks, 0, sizeof copy->blocks);
         COPY_VEC(&copy->open, &row->open);
-        copy->borrowed = row->blocks.items;
-        copy->n_borrowed = row->blocks.count;
+        COPY_VEC(&copy->blocks, &row->blocks); /* and the chunks are borrowed */
         lull_vec_push(&to->rows, copy);
     }
 }
@@ -65,6 +64,8 @@ static struct store_writer *copy_writer(const struct store_writer *writer)
         return NULL;
     }
     g_clear_pointer(&copy->path, g_free);
+    copy->is_copy = true;
+    copy->chunks_fd = writer->chunks_fd;
     if (copy->has_draft) {
         unlink(copy->draft);
         copy->has_draft = false;

@@ -33,6 +33,9 @@ enum lull_store_kind {
     LULL_STORE_DECLARED, /* what users declare: `cpu` is the group's number in their file; a state is in its
                             slot, label: what it is called, evidence: row of the task that it is about;
                             UNKNOWN; NONE in no state, or over */
+    LULL_STORE_CALL, /* what a task called, at one depth of its stack, `cpu`, 0 for the outermost; a call is in
+                        the slot of its function, label: what that is called, evidence: row of the task; NONE
+                        between calls */
     LULL_STORE_KINDS
 };
 
@@ -60,6 +63,15 @@ enum lull_store_state {
  * others. */
 enum { LULL_STORE_SLOTS = LULL_STORE_IDLE - LULL_STORE_USER + 1 };
 enum lull_store_state lull_store_slot(uint32_t state);
+
+/* The first slot of each layer of functions, which share its slots by chance. */
+enum lull_call_slot {
+    LULL_CALL_SLOT_NATIVE = 0,
+    LULL_CALL_SLOT_PYTHON = 5,
+    LULL_CALL_SLOT_SYSCALL = 9,
+    LULL_CALL_SLOT_KERNEL = 10,
+    LULL_CALL_SLOT_UNCERTAIN = 12, /* events were lost while the call lasted, of whatever layer */
+};
 
 struct lull_store;
 

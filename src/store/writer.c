@@ -11,14 +11,32 @@
 
 #include "store/block.h"
 
-/* The file has no name, or one with a dot where the file system knows no files without. */
-static int open_draft(struct store_writer *writer, const char *dir)
+/* The file has no name, or `name` where the file system knows no files without. */
+static int open_unnamed(const char *dir, const char *name, bool *has_name)
 {
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    writer->draft = g_strdup_printf("%s/.lull-%08x%08x", dir, g_random_int(), g_random_int());
+    *has_name = false;
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-        fd = open(writer->draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        writer->has_draft = fd >= 0;
+        fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        *has_name = fd >= 0;
+    }
+    return fd;
+}
+
+static int open_draft(struct store_writer *writer, const char *dir)
+{
+    writer->draft = g_strdup_printf("%s/.lull-%08x%08x", dir, g_random_int(), g_random_int());
+    return open_unnamed(dir, writer->draft, &writer->has_draft);
+}
+
+static int open_chunks(const struct store_writer *writer)
+{
+    bool has_name;
+    g_autofree char *dir = g_path_get_dirname(writer->draft);
+    g_autofree char *name = g_strconcat(writer->draft, "-index", NULL);
+    const int fd = open_unnamed(dir, name, &has_name);
+    if (has_name) {
+        unlink(name);
     }
     return fd;
 }
@@ -26,6 +44,7 @@ static int open_draft(struct store_writer *writer, const char *dir)
 struct store_writer *store_writer_new(const char *path, GError **error)
 {
     struct store_writer *writer = g_new0(struct store_writer, 1);
+    writer->chunks_fd = -1;
     g_autofree char *dir = g_path_get_dirname(path);
     writer->path = g_strdup(path);
     writer->fd = open_draft(writer, dir);
@@ -50,10 +69,16 @@ void store_writer_free(struct store_writer *writer)
     for (size_t i = 0; i < writer->rows.count; i++) {
         lull_vec_free(&writer->rows.items[i]->open);
         lull_vec_free(&writer->rows.items[i]->blocks);
+        if (!writer->is_copy) {
+            lull_vec_free(&writer->rows.items[i]->chunks);
+        }
         g_free(writer->rows.items[i]);
     }
     if (writer->fd >= 0) {
         close(writer->fd);
+    }
+    if (writer->chunks_fd >= 0 && !writer->is_copy) {
+        close(writer->chunks_fd);
     }
     if (writer->has_draft) {
         unlink(writer->draft);
@@ -122,6 +147,78 @@ bool writer_get(struct store_writer *writer, const struct store_block *block, ui
     return !writer->failure;
 }
 
+/* ---- where blocks are ---- */
+
+/* The first blocks of a row go to the file of chunks, so that memory does not grow with the trace. */
+static void put_chunk(struct store_writer *writer, struct writer_row *row)
+{
+    const size_t size = STORE_CHUNK * sizeof *row->blocks.items;
+    if (writer->chunks_fd < 0) {
+        writer->chunks_fd = open_chunks(writer);
+    }
+    const ssize_t n = writer->chunks_fd < 0 ? -1
+                                            : pwrite(writer->chunks_fd, row->blocks.items, size,
+                                                     (off_t)(writer->n_chunks * (uint64_t)size));
+    if (n != (ssize_t)size) {
+        writer->failure = writer->failure ? writer->failure : n < 0 ? errno : ENOSPC;
+        return;
+    }
+    row->chunks.count = row->n_chunks; /* cuts may have taken some back */
+    lull_vec_push(&row->chunks, writer->n_chunks++);
+    row->n_chunks++;
+    row->blocks.count -= STORE_CHUNK;
+    memmove(row->blocks.items, row->blocks.items + STORE_CHUNK,
+            row->blocks.count * sizeof *row->blocks.items);
+}
+
+static const struct store_block *get_chunk(struct store_writer *writer, uint32_t number)
+{
+    struct writer_chunk *chunk = &writer->chunk;
+    if (chunk->number != number + 1) {
+        const ssize_t n = pread(writer->chunks_fd, chunk->blocks, sizeof chunk->blocks,
+                                (off_t)(number * (uint64_t)sizeof chunk->blocks));
+        chunk->number = number + 1;
+        if (n != (ssize_t)sizeof chunk->blocks) {
+            writer->failure = writer->failure ? writer->failure : n < 0 ? errno : EIO;
+            chunk->number = 0;
+            return NULL;
+        }
+    }
+    return chunk->blocks;
+}
+
+bool writer_block(struct store_writer *writer, const struct writer_row *row, size_t number,
+                  struct store_block *block)
+{
+    if (number >= row->n_chunks * STORE_CHUNK) {
+        *block = row->blocks.items[number - row->n_chunks * STORE_CHUNK];
+        return true;
+    }
+    const struct store_block *chunk = get_chunk(writer, row->chunks.items[number / STORE_CHUNK]);
+    if (chunk) {
+        *block = chunk[number % STORE_CHUNK];
+    }
+    return chunk != NULL;
+}
+
+/* Takes the last block off, of a row that has one. */
+static bool pop_block(struct store_writer *writer, struct writer_row *row,
+                      struct store_block *block)
+{
+    if (row->blocks.count == 0) {
+        const struct store_block *chunk = get_chunk(writer, row->chunks.items[row->n_chunks - 1]);
+        if (!chunk) {
+            return false;
+        }
+        lull_vec_reserve(&row->blocks, STORE_CHUNK);
+        memcpy(row->blocks.items, chunk, sizeof writer->chunk.blocks);
+        row->blocks.count = STORE_CHUNK;
+        row->n_chunks--;
+    }
+    *block = lull_vec_pop(&row->blocks);
+    return true;
+}
+
 bool store_writer_failed(const struct store_writer *writer)
 {
     return writer->failure != 0;
@@ -144,6 +241,20 @@ uint32_t store_writer_text(struct store_writer *writer, const char *text)
     memcpy(&writer->bytes.items[writer->bytes.count], kept, length + 1);
     writer->bytes.count += length + 1;
     return number;
+}
+
+uint32_t store_writer_blank(struct store_writer *writer)
+{
+    const uint32_t number = (uint32_t)writer->texts.count;
+    lull_vec_push(&writer->texts, (struct store_text){0});
+    store_writer_fill(writer, number, "");
+    return number;
+}
+
+void store_writer_fill(struct store_writer *writer, uint32_t blank, const char *text)
+{
+    const uint32_t same = store_writer_text(writer, text);
+    writer->texts.items[blank] = writer->texts.items[same];
 }
 
 void store_writer_host(struct store_writer *writer, const char *name, int64_t first_ns,
@@ -208,6 +319,10 @@ static void close_block(struct store_writer *writer, struct writer_row *row)
     writer_put(writer, bytes, size);
     row->about.n_intervals += row->open.count;
     row->open.count = 0;
+    /* The last ones stay, for they may be cut. */
+    if (row->blocks.count == 2 * STORE_CHUNK && !writer->is_copy && !writer->failure) {
+        put_chunk(writer, row);
+    }
 }
 
 void writer_close_row(struct store_writer *writer, struct writer_row *row)
@@ -259,12 +374,9 @@ void store_writer_append_apart(struct store_writer *writer, uint32_t number, int
 static bool open_last(struct store_writer *writer, struct writer_row *row)
 {
     uint8_t bytes[BLOCK_BYTES_MOST];
-    if (writer_block_count(row) == 0) {
-        return false;
-    }
-    const struct store_block block =
-        row->blocks.count ? lull_vec_pop(&row->blocks) : row->borrowed[--row->n_borrowed];
-    if (!writer_get(writer, &block, bytes)) {
+    struct store_block block;
+    if (writer_block_count(row) == 0 || !pop_block(writer, row, &block) ||
+        !writer_get(writer, &block, bytes)) {
         return false;
     }
     lull_vec_reserve(&row->open, STORE_BLOCK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a store: rows grow at their ends, full blocks go to the file at once, pyramids are made at
  * the end from what was written. Memory is what the last block of each row needs, 2 KiB at most,
- * and 24 bytes for each block before. Nothing has a name before it is whole. */
+ * and where the blocks before it are: 3 KiB at most, for a file keeps the rest meanwhile. Nothing has a name before it is whole. */
 #ifndef LULL_STORE_WRITER_H
 #define LULL_STORE_WRITER_H
 
@@ -19,6 +19,9 @@ void store_writer_free(struct store_writer *writer);
 
 /* Number of a text; the same text gives the same number. */
 uint32_t store_writer_text(struct store_writer *writer, const char *text);
+/* A text of its own that is empty until it is filled. */
+uint32_t store_writer_blank(struct store_writer *writer);
+void store_writer_fill(struct store_writer *writer, uint32_t blank, const char *text);
 void store_writer_host(struct store_writer *writer, const char *name, int64_t first_ns,
                        int64_t last_ns);
 void store_writer_loss(struct store_writer *writer, const struct store_loss *loss);

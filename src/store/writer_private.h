@@ -7,28 +7,30 @@
 #include "base/vec.h"
 #include "store/writer.h"
 
-enum { STORE_BUFFER = 1 << 18 };
+/* Blocks of a row whose places are kept in memory; those of as many before go to a file. */
+enum { STORE_BUFFER = 1 << 18, STORE_CHUNK = 64 };
 
 struct writer_row {
     struct store_row about;
     int64_t end_ns;
     LULL_VEC(struct lull_store_interval) open; /* the block that is not in the file yet */
-    /* The first blocks of a copy are those of the original, which stays as it is meanwhile. */
-    const struct store_block *borrowed;
-    size_t n_borrowed;
+    /* Where its chunks are in the file of chunks. A copy borrows them: the original stays as it is
+     * meanwhile. */
+    LULL_VEC(uint32_t) chunks;
+    size_t n_chunks;                     /* of these that are still its own */
     LULL_VEC(struct store_block) blocks; /* after these */
 };
 
 static inline size_t writer_block_count(const struct writer_row *row)
 {
-    return row->n_borrowed + row->blocks.count;
+    return row->n_chunks * STORE_CHUNK + row->blocks.count;
 }
 
-static inline const struct store_block *writer_block_at(const struct writer_row *row, size_t block)
-{
-    return block < row->n_borrowed ? &row->borrowed[block]
-                                   : &row->blocks.items[block - row->n_borrowed];
-}
+/* The chunk that was read last. */
+struct writer_chunk {
+    uint32_t number; /* + 1; 0: none */
+    struct store_block blocks[STORE_CHUNK];
+};
 
 struct store_writer {
     char *path, *draft;
@@ -38,6 +40,10 @@ struct store_writer {
     uint64_t offset; /* where the next byte goes */
     uint8_t *buffer; /* the bytes before it */
     size_t buffered;
+    int chunks_fd; /* what rows have no room for; -1: not made yet. It never has a name */
+    uint32_t n_chunks;
+    bool is_copy; /* the chunks are those of the original, and no more are made */
+    struct writer_chunk chunk;
     LULL_VEC(struct writer_row *) rows;
     GHashTable *texts_by_name;
     struct lull_arena *names;
@@ -49,6 +55,9 @@ struct store_writer {
 
 void writer_flush(struct store_writer *writer);
 void writer_put(struct store_writer *writer, const void *data, size_t size);
+/* Where a block of the row is. */
+bool writer_block(struct store_writer *writer, const struct writer_row *row, size_t number,
+                  struct store_block *block);
 /* Reads a block back. */
 bool writer_get(struct store_writer *writer, const struct store_block *block, uint8_t *bytes);
 /* The row's last intervals are a block too. */

@@ -7,7 +7,7 @@ import struct
 STATES = ("unknown user syscall interrupt softirq wait-cpu wait-task wait-disk wait-network wait-timer wait-input wait-irq "
           "wait-unknown idle lost none").split()
 KINDS = ("task cpu thread irq softirq frequency disk-read disk-written disk-requests net-received net-sent disk-flight "
-         "cycles vcpu declared").split()
+         "cycles vcpu declared call").split()
 SECTIONS = "blocks pyramids index sums rows texts bytes hosts losses".split()
 NONE = 0xFFFFFFFF
 HEADER = struct.Struct("=8sII32sqq")
@@ -74,7 +74,7 @@ class Store:
         with open(path, "rb") as file:
             self.data = file.read()
         magic, version, order, self.key, self.start, self.end = HEADER.unpack_from(self.data)
-        assert (magic, version, order) == (b"LULLVIEW", 4, 0x01020304)
+        assert (magic, version, order) == (b"LULLVIEW", 5, 0x01020304)
         self.ranges = {name: RANGE.unpack_from(self.data, HEADER.size + i * RANGE.size) for i, name in enumerate(SECTIONS)}
         end = HEADER.size + len(SECTIONS) * RANGE.size
         assert struct.unpack_from("=Q", self.data, end)[0] == add_up(self.data[:end])

@@ -9,7 +9,7 @@
 #include "store/store.h"
 #include "store/writer.h"
 
-enum { ROWS = 4, START = 1000003, STATES = LULL_STORE_STATES };
+enum { INTERVALS = 40000, ROWS = 4, START = 1000003, STATES = LULL_STORE_STATES };
 
 struct truth {
     LULL_VEC(struct lull_store_interval) rows[ROWS];
@@ -64,11 +64,13 @@ static struct truth make(uint32_t seed)
         g_assert_cmpuint(store_writer_row(writer, &about, START), ==, row);
         now_ns[row] = START;
     }
-    for (uint32_t i = 0; i < 9000; i++) {
+    for (uint32_t i = 0; i < INTERVALS; i++) {
         const uint32_t row = i % 3 == 2 && i < 200 ? 2 : i % 2;
         const uint32_t most = row == 0 && (i < 3000 || i > 6000) ? 2000 : 40;
-        if (g_rand_int_range(dice, 0, 100) == 0) {
-            now_ns[row] = MAX(START + 1, now_ns[row] - g_rand_int_range(dice, 0, 1500));
+        const bool is_deep = i % 20000 == 19998; /* back into blocks that are no longer in memory */
+        if (is_deep || g_rand_int_range(dice, 0, 100) == 0) {
+            const int64_t back_ns = is_deep ? 7000 * 1000 : g_rand_int_range(dice, 0, 1500);
+            now_ns[row] = MAX(START + 1, now_ns[row] - back_ns);
             cut(&truth, writer, row, now_ns[row]);
         }
         now_ns[row] += g_rand_int_range(dice, 1, (gint32)most);

@@ -219,6 +219,8 @@ static void on_state(void *user, const struct lull_state_fact *fact)
         calls_account(calls, line, fact->end_ns);
         calls_add_wait(calls, line, fact);
     }
+    line->is_gone = fact->next == LULL_STATE_NONE;
+    line->gone_ns = fact->end_ns;
     if (fact->next == LULL_STATE_NONE && fact->state != LULL_STATE_NONE &&
         lull_model_task(calls->model, fact->task)->is_dead) {
         end_line(calls, line, fact->end_ns);
@@ -304,7 +306,11 @@ void lull_calls_finish(struct lull_calls *calls, const int64_t *ends_ns)
 {
     for (size_t i = 0; i < calls->lines.count; i++) {
         struct line *line = &calls->lines.items[i];
-        end_line(calls, line, MIN(calls->end_ns, ends_ns[line->public.host]));
+        /* Whether it died is known after its last state. */
+        const bool has_died =
+            line->is_gone && lull_model_task(calls->model, line->public.task)->is_dead;
+        const int64_t end_ns = has_died ? line->gone_ns : ends_ns[line->public.host];
+        end_line(calls, line, MIN(calls->end_ns, end_ns));
     }
     for (size_t i = 0; i < calls->processes.count; i++) {
         calls_resolve(calls, &calls->processes.items[i]);

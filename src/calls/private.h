@@ -20,9 +20,11 @@ struct line {
     struct lull_map functions[LULL_FUNCTION_LAYERS]; /* by key */
     uint32_t open[LULL_FUNCTION_LAYERS];
     uint32_t process, generation, beyond;
-    int32_t cpu;        /* of its last event */
-    bool is_uncertain;  /* since events were lost */
-    int64_t last_ns;    /* up to here time is accounted for */
+    int32_t cpu;       /* of its last event */
+    bool is_uncertain; /* since events were lost */
+    int64_t last_ns;   /* up to here time is accounted for */
+    bool is_gone;      /* the task is nowhere since gone_ns, as far as is known */
+    int64_t gone_ns;
     int64_t blocked_ns; /* in all */
 };
 

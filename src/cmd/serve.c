@@ -80,7 +80,7 @@ const struct lull_verb lull_verb_serve = {
         "Answers the Trace Server Protocol, version 0.6, about the given traces, so that the "
         "Trace Viewer of VS Code, of Theia, or tsp-python-client can show them: what each task "
         "did at every moment and what it waited for (Thread Status), what each CPU and interrupt "
-        "did (Resources Status), who used the CPUs (CPU Usage), how many events there were "
+        "did (Resources Status), which functions each task was in, if calls were recorded (Call Stacks), who used the CPUs (CPU Usage), how many events there were "
         "(Histogram), the events (Events Table), and how long system calls, waits for a CPU, block "
         "requests, interrupts, waits on futexes and instances of a --period took (Latency, over "
         "time, as density, statistics and table). From Critical Path, clients derive the path of a task, by its tid, between two times; the first one takes as long as 'lull "

@@ -115,7 +115,8 @@ const struct lull_verb lull_verb_view = {
     .usage = "TRACE…",
     .description =
         "Opens the browser on a page that shows what each task did at every moment and what it "
-        "waited for (Control flow), what each CPU and interrupt did (Resources), the critical "
+        "waited for (Control flow), what each CPU and interrupt did (Resources), which functions each "
+        "task was in (Calls, if calls were recorded) and where it spent a range of time (Flame graph), the critical "
         "path of a task through all machines (Critical flow), how much of the CPUs was used "
         "(CPU usage), what disks and network interfaces moved (Disk and network use), at which "
         "frequency each CPU ran and how many of its cycles had a task (CPU frequency), how long "

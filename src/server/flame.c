@@ -24,6 +24,7 @@ struct lane {
 struct walk {
     const struct served *served;
     struct lull_flame *flame;
+    LULL_VEC(uint8_t) looks; /* by name */
     struct lane task;
     LULL_VEC(struct lane) lanes; /* by depth */
     uint32_t steps;
@@ -48,6 +49,19 @@ static void advance(struct walk *walk, struct lane *lane)
     lane->now = walk->failure ? NULL : lull_store_next(&lane->cursor, &walk->failure);
 }
 
+/* A frame in that state: of a call if it is_call. It says how the page draws all of this name. */
+static uint32_t frame(struct walk *walk, uint32_t parent, const char *name,
+                      enum lull_store_state state, bool is_call)
+{
+    const uint32_t node = lull_flame_child(walk->flame, parent, name);
+    const uint32_t number = walk->flame->nodes[node].name;
+    while (walk->looks.count <= number) {
+        lull_vec_push(&walk->looks, 0);
+    }
+    walk->looks.items[number] = (uint8_t)(state + (is_call ? LULL_STORE_STATES : 0));
+    return node;
+}
+
 static const char *name_of_wait(enum lull_store_state state)
 {
     static const char *const names[LULL_STORE_STATES] = {
@@ -68,7 +82,7 @@ static void add_own(struct walk *walk, uint32_t node, int64_t start_ns, int64_t 
         const char *wait = name_of_wait(at->state);
         if (wait && ns > 0) {
             own_ns -= ns;
-            lull_flame_add(walk->flame, lull_flame_child(walk->flame, node, wait), ns);
+            lull_flame_add(walk->flame, frame(walk, node, wait, at->state, false), ns);
         }
         if (at->end_ns > end_ns) {
             break;
@@ -93,7 +107,8 @@ static void add_calls(struct walk *walk, uint32_t depth, uint32_t node, int64_t 
             if (depth > 0) {
                 add_own(walk, node, done_ns, from_ns);
             }
-            add_calls(walk, depth + 1, lull_flame_child(walk->flame, node, name), from_ns, to_ns);
+            add_calls(walk, depth + 1, frame(walk, node, name, lane->now->state, true), from_ns,
+                      to_ns);
             done_ns = to_ns;
         }
         if (goes_on) {
@@ -136,8 +151,9 @@ static bool add_task(struct walk *walk, size_t line, int64_t start_ns, int64_t e
 
 /* ---- writing ---- */
 
-static void append(GString *out, const struct lull_flame *flame)
+static void append(GString *out, const struct walk *walk)
 {
+    const struct lull_flame *flame = walk->flame;
     g_autofree uint32_t *numbers = g_new(uint32_t, flame->n_nodes);
     const int64_t least_ns = flame->nodes[0].total / SHARE_LEAST;
     uint32_t n = 0;
@@ -146,6 +162,11 @@ static void append(GString *out, const struct lull_flame *flame)
         const char *name = lull_flame_name(flame, i);
         g_string_append(out, i ? "," : "");
         lull_json_append(out, name, strlen(name));
+    }
+    g_string_append(out, "],\"looks\":[");
+    for (uint32_t i = 0; i < lull_flame_name_count(flame); i++) {
+        g_string_append_printf(out, "%s%u", i ? "," : "",
+                               i < walk->looks.count ? walk->looks.items[i] : 0u);
     }
     g_string_append(out, "],\"nodes\":[");
     for (uint32_t i = 0; i < flame->n_nodes; i++) {
@@ -182,9 +203,10 @@ bool server_flame(const struct served *served, const uint32_t *rows, uint32_t n_
     lull_vec_free(&walk.lanes);
     if (!walk.failure) {
         lull_flame_finish(walk.flame);
-        append(out, walk.flame);
+        append(out, &walk);
     }
     lull_flame_free(walk.flame);
+    lull_vec_free(&walk.looks);
     if (walk.failure) {
         g_propagate_error(error, walk.failure);
         return false;

@@ -60,9 +60,10 @@ bool server_instances(const struct served *served, const char *period, GString *
 struct server_reading;
 void server_flow_append(const struct served *served, const struct server_reading *reading,
                         const struct lull_path *path, GString *out);
-/* What the tasks of these rows (NULL: all) called in a range, and waited for meanwhile: {"total": ns, "names",
+/* What the tasks of these rows (NULL: all) called in a range, and waited for meanwhile: {"total": ns, "names", "looks",
  * "nodes": [[parent or -1, name, self, total], …]}; callers come first, what is too small to be seen is left
- * out. A task is a frame, too, and so is a host if there are several. */
+ * out. A task is a frame, too, and so is a host if there are several. The look of a name is a state; of calls,
+ * that and the number of states; 0 of tasks and hosts. */
 bool server_flame(const struct served *served, const uint32_t *rows, uint32_t n_rows,
                   int64_t start_ns, int64_t end_ns, GString *out, GError **error);
 /* Where the path of a wait was last with another task. */

@@ -220,6 +220,15 @@ def check_waits():
     server.end()
 
 
+def check_death():
+    """What a task was in when it died ended then."""
+    user = [call(1000, "entry", "f0")]
+    system = [switch(500, 7, 100, 1), kernel(3000, "syscall_entry_exit", error_code=0), kernel(4000, "sched_process_exit", comm="c100", tid=100, prio=20),
+              switch(5000, 100, 7, 16), switch(9500, 7, 8, 1), switch(20000, 8, 7, 1)]
+    found = lanes(indexed(written("death", {"ust": user, "kernel": system})))[100]
+    tap.ok([[one[:3] for one in row] for row in found] == [[(1000, 5000, shown("f0"))], [(3000, 5000, "[exit]")]], "a task that is dead calls nothing", found)
+
+
 def check_python():
     def python(time, what, **payload):
         return scene.event(time, 0, f"python:{what}", 100, **payload)
@@ -261,6 +270,7 @@ check_moments(SERVER, ABOUT)
 check_protocol(SERVER)
 SERVER.end()
 check_waits()
+check_death()
 check_python()
 check_deep()
 check_none()

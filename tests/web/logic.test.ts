@@ -9,6 +9,7 @@ import { columnBars, spanBars } from '../../web/src/bars';
 import { busy, ticks } from '../../web/src/axis';
 import { covers, decode } from '../../web/src/columns';
 import { Answer, EventRows, RawEvent } from '../../web/src/eventrows';
+import { findPath, framesOf, pathOf, placeOf } from '../../web/src/flame';
 import { Flow } from '../../web/src/flow';
 import { format, parse } from '../../web/src/fragment';
 import { cycles, frequencyAt, hertz } from '../../web/src/frequency';
@@ -17,12 +18,12 @@ import { History } from '../../web/src/history';
 import { actionOf, help } from '../../web/src/keys';
 import { area, high } from '../../web/src/lanes';
 import { formatMarks, parseMarks } from '../../web/src/marks';
-import { firstState, RawTrace, traceOf } from '../../web/src/model';
+import { callerOf, firstState, hasCalls, RawTrace, traceOf } from '../../web/src/model';
 import { Pins, Places } from '../../web/src/place';
 import { columnsFor } from '../../web/src/rows';
 import { decades, durationAt, lineRange, shareOf } from '../../web/src/scale';
 import { segmentSentence, sentence } from '../../web/src/sentence';
-import { colorOf, inkOn, Look, lookOf, looks, palette, phraseOf, stateOfSegment } from '../../web/src/states';
+import { callLooks, colorOf, inkOn, Look, lookOf, looks, palette, phraseOf, stateOfSegment } from '../../web/src/states';
 import { escapeXml, Svg } from '../../web/src/surface';
 import { absolute, duration, offset, tickStep } from '../../web/src/time';
 import { Tree } from '../../web/src/tree';
@@ -177,7 +178,7 @@ test('a lane for each disk and interface, by host', () => {
     const kinds = ['task', 'disk-read', 'disk-written', 'disk-requests', 'disk-flight', 'net-received', 'net-sent'];
     const rows = [[5, 1, 'eth0'], [0, 0, 'sh'], [6, 0, 'lo'], [1, 1, 'vda'], [2, 1, 'vda'], [3, 1, 'vda'], [4, 1, 'vda'], [6, 1, 'eth0'], [5, 0, 'lo']]
         .map(([kind, host, name]) => [kind, host, name, -1, -1, -1, 0, 0, 0]);
-    const raw = { name: 't', start: '0', length: 1, done: 1, isWhole: true, hosts: ['a', 'b'], states: [], kinds, rows, tasks: [], resources: [], declared: [], groups: [] };
+    const raw = { name: 't', start: '0', length: 1, done: 1, isWhole: true, hosts: ['a', 'b'], states: [], kinds, rows, tasks: [], resources: [], declared: [], calls: [], groups: [] };
     const found = devices(traceOf(raw as unknown as RawTrace)).map(({ name, up, down, requests, flight }) => [name, up, down, requests, flight]);
     assert.deepEqual(found, [['a · lo', 8, 2, -1, -1], ['b · vda', 3, 4, 5, 6], ['b · eth0', 0, 7, -1, -1]]);
 });
@@ -246,12 +247,12 @@ const trace = traceOf({
     name: 't', start: '1', length: 1000, hosts: ['client', 'db'], states: ['unknown', 'user', 'wait-task', 'wait-disk', 'idle', 'syscall', 'wait-cpu'],
     kinds: ['task', 'cpu', 'vcpu'], rows: [[0, 0, 'bash', -1, 7, 7, 5, 0, 9], [0, 1, 'postgres', -1, 8, 8, 5, 0, 9], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 9],
         [2, 1, 'web vCPU 0', -1, 9, 9, 5, 0, 9]],
-    tasks: [], resources: [], declared: [], groups: [],
+    tasks: [], resources: [], declared: [], calls: [], groups: [],
 });
 
 test('a row is found again by what it shows, also if others were added', () => {
     const raw: RawTrace = {
-        name: 'x', start: '0', length: 100, done: 100, isWhole: true, hosts: ['a:b', 'db'], states: [], kinds: ['task', 'cpu', 'irq'], tasks: [], resources: [], declared: [], groups: [],
+        name: 'x', start: '0', length: 100, done: 100, isWhole: true, hosts: ['a:b', 'db'], states: [], kinds: ['task', 'cpu', 'irq'], tasks: [], resources: [], declared: [], calls: [], groups: [],
         rows: [[0, 0, 'sh', -1, 7, 7, 1, 0, 100], [0, 1, 'sh', -1, 7, 7, 1, 0, 40], [0, 1, 'cc', -1, 7, 7, 1, 50, 90], [1, 1, 'CPU 0', 0, -1, -1, 0, 0, 100],
             [2, 1, '7 nic', 0, -1, -1, 0, 0, 100], [2, 1, '7 nic', -1, -1, -1, 0, 0, 100]],
     };
@@ -418,7 +419,7 @@ test('what is drawn stands out from what is behind it, in both themes', () => {
     [false, true].forEach((isDark, theme) => {
         const behind = ['paper', 'panel', 'row'].map(name => property(name)[theme]);
         const declared = palette.map((look, i): [string, Look] => [`declared state ${i}`, { ...look, label: '' }]);
-        for (const [name, look] of [...Object.entries(looks), ...declared]) {
+        for (const [name, look] of [...Object.entries(looks), ...declared, ...callLooks]) {
             behind.forEach(one => assert.ok(contrast(colorOf(look, isDark), one) >= 3, `${name} on ${one}`));
             assert.ok(look.height <= 0.7 || contrast(colorOf(look, isDark), inkOn(isDark)) >= 4.5, `words on ${name}`);
         }
@@ -468,10 +469,11 @@ test('declared states have names, looks and sentences of their own', () => {
         name: 't', start: '0', length: 100, done: 100, isWhole: true, hosts: ['h'], kinds: ['task', 'declared'],
         states: 'unknown user syscall interrupt softirq wait-cpu wait-task wait-disk wait-network wait-timer wait-input wait-irq wait-unknown idle lost none'.split(' '),
         rows: [[0, 0, 'rank', -1, 7, 7, 5, 0, 100], [1, 0, 'rank 1', 1, 7, -1, 0, 0, 100]], tasks: [[-1, -1, 'h'], [0, 0, 'rank']], resources: [[-1, -1, 'h']],
-        declared: [[-1, -1, 'h'], [0, -1, 'Ranks'], [1, 1, 'rank 1']],
+        declared: [[-1, -1, 'h'], [0, -1, 'Ranks'], [1, 1, 'rank 1']], calls: [[-1, -1, 'h']],
         groups: [{ name: 'a', label: 'A', states: [] }, { name: 'mpi', label: 'Ranks', states }],
     });
-    assert.equal(trace.states.length, 48);
+    assert.equal(trace.states.length, 64);
+    assert.ok(!hasCalls(trace));
     assert.deepEqual([firstState(trace, 0), firstState(trace, 1)], [0, 32]);
     assert.deepEqual([trace.states[16 + 1], trace.states[32 + 15], trace.states[32]], ['none', 'none', 'unknown']);
     const look = (slot: number) => lookOf(trace.states[32 + slot]);
@@ -481,4 +483,38 @@ test('declared states have names, looks and sentences of their own', () => {
     assert.equal(sentence(trace, interval), 'rank 1 (7) of Ranks was in the state “s1” (its task: rank (7)), for 50 ns, from 0.000000 s to 0.000000 s.');
     assert.match(sentence(trace, { row: 1, time: 5, state: 15, start: 0, end: 50 }), /of Ranks was in no state, for/);
     assert.match(sentence(trace, { row: 1, time: 5, state: 0, start: 0, end: 50 }), /of Ranks is not known, for/);
+});
+
+test('calls have rows, looks and sentences of their own', () => {
+    const trace = traceOf({
+        name: 't', start: '0', length: 100, done: 100, isWhole: true, hosts: ['h'], kinds: ['task', 'call'],
+        states: 'unknown user syscall interrupt softirq wait-cpu wait-task wait-disk wait-network wait-timer wait-input wait-irq wait-unknown idle lost none'.split(' '),
+        rows: [[0, 0, 'shop', -1, 7, 7, 5, 0, 100], [1, 0, 'level 1', 0, 7, 7, 0, 0, 100], [1, 0, 'level 2', 1, 7, 7, 0, 0, 100], [0, 0, 'sh', -1, 8, 8, 5, 0, 100]],
+        tasks: [[-1, -1, 'h'], [0, 0, 'shop']], resources: [[-1, -1, 'h']], declared: [[-1, -1, 'h']], groups: [],
+        calls: [[-1, -1, 'h'], [0, 0, 'shop'], [1, 1, 'level 1'], [1, 2, 'level 2']],
+    });
+    assert.ok(hasCalls(trace));
+    assert.deepEqual([0, 1, 2, 3].map(row => callerOf(trace, row)), [0, 0, 0, -1]);
+    assert.deepEqual([firstState(trace, 0), firstState(trace, 2), trace.states.length], [0, 16, 32]);
+    const look = (state: number) => lookOf(trace.states[16 + state]).label;
+    assert.deepEqual([look(1), look(6), look(10), look(11), look(13), look(15)],
+        ['Function', 'Python function', 'System call', 'Function of the kernel', 'Function; events were lost meanwhile', 'Not known']);
+    const places = new Places(trace);
+    assert.deepEqual([places.of(2), places.row('h:call:7:0', 5)], ['h:call:7:1', 1]);
+    assert.equal(sentence(trace, { row: 2, time: 5, state: 1, start: 0, end: 50, label: 'load', callers: ['main', 'serve'], other: 0 }),
+        'shop (7) was in load, called by serve, by main, for 50 ns, from 0.000000 s to 0.000000 s.');
+    assert.match(sentence(trace, { row: 1, time: 5, state: 15, start: 0, end: 50 }), /^shop \(7\) was in no call on this level, for/);
+});
+
+test('frames of a flame graph lie below their callers, in order of names', () => {
+    // main takes 10 by itself, b 20 and a 30 of which c takes 25.
+    const frames = framesOf({ total: 60, names: ['all', 'main', 'b', 'a', 'c'], looks: [0, 17, 17, 17, 17],
+        nodes: [[-1, 0, 0, 60], [0, 1, 10, 60], [1, 2, 20, 20], [1, 3, 5, 30], [3, 4, 25, 25]] });
+    assert.deepEqual(frames.map(({ name, depth, start, end }) => [name, depth, start, end]),
+        [['all', 0, 0, 60], ['main', 1, 0, 60], ['b', 2, 30, 50], ['a', 2, 0, 30], ['c', 3, 0, 25]]);
+    assert.deepEqual(pathOf(frames, 4), ['main', 'a', 'c']);
+    assert.deepEqual([findPath(frames, ['main', 'a', 'c']), findPath(frames, ['main', 'b', 'gone']), findPath(frames, ['gone']), findPath([], ['x'])], [4, 2, 0, 0]);
+    assert.deepEqual(placeOf(frames[2], frames[0], 600), { x: 300, width: 200 });
+    assert.deepEqual(placeOf(frames[1], frames[3], 300), { x: 0, width: 300 }); // what lies above fills the width
+    assert.equal(placeOf(frames[2], frames[3], 300), null);
 });

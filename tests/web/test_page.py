@@ -450,6 +450,64 @@ def check_declared(page, folder):
     server.end()
 
 
+def call(time, what, name, tid):
+    return {"t": time, "n": f"lttng_ust_cyg_profile:func_{what}", "p": {"addr": 0x401000 + 16 * name}, "pc": {"cpu_id": 0},
+            "sec": {"vpid": 7, "vtid": tid, "procname": "shop"}}
+
+
+# The share of a flame graph's line that is of each colour, widest first.
+FLAMES = """(canvas => {
+    const { data, width } = canvas.getContext('2d').getImageData(0, Math.round((18 * %d + 2) * devicePixelRatio), canvas.width || 1, 1), found = new Map();
+    for (let x = 0; x < width; x++) {
+        const color = data.slice(4 * x, 4 * x + 4).join();
+        found.set(color, (found.get(color) || 0) + 1 / width);
+    }
+    return [...found.values()].sort((a, b) => b - a).filter(share => share > 0.02);
+})(document.querySelector('.flames'))"""
+
+
+def check_calls(page, folder):
+    """f0 calls f1 from 10 to 40 ms and f2 from 40 to 80 of 100 ms, in each of two threads; only one of these does it twice."""
+    path, ms = os.path.join(folder, "shop"), 1_000_000
+    one = [(0, "entry", 0), (10, "entry", 1), (40, "exit", 1), (40, "entry", 2), (80, "exit", 2), (100, "exit", 0)]
+    events = [call(t * ms, what, name, tid) for t, what, name in one for tid in (7, 8)]
+    events += [call((t + 100) * ms, what, name, 8) for t, what, name in one]
+    jsonl_to_ctf.write_trace(events, path, {"domain": "ust", "tracer_name": "lttng-ust", "hostname": "h"})
+    server = Server(lull, env, "--no-browser", path, verb="view")
+    page.call("Page.navigate", url=server.said["view"])
+    lines = page.wait("(found => found.length > 5 && found)([...document.querySelectorAll('[data-panel=calls] .name .text')].map(one => one.textContent))")
+    tap.ok(lines == ["h", "shop", "level 1", "level 2", "shop", "level 1", "level 2"], "calls have a line for each level, below their task", lines)
+    page.wait(f"(found => found.calls > 2 && found)({COLORS})")
+    page.run("document.querySelector('[data-panel=calls] .scroller').focus()")
+    page.run("location.hash = location.hash.replace(/&sel=.*|$/, '&sel=h:call:7:1@20000000')")
+    said = page.wait(f"{SENTENCE}.includes('was in') && {SENTENCE}")
+    tap.ok(said and said.startswith("shop (7) was in 0x401010, called by 0x401000, for 30.00 ms"), "a call says who called it", said)
+    page.run("document.querySelector('nav button[title*=Flame]').click()")
+    words = page.wait("(found => found.includes('shop (7)') && found)(document.querySelector('[data-panel=flames] .note').textContent)")
+    shares = page.wait(f"(found => found.length === 3 && found)({FLAMES % 3})") or page.run(FLAMES % 3)
+    # Below f0, which takes 30 of 100 ms by itself, f2 takes 40 and f1 30: a third has nothing in it, or is as wide as f1.
+    tap.ok(words and len(shares) == 3 and all(abs(a - b) < 0.02 for a, b in zip(shares, (0.4, 0.3, 0.3))), "its flame graph", words, shares)
+    picture(page, "calls")
+    page.key("Escape")
+    page.wait("(found => found.includes('all tasks') && found)(document.querySelector('[data-panel=flames] .note').textContent)")
+    shares = page.wait(f"(found => Math.abs(found[0] - 2 / 3) < 0.02 && found)({FLAMES % 1})") or page.run(FLAMES % 1)
+    tap.ok(abs(sum(shares) - 1) < 0.02, "and that of all tasks", shares)
+    page.run("document.querySelector('[data-panel=flames] .scroller').focus()")
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
+        page.key(key)
+    said = page.run(SENTENCE)
+    tap.ok(said.startswith("0x401020: 80.00 ms, 26.7 % of all, in itself 80.00 ms; below 0x401000, shop/8"), "keys go to what took longest", said)
+    page.key("Enter")
+    wide = page.wait(f"(found => found[0] > 0.97 && found)({FLAMES % 3})") or page.run(FLAMES % 3)
+    tap.ok(wide[0] > 0.97, "and zoom to it", wide)
+    page.size(400, 800)
+    tap.ok(page.wait("innerWidth === 400 && document.documentElement.scrollWidth <= 400"), "400 pixels are enough for calls")
+    picture(page, "calls-400")
+    page.size(1280, 800)
+    page.call("Page.navigate", url="about:blank")
+    server.end()
+
+
 def check_why(page):
     """The sentences are those of lull why, and the first leads to a step of that kind in the request that has most of it."""
     kinds = json.loads(subprocess.run([lull, "why", "--json", *traces], env=env, capture_output=True, check=True).stdout)["kinds"]
@@ -769,6 +827,7 @@ try:
         tap.run("report", check_report, window, directory)
         tap.run("frequency", check_frequency, window, directory)
         tap.run("declared", check_declared, window, directory)
+        tap.run("calls", check_calls, window, directory)
     tap.run("growing", check_growing, window)
     window.call("Page.navigate", url=view.said["view"])
     # What is of the page alone is the same whatever the server was built with.

@@ -13,7 +13,7 @@ import { helpDialog } from './help';
 import { History } from './history';
 import { Action, actionOf } from './keys';
 import { Marks } from './marks';
-import { Interval, Trace } from './model';
+import { hasCalls, Interval, Trace } from './model';
 import { Page, Panel, View } from './page';
 import { Pins, Places } from './place';
 import { Rows } from './rows';
@@ -42,7 +42,9 @@ export class App implements Page {
     readonly places: Places;
     readonly pins: Pins;
     private awaited: Shown['selected'] = null; // by the address, until it is indexed
-    private readonly views: View[];
+    private awaitedViews: Shown['panels'] = null; // of the address
+    private views: View[] = []; // those that are of these traces
+    private readonly nav = element('nav', { 'aria-label': 'Views' });
     private readonly panels: Record<string, Panel> = {};
     private shown: string[];
     private active: Graph;
@@ -73,12 +75,11 @@ export class App implements Page {
         this.pins = new Pins(this.places);
         this.totals = new Totals(trace, api, this.details);
         this.rows = new Rows(api, trace.length, () => this.drawPanels(), problem => this.details.say(problem, true));
-        this.views = allViews.filter(view => view.isFor?.(trace) ?? true);
-        for (const { name, make } of this.views) {
-            this.panels[name] = make(this);
-        }
+        this.addViews();
         this.active = this.graph('tasks');
-        this.shown = [...(window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus']), ...('states' in this.panels ? ['states'] : [])];
+        // Without events of a kernel there is nothing but calls.
+        const ofKernel = !hasCalls(trace) || trace.rows.some(row => row.ran > 0) ? (window.innerWidth < 700 ? ['tasks'] : ['tasks', 'cpus']) : [];
+        this.shown = [...ofKernel, ...['states', 'calls'].filter(name => name in this.panels)];
         this.overview = new Overview(this.overviewCanvas, this.length, time => {
             const half = (this.window.end - this.window.start) / 2;
             this.setWindow({ start: time - half, end: time + half });
@@ -115,6 +116,11 @@ export class App implements Page {
     renew(trace: Trace): void {
         Object.assign(this.trace, trace);
         this.rows.renew();
+        const added = this.addViews().filter(name => this.awaitedViews?.includes(name) ?? name === 'calls');
+        if (added.length) {
+            this.shown.push(...added);
+            this.layOut();
+        }
         this.all().forEach(panel => panel.renew?.());
         this.showProgress();
         this.totals.renew();
@@ -127,16 +133,24 @@ export class App implements Page {
         void this.selectAwaited();
     }
 
-    private build(): void {
-        const nav = element('nav', { 'aria-label': 'Views' });
-        for (const { name, title } of this.views) {
+    // Those that the traces are for, as far as they are indexed: more may follow. Returns the new ones.
+    private addViews(): string[] {
+        const before = new Set(this.views.map(({ name }) => name));
+        this.views = allViews.filter(view => before.has(view.name) || (view.isFor?.(this.trace) ?? true));
+        const added = this.views.filter(({ name }) => !before.has(name));
+        for (const { name, title, make } of added) {
             const made = button(title, `Show or hide ${title}`, () => (this.isShown(name) ? this.hide(name) : this.show(name)));
             made.textContent = title;
             this.switches.set(name, made);
-            nav.append(made);
+            this.panels[name] = make(this);
         }
+        this.nav.replaceChildren(...this.views.flatMap(({ name }) => this.switches.get(name) || []));
+        return added.map(({ name }) => name);
+    }
+
+    private build(): void {
         const act = (action: Action) => this.act(action);
-        const head = element('header', {}, element('h1', { title: this.trace.name }, 'Lull ', element('span', {}, this.trace.hosts.length > 1 ? this.trace.hosts.join(', ') : this.trace.name)), nav,
+        const head = element('header', {}, element('h1', { title: this.trace.name }, 'Lull ', element('span', {}, this.trace.hosts.length > 1 ? this.trace.hosts.join(', ') : this.trace.name)), this.nav,
             this.indexed, this.search, tools(act, () => this.save(), () => this.switchTheme()));
         const time = element('div', { class: 'time' }, element('div', { class: 'corner' }, this.clock, this.span),
             element('div', { class: 'scales' }, this.overviewCanvas, this.axis));
@@ -164,6 +178,7 @@ export class App implements Page {
         if (format(wanted) === format(this.described())) {
             return;
         }
+        this.awaitedViews = wanted.panels;
         if (wanted.panels) {
             this.shown = wanted.panels.filter(name => name in this.panels);
         }
@@ -381,7 +396,7 @@ export class App implements Page {
 
     private panelOf(row: number): Graph {
         const { kind } = this.trace.rows[row];
-        return this.active.has(row) ? this.active : this.graph(kind === 'task' ? 'tasks' : kind === 'declared' ? 'states' : 'cpus');
+        return this.active.has(row) ? this.active : this.graph(kind === 'task' ? 'tasks' : kind === 'declared' ? 'states' : kind === 'call' ? 'calls' : 'cpus');
     }
 
     // Asks about a moment, and selects what the answer is about. False if there is no answer.

@@ -17,7 +17,12 @@ export function swatch(state: string): HTMLElement {
 export function sums(found: [string, number][]): HTMLElement {
     const whole = found.reduce((sum, [, ns]) => sum + ns, 0);
     const list = element('ul', { class: 'sums' });
-    for (const [state, ns] of [...found].sort((a, b) => b[1] - a[1])) {
+    const byLabel = new Map<string, [string, number]>(); // states that are called the same are one
+    for (const [state, ns] of found) {
+        const { label } = lookOf(state), [first, before] = byLabel.get(label) || [state, 0];
+        byLabel.set(label, [first, before + ns]);
+    }
+    for (const [state, ns] of [...byLabel.values()].sort((a, b) => b[1] - a[1])) {
         if (ns > 0) {
             const share = `${(100 * ns / whole).toFixed(ns / whole < 0.1 ? 1 : 0)} %`;
             list.append(element('li', {}, swatch(state), element('span', {}, lookOf(state).label),

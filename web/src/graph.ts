@@ -57,6 +57,7 @@ export interface Source {
     isWhole?: boolean; // a search leaves nothing out
     pictures?(row: number): RowPicture[];
     firstState?(row: number): number; // from which on those of its pictures count; 0
+    isApart?(row: number): boolean; // there is a gap between two that look the same
     spans?(line: Line): Span[];
     arrows?(): Arrow[];
     pins?(): number[]; // rows that stay at the top while the others scroll
@@ -314,7 +315,7 @@ export class Graph {
                 paint(x0, x1, y0, y1, first + state);
             }
         };
-        const { window } = this.shared;
+        const { window } = this.shared, isApart = line.row >= 0 && this.source?.isApart?.(line.row);
         const top = Math.round(y * scale), floor = Math.round((y + LINE) * scale);
         const pictures = line.row >= 0 && this.source?.pictures ? this.source.pictures(line.row) : [];
         // Nothing is seen of what lies under one that covers all.
@@ -330,7 +331,7 @@ export class Graph {
             columnBars(picture.block, window, width, heights, emit);
             spanBars(picture.spans, window, width, heights, (from, to, low, high, state) => {
                 erase?.(from, to, top, floor);
-                emit(from, to, low, high, state);
+                emit(from, isApart && to - from > 3 ? to - 1 : to, low, high, state);
             });
         }
         if (this.source?.spans) {

@@ -13,7 +13,8 @@ export function helpDialog(states: string[], actions: Action[] | null = null): H
         keys.append(element('dt', {}, element('kbd', {}, name)), element('dd', {}, text));
     }
     const legend = element('ul', { class: 'sums' });
-    for (const state of states.filter(name => lookOf(name).height > 0)) {
+    const first = states.filter((name, at) => states.findIndex(other => lookOf(other).label === lookOf(name).label) === at);
+    for (const state of first.filter(name => lookOf(name).height > 0)) {
         legend.append(element('li', {}, swatch(state), element('span', {}, lookOf(state).label)));
     }
     dialog.append(element('h2', {}, 'Colours'), legend, element('p', {},

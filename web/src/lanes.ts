@@ -199,7 +199,7 @@ export abstract class Lanes implements Panel {
     }
 }
 
-function brush(context: CanvasRenderingContext2D): Pen {
+export function brush(context: CanvasRenderingContext2D): Pen {
     return {
         rectangle(x, y, width, height, fill) {
             context.fillStyle = fill;

@@ -7,7 +7,7 @@ export interface Row {
     kind: string;
     host: number;
     name: string;
-    cpu: number; // of declared states: the group's number
+    cpu: number; // of declared states: the group's number; of calls: how deep they are
     tid: number; // -1: none
     pid: number;
     ran: number; // ns in all
@@ -29,18 +29,31 @@ export interface Trace {
     done: number; // ns that are indexed
     isWhole: boolean;
     hosts: string[];
-    states: string[]; // those that rows can be in, then those of each group of declared ones: firstState()
+    states: string[]; // those that rows can be in, those of each group of declared ones, and those of calls: firstState()
     slots: number; // how many each has
     rows: Row[];
     tasks: Entry[];
     resources: Entry[];
     declared: Entry[];
+    calls: Entry[];
     groups: Group[];
 }
 
 // From which state on those of a row count.
-export function firstState({ rows, slots }: Trace, row: number): number {
-    return rows[row]?.kind === 'declared' ? slots * (1 + rows[row].cpu) : 0;
+export function firstState({ rows, slots, groups }: Trace, row: number): number {
+    const kind = rows[row]?.kind;
+    return kind === 'declared' ? slots * (1 + rows[row].cpu) : kind === 'call' ? slots * (1 + groups.length) : 0;
+}
+
+export function hasCalls({ calls, hosts }: Trace): boolean {
+    return calls.length > hosts.length;
+}
+
+// The row of the task whose calls a row shows, or that it is of; -1: of no task that calls functions.
+export function callerOf({ calls }: Trace, row: number): number {
+    const entry = calls.find(one => one.row === row);
+    const above = entry && entry.parent >= 0 ? calls[entry.parent].row : -1;
+    return !entry ? -1 : above >= 0 ? above : row;
 }
 
 type RawRow = [number, number, string, number, number, number, number, number, number];
@@ -59,6 +72,7 @@ export interface RawTrace {
     tasks: RawEntry[];
     resources: RawEntry[];
     declared: RawEntry[];
+    calls: RawEntry[];
     groups: Group[];
 }
 
@@ -76,6 +90,7 @@ export function traceOf(raw: RawTrace): Trace {
         slots: raw.states.length,
         groups: raw.groups,
         declared: raw.declared.map(entryOf),
+        calls: raw.calls.map(entryOf),
         rows: raw.rows.map(([kind, host, name, cpu, tid, pid, ran, from, to]) =>
             ({ kind: raw.kinds[kind], host, name, cpu, tid, pid, ran, from, to })),
         tasks: raw.tasks.map(entryOf),
@@ -95,4 +110,5 @@ export interface Interval {
     other?: number; // row: of a wait, who ended it; of a CPU, who was there
     thing?: string; // the disk or interrupt that ended a wait
     khz?: number;
+    callers?: string[]; // of a call: those that it lies within, from the outermost on
 }

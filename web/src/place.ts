@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rows by what they show, which stays the same when the traces are indexed again: a task is host:tid, and host:tid:start if
-// the tid was used again; anything else is host:kind, with its CPU and its name if it has them.
+// the tid was used again; calls are host:call:tid:level; anything else is host:kind, with its
+// CPU and its name if it has them.
 
 import { Row, Trace } from './model';
 
@@ -8,7 +9,7 @@ import { Row, Trace } from './model';
 const part = (text: string | number) => encodeURIComponent(text);
 
 function baseOf({ kind, cpu, tid, name }: Row, host: string): string {
-    const parts = kind === 'task' ? [host, tid] : [host, kind, ...(cpu < 0 ? [] : [cpu]), ...(name === `CPU ${cpu}` ? [] : [name])];
+    const parts = kind === 'task' ? [host, tid] : kind === 'call' ? [host, kind, tid, cpu] : [host, kind, ...(cpu < 0 ? [] : [cpu]), ...(name === `CPU ${cpu}` ? [] : [name])];
     return parts.map(part).join(':');
 }
 

@@ -2,7 +2,7 @@
 // What a selected interval means, in a sentence.
 
 import { Flow } from './flow';
-import { Interval, Row, Trace } from './model';
+import { callerOf, Interval, Row, Trace } from './model';
 import { phraseOf } from './states';
 import { duration, offset } from './time';
 
@@ -76,6 +76,11 @@ function ofDeclared(trace: Trace, interval: Interval, row: Row): string {
     return `of ${group} ${what}${about}`;
 }
 
+function ofCall({ label, callers }: Interval): string {
+    const by = [...callers || []].reverse();
+    return label ? `was in ${label}${by.length ? `, called by ${by.slice(0, 6).join(', by ')}${by.length > 6 ? ', …' : ''}` : ''}` : 'was in no call on this level';
+}
+
 function ofResource(trace: Trace, interval: Interval, row: Row): string {
     const state = trace.states[interval.state];
     const other = interval.other === undefined ? '' : nameOf(trace, interval.other, row);
@@ -104,9 +109,11 @@ function ofResource(trace: Trace, interval: Interval, row: Row): string {
 
 export function sentence(trace: Trace, interval: Interval): string {
     const row = trace.rows[interval.row];
-    const what = (row.kind === 'task' ? ofTask : row.kind === 'declared' ? ofDeclared : ofResource)(trace, interval, row);
+    const what = row.kind === 'call' ? ofCall(interval)
+        : (row.kind === 'task' ? ofTask : row.kind === 'declared' ? ofDeclared : ofResource)(trace, interval, row);
+    const who = row.kind === 'call' ? callerOf(trace, interval.row) : interval.row;
     const host = trace.hosts.length > 1 ? ` on ${trace.hosts[row.host]}` : '';
-    return `${nameOf(trace, interval.row)}${host} ${what}, for ${duration(interval.end - interval.start)}, ` +
+    return `${nameOf(trace, who)}${host} ${what}, for ${duration(interval.end - interval.start)}, ` +
         `from ${offset(interval.start, 1000)} to ${offset(interval.end, 1000)}.`;
 }
 

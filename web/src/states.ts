@@ -44,6 +44,18 @@ export interface Group {
     states: { state: number; label: string; color: string }[]; // those that are many share the last slot; color '': none
 }
 
+// Calls, by the slot of their function: a hue for each layer, a shade for each slot of it.
+const shades: readonly (readonly [string, string, string])[] = [
+    ['Function', '#b85c00', '#f0a04b'], ['Function', '#8a4b12', '#d9853a'], ['Function', '#96650f', '#f5c27a'], ['Function', '#9c3f10', '#e5794a'],
+    ['Function', '#85603a', '#d9a86a'], ['Python function', '#2f7d4f', '#6fce93'], ['Python function', '#56760f', '#a3cf5f'],
+    ['Python function', '#1a7a6e', '#57cfc0'], ['Python function', '#4a6e3c', '#9fc79f'], ['System call', '#00549a', '#3d8fd6'],
+    ['Function of the kernel', '#6a5dc8', '#9d92ee'], ['Function of the kernel', '#7c4fa0', '#c08be0'],
+    ['Function; events were lost meanwhile', '#e00030', '#ff3b5f'],
+];
+const FIRST_SLOT = 'user'; // of functions
+export const callLooks: ReadonlyMap<string, Look> = new Map<string, Look>(shades.map(([label, light, dark], at) =>
+    [`call.${at}`, { label, colors: [light, dark], height: 1, hatch: at === shades.length - 1 ? 'bars' : 'none' }]));
+
 const declared = new Map<string, Look>();
 
 // Black or white, whichever is read better on a colour.
@@ -69,15 +81,17 @@ function declare({ name, states }: Group, slots: string[]): string[] {
     });
 }
 
-// Those of the kernel, then those of each group.
+// Those of the kernel, then those of each group, then those of calls.
 export function allStates(slots: string[], groups: Group[]): string[] {
-    return [...slots, ...groups.flatMap(group => declare(group, slots))];
+    const first = slots.indexOf(FIRST_SLOT);
+    const calls = slots.map((slot, at) => (callLooks.has(`call.${at - first}`) ? `call.${at - first}` : slot === 'none' ? 'none' : 'unknown'));
+    return [...slots, ...groups.flatMap(group => declare(group, slots)), ...calls];
 }
 
 const nothing: Look = { label: 'Not known', colors: ['#00000000', '#00000000'], height: 0, hatch: 'none' };
 
 export function lookOf(name: string): Look {
-    return looks[name] || declared.get(name) || nothing;
+    return looks[name] || declared.get(name) || callLooks.get(name) || nothing;
 }
 
 // Its label within a sentence.

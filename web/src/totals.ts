@@ -4,11 +4,16 @@
 import { Api } from './api';
 import { Details } from './details';
 import { Moment } from './fragment';
-import { firstState, Trace } from './model';
+import { callerOf, firstState, Trace } from './model';
 import { duration } from './time';
 import { Range } from './viewport';
 
 const CPUS_MOST = 4096;
+
+function nameIn(trace: Trace, row: number): string {
+    const { kind, name } = trace.rows[row];
+    return kind === 'call' ? `${trace.rows[callerOf(trace, row)].name}, ${name}` : name;
+}
 
 export class Totals {
     private asked = '';
@@ -33,7 +38,7 @@ export class Totals {
         try {
             const found = await this.api.ask<number[]>('totals', parameters);
             if (key === this.asked) {
-                const who = selected ? trace.rows[selected.row].name : 'All CPUs';
+                const who = selected ? nameIn(trace, selected.row) : 'All CPUs';
                 const first = selected ? firstState(trace, selected.row) : 0;
                 const states = found.map((ns, state): [string, number] => [trace.states[first + state], ns]);
                 this.details.showSums(`${who}: ${range ? 'selected range' : 'what is seen'}, ${duration(end - start)}`,

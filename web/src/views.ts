@@ -3,11 +3,14 @@
 
 import { Resources, Tasks } from './control';
 import { CriticalFlow } from './criticalflow';
+import { Calls } from './calls';
 import { Declared } from './declared';
 import { Events } from './events';
+import { Flames } from './flames';
 import { Frequency } from './frequency';
 import { Io } from './io';
 import { Latency } from './latency';
+import { hasCalls } from './model';
 import { View } from './page';
 import { Requests } from './requests';
 import { Usage } from './usage';
@@ -17,6 +20,8 @@ export const views: View[] = [
     { name: 'tasks', title: 'Control flow', make: page => new Tasks(page) },
     { name: 'cpus', title: 'Resources', make: page => new Resources(page) },
     { name: 'states', title: 'Declared states', make: page => new Declared(page), isFor: trace => trace.groups.length > 0 },
+    { name: 'calls', title: 'Calls', make: page => new Calls(page), isFor: hasCalls },
+    { name: 'flames', title: 'Flame graph', make: page => new Flames(page), isFor: hasCalls },
     { name: 'flow', title: 'Critical flow', make: page => new CriticalFlow(page) },
     { name: 'usage', title: 'CPU usage', make: page => new Usage(page) },
     { name: 'io', title: 'Disk and network use', make: page => new Io(page) },

@@ -307,6 +307,14 @@ def luminance(page):
     return (red + green + blue) / 765
 
 
+# Of each line of Control flow and Critical flow, whether its detail, the tid, is seen: it has room beside the name, or is below the line.
+SEEN_DETAILS = """[...document.querySelectorAll('[data-panel=tasks] .name, [data-panel=flow] .name')].map(line => {
+    const [text, detail] = ['.text', '.detail'].map(one => line.querySelector(one)), box = line.getBoundingClientRect(), own = detail.getBoundingClientRect();
+    return [text.textContent, detail.textContent, own.width > 0 && detail.scrollWidth <= Math.ceil(own.width) && own.bottom <= box.bottom + 1 && own.right <= box.right + 1,
+        own.left >= text.getBoundingClientRect().right - 1 || own.top >= box.bottom - 1];
+}).filter(one => one[1])"""
+
+
 def check_looks(page):
     light = luminance(page)
     page.dark(True)
@@ -323,6 +331,11 @@ def check_looks(page):
         edges = settle(page, "[...document.querySelectorAll('.panel canvas, .axis')].map(one => one.getBoundingClientRect()).map(b => "
                          "[Math.round(b.left), Math.round(b.right)].join()).filter(one => one !== '0,0')")
         tap.ok(wide <= width and colors and len(set(edges)) == 1, f"{width} pixels are enough, and times lie below each other", wide, colors, edges)
+        lines = page.run(SEEN_DETAILS)
+        # Of names of 8 letters there is room for a tid at any width.
+        short = [line for line in lines if len(line[0]) <= 8]
+        tap.ok(len(short) > 2 and all(line[2] for line in short) and all(line[3] for line in lines),
+               f"{width} pixels: the tids of short names are seen, and no name lies on one", *(line for line in lines if not all(line[2:])))
         picture(page, f"width-{width}")
     page.size(1280, 800)
 
@@ -704,6 +717,30 @@ def check_hostile(page, trace):
     server.end()
 
 
+# How many pixels the arrows add to the picture of a path, and how many they change that steps have painted: what there is without
+# arrows against what there is with some of a colour that nothing else has.
+BEHIND = """(async () => {
+    const draw = arrow => new Promise(done => {
+        document.documentElement.style.setProperty('--arrow', arrow);
+        window.dispatchEvent(new Event('resize'));
+        setTimeout(() => {
+            const canvas = document.querySelector('[data-panel=flow] canvas');
+            done(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data);
+        }, 300);
+    });
+    const steps = await draw('#00000000'), all = await draw('#ff00ff');
+    let added = 0, changed = 0, painted = 0;
+    for (let i = 0; i < steps.length; i += 4) {
+        const differs = [0, 1, 2, 3].some(k => steps[i + k] !== all[i + k]);
+        painted += steps[i + 3] === 255;
+        added += differs && steps[i + 3] === 0;
+        changed += differs && steps[i + 3] === 255;
+    }
+    document.documentElement.style.removeProperty('--arrow');
+    return [painted, added, changed];
+})()"""
+
+
 def check_path(page, trace, folder):
     """critpath --html: steps are those of --json, and nothing is loaded."""
     for name, arguments in (("hostile", ["--tid", "101", trace]), ("request", ["--request", "165", *traces])):
@@ -717,6 +754,8 @@ def check_path(page, trace, folder):
                f"{name}: all {steps} steps are there, and names stay texts", names, markup(page))
     colors = page.wait(f"(found => found.flow > 5 && found)({COLORS})")
     tap.ok(colors, "a path paints", page.run(COLORS))
+    painted, added, changed = page.run(BEHIND)
+    tap.ok(painted > 500 and added > 100 and changed == 0, "arrows lie behind the steps", painted, added, changed)
     page.run("document.querySelector('.scroller').focus()")
     at = len(path["segments"])
     while at > 0 and path["segments"][at - 1]["cause"] != "network":

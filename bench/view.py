@@ -132,6 +132,25 @@ def measure_answers(lull, trace, env, judged):
     return {"p99_ms": result, "serving_MiB": memory}
 
 
+def measure_both(lull, trace, env, judged):
+    """What a server needs at most while it makes the store and is asked, as the page asks."""
+    subprocess.run([lull, "index", "--rm", trace], env=env, check=True, stdout=subprocess.DEVNULL)
+    server = Server(lull, env, trace, waits=False)
+    questions, about = Questions(server), {}
+    while not about.get("isWhole"):
+        data = questions.once("api/trace", {})[2]
+        about = json.loads(data) if data.startswith(b'{"name"') else {}
+        rows = [r for r, row in enumerate(about.get("rows", ())) if about["kinds"][row[0]] == "task"][:ROWS]
+        if rows:
+            questions.once("api/columns", {"rows": rows, "columns": COLUMNS, "start": 0, "end": about["length"]})
+        time.sleep(0.5)
+    with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as file:
+        peak = next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
+    server.end()
+    print(f"indexing and serving at the same time need {peak:.0f} MiB at most {verdict(peak, MEMORY_FLOOR / 2**20, judged)}")
+    return peak
+
+
 def memory_of(pid):
     """What is its own, and all with the pages of files that it maps, which the system may take back: MiB."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
@@ -216,7 +235,7 @@ def main():
         env = environment(os.path.join(cache, "home"))
         os.mkdir(env["XDG_CACHE_HOME"])
         report = {"version": 1, "trace": os.path.abspath(trace), **measure_build(lull, trace, env, args.runs, judged),
-                  **measure_answers(lull, trace, env, judged)}
+                  **measure_answers(lull, trace, env, judged), "both_MiB": measure_both(lull, trace, env, judged)}
         if os.path.exists(os.path.join(os.path.dirname(lull), "web", "view.js")):
             report["page"] = measure_bundle(lull, judged)
         if browser.find():

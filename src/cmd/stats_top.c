@@ -36,6 +36,20 @@ static bool draw(const void *path, FILE *file)
     return lull_view_path_svg(path, file, &page_style, NULL);
 }
 
+static bool draw_narrow(const void *path, FILE *file)
+{
+    const struct lull_view_style style = {.unicode = true, .is_narrow = true};
+    return lull_view_path_svg(path, file, &style, NULL);
+}
+
+static void add_pictures(const struct lull_path *path, struct lull_result_report *report)
+{
+    if (path) {
+        report->path = written(draw, path, "<svg");
+        report->narrow_path = written(draw_narrow, path, "<svg");
+    }
+}
+
 static bool explain(const void *why, FILE *file)
 {
     return lull_view_why_text(why, file, &page_style, NULL);
@@ -68,7 +82,7 @@ static void add_instances(const struct lull_args *args, struct lull_instances *i
     g_autofree char *command = command_of(args, is_request);
     const struct lull_why_shown shown = {lull_instance_paths_of(instances, NULL), why, command};
     report->why = written(explain, &shown, "");
-    report->path = path ? written(draw, path, "<svg") : NULL;
+    add_pictures(path, report);
     report->path_command = g_strdup_printf("%s %u", command, worst->number);
     lull_why_free(why);
     lull_path_free(path);
@@ -79,7 +93,7 @@ static void add_command(const struct lull_waits *waits, const struct lull_select
 {
     struct lull_path *path = lull_waits_command_path(waits, selection->host, selection->start_ns,
                                                      selection->end_ns, LULL_PATH_BOUNDED, NULL);
-    report->path = path ? written(draw, path, "<svg") : NULL;
+    add_pictures(path, report);
     lull_path_free(path);
 }
 

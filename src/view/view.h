@@ -25,6 +25,7 @@ struct lull_view_style {
     bool local_time; /* absolute times in the local time zone, else UTC */
     bool full;       /* text: one row a segment, nothing grouped; all in the summary */
     bool by_tid;     /* text: the summary has a row for each task, not for each program */
+    bool is_narrow;  /* pictures are as wide as a telephone; beside others in one page */
     bool stacks;     /* text: the calls by which each wait started */
     const struct lull_path_calls *calls; /* of the path, to be shown with it; or NULL */
     uint32_t limit; /* text: how many rows of the path to show, the longest; 0: all */

@@ -807,6 +807,14 @@ def check_report(page, folder):
     cut = page.run("[...document.querySelectorAll('.y span')].filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)")
     tap.ok(texts > 200 and not clashes and not wide, "400 pixels are enough for a report: no two texts touch", texts, clashes, wide)
     tap.ok(not cut, "and the names of CPUs are whole", cut)
+    shown = page.run("""[...document.querySelectorAll('#longest svg')].map(svg => [svg, svg.getBoundingClientRect()]).filter(one => one[1].width).map(([svg, box]) => [
+        Math.round(box.left), Math.round(box.right), [...svg.querySelectorAll('text')].map(text => text.getBoundingClientRect()).filter(b => b.right > box.right + 1 || b.left < box.left - 1).length,
+        svg.closest('div').scrollWidth > svg.closest('div').clientWidth, svg.querySelectorAll('text').length, Number(getComputedStyle(svg.querySelector('text')).fontSize.slice(0, -2)) * box.width / svg.viewBox.baseVal.width])""")
+    tap.ok(len(shown) == 1 and shown[0][0] >= 0 and shown[0][1] <= 400 and shown[0][2] == 0 and not shown[0][3] and shown[0][4] > 5 and shown[0][5] > 9,
+           "the picture of what took longest fits, with all its words, and they can be read", shown)
+    page.run("document.querySelector('#longest').scrollIntoView()")
+    picture(page, "longest-400")
+    page.run("scrollTo(0, 0)")
     picture(page, "report-400")
     page.size(1280, 800)
 

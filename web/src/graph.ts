@@ -274,7 +274,7 @@ export class Graph {
             id: `${this.name}-${line.isPinned ? 'pin-' : ''}${line.entry}`, title: `${line.name} ${line.detail}`,
         });
         name.style.top = `${y}px`;
-        name.style.paddingInlineStart = `${4 + (line.isPinned ? 0 : line.depth) * 12}px`;
+        name.style.paddingInlineStart = `calc(4px + ${line.isPinned ? 0 : line.depth} * var(--indent))`;
         if (line.hasChildren) {
             name.setAttribute('aria-expanded', `${line.isOpen}`);
         }

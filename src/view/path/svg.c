@@ -38,15 +38,19 @@ static void put_prologue(struct drawing *drawing)
 {
     const struct lull_svg_layout *layout = &drawing->layout;
     struct lull_out *out = &drawing->out;
+    const char *id = drawing->style->is_narrow ? "n" : "";
 
     lull_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                        "<svg xmlns=\"http://www.w3.org/2000/svg\"");
-    lull_svg_number(&drawing->out, " width=\"", layout->width);
+    lull_svg_number(&drawing->out, " width=\"", layout->width - 2 * layout->left);
     lull_svg_number(&drawing->out, "\" height=\"", layout->height);
-    lull_svg_number(&drawing->out, "\" viewBox=\"0 0 ", layout->width);
+    lull_svg_number(&drawing->out, "\" viewBox=\"", layout->left);
+    lull_svg_number(&drawing->out, " 0 ", layout->width - 2 * layout->left);
     lull_svg_number(&drawing->out, " ", layout->height);
+    lull_out_printf(
+        out, "\" class=\"lull%s\" role=\"img\" aria-labelledby=\"%slull-title %slull-desc\" ",
+        drawing->style->is_narrow ? " narrow" : "", id, id);
     lull_out_text(out,
-                  "\" class=\"lull\" role=\"img\" aria-labelledby=\"lull-title lull-desc\" "
                   "font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
                   "font-size=\"12\" fill=\"" INK "\">\n<style>\n"
                   ".lull .f{fill:" FAINT_INK "}.lull .h{font-weight:bold}.lull .e{text-anchor:end}"
@@ -60,19 +64,25 @@ static void put_prologue(struct drawing *drawing)
     for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
         lull_out_printf(out, ".lull .%s{fill:%s}", lull_look_at(i)->style, lull_look_at(i)->fill);
     }
+    if (drawing->style->is_narrow) {
+        lull_out_text(out, ".narrow .a{marker-end:url(#na)}.narrow .x{marker-end:url(#nx)}");
+    }
     lull_out_text(out, "\n" DARK "\n</style>\n<defs>");
-    lull_out_text(out, "<marker id=\"a\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
-                       "markerWidth=\"6\" markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" "
-                       "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" class=\"i\"/></marker>"
-                       "<marker id=\"x\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
-                       "markerWidth=\"7\" markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" "
-                       "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" class=\"j\"/></marker></defs>\n");
+    lull_out_printf(out,
+                    "<marker id=\"%sa\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
+                    "markerWidth=\"6\" markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" "
+                    "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" class=\"i\"/></marker>"
+                    "<marker id=\"%sx\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
+                    "markerWidth=\"7\" markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" "
+                    "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" class=\"j\"/></marker></defs>\n",
+                    id, id);
     lull_out_text(out, "<rect width=\"100%\" height=\"100%\" class=\"p\"/>\n");
 }
 
 static void put_title(struct drawing *drawing)
 {
     const struct lull_path *path = drawing->path;
+    const bool is_narrow = drawing->style->is_narrow;
     char total[LULL_TIME_TEXT_SIZE], start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
     GString *text = g_string_new("What was ");
 
@@ -81,10 +91,18 @@ static void put_title(struct drawing *drawing)
     lull_clean_append(text, lull_path_host_name(path, path->host), false);
     g_string_append(text, " waiting for?");
     lull_svg_fit(text, drawing->layout.width - 2 * LULL_SVG_MARGIN, 18);
-    lull_out_text(&drawing->out, "<title id=\"lull-title\">");
+    lull_out_printf(&drawing->out, "<title id=\"%slull-title\">", is_narrow ? "n" : "");
     lull_svg_escaped(&drawing->out, text->str);
     lull_out_text(&drawing->out, "</title>\n");
-    lull_svg_text(&drawing->out, LULL_SVG_MARGIN, 34, "class=\"h\" font-size=\"18\"", text->str);
+    if (is_narrow) {
+        g_string_assign(text, "What ");
+        lull_task_append(text, path->comm, path->tid, false);
+        g_string_append(text, " waited for");
+        lull_svg_fit(text, drawing->layout.width - 2 * LULL_SVG_MARGIN, 18);
+    }
+    lull_svg_text(&drawing->out, LULL_SVG_MARGIN, 34,
+                  is_narrow ? "class=\"h\" font-size=\"15\"" : "class=\"h\" font-size=\"18\"",
+                  text->str);
 
     lull_duration_format(path->end_ns - path->start_ns, total);
     lull_time_format_iso(path->start_ns, drawing->style->local_time, start);
@@ -95,9 +113,12 @@ static void put_title(struct drawing *drawing)
         lull_losses_append(text, path);
         g_string_append(text, " lost");
     }
-    lull_out_text(&drawing->out, "<desc id=\"lull-desc\">");
+    lull_out_printf(&drawing->out, "<desc id=\"%slull-desc\">", is_narrow ? "n" : "");
     lull_svg_escaped(&drawing->out, text->str);
     lull_out_text(&drawing->out, "</desc>\n");
+    if (is_narrow) {
+        g_string_printf(text, "Critical path of %s", total);
+    }
     lull_svg_text(&drawing->out, LULL_SVG_MARGIN, 55, "class=\"f\"", text->str);
     g_string_free(text, TRUE);
 }
@@ -142,12 +163,12 @@ static void put_host_heading(struct drawing *drawing, const struct lull_svg_row 
     GString *text = g_string_new(NULL);
 
     lull_clean_append(text, lull_path_host_name(drawing->path, row->host), false);
-    lull_svg_fit(text, layout->plot_x - 2 * LULL_SVG_MARGIN, 12);
-    lull_svg_rect(&drawing->out, LULL_SVG_MARGIN, row->y - LULL_SVG_HOST_HEIGHT,
-                  layout->width - 2 * LULL_SVG_MARGIN, LULL_SVG_HOST_HEIGHT - 2,
-                  "class=\"b\" rx=\"3\"/>\n");
-    lull_svg_text(&drawing->out, LULL_SVG_MARGIN + 8, row->y - LULL_SVG_HOST_HEIGHT + 15,
-                  "class=\"h\"", text->str);
+    const double y = row->y - layout->name_height - LULL_SVG_HOST_HEIGHT;
+    const double end = layout->name_height > 0 ? layout->width : layout->plot_x;
+    lull_svg_fit(text, end - 2 * LULL_SVG_MARGIN, 12);
+    lull_svg_rect(&drawing->out, LULL_SVG_MARGIN, y, layout->width - 2 * LULL_SVG_MARGIN,
+                  LULL_SVG_HOST_HEIGHT - 2, "class=\"b\" rx=\"3\"/>\n");
+    lull_svg_text(&drawing->out, LULL_SVG_MARGIN + 8, y + 15, "class=\"h\"", text->str);
     g_string_free(text, TRUE);
 }
 
@@ -155,13 +176,16 @@ static void put_row_label(struct drawing *drawing, const struct lull_svg_row *ro
 {
     const struct lull_svg_layout *layout = &drawing->layout;
     char duration[LULL_TIME_TEXT_SIZE];
-    double baseline = row->y + layout->row_height / 2 + 4;
+    const bool is_above = layout->name_height > 0;
+    double baseline = row->y + (is_above ? -2 : layout->row_height / 2 + 4);
+    double end = is_above ? layout->plot_x + layout->plot_width : layout->plot_x - 12;
 
     lull_duration_format(row->total_ns, duration);
     lull_svg_line(&drawing->out, LULL_SVG_MARGIN, row->y + layout->row_height,
                   layout->plot_x + layout->plot_width, row->y + layout->row_height, "class=\"l\"");
-    lull_svg_text(&drawing->out, LULL_SVG_MARGIN + 8, baseline, "", row->label);
-    lull_svg_text(&drawing->out, layout->plot_x - 12, baseline, "class=\"f s e\"", duration);
+    lull_svg_text(&drawing->out, is_above ? layout->plot_x : LULL_SVG_MARGIN + 8, baseline, "",
+                  row->label);
+    lull_svg_text(&drawing->out, end, baseline, "class=\"f s e\"", duration);
 }
 
 static double x_of(const struct drawing *drawing, int64_t time_ns)
@@ -354,7 +378,7 @@ bool lull_view_path_svg(const struct lull_path *path, FILE *file,
 {
     struct drawing drawing = {.path = path, .style = style};
 
-    lull_svg_layout_init(&drawing.layout, path);
+    lull_svg_layout_init(&drawing.layout, path, style->is_narrow);
     lull_out_start(&drawing.out, file);
     put_prologue(&drawing);
     put_title(&drawing);

@@ -9,6 +9,9 @@
 #include "view/svg.h"
 
 #define WIDTH 1280
+#define NARROW_WIDTH 384
+#define NARROW_LEFT 14 /* of a margin of 20 */
+#define NAME_HEIGHT 15
 #define LEGEND_Y 84
 #define LEGEND_LINE 20
 #define LEGEND_GAP 24
@@ -162,16 +165,20 @@ static double name_width(const struct lull_svg_layout *layout)
     return MIN(width, MAX_NAME_PX);
 }
 
-void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path *path)
+void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path *path,
+                          bool is_narrow)
 {
-    *layout = (struct lull_svg_layout){.width = WIDTH};
+    *layout = is_narrow ? (struct lull_svg_layout){.width = NARROW_WIDTH,
+                                                   .left = NARROW_LEFT,
+                                                   .name_height = NAME_HEIGHT}
+                        : (struct lull_svg_layout){.width = WIDTH};
     make_rows(layout, path);
     double y = make_legend(layout, path) + 42;
 
     layout->row_height = layout->n_rows <= 30 ? 24 : layout->n_rows <= 60 ? 20 : 18;
-    layout->plot_x = LULL_SVG_MARGIN + 8 + name_width(layout) + TOTAL_PX + 12;
+    layout->plot_x = LULL_SVG_MARGIN + (is_narrow ? 4 : 8 + name_width(layout) + TOTAL_PX + 12);
     layout->plot_y = y;
-    layout->plot_width = layout->width - LULL_SVG_MARGIN - 16 - layout->plot_x;
+    layout->plot_width = layout->width - LULL_SVG_MARGIN - (is_narrow ? 4 : 16) - layout->plot_x;
     layout->ns_per_px = MAX((double)(path->end_ns - path->start_ns), 1) / layout->plot_width;
     for (uint32_t i = 0; i < layout->n_rows; i++) {
         struct lull_svg_row *row = &layout->rows[i];
@@ -179,6 +186,7 @@ void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path
         if (row->starts_host) {
             y += LULL_SVG_HOST_HEIGHT + (i ? 6 : 4);
         }
+        y += layout->name_height;
         row->y = y;
         y += layout->row_height;
     }

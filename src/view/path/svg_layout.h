@@ -45,6 +45,8 @@ struct lull_svg_legend {
 
 struct lull_svg_layout {
     double width, height;
+    double left;        /* what is left of it is cut off, and as much on the right */
+    double name_height; /* of names above their rows; 0: they are on the left */
     double plot_x, plot_y, plot_width, plot_height;
     double row_height;
     double ns_per_px; /* > 0 */
@@ -55,7 +57,8 @@ struct lull_svg_layout {
     uint32_t n_legend;
 };
 
-void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path *path);
+void lull_svg_layout_init(struct lull_svg_layout *layout, const struct lull_path *path,
+                          bool is_narrow);
 void lull_svg_layout_clear(struct lull_svg_layout *layout);
 
 #endif

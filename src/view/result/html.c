@@ -126,9 +126,14 @@ static void put_top(struct lull_html_view *html)
     const struct lull_result_report *report = html->view.options.report;
     if (report->path) {
         lull_html_put(html, "<section id=\"longest\">\n<h2>What took longest</h2>\n"
-                            "<div class=\"scroll\" tabindex=\"0\">\n");
+                            "<div class=\"scroll wide\" tabindex=\"0\">\n");
         lull_linebuf_string(&html->view.line, report->path);
         lull_html_put(html, "</div>\n");
+        if (report->narrow_path) {
+            lull_html_put(html, "<div class=\"for-narrow\">\n");
+            lull_linebuf_string(&html->view.line, report->narrow_path);
+            lull_html_put(html, "</div>\n");
+        }
         if (report->path_command) {
             lull_html_put(html, "<p>More of it: <code>");
             lull_html_text(html, report->path_command);

@@ -117,6 +117,7 @@ void lull_result_report_free(struct lull_result_report *report)
         g_free(report->gaps.items[i].missing);
     }
     g_free(report->path);
+    g_free(report->narrow_path);
     g_free(report->path_command);
     g_free(report->why);
     lull_vec_free(&report->lines);

@@ -26,6 +26,7 @@ struct lull_result_report {
     uint32_t limit; /* rows of a top; 0: all */
     /* What a page has at its top; each NULL if there is none. */
     char *path;         /* of what took longest: an element svg */
+    char *narrow_path;  /* the same for a telephone */
     char *path_command; /* that shows more of it; not cleaned */
     char *why;          /* lines of text */
 };

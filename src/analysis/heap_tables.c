@@ -28,14 +28,17 @@ static struct lull_cell count_cell(uint64_t count)
     return lull_cell_integer(LULL_CELL_NUMBER, (int64_t)MIN(count, INT64_MAX));
 }
 
-/* Host and process. */
+/* Host and process, by the name that it had when it had most memory: its task may execute other
+ * programs. */
 static struct lull_cell *put_process(const struct heap_report *report, uint32_t number,
                                      struct lull_cell *cells)
 {
     const struct lull_heap_process *process = lull_heap_process(report->reading.heap, number);
     *cells++ =
         lull_cell_text(LULL_CELL_HOST, lull_session_host(report->session, process->host)->name);
-    *cells = lull_cell_task(report->reading.model, process->task, report->reading.end_ns, true);
+    *cells = lull_cell_task(
+        report->reading.model, process->task,
+        process->peak_ns != INT64_MIN ? process->peak_ns : report->reading.end_ns, true);
     if (process->pid > 0) {
         cells->pid = cells->tid = process->pid;
     }

@@ -62,14 +62,17 @@ static GPtrArray *copy_command(const struct lull_args *args)
 
 static const char *name_of_hook(const struct lull_record_question *question)
 {
-    return question->hooks & LULL_HOOK_PYTHON ? "python" : "functions";
+    return question->hooks & LULL_HOOK_PYTHON ? "python"
+           : question->hooks & LULL_HOOK_HEAP ? "heap"
+                                              : "functions";
 }
 
 static unsigned parse_hooks(const struct lull_args *args)
 {
     return (lull_args_flag(args, "python") ? LULL_HOOK_PYTHON : 0) |
            (lull_args_flag(args, "python-c") ? LULL_HOOK_PYTHON | LULL_HOOK_PYTHON_C : 0) |
-           (lull_args_flag(args, "functions") ? LULL_HOOK_FUNCTIONS : 0);
+           (lull_args_flag(args, "functions") ? LULL_HOOK_FUNCTIONS : 0) |
+           (lull_args_flag(args, "heap") ? LULL_HOOK_HEAP | LULL_HOOK_FUNCTIONS : 0);
 }
 
 static bool parse(const struct lull_args *args, GArray *pids, struct lull_record_question *question,
@@ -160,12 +163,15 @@ static void report_result(const struct lull_recorder *recorder,
         fprintf(stderr, "lull: no program recorded its calls: %s\n",
                 question->hooks & LULL_HOOK_PYTHON
                     ? "--python needs CPython 3.9 or newer, run without -I, -E and -S"
+                : question->hooks & LULL_HOOK_HEAP
+                    ? "--heap needs programs that are linked dynamically"
                     : "--functions needs programs that were compiled with -finstrument-functions");
     }
     fprintf(stderr, "lull: next: %s\n",
-            recording->hook_bytes > 0 ? "lull calls, or lull critpath"
-            : recording->command      ? "lull critpath"
-                                      : "lull info, or lull stats");
+            recording->hook_bytes > 0 && question->hooks & LULL_HOOK_HEAP ? "lull heap"
+            : recording->hook_bytes > 0 ? "lull calls, or lull critpath"
+            : recording->command        ? "lull critpath"
+                                        : "lull info, or lull stats");
 }
 
 /* ---- the flight recorder ---- */
@@ -369,6 +375,10 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "also record each call and return of functions that were compiled with "
              "-finstrument-functions"},
+    {.name = "heap",
+     .kind = LULL_OPTION_FLAG,
+     .help = "also record what programs that the command is or starts allocate and free, for 'lull "
+             "heap', and what --functions records"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",
@@ -393,6 +403,7 @@ static const struct lull_example examples[] = {
     {"sudo lull record -o backup --pid 4711", "One process, until you type Ctrl-C."},
     {"sudo lull record --python -- python3 report.py",
      "With the calls of Python; then: lull calls"},
+    {"sudo lull record --heap ./server", "With what it allocates; then: lull heap"},
     {"sudo lull record --snapshot", "A flight recorder; in another terminal: lull snapshot"},
     {"sudo lull record --if-slower 2s ./sometimes-slow", "Keep nothing of the runs that are fast."},
     {NULL, NULL},
@@ -427,7 +438,8 @@ const struct lull_verb lull_verb_record = {
         "or starts, for lull calls, calllog and flame. A call costs the program some 100 to 150 ns. "
         "CPython 3.9 or newer, run without -I, -E and -S, can be recorded (CALLS.md in the "
         "documentation says more). --functions does the same with functions that were compiled with "
-        "-finstrument-functions, in C, C++ and Cython.\n"
+        "-finstrument-functions, in C, C++ and Cython. --heap does that, and records what all programs that the "
+        "command is or starts allocate and free, for lull heap; an allocation costs some 80 ns, and so does a free.\n"
         "\n"
         "The recording is one directory, which can be analysed on any machine and belongs to "
         "you (RECORDING.md in the documentation describes it). It is called DIR.part until it "

@@ -261,8 +261,8 @@ const struct lull_verb lull_verb_heap = {
     .summary = "show what programs allocated, what they had at most, and what they never freed",
     .usage = "TRACE…",
     .description =
-        "Needed is a recording of allocations: of LTTng's user-space tracer "
-        "(liblttng-ust-libc-wrapper.so, events lttng_ust_libc:*). docs/CALLS.md says how.\n"
+        "Needed is a recording of allocations: of 'lull record --heap', or of LTTng's user-space tracer "
+        "(liblttng-ust-libc-wrapper.so, events lttng_ust_libc:*; docs/CALLS.md says how).\n"
         "\n"
         "The first table has a row for each path of calls that allocated memory: LIVE was not freed when "
         "the process ended or executed another program, or at the end of the trace; AT PEAK is what was there when "

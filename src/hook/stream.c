@@ -23,6 +23,8 @@ static struct {
 } shared;
 
 __thread struct hook_stream *hook_own HOOK_INITIAL;
+__thread bool hook_is_ending HOOK_INITIAL;
+static __thread unsigned n_rounds HOOK_INITIAL;
 
 /* ---- packets ---- */
 
@@ -176,6 +178,17 @@ static void forked(void)
     stream->is_over = !name_stream(stream);
 }
 
+/* Destructors of other keys come before and after, in several rounds. */
+static void thread_ends(void *user)
+{
+    if (hook_kind.lasts && ++n_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(shared.at_exit, user);
+    } else {
+        hook_is_ending = hook_kind.lasts;
+        hook_end(user);
+    }
+}
+
 const char *hook_folder(void)
 {
     return shared.folder;
@@ -185,7 +198,7 @@ bool hook_init(void)
 {
     shared.folder = getenv("LULL_CALLS");
     shared.folder = shared.folder ? strdup(shared.folder) : NULL;
-    return shared.folder && pthread_key_create(&shared.at_exit, hook_end) == 0 &&
+    return shared.folder && pthread_key_create(&shared.at_exit, thread_ends) == 0 &&
            pthread_atfork(NULL, NULL, forked) == 0;
 }
 

@@ -28,7 +28,10 @@ enum hook_event_id {
     HOOK_EXIT,
     HOOK_IMAGE,
     HOOK_IMAGE_ID,
-    HOOK_IMAGE_GONE
+    HOOK_IMAGE_GONE,
+    HOOK_HEAP_ALLOC,
+    HOOK_HEAP_REALLOC,
+    HOOK_HEAP_FREE
 };
 
 struct hook_head {
@@ -62,6 +65,7 @@ struct hook_pause {
 /* What a library has beside the stream of each thread, which comes first in it. */
 struct hook_kind {
     char letter;                                 /* of the names of its streams */
+    bool lasts;                                  /* records until a thread is gone */
     size_t size;                                 /* zeros at first */
     void (*restart)(struct hook_stream *stream); /* in the child of a fork */
     void (*clear)(struct hook_stream *stream);   /* at the end of the thread */
@@ -69,6 +73,8 @@ struct hook_kind {
 
 extern const struct hook_kind hook_kind; /* each library has one */
 extern __thread struct hook_stream *hook_own HOOK_INITIAL;
+/* The thread is at its end: whoever starts a stream now ends it, too. */
+extern __thread bool hook_is_ending HOOK_INITIAL;
 
 /* Once, before all else. False: this program is not recorded. */
 bool hook_init(void);

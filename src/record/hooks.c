@@ -17,6 +17,7 @@
 #define MOST_US (10 * G_USEC_PER_SEC)
 #define MODULE "_lull_calls.abi3.so"
 #define FUNCTIONS "liblull-functions.so"
+#define HEAP "liblull-heap.so" /* and functions */
 
 /* As hook/stream.h has them. The names of functions of C have no file. */
 static const char layout[] =
@@ -50,6 +51,9 @@ static const struct {
     {"lull_functions:image", "x64 _baddr; u64 _memsz; u64 _inode; u8 _is_pic; string _path;"},
     {"lull_functions:build_id", "x64 _baddr; u32 __length; x8 _build_id[__length];"},
     {"lull_functions:image_gone", "x64 _baddr;"},
+    {"lull_heap:alloc", "x64 _ptr; u64 _size; x64 _ip;"},
+    {"lull_heap:realloc", "x64 _in_ptr; u64 _size; x64 _ptr; x64 _ip;"},
+    {"lull_heap:free", "x64 _ptr;"},
 };
 
 static const char *hook_folder(void)
@@ -83,7 +87,8 @@ char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, int 
 {
     g_autofree char *python = g_build_filename(hook_folder(), "python", NULL);
     g_autofree char *module = g_build_filename(python, MODULE, NULL);
-    g_autofree char *functions = g_build_filename(hook_folder(), FUNCTIONS, NULL);
+    g_autofree char *functions =
+        g_build_filename(hook_folder(), hooks & LULL_HOOK_HEAP ? HEAP : FUNCTIONS, NULL);
     /* What programs make in the folder goes when the recording does. */
     if (((hooks & LULL_HOOK_PYTHON) && !is_there(module, error)) ||
         ((hooks & LULL_HOOK_FUNCTIONS) && !is_there(functions, error)) ||

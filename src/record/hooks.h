@@ -10,6 +10,7 @@ enum lull_hook {
     LULL_HOOK_PYTHON = 1 << 0,
     LULL_HOOK_PYTHON_C = 1 << 1,  /* and functions of C that Python calls */
     LULL_HOOK_FUNCTIONS = 1 << 2, /* what was compiled with -finstrument-functions */
+    LULL_HOOK_HEAP = 1 << 3,      /* allocations, with FUNCTIONS */
 };
 
 /* Makes the folder. What the environment of the command has to have for it, as "NAME=VALUE", to be

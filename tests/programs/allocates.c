@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocates memory in each way that there is, frees some of it, and says what came of it, by the function that
  * allocated: "NAME ALLOCATIONS BYTES LIVE-BLOCKS LIVE-BYTES". Built with -finstrument-functions, the functions are
- * call stacks. `allocates race N` has four threads reallocate N blocks each, which get each other's addresses. */
-#define _GNU_SOURCE
+ * call stacks. `allocates race N` has four threads reallocate N blocks each, which get each other's addresses.
+ * `allocates threads N` has N threads, one after the other, for each of which the C library keeps a text until it
+ * is gone. */
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,7 @@ APART void *hand_on(void *of);
 APART void take_over(void);
 APART void child_keeps(void);
 APART void *race(void *of);
+APART void *ask_library(void *of);
 
 PLAIN static void *count(int function, size_t size, void *block)
 {
@@ -145,17 +148,28 @@ void *race(void *of)
     return NULL;
 }
 
+void *ask_library(void *of)
+{
+    return strerror(100000) == of ? of : NULL; /* of an error that does not exist it makes a text */
+}
+
+PLAIN static void run(void *(*start)(void *), unsigned n, unsigned at_once)
+{
+    pthread_t threads[4];
+    for (size_t i = 0; i < n; i++) {
+        pthread_create(&threads[i % at_once], NULL, start, (void *)i);
+        for (size_t k = 0; (i + 1) % at_once == 0 && k < at_once; k++) {
+            pthread_join(threads[k], NULL);
+        }
+    }
+}
+
 PLAIN int main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "race") == 0) {
-        pthread_t threads[4];
+    if (argc == 3) {
+        const bool is_race = strcmp(argv[1], "race") == 0;
         n_races = strtoul(argv[2], NULL, 10);
-        for (size_t i = 0; i < 4; i++) {
-            pthread_create(&threads[i], NULL, race, (void *)i);
-        }
-        for (size_t i = 0; i < 4; i++) {
-            pthread_join(threads[i], NULL);
-        }
+        run(is_race ? race : ask_library, is_race ? 4 : (unsigned)n_races, is_race ? 4 : 1);
         return 0;
     }
     keep();

@@ -4,9 +4,11 @@
 
 #include <inttypes.h>
 #include <lull/error.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/analysis_verb.h"
 #include "cmd/program_out.h"
@@ -36,10 +38,47 @@ static const struct lull_column object_columns[] = {
     {0},
 };
 
+static const struct lull_column path_columns[] = {
+    {.title = "BY", .key = "reference", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {.title = "OBJECT", .key = "id", .type = LULL_COLUMN_TEXT},
+    {.title = "CLASS", .key = "class", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {.title = "BYTES", .key = "bytes", .type = LULL_COLUMN_COUNT},
+    {.title = "RETAINED", .key = "retained_bytes", .type = LULL_COLUMN_COUNT},
+    {0},
+};
+
+static const struct lull_column suspect_columns[] = {
+    {.title = "OBJECTS", .key = "objects", .type = LULL_COLUMN_COUNT},
+    {.title = "CLASS", .key = "class", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {.title = "RETAINED", .key = "retained_bytes", .type = LULL_COLUMN_COUNT},
+    {.title = "SHARE", .key = "share", .type = LULL_COLUMN_SHARE},
+    {.title = "GATHERED BY",
+     .key = "gatherer",
+     .type = LULL_COLUMN_TEXT,
+     .flags = LULL_COLUMN_WRAP},
+    {.title = "OBJECT", .key = "gatherer_id", .type = LULL_COLUMN_TEXT},
+    {.title = "MOSTLY", .key = "kept", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {.key = "id", .title = "ID", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_JSON_ONLY},
+    {.key = "kept_objects",
+     .title = "KEPT",
+     .type = LULL_COLUMN_COUNT,
+     .flags = LULL_COLUMN_JSON_ONLY},
+    {.key = "kept_bytes",
+     .title = "BYTES",
+     .type = LULL_COLUMN_COUNT,
+     .flags = LULL_COLUMN_JSON_ONLY},
+    {0},
+};
+
+/* Of what can be reached: whoever retains less is no suspect. */
+static const double least_share = 0.1;
+
 struct report {
     const struct lull_hprof *dump;
     struct lull_table *classes, *objects;
-    uint64_t n_rows; /* at most, of each table */
+    struct lull_table *path, *suspects; /* NULL: not asked for */
+    char *headline;                     /* of the path */
+    uint64_t n_rows;                    /* at most, of each table */
 };
 
 /* Most bytes first; equal ones in the order of names, and of the file. */
@@ -82,28 +121,28 @@ static void fill_classes(struct report *report)
     }
 }
 
-static void set_object(struct report *report, uint32_t name_column, uint32_t id_column,
-                       const struct lull_hprof_object *object)
+static void set_object(const struct report *report, struct lull_table *table, uint32_t name_column,
+                       uint32_t id_column, const struct lull_hprof_object *object)
 {
     char id[32];
     const char *class = report->dump->classes.items[object->class].name;
     g_autofree char *name =
         lull_hprof_is_class(object) ? g_strdup_printf("class %s", class) : g_strdup(class);
     g_snprintf(id, sizeof id, "0x%" G_GINT64_MODIFIER "x", object->id);
-    lull_table_set_text(report->objects, name_column, name);
-    lull_table_set_text(report->objects, id_column, id);
+    lull_table_set_text(table, name_column, name);
+    lull_table_set_text(table, id_column, id);
 }
 
 static void add_object(struct report *report, const struct lull_hprof_object *object)
 {
     lull_table_add_row(report->objects);
-    set_object(report, 1, 0, object);
+    set_object(report, report->objects, 1, 0, object);
     lull_table_set_number(report->objects, 2, (int64_t)object->bytes);
     lull_table_set_number(report->objects, 3, (int64_t)object->retained);
     lull_table_set_real(report->objects, 4,
                         (double)object->retained / (double)MAX(report->dump->reachable_bytes, 1));
     if (object->keeper != LULL_HPROF_ROOT) {
-        set_object(report, 5, 6, &report->dump->objects.items[object->keeper]);
+        set_object(report, report->objects, 5, 6, &report->dump->objects.items[object->keeper]);
     }
 }
 
@@ -124,6 +163,91 @@ static void fill_objects(struct report *report)
     }
 }
 
+/* ---- why an object is there ---- */
+
+static bool fill_path(struct report *report, const struct lull_args *args, GError **error)
+{
+    const char *what = lull_args_text(args, "path");
+    const bool with_weak = lull_args_flag(args, "weak");
+    uint64_t n;
+    struct lull_hprof_path path = {0};
+    const uint32_t found = lull_hprof_find(report->dump, what, &n, error);
+    if (found == LULL_HPROF_ROOT) {
+        return false;
+    }
+    const struct lull_hprof_object *object = &report->dump->objects.items[found];
+    if (!lull_hprof_find_path(report->dump, found, with_weak, &path)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    object->is_reachable ? "%s 0x%" PRIx64 " is only reached by weak references: "
+                                           "the collector may free it; --weak shows the path"
+                                         : "%s 0x%" PRIx64
+                                           " cannot be reached from any root: it is "
+                                           "garbage",
+                    what, object->id);
+        return false;
+    }
+    report->path = lull_table_new(path_columns);
+    for (size_t i = 0; i < path.count; i++) {
+        const struct lull_hprof_object *step = &report->dump->objects.items[path.items[i].object];
+        lull_table_add_row(report->path);
+        lull_table_set_text(report->path, 0, path.items[i].reference);
+        set_object(report, report->path, 2, 1, step);
+        lull_table_set_number(report->path, 3, (int64_t)step->bytes);
+        lull_table_set_number(report->path, 4, (int64_t)step->retained);
+    }
+    report->headline = n > 1
+                           ? g_strdup_printf("The shortest path to 0x%" PRIx64 ", which of %" PRIu64
+                                             " objects of its class retains most:",
+                                             object->id, n)
+                           : g_strdup_printf("The shortest path to 0x%" PRIx64 ":", object->id);
+    lull_hprof_path_clear(&path);
+    return true;
+}
+
+/* ---- what keeps most ---- */
+
+static void add_suspect(struct report *report, const struct lull_hprof_suspect *suspect)
+{
+    const struct lull_hprof_object *objects = report->dump->objects.items;
+    lull_table_add_row(report->suspects);
+    lull_table_set_number(report->suspects, 0, (int64_t)suspect->count);
+    set_object(report, report->suspects, 1, 7, &objects[suspect->object]);
+    lull_table_set_number(report->suspects, 2, (int64_t)suspect->retained);
+    lull_table_set_real(report->suspects, 3,
+                        (double)suspect->retained / (double)MAX(report->dump->reachable_bytes, 1));
+    set_object(report, report->suspects, 4, 5, &objects[suspect->gathers]);
+    if (suspect->class != UINT32_MAX) {
+        g_autofree char *kept = g_strdup_printf("%" PRIu64 " %s", suspect->n_kept,
+                                                report->dump->classes.items[suspect->class].name);
+        lull_table_set_text(report->suspects, 6, kept);
+        lull_table_set_number(report->suspects, 8, (int64_t)suspect->n_kept);
+        lull_table_set_number(report->suspects, 9, (int64_t)suspect->kept_retained);
+    }
+}
+
+static void fill_suspects(struct report *report)
+{
+    struct lull_hprof_suspects suspects = {0};
+    report->suspects = lull_table_new(suspect_columns);
+    lull_hprof_find_suspects(report->dump, least_share, &suspects);
+    for (size_t i = 0; i < suspects.count; i++) {
+        add_suspect(report, &suspects.items[i]);
+    }
+    lull_vec_free(&suspects);
+}
+
+/* ---- what is printed ---- */
+
+static bool add_json(const struct report *report, const char *name, const struct lull_table *table,
+                     FILE *file, GError **error)
+{
+    if (!table) {
+        return true;
+    }
+    fprintf(file, ",\n\"%s\":", name);
+    return lull_table_print_json(table, file, error);
+}
+
 static bool print_json(const struct lull_args *args, const struct report *report, GError **error)
 {
     const struct lull_hprof *dump = report->dump;
@@ -131,17 +255,38 @@ static bool print_json(const struct lull_args *args, const struct report *report
     lull_program_out_start(&out, args);
     fprintf(out.file,
             "{\"version\":1,\"reference_bytes\":%u,\"objects\":%zu,\"bytes\":%" PRIu64
-            ",\"reachable_objects\":%" PRIu64 ",\"reachable_bytes\":%" PRIu64
-            ",\"is_whole\":%s,\n\"classes\":",
+            ",\"reachable_objects\":%" PRIu64 ",\"reachable_bytes\":%" PRIu64 ",\"is_whole\":%s",
             dump->reference_size, dump->objects.count, dump->bytes, dump->n_reachable,
             dump->reachable_bytes, dump->cut_at ? "false" : "true");
-    bool done = lull_table_print_json(report->classes, out.file, error);
-    if (done) {
-        fputs(",\n\"largest\":", out.file);
-        done = lull_table_print_json(report->objects, out.file, error);
-    }
+    const bool done = add_json(report, "classes", report->classes, out.file, error) &&
+                      add_json(report, "largest", report->objects, out.file, error) &&
+                      add_json(report, "path", report->path, out.file, error) &&
+                      add_json(report, "suspects", report->suspects, out.file, error);
     fputs("}\n", out.file);
     return lull_program_out_end(&out, done, error);
+}
+
+/* What was asked for; else the classes and the largest objects. */
+static bool print_tables(const struct report *report, const struct lull_view_style *style,
+                         GError **error)
+{
+    const struct lull_table *asked[] = {report->path, report->suspects};
+    const struct lull_table *all[] = {report->classes, report->objects};
+    const bool is_asked = report->path || report->suspects;
+    for (size_t i = 0, n = 0; i < G_N_ELEMENTS(all); i++) {
+        const struct lull_table *table = is_asked ? asked[i] : all[i];
+        if (table && table == report->path) {
+            printf("%s\n", report->headline);
+        }
+        if (table && table == report->suspects && lull_table_row_count(table) == 0) {
+            printf("%sNothing retains a tenth of it: there is no suspect.\n", n ? "\n" : "");
+        } else if (table && (table == report->classes || lull_table_row_count(table) > 0) &&
+                   ((n++ > 0 && fputs("\n", stdout) < 0) ||
+                    !lull_table_print(table, stdout, style, error))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool print_text(const struct lull_args *args, const struct report *report, GError **error)
@@ -157,12 +302,7 @@ static bool print_text(const struct lull_args *args, const struct report *report
                     " bytes can be reached. References have %u bytes.\n\n",
                     dump->objects.count, dump->bytes, dump->n_reachable, dump->reachable_bytes,
                     dump->reference_size);
-    if (!lull_out_end(&out, "the summary", error) ||
-        !lull_table_print(report->classes, stdout, &style, error)) {
-        return false;
-    }
-    return lull_table_row_count(report->objects) == 0 ||
-           (fputs("\n", stdout) >= 0 && lull_table_print(report->objects, stdout, &style, error));
+    return lull_out_end(&out, "the summary", error) && print_tables(report, &style, error);
 }
 
 /* On stderr; the exit status. */
@@ -195,11 +335,41 @@ static int show(const struct lull_args *args, const struct lull_hprof *dump, con
     };
     fill_classes(&report);
     fill_objects(&report);
-    const bool done = lull_program_out_is_wanted(args) ? print_json(args, &report, error)
-                                                       : print_text(args, &report, error);
+    if (lull_args_flag(args, "leaks")) {
+        fill_suspects(&report);
+    }
+    const bool done = (!lull_args_text(args, "path") || fill_path(&report, args, error)) &&
+                      (lull_program_out_is_wanted(args) ? print_json(args, &report, error)
+                                                        : print_text(args, &report, error));
     lull_table_free(report.classes);
     lull_table_free(report.objects);
+    lull_table_free(report.path);
+    lull_table_free(report.suspects);
+    g_free(report.headline);
     return done ? report_damage(dump, path) : 1;
+}
+
+/* ---- a file that shrinks ---- */
+
+/* What is read is mapped: where the file has no bytes any more, a signal comes. */
+static const char *path_of_file;
+
+static void on_end(int signal)
+{
+    const char *const words[] = {"lull: ", path_of_file,
+                                 ": the file became shorter while it was read: "
+                                 "wait until the dump is complete\n"};
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        (void)!write(STDERR_FILENO, words[i], strlen(words[i]));
+    }
+    _exit(1);
+}
+
+static void watch_for_end(const char *path)
+{
+    const struct sigaction action = {.sa_handler = on_end};
+    path_of_file = path;
+    sigaction(SIGBUS, &action, NULL);
 }
 
 static int run(const struct lull_args *args, GError **error)
@@ -214,6 +384,7 @@ static int run(const struct lull_args *args, GError **error)
     if (!lull_program_out_check(args, NULL, error)) {
         return 2;
     }
+    watch_for_end(files[0]);
     struct lull_hprof *dump =
         lull_hprof_open(files[0], given ? (unsigned)(given[0] - '0') : 0, error);
     const int status = dump ? show(args, dump, files[0], error) : 1;
@@ -230,6 +401,18 @@ static const struct lull_option options[] = {
      .argument = "BYTES",
      .choices = sizes,
      .help = "how large references are in the heap, if Lull does not find it out"},
+    {.name = "path",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "WHAT",
+     .help =
+         "why it is there: the shortest path from a root to the object of this id (0x…), or to that "
+         "of this class that retains most"},
+    {.name = "weak",
+     .kind = LULL_OPTION_FLAG,
+     .help = "with --path: also by weak, soft and phantom references"},
+    {.name = "leaks",
+     .kind = LULL_OPTION_FLAG,
+     .help = "what retains a tenth of all that can be reached, or more, and where that gathers"},
     {.name = NULL},
 };
 
@@ -239,6 +422,8 @@ static const struct lull_example examples[] = {
     {"lull hprof heap.hprof", "Which classes have most bytes, and which objects keep most."},
     {"lull hprof --json --limit 0 heap.hprof | jq '.largest[] | select(.share > 0.1)'",
      "The objects without which a tenth of the heap would be free."},
+    {"lull hprof --leaks heap.hprof", "What may have leaked."},
+    {"lull hprof --path com.example.Request heap.hprof", "Why such an object is still there."},
     {NULL, NULL},
 };
 
@@ -253,18 +438,31 @@ const struct lull_verb lull_verb_hprof = {
         "SHARE its part of all that can be reached. KEPT BY is the last object that all references to it come "
         "through; it is empty if there is none, and roots such as the stacks of threads refer to it by different ways.\n"
         "\n"
+        "--leaks shows objects that nothing else keeps and that retain a tenth or more, or all of a class "
+        "that do so together. GATHERED BY is what keeps most of that in the end, and MOSTLY what it keeps: go from "
+        "there to your code.\n"
+        "\n"
+        "--path shows who refers to whom, from a root to an object, by which field or element (BY). Of paths of one length it is the one "
+        "from a thread, a frame, JNI, a class, in this order. Weak, soft and phantom references keep nothing, and are not followed "
+        "without --weak.\n"
+        "\n"
         "BYTES are a header, the fields or elements, rounded up to 8. A dump does not say how large classes are: "
-        "they count as 0. References of 4 bytes are recognised by arrays that would not fit otherwise. Weak "
-        "and soft references count like others.",
-    .output = "With --json:\n"
-              "\n"
-              " {\"version\":1,\"reference_bytes\",\"objects\",\"bytes\",\n"
-              "  \"reachable_objects\",\"reachable_bytes\",\"is_whole\",\n"
-              "  \"classes\":[{\"class\",\"objects\",\"bytes\"}],\n"
-              "  \"largest\":[{\"id\",\"class\",\"bytes\",\"retained_bytes\",\"share\",\n"
-              "   \"keeper\",\"keeper_id\"}]}\n"
-              "\n"
-              "is_whole is false if the file ends within a record.",
+        "they count as 0. References of 4 bytes are recognised by arrays that would not fit otherwise. For what "
+        "is retained, weak and soft references count like others.",
+    .output =
+        "With --json:\n"
+        "\n"
+        " {\"version\":1,\"reference_bytes\",\"objects\",\"bytes\",\n"
+        "  \"reachable_objects\",\"reachable_bytes\",\"is_whole\",\n"
+        "  \"classes\":[{\"class\",\"objects\",\"bytes\"}],\n"
+        "  \"largest\":[{\"id\",\"class\",\"bytes\",\"retained_bytes\",\"share\",\n"
+        "   \"keeper\",\"keeper_id\"}],\n"
+        "  \"path\":[{\"reference\",\"id\",\"class\",\"bytes\",\"retained_bytes\"}],\n"
+        "  \"suspects\":[{\"objects\",\"class\",\"id\",\"retained_bytes\",\"share\",\n"
+        "   \"gatherer\",\"gatherer_id\",\"kept\",\"kept_objects\",\"kept_bytes\"}]}\n"
+        "\n"
+        "is_whole is false if the file ends within a record. path comes with --path, from the root, whose "
+        "reference is its kind; suspects with --leaks.",
     .options = options,
     .common = common,
     .examples = examples,

@@ -17,10 +17,10 @@ struct graph {
     uint32_t *from;
 };
 
-static void add_target(void *user, uint64_t id)
+static void add_target(void *user, const struct hprof_reference *reference)
 {
     struct graph *graph = user;
-    const uint32_t target = id ? hprof_find(graph->dump, id) : UINT32_MAX;
+    const uint32_t target = reference->id ? hprof_find(graph->dump, reference->id) : UINT32_MAX;
     if (target != UINT32_MAX) {
         lull_vec_push(&graph->targets, target);
     }
@@ -37,7 +37,7 @@ static void collect_targets(struct graph *graph)
     }
     graph->first[dump->objects.count] = graph->targets.count;
     for (size_t i = 0; i < dump->roots.count; i++) {
-        add_target(graph, dump->roots.items[i]);
+        add_target(graph, &(struct hprof_reference){.id = dump->roots.items[i].id});
     }
     graph->first[dump->objects.count + 1] = graph->targets.count;
 }

@@ -165,24 +165,26 @@ static void resolve(struct lull_hprof *dump)
 }
 
 static void each_static(const struct lull_hprof *dump, const struct lull_hprof_class *class,
-                        void (*each)(void *user, uint64_t id), void *user)
+                        hprof_each *each, void *user)
 {
     uint64_t at = class->statics_at;
     for (uint32_t i = 0; i < class->n_statics; i++) {
+        const uint64_t name = at;
         const uint8_t type = dump->data[at + dump->id_size];
         at += dump->id_size + 1;
         if (type == HPROF_REFERENCE) {
-            each(user, hprof_id(dump, at));
+            each(user, &(struct hprof_reference){
+                           .id = hprof_id(dump, at), .name = name, .kind = HPROF_BY_STATIC});
         }
         at += hprof_type_size(dump, type);
     }
-    each(user, class->loader_id);
-    each(user, class->super_id);
+    each(user, &(struct hprof_reference){.id = class->loader_id, .kind = HPROF_BY_LOADER});
+    each(user, &(struct hprof_reference){.id = class->super_id, .kind = HPROF_BY_SUPER});
 }
 
 /* The fields of a class come before those of its super class. */
 static void each_field(const struct lull_hprof *dump, const struct lull_hprof_object *object,
-                       void (*each)(void *user, uint64_t id), void *user)
+                       hprof_each *each, void *user)
 {
     uint64_t at = object->at + 1 + 2 * dump->id_size + 8;
     uint64_t left = lull_load_u32(dump->data + at - 4, true);
@@ -190,14 +192,17 @@ static void each_field(const struct lull_hprof *dump, const struct lull_hprof_ob
     for (unsigned n = 0; class != UINT32_MAX && n < HPROF_MOST_SUPERS; n++) {
         const struct lull_hprof_class *of = &dump->classes.items[class];
         for (uint32_t i = 0; i < of->n_fields; i++) {
-            const uint8_t type =
-                dump->data[of->fields_at + i * (dump->id_size + 1) + dump->id_size];
+            const uint64_t name = of->fields_at + i * (dump->id_size + 1);
+            const uint8_t type = dump->data[name + dump->id_size];
             const unsigned width = hprof_type_size(dump, type);
             if (width == 0 || width > left) {
                 return; /* fewer bytes than its classes declare */
             }
             if (type == HPROF_REFERENCE) {
-                each(user, hprof_id(dump, at));
+                each(user, &(struct hprof_reference){.id = hprof_id(dump, at),
+                                                     .name = name,
+                                                     .class = class,
+                                                     .kind = HPROF_BY_FIELD});
             }
             at += width;
             left -= width;
@@ -207,21 +212,23 @@ static void each_field(const struct lull_hprof *dump, const struct lull_hprof_ob
 }
 
 void hprof_each_reference(const struct lull_hprof *dump, const struct lull_hprof_object *object,
-                          void (*each)(void *user, uint64_t id), void *user)
+                          hprof_each *each, void *user)
 {
     const struct lull_hprof_class *class = &dump->classes.items[object->class];
     if (lull_hprof_is_class(object)) {
         each_static(dump, class, each, user);
         return;
     }
-    each(user, class->id);
+    each(user, &(struct hprof_reference){.id = class->id, .kind = HPROF_BY_CLASS});
     if (object->tag == HPROF_INSTANCE) {
         each_field(dump, object, each, user);
     } else if (object->tag == HPROF_OBJECTS) {
         const uint64_t at = object->at + 1 + dump->id_size + 4;
         const uint32_t n = lull_load_u32(dump->data + at, true);
         for (uint64_t i = 1; i <= n; i++) {
-            each(user, hprof_id(dump, at + 4 + i * dump->id_size));
+            each(user, &(struct hprof_reference){.id = hprof_id(dump, at + 4 + i * dump->id_size),
+                                                 .name = i - 1,
+                                                 .kind = HPROF_BY_ELEMENT});
         }
     }
 }

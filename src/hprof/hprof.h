@@ -37,6 +37,12 @@ struct lull_hprof_object {
     uint64_t retained; /* what would be freed with it; 0 if it cannot be reached */
 };
 
+/* What nothing needs to refer to. */
+struct lull_hprof_root {
+    uint64_t id;
+    uint8_t tag; /* of its record: which kind of root it is */
+};
+
 struct lull_hprof {
     GMappedFile *file; /* or NULL */
     const uint8_t *data;
@@ -44,7 +50,7 @@ struct lull_hprof {
     unsigned id_size, reference_size;
     LULL_VEC(struct lull_hprof_class) classes;
     LULL_VEC(struct lull_hprof_object) objects; /* by id */
-    LULL_VEC(uint64_t) roots;                   /* ids, in the order of the file */
+    LULL_VEC(struct lull_hprof_root) roots;     /* in the order of the file */
     uint32_t class_of_classes;                  /* java.lang.Class, or UINT32_MAX */
     uint64_t bytes;                             /* of all objects */
     uint64_t n_reachable, reachable_bytes;
@@ -62,5 +68,53 @@ void lull_hprof_free(struct lull_hprof *dump);
 
 /* Whether the object is a class. */
 bool lull_hprof_is_class(const struct lull_hprof_object *object);
+
+/* ---- path.c: why an object is there ---- */
+
+struct lull_hprof_step {
+    uint32_t object;
+    char *
+        reference; /* by which the one before refers to it: "elementData", "[0]"; of the first the kind of root */
+};
+
+/* From the root to the object. */
+struct lull_hprof_path {
+    struct lull_hprof_step *items;
+    size_t count, capacity;
+};
+
+/* The object of that id ("0x7f00"), or of a class of that name the one that retains most; *n: how many there are.
+ * LULL_HPROF_ROOT and an error that says what is missing. */
+uint32_t lull_hprof_find(const struct lull_hprof *dump, const char *what, uint64_t *n,
+                         GError **error);
+/* The shortest way from a root to the object; of equal ones from the root that says most: a thread, a frame, JNI, a class,
+ * then by id. Weak and soft references only count `with_weak`. False: there is none. Free with
+ * lull_hprof_path_clear(). */
+bool lull_hprof_find_path(const struct lull_hprof *dump, uint32_t object, bool with_weak,
+                          struct lull_hprof_path *path);
+void lull_hprof_path_clear(struct lull_hprof_path *path);
+
+/* ---- suspects.c: what keeps most ---- */
+
+/* Objects that nothing else keeps and that retain much: one, or all of a class. */
+struct lull_hprof_suspect {
+    uint32_t object; /* the one, or the largest */
+    uint64_t count;  /* 1, or how many there are */
+    uint64_t retained;
+    uint32_t
+        gathers; /* where that gathers: below the object, as long as one object keeps most of it; itself, of many */
+    uint32_t class
+        ; /* of the objects that this keeps those that retain most, by class; UINT32_MAX: it keeps none */
+    uint64_t n_kept, kept_retained;
+};
+
+struct lull_hprof_suspects {
+    struct lull_hprof_suspect *items;
+    size_t count, capacity;
+};
+
+/* Those that retain at least this share of what can be reached, most first; lull_vec_free() frees them. */
+void lull_hprof_find_suspects(const struct lull_hprof *dump, double share,
+                              struct lull_hprof_suspects *suspects);
 
 #endif

@@ -26,9 +26,29 @@ static inline uint64_t hprof_id(const struct lull_hprof *dump, uint64_t at)
 bool hprof_read_records(struct lull_hprof *dump, const char *path, GError **error);
 /* The object of that id, or UINT32_MAX; they are sorted. */
 uint32_t hprof_find(const struct lull_hprof *dump, uint64_t id);
+/* What refers to an object, by which name. */
+enum hprof_kind {
+    HPROF_BY_FIELD,
+    HPROF_BY_STATIC,
+    HPROF_BY_ELEMENT,
+    HPROF_BY_CLASS,
+    HPROF_BY_LOADER,
+    HPROF_BY_SUPER
+};
+struct hprof_reference {
+    uint64_t id;    /* 0: null */
+    uint64_t name;  /* FIELD and STATIC: where the file has the id of its name; ELEMENT: index */
+    uint32_t class; /* FIELD: that declares it */
+    enum hprof_kind kind;
+};
+typedef void hprof_each(void *user, const struct hprof_reference *reference);
 /* Calls `each` for what the object refers to. */
 void hprof_each_reference(const struct lull_hprof *dump, const struct lull_hprof_object *object,
-                          void (*each)(void *user, uint64_t id), void *user);
+                          hprof_each *each, void *user);
+/* Calls `each` for all strings of the dump: where their texts lie. */
+void hprof_each_string(const struct lull_hprof *dump,
+                       void (*each)(void *user, uint64_t id, uint64_t at, uint64_t size),
+                       void *user);
 /* Which objects can be reached, who keeps them, and what they retain. */
 void hprof_dominate(struct lull_hprof *dump);
 

@@ -8,6 +8,9 @@
 #include "base/map.h"
 #include "hprof/private.h"
 
+static const char magic[] = "JAVA PROFILE 1.0.";
+/* The text ends with '1' or '2' and a NUL; then the size of ids, and the time. */
+enum { HEADER_BYTES = sizeof magic + 1 + 4 + 8 };
 enum { TAG_STRING = 0x01, TAG_LOAD_CLASS = 0x02, TAG_DUMP = 0x0c, TAG_SEGMENT = 0x1c };
 
 struct text {
@@ -147,7 +150,7 @@ static bool read_root(struct reader *reader, uint8_t tag)
                 read_id(reader, &id) &&
                 skip(reader, (roots[i].ids - 1U) * reader->dump->id_size + roots[i].bytes);
             if (done) {
-                lull_vec_push(&reader->dump->roots, id);
+                lull_vec_push(&reader->dump->roots, (struct lull_hprof_root){id, tag});
             }
             return done;
         }
@@ -264,13 +267,26 @@ static bool read_record(struct reader *reader, GError **error)
     return true;
 }
 
+void hprof_each_string(const struct lull_hprof *dump,
+                       void (*each)(void *user, uint64_t id, uint64_t at, uint64_t size),
+                       void *user)
+{
+    const unsigned head = 1 + 4 + 4; /* of each record */
+    for (uint64_t at = HEADER_BYTES; dump->size - at >= head;) {
+        const uint64_t length = lull_load_u32(dump->data + at + 5, true);
+        const uint64_t room = dump->size - at - head;
+        if (dump->data[at] == TAG_STRING && MIN(length, room) >= dump->id_size) {
+            each(user, hprof_id(dump, at + head), at + head + dump->id_size,
+                 MIN(length, room) - dump->id_size);
+        }
+        at += head + MIN(length, room);
+    }
+}
+
 bool hprof_read_records(struct lull_hprof *dump, const char *path, GError **error)
 {
-    static const char magic[] = "JAVA PROFILE 1.0.";
     struct reader reader = {.dump = dump, .path = path};
-    /* The text ends with '1' or '2' and a NUL; then the size of ids, and the time. */
-    const uint64_t header = sizeof magic + 1 + 4 + 8;
-    if (dump->size < header || memcmp(dump->data, magic, sizeof magic - 1) != 0 ||
+    if (dump->size < HEADER_BYTES || memcmp(dump->data, magic, sizeof magic - 1) != 0 ||
         dump->data[sizeof magic] != '\0') {
         return fail(&reader, 0, "no heap dump of Java (HPROF); a packed one must be unpacked first",
                     error);
@@ -280,7 +296,7 @@ bool hprof_read_records(struct lull_hprof *dump, const char *path, GError **erro
         return fail(&reader, sizeof magic + 1, "the size of ids is neither 4 nor 8", error);
     }
     bool done = true;
-    for (reader.at = header; done && reader.at < dump->size;) {
+    for (reader.at = HEADER_BYTES; done && reader.at < dump->size;) {
         done = read_record(&reader, error);
     }
     if (done) {

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -40,7 +41,7 @@ class Heap:
         self.id_size, self.reference = id_size, reference
         self.head = 12 if reference == 4 else 16
         self.next, self.strings, self.records, self.body = 0x1000, {}, b"", []
-        self.sizes, self.kinds, self.names, self.links, self.roots = {}, {}, {}, {}, []
+        self.sizes, self.kinds, self.names, self.links, self.roots, self.tags = {}, {}, {}, {}, [], []
         self.fields, self.supers = {}, {}
 
     def id(self, number):
@@ -106,6 +107,7 @@ class Heap:
     def root(self, at, tag):
         ids, more = ROOTS[tag]
         self.roots.append(at)
+        self.tags.append(tag)
         self.body.append(bytes([tag]) + self.id(at) + self.id(7) * (ids - 1) + bytes(more))
 
     def write(self, segments=3):
@@ -208,6 +210,140 @@ def shared():
            "what two share", rows)
 
 
+def distances(heap, root):
+    """How far each object is from a root."""
+    found, todo = {root: 0}, collections.deque([root])
+    while todo:
+        at = todo.popleft()
+        for one in heap.links[at]:
+            if one not in found:
+                found[one] = found[at] + 1
+                todo.append(one)
+    return found
+
+
+# Best first: what `lull hprof --path` calls them, and their tags.
+KINDS = ["thread", "frame", "JNI local", "JNI global", "system class", "thread block", "busy monitor", "native stack", "unknown root"]
+RANKED = [8, 3, 2, 1, 5, 6, 7, 4, 0xff]
+
+
+def paths():
+    wrong, n = [], 0
+    for seed in range(3):
+        heap = by_chance(10 + seed, 8, 4, 80)
+        with open(DUMP, "wb") as file:
+            file.write(heap.write(2))
+        away = [(RANKED.index(tag), at, distances(heap, at)) for at, tag in zip(heap.roots, heap.tags) if at in heap.links]
+        for target in random.Random(seed).sample(sorted(heap.reached()), 12):
+            steps = json.loads(run("--json", "--path", hex(target), DUMP).stdout)["path"]
+            ids = [int(step["id"], 16) for step in steps]
+            length, rank, root = min((found[target], rank, at) for rank, at, found in away if target in found)
+            linked = all(after in heap.links[before] for before, after in zip(ids, ids[1:]))
+            n += length > 2
+            if [ids[0], ids[-1], len(ids)] != [root, target, length + 1] or not linked or steps[0]["reference"] != KINDS[rank]:
+                wrong.append((seed, steps, length, rank, root))
+    tap.ok(not wrong and n > 9, "shortest paths, from the roots that say most", n, *wrong[:3])
+
+
+def weak():
+    """All fields have the name of the first string of the dump: "referent"."""
+    heap = Heap(8, 4)
+    heap.make_class("referent", [])
+    reference = heap.make_class("java/lang/ref/Reference", [2])
+    soft = heap.make_class("java/lang/ref/SoftReference", [], reference)
+    plain = heap.make_class("Plain", [2])
+    many = heap.make_class("[LPlain;", [])
+    ref, other, first, second, target, lonely = (heap.instance(of) for of in (soft, soft, plain, plain, plain, plain))
+    array = heap.array(many, 2)
+    for at in reference, soft, plain, many:
+        heap.write_class(at)
+    heap.write_instance(ref, soft, [target])
+    heap.write_instance(other, soft, [lonely])
+    for at, to in (first, second), (second, array), (target, 0), (lonely, 0):
+        heap.write_instance(at, plain, [to])
+    heap.write_array(array, many, [0, target])
+    heap.root(ref, 3)
+    heap.root(other, 3)
+    heap.root(first, 1)
+    with open(DUMP, "wb") as file:
+        file.write(heap.write(1))
+
+    def by(*arguments):
+        return [(step["reference"], int(step["id"], 16)) for step in json.loads(run("--json", *arguments, DUMP).stdout)["path"]]
+    tap.ok(by("--path", hex(target), "--weak") == [("frame", ref), ("referent", target)], "--weak follows soft references", by("--path", hex(target), "--weak"))
+    tap.ok(by("--path", hex(array)) == [("JNI global", first), ("referent", second), ("referent", array)], "a path by fields", by("--path", hex(array)))
+    tap.ok(by("--path", hex(target)) == [("JNI global", first), ("referent", second), ("referent", array), ("[1]", target)],
+           "a soft reference is none; elements have numbers", by("--path", hex(target)))
+    done = run("--path", hex(lonely), DUMP)
+    tap.ok(done.returncode == 1 and "only reached by weak references" in done.stderr and not done.stdout, "what is only weakly there", done)
+    done = run("--path", "Nothing", DUMP)
+    tap.ok(done.returncode == 1 and "has no object “Nothing”" in done.stderr, "no such class", done.stderr)
+    done = run("--path", "Plain", DUMP)
+    tap.ok(done.returncode == 0 and "which of 4 objects of its class retains most" in done.stdout, "of a class", done.stdout)
+
+
+def suspects():
+    wrong, n = [], 0
+    for seed in range(4):
+        heap = by_chance(20 + seed, 8, 8, 100)
+        told = answer(heap.write(1), "--leaks")
+        rows = {row["id"]: row for row in told["largest"]}  # made_heaps() shows that these are right
+        least = told["reachable_bytes"] / 10
+        top = [row for row in rows.values() if row["keeper_id"] is None]
+        expected = {(row["id"], 1, row["retained_bytes"]) for row in top if row["retained_bytes"] >= least}
+        groups = {}
+        for row in top:
+            if row["retained_bytes"] < least and not row["class"].startswith("class "):
+                groups.setdefault(row["class"], []).append(row)
+        for group in groups.values():
+            retained = sum(row["retained_bytes"] for row in group)
+            if len(group) > 1 and retained >= least:
+                largest = max(group, key=lambda row: (row["retained_bytes"], -int(row["id"], 16)))
+                expected.add((largest["id"], len(group), retained))
+        shown = {(row["id"], row["objects"], row["retained_bytes"]) for row in told["suspects"]}
+        for row in told["suspects"]:
+            at, n = rows[row["id"]], n + 1
+            while row["objects"] == 1:
+                below = [one for one in rows.values() if one["keeper_id"] == at["id"]]
+                most = max(below, key=lambda one: (one["retained_bytes"], -int(one["id"], 16)), default=None)
+                if not most or most["retained_bytes"] < 0.7 * at["retained_bytes"]:
+                    break
+                at = most
+            kept = collections.Counter()
+            for one in rows.values():
+                if one["keeper_id"] == at["id"]:
+                    kept[one["class"].removeprefix("class ")] += one["retained_bytes"]
+            if row["gatherer_id"] != at["id"] or row["kept_bytes"] != (max(kept.values()) if kept else None):
+                wrong.append((seed, row, at, kept))
+        if shown != expected:
+            wrong.append((seed, shown, expected))
+    tap.ok(not wrong and n > 3, "what retains a tenth or more, and where that gathers", n, *wrong[:3])
+
+
+def shrinks():
+    """Cut while it is read: the program is stopped as soon as it has mapped the file."""
+    heap = Heap(8, 8)
+    for _ in range(40000):
+        heap.primitives(8, 1000)
+    data = heap.write(1)
+    for _ in range(20):
+        with open(DUMP, "wb") as file:
+            file.write(data)
+        with subprocess.Popen([lull, "hprof", DUMP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+            while program.poll() is None:
+                with open(f"/proc/{program.pid}/maps", encoding="utf-8") as file:
+                    if DUMP in file.read():
+                        program.send_signal(signal.SIGSTOP)
+                        os.truncate(DUMP, 4096)
+                        program.send_signal(signal.SIGCONT)
+                        break
+            out, said = program.communicate(timeout=60)
+        if program.returncode != 0:
+            break
+    tap.ok(program.returncode == 1 and "became shorter while it was read" in said and DUMP in said and not out, "a file that shrinks",
+           program.returncode, said[-300:])
+
+
 def refused(name, data, said):
     with open(DUMP, "wb") as file:
         file.write(data)
@@ -287,6 +423,6 @@ def live():
     tap.ok([row["retained_bytes"] for row in things] == [expected], "what an array of things retains", things, expected)
 
 
-for test in made_heaps, shared, bad_input, text, live:
+for test in made_heaps, shared, paths, weak, suspects, shrinks, bad_input, text, live:
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* What may have leaked: objects that nothing else keeps and that retain much, alone or as all of a class. Below
+ * such an object the memory gathers where no single object keeps most of it any more. */
+#include <stdlib.h>
+
+#include "hprof/private.h"
+
+/* What is below an object gathers in one that retains at least this part of it (as Eclipse Memory Analyzer looks for
+ * its accumulation points). */
+#define MOST 0.7
+
+static uint32_t *find_largest(const struct lull_hprof *dump)
+{
+    const struct lull_hprof_object *objects = dump->objects.items;
+    uint32_t *largest = g_new(uint32_t, dump->objects.count + 1);
+    for (size_t i = 0; i < dump->objects.count; i++) {
+        largest[i] = UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < dump->objects.count; i++) {
+        const uint32_t keeper = objects[i].keeper;
+        if (objects[i].is_reachable && keeper != LULL_HPROF_ROOT &&
+            (largest[keeper] == UINT32_MAX ||
+             objects[largest[keeper]].retained < objects[i].retained)) {
+            largest[keeper] = i;
+        }
+    }
+    return largest;
+}
+
+static uint32_t gather(const struct lull_hprof *dump, const uint32_t *largest, uint32_t object)
+{
+    const struct lull_hprof_object *objects = dump->objects.items;
+    while (largest[object] != UINT32_MAX &&
+           (double)objects[largest[object]].retained >= MOST * (double)objects[object].retained) {
+        object = largest[object];
+    }
+    return object;
+}
+
+/* Of what each class has among the objects that `keeper` keeps, the most. */
+static void find_kept(const struct lull_hprof *dump, struct lull_hprof_suspect *suspect)
+{
+    const size_t n = dump->classes.count;
+    g_autofree uint64_t *counts = g_new0(uint64_t, n + 1), *retained = g_new0(uint64_t, n + 1);
+    suspect->class = UINT32_MAX;
+    for (size_t i = 0; i < dump->objects.count; i++) {
+        const struct lull_hprof_object *object = &dump->objects.items[i];
+        if (object->is_reachable && object->keeper == suspect->gathers) {
+            counts[object->class]++;
+            retained[object->class] += object->retained;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (counts[i] > 0 &&
+            (suspect->class == UINT32_MAX || retained[i] > suspect->kept_retained)) {
+            suspect->class = i;
+            suspect->n_kept = counts[i];
+            suspect->kept_retained = retained[i];
+        }
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct lull_hprof_suspect *x = a, *y = b;
+    return x->retained != y->retained ? (x->retained > y->retained ? -1 : 1)
+                                      : (x->object > y->object) - (x->object < y->object);
+}
+
+/* All of a class that are too small alone. */
+static void add_classes(const struct lull_hprof *dump, double least,
+                        struct lull_hprof_suspects *suspects)
+{
+    const size_t n = dump->classes.count;
+    g_autofree struct lull_hprof_suspect *sums = g_new0(struct lull_hprof_suspect, n + 1);
+    for (uint32_t i = 0; i < dump->objects.count; i++) {
+        const struct lull_hprof_object *object = &dump->objects.items[i];
+        if (object->is_reachable && object->keeper == LULL_HPROF_ROOT &&
+            !lull_hprof_is_class(object) && (double)object->retained < least) {
+            struct lull_hprof_suspect *sum = &sums[object->class];
+            if (sum->count == 0 || dump->objects.items[sum->object].retained < object->retained) {
+                sum->object = i;
+            }
+            sum->count++;
+            sum->retained += object->retained;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (sums[i].count > 1 && (double)sums[i].retained >= least) {
+            sums[i].gathers = sums[i].object;
+            lull_vec_push(suspects, sums[i]);
+        }
+    }
+}
+
+void lull_hprof_find_suspects(const struct lull_hprof *dump, double share,
+                              struct lull_hprof_suspects *suspects)
+{
+    const double least = MAX(share * (double)dump->reachable_bytes, 1);
+    g_autofree uint32_t *largest = find_largest(dump);
+    for (uint32_t i = 0; i < dump->objects.count; i++) {
+        const struct lull_hprof_object *object = &dump->objects.items[i];
+        if (object->is_reachable && object->keeper == LULL_HPROF_ROOT &&
+            (double)object->retained >= least) {
+            struct lull_hprof_suspect suspect = {.object = i,
+                                                 .count = 1,
+                                                 .retained = object->retained,
+                                                 .gathers = gather(dump, largest, i)};
+            lull_vec_push(suspects, suspect);
+        }
+    }
+    add_classes(dump, least, suspects);
+    for (size_t i = 0; i < suspects->count; i++) {
+        find_kept(dump, &suspects->items[i]);
+    }
+    if (suspects->count) {
+        qsort(suspects->items, suspects->count, sizeof *suspects->items, compare);
+    }
+}

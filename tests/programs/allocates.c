@@ -131,7 +131,7 @@ void child_keeps(void)
     if (pid == 0) {
         free(kept[1]); /* its copy of what its parent keeps */
         kept[1] = malloc(123);
-        _exit(kept[1] == NULL);
+        _exit(kept[1] ? 0 : 1);
     }
     waitpid(pid, NULL, 0);
 }

@@ -93,12 +93,13 @@ static int compare_classes(const void *a, const void *b)
                                           : (x > y) - (x < y);
 }
 
-static int compare_objects(const void *a, const void *b)
+static int compare_objects(const void *a, const void *b, void *user)
 {
-    const struct lull_hprof_object *x = *(const struct lull_hprof_object *const *)a;
-    const struct lull_hprof_object *y = *(const struct lull_hprof_object *const *)b;
-    return x->retained != y->retained ? (x->retained > y->retained ? -1 : 1)
-                                      : (x->id > y->id) - (x->id < y->id);
+    const struct lull_hprof *dump = user;
+    const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+    /* They are sorted by id. */
+    return dump->retained[i] != dump->retained[k] ? (dump->retained[i] > dump->retained[k] ? -1 : 1)
+                                                  : (i > k) - (i < k);
 }
 
 static void fill_classes(struct report *report)
@@ -133,31 +134,32 @@ static void set_object(const struct report *report, struct lull_table *table, ui
     lull_table_set_text(table, id_column, id);
 }
 
-static void add_object(struct report *report, const struct lull_hprof_object *object)
+static void add_object(struct report *report, uint32_t number)
 {
+    const struct lull_hprof *dump = report->dump;
+    const struct lull_hprof_object *object = &dump->objects.items[number];
     lull_table_add_row(report->objects);
     set_object(report, report->objects, 1, 0, object);
     lull_table_set_number(report->objects, 2, (int64_t)object->bytes);
-    lull_table_set_number(report->objects, 3, (int64_t)object->retained);
+    lull_table_set_number(report->objects, 3, (int64_t)dump->retained[number]);
     lull_table_set_real(report->objects, 4,
-                        (double)object->retained / (double)MAX(report->dump->reachable_bytes, 1));
+                        (double)dump->retained[number] / (double)MAX(dump->reachable_bytes, 1));
     if (object->keeper != LULL_HPROF_ROOT) {
-        set_object(report, report->objects, 5, 6, &report->dump->objects.items[object->keeper]);
+        set_object(report, report->objects, 5, 6, &dump->objects.items[object->keeper]);
     }
 }
 
 static void fill_objects(struct report *report)
 {
     const struct lull_hprof *dump = report->dump;
-    g_autofree const struct lull_hprof_object **rows =
-        g_new(const struct lull_hprof_object *, dump->n_reachable + 1);
+    g_autofree uint32_t *rows = g_new(uint32_t, dump->n_reachable + 1);
     size_t n = 0;
-    for (size_t i = 0; i < dump->objects.count; i++) {
+    for (uint32_t i = 0; i < dump->objects.count; i++) {
         if (dump->objects.items[i].is_reachable) {
-            rows[n++] = &dump->objects.items[i];
+            rows[n++] = i;
         }
     }
-    qsort(rows, n, sizeof *rows, compare_objects);
+    qsort_r(rows, n, sizeof *rows, compare_objects, (void *)(uintptr_t)dump);
     for (size_t i = 0; i < n && i < report->n_rows; i++) {
         add_object(report, rows[i]);
     }
@@ -193,7 +195,8 @@ static bool fill_path(struct report *report, const struct lull_args *args, GErro
         lull_table_set_text(report->path, 0, path.items[i].reference);
         set_object(report, report->path, 2, 1, step);
         lull_table_set_number(report->path, 3, (int64_t)step->bytes);
-        lull_table_set_number(report->path, 4, (int64_t)step->retained);
+        lull_table_set_number(report->path, 4,
+                              (int64_t)report->dump->retained[path.items[i].object]);
     }
     report->headline = n > 1
                            ? g_strdup_printf("The shortest path to 0x%" PRIx64 ", which of %" PRIu64

@@ -7,13 +7,13 @@
 /* Nodes are numbered as a search in depth finds them; 0 is the virtual root. */
 struct graph {
     struct lull_hprof *dump;
-    uint64_t *first; /* of each object, in targets; one more at the end */
+    uint32_t *first; /* of each object, in targets; one more at the end */
     LULL_VEC(uint32_t) targets;
-    uint32_t *number;     /* of each object; 0: not found */
+    uint32_t *number;     /* of each object; 0: not found; until the references were turned round */
     uint32_t *object;     /* of each number */
     uint32_t *parent;     /* in the tree of the search */
     uint32_t n;           /* how many numbers there are */
-    uint64_t *first_from; /* of each number, in from: who refers to it */
+    uint32_t *first_from; /* of each number, in from: who refers to it */
     uint32_t *from;
 };
 
@@ -26,20 +26,27 @@ static void add_target(void *user, const struct hprof_reference *reference)
     }
 }
 
-/* The references of all objects, and after them the roots. */
-static void collect_targets(struct graph *graph)
+/* The references of all objects, and after them the roots. False: there are too many. */
+static bool collect_targets(struct graph *graph)
 {
     struct lull_hprof *dump = graph->dump;
-    graph->first = g_new(uint64_t, dump->objects.count + 2);
-    for (size_t i = 0; i < dump->objects.count; i++) {
-        graph->first[i] = graph->targets.count;
+    graph->first = g_new(uint32_t, dump->objects.count + 2);
+    for (size_t i = 0; i < dump->objects.count && graph->targets.count <= UINT32_MAX; i++) {
+        graph->first[i] = (uint32_t)graph->targets.count;
+        if (i % HPROF_RELEASED == 0) {
+            hprof_release(dump);
+        }
         hprof_each_reference(dump, &dump->objects.items[i], add_target, graph);
     }
-    graph->first[dump->objects.count] = graph->targets.count;
+    graph->first[dump->objects.count] = (uint32_t)graph->targets.count;
     for (size_t i = 0; i < dump->roots.count; i++) {
         add_target(graph, &(struct hprof_reference){.id = dump->roots.items[i].id});
     }
-    graph->first[dump->objects.count + 1] = graph->targets.count;
+    graph->first[dump->objects.count + 1] = (uint32_t)graph->targets.count;
+    hprof_release(dump);
+    graph->targets.items =
+        g_renew(uint32_t, graph->targets.items, MAX(graph->targets.count, 1)); /* it was doubled */
+    return graph->targets.count <= UINT32_MAX;
 }
 
 /* Numbers what can be reached. The virtual root is the object after the last. */
@@ -47,7 +54,7 @@ static void search(struct graph *graph)
 {
     const uint32_t n_objects = (uint32_t)graph->dump->objects.count;
     LULL_VEC(uint32_t) path = {0};
-    g_autofree uint64_t *next = g_memdup2(graph->first, (n_objects + 1U) * sizeof *graph->first);
+    g_autofree uint32_t *next = g_new0(uint32_t, n_objects + 1U); /* after first */
     graph->number = g_new0(uint32_t, n_objects + 1U);
     graph->object = g_new(uint32_t, n_objects + 1U);
     graph->parent = g_new(uint32_t, n_objects + 1U);
@@ -57,11 +64,11 @@ static void search(struct graph *graph)
     lull_vec_push(&path, n_objects);
     while (path.count > 0) {
         const uint32_t at = path.items[path.count - 1];
-        if (next[at] == graph->first[at + 1]) {
+        if (graph->first[at] + next[at] == graph->first[at + 1]) {
             path.count--;
             continue;
         }
-        const uint32_t target = graph->targets.items[next[at]++];
+        const uint32_t target = graph->targets.items[graph->first[at] + next[at]++];
         if (graph->number[target] == 0) {
             graph->number[target] = graph->n;
             graph->object[graph->n] = target;
@@ -75,22 +82,25 @@ static void search(struct graph *graph)
 /* The references the other way round, among what can be reached. */
 static void turn_round(struct graph *graph)
 {
-    graph->first_from = g_new0(uint64_t, graph->n + 1U);
+    for (size_t i = 0; i < graph->targets.count; i++) {
+        graph->targets.items[i] = graph->number[graph->targets.items[i]];
+    }
+    g_clear_pointer(&graph->number, g_free);
+    graph->first_from = g_new0(uint32_t, graph->n + 1U);
     for (uint32_t i = 0; i < graph->n; i++) {
         const uint32_t object = graph->object[i];
-        for (uint64_t at = graph->first[object]; at < graph->first[object + 1]; at++) {
-            graph->first_from[graph->number[graph->targets.items[at]]]++;
+        for (uint32_t at = graph->first[object]; at < graph->first[object + 1]; at++) {
+            graph->first_from[graph->targets.items[at]]++;
         }
     }
     for (uint32_t i = 0; i < graph->n; i++) {
         graph->first_from[i + 1] += graph->first_from[i];
     }
-    graph->from = g_new(uint32_t, graph->first_from[graph->n] + 1);
+    graph->from = g_new(uint32_t, (size_t)graph->first_from[graph->n] + 1);
     for (uint32_t i = 0; i < graph->n; i++) {
         const uint32_t object = graph->object[i];
-        for (uint64_t at = graph->first[object]; at < graph->first[object + 1]; at++) {
-            const uint32_t target = graph->number[graph->targets.items[at]];
-            graph->from[--graph->first_from[target]] = i;
+        for (uint32_t at = graph->first[object]; at < graph->first[object + 1]; at++) {
+            graph->from[--graph->first_from[graph->targets.items[at]]] = i;
         }
     }
 }
@@ -130,7 +140,7 @@ static void find_semi_dominators(const struct graph *graph, struct forest *fores
     }
     for (uint32_t i = graph->n - 1; i > 0; i--) {
         uint32_t least = graph->parent[i];
-        for (uint64_t at = graph->first_from[i]; at < graph->first_from[i + 1]; at++) {
+        for (uint32_t at = graph->first_from[i]; at < graph->first_from[i + 1]; at++) {
             const uint32_t best = least_above(forest, graph->from[at], i + 1);
             least = MIN(least, forest->semi[best]);
         }
@@ -155,32 +165,38 @@ static void find_dominators(struct graph *graph)
 static void add_up(struct graph *graph)
 {
     struct lull_hprof *dump = graph->dump;
+    dump->retained = g_new0(uint64_t, dump->objects.count + 1);
     for (uint32_t i = graph->n - 1; i > 0; i--) {
-        struct lull_hprof_object *object = &dump->objects.items[graph->object[i]];
+        const uint32_t number = graph->object[i];
+        struct lull_hprof_object *object = &dump->objects.items[number];
         object->is_reachable = true;
-        object->retained += object->bytes;
+        dump->retained[number] += object->bytes;
         dump->n_reachable++;
         dump->reachable_bytes += object->bytes;
         if (graph->parent[i] > 0) {
             object->keeper = graph->object[graph->parent[i]];
-            dump->objects.items[object->keeper].retained += object->retained;
+            dump->retained[object->keeper] += dump->retained[number];
         }
     }
 }
 
-void hprof_dominate(struct lull_hprof *dump)
+bool hprof_dominate(struct lull_hprof *dump)
 {
     struct graph graph = {.dump = dump};
-    collect_targets(&graph);
+    if (!collect_targets(&graph)) {
+        g_free(graph.first);
+        lull_vec_free(&graph.targets);
+        return false;
+    }
     search(&graph);
     turn_round(&graph);
     g_clear_pointer(&graph.first, g_free);
     lull_vec_free(&graph.targets);
     find_dominators(&graph);
-    add_up(&graph);
-    g_free(graph.number);
-    g_free(graph.object);
-    g_free(graph.parent);
     g_free(graph.first_from);
     g_free(graph.from);
+    add_up(&graph);
+    g_free(graph.object);
+    g_free(graph.parent);
+    return true;
 }

@@ -4,6 +4,7 @@
 
 #include <lull/error.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -48,6 +49,10 @@ static void sort_objects(struct lull_hprof *dump)
     }
     dump->n_repeated = dump->objects.count - kept;
     dump->objects.count = kept;
+    if (kept > 0) { /* it was doubled as it grew */
+        dump->objects.items = g_renew(struct lull_hprof_object, dump->objects.items, kept);
+        dump->objects.capacity = kept;
+    }
 }
 
 /* An array of ids of 8 bytes that would not fit before the next object proves that references have 4. */
@@ -140,6 +145,9 @@ static void resolve_objects(struct lull_hprof *dump, const struct lull_map *by_i
     for (size_t i = 0; i < dump->objects.count; i++) {
         struct lull_hprof_object *object = &dump->objects.items[i];
         uint32_t counted = dump->class_of_classes;
+        if (i % HPROF_RELEASED == 0) {
+            hprof_release(dump);
+        }
         if (!lull_hprof_is_class(object)) {
             counted = object->class = class_of(dump, object, by_id, first_made);
             object->bytes = shallow_bytes(dump, object);
@@ -233,16 +241,26 @@ void hprof_each_reference(const struct lull_hprof *dump, const struct lull_hprof
     }
 }
 
-struct lull_hprof *lull_hprof_read(const uint8_t *data, uint64_t size, const char *path,
-                                   unsigned reference_size, GError **error)
+void hprof_release(const struct lull_hprof *dump)
+{
+    if (dump->file && dump->size > 0) {
+        madvise((void *)(uintptr_t)dump->data, dump->size, MADV_DONTNEED);
+    }
+}
+
+/* Takes the file, which may be NULL. */
+static struct lull_hprof *read_dump(GMappedFile *file, const uint8_t *data, uint64_t size,
+                                    const char *path, unsigned reference_size, GError **error)
 {
     struct lull_hprof *dump = g_new0(struct lull_hprof, 1);
+    dump->file = file;
     dump->data = data;
     dump->size = size;
     if (!hprof_read_records(dump, path, error)) {
         lull_hprof_free(dump);
         return NULL;
     }
+    hprof_release(dump);
     sort_objects(dump);
     if (reference_size) {
         dump->reference_size = reference_size;
@@ -250,8 +268,19 @@ struct lull_hprof *lull_hprof_read(const uint8_t *data, uint64_t size, const cha
         find_reference_size(dump);
     }
     resolve(dump);
-    hprof_dominate(dump);
+    if (!hprof_dominate(dump)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
+                    "%s: more references than Lull can count (%u)", path, UINT32_MAX);
+        lull_hprof_free(dump);
+        return NULL;
+    }
     return dump;
+}
+
+struct lull_hprof *lull_hprof_read(const uint8_t *data, uint64_t size, const char *path,
+                                   unsigned reference_size, GError **error)
+{
+    return read_dump(NULL, data, size, path, reference_size, error);
 }
 
 struct lull_hprof *lull_hprof_open(const char *path, unsigned reference_size, GError **error)
@@ -268,15 +297,8 @@ struct lull_hprof *lull_hprof_open(const char *path, unsigned reference_size, GE
         g_prefix_error(error, "cannot read %s: ", path);
         return NULL;
     }
-    struct lull_hprof *dump =
-        lull_hprof_read((const uint8_t *)g_mapped_file_get_contents(file),
-                        g_mapped_file_get_length(file), path, reference_size, error);
-    if (dump) {
-        dump->file = file;
-    } else {
-        g_mapped_file_unref(file);
-    }
-    return dump;
+    return read_dump(file, (const uint8_t *)g_mapped_file_get_contents(file),
+                     g_mapped_file_get_length(file), path, reference_size, error);
 }
 
 void lull_hprof_free(struct lull_hprof *dump)
@@ -290,6 +312,7 @@ void lull_hprof_free(struct lull_hprof *dump)
     lull_vec_free(&dump->classes);
     lull_vec_free(&dump->objects);
     lull_vec_free(&dump->roots);
+    g_free(dump->retained);
     g_clear_pointer(&dump->file, g_mapped_file_unref);
     g_free(dump);
 }

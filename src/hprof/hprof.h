@@ -26,15 +26,15 @@ struct lull_hprof_class {
     uint64_t shallow_bytes; /* of an instance */
 };
 
+/* There are many: as small as can be. */
 struct lull_hprof_object {
     uint64_t id;
-    uint64_t at;     /* its record in the file, which says what kind of object it is */
-    uint32_t class;  /* index of its class; of an object that is a class, of that class itself */
-    uint8_t tag;     /* of its record */
-    uint32_t keeper; /* the object that keeps it: its immediate dominator, or LULL_HPROF_ROOT */
-    bool is_reachable;
     uint64_t bytes;
-    uint64_t retained; /* what would be freed with it; 0 if it cannot be reached */
+    uint64_t at : 48; /* its record in the file, which says what kind of object it is */
+    uint64_t tag : 8; /* of its record */
+    uint64_t is_reachable : 1;
+    uint32_t class;  /* index of its class; of an object that is a class, of that class itself */
+    uint32_t keeper; /* the object that keeps it: its immediate dominator, or LULL_HPROF_ROOT */
 };
 
 /* What nothing needs to refer to. */
@@ -50,9 +50,10 @@ struct lull_hprof {
     unsigned id_size, reference_size;
     LULL_VEC(struct lull_hprof_class) classes;
     LULL_VEC(struct lull_hprof_object) objects; /* by id */
-    LULL_VEC(struct lull_hprof_root) roots;     /* in the order of the file */
-    uint32_t class_of_classes;                  /* java.lang.Class, or UINT32_MAX */
-    uint64_t bytes;                             /* of all objects */
+    uint64_t *retained; /* of each object: what would be freed with it; 0 if it cannot be reached */
+    LULL_VEC(struct lull_hprof_root) roots; /* in the order of the file */
+    uint32_t class_of_classes;              /* java.lang.Class, or UINT32_MAX */
+    uint64_t bytes;                         /* of all objects */
     uint64_t n_reachable, reachable_bytes;
     uint64_t n_repeated; /* objects whose id another has */
     uint64_t cut_at;     /* where the file ends too early; 0: it is whole */

@@ -39,7 +39,7 @@ uint32_t lull_hprof_find(const struct lull_hprof *dump, const char *what, uint64
     for (uint32_t i = 0; what[0] != '0' && i < dump->objects.count; i++) {
         const struct lull_hprof_object *object = &dump->objects.items[i];
         if (is_of(dump, object, what)) {
-            found = *n == 0 || object->retained > dump->objects.items[found].retained ? i : found;
+            found = *n == 0 || dump->retained[i] > dump->retained[found] ? i : found;
             ++*n;
         }
     }

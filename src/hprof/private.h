@@ -22,6 +22,9 @@ static inline uint64_t hprof_id(const struct lull_hprof *dump, uint64_t at)
                               : lull_load_u64(dump->data + at, true);
 }
 
+enum { HPROF_RELEASED = 1 << 18 }; /* objects that are read before that is done */
+/* Gives the memory of a mapped file back: what is needed again is read again. */
+void hprof_release(const struct lull_hprof *dump);
 /* Reads all records: classes without sizes and names, objects in the order of the file. */
 bool hprof_read_records(struct lull_hprof *dump, const char *path, GError **error);
 /* The object of that id, or UINT32_MAX; they are sorted. */
@@ -49,7 +52,8 @@ void hprof_each_reference(const struct lull_hprof *dump, const struct lull_hprof
 void hprof_each_string(const struct lull_hprof *dump,
                        void (*each)(void *user, uint64_t id, uint64_t at, uint64_t size),
                        void *user);
-/* Which objects can be reached, who keeps them, and what they retain. */
-void hprof_dominate(struct lull_hprof *dump);
+/* Which objects can be reached, who keeps them, and what they retain. False: there are more references than can be
+ * counted. */
+bool hprof_dominate(struct lull_hprof *dump);
 
 #endif

@@ -11,6 +11,7 @@
 static const char magic[] = "JAVA PROFILE 1.0.";
 /* The text ends with '1' or '2' and a NUL; then the size of ids, and the time. */
 enum { HEADER_BYTES = sizeof magic + 1 + 4 + 8 };
+enum { RELEASED_BYTES = 64 << 20 };
 enum { TAG_STRING = 0x01, TAG_LOAD_CLASS = 0x02, TAG_DUMP = 0x0c, TAG_SEGMENT = 0x1c };
 
 struct text {
@@ -21,6 +22,7 @@ struct reader {
     struct lull_hprof *dump;
     const char *path;
     uint64_t at, end;        /* of the record that is read */
+    uint64_t released_at;    /* up to there the memory of the file was given back */
     struct lull_map strings; /* id -> index of texts */
     struct lull_map loaded;  /* id of a class -> index of names */
     LULL_VEC(struct text) texts;
@@ -163,6 +165,10 @@ static bool read_segment(struct reader *reader)
 {
     while (reader->at < reader->end) {
         const uint64_t at = reader->at;
+        if (at - reader->released_at > RELEASED_BYTES) {
+            hprof_release(reader->dump);
+            reader->released_at = at;
+        }
         const uint8_t tag = reader->dump->data[reader->at++];
         const bool done = tag == HPROF_CLASS ? read_class(reader, at)
                           : tag > HPROF_CLASS && tag <= HPROF_PRIMITIVES
@@ -260,7 +266,8 @@ static bool read_record(struct reader *reader, GError **error)
             "the JDK are read",
             error);
     }
-    if (dump->objects.count >= UINT32_MAX - 1 || dump->classes.count >= UINT32_MAX - 16) {
+    if (dump->size >> 48 || dump->objects.count >= UINT32_MAX - 1 ||
+        dump->classes.count >= UINT32_MAX - 16) {
         return fail(reader, at, "more objects than Lull can count (4 294 967 293)", error);
     }
     reader->at = end;

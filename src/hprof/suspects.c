@@ -20,7 +20,7 @@ static uint32_t *find_largest(const struct lull_hprof *dump)
         const uint32_t keeper = objects[i].keeper;
         if (objects[i].is_reachable && keeper != LULL_HPROF_ROOT &&
             (largest[keeper] == UINT32_MAX ||
-             objects[largest[keeper]].retained < objects[i].retained)) {
+             dump->retained[largest[keeper]] < dump->retained[i])) {
             largest[keeper] = i;
         }
     }
@@ -29,9 +29,8 @@ static uint32_t *find_largest(const struct lull_hprof *dump)
 
 static uint32_t gather(const struct lull_hprof *dump, const uint32_t *largest, uint32_t object)
 {
-    const struct lull_hprof_object *objects = dump->objects.items;
     while (largest[object] != UINT32_MAX &&
-           (double)objects[largest[object]].retained >= MOST * (double)objects[object].retained) {
+           (double)dump->retained[largest[object]] >= MOST * (double)dump->retained[object]) {
         object = largest[object];
     }
     return object;
@@ -47,7 +46,7 @@ static void find_kept(const struct lull_hprof *dump, struct lull_hprof_suspect *
         const struct lull_hprof_object *object = &dump->objects.items[i];
         if (object->is_reachable && object->keeper == suspect->gathers) {
             counts[object->class]++;
-            retained[object->class] += object->retained;
+            retained[object->class] += dump->retained[i];
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -76,13 +75,13 @@ static void add_classes(const struct lull_hprof *dump, double least,
     for (uint32_t i = 0; i < dump->objects.count; i++) {
         const struct lull_hprof_object *object = &dump->objects.items[i];
         if (object->is_reachable && object->keeper == LULL_HPROF_ROOT &&
-            !lull_hprof_is_class(object) && (double)object->retained < least) {
+            !lull_hprof_is_class(object) && (double)dump->retained[i] < least) {
             struct lull_hprof_suspect *sum = &sums[object->class];
-            if (sum->count == 0 || dump->objects.items[sum->object].retained < object->retained) {
+            if (sum->count == 0 || dump->retained[sum->object] < dump->retained[i]) {
                 sum->object = i;
             }
             sum->count++;
-            sum->retained += object->retained;
+            sum->retained += dump->retained[i];
         }
     }
     for (size_t i = 0; i < n; i++) {
@@ -101,10 +100,10 @@ void lull_hprof_find_suspects(const struct lull_hprof *dump, double share,
     for (uint32_t i = 0; i < dump->objects.count; i++) {
         const struct lull_hprof_object *object = &dump->objects.items[i];
         if (object->is_reachable && object->keeper == LULL_HPROF_ROOT &&
-            (double)object->retained >= least) {
+            (double)dump->retained[i] >= least) {
             struct lull_hprof_suspect suspect = {.object = i,
                                                  .count = 1,
-                                                 .retained = object->retained,
+                                                 .retained = dump->retained[i],
                                                  .gathers = gather(dump, largest, i)};
             lull_vec_push(suspects, suspect);
         }

@@ -47,9 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const struct lull_hprof_object *object = &dump->objects.items[i];
         of_objects += object->bytes;
         if (object->keeper != LULL_HPROF_ROOT) {
-            g_assert_cmpuint(dump->objects.items[object->keeper].retained, >=, object->retained);
+            g_assert_cmpuint(dump->retained[object->keeper], >=, dump->retained[i]);
         } else {
-            kept_by_root += object->retained;
+            kept_by_root += dump->retained[i];
         }
     }
     if (dump) {

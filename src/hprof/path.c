@@ -224,9 +224,10 @@ static void collect(const struct search *search, const struct lull_hprof_root *r
     LULL_VEC(struct hprof_reference) by = {0};
     for (;; object = search->from[object]) {
         const bool is_root = search->from[object] == object;
-        const struct hprof_reference reference =
-            is_root ? (struct hprof_reference){0}
-                    : reference_to(search, search->from[object], object);
+        struct hprof_reference reference = {0};
+        if (!is_root) {
+            reference = reference_to(search, search->from[object], object);
+        }
         if (!is_root && reference.kind < HPROF_BY_ELEMENT) {
             want(&names, reference.name);
         }

@@ -108,6 +108,7 @@ struct lull_analysis_class {
 
 /* All analyses, NULL-terminated: one line each in analyses.c. */
 extern const struct lull_analysis_class lull_analysis_cputop;
+extern const struct lull_analysis_class lull_analysis_counters;
 extern const struct lull_analysis_class lull_analysis_findings;
 extern const struct lull_analysis_class lull_analysis_futex;
 extern const struct lull_analysis_class lull_analysis_io;

@@ -11,6 +11,7 @@ enum lull_table_kind {
     LULL_TABLE_PLAIN,     /* rows in an order that means something */
     LULL_TABLE_HISTOGRAM, /* lower bound, upper bound, count … */
     LULL_TABLE_LOG,       /* may be very long */
+    LULL_TABLE_OPEN,      /* plain, with further columns that depend on the trace */
     LULL_TABLE_SERIES,    /* values over time: start of the bin, then values of one unit */
 };
 

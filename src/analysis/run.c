@@ -89,7 +89,8 @@ static void set_alarm(struct lull_runner *runner);
     X(syscall_start, lull_syscall_fact)                                                            \
     X(function, lull_function_fact)                                                                \
     X(sample, lull_sample_fact)                                                                    \
-    X(heap, lull_heap_fact)
+    X(heap, lull_heap_fact)                                                                        \
+    X(count, lull_count_fact)
 
 #define ONE(member, type) +1
 _Static_assert(EACH_FACT(ONE) == FACT_KINDS, "every kind of fact is handed on");

@@ -144,8 +144,8 @@ static void put_window(FILE *file, const struct lull_analysis_class *analysis, b
         const struct lull_result_class *class = analysis->tables[i];
         fprintf(file, "%s\n        \"%s\": ", i ? "," : "", class->name);
         put_table(file, class,
-                  analysis->needs_periods || class->kind == LULL_TABLE_HISTOGRAM ||
-                      class->kind == LULL_TABLE_SERIES);
+                  analysis->needs_periods || class->kind == LULL_TABLE_OPEN ||
+                      class->kind == LULL_TABLE_HISTOGRAM || class->kind == LULL_TABLE_SERIES);
     }
     put_series(file, analysis);
     fprintf(file,

@@ -12,6 +12,7 @@
 #include "cmd/analysis_args.h"
 #include "cmd/status.h"
 #include "cmd/verb.h"
+#include "record/counters.h"
 #include "record/hooks.h"
 #include "record/recorder.h"
 
@@ -45,6 +46,15 @@ static bool parse_size(const char *text, uint64_t *bytes, GError **error)
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                 "--buffer takes a size from 1 to 1024G, such as 64M, not “%s”", text);
     return false;
+}
+
+/* Before anything is recorded. */
+static bool check_counters(const char *list, GError **error)
+{
+    g_autoptr(GStringChunk) texts = g_string_chunk_new(64);
+    bool is_default;
+    g_autoptr(GArray) counters = list ? lull_counters_parse(list, texts, &is_default, error) : NULL;
+    return !list || counters;
 }
 
 /* The words of the command, with NULL at the end. */
@@ -87,6 +97,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     question->output = lull_args_text(args, "output");
     question->only_command = lull_args_flag(args, "only");
     question->has_call_chains = lull_args_flag(args, "call-graph");
+    question->counters = lull_args_text(args, "counters");
     question->hooks = parse_hooks(args);
     const bool is_slower = lull_args_text(args, "if-slower") != NULL;
     question->is_snapshot = lull_args_flag(args, "snapshot") || is_slower;
@@ -116,7 +127,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
         !lull_args_duration(args, "if-slower", (double)LULL_NS_PER_S, &question->if_slower_ns,
                             error) ||
         !parse_size(lull_args_text(args, "buffer"), &question->buffer_bytes, error) ||
-        !parse_pids(args, pids, error)) {
+        !parse_pids(args, pids, error) || !check_counters(question->counters, error)) {
         return false;
     }
     question->pids = (const pid_t *)pids->data;
@@ -199,6 +210,9 @@ static void report_start(void *user, const struct lull_recorder *recorder)
     const bool *is_snapshot = user;
     fprintf(stderr, "lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
             lull_recorder_reason(recorder));
+    if (lull_recorder_remark(recorder)) {
+        fprintf(stderr, "lull: %s\n", lull_recorder_remark(recorder));
+    }
     if (*is_snapshot) {
         fprintf(stderr,
                 "lull: keeps what comes last in memory; 'lull snapshot' (or kill -USR1 %d) writes "
@@ -363,6 +377,12 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "also record the call chain of each task where it stops running, in the kernel "
              "and, by frame pointers, in the program; only perf can"},
+    {.name = "counters",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LIST",
+     .help = "also read these counters where tasks stop running, for 'lull counters': cycles, "
+             "instructions, cache-misses, branch-misses, task-clock, page-faults, … with commas "
+             "between, or 'default'; only perf can"},
     {.name = "python",
      .kind = LULL_OPTION_FLAG,
      .help =

@@ -8,6 +8,7 @@
 extern const struct lull_verb lull_verb_calllog;
 extern const struct lull_verb lull_verb_calls;
 extern const struct lull_verb lull_verb_collect;
+extern const struct lull_verb lull_verb_counters;
 extern const struct lull_verb lull_verb_cputop;
 extern const struct lull_verb lull_verb_critpath;
 extern const struct lull_verb lull_verb_daemon;
@@ -84,6 +85,7 @@ const struct lull_verb *const lull_verbs[] = {
     &lull_verb_schedlog,
     &lull_verb_schedstats,
     &lull_verb_schedfreq,
+    &lull_verb_counters,
     &lull_verb_iousagetop,
     &lull_verb_iolatencytop,
     &lull_verb_iolatencystats,

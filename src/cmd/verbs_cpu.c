@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs that show who used the CPUs and who waited, for them or for anything else: lull cputop,
- * lull sched*, lull waits. */
+ * lull
+ * counters, lull sched*, lull waits. */
 #include <stddef.h>
 
 #include "cmd/analysis_verb.h"
@@ -49,6 +50,47 @@ const struct lull_verb lull_verb_cputop = {
     .examples = cputop_examples,
     .run = lull_analysis_verb_run,
     .analysis = &(const struct lull_verb_analysis){&lull_analysis_cputop, LULL_SECTION_TOP},
+};
+
+/* ---- counters ---- */
+
+static const struct lull_option counters_options[] = {
+    LULL_OPTION_LIMIT_ROWS, LULL_OPTION_BY, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL},
+};
+
+static const struct lull_example counters_examples[] = {
+    {"lull counters my-trace", "Which tasks had most cycles, instructions, page faults."},
+    {"lull counters --begin +2s --end +2.5s my-trace", "Half a second of it."},
+    {"lull counters --by container my-trace", "The same of containers and services."},
+    {"lull counters --comm httpd --json my-trace", "One program, for another program."},
+    {NULL, NULL},
+};
+
+const struct lull_verb lull_verb_counters = {
+    .name = "counters",
+    .summary = "show what counters of the CPUs and of the kernel counted, by task",
+    .usage = "TRACE…",
+    .description =
+        "Counters that were read with events: cycles, instructions, cache misses, page faults, … "
+        "'lull record --counters' records them, 'perf record -a -e "
+        "\"{sched:sched_switch,cycles,instructions}:S\"', or LTTng with contexts (lttng "
+        "add-context -k -t perf:cpu:cycles; perf:thread:… of programs).\n"
+        "\n"
+        "What a counter of a CPU rose between two reads belongs to the task that was on the CPU. "
+        "If several were, each has a part by its time (SHARED). Interrupts count for the task that "
+        "they interrupt, unless their start was read too. What is certain of nobody, as after lost "
+        "events, is UNKNOWN; so COUNTED, what a counter rose from its first read to its last, is "
+        "the sum of TASKS, IDLE, INTERRUPTS and UNKNOWN, exactly. What rose between two reads "
+        "counts when it was read.\n"
+        "\n"
+        "Where counters took turns on too few registers, and the trace says for how long each "
+        "counted, ≈ marks what it would have counted in all of the time; COUNTED stays what it did "
+        "count. IPC is instructions per cycle.",
+    .options = counters_options,
+    .common = lull_analysis_common,
+    .examples = counters_examples,
+    .run = lull_analysis_verb_run,
+    .analysis = &(const struct lull_verb_analysis){&lull_analysis_counters, LULL_SECTION_TOP},
 };
 
 /* ---- sched ---- */

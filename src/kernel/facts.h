@@ -432,6 +432,38 @@ struct lull_sample_fact {
     int64_t weight; /* ns or what the counter counts, since the sample before; 1: not recorded */
 };
 
+enum lull_counted_by {
+    LULL_COUNTED_TASK,
+    LULL_COUNTED_IDLE,
+    LULL_COUNTED_INTERRUPT, /* of a CPU, if its start was read */
+    LULL_COUNTED_UNKNOWN
+};
+
+/* Why it is not known what a counter counted, or by whom. */
+enum lull_count_why {
+    LULL_COUNT_KNOWN,
+    LULL_COUNT_OWNER,   /* who was on the CPU is not known, not all of the time */
+    LULL_COUNT_LOST,    /* reads were lost */
+    LULL_COUNT_RESET,   /* it is less than before: it was opened anew. Nothing is counted of that */
+    LULL_COUNT_STOPPED, /* it did not count: others took turns with it */
+};
+
+/* What a counter rose between two reads, or the part of it that is one task's. Reported at the
+ * second read. */
+struct lull_count_fact {
+    int64_t start_ns, end_ns;
+    uint32_t host;
+    int32_t cpu;      /* -1: it is a thread's counter */
+    uint32_t counter; /* lull_model_counter() */
+    uint32_t task;    /* TASK: who was on the CPU, or whose counter it is */
+    uint8_t by;       /* enum lull_counted_by */
+    uint8_t why;      /* UNKNOWN: enum lull_count_why */
+    bool is_shared;   /* several were on the CPU between the reads: this is a part by time */
+    bool is_estimate; /* it did not count all of the time: `value` is as if it had */
+    uint64_t value;
+    uint64_t counted; /* what it counted; of all facts of a counter these sum to what it rose */
+};
+
 /* A subscriber; callbacks it does not want are NULL. */
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
@@ -461,6 +493,7 @@ struct lull_facts {
     void (*function)(void *user, const struct lull_function_fact *fact);
     void (*sample)(void *user, const struct lull_sample_fact *fact);
     void (*heap)(void *user, const struct lull_heap_fact *fact);
+    void (*count)(void *user, const struct lull_count_fact *fact);
 };
 
 #endif

@@ -173,6 +173,9 @@ static void pop(struct lull_model *model, struct machine *machine, int32_t c, in
         cpu->frames[0].start_ns, t, machine->host, c, model_on_cpu(model, cpu),
         cpu->frames[0].label};
     REPORT(model, interrupt, &fact);
+    if (G_UNLIKELY(model->counters)) {
+        counters_interrupted(model, machine, c, t);
+    }
 }
 
 void irq_raised(struct cpu *cpu, int64_t t, int64_t vec)

@@ -109,6 +109,9 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
     };
     cpu->reported_ns = cpu->since_ns = t;
     REPORT(model, switched, &fact);
+    if (G_UNLIKELY(model->counters)) {
+        counters_switched(model, machine, &fact);
+    }
 }
 
 /* From start_ns to since_ns it is not known who is on the CPU, on which `left` was. */
@@ -137,6 +140,9 @@ static void leave(struct lull_model *model, struct machine *machine, int32_t c, 
     cpu->reported_ns = start_ns;
     cpu->since_ns = MAX(since_ns, start_ns);
     REPORT(model, switched, &fact);
+    if (G_UNLIKELY(model->counters)) {
+        counters_switched(model, machine, &fact);
+    }
     if (task->state == LULL_STATE_RUNNING) {
         sched_change(model, left, MAX(start_ns, task->since_ns), LULL_STATE_NONE, c, NULL);
     }

@@ -18,6 +18,14 @@ static bool *find_user_traces(const struct lull_session *session)
     return is_user;
 }
 
+void model_subscribe(struct lull_model *model)
+{
+    struct lull_vocabulary_more more;
+    const bool has_counters = counters_more(model, &more);
+    lull_vocabulary_subscribe(model->session, model->groups, has_counters ? &more : NULL,
+                              model->ids);
+}
+
 struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
 {
     struct lull_model *model = g_new0(struct lull_model, 1);
@@ -43,7 +51,10 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     if (session) {
         model->is_user = find_user_traces(session);
         lull_session_unsubscribe_all(session);
-        lull_vocabulary_subscribe(session, groups, model->ids);
+        if (groups & LULL_GROUP_COUNTERS) {
+            counters_find(model);
+        }
+        model_subscribe(model);
         for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
             model_machine(model, host);
         }
@@ -77,6 +88,7 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->containers);
         lull_map_free(&machine->rows);
         lull_map_free(&machine->vms);
+        lull_map_free(&machine->ledgers);
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);
@@ -85,6 +97,7 @@ void lull_model_free(struct lull_model *model)
     lull_vec_free(&model->labels);
     lull_vec_free(&model->requests);
     calls_free(model);
+    counters_free(model);
     files_free(model);
     containers_free(model);
     g_hash_table_unref(model->label_numbers);
@@ -124,6 +137,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(syscall_start);
     ADD(function);
     ADD(sample);
+    ADD(count);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
@@ -415,7 +429,7 @@ static inline void seen(struct lull_model *model, struct machine *machine, int64
 /* An event of a program: nothing of it is taken for the kernel's. */
 static void dispatch_user(struct lull_model *model, const struct lull_event *event)
 {
-    if (!(model->groups & (LULL_GROUP_FUNCTIONS | LULL_GROUP_HEAP))) {
+    if (!(model->groups & (LULL_GROUP_FUNCTIONS | LULL_GROUP_HEAP | LULL_GROUP_COUNTERS))) {
         return;
     }
     if (G_UNLIKELY(event->time_ns >= model->alarm_ns || event->time_ns > model->loss_ns)) {
@@ -423,8 +437,11 @@ static void dispatch_user(struct lull_model *model, const struct lull_event *eve
     }
     struct machine *machine = model_machine(model, event->host);
     seen(model, machine, event->time_ns);
-    functions_of_user(model, machine, event->cpu, event->time_ns, model->ids[event->subscription],
-                      event->fields);
+    const enum lull_event_id id = model->ids[event->subscription];
+    functions_of_user(model, machine, event->cpu, event->time_ns, id, event->fields);
+    if (G_UNLIKELY(model->counters)) {
+        counters_read(model, machine, event->cpu, event->time_ns, id, event->fields);
+    }
 }
 
 static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
@@ -589,8 +606,13 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
             dispatch_user(model, event);
         } else {
             model->stream = event->stream;
-            dispatch(model, model->ids[event->subscription], event->fields, event->event_class,
-                     event->host, event->cpu, event->time_ns);
+            const enum lull_event_id id = model->ids[event->subscription];
+            dispatch(model, id, event->fields, event->event_class, event->host, event->cpu,
+                     event->time_ns);
+            if (G_UNLIKELY(model->counters)) {
+                counters_read(model, model_machine(model, event->host), event->cpu, event->time_ns,
+                              id, event->fields);
+            }
         }
         if (G_UNLIKELY((++n & 0xffff) == 0) && progress) {
             progress(user);

@@ -82,6 +82,12 @@ void lull_model_power(const struct lull_model *model, uint32_t host, int32_t cpu
 bool lull_model_hides_idle(const struct lull_model *model, uint32_t host);
 /* The last known priority of a task, or LULL_NO_PRIO. */
 int32_t lull_model_prio(const struct lull_model *model, uint32_t task);
+/* How many counters the traces have, with LULL_GROUP_COUNTERS, and the label of the name of one:
+ * "page-faults" of CPUs, "thread-page-faults" of threads. */
+uint32_t lull_model_counter_count(const struct lull_model *model);
+uint32_t lull_model_counter(const struct lull_model *model, uint32_t counter);
+/* Whether the traces say for how long counters counted, as far as others took turns with them. */
+bool lull_model_counters_tell_turns(const struct lull_model *model);
 const struct lull_file *lull_model_file(const struct lull_model *model, uint32_t file);
 
 /* NULL: there is no session. */

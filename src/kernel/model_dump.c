@@ -34,10 +34,10 @@ static void take_container(struct lull_model *model, struct machine *machine, en
 static void read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns, int64_t as_of_ns,
                       bool only_containers)
 {
-    enum lull_event_id ids[LULL_EVENT_COUNT];
+    enum lull_event_id ids[LULL_EVENT_COUNT + 1];
     const struct lull_event *event;
     lull_session_unsubscribe_all(model->session);
-    lull_vocabulary_subscribe(model->session, LULL_GROUP_STATE, ids);
+    lull_vocabulary_subscribe(model->session, LULL_GROUP_STATE, NULL, ids);
     lull_session_limit(model->session, start_ns, end_ns);
     while ((event = lull_session_read(model->session))) {
         struct machine *machine = model_machine(model, event->host);
@@ -59,7 +59,7 @@ static void read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns
         }
     }
     lull_session_unsubscribe_all(model->session);
-    lull_vocabulary_subscribe(model->session, model->groups, model->ids);
+    model_subscribe(model);
 }
 
 void lull_model_read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns,

@@ -200,6 +200,7 @@ struct machine {
     uint32_t unknown_row;       /* of tasks of which the container is not known */
     struct lull_map vms;        /* process or thread → pseudo-task of its virtual machine */
     struct lull_map addresses;  /* address of a table in the state dump → table */
+    struct lull_map ledgers;    /* CPU or thread → its counters */
 };
 
 struct container {
@@ -278,7 +279,7 @@ struct subscriber {
 struct lull_model {
     struct lull_session *session;
     bool is_stopped;
-    enum lull_event_id ids[LULL_EVENT_COUNT];
+    enum lull_event_id ids[LULL_EVENT_COUNT + 1];
     LULL_VEC(struct machine) machines;
     LULL_VEC(struct task) tasks;
     struct lull_map by_tid; /* host, tid → the newest task, dead or not */
@@ -305,6 +306,7 @@ struct lull_model {
     struct lull_flows *flows;
     struct sockets *sockets;
     struct lull_stacks *stacks; /* NULL: not wanted */
+    struct counters *counters;  /* likewise */
     uint32_t n_packets;
     uint32_t execve, execveat;         /* labels */
     struct irq_label fixed_labels[24]; /* see machine_irq.c */
@@ -335,7 +337,24 @@ void functions_forked(struct lull_model *model, uint32_t parent, uint32_t child,
 void functions_executed(struct lull_model *model, uint32_t task, int64_t t);
 void functions_lost(struct lull_model *model, const struct lull_lost_fact *lost);
 
+/* machine_counters.c */
+/* Finds which counters the session has. */
+void counters_find(struct lull_model *model);
+/* What the session is to be asked for them; false: they are not wanted, or there are none. */
+bool counters_more(const struct lull_model *model, struct lull_vocabulary_more *more);
+void counters_free(struct lull_model *model);
+/* Takes the values that an event has, after all else that it says was taken in. */
+void counters_read(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                   enum lull_event_id id, const void *event);
+/* If model->counters: who was on a CPU is known up to a switch; its outermost interrupt is over. */
+void counters_switched(struct lull_model *model, const struct machine *machine,
+                       const struct lull_switch_fact *fact);
+void counters_interrupted(struct lull_model *model, const struct machine *machine, int32_t c,
+                          int64_t t);
+
 /* model.c */
+/* Subscribes the session to what the model reads. */
+void model_subscribe(struct lull_model *model);
 struct machine *model_machine_add(struct lull_model *model, uint32_t host);
 struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu);
 uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu);

@@ -40,19 +40,53 @@ static const struct {
 #include "kernel/events.def"
 };
 
+struct lull_vocabulary_size lull_vocabulary_size(enum lull_event_id id)
+{
+    return id < LULL_EVENT_COUNT
+               ? (struct lull_vocabulary_size){vocabulary[id].size, vocabulary[id].n_bindings}
+               : (struct lull_vocabulary_size){sizeof(uint64_t), 0};
+}
+
+/* Subscribes to events that have more than their own. A bit says of each field whether it is there,
+ * and there are 64. */
+static uint32_t subscribe_more(struct lull_session *session, enum lull_event_id id,
+                               const char *const *names, const struct lull_vocabulary_more *more)
+{
+    const struct lull_vocabulary_size size = lull_vocabulary_size(id);
+    const uint32_t n_more = MIN(more->n_fields, 64 - size.n_fields);
+    struct lull_binding *bindings = g_new(struct lull_binding, size.n_fields + n_more);
+    for (uint32_t i = 0; i < size.n_fields; i++) {
+        bindings[i] = vocabulary[id].bindings[i];
+    }
+    for (uint32_t i = 0; i < n_more; i++) {
+        bindings[size.n_fields + i] = more->fields[i];
+        bindings[size.n_fields + i].offset += size.bytes;
+    }
+    g_ptr_array_add(more->bindings, bindings);
+    return lull_session_subscribe(session, names, bindings, size.n_fields + n_more,
+                                  size.bytes + more->n_fields * (uint32_t)sizeof(int64_t));
+}
+
 void lull_vocabulary_subscribe(struct lull_session *session, unsigned groups,
-                               enum lull_event_id ids[LULL_EVENT_COUNT])
+                               const struct lull_vocabulary_more *more,
+                               enum lull_event_id ids[LULL_EVENT_COUNT + 1])
 {
     for (unsigned id = 0; id < LULL_EVENT_COUNT; id++) {
         if (!(vocabulary[id].group & groups)) {
             continue;
         }
         uint32_t number =
-            lull_session_subscribe(session, vocabulary[id].names, vocabulary[id].bindings,
-                                   vocabulary[id].n_bindings, vocabulary[id].size);
+            more ? subscribe_more(session, id, vocabulary[id].names, more)
+                 : lull_session_subscribe(session, vocabulary[id].names, vocabulary[id].bindings,
+                                          vocabulary[id].n_bindings, vocabulary[id].size);
         g_assert(number < LULL_EVENT_COUNT);
         lull_session_share_classes(session, number);
         ids[number] = id;
+    }
+    if (more) {
+        uint32_t number = subscribe_more(session, LULL_EVENT_COUNT, more->names, more);
+        lull_session_share_classes(session, number);
+        ids[number] = LULL_EVENT_COUNT;
     }
 }
 

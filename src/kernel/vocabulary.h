@@ -77,13 +77,31 @@ enum lull_event_group {
     LULL_GROUP_FUNCTIONS = 262144, /* calls of functions, with STACKS: what they are */
     LULL_GROUP_SAMPLES = 524288,   /* what CPUs were found to do, likewise */
     LULL_GROUP_HEAP = 1048576,     /* memory that programs allocate */
+    LULL_GROUP_COUNTERS = 2097152, /* counters that were read with events of any kind */
 };
 
-/* Subscribes a session to all events of the groups. ids: by subscription number, the event; has
- * room for LULL_EVENT_COUNT and is filled from the first number this call was given (normally 0).
- */
+/* Numbers that events may have besides those of the vocabulary. They are laid out behind the struct
+ * of the event, `offset` bytes from its end. */
+struct lull_vocabulary_more {
+    const struct lull_binding *fields; /* integers */
+    uint32_t n_fields;
+    const char *const *names; /* of the events that have them; NULL-terminated */
+    GPtrArray *bindings;      /* takes what the session borrows; frees with g_free() */
+};
+
+/* What an event of the vocabulary has of its own; LULL_EVENT_COUNT: any other. */
+struct lull_vocabulary_size {
+    uint32_t bytes, n_fields;
+};
+struct lull_vocabulary_size lull_vocabulary_size(enum lull_event_id id);
+
+/* Subscribes a session to all events of the groups and, with `more` (or NULL), to those that have
+ * more. ids: by subscription number, the event, LULL_EVENT_COUNT for those that are none of the
+ * groups; has room for LULL_EVENT_COUNT + 1 and is filled from the first number this call was given
+ * (normally 0). */
 void lull_vocabulary_subscribe(struct lull_session *session, unsigned groups,
-                               enum lull_event_id ids[LULL_EVENT_COUNT]);
+                               const struct lull_vocabulary_more *more,
+                               enum lull_event_id ids[LULL_EVENT_COUNT + 1]);
 
 /* The names an event has, NULL-terminated. */
 const char *const *lull_vocabulary_names(enum lull_event_id id);

@@ -33,6 +33,9 @@ static char *missing_of(const struct lull_recorder *recorder, const struct lull_
     if (recorder->request.has_call_chains && !kind->can_call_chains) {
         return g_strdup("it does not record call chains");
     }
+    if (recorder->request.counters && !kind->can_count) {
+        return g_strdup("it does not record counters");
+    }
     return kind->missing(&recorder->request);
 }
 
@@ -121,6 +124,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
         .buffer_bytes = question->buffer_bytes,
         .is_snapshot = question->is_snapshot,
         .has_call_chains = question->has_call_chains,
+        .counters = question->counters,
         .is_filtered = question->only_command || question->n_pids > 0,
         .pids = question->pids,
         .n_pids = question->n_pids,
@@ -463,6 +467,11 @@ void lull_recorder_free(struct lull_recorder *recorder)
 const char *lull_recorder_tracer(const struct lull_recorder *recorder)
 {
     return recorder->kind->name;
+}
+
+const char *lull_recorder_remark(const struct lull_recorder *recorder)
+{
+    return recorder->tracer ? recorder->tracer->remark : NULL;
 }
 
 const char *lull_recorder_reason(const struct lull_recorder *recorder)

@@ -38,6 +38,7 @@ struct lull_record_question {
     uint32_t n_pids;
     bool only_command;    /* or only the command */
     bool has_call_chains; /* only tracers that can record where tasks stop running */
+    const char *counters; /* only tracers that can: which are read there (counters.h); NULL: none */
     unsigned hooks;       /* which calls programs record that the command is or starts (hooks.h) */
 
     bool is_snapshot;     /* a flight recorder: what comes last is kept in memory, and written on
@@ -63,6 +64,8 @@ void lull_recorder_free(struct lull_recorder *recorder);
 /* Why that tracer, in words. */
 const char *lull_recorder_tracer(const struct lull_recorder *recorder);
 const char *lull_recorder_reason(const struct lull_recorder *recorder);
+/* What of the request it does not record, a sentence without full stop; or NULL. When it was set up. */
+const char *lull_recorder_remark(const struct lull_recorder *recorder);
 
 /* Records until the command ends, the time is over, or a first SIGINT, SIGTERM, SIGHUP or SIGQUIT.
  * A second ends this process. A full disk ends it too, and what is whole until then is kept. False

@@ -24,7 +24,9 @@ struct lull_tracer_request {
     enum lull_purpose purpose;
     uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
     bool has_call_chains;  /* also where tasks stop running; for tracers that can record it */
-    bool is_snapshot;      /* only the last of the buffers is kept, and written by snapshot() */
+    const char
+        *counters;     /* likewise: which are read where tasks stop running (counters.h); or NULL */
+    bool is_snapshot;  /* only the last of the buffers is kept, and written by snapshot() */
     bool is_filtered;  /* only tasks in `pids`, what they start, and interrupts while CPUs idle */
     const pid_t *pids; /* those of set_up(); follow() adds the command */
     uint32_t n_pids;
@@ -51,6 +53,7 @@ struct lull_tracer_kind {
     const char *name;     /* of --tracer: "lttng", "ftrace", "perf" */
     const char *files;    /* what it leaves in the directory: "trace.dat", "perf.data", "kernel" */
     bool can_call_chains; /* has_call_chains */
+    bool can_count;       /* counters */
     bool needs_state;     /* it does not dump the state of the machine itself, see state.h */
     bool needs_root;      /* what set_up() needed root for, the others need it for as well */
     /* NULL if this machine, and who runs this, can use the tracer; else what is missing and how to
@@ -94,6 +97,9 @@ struct lull_tracer {
     /* Names of the events that are recorded, as the tracer calls them, for recording.json;
      * NULL-terminated. Set by set_up(), freed by free(). NULL: not known. */
     const char *const *events;
+    const char
+        *remark; /* what of the request is not recorded, a sentence without full stop; or NULL.
+                           Likewise */
     /* The disk is full, so recording does not go on: set by check(), which then fails, or by
      * stop(), which then completes what was recorded until result->end_ns, and succeeds. */
     bool is_full;

@@ -12,11 +12,19 @@ import tempfile
 
 from tap import Tap
 
+sys.path[:0] = [os.path.join(os.environ["LULL_SOURCE"], "tests", "lib")]
+import jsonl_to_ctf  # noqa: E402
+
 LULL = os.environ["LULL"]
 SAMPLES = os.environ["LULL_SAMPLES"]
 CHAIN, DJANGO = (os.path.join(SAMPLES, name) for name in ("truth/truth-chain", "django"))
 VM, OF_CALLS, OF_HEAP = (os.path.join(os.environ["LULL_SOURCE"], "tests", "data", f"{name}.tar.xz") for name in ("vm", "calls", "heap"))
 OF_VERB = {"requests": DJANGO, "nettop": DJANGO, "vms": VM, "calls": OF_CALLS, "calllog": OF_CALLS, "heap": OF_HEAP}
+MADE = tempfile.TemporaryDirectory()  # pylint: disable=R1732
+COUNTED = os.path.join(MADE.name, "counted")
+jsonl_to_ctf.write_trace([{"t": 1000 + n, "n": "sched_switch", "sec": {"perf_cpu_cycles": 10 * n}, "pc": {"cpu_id": n // 10},
+                           "p": {"prev_tid": 10 + n % 9, "prev_state": 0, "next_tid": 11 + n % 9}} for n in range(40)], COUNTED)
+OF_VERB["counters"] = COUNTED
 READ = 'read : $evt.$name == "syscall_entry_read" : $evt.$name == "syscall_exit_read" && $evt.$tid == $begin.$evt.$tid'
 # Verbs that are about no trace, or serve one until they are stopped: only their usage is tried.
 NO_ANSWER = {"record", "snapshot", "top", "track", "daemon", "trigger", "mark", "collect", "view", "serve", "help", "hprof"}

@@ -74,7 +74,7 @@ def test_recorded_here():
         theirs = dumped(path)
         offset = json.loads(run("info", "--json", path).stdout)["traces"][0]["clock"]["offset_ns"]
         ours, result = events(path)
-    fields = ["perf_thread_cpu_" + name for name in ("task_clock", "page_faults", "context_switches")]
+    fields = ["perf_thread_on_cpu_" + name for name in ("task_clock", "page_faults", "context_switches")]
     ours = {(e["cpu"], e["time_ns"] - offset): [e["context"].get(f) for f in fields] for e in ours if e["name"] == "sched_switch"}
     tap.ok(len(theirs) >= 8 and ours == theirs, "counters of a group are what perf report -D shows", ours, theirs, result.stderr)
 
@@ -168,7 +168,7 @@ def test_two_groups():
 def test_scope():
     """What the index of ids says of an event's CPU and thread is what its counters belong to."""
     none = 2**64 - 1
-    for cpu, tid, prefix in ((0, none, "perf_cpu_"), (none, 11, "perf_thread_"), (0, 11, "perf_thread_cpu_")):
+    for cpu, tid, prefix in ((0, none, "perf_cpu_"), (none, 11, "perf_thread_"), (0, 11, "perf_thread_on_cpu_")):
         for big in (False, True):
             w = Writer(big)
             form = GROUP | WITH_ID

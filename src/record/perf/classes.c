@@ -9,9 +9,6 @@
 /* Identifier, task, time and CPU come with each record; what a tracepoint says is raw data. */
 #define EVERYWHERE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* PERF_FORMAT_LOST, which some headers do not have yet. */
-#define FORMAT_LOST (1 << 4)
-
 static struct perfrec_class *add(GArray *all, char *name, uint32_t type, uint64_t config,
                                  const struct lull_tracer_request *request)
 {
@@ -23,7 +20,7 @@ static struct perfrec_class *add(GArray *all, char *name, uint32_t type, uint64_
     attr->sample_period = 1;
     attr->sample_type = EVERYWHERE;
     attr->sample_id_all = 1;
-    attr->read_format = FORMAT_LOST;
+    attr->read_format = PERFREC_FORMAT_LOST;
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
     attr->write_backward = request->is_snapshot;
@@ -55,7 +52,7 @@ static bool is_refused(const struct lull_purpose_event *event)
 }
 
 static bool add_tracepoint(GArray *all, const struct lull_purpose_event *event,
-                           const struct lull_tracer_request *request, GError **error)
+                           const struct lull_tracer_request *request, char **remark, GError **error)
 {
     GError *why = NULL;
     uint64_t id;
@@ -72,11 +69,14 @@ static bool add_tracepoint(GArray *all, const struct lull_purpose_event *event,
     struct perfrec_class *class = add(all, g_strdup_printf("%s:%s", event->system, event->name),
                                       PERF_TYPE_TRACEPOINT, id, request);
     class->attr.sample_type |= PERF_SAMPLE_RAW;
+    if (strcmp(class->name, "sched:sched_switch") != 0) {
+        return true;
+    }
     /* Where a task waits: the stack of who stops running is that of the moment. */
-    if (request->has_call_chains && strcmp(class->name, "sched:sched_switch") == 0) {
+    if (request->has_call_chains) {
         class->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     }
-    return true;
+    return !request->counters || perfrec_counters_add(all, add, request, remark, error);
 }
 
 bool perfrec_classes_make(struct perfrec_classes *classes,
@@ -85,10 +85,11 @@ bool perfrec_classes_make(struct perfrec_classes *classes,
     GArray *all = g_array_new(FALSE, TRUE, sizeof(struct perfrec_class));
     add_leader(all, request);
     bool is_good = true;
+    classes->remark = NULL;
     for (uint32_t i = 0; is_good && i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];
         if (event->purposes & 1u << request->purpose && !is_refused(event)) {
-            is_good = add_tracepoint(all, event, request, error);
+            is_good = add_tracepoint(all, event, request, &classes->remark, error);
         }
     }
     classes->n = all->len;
@@ -106,5 +107,6 @@ void perfrec_classes_clear(struct perfrec_classes *classes)
         g_array_free(classes->all[i].ids, TRUE);
     }
     g_free(classes->all);
+    g_free(classes->remark);
     memset(classes, 0, sizeof *classes);
 }

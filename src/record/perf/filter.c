@@ -11,6 +11,7 @@ enum {
     SAMPLE_ID = 8,
     SAMPLE_TASK = 16, /* process and task */
     SAMPLE_RAW = 40,  /* after time and CPU: a 32-bit size, then the raw data */
+    READ_TIMES = 2,   /* of a group of counters, after their number */
     RAW_PID = 4,      /* of the task that runs: all tracepoints have it there */
     FORK_TASK = 16,   /* task and its parent task */
     OTHER_TASK = 8,   /* of names, mapped files, ends: process and task */
@@ -20,6 +21,7 @@ enum {
 struct rule {
     bool is_interrupt;
     bool has_call_chain; /* before the raw data: the number of addresses, and they */
+    uint32_t read_words; /* and before that of each of a group of counters; 0: there is none */
     uint32_t target;     /* where the raw data names another task; 0: nowhere */
 };
 
@@ -81,6 +83,9 @@ struct perfrec_filter *perfrec_filter_new(const struct perfrec_classes *classes,
         const struct perfrec_class *class = &classes->all[i];
         for (guint k = 0; k < class->ids->len; k++) {
             lull_map_insert(&filter->rules, g_array_index(class->ids, uint64_t, k), i);
+        }
+        if (class->attr.sample_type & PERF_SAMPLE_READ) { /* value, identifier, what was lost */
+            filter->each[i].read_words = class->attr.read_format & PERFREC_FORMAT_LOST ? 3 : 2;
         }
         filter->each[i].has_call_chain = (class->attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
         if (class->attr.type == PERF_TYPE_TRACEPOINT &&
@@ -187,6 +192,13 @@ static pid_t named(const struct perfrec_records *records, const struct rule *rul
 {
     uint32_t halves[2];
     uint64_t raw = sample + SAMPLE_RAW;
+    if (rule->read_words > 0) {
+        const uint64_t n = raw + 8 <= end ? perfrec_word(records, raw) : UINT64_MAX;
+        if (n > (end - raw) / 8) {
+            return 0;
+        }
+        raw += 8 * (1 + READ_TIMES + n * rule->read_words);
+    }
     if (rule->has_call_chain) {
         if (raw + 8 > end || perfrec_word(records, raw) > (end - raw) / 8 - 1) {
             return 0;

@@ -73,9 +73,10 @@ uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request)
     return bytes;
 }
 
-/* One event on a CPU. The first, with `leader` -1, leads the others, which write to its buffer. */
+/* One event on a CPU, of the group that `leader` leads, or (-1) that it leads itself; it writes to the
+ * buffer of `first`, if that is not -1. */
 static int open_one(struct perfrec_open *open, struct perfrec_class *class, int cpu, int leader,
-                    GError **error)
+                    int first, GError **error)
 {
     int fd = perfrec_open_event(&class->attr, -1, cpu, leader);
     if (fd < 0) {
@@ -85,7 +86,7 @@ static int open_one(struct perfrec_open *open, struct perfrec_class *class, int 
     g_array_append_val(open->fds, fd);
     uint64_t id;
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0 ||
-        (leader >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, leader) < 0)) {
+        (first >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, first) < 0)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot set up the perf event %s: %s",
                     class->name, g_strerror(errno));
         return -1;
@@ -99,13 +100,21 @@ static bool open_cpu(struct perfrec_open *open, const struct perfrec_classes *cl
 {
     struct perfrec_ring *ring = &open->rings[which];
     struct perfrec_class *first = &classes->all[0];
-    int leader = open_one(open, first, open->cpus[which], -1, error);
-    if (leader < 0 || !perfrec_ring_map(ring, leader, bytes, first->attr.write_backward, error)) {
+    g_autofree int *fds = g_new(int, classes->n);
+    fds[0] = open_one(open, first, open->cpus[which], -1, -1, error);
+    if (fds[0] < 0 || !perfrec_ring_map(ring, fds[0], bytes, first->attr.write_backward, error)) {
         return false;
     }
     for (uint32_t i = 1; i < classes->n; i++) {
-        if (open_one(open, &classes->all[i], open->cpus[which], leader, error) < 0) {
+        struct perfrec_class *class = &classes->all[i];
+        const bool is_leader = class->leader == i;
+        fds[i] = open_one(open, class, open->cpus[which], is_leader ? -1 : fds[class->leader],
+                          fds[0], error);
+        if (fds[i] < 0) {
             return false;
+        }
+        if (is_leader) {
+            g_array_append_val(open->leaders, fds[i]);
         }
     }
     return true;
@@ -136,6 +145,7 @@ bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *c
                       const struct lull_tracer_request *request, GError **error)
 {
     open->fds = g_array_new(FALSE, FALSE, sizeof(int));
+    open->leaders = g_array_new(FALSE, FALSE, sizeof(int));
     GArray *cpus = g_array_new(FALSE, FALSE, sizeof(int));
     bool is_good = online_cpus(cpus, error);
     open->n_rings = cpus->len;
@@ -143,7 +153,7 @@ bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *c
     open->rings = g_new0(struct perfrec_ring, open->n_rings);
     bool counts_lost = can_count_lost(&classes->all[0]);
     for (uint32_t i = 0; !counts_lost && i < classes->n; i++) {
-        classes->all[i].attr.read_format = 0;
+        classes->all[i].attr.read_format &= ~(uint64_t)PERFREC_FORMAT_LOST;
     }
     struct rlimit limit;
     bool is_raised = raise_limit(&limit);
@@ -159,27 +169,50 @@ bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *c
     return is_good;
 }
 
+static bool switch_on(int fd, bool is_on, GError **error)
+{
+    if (ioctl(fd, is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot %s perf events: %s",
+                    is_on ? "start" : "stop", g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 bool perfrec_open_enable(const struct perfrec_open *open, bool is_on, GError **error)
 {
     for (uint32_t i = 0; i < open->n_rings; i++) {
-        if (ioctl(open->rings[i].fd, is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) <
-            0) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot %s perf events: %s",
-                        is_on ? "start" : "stop", g_strerror(errno));
+        if (!switch_on(open->rings[i].fd, is_on, error)) {
+            return false;
+        }
+    }
+    for (guint i = 0; i < open->leaders->len; i++) {
+        if (!switch_on(g_array_index(open->leaders, int, i), is_on, error)) {
             return false;
         }
     }
     return true;
 }
 
+/* Of a read of `n` bytes: the value of the event, and what it lost; or of a group how many there are,
+ * two times, and of each value, identifier and what it lost, the leader first. */
+static uint64_t lost_of(const uint64_t *words, ssize_t n)
+{
+    enum { TIMES = 2, EACH = 3 };
+    if (n == 2 * sizeof *words) {
+        return words[1];
+    }
+    const uint64_t n_words = n > 0 ? (uint64_t)n / sizeof *words : 0;
+    const bool is_group = n_words > 1 + TIMES && words[0] == (n_words - 1 - TIMES) / EACH &&
+                          (n_words - 1 - TIMES) % EACH == 0;
+    return is_group ? words[1 + TIMES + EACH - 1] : 0;
+}
+
 uint64_t perfrec_open_lost(const struct perfrec_open *open)
 {
-    uint64_t lost = 0;
+    uint64_t lost = 0, words[64];
     for (guint i = 0; i < open->fds->len; i++) {
-        uint64_t counts[2]; /* of the event, and what it lost */
-        if (read(g_array_index(open->fds, int, i), counts, sizeof counts) == sizeof counts) {
-            lost += counts[1];
-        }
+        lost += lost_of(words, read(g_array_index(open->fds, int, i), words, sizeof words));
     }
     return lost;
 }
@@ -193,6 +226,7 @@ void perfrec_open_clear(struct perfrec_open *open)
         close(g_array_index(open->fds, int, i));
     }
     g_array_free(open->fds, TRUE);
+    g_array_free(open->leaders, TRUE);
     g_free(open->rings);
     g_free(open->cpus);
     memset(open, 0, sizeof *open);

@@ -132,6 +132,7 @@ static struct lull_tracer *perf_set_up(const struct lull_tracer_request *request
         return NULL;
     }
     perf->base.events = names_of(&perf->classes);
+    perf->base.remark = perf->classes.remark;
     return &perf->base;
 }
 
@@ -268,6 +269,7 @@ const struct lull_tracer_kind lull_tracer_perf = {
     .name = "perf",
     .files = "perf.data",
     .can_call_chains = true,
+    .can_count = true,
     .needs_state = true,
     .missing = perf_missing,
     .set_up = perf_set_up,

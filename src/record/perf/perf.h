@@ -22,12 +22,30 @@ struct perfrec_class {
     struct perf_event_attr attr;
     char *name;  /* "sched:sched_switch" */
     GArray *ids; /* uint64_t: of its events; they identify the class of a sample */
+    /* Of a group of its own: the class that leads it, perhaps this. Its samples have the values of
+     * all of the group. PERFREC_FIRST: of the first class's group. */
+    uint32_t leader;
 };
+
+#define PERFREC_FIRST 0u
 
 struct perfrec_classes {
     struct perfrec_class *all;
     uint32_t n;
+    char *remark; /* which counters there are not; or NULL */
 };
+
+/* PERF_FORMAT_LOST, which some headers do not have yet. */
+#define PERFREC_FORMAT_LOST (1 << 4)
+
+/* Makes the last class the leader of a group, and appends those of the counters that can be opened;
+ * *remark becomes a sentence about others, to be freed with g_free(). False and an error if there is
+ * none. `add` appends a class. */
+typedef struct perfrec_class *perfrec_add_class(GArray *all, char *name, uint32_t type,
+                                                uint64_t config,
+                                                const struct lull_tracer_request *request);
+bool perfrec_counters_add(GArray *all, perfrec_add_class *add,
+                          const struct lull_tracer_request *request, char **remark, GError **error);
 
 /* The tracepoints of the request's purpose that this kernel has. False and an error if a needed one
  * cannot be had. */
@@ -107,7 +125,8 @@ void perfrec_ring_taken(struct perfrec_ring *ring, uint64_t end);
 
 /* Events that are open. */
 struct perfrec_open {
-    GArray *fds; /* int: all of them */
+    GArray *fds;     /* int: all of them */
+    GArray *leaders; /* int: those of further groups */
     struct perfrec_ring *rings;
     int *cpus; /* of the rings */
     uint32_t n_rings;

@@ -12,9 +12,9 @@
 static const char *const prefixes[] = {
     [PERF_SCOPE_CPU] = "perf_cpu_",
     [PERF_SCOPE_THREAD] = "perf_thread_",
-    [PERF_SCOPE_THREAD_CPU] = "perf_thread_cpu_",
+    [PERF_SCOPE_THREAD_CPU] = "perf_thread_on_cpu_",
 };
-#define LONGEST_PREFIX sizeof "perf_thread_cpu_"
+#define LONGEST_PREFIX sizeof "perf_thread_on_cpu_"
 
 static const struct perf_attr *attr_at(const struct perf_file *file, guint index)
 {

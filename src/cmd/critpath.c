@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cmd/calls_args.h"
 #include "cmd/critpath_calls.h"
+#include "cmd/critpath_counts.h"
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
@@ -149,11 +150,13 @@ void lull_critpath_style(const struct lull_args *args, uint32_t most, struct lul
 }
 
 static bool show(const struct lull_args *args, const struct lull_path *path,
-                 const struct lull_path_calls *calls, GError **error)
+                 const struct lull_path_calls *calls, const struct lull_path_counts *counts,
+                 GError **error)
 {
     struct lull_view_style style;
     lull_critpath_style(args, DEFAULT_LIMIT, &style);
     style.calls = calls;
+    style.counts = counts;
     if (!lull_critpath_write_files(args, path, &style, error)) {
         return false;
     }
@@ -280,7 +283,10 @@ static bool answer(const struct lull_args *args, struct lull_session *session, G
     struct lull_paths_calls *calls =
         path ? lull_args_path_calls(args, session, (const struct lull_path *const *)&path, 1)
              : NULL;
-    const bool done = path && show(args, path, calls ? lull_paths_calls_of(calls, 0) : NULL, error);
+    struct lull_path_counts *counts = path ? lull_args_path_counts(args, session, path) : NULL;
+    const bool done =
+        path && show(args, path, calls ? lull_paths_calls_of(calls, 0) : NULL, counts, error);
+    lull_path_counts_free(counts);
     lull_paths_calls_free(calls);
     lull_path_free(path);
     lull_waits_free(waits);
@@ -294,6 +300,12 @@ static int run(const struct lull_args *args, GError **error)
                             lull_args_number(args, "instance") >= 0;
     if (!lull_args_symbols_directory(args, error)) {
         return 1;
+    }
+    if (lull_args_flag(args, "counters") && (lull_args_texts(args, "period") || is_of_many)) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--counters is about one path: choose it with --request, --tid, --pid, "
+                            "--comm, --begin and --end");
+        return 2;
     }
     if (lull_args_texts(args, "period") || is_of_many) {
         return lull_critpath_period_run(args, error);
@@ -349,6 +361,7 @@ static const struct lull_option options[] = {
      .help = "below each wait the calls that started it, if they were recorded; for several "
              "waits in one line, those of the longest"},
     LULL_OPTION_PATH_CALLS,
+    LULL_OPTION_PATH_COUNTS,
     LULL_OPTION_SYMBOLS_DIRECTORY,
     {.name = "svg",
      .kind = LULL_OPTION_FILE,
@@ -459,6 +472,10 @@ const struct lull_verb lull_verb_critpath = {
         "an end are listed separately. Without --period, these options are for the requests that "
         "'lull requests' finds.\n"
         "\n"
+        "With --counters, of a trace with counters ('lull counters'), a table says what was counted in each "
+        "task of the path while the path was with it; what of a path is not known, and what is a part by time, is said "
+        "on standard error.\n"
+        "\n"
         "With --calls, of a trace that also has calls of functions ('lull calls'), the summary ends "
         "with the functions in which the path was, and in which state. A system call, and what the "
         "kernel does, counts to the function that made it. Below each step are the stacks on which "
@@ -531,7 +548,8 @@ const struct lull_verb lull_verb_critpath = {
         "calls that started the wait, innermost first; a call at an address where no file is known "
         "has "
         "\"object\":null and \"address\". Where the name of the function is known, \"symbol\" is that "
-        "name, and \"symbol_offset\" the place in it. \"calls\" and \"by_function\" are there with --calls: "
+        "name, and \"symbol_offset\" the place in it. \"counters\" of segments, \"by_state\" and \"by_task\" are there with --counters, where something was "
+        "counted: the number by the name of each. \"calls\" and \"by_function\" are there with --calls: "
         "a part of a segment was spent in one call, which \"nodes\" names with its callers, from \"parent\" to "
         "\"parent\"; both are named by their place in the list. by_function sums up to the whole path, and has "
         "null for what was in no call that was recorded. \"cpu_quotas\" are those that kept tasks off the CPU, in the "

@@ -15,6 +15,7 @@
 #include "graph/path.h"
 
 struct lull_path_calls;
+struct lull_path_counts;
 
 /* What the reader's device can show and what he wants to see; used by the views of paths and
  * tables. */
@@ -27,7 +28,8 @@ struct lull_view_style {
     bool by_tid;     /* text: the summary has a row for each task, not for each program */
     bool is_narrow;  /* pictures are as wide as a telephone; beside others in one page */
     bool stacks;     /* text: the calls by which each wait started */
-    const struct lull_path_calls *calls; /* of the path, to be shown with it; or NULL */
+    const struct lull_path_calls *calls;   /* of the path, to be shown with it; or NULL */
+    const struct lull_path_counts *counts; /* likewise */
     uint32_t limit; /* text: how many rows of the path to show, the longest; 0: all */
 };
 

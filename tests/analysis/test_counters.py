@@ -235,6 +235,47 @@ def test_choices():
     tap.ok(tasks_of(found, "page_faults") == {11: 50, 12: 1, 13: 5}, "half of what was read at its start", found["tables"])
 
 
+def critpath(*arguments):
+    done = subprocess.run([lull, "critpath", *arguments], capture_output=True, text=True, timeout=100, check=False, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "LC_ALL": "C.UTF-8"})
+    return done, json.loads(done.stdout) if "--json" in arguments and done.stdout else {}
+
+
+def test_path():
+    """11 runs, waits for 12, which wakes it after 900 of its 1000 ns, and runs again: 100, 300 x 0.9, 50 cycles."""
+    both = "perf_cpu_instructions"
+    events = [switch(1000, 0, 9, 11, {CYCLES: 0, both: 0}), switch(2000, 0, 11, 12, {CYCLES: 100, both: 50}, state=1),
+              event(2900, "sched_waking", 0, {"comm": "t11", "tid": 11, "prio": 20, "target_cpu": 0}),
+              switch(3000, 0, 12, 11, {CYCLES: 400, both: 650}), switch(4000, 0, 11, 9, {CYCLES: 450, both: 750}, state=1)]
+    path = made("path", events)
+    done, found = critpath("--counters", "--json", "--tid", "11", "--end", "+3us", path)
+    segments = [(s["tid"], s["state"], s.get("counters")) for s in found["segments"]]
+    first, wait, last = ({"cycles": c, "instructions": i} for c, i in ((100, 50), (270, 540), (50, 100)))
+    tap.ok(segments == [(11, "running", first), (12, "running", wait), (11, "preempted", None), (11, "running", last)],
+           "counters of each step of a path", segments, done.stderr)
+    tap.ok({s["tid"]: s.get("counters") for s in found["summary"]["by_task"]} == {11: {"cycles": 150, "instructions": 150}, 12: wait},
+           "and of its tasks", found["summary"]["by_task"])
+    tap.ok([s["counters"] for s in found["summary"]["by_state"] if "counters" in s] == [{"cycles": 420, "instructions": 690}],
+           "and of what runs", found["summary"]["by_state"])
+    tap.ok("a part by time" in done.stderr and "not known" not in done.stderr, "that a part is one by time is said", done.stderr)
+    text = critpath("--counters", "--tid", "11", "--end", "+3us", path)[0].stdout
+    tap.ok("CYCLES" in text and [line.split()[-3:] for line in text.split("Counted on the path")[-1].splitlines()[2:4]] ==
+           [["150", "150", "1.00"], ["270", "540", "2.00"]], "the table of tasks, with instructions per cycle", text)
+    plain = critpath("--json", "--tid", "11", "--end", "+3us", path)[1]
+    tap.ok(not any("counters" in s for s in plain["segments"]), "without --counters there are none")
+    done = critpath("--counters", "--tid", "11", os.path.join(scratch.name, "path"), "--each")[0]
+    tap.ok(done.returncode == 2 and "one path" in done.stderr, "--counters is about one path", done.stderr)
+
+
+def test_path_unknown():
+    """What was counted of 11 is known from the second switch on only: of 1000 of its 2000 ns."""
+    events = [switch(1000, 0, 9, 11), switch(2000, 0, 11, 9), switch(2500, 0, 9, 11, {CYCLES: 7}), switch(3500, 0, 11, 9, {CYCLES: 9}),
+              event(3600, "sched_waking", 0, {"comm": "t11", "tid": 11, "prio": 20, "target_cpu": 0})]
+    done, found = critpath("--counters", "--json", "--tid", "11", made("path unknown", events))
+    tap.ok("in 1.000 us of the time" in done.stderr.replace("1 us", "1.000 us") and found["summary"]["by_task"][0]["counters"] == {"cycles": 2},
+           "what is not known of a path is said", done.stderr, found["summary"]["by_task"])
+
+
 def test_none():
     found = window(made("none", [switch(1000, 0, 9, 11), switch(2000, 0, 11, 12)]))
     tap.ok("no counter was recorded" in " ".join(found["notes"]), "a trace without counters", found)

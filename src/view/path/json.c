@@ -5,6 +5,7 @@
 
 #include "view/out.h"
 #include "view/path/calls.h"
+#include "view/path/counts.h"
 #include "view/quota.h"
 #include "view/words.h"
 
@@ -135,8 +136,9 @@ static struct json_object *wait_to_json(const struct lull_path *path, const stru
 }
 
 static struct json_object *segment_to_json(const struct lull_path *path,
-                                           const struct lull_segment *segment)
+                                           const struct lull_path_counts *counts, uint32_t index)
 {
+    const struct lull_segment *segment = &path->segments[index];
     struct json_object *object = json_object_new_object();
 
     add_host(object, path, segment->host);
@@ -163,18 +165,26 @@ static struct json_object *segment_to_json(const struct lull_path *path,
     if (segment->n_frames > 0) {
         add_frames(object, segment);
     }
+    if (counts) {
+        path_counts_add(object, counts, &counts->by_segment[index]);
+    }
     return object;
 }
 
 static void write_summary(struct lull_out *out, const struct lull_path *path,
-                          const struct lull_path_calls *calls)
+                          const struct lull_view_style *style)
 {
+    const struct lull_path_calls *calls = style->calls;
+    const struct lull_path_counts *counts = style->counts;
     lull_out_text(out, "],\n\"summary\":{\"by_state\":[");
     for (uint32_t i = 0; i < path->n_by_state; i++) {
         struct json_object *object = json_object_new_object();
         lull_json_add_text(object, "state", lull_state_name(path->by_state[i].state));
         lull_json_add_text(object, "cause", lull_cause_name(path->by_state[i].cause));
         add_duration(object, path->by_state[i].duration_ns, path);
+        if (counts) {
+            path_counts_add(object, counts, &counts->by_state[i]);
+        }
         write_element(out, i, object);
     }
     lull_out_text(out, "],\n\"by_mode\":[");
@@ -213,6 +223,9 @@ static void write_summary(struct lull_out *out, const struct lull_path *path,
         lull_json_add_text(object, "container", path->by_task[i].container);
         lull_json_add_text(object, "command_line", path->by_task[i].command_line);
         add_duration(object, path->by_task[i].duration_ns, path);
+        if (counts) {
+            path_counts_add(object, counts, &counts->by_task[i]);
+        }
         write_element(out, i, object);
     }
     lull_out_text(out, "],\n\"by_host\":[");
@@ -260,13 +273,13 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
     write_query(&out, path);
     lull_out_text(&out, ",\n\"segments\":[");
     for (uint32_t i = 0; i < path->n_segments && !out.error; i++) {
-        write_element(&out, i, segment_to_json(path, &path->segments[i]));
+        write_element(&out, i, segment_to_json(path, style->counts, i));
     }
     lull_out_text(&out, "],\n\"waits\":[");
     for (uint32_t i = 0; i < path->n_waits && !out.error; i++) {
         write_element(&out, i, wait_to_json(path, &path->waits[i]));
     }
-    write_summary(&out, path, style->calls);
+    write_summary(&out, path, style);
     write_sync(&out, path);
     lull_out_text(&out, "],\n\"cpu_quotas\":[");
     for (uint32_t i = 0; i < path->n_quotas; i++) {

@@ -538,6 +538,9 @@ bool lull_view_path_text(const struct lull_path *path, FILE *file,
         return false;
     }
     print_notes(&view);
+    if (!text_print_counts(&view, error)) {
+        return false;
+    }
     if (!print_path(&view, error)) {
         return false;
     }

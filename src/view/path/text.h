@@ -29,6 +29,11 @@ void text_add_heading(const struct text_view *view, struct lull_table *table, co
 void text_add_share(const struct text_view *view, struct lull_table *table, const char *what,
                     int64_t duration_ns, const char *ansi);
 
+/* ---- counts.c ---- */
+
+/* What counters counted, by task, if the style has it. */
+bool text_print_counts(struct text_view *view, GError **error);
+
 /* ---- calls.c: the calls of the path, if the style has them ---- */
 
 /* Adds to the summary in which functions the time was spent. */

@@ -33,6 +33,9 @@ struct states_class {
 
 /* ---- the engine ---- */
 
+/* What lull_states_row.key says: a key that is one integer is known by its hash, which no other integer has. */
+enum states_key { STATES_KEY_ANY, STATES_KEY_UNSIGNED, STATES_KEY_SIGNED };
+
 struct lull_states_text {
     char *data;
 };

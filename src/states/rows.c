@@ -50,15 +50,25 @@ uint64_t states_key_hash(uint32_t group, uint32_t host, const struct lull_value 
     return hash;
 }
 
+/* mix() gives different words different hashes. */
+static enum states_key kind_of_key(const struct lull_value *key, uint32_t n)
+{
+    return n != 1 || key->kind != LULL_VALUE_INT ? STATES_KEY_ANY
+           : key->is_signed                      ? STATES_KEY_SIGNED
+                                                 : STATES_KEY_UNSIGNED;
+}
+
 uint32_t states_row_find(const struct lull_states_engine *engine, uint32_t group, uint32_t host,
                          const struct lull_value *key, uint64_t hash)
 {
     const uint32_t n = engine->states->groups[group].n_keys;
+    const enum states_key kind = kind_of_key(key, n);
     uint32_t row = lull_map_find(&engine->by_hash, hash);
     for (; row != LULL_MAP_NONE; row = engine->rows.items[row].next_alike) {
         const struct lull_states_row *at = &engine->rows.items[row];
-        bool is_same = at->group == group && at->host == host;
-        for (uint32_t i = 0; is_same && i < n; i++) {
+        bool is_same = at->group == group && at->host == host && at->hash == hash;
+        const bool is_known = is_same && kind != STATES_KEY_ANY && at->key == kind;
+        for (uint32_t i = 0; is_same && !is_known && i < n; i++) {
             is_same = same_value(&at->values[i + 1], &key[i]);
         }
         if (is_same) {
@@ -75,8 +85,12 @@ uint32_t states_row_find(const struct lull_states_engine *engine, uint32_t group
 static void put(struct lull_states_engine *engine, struct lull_states_row *row, uint32_t index,
                 struct lull_value value)
 {
-    char *old = row->texts[index].data;
-    row->texts[index].data = NULL;
+    /* Only what is a text has one of its own. */
+    const bool was_text = row->values[index].kind == LULL_VALUE_TEXT;
+    char *old = was_text ? row->texts[index].data : NULL;
+    if (was_text) {
+        row->texts[index].data = NULL;
+    }
     if (value.kind == LULL_VALUE_TEXT) {
         row->texts[index].data = g_malloc(value.text.length + 1);
         if (value.text.length) {
@@ -149,6 +163,7 @@ uint32_t states_row_add(struct lull_states_engine *engine, uint32_t group, uint3
         .group = group,
         .host = host,
         .state = of->start,
+        .key = kind_of_key(key, of->n_keys),
         .since_ns = engine->starts_ns[host],
         .tid = -1,
         .values = lull_arena_alloc_n(engine->records, of->n_names + 1, sizeof *row.values),

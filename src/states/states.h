@@ -36,16 +36,18 @@ enum {
 };
 
 struct lull_states_row {
+    /* Whatever an event of the row needs is in one line of the cache. */
     uint32_t group, host;
     uint16_t state;
+    uint8_t key;               /* the engine's: enum states_key */
     int64_t since_ns;          /* of the state */
     int64_t tid;               /* of the task that it is about; -1: not known */
     struct lull_value *values; /* state, parts of the key, what is kept, numbers */
     /* The engine's own. */
-    struct lull_states_text *texts;
-    LULL_VEC(uint16_t) stack;
     uint64_t hash, interval; /* of the key; which interval the state is */
     uint32_t next_alike, next_of_group;
+    struct lull_states_text *texts;
+    LULL_VEC(uint16_t) stack;
 };
 
 /* When rows came into new states, and who ran where the event happened. */

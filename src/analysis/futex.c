@@ -79,9 +79,10 @@ struct futex_analysis {
     struct lull_slots private_maps, shared_maps; /* process; host → index in `maps` + 1 */
     address_maps maps;
     LULL_VEC(struct futex) futexes;
-    struct lull_map waiters; /* futex, task → running number */
-    struct lull_map wakers;  /* futex, task → anything */
-    struct lull_map ends;    /* number of the waiter, waker → index in `pairs` */
+    struct lull_map waiters;       /* futex, who has the row of the task → running number */
+    struct lull_map waiting_tasks; /* futex, task → anything */
+    struct lull_map wakers;        /* futex, task → anything */
+    struct lull_map ends;          /* number of the waiter, waker → index in `pairs` */
     uint32_t n_waiters;
     LULL_VEC(struct pair) pairs;
     LULL_VEC(struct waiting) waiting;
@@ -118,6 +119,7 @@ static void futex_free(struct lull_analysis *analysis)
     lull_slots_free(&futexes->shared_maps);
     lull_map_free(&futexes->first_of_pid);
     lull_map_free(&futexes->waiters);
+    lull_map_free(&futexes->waiting_tasks);
     lull_map_free(&futexes->wakers);
     lull_map_free(&futexes->ends);
     g_string_free(futexes->text, TRUE);
@@ -207,12 +209,13 @@ static uint32_t waker_of(struct futex_analysis *futexes, const struct lull_sysca
                                                                             : LULL_NONE;
 }
 
-static void count_waker(struct futex_analysis *futexes, uint32_t futex, uint32_t task)
+/* Each task once for each futex. */
+static void count_task(struct lull_map *seen, uint32_t *n, uint32_t futex, uint32_t task)
 {
     uint64_t key = (uint64_t)futex << 32 | task;
-    if (lull_map_find(&futexes->wakers, key) == LULL_MAP_NONE) {
-        lull_map_insert(&futexes->wakers, key, 0);
-        futexes->futexes.items[futex].n_wakers++;
+    if (lull_map_find(seen, key) == LULL_MAP_NONE) {
+        lull_map_insert(seen, key, 0);
+        ++*n;
     }
 }
 
@@ -224,7 +227,6 @@ static struct pair *pair_of(struct futex_analysis *futexes, uint32_t futex, uint
     if (number == LULL_MAP_NONE) {
         number = futexes->n_waiters++;
         lull_map_insert(&futexes->waiters, key, number);
-        futexes->futexes.items[futex].n_waiters++;
     }
     key = (uint64_t)number << 32 | waker;
     uint32_t at = lull_map_find(&futexes->ends, key);
@@ -287,13 +289,18 @@ static void count_wait(struct futex_analysis *futexes, uint32_t at,
     futex->interrupted += is_interrupted(error);
     lull_spread_add(&futex->waits, duration_ns);
     uint32_t waker = error == 0 ? waker_of(futexes, fact) : LULL_NONE;
-    struct pair *pair = pair_of(futexes, at, fact->task, waker);
+    count_task(&futexes->waiting_tasks, &futex->n_waiters, at, fact->task);
+    /* A row for each container, if --by asks for that; tasks are counted all the same. */
+    const struct lull_question_params *params = futexes->head.params;
+    struct pair *pair =
+        pair_of(futexes, at, lull_params_row(params, futexes->head.model, fact->task),
+                lull_params_row(params, futexes->head.model, waker));
     pair->count++;
     pair->total_ns += duration_ns;
     pair->max_ns = MAX(pair->max_ns, duration_ns);
     pair->last_ns = fact->end_ns;
     if (waker != LULL_NONE) {
-        count_waker(futexes, at, waker);
+        count_task(&futexes->wakers, &futex->n_wakers, at, waker);
     }
 }
 
@@ -309,7 +316,7 @@ static void count_wake(struct futex_analysis *futexes, uint32_t at,
     if (fact->ret == 0 && fact->futex->operation != FUTEX_UNLOCK_PI) {
         futex->vain_wakes++;
     } else if (fact->ret > 0) {
-        count_waker(futexes, at, fact->task);
+        count_task(&futexes->wakers, &futex->n_wakers, at, fact->task);
     }
 }
 

@@ -113,11 +113,9 @@ IO_VERB(iolog, LULL_SECTION_LOG, "list all input and output calls",
 
 /* ---- futex ---- */
 
-static const struct lull_option futex_options[] = {LULL_OPTION_LIMIT_ROWS,
-                                                   LULL_OPTIONS_DURATION,
-                                                   LULL_OPTIONS_WHOM,
-                                                   LULL_OPTIONS_WHEN,
-                                                   {.name = NULL}};
+static const struct lull_option futex_options[] = {LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_DURATION,
+                                                   LULL_OPTION_BY,         LULL_OPTIONS_WHOM,
+                                                   LULL_OPTIONS_WHEN,      {.name = NULL}};
 
 static const struct lull_example futex_examples[] = {
     {"lull futex my-trace", "The locks that were waited for longest."},
@@ -133,7 +131,8 @@ const struct lull_verb lull_verb_futex = {
         "Locks, condition variables and barriers of user space wait in the kernel by futexes. "
         "Shown are the addresses that tasks waited on, how often and how long, who waited, and "
         "whose calls ended the waits. A futex call that returns at once did not wait and is left "
-        "out. An address belongs to one process, unless the futex is shared.",
+        "out. An address belongs to one process, unless the futex is shared. With --by, who waited and "
+        "who ended the waits are containers.",
     .options = futex_options,
     .common = lull_analysis_common,
     .examples = futex_examples,

@@ -135,8 +135,9 @@ static bool is_asleep(const struct task *task)
 static void see_asleep(struct task *task)
 {
     lull_proc_read_wait(task->pid, task->tid, &task->wait);
-    if (task->state.is_kernel) {
+    if (task->state.is_kernel) { /* it makes no calls */
         task->wait.call = LULL_TRACK_NO_CALL;
+        task->wait.is_hidden = false;
     }
 }
 

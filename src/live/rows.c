@@ -185,9 +185,9 @@ static struct lull_live_row row_of(const struct lull_live_chain *chain)
     if (chain->function) {
         row.end = end_of_function(chain->function);
     }
-    row.is_idle = (row.end == LULL_LIVE_END_TIMER && row.n_links <= 1) ||
-                  (chain->function && key->flags & LULL_TRACK_IS_KERNEL &&
-                   !(key->state & LULL_TRACK_STATE_D));
+    row.is_idle =
+        (row.end == LULL_LIVE_END_TIMER && row.n_links <= 1) ||
+        (key->flags & LULL_TRACK_IS_KERNEL && key->state && !(key->state & LULL_TRACK_STATE_D));
     return row;
 }
 

@@ -84,6 +84,47 @@ static void test_joins(void)
     lull_interval_clear(&interval);
 }
 
+/* Of samples: what the function of the kernel says, and which threads of the kernel's have nothing to do. */
+static void test_sampled(void)
+{
+    static const struct {
+        const char *function;
+        uint32_t state, flags;
+        enum lull_live_end end;
+        bool is_idle;
+    } cases[] = {
+        {"hrtimer_nanosleep", LULL_TRACK_STATE_S, 0, LULL_LIVE_END_TIMER, true},
+        {"blk_mq_get_tag", LULL_TRACK_STATE_D, 0, LULL_LIVE_END_DISK, false},
+        {"jbd2_log_wait_commit", LULL_TRACK_STATE_D, 0, LULL_LIVE_END_DISK, false},
+        {"inet_csk_accept", LULL_TRACK_STATE_S, 0, LULL_LIVE_END_NETWORK, false},
+        {"futex_do_wait", LULL_TRACK_STATE_S, 0, LULL_LIVE_END_UNKNOWN, false},
+        {NULL, LULL_TRACK_STATE_S, 0, LULL_LIVE_END_UNKNOWN, false},
+        {"kcompactd", LULL_TRACK_STATE_S, LULL_TRACK_IS_KERNEL, LULL_LIVE_END_UNKNOWN, true},
+        {NULL, LULL_TRACK_STATE_IDLE, LULL_TRACK_IS_KERNEL, LULL_LIVE_END_UNKNOWN, true},
+        {"blk_mq_get_tag", LULL_TRACK_STATE_D, LULL_TRACK_IS_KERNEL, LULL_LIVE_END_DISK, false},
+        {NULL, 0, LULL_TRACK_IS_KERNEL, LULL_LIVE_END_CPU, false},
+    };
+    struct lull_interval interval;
+    struct lull_live_rows rows;
+    lull_interval_init(&interval);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_live_chain chain =
+            chain_of(10 + i, "worker", LULL_TRACK_NO_CALL, cases[i].state, 100 - i);
+        chain.key.flags = cases[i].flags;
+        chain.function = cases[i].function;
+        g_array_append_val(interval.chains, chain);
+    }
+    lull_live_rows_make(&rows, &interval, NULL, LULL_LIVE_BY_WAITED, true);
+    g_assert_cmpuint(rows.rows->len, ==, G_N_ELEMENTS(cases));
+    for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_assert_cmpint(row_at(&rows, i)->end, ==, cases[i].end);
+        g_assert_true(row_at(&rows, i)->is_idle == cases[i].is_idle);
+        g_assert_cmpstr(row_at(&rows, i)->function, ==, cases[i].function);
+    }
+    lull_live_rows_clear(&rows);
+    lull_interval_clear(&interval);
+}
+
 static guint count_rows(const struct lull_interval *interval, const char *text)
 {
     struct lull_live_rows rows;
@@ -217,6 +258,7 @@ static void test_percentiles(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/live/rows/sampled", test_sampled);
     g_test_add_func("/live/rows/joins", test_joins);
     g_test_add_func("/live/rows/filters", test_filters);
     g_test_add_func("/live/rows/unsound", test_unsound);

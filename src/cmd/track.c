@@ -35,6 +35,7 @@ struct track {
     int64_t from_ns;     /* of the next one */
     struct lull_track_histograms before;
     char **marks; /* or NULL */
+    bool has_served;
     struct lull_action action;
     struct lull_invoker invoker;
     struct lull_command child;
@@ -160,6 +161,7 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
     track->rate = lull_args_number(args, "rate");
     track->backend = lull_args_text(args, "backend");
     const char *marks = lull_args_text(args, "marks");
+    track->has_served = lull_args_flag(args, "server-waits");
     track->marks = marks ? g_strsplit(marks, ",", -1) : NULL;
     track->has_snapshots = lull_args_flag(args, "snapshot");
     track->action.command = lull_args_text(args, "exec");
@@ -286,6 +288,7 @@ static bool start_tracker(struct track *track, uint32_t command, GError **error)
         .has_histograms = track->has_histograms,
         .stacks = track->stacks,
         .marks = (const char *const *)track->marks,
+        .has_served = track->has_served,
         .alarm = take_alarm,
         .user = track};
     if (track->stacks & LULL_TRACK_USER_STACK) { /* later, processes would end meanwhile */
@@ -470,6 +473,10 @@ static const struct lull_option options[] = {
      .help =
          "show at most N alarms a second and count the others (default: 20, with --json all; 0: "
          "all)"},
+    {.name = "server-waits",
+     .kind = LULL_OPTION_FLAG,
+     .help = "of serve: also what the server's task waited for meanwhile; costs as much as a rule "
+             "of waits"},
     {.name = "marks",
      .kind = LULL_OPTION_TEXT,
      .argument = "FILES",

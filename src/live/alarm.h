@@ -5,6 +5,7 @@
 #define LULL_LIVE_ALARM_H
 
 #include "live/rule.h"
+#include "live/served.h"
 
 /* One part of a wait, and who it was for. */
 struct lull_track_part {
@@ -19,8 +20,10 @@ struct lull_track_alarm {
     int64_t start_ns, end_ns;            /* what the rule measures, CLOCK_MONOTONIC */
     int64_t cpu_from_ns; /* from then on it waited for a CPU; INT64_MAX: not known */
     const char *call;    /* or NULL */
-    bool is_open;        /* it is not over: the rule's time-out has passed */
-    bool is_wait;        /* of a task, which was in record->state */
+    const struct lull_served
+        *served;  /* of `serve`: what the server did meanwhile; NULL: not known */
+    bool is_open; /* it is not over: the rule's time-out has passed */
+    bool is_wait; /* of a task, which was in record->state */
     struct lull_track_part part[LULL_TRACK_HOPS]; /* latest first */
     uint32_t n_parts;
     bool is_cut; /* the chain is longer than is kept, or who came before is not known */

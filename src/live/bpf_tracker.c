@@ -207,7 +207,8 @@ static bool find_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
 static uint32_t measures_of(const struct lull_tracker_question *question)
 {
     const bool has_sums = question->has_sums || question->has_metrics;
-    uint32_t measures = has_sums ? WAITS | 1u << LULL_TRACK_BLOCK : question->command ? WAITS : 0;
+    const bool has_waits = question->command || question->has_served;
+    uint32_t measures = has_sums ? WAITS | 1u << LULL_TRACK_BLOCK : has_waits ? WAITS : 0;
     for (uint32_t i = 0; i < question->n_rules; i++) {
         measures |= measures_for(question->rules[i]->kind->measure);
     }
@@ -324,6 +325,7 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
                                    .has_totals = question->has_metrics,
                                    .has_histograms = question->has_histograms,
                                    .stacks = stacks,
+                                   .has_served = question->has_served,
                                    .least_ns = UINT64_MAX};
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
@@ -337,6 +339,8 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
     leave_out(tracker, "user_stacks", stacks & LULL_TRACK_USER_STACK);
     leave_out(tracker, "waker_stacks", stacks & LULL_TRACK_WAKER_STACK);
     leave_out(tracker, "loose_spans", config->measures & LOOSE);
+    leave_out(tracker, "past", config->has_served);
+    leave_out(tracker, "no_past", config->has_served);
     set_entries(tracker, "slots", tracker->n_slots);
     if (!config->has_sums) {
         set_entries(tracker, "chains", 1);
@@ -386,6 +390,24 @@ static bool attach(struct lull_bpf_tracker *tracker, GError **error)
     return true;
 }
 
+/* What the task that read a slow request did meanwhile. */
+static bool find_served(const struct lull_bpf_tracker *tracker,
+                        const struct lull_track_alarm *alarm, struct lull_served *served)
+{
+    const struct lull_track_record *record = alarm->record;
+    if (!tracker->question.has_served || alarm->rule->kind->measure != LULL_TRACK_SERVE ||
+        record->hop[0].c & LULL_TRACK_CONNECTION_HANDED) {
+        return false;
+    }
+    g_autofree struct lull_track_past *past = g_new(struct lull_track_past, 1);
+    const int map = bpf_object__find_map_fd_by_name(tracker->object, "past");
+    if (bpf_map_lookup_elem(map, &record->tid, past) != 0) {
+        return false;
+    }
+    lull_served_sum(past, alarm->start_ns, alarm->end_ns, served);
+    return true;
+}
+
 static int take_record(void *user, void *data, size_t size)
 {
     struct lull_bpf_tracker *tracker = user;
@@ -408,6 +430,8 @@ static int take_record(void *user, void *data, size_t size)
         }
         limit->threshold_ns = took_ns;
     }
+    struct lull_served served;
+    alarm.served = find_served(tracker, &alarm, &served) ? &served : NULL;
     question->alarm(question->user, &alarm);
     return 0;
 }

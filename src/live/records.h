@@ -112,7 +112,8 @@ struct lull_track_config {
     uint32_t has_totals;     /* histograms have `ns`, and there are those of rules besides alarms */
     uint32_t has_histograms; /* what rules are about is counted by its length, and never reported */
     uint32_t stacks;
-    uint64_t least_ns; /* the smallest threshold */
+    uint32_t has_served; /* the latest waits of tasks that serve requests are kept, in `past` */
+    uint64_t least_ns;   /* the smallest threshold */
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
 };
 
@@ -157,6 +158,7 @@ enum {
     LULL_TRACK_CONNECTION_IPV6 = 1 << 0,
     LULL_TRACK_CONNECTION_OUT = 1 << 1, /* this end wanted it */
     LULL_TRACK_CONNECTION_FAILED = 1 << 2,
+    LULL_TRACK_CONNECTION_HANDED = 1 << 3, /* another task than the one that read it has answered */
 };
 
 /* In lull_track_slot.flags and lull_track_record.flags. */
@@ -168,6 +170,8 @@ enum {
     LULL_TRACK_FLAGS = (1 << 4) - 1,
     /* Of a slot: another runs where it ran, but it was not seen to leave. */
     LULL_TRACK_IS_LOST = 1 << 5,
+    /* Of a slot: it has read a request, with has_served. */
+    LULL_TRACK_SERVES = 1 << 7,
     /* Of a slot: when it was woken early it had not started to leave. As a rule it never does then, and
      * what it sleeps for later is another wait. */
     LULL_TRACK_WAS_QUEUED = 1 << 6,
@@ -221,6 +225,21 @@ struct lull_track_link {
 enum {
     LULL_TRACK_PACKET_IPV6 = 1 << 0,
     LULL_TRACK_PACKET_TO = 1 << 1, /* the port is that of the receiver */
+};
+
+/* A wait that is over, of a task that serves requests. */
+struct lull_track_past_wait {
+    uint64_t since, woken, until; /* woken: from then on it could have run */
+    struct lull_track_link link;  /* who woke it; NONE: not known */
+    uint32_t pad;
+};
+
+enum { LULL_TRACK_PAST = 64, LULL_TRACK_PAST_LEAST_NS = 20000 };
+
+/* The latest ones that were longer than LULL_TRACK_PAST_LEAST_NS: number i is at i % LULL_TRACK_PAST. */
+struct lull_track_past {
+    uint64_t n; /* that there have been */
+    struct lull_track_past_wait wait[LULL_TRACK_PAST];
 };
 
 /* Waits that are shown as one: of the same process, in the same call, for the same. */

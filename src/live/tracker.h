@@ -20,6 +20,8 @@ struct lull_tracker_question {
     bool has_sums;        /* waits are summed, for lull_tracker_sum() */
     bool has_metrics; /* besides alarms, waits are counted by length, and summed by whom they were
                              for; so is what rules are about that is no wait */
+    bool
+        has_served; /* alarms of `serve` say what the server waited for, which costs as much as waits do */
     const char *const *marks; /* files whose marks are watched, NULL at the end; or NULL */
     void (*alarm)(void *user, const struct lull_track_alarm *alarm);
     void *user;

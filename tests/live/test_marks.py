@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from live.tracked import LULL, why_not
+from live.tracked import LULL, wait_attached, why_not
 from tap import Tap
 from trigger.daemons import Daemon, wait_for
 
@@ -58,7 +58,7 @@ def check_program():
 
 def check_verb():
     with subprocess.Popen([LULL, "track", "--json", "mark(backup): comm == \"lull\" > 100ms"], stdout=subprocess.PIPE, text=True) as tracker:
-        time.sleep(1.5)
+        wait_attached(tracker)
         first = time.monotonic_ns()
         for what, cookie, nap in (("begin", "slow", 0.3), ("begin", "fast", 0), ("end", "fast", 0), ("end", "slow", 0)):
             subprocess.run([LULL, "mark", what, "backup", cookie], check=True, timeout=20)

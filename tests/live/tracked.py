@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 
 LULL = os.environ["LULL"]
 PROGRAM = os.path.join(os.environ["LULL_PROGRAMS"], "live-waits")
@@ -46,6 +47,20 @@ def lull_track(*arguments, timeout=60):
     if done.returncode != 0 or done.stderr:
         raise RuntimeError(f"lull track {arguments}: exit {done.returncode}: {done.stderr}")
     return done.stdout
+
+
+def wait_attached(process, seconds=30):
+    """Until a process that tracks has attached all its programs: there are some, and no more come."""
+    before, since, end = 0, time.monotonic(), time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        names = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{process.pid}/fd") if os.path.islink(entry.path)]
+        links = sum("bpf_link" in name or "bpf-link" in name or "perf_event" in name for name in names)
+        if links != before:
+            before, since = links, time.monotonic()
+        elif links and time.monotonic() - since > 0.4:
+            return True
+        time.sleep(0.02)
+    return False
 
 
 class Hidden(Exception):

@@ -5,6 +5,7 @@
 #define LULL_LIVE_SOCKETS_BPF_H
 
 #include "interrupts.bpf.h"
+#include "served.bpf.h"
 #include "spans.bpf.h"
 
 /* The addresses of a socket. False: it has none. */
@@ -95,6 +96,9 @@ static __always_inline void start_talk(struct sock *sock, uint32_t measure)
     if (!span->since) {
         own_span(span);
         span->since = bpf_ktime_get_ns();
+        if (config.has_served && measure == LULL_TRACK_SERVE) {
+            serves();
+        }
     }
 }
 
@@ -117,6 +121,9 @@ static __always_inline void end_talk(struct sock *sock, uint32_t measure, bool h
     done.hop.kind = LULL_TRACK_HOP_CONNECTION;
     if (measure == LULL_TRACK_CONNECT || measure == LULL_TRACK_ASK) {
         done.hop.c |= LULL_TRACK_CONNECTION_OUT;
+    }
+    if (measure == LULL_TRACK_SERVE && (uint32_t)span.id != (uint32_t)bpf_get_current_pid_tgid()) {
+        done.hop.c |= LULL_TRACK_CONNECTION_HANDED;
     }
     if (has_failed) {
         done.hop.c |= LULL_TRACK_CONNECTION_FAILED;

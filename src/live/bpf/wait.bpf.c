@@ -7,6 +7,7 @@
 #include "kernel_work.bpf.h"
 #include "marks.bpf.h"
 #include "packets.bpf.h"
+#include "served.bpf.h"
 #include "sockets.bpf.h"
 #include "stacks.bpf.h"
 #include "sums.bpf.h"
@@ -508,6 +509,9 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
                              .state = slot->state};
         if (config.has_sums) {
             sum(&wait, count);
+        }
+        if (config.has_served && slot->flags & LULL_TRACK_SERVES) {
+            keep_past(slot, now);
         }
         if (now - since > config.least_ns) {
             judge(&wait, count);

@@ -108,6 +108,10 @@ def collect(web, app, db, key):
         query = json.loads(path.stdout)["query"] if path.returncode == 0 else {}
         tap.ok(query.get("tid") == trigger["pid"] and 0 < query["end_ns"] - query["begin_ns"] <= trigger["end_ns"] - trigger["begin_ns"],
                "critpath answers for the slow request without a question", path.stderr, query, trigger)
+    asked = subprocess.run([LULL, "why", output], capture_output=True, text=True, timeout=60)
+    # There are no requests that it could compare, unless something else on this machine has some.
+    tap.ok(asked.returncode == 0 and ("“lull critpath” shows what the task waited for" in asked.stdout or "instances" in asked.stdout),
+           "why takes the set, too", asked)
     other = os.path.join(web.directory, "other")
     with open(config) as file, open(other + ".conf", "w") as changed:
         changed.write(file.read().replace(f"key={key}", f"key={other}"))

@@ -11,7 +11,7 @@ enum { IRQ_ID = 7, OTHER_ID = 8 };
 static struct perfrec_classes make_classes(void)
 {
     static const char *const names[] = {"dummy", "irq:irq_handler_entry", "raw_syscalls:sys_enter"};
-    struct perfrec_classes classes = {g_new0(struct perfrec_class, 3), 3};
+    struct perfrec_classes classes = {.all = g_new0(struct perfrec_class, 3), .n = 3};
     for (uint32_t i = 0; i < 3; i++) {
         uint64_t id = IRQ_ID - 1 + i;
         classes.all[i].name = g_strdup(names[i]);

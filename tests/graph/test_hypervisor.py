@@ -143,6 +143,10 @@ def check_disk(how, unknown):
            str(wrong))
     late = [(raised, spent(end - raised, end, host="host", tid=101)) for at, (start, end, _, raised, slept) in enumerate(scene.truth) if slept and at >= unknown]
     tap.ok(len(late) > 10 and all(abs(a - b) < 40 * US for a, b in late), "and then one for its virtual CPU", str(late))
+    naps = [(start, late, end, spent(start, late, host="web", cause="timer"), spent(late, end, host="host", tid=101)) for start, late, end in scene.naps]
+    tap.ok(all(abs(asleep - (late - start)) < 20 * US and (abs(held - (end - late)) < 20 * US or end - late < 100 * US)
+               for start, late, end, asleep, held in naps if end - late > 150 * US) and len(naps) == 5,
+           "a sleep ends when its timer expires; then the task waits for its virtual CPU", str(naps))
     others = {step["tid"] for step in steps if step["host"] == "host"}
     tap.ok(scene.raiser in others and others <= {100, 101, 102, scene.raiser}, "and for nobody else", str(others))
 
@@ -161,7 +165,7 @@ def check_disk_unknown():
 with tempfile.TemporaryDirectory() as place:
     check_real(place)
 check_made()
-for recorded, to_learn in (("events", 0), ("vhost", 0), ("calls", 3)):
+for recorded, to_learn in (("events", 0), ("vhost", 0), ("hardware", 0), ("damaged", 0), ("calls", 3)):
     check_disk(recorded, to_learn)
 check_disk_unknown()
 check_nested()

@@ -332,7 +332,7 @@ def nested_scene(seed=1, gap_ns=9 * MS):
 class DiskScene(Scene):
     """A guest whose program reads from a disk. The program that runs the guest has a main thread, and a thread that reads from the host's disk;
     when that is done, the main thread raises the guest's interrupt, or a thread of the kernel does. `how`: what of that is recorded: KVM's event,
-    or the calls."""
+    or the calls; "hardware": the hardware injects interrupts; "damaged": there are events besides that mean nothing. In the end the program sleeps."""
 
     VECTORS = {"irq 25 virtio0-req.0": 38, "irq 26 virtio1-input.0": 39}
 
@@ -341,7 +341,44 @@ class DiskScene(Scene):
         self.vcpu, self.how, self.sector = vcpu, how, 0
         self.raiser = 150 if how == "vhost" else vcpu.pid
         self.pids[vcpu.pid + 2] = vcpu.pid
+        self.naps = []  # from when to when, and since when its timer had expired
         self.truth = []  # of each wait: start, end, when the host's disk was read, whether the virtual CPU slept
+
+    def enter(self, vcpu, vector=None):
+        super().enter(vcpu, None if self.how == "hardware" else vector)
+
+    def damage(self):
+        """The program writes to many descriptors, and KVM's events name what cannot be."""
+        for apic, vector in ((0, 256), (0, -1), (-1, 38), (1 << 40, 38), (7, 38), (0, 1 << 40)):
+            self.host_event("kvm_apic_accept_irq", {"apicid": apic, "vec": vector}, 1, self.raiser)
+            self.host_event("syscall_entry_write", {"fd": self.dice.randrange(1000), "buf": 0, "count": 8}, 1, self.raiser)
+
+    def nap(self, late_ns):
+        """The program sleeps, as does the virtual CPU; when the timer of the host has expired, somebody else has the CPU."""
+        vcpu = self.vcpu
+        self.guest_switch(vcpu, 0, ASLEEP)
+        start = self.t
+        self.advance(4 * US)
+        self.exit(vcpu, 12)
+        self.switch(300, ASLEEP)
+        self.advance(self.dice.randrange(MS, 9 * MS))
+        self.host_event("hrtimer_expire_entry", {"hrtimer": 5, "now": self.t, "function": 6}, 1, 0)
+        self.wake(vcpu)
+        self.host_event("hrtimer_expire_exit", {"hrtimer": 5}, 1, 0)
+        self.advance(late_ns)
+        self.switch(vcpu.tid)
+        self.advance(3 * US)
+        self.enter(vcpu, 236)
+        late = self.t - late_ns - 3 * US
+        self.guest_event(vcpu, "local_timer_entry", {"vector": 236})
+        self.guest_event(vcpu, "hrtimer_expire_entry", {"hrtimer": 7, "now": self.t, "function": 8})
+        self.advance(2 * US)
+        self.guest_wake(vcpu, 42)
+        self.naps.append((start, late, self.t))
+        self.guest_event(vcpu, "hrtimer_expire_exit", {"hrtimer": 7})
+        self.guest_event(vcpu, "local_timer_exit", {"vector": 236})
+        self.guest_switch(vcpu, 42)
+        self.advance(200 * US)
 
     def on_other_cpu(self, tid, before, state, events):
         """Another CPU runs a thread for a while."""
@@ -362,10 +399,12 @@ class DiskScene(Scene):
             call = ("ioctl", {"fd": 5, "cmd": 0x4020AEA5, "arg": 0})
         else:
             call = ("write", {"fd": 13, "buf": 0, "count": 8})
+        if self.how == "damaged":
+            self.damage()
         if self.how in ("events", "calls"):
             self.host_event("syscall_entry_" + call[0], call[1], 1, self.raiser)
         self.advance(2 * US)
-        if self.how in ("events", "vhost"):
+        if self.how in ("events", "vhost", "hardware", "damaged"):
             self.host_event("kvm_apic_accept_irq", {"apicid": 0, "vec": self.VECTORS[label]}, 1, self.raiser)
         self.raised = self.t
 
@@ -471,6 +510,8 @@ def disk_scene(how, n=40, seed=1):
             scene.guest_event(vcpu, "work", {"n": 1})
         scene.leave_and_enter(vcpu)
         scene.read(scene.dice.random() < 0.5)
+    for late_ns in (0, 20 * US, MS, 7 * MS, 3 * MS):
+        scene.nap(late_ns)
     scene.exit(vcpu, 1)
     return scene
 

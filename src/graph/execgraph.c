@@ -173,7 +173,9 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     if (wakeup || fact->state == LULL_STATE_BLOCKED) {
         evidence = note_evidence(eg, fact, packet);
     }
-    lull_hypervisor_state(eg, fact, evidence);
+    if (eg->vcpus) {
+        lull_hypervisor_state(eg, fact, evidence);
+    }
     if (fact->state == LULL_STATE_NONE) {
         lull_graph_add(eg->graph, fact->task, fact->end_ns);
     } else if (fact->state != LULL_STATE_BLOCKED) {
@@ -194,7 +196,7 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     } else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
         lull_graph_link(eg->graph, wakeup->task, wakeup->time_ns, fact->task, fact->end_ns,
                         LULL_CAUSE_TASK, evidence);
-    } else {
+    } else if (eg->vcpus) {
         lull_hypervisor_woken(eg, fact);
     }
 }
@@ -285,7 +287,10 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
 
 static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
 {
-    lull_hypervisor_vcpu(user, fact);
+    struct lull_execgraph *eg = user;
+    if (eg->vcpus) {
+        lull_hypervisor_vcpu(eg, fact);
+    }
 }
 
 static void on_lost(void *user, const struct lull_lost_fact *fact)
@@ -298,11 +303,14 @@ static void on_lost(void *user, const struct lull_lost_fact *fact)
 
 static void on_interrupt(void *user, const struct lull_interrupt_fact *fact)
 {
-    lull_hypervisor_interrupt(user, fact);
+    struct lull_execgraph *eg = user;
+    if (eg->vcpus) {
+        lull_hypervisor_interrupt(eg, fact);
+    }
     if (fact->task == LULL_NONE) {
         return;
     }
-    struct cpu_notes *notes = notes_of(user, fact->host, fact->cpu);
+    struct cpu_notes *notes = notes_of(eg, fact->host, fact->cpu);
     lull_vec_push(&notes->interrupts,
                   (struct interrupt_note){fact->start_ns, fact->end_ns, fact->label});
 }

@@ -149,7 +149,7 @@ void lull_path_each_piece(const struct lull_execgraph *eg, const struct lull_hop
                           take_path_piece *take, void *user);
 
 /* hypervisor.c: tasks of guests wait for the threads of their virtual CPUs, and for what the host does
- * for them. Nothing happens if there are none. */
+ * for them. Without vcpus the first two are all there is to call. */
 void lull_hypervisor_start(struct lull_execgraph *eg);
 void lull_hypervisor_free(struct lull_execgraph *eg);
 void lull_hypervisor_vcpu(struct lull_execgraph *eg, const struct lull_vcpu_fact *fact);

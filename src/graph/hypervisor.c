@@ -106,7 +106,7 @@ static void take_pieces(void *user, uint32_t vcpu, const struct lull_vcpu_piece 
 /* The virtual CPU that is a CPU of the task's host, or LULL_NONE. */
 static uint32_t vcpu_at(const struct lull_execgraph *eg, uint32_t task, int32_t cpu)
 {
-    return eg->vcpus && cpu >= 0
+    return cpu >= 0
                ? lull_vcpu_track_of_guest(eg->vcpus, lull_model_task(eg->model, task)->host, cpu)
                : LULL_NONE;
 }
@@ -164,7 +164,7 @@ static uint32_t thread_of(const struct lull_execgraph *eg, const struct lull_sta
 void lull_hypervisor_state(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                            uint32_t evidence)
 {
-    if (eg->vcpus && fact->state == LULL_STATE_PREEMPTED) {
+    if (fact->state == LULL_STATE_PREEMPTED) {
         split_preempted(eg, fact);
         return;
     }
@@ -206,16 +206,13 @@ void lull_hypervisor_woken(struct lull_execgraph *eg, const struct lull_state_fa
 
 void lull_hypervisor_vcpu(struct lull_execgraph *eg, const struct lull_vcpu_fact *fact)
 {
-    if (eg->vcpus) {
-        lull_raises_vcpu(eg->raises, fact);
-        lull_vcpu_track_vcpu(eg->vcpus, fact);
-    }
+    lull_raises_vcpu(eg->raises, fact);
+    lull_vcpu_track_vcpu(eg->vcpus, fact);
 }
 
 void lull_hypervisor_interrupt(struct lull_execgraph *eg, const struct lull_interrupt_fact *fact)
 {
-    const uint32_t vcpu =
-        eg->vcpus ? lull_vcpu_track_of_guest(eg->vcpus, fact->host, fact->cpu) : LULL_NONE;
+    const uint32_t vcpu = lull_vcpu_track_of_guest(eg->vcpus, fact->host, fact->cpu);
     if (vcpu != LULL_NONE) {
         lull_raises_handled(eg->raises, lull_vcpu_track_thread(eg->vcpus, vcpu)->task, fact->label,
                             fact->start_ns);

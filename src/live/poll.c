@@ -53,7 +53,8 @@ struct poll {
     GStringChunk *functions;
     uint32_t n_scans, n_hidden;
     uint64_t n_untracked, n_ended; /* tasks without room, and those that have ended */
-    uint64_t switches, pressure_us[LULL_PRESSURES];
+    struct lull_proc_machine machine;
+    uint64_t pressure_us[LULL_PRESSURES];
     bool has_pressure[LULL_PRESSURES];
     int64_t cost_ns; /* of this interval */
     double overhead; /* < 0: not known */
@@ -448,11 +449,13 @@ static bool sum(struct lull_tracker *tracker, struct lull_interval *interval, GE
     if (!scan(poll, error)) {
         return false;
     }
-    const uint64_t switches = lull_proc_switches();
+    struct lull_proc_machine machine;
+    lull_proc_read_machine(&machine);
     interval->start_ns = poll->start_ns;
     interval->end_ns = poll->start_ns = now_ns();
-    interval->n_switches = switches - poll->switches;
-    poll->switches = switches;
+    interval->n_switches = machine.switches - poll->machine.switches;
+    interval->samples.busy_ns = (int64_t)(machine.busy_ns - poll->machine.busy_ns);
+    poll->machine = machine;
     take_chains(poll, interval);
     take_processes(poll, interval);
     take_pressure(poll, interval);
@@ -512,7 +515,7 @@ static bool prepare(struct poll *poll, GError **error)
         return false;
     }
     poll->start_ns = now_ns();
-    poll->switches = lull_proc_switches();
+    lull_proc_read_machine(&poll->machine);
     for (uint32_t i = 0; i < LULL_PRESSURES; i++) {
         poll->has_pressure[i] = lull_proc_read_pressure(i, &poll->pressure_us[i]);
     }

@@ -48,6 +48,23 @@ bool lull_proc_parse_state(const char *text, struct lull_proc_state *state)
     return true;
 }
 
+/* In hundredths of a second: user, nice, system, idle, iowait, irq, softirq. */
+void lull_proc_parse_machine(const char *text, struct lull_proc_machine *machine)
+{
+    const long per_second = sysconf(_SC_CLK_TCK);
+    const char *switches = strstr(text, "\nctxt ");
+    uint64_t n[5];
+    *machine = (struct lull_proc_machine){0};
+    if (per_second > 0 &&
+        sscanf(text, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64 " %" SCNu64, &n[0],
+               &n[1], &n[2], &n[3], &n[4]) == 5) {
+        machine->busy_ns = (n[0] + n[1] + n[2] + n[3] + n[4]) * (1000000000 / (uint64_t)per_second);
+    }
+    if (switches) {
+        sscanf(switches, "\nctxt %" SCNu64, &machine->switches);
+    }
+}
+
 bool lull_proc_parse_pressure(const char *text, uint64_t *some_us)
 {
     return sscanf(text, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, some_us) == 1;
@@ -125,11 +142,9 @@ bool lull_proc_read_pressure(enum lull_pressure kind, uint64_t *some_us)
     return read_file(path, text, sizeof text) && lull_proc_parse_pressure(text, some_us);
 }
 
-uint64_t lull_proc_switches(void)
+void lull_proc_read_machine(struct lull_proc_machine *machine)
 {
     g_autofree char *text = NULL;
-    uint64_t switches = 0;
-    const char *at =
-        g_file_get_contents("/proc/stat", &text, NULL, NULL) ? strstr(text, "\nctxt ") : NULL;
-    return at && sscanf(at, "\nctxt %" SCNu64, &switches) == 1 ? switches : 0;
+    const bool is_read = g_file_get_contents("/proc/stat", &text, NULL, NULL);
+    lull_proc_parse_machine(is_read ? text : "", machine);
 }

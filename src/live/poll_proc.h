@@ -36,8 +36,13 @@ extern const char *const lull_pressure_names[LULL_PRESSURES];
 bool lull_proc_read_times(uint32_t pid, uint32_t tid, struct lull_proc_times *times);
 bool lull_proc_read_state(uint32_t pid, uint32_t tid, struct lull_proc_state *state);
 bool lull_proc_read_pressure(enum lull_pressure kind, uint64_t *some_us);
-/* Context switches of the machine since it was started; 0: not known. */
-uint64_t lull_proc_switches(void);
+/* What the CPUs of the machine did since it was started. */
+struct lull_proc_machine {
+    uint64_t switches, busy_ns;
+};
+/* What is not known is 0. */
+void lull_proc_read_machine(struct lull_proc_machine *machine);
+void lull_proc_parse_machine(const char *text, struct lull_proc_machine *machine);
 /* What cannot be read is not known. */
 void lull_proc_read_wait(uint32_t pid, uint32_t tid, struct lull_proc_wait *wait);
 

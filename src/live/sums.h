@@ -24,6 +24,7 @@ struct lull_live_chain {
 /* Of what only samples were taken. */
 struct lull_live_samples {
     int64_t every_ns;  /* 0: waits were not sampled, but seen */
+    int64_t busy_ns;   /* of all CPUs: also what tasks did that lived for a moment */
     uint32_t n_hidden; /* tasks of others, whose calls may not be known */
     uint64_t
         n_ended; /* since the start: tasks that ended, so that nobody knows what they did last */

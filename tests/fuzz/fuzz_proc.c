@@ -33,12 +33,13 @@ static void check_wait(const char *call, const char *function)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct lull_proc_times times;
+    struct lull_proc_machine machine;
     uint64_t us;
     if (size == 0) {
         return 0;
     }
     g_autofree char *text = g_strndup((const char *)data + 1, size - 1);
-    switch (data[0] % 4) {
+    switch (data[0] % 5) {
     case 0:
         check_state(text);
         break;
@@ -48,8 +49,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 2:
         lull_proc_parse_pressure(text, &us);
         break;
-    default:
+    case 3:
         check_wait(text, text);
+        break;
+    default:
+        lull_proc_parse_machine(text, &machine);
         break;
     }
     return 0;

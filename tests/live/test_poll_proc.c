@@ -89,6 +89,19 @@ static void test_pressure(void)
         lull_proc_parse_pressure("full avg10=0.00 avg60=0.00 avg300=0.18 total=5\n", &us));
 }
 
+static void test_machine(void)
+{
+    struct lull_proc_machine machine;
+    const uint64_t tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    lull_proc_parse_machine(
+        "cpu  100 20 3 9999 777 4 5 66 7 8\ncpu0 1 1 1 1\nintr 5 1\nctxt 4711\nbtime 1\n",
+        &machine);
+    g_assert_cmpuint(machine.busy_ns, ==, 132 * tick);
+    g_assert_cmpuint(machine.switches, ==, 4711);
+    lull_proc_parse_machine("", &machine);
+    g_assert_cmpuint(machine.busy_ns + machine.switches, ==, 0);
+}
+
 /* This task itself: it runs, so it is in no call, and the kernel has counted some of it. */
 static void test_here(void)
 {
@@ -113,6 +126,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/poll_proc/times", test_times);
     g_test_add_func("/live/poll_proc/wait", test_wait);
     g_test_add_func("/live/poll_proc/pressure", test_pressure);
+    g_test_add_func("/live/poll_proc/machine", test_machine);
     g_test_add_func("/live/poll_proc/here", test_here);
     return g_test_run();
 }

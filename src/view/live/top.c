@@ -121,13 +121,14 @@ static void print_head(const struct lull_top_view *view, const struct lull_inter
     char clock[LULL_TIME_TEXT_SIZE];
     const int64_t took_ns = MAX(interval->end_ns - interval->start_ns, 1);
     const guint n_cpus = g_get_num_processors();
+    const int64_t busy_ns = interval->samples.every_ns ? interval->samples.busy_ns : total->ran_ns;
     g_autoptr(GString) out = g_string_new("lull top  ");
     lull_time_format_clock(interval->end_ns + view->epoch_ns, view->style.local_time, clock);
     g_string_append_printf(out, "%.8s  in ", clock);
     add_time(out, took_ns);
     g_string_append_printf(out, "  %u CPU%s %.0f %% busy  %.0f switches/s", n_cpus,
                            n_cpus == 1 ? "" : "s",
-                           MIN(100.0 * (double)total->ran_ns / ((double)took_ns * n_cpus), 100),
+                           MIN(100.0 * (double)busy_ns / ((double)took_ns * n_cpus), 100),
                            (double)interval->n_switches * LULL_NS_PER_S / (double)took_ns);
     if (interval->counts.overhead >= 0) {
         g_string_append_printf(out, "  cost %.2f %% of the CPUs", 100 * interval->counts.overhead);

@@ -52,12 +52,15 @@ static const struct lull_column suspect_columns[] = {
     {.title = "CLASS", .key = "class", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
     {.title = "RETAINED", .key = "retained_bytes", .type = LULL_COLUMN_COUNT},
     {.title = "SHARE", .key = "share", .type = LULL_COLUMN_SHARE},
-    {.title = "GATHERED BY",
-     .key = "gatherer",
-     .type = LULL_COLUMN_TEXT,
-     .flags = LULL_COLUMN_WRAP},
-    {.title = "OBJECT", .key = "gatherer_id", .type = LULL_COLUMN_TEXT},
     {.title = "MOSTLY", .key = "kept", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {.key = "gatherer",
+     .title = "GATHERER",
+     .type = LULL_COLUMN_TEXT,
+     .flags = LULL_COLUMN_JSON_ONLY},
+    {.key = "gatherer_id",
+     .title = "GATHERER ID",
+     .type = LULL_COLUMN_TEXT,
+     .flags = LULL_COLUMN_JSON_ONLY},
     {.key = "id", .title = "ID", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_JSON_ONLY},
     {.key = "kept_objects",
      .title = "KEPT",
@@ -122,13 +125,17 @@ static void fill_classes(struct report *report)
     }
 }
 
+static char *name_object(const struct lull_hprof *dump, const struct lull_hprof_object *object)
+{
+    const char *class = dump->classes.items[object->class].name;
+    return lull_hprof_is_class(object) ? g_strdup_printf("class %s", class) : g_strdup(class);
+}
+
 static void set_object(const struct report *report, struct lull_table *table, uint32_t name_column,
                        uint32_t id_column, const struct lull_hprof_object *object)
 {
     char id[32];
-    const char *class = report->dump->classes.items[object->class].name;
-    g_autofree char *name =
-        lull_hprof_is_class(object) ? g_strdup_printf("class %s", class) : g_strdup(class);
+    g_autofree char *name = name_object(report->dump, object);
     g_snprintf(id, sizeof id, "0x%" G_GINT64_MODIFIER "x", object->id);
     lull_table_set_text(table, name_column, name);
     lull_table_set_text(table, id_column, id);
@@ -218,11 +225,16 @@ static void add_suspect(struct report *report, const struct lull_hprof_suspect *
     lull_table_set_number(report->suspects, 2, (int64_t)suspect->retained);
     lull_table_set_real(report->suspects, 3,
                         (double)suspect->retained / (double)MAX(report->dump->reachable_bytes, 1));
-    set_object(report, report->suspects, 4, 5, &objects[suspect->gathers]);
+    set_object(report, report->suspects, 5, 6, &objects[suspect->gathers]);
+    g_autofree char *where = name_object(report->dump, &objects[suspect->gathers]);
+    g_autofree char *kept =
+        suspect->class == UINT32_MAX
+            ? g_strdup_printf("%s 0x%" PRIx64, where, objects[suspect->gathers].id)
+            : g_strdup_printf("%" PRIu64 " %s in %s 0x%" PRIx64, suspect->n_kept,
+                              report->dump->classes.items[suspect->class].name, where,
+                              objects[suspect->gathers].id);
+    lull_table_set_text(report->suspects, 4, kept);
     if (suspect->class != UINT32_MAX) {
-        g_autofree char *kept = g_strdup_printf("%" PRIu64 " %s", suspect->n_kept,
-                                                report->dump->classes.items[suspect->class].name);
-        lull_table_set_text(report->suspects, 6, kept);
         lull_table_set_number(report->suspects, 8, (int64_t)suspect->n_kept);
         lull_table_set_number(report->suspects, 9, (int64_t)suspect->kept_retained);
     }
@@ -442,8 +454,8 @@ const struct lull_verb lull_verb_hprof = {
         "through; it is empty if there is none, and roots such as the stacks of threads refer to it by different ways.\n"
         "\n"
         "--leaks shows objects that nothing else keeps and that retain a tenth or more, or all of a class "
-        "that do so together. GATHERED BY is what keeps most of that in the end, and MOSTLY what it keeps: go from "
-        "there to your code.\n"
+        "that do so together. MOSTLY says which objects most of that is in, and in which object they gather: go "
+        "from there to your code.\n"
         "\n"
         "--path shows who refers to whom, from a root to an object, by which field or element (BY). Of paths of one length it is the one "
         "from a thread, a frame, JNI, a class, in this order. Weak, soft and phantom references keep nothing, and are not followed "
@@ -462,7 +474,7 @@ const struct lull_verb lull_verb_hprof = {
         "   \"keeper\",\"keeper_id\"}],\n"
         "  \"path\":[{\"reference\",\"id\",\"class\",\"bytes\",\"retained_bytes\"}],\n"
         "  \"suspects\":[{\"objects\",\"class\",\"id\",\"retained_bytes\",\"share\",\n"
-        "   \"gatherer\",\"gatherer_id\",\"kept\",\"kept_objects\",\"kept_bytes\"}]}\n"
+        "   \"kept\",\"gatherer\",\"gatherer_id\",\"kept_objects\",\"kept_bytes\"}]}\n"
         "\n"
         "is_whole is false if the file ends within a record. path comes with --path, from the root, whose "
         "reference is its kind; suspects with --leaks.",

@@ -54,9 +54,10 @@ static uint32_t subscribe_more(struct lull_session *session, enum lull_event_id 
 {
     const struct lull_vocabulary_size size = lull_vocabulary_size(id);
     const uint32_t n_more = MIN(more->n_fields, 64 - size.n_fields);
+    const struct lull_binding *own = id < LULL_EVENT_COUNT ? vocabulary[id].bindings : NULL;
     struct lull_binding *bindings = g_new(struct lull_binding, size.n_fields + n_more);
     for (uint32_t i = 0; i < size.n_fields; i++) {
-        bindings[i] = vocabulary[id].bindings[i];
+        bindings[i] = own[i];
     }
     for (uint32_t i = 0; i < n_more; i++) {
         bindings[size.n_fields + i] = more->fields[i];

@@ -2,6 +2,7 @@
 /* The list of names that --symbols gives, and what memory is weighed by. */
 #include "cmd/calls_args.h"
 
+#include "cmd/options.h"
 #include "symbol/kallsyms.h"
 
 const char *const lull_heap_weights[] = {
@@ -45,14 +46,11 @@ bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **
     return *table != NULL;
 }
 
-bool lull_args_symbols_directory(const struct lull_args *args, GError **error)
+bool lull_args_takes_symbols_file(const struct lull_args *args)
 {
-    const char *path = lull_args_text(args, "symbols");
-    const bool is_good = !path || g_file_test(path, G_FILE_TEST_IS_DIR);
-    if (!is_good) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "--symbols: %s is no directory; name one with copies of programs and libraries",
-                    path);
+    const struct lull_option *options = lull_args_verb(args)->options;
+    while (options->name && !g_str_equal(options->name, "symbols")) {
+        options++;
     }
-    return is_good;
+    return options->name && g_str_equal(options->argument, LULL_SYMBOLS_PATH);
 }

@@ -8,10 +8,12 @@
 #include "cmd/verb.h"
 #include "symbol/table.h"
 
+#define LULL_SYMBOLS_PATH "PATH"
+
 #define LULL_OPTION_SYMBOLS                                                                        \
     {.name = "symbols",                                                                            \
      .kind = LULL_OPTION_FILE,                                                                     \
-     .argument = "PATH",                                                                           \
+     .argument = LULL_SYMBOLS_PATH,                                                                           \
      .help = "a directory with copies of the programs and libraries, for their names; or, for "    \
              "addresses of which the trace does not say in which file they lie, a file with what " \
              "nm prints of a program (address, kind, name)"}
@@ -32,7 +34,7 @@ enum lull_heap_weight lull_args_heap_weight(const struct lull_args *args, const 
 bool lull_args_symbols(const struct lull_args *args, struct lull_symbol_table **table,
                        GError **error);
 
-/* That --symbols is a directory, if it is given. */
-bool lull_args_symbols_directory(const struct lull_args *args, GError **error);
+/* Whether --symbols of the verb takes a file as well. */
+bool lull_args_takes_symbols_file(const struct lull_args *args);
 
 #endif

@@ -298,9 +298,6 @@ static int run(const struct lull_args *args, GError **error)
     const bool is_of_many = lull_args_flag(args, "each") || lull_args_flag(args, "aggregate") ||
                             lull_args_text(args, "slowest") ||
                             lull_args_number(args, "instance") >= 0;
-    if (!lull_args_symbols_directory(args, error)) {
-        return 1;
-    }
     if (lull_args_flag(args, "counters") && (lull_args_texts(args, "period") || is_of_many)) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
                             "--counters is about one path: choose it with --request, --tid, --pid, "

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/calls_args.h"
 #include "cmd/progress.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
@@ -35,6 +36,21 @@ const char *lull_args_live(const struct lull_args *args)
     return NULL;
 }
 
+/* --symbols, of a verb that has it. A file is not for the session, and only some verbs take one. */
+static bool set_symbols(const struct lull_args *args, struct lull_session *session, GError **error)
+{
+    const char *path = lull_args_takes(args, "symbols") ? lull_args_text(args, "symbols") : NULL;
+    if (path && g_file_test(path, G_FILE_TEST_IS_DIR)) {
+        lull_session_set_symbols(session, path);
+    } else if (path && !lull_args_takes_symbols_file(args)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "--symbols: %s is no directory; name one with copies of programs and libraries",
+                    path);
+        return false;
+    }
+    return true;
+}
+
 struct lull_session *lull_args_new_session(const struct lull_args *args, GError **error)
 {
     uint32_t count;
@@ -54,9 +70,9 @@ struct lull_session *lull_args_new_session(const struct lull_args *args, GError 
     if (filter) {
         lull_filter_attach(filter, session);
     }
-    const char *symbols = lull_args_takes(args, "symbols") ? lull_args_text(args, "symbols") : NULL;
-    if (symbols && g_file_test(symbols, G_FILE_TEST_IS_DIR)) {
-        lull_session_set_symbols(session, symbols);
+    if (!set_symbols(args, session, error)) {
+        lull_session_free(session);
+        return NULL;
     }
     return session;
 }

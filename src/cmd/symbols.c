@@ -193,8 +193,7 @@ static int show(const struct lull_args *args, struct lull_session *session, GErr
 
 static int run(const struct lull_args *args, GError **error)
 {
-    struct lull_session *session =
-        lull_args_symbols_directory(args, error) ? lull_args_open_traces(args, error) : NULL;
+    struct lull_session *session = lull_args_open_traces(args, error);
     int status = 1;
     if (session) {
         lull_args_join(args, session);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "cmd/analysis_verb.h"
+#include "cmd/calls_args.h"
 
 /* ---- cputop ---- */
 
@@ -187,6 +188,7 @@ static const struct lull_option waits_options[] = {
          "(interruptible), I (idle kernel threads), T (stopped), t (traced), P (parked), R "
          "(ready to run, without a CPU)"},
     LULL_OPTION_STACKS,
+    LULL_OPTION_SYMBOLS_DIRECTORY,
     {.name = "asleep",
      .kind = LULL_OPTION_FLAG,
      .help = "also tasks that were blocked all the time, and did nothing"},

@@ -158,6 +158,10 @@ def check_critpath():
                             check=False) for more in ((), ("--symbols", folder), ("--symbols", chains))]
     tap.ok("all_of_it" in shown[1].stdout and "all_of_it" not in shown[0].stdout and shown[2].returncode == 1
            and "is no directory" in shown[2].stderr, "lull critpath --symbols DIR", shown[1].stdout[-500:], shown[2].stderr)
+    shown = [subprocess.run([lull, "waits", "--stacks", *more, chains], capture_output=True, text=True, timeout=100, check=False)
+             for more in ((), ("--symbols", folder), ("--symbols", chains))]
+    tap.ok("all_of_it" in shown[1].stdout and "all_of_it" not in shown[0].stdout and shown[2].returncode == 1
+           and "is no directory" in shown[2].stderr, "lull waits --symbols DIR", shown[1].stdout[-500:], shown[2].stderr)
 
 
 if shutil.which("cc") and shutil.which("nm"):

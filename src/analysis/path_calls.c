@@ -3,12 +3,8 @@
 #include "analysis/path_calls.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/map.h"
-#include "base/sums.h"
 #include "calls/cuts.h"
-#include "calls/names.h"
 
 struct of_path {
     struct lull_path_calls public;
@@ -84,75 +80,6 @@ static int compare_parts(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static int longest_first(const void *a, const void *b)
-{
-    const struct lull_function_share *x = a, *y = b;
-    if (x->duration_ns != y->duration_ns) {
-        return x->duration_ns < y->duration_ns ? 1 : -1;
-    }
-    if (x->function != y->function) {
-        return x->function < y->function ? -1 : 1;
-    }
-    return x->state != y->state ? (x->state > y->state) - (x->state < y->state)
-                                : (x->cause > y->cause) - (x->cause < y->cause);
-}
-
-uint32_t lull_path_calls_own(const struct lull_calls *calls, uint32_t node)
-{
-    for (uint32_t at = node;;) {
-        const struct lull_calls_node *it = lull_calls_node(calls, at);
-        if (it->function == LULL_NONE) {
-            return node;
-        }
-        if (lull_calls_function(calls, it->function)->layer < LULL_FUNCTION_SYSCALL) {
-            return at;
-        }
-        at = it->parent;
-    }
-}
-
-/* Functions are the same in all tasks. */
-struct share_key {
-    struct lull_calls_identity function;
-    uint32_t state, cause;
-};
-
-static unsigned hash_key(const void *key)
-{
-    return lull_hash_words(key, sizeof(struct share_key));
-}
-
-static gboolean is_same_key(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct share_key)) == 0;
-}
-
-struct shares {
-    LULL_VEC(struct lull_function_share) items;
-    GHashTable *by_key; /* → number + 1 */
-};
-
-/* `node` LULL_NONE: in no call. */
-static void add_share(struct shares *shares, const struct lull_calls *calls, uint32_t node,
-                      const struct lull_segment *segment, int64_t ns)
-{
-    struct lull_function_share share = {LULL_NONE, segment->state, segment->cause, 0};
-    struct share_key key = {.state = segment->state, .cause = segment->cause};
-    if (node != LULL_NONE) {
-        share.function = lull_calls_node(calls, lull_path_calls_own(calls, node))->function;
-        key.function = lull_calls_identify(calls, lull_calls_function(calls, share.function));
-    } else {
-        key.function.layer = UINT32_MAX;
-    }
-    uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(shares->by_key, &key));
-    if (at == 0) {
-        lull_vec_push(&shares->items, share);
-        at = (uint32_t)shares->items.count;
-        g_hash_table_insert(shares->by_key, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(at));
-    }
-    lull_add(&shares->items.items[at - 1].duration_ns, ns);
-}
-
 /* A broken trace may have two tasks of one number at a time: the one that was there first counts. */
 static void sort_parts(struct of_path *of)
 {
@@ -176,7 +103,7 @@ static void sum_up(struct of_path *of)
 {
     struct lull_path_calls *public = &of->public;
     const struct lull_path *path = of->path;
-    struct shares shares = {.by_key = g_hash_table_new_full(hash_key, is_same_key, g_free, NULL)};
+    struct lull_function_shares shares = {0};
     uint32_t at = 0;
     sort_parts(of);
     public->parts = of->parts.items;
@@ -188,22 +115,25 @@ static void sum_up(struct of_path *of)
         public->firsts[i] = at;
         for (; at < public->n_parts && public->parts[at].segment == i; at++) {
             const int64_t ns = public->parts[at].end_ns - public->parts[at].start_ns;
-            add_share(&shares, public->calls, public->parts[at].node, segment, ns);
+            const uint32_t function =
+                lull_calls_own_function(public->calls, public->parts[at].node);
+            lull_function_shares_add(
+                &shares, public->calls,
+                &(struct lull_function_share){function, segment->state, segment->cause, ns, 0});
             public->uncertain_ns += public->parts[at].is_uncertain ? ns : 0;
             left_ns -= ns;
         }
         if (left_ns > 0) {
-            add_share(&shares, public->calls, LULL_NONE, segment, left_ns);
+            lull_function_shares_add(&shares, public->calls,
+                                     &(struct lull_function_share){LULL_NONE, segment->state,
+                                                                   segment->cause, left_ns, 0});
         }
     }
     public->firsts[path->n_segments] = at;
-    g_hash_table_unref(shares.by_key);
+    lull_function_shares_sort(&shares);
+    g_clear_pointer(&shares.by_key, g_hash_table_unref);
     public->by_function = shares.items.items;
     public->n_by_function = (uint32_t)shares.items.count;
-    if (public->n_by_function > 0) {
-        qsort(public->by_function, public->n_by_function, sizeof *public->by_function,
-              longest_first);
-    }
 }
 
 /* ---- the whole ---- */

@@ -5,6 +5,7 @@
 #define LULL_ANALYSIS_PATH_CALLS_H
 
 #include "analysis/calls.h"
+#include "analysis/function_shares.h"
 #include "graph/path.h"
 
 /* A part of a segment that was spent in one innermost call. */
@@ -12,15 +13,6 @@ struct lull_path_part {
     uint32_t segment, node;
     int64_t start_ns, end_ns;
     bool is_uncertain;
-};
-
-/* What a path spent in a function itself, or in system calls and functions of the kernel that it called, in
- * one state. */
-struct lull_function_share {
-    uint32_t function; /* for lull_calls_function(); LULL_NONE: in no call that was recorded */
-    enum lull_state state;
-    enum lull_cause cause;
-    int64_t duration_ns;
 };
 
 /* Of one path. */
@@ -46,8 +38,5 @@ void lull_paths_calls_free(struct lull_paths_calls *paths_calls);
 /* Of the path with that place among them. */
 const struct lull_path_calls *lull_paths_calls_of(const struct lull_paths_calls *paths_calls,
                                                   uint32_t path);
-
-/* The node of the innermost function of a program on that stack; if there is none, the node itself. */
-uint32_t lull_path_calls_own(const struct lull_calls *calls, uint32_t node);
 
 #endif

@@ -13,7 +13,7 @@
 #define LULL_OPTION_SYMBOLS                                                                        \
     {.name = "symbols",                                                                            \
      .kind = LULL_OPTION_FILE,                                                                     \
-     .argument = LULL_SYMBOLS_PATH,                                                                           \
+     .argument = LULL_SYMBOLS_PATH,                                                                \
      .help = "a directory with copies of the programs and libraries, for their names; or, for "    \
              "addresses of which the trace does not say in which file they lie, a file with what " \
              "nm prints of a program (address, kind, name)"}

@@ -80,7 +80,8 @@ static void add_instances(const struct lull_args *args, struct lull_instances *i
     struct lull_path *path = lull_instances_path(instances, worst, NULL);
     struct lull_why *why = lull_why_compare(instances, selection, NULL);
     g_autofree char *command = command_of(args, is_request);
-    const struct lull_why_shown shown = {lull_instance_paths_of(instances, NULL), why, command};
+    const struct lull_why_shown shown = {lull_instance_paths_of(instances, NULL), why, command,
+                                         NULL};
     report->why = written(explain, &shown, "");
     add_pictures(path, report);
     report->path_command = g_strdup_printf("%s %u", command, worst->number);

@@ -8,8 +8,10 @@
 #include <lull/error.h>
 
 #include "base/time.h"
+#include "cmd/calls_args.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
+#include "cmd/progress.h"
 #include "cmd/slowest_args.h"
 #include "view/why/why.h"
 
@@ -115,8 +117,28 @@ static char *make_command(const struct lull_args *args)
 
 /* ---- the answer ---- */
 
+/* --calls; NULL without it. */
+static struct lull_why_calls *read_calls(const struct lull_instance_query *query,
+                                         const struct lull_why *why)
+{
+    struct lull_progress progress;
+    if (!lull_args_flag(query->args, "calls")) {
+        return NULL;
+    }
+    lull_progress_start(&progress, query->args, query->session, "reading calls", false);
+    struct lull_why_calls *calls =
+        lull_why_calls_read(why, query->session, lull_args_progress, &progress);
+    lull_progress_end(&progress);
+    if (!lull_why_calls_are_any(calls)) {
+        fputs("lull: no call of a function was recorded for tasks that were compared; "
+              "docs/CALLS.md says how to record them\n",
+              stderr);
+    }
+    return calls;
+}
+
 static bool show(const struct lull_instance_query *query, const struct lull_why *why,
-                 GError **error)
+                 const struct lull_why_calls *calls, GError **error)
 {
     const struct lull_args *args = query->args;
     g_autofree char *command = make_command(args);
@@ -124,6 +146,7 @@ static bool show(const struct lull_instance_query *query, const struct lull_why 
         .paths = lull_instance_paths_of(query->instances, NULL),
         .why = why,
         .command = command,
+        .calls = calls,
     };
     if (lull_program_out_is_wanted(args)) {
         struct lull_program_out out;
@@ -149,7 +172,9 @@ static int run(const struct lull_args *args, GError **error)
         if (lull_instances_count(query.instances) == 0 && !lull_args_texts(args, "period")) {
             lull_args_warn_requests(args, query.session);
         }
-        status = show(&query, why, error) ? 0 : 1;
+        struct lull_why_calls *calls = read_calls(&query, why);
+        status = show(&query, why, calls, error) ? 0 : 1;
+        lull_why_calls_free(calls);
         status |= lull_args_report_damage(query.session);
         lull_why_free(why);
     }
@@ -177,6 +202,11 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "A-B",
      .help = "the typical ones lie between these percentiles of the duration (default: 25-75)"},
+    {.name = "calls",
+     .kind = LULL_OPTION_FLAG,
+     .help = "also in which functions the slow ones spent the difference, if calls of functions "
+             "were recorded ('lull calls')"},
+    LULL_OPTION_SYMBOLS_DIRECTORY,
     {.name = NULL},
 };
 
@@ -200,6 +230,8 @@ static const struct lull_example examples[] = {
     {"lull why client httpd db", "Why some requests between these machines take longer."},
     {"lull why --port 80 --slowest 5% client httpd db",
      "The slowest 5 % of those to a web server against typical ones."},
+    {"lull why --calls my-trace",
+     "With the functions in which it happens, of a recording of calls."},
     {"lull why --period 'request : $evt.$name == \"request_begin\" : $evt.$name == "
      "\"request_end\" && $evt.id == $begin.$evt.id' --period-captures 'request : uri = $evt.uri' "
      "--group-by uri my-trace",
@@ -241,7 +273,12 @@ const struct lull_verb lull_verb_why = {
         "is the same each time) is above 0; with fewer than 5 slow instances, one of them must "
         "also have more of it than any typical one. Anything below 5 % of the difference is "
         "left out. At most 5 sentences are printed for each kind, or N with --limit N. The "
-        "output says what was lost or cannot be known.",
+        "output says what was lost or cannot be known.\n"
+        "\n"
+        "With --calls, of a trace that also has calls of functions, it adds in which functions, and in "
+        "which state, the paths of the slow ones spent more time: 5 at most, and nothing below 5 % of the "
+        "difference. A system call counts to the function that made it. The differences of all functions, "
+        "and of what was in none, add up to that of the durations.",
     .output =
         "With --json:\n"
         "\n"
@@ -256,14 +293,17 @@ const struct lull_verb lull_verb_why = {
         "     \"holder_tid\"},\"details\":[{…,\"difference_ns\"}],\"through\",\n"
         "     \"started_by\",\"command_line\",\n"
         "     \"difference_ns\",\"share\",\"low_ns\",\"high_ns\",\"slow_ns\",\"typical_ns\",\n"
-        "     \"outstanding\",\"most\"}]}]}\n"
+        "     \"outstanding\",\"most\"}],\n"
+        "   \"functions\":[{\"function\",\"kind\",\"state\",\"cause\",\"slow_ns\",\n"
+        "     \"typical_ns\",\"difference_ns\"}]}]}\n"
         "\n"
         "verdict is explained, unclear, alike, none-slow, no-typical or too-few. slow_ns and "
         "typical_ns are means; low_ns and high_ns the 95 % interval of difference_ns; outstanding "
         "is how many slow ones have more of it than any typical one, most the number of the slow "
         "one that has most of it. started_by lists who started the task that the "
         "sentence is about, oldest first: the one that had the CPU or the lock, if that is it. A "
-        "tid is null where several tasks are meant. not_joined has the "
+        "tid is null where several tasks are meant. functions is there with --calls, and has all; "
+        "function is null for what was in no call that was recorded. not_joined has the "
         "hosts whose clocks could not be joined with the others ('lull sync'): no path leads from "
         "one to another of them.",
     .options = options,

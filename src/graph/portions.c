@@ -371,6 +371,39 @@ uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_
     return (uint32_t)portions->samples.count - 1;
 }
 
+struct each_piece {
+    const struct lull_portions *portions;
+    void (*take)(void *user, const struct lull_sample_piece *piece);
+    void *user;
+};
+
+static void pass_piece(void *user, const struct path_piece *piece)
+{
+    const struct each_piece *each = user;
+    const struct lull_task *task = lull_model_task(each->portions->eg->model, piece->hop->line);
+    const struct lull_sample_piece out = {.host = task->host,
+                                          .tid = task->tid,
+                                          .start_ns = piece->start_ns,
+                                          .end_ns = piece->end_ns,
+                                          .state = piece->state,
+                                          .cause = piece->cause};
+    each->take(each->user, &out);
+}
+
+void lull_sample_each_piece(const struct lull_portions *portions, uint32_t sample,
+                            void (*take)(void *user, const struct lull_sample_piece *piece),
+                            void *user)
+{
+    struct each_piece each = {portions, take, user};
+    const struct lull_sample *it = lull_sample_at(portions, sample);
+    g_autoptr(GArray) hops = lull_critpath_find(portions->eg->graph, it->task, it->start_ns,
+                                                it->end_ns, LULL_PATH_BOUNDED);
+    for (guint i = 0; i < hops->len; i++) {
+        lull_path_each_piece(portions->eg, &g_array_index(hops, struct lull_hop, i), pass_piece,
+                             &each);
+    }
+}
+
 /* ---- what there is ---- */
 
 uint32_t lull_portions_count(const struct lull_portions *portions)

@@ -58,6 +58,20 @@ void lull_portions_free(struct lull_portions *portions);
 uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_t start_ns,
                            int64_t end_ns);
 
+/* A piece of the path of a sample. */
+struct lull_sample_piece {
+    uint32_t host;
+    int32_t tid;
+    int64_t start_ns, end_ns;
+    enum lull_state state;
+    enum lull_cause cause;
+};
+
+/* Finds the path of a sample again: its pieces, in time order; they cover it. */
+void lull_sample_each_piece(const struct lull_portions *portions, uint32_t sample,
+                            void (*take)(void *user, const struct lull_sample_piece *piece),
+                            void *user);
+
 uint32_t lull_portions_count(const struct lull_portions *portions);
 const struct lull_portion *lull_portions_at(const struct lull_portions *portions, uint32_t portion);
 uint32_t lull_portions_lock_count(const struct lull_portions *portions);

@@ -19,6 +19,7 @@ from tap import Tap  # noqa: E402
 tap = Tap()
 lull = os.environ["LULL"]
 scratch = tempfile.TemporaryDirectory()  # pylint: disable=R1732
+READ = "read : $evt.$name == \"syscall_entry_read\" : $evt.$name == \"syscall_exit_read\" && $evt.$tid == $begin.$evt.$tid"
 USER = {"domain": "ust", "tracer_name": "lttng-ust"}
 
 
@@ -161,12 +162,11 @@ def check_two_threads():
 
 def check_many():
     folder = two_threads("many")
-    period = "read : $evt.$name == \"syscall_entry_read\" : $evt.$name == \"syscall_exit_read\" && $evt.$tid == $begin.$evt.$tid"
-    each = path_of("--period", period, "--each", "--calls", folder)["paths"]
+    each = path_of("--period", READ, "--each", "--calls", folder)["paths"]
     one = path_of("--tid", "100", "--begin", "1970-01-01T00:00:00.000002500Z", "--end", "1970-01-01T00:00:00.000007500Z", "--calls", folder)
     tap.ok(len(each) == 1 and each[0]["path"]["calls"] == one["calls"] and one["calls"]["parts"], "paths of instances", each, one["calls"])
     for arguments in ((), ("--aggregate",), ("--slowest", "1", "--folded")):
-        done = run("critpath", "--period", period, *arguments, "--calls", folder)
+        done = run("critpath", "--period", READ, *arguments, "--calls", folder)
         tap.ok(done.returncode == 2 and "--calls is about single paths" in done.stderr, f"not with {arguments}", done.stderr)
 
 
@@ -186,6 +186,64 @@ def check_losses():
     tap.ok(uncertain == 3000 and "it is not certain what was called" in done.stderr, "losses: marked, and a note", uncertain, done.stderr)
 
 
-for check in (check_random, check_two_threads, check_many, check_none, check_losses):
+def scene_of_slow(folder):
+    """40 calls of f0 by 101, of which four sleep in f3; {(function, state): [in slow ones, in others]} in all."""
+    chance, t, user, kernel = random.Random(7), 2000, [], [switch(500, 7, 101)]
+    sums, took = {}, []
+    for number in range(40):
+        is_slow, begin, spent = number % 10 == 3, t, []
+        user.append(call(t, "entry", "f0", 101))
+        for name, least in (("f1", 5000), ("f2", 8000)):  # f0 itself, then the function, in which f2 calls f3
+            ns = [200, least + chance.randrange(500), 0, 0]
+            user.append(call(t + ns[0], "entry", name, 101))
+            spent += [("f0", "running", ns[0]), (name, "running", ns[1])]
+            t += ns[0] + ns[1]
+            if name == "f2":
+                asleep, after = 40000 if is_slow else 3000, 300 + (2000 if is_slow else 0)
+                user.append(call(t, "entry", "f3", 101))
+                kernel += [syscall(t + 100, "entry", "read"), switch(t + 200, 101, 7), switch(t + 200 + asleep, 7, 101, 0),
+                           syscall(t + 250 + asleep, "exit", "read")]
+                spent += [("f3", "running", 200 + after), ("f3", "blocked", asleep)]
+                t += 200 + asleep + after
+                user.append(call(t, "exit", "f3", 101))
+            user.append(call(t, "exit", name, 101))
+        user.append(call(t, "exit", "f0", 101))
+        took.append((t - begin, spent))
+        t += 10000
+    kernel.append(switch(t, 101, 7))
+    slow = sorted(took, reverse=True)[:4]
+    rest = sorted(took)[:36]
+    for kind, group in enumerate((slow, rest)):
+        for _, spent in group:
+            for function, state, ns in spent:
+                sums.setdefault((function, state), [0, 0])[kind] += ns
+    return trace(folder, kernel, user), sums, slow, rest
+
+
+def check_why():
+    folder, sums, slow, rest = scene_of_slow("slow")
+    f0 = f"$evt.addr == {scene.address('f0')}"
+    period = (f"work : $evt.$name == \"lttng_ust_cyg_profile:func_entry\" && {f0} : $evt.$name == \"lttng_ust_cyg_profile:func_exit\""
+              f" && {f0}")
+    # The slowest tenth against all others.
+    options = ("--period", period, "--slowest", "10%", "--typical", "0-100", "--calls", folder)
+    done = run("why", "--json", *options)
+    kind = json.loads(done.stdout)["kinds"][0]
+    tap.ok([len(kind["slow"]), len(kind["typical"])] == [len(slow), len(rest)], "why: the slow ones", done.stderr, kind["verdict"])
+    shown = {(named(row["function"]), row["state"]): (row["slow_ns"], row["typical_ns"]) for row in kind["functions"]}
+    expected = {key: (ns[0] / len(slow), ns[1] / len(rest)) for key, ns in sums.items()}
+    tap.ok(set(shown) == set(expected) and all(abs(a - b) <= 1 for key in shown for a, b in zip(shown[key], expected[key])),
+           "why: the means by function are those of the scene", shown, expected)
+    tap.ok(abs(sum(row["difference_ns"] for row in kind["functions"]) - kind["difference_ns"]) <= len(shown)
+           and [named(row["function"]) for row in kind["functions"]][0] == "f3", "why: the differences sum up, and the largest is first", kind["functions"])
+    text = run("why", *options).stdout
+    tap.ok("By function, the slow ones spend most more:\n    37.00 us (" in text and "in 0x401030: blocked" in text, "why: as text", text)
+    plain = json.loads(run("why", "--json", *[option for option in options if option != "--calls"]).stdout)["kinds"][0]
+    tap.ok("functions" not in plain and plain == {key: value for key, value in kind.items() if key != "functions"}, "why without --calls: as ever")
+    none = run("why", "--period", READ, "--slowest", "10%", "--typical", "0-100", "--calls", os.path.join(folder, "kernel"))
+    tap.ok(none.returncode == 0 and "no call of a function was recorded" in none.stderr, "why: no calls: a note", none.stdout, none.stderr)
+
+
+for check in (check_why, check_random, check_two_threads, check_many, check_none, check_losses):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

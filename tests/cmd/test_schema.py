@@ -205,7 +205,8 @@ def own_outputs():
             check_own("critpath", "--comm", "t-*", trace)
     for verb, arguments in (("critpath", ["--period", READ, "--period-captures", "read : fd = $evt.fd", chain]), ("requests", [chain]),
                             ("critpath", ["--stacks", "--comm", "sh", os.path.join(samples, "perf/chains.data")]), ("sync", [chain]),
-                            ("critpath", ["--calls", "--comm", "t-*", chain]), ("flame", ["--diff", CALLS, CALLS]), ("flame", ["--heap", "peak", HEAP]),
+                            ("critpath", ["--calls", "--comm", "t-*", chain]), ("why", ["--calls", "--period", READ, chain]),
+                            ("flame", ["--diff", CALLS, CALLS]), ("flame", ["--heap", "peak", HEAP]),
                             ("symbols", ["--places", os.path.join(samples, "perf/chains.data")]),
                             ("hprof", ["--leaks", os.path.join(os.environ["LULL_SOURCE"], "tests/fuzz/seeds/hprof/ids-of-8")]),
                             ("info", [os.path.join(samples, "ftrace/whole.dat")]), ("info", [os.path.join(samples, "perf/file.data")]),

@@ -146,9 +146,29 @@ static void add_comparison(struct json_object *object, const struct lull_why_sho
     json_object_object_add(object, "contributions", array);
 }
 
-static struct json_object *kind_to_json(const struct lull_why_shown *why,
-                                        const struct lull_why_group *kind)
+static struct json_object *functions_to_json(const GArray *functions)
 {
+    struct json_object *array = json_object_new_array();
+    for (guint i = 0; i < functions->len; i++) {
+        const struct lull_why_function *function =
+            &g_array_index(functions, struct lull_why_function, i);
+        struct json_object *object = json_object_new_object();
+        lull_json_add_text(object, "function", function->name);
+        lull_json_add_text(object, "kind", function->kind);
+        lull_json_add_text(object, "state", lull_state_name(function->state));
+        lull_json_add_text(object, "cause", lull_cause_name(function->cause));
+        add_ns(object, "slow_ns", function->slow_ns);
+        add_ns(object, "typical_ns", function->typical_ns);
+        add_ns(object, "difference_ns", function->difference_ns);
+        json_object_array_add(array, object);
+    }
+    return array;
+}
+
+static struct json_object *kind_to_json(const struct lull_why_shown *why, uint32_t number)
+{
+    const struct lull_why_group *kind =
+        &g_array_index(why->why->groups, struct lull_why_group, number);
     struct json_object *object = json_object_new_object();
     lull_json_add_text(object, "kind", kind->info.name);
     lull_json_add_text(object, "verdict", lull_why_verdict_name(kind->info.verdict));
@@ -157,6 +177,10 @@ static struct json_object *kind_to_json(const struct lull_why_shown *why,
     json_object_object_add(object, "typical", group_to_json(why, kind->chosen.typical));
     if (kind->comparison) {
         add_comparison(object, why, kind);
+    }
+    if (why->calls && kind->comparison) {
+        json_object_object_add(object, "functions",
+                               functions_to_json(lull_why_calls_of(why->calls, number)));
     }
     return object;
 }
@@ -182,8 +206,7 @@ bool lull_view_why_json(const struct lull_why_shown *why, FILE *file, GError **e
     write_apart(&out, why);
     lull_out_text(&out, ",\"kinds\":[");
     for (uint32_t i = 0; i < why->why->groups->len && !out.error; i++) {
-        struct json_object *object =
-            kind_to_json(why, &g_array_index(why->why->groups, struct lull_why_group, i));
+        struct json_object *object = kind_to_json(why, i);
         lull_out_text(&out, i ? ",\n" : "\n");
         lull_out_json(&out, object);
     }

@@ -14,8 +14,10 @@
 #define RESET "\033[0m"
 
 /* Slow instances that are named, and portions of a contribution. */
-enum { MOST_NAMED = 5, MOST_DETAILS = 3 };
+enum { MOST_NAMED = 5, MOST_DETAILS = 3, MOST_FUNCTIONS = 5 };
 
+/* Functions about less of the difference are left out. */
+#define LITTLE_DIFFERENCE 0.05
 /* Less than this of the slow ones' paths is not worth a warning. */
 #define LITTLE_UNKNOWN 0.02
 
@@ -345,6 +347,32 @@ static void append_rest(GString *out, const struct lull_comparison *comparison)
     g_string_append(out, ".\n");
 }
 
+/* In which functions they spent the difference. */
+static void append_functions(GString *out, const struct lull_why_shown *why, uint32_t kind,
+                             double whole_ns, bool ascii)
+{
+    const GArray *functions = why->calls ? lull_why_calls_of(why->calls, kind) : NULL;
+    for (guint i = 0; functions && i < MIN(functions->len, MOST_FUNCTIONS); i++) {
+        const struct lull_why_function *function =
+            &g_array_index(functions, struct lull_why_function, i);
+        if (function->difference_ns < LITTLE_DIFFERENCE * whole_ns) {
+            return;
+        }
+        g_string_append(out, i == 0 ? "By function, the slow ones spend most more:\n    " : "    ");
+        append_duration(out, function->difference_ns);
+        g_string_append(out, " (");
+        append_percent(out, function->difference_ns / whole_ns);
+        g_string_append(out, function->name ? ") in " : ") ");
+        lull_clean_append(out, function->name ? function->name : "in no recorded call", ascii);
+        g_string_append_printf(out, ": %s; ",
+                               lull_look_of(function->state, function->cause)->phrase);
+        append_duration(out, function->slow_ns);
+        g_string_append(out, " in a slow one, ");
+        append_duration(out, function->typical_ns);
+        g_string_append(out, " in a typical one.\n");
+    }
+}
+
 static bool hides_idle(const struct lull_why_shown *why)
 {
     const struct lull_instance_paths *paths = &why->paths;
@@ -425,8 +453,10 @@ static void print_slow(struct why_view *view, const struct lull_why_group *kind)
     lull_out_text(&view->out, text->str);
 }
 
-static void print_kind(struct why_view *view, const struct lull_why_group *kind)
+static void print_kind(struct why_view *view, uint32_t number)
 {
+    const struct lull_why_group *kind =
+        &g_array_index(view->why->why->groups, struct lull_why_group, number);
     const char *bold = view->style->color ? BOLD : "", *reset = view->style->color ? RESET : "";
     g_autoptr(GString) text = g_string_new(NULL);
     if (kind->info.name) {
@@ -442,6 +472,8 @@ static void print_kind(struct why_view *view, const struct lull_why_group *kind)
     print_contributions(view, kind);
     g_string_truncate(text, 0);
     append_rest(text, kind->comparison);
+    append_functions(text, view->why, number, kind->comparison->difference_ns,
+                     !view->style->unicode);
     lull_out_text(&view->out, text->str);
     print_warnings(view, kind);
     print_slow(view, kind);
@@ -483,7 +515,7 @@ bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
                           LULL_WHY_EXPLAINED)) {
             lull_out_text(&view.out, "\n");
         }
-        print_kind(&view, &g_array_index(why->why->groups, struct lull_why_group, i));
+        print_kind(&view, i);
     }
     if (why->why->groups->len == 0) {
         g_autofree char *none = lull_instances_none(&why->paths);

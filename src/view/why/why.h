@@ -5,13 +5,15 @@
 #define LULL_VIEW_WHY_H
 
 #include "answers/why.h"
+#include "answers/why_calls.h"
 #include "view/instances/instances.h"
 
 /* What there is to show; all is borrowed. */
 struct lull_why_shown {
     struct lull_instance_paths paths; /* of the instances that were compared; none is chosen */
     const struct lull_why *why;
-    const char *command; /* "lull critpath … --instance": a number makes it whole */
+    const char *command;                /* "lull critpath … --instance": a number makes it whole */
+    const struct lull_why_calls *calls; /* or NULL */
 };
 
 bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NAME_MOST 1024u
+#define STUB "@plt"
 
 /* After which the name follows, and what is said of it. */
 static const struct {
@@ -62,8 +63,19 @@ static char *demangle_cython(const char *name, const char *remark)
     return g_string_free(g_steal_pointer(&readable), FALSE);
 }
 
+/* The stub that calls a function is called as that is. */
+static char *demangle_stub(const char *name)
+{
+    g_autofree char *function = g_strndup(name, strlen(name) - strlen(STUB));
+    g_autofree char *readable = lull_demangle_compilers(function);
+    return readable ? g_strconcat(readable, STUB, NULL) : NULL;
+}
+
 char *lull_demangle(const char *name)
 {
+    if (g_str_has_suffix(name, STUB)) {
+        return demangle_stub(name);
+    }
     for (size_t i = 0; g_str_has_prefix(name, "__pyx_") && i < G_N_ELEMENTS(kinds); i++) {
         if (g_str_has_prefix(name, kinds[i].prefix) && strnlen(name, NAME_MOST) < NAME_MOST) {
             return demangle_cython(name + strlen(kinds[i].prefix), kinds[i].remark);

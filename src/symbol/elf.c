@@ -161,6 +161,10 @@ struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_ro
         elf_add_separate(object->table, &opened, path, debug_root);
     }
     elf_add_first(object->table, opened.file, SHT_DYNSYM);
+    /* A file of which no function is known is no source of names. */
+    if (lull_symbol_table_count(object->table) > 0) {
+        elf_add_stubs(object->table, opened.file);
+    }
     object->build_id = g_steal_pointer(&opened.build_id);
     elf_shut(&opened);
     lull_symbol_table_finish(object->table);

@@ -28,6 +28,8 @@ void elf_shut(struct opened *opened);
 
 /* Adds the symbols of the table of this type; a file has one. False: it has none. */
 bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type);
+/* Adds the stubs that call functions of libraries as "malloc@plt"; of files for x86-64. */
+void elf_add_stubs(struct lull_symbol_table *table, Elf *file);
 /* Adds those which are kept elsewhere, since the file has no .symtab: of a separate file of the same
  * build, else of the packed section .gnu_debugdata. */
 void elf_add_separate(struct lull_symbol_table *table, const struct opened *of, const char *path,

@@ -183,6 +183,65 @@ static void test_libraries(void)
     }
 }
 
+/* "0000000000001030 <malloc@plt>:": what objdump says of the stubs of a file; each is found from its first to its
+ * last byte. Those without a name of their own ("*ABS*+0x9d40@plt") are no function of a library. */
+static unsigned check_stubs(const char *path)
+{
+    const char *argv[] = {"objdump",  "-d", "-j",       ".plt", "-j",
+                          ".plt.got", "-j", ".plt.sec", path,   NULL};
+    g_autofree char *text = NULL;
+    g_autofree char *image = NULL;
+    gsize size;
+    unsigned n = 0;
+    if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
+                      NULL, NULL, &text, NULL, NULL, NULL)) {
+        return 0;
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    g_assert_true(g_file_get_contents(path, &image, &size, NULL));
+    struct lull_object *elf = lull_elf_read(fd, NULL, NULL);
+    g_assert_nonnull(elf);
+    close(fd);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (size_t i = 0; lines[i]; i++) {
+        uint64_t address, offset = 99;
+        char name[256];
+        if (sscanf(lines[i], "%" G_GINT64_MODIFIER "x <%255[^>]>:", &address, name) == 2 &&
+            g_str_has_suffix(name, "@plt") && *name != '*') {
+            g_assert_cmpstr(lull_object_find(elf, file_offset(image, address), &offset), ==, name);
+            g_assert_cmpuint(offset, ==, 0);
+            g_assert_cmpstr(lull_object_find(elf, file_offset(image, address) + 7, &offset), ==,
+                            name);
+            n++;
+        }
+    }
+    lull_object_free(elf);
+    return n;
+}
+
+static void test_stubs(void)
+{
+#ifdef __x86_64__
+    static const char *const names[] = {"libglib-2.0.so.0", "libstdc++.so.6", "libelf.so.1"};
+    char libc[PATH_MAX] = "";
+    unsigned n = 0;
+    dl_iterate_phdr(note_libc, libc);
+    g_autofree char *directory = g_path_get_dirname(libc);
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *path = g_build_filename(directory, names[i], NULL);
+        n += g_file_test(path, G_FILE_TEST_IS_REGULAR) ? check_stubs(path) : 0;
+    }
+    g_autofree char *own = own_path();
+    n += check_stubs(own);
+    if (n == 0) {
+        g_test_skip("objdump is not installed, or finds no stubs");
+    }
+    g_test_message("%u stubs", n);
+#else
+    g_test_skip("stubs are known of x86-64 only");
+#endif
+}
+
 static void test_build_id(void)
 {
     g_autofree char *text = NULL;
@@ -384,6 +443,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/symbol/elf/own", test_own);
     g_test_add_func("/symbol/elf/libraries", test_libraries);
+    g_test_add_func("/symbol/elf/stubs", test_stubs);
     g_test_add_func("/symbol/elf/build-id", test_build_id);
     g_test_add_func("/symbol/elf/link", test_link);
     g_test_add_func("/symbol/elf/packed", test_packed);

@@ -5,7 +5,7 @@
 #   make demo       shows what a slow web request waited for, from the bundled trace
 #   make check      builds and runs all tests
 #   make bench      times lull against Babeltrace 2; BENCHFLAGS='--hosts 1002' also times cputop of that many machines,
-#                   BENCHFLAGS='--exits 500000' what virtual CPUs did
+#                   BENCHFLAGS='--exits 500000' what virtual CPUs did, BENCHFLAGS='--calls 1000000' call stacks
 #   make bench-view  what the time view costs, and when a browser shows it; BENCHFLAGS='--repeat 20' repeats the trace to 100 million events
 #   make bench-growth  shows that no cost grows faster than the trace
 #   make bench-record  as root: what lull record costs programs, against perf record

@@ -14,6 +14,8 @@
 #
 # With --states N, lull states is timed on N events of 100 000 rows, with ten rules.
 #
+# With --calls N, flame graphs and tables of as many calls of functions are timed (bench/calls_load.py).
+#
 # With --exits N, what virtual CPUs did (lull vms) is timed on a recording of as many exits from guests.
 #
 # The trace is --trace, or $LULL_BIG, or ../shared/traces/big.tar.xz unpacked into BUILD/bench, or else the bundled
@@ -29,6 +31,7 @@ import sys
 import tempfile
 import time
 
+import calls_load
 import states_load
 import vm_load
 
@@ -58,6 +61,10 @@ EXITS_FLOOR = 1.1
 # Events a second of CPU that declared states follow.
 STATES_JUDGED = 10**7
 STATES_FLOOR = 3e6
+# A flame graph of as many calls: seconds of CPU, and memory.
+CALLS_JUDGED = 1000000
+CALLS_FLOOR = 0.5
+CALLS_MEMORY_FLOOR = 64 * 2**20
 PEER = "babeltrace2"
 TEXT_PEER = "babeltrace2 (text)"
 # Below this, starting a process weighs more than reading.
@@ -74,6 +81,7 @@ def parse_arguments():
                         help="a checkout of lttng-analyses to measure against")
     parser.add_argument("--exits", type=int, default=0, metavar="N", help="also time vms of N exits from guests")
     parser.add_argument("--states", type=int, default=0, metavar="N", help="also time declared states on N events (10000000)")
+    parser.add_argument("--calls", type=int, default=0, metavar="N", help="also time flame and calls of N calls of functions")
     parser.add_argument("--hosts", type=int, default=0, metavar="N", help="also time cputop of N machines")
     parser.add_argument("--json", default=None, help="where to write the figures")
     return parser.parse_args()
@@ -217,6 +225,23 @@ def measure_states(lull, n, runs):
             "events_per_s": rate}
 
 
+def measure_calls(lull, n, runs):
+    """Flame graphs and tables of a program that called functions so often."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
+        trace = os.path.join(directory, "calls")
+        calls_load.write(trace, n)
+        figures = measure({"info": [lull, "info", "--events", trace], "flame": [lull, "flame", trace], "calls": [lull, "calls", trace],
+                           "calls --callers": [lull, "calls", "--callers", "*", trace]}, runs)
+    cpu = {verb: min(figure[1] for figure in figures[verb]) for verb in figures}
+    peak = {verb: max(figure[2] for figure in figures[verb]) for verb in figures}
+    floor = CALLS_FLOOR * n / CALLS_JUDGED
+    print(f"flame of {n} calls takes {cpu['flame']:.2f} s of CPU (<= {floor:.2f} s: {verdict(cpu['flame'], floor, n >= CALLS_JUDGED)}), "
+          f"{peak['flame'] / 2**20:.0f} MiB (<= {CALLS_MEMORY_FLOOR / 2**20:.0f} MiB: "
+          f"{verdict(peak['flame'], CALLS_MEMORY_FLOOR, n >= CALLS_JUDGED)}); calls {cpu['calls']:.2f} s, "
+          f"with callers {cpu['calls --callers']:.2f} s; reading alone {cpu['info']:.2f} s")
+    return {"calls": n, "cpu_s": cpu, "peak_bytes": peak}
+
+
 def version_of(program):
     text = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     return text.splitlines()[0].strip() if text else "unknown"
@@ -293,6 +318,7 @@ def main():
     hosts = measure_hosts(lull, args.hosts) if args.hosts else None
     states = measure_states(lull, args.states, args.runs) if args.states else None
     exits = measure_exits(lull, args.exits, args.runs) if args.exits else None
+    calls = measure_calls(lull, args.calls, args.runs) if args.calls else None
     analyses = None
     if args.lttng_analyses:
         lull_wall = next(r["wall_s"] for r in results if r["name"] == "cputop")
@@ -300,7 +326,7 @@ def main():
     report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
               "runs": args.runs, "cpus": os.cpu_count(), "lull": version_of(lull), "peer": version_of(PEER),
               "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results,
-              "hosts": hosts, "exits": exits, "states": states, "lttng_analyses": analyses}
+              "hosts": hosts, "exits": exits, "states": states, "calls": calls, "lttng_analyses": analyses}
     target = args.json or os.path.join(os.path.dirname(lull), "bench.json")
     with open(target, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=2)

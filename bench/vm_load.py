@@ -31,19 +31,24 @@ def turn(t, entries):
 
 
 def write(directory, n_events, entries):
-    """In packets, so that memory does not grow."""
+    write_turns(directory, {"hostname": "host", "domain": "kernel"}, n_events, 500 * US, lambda t: turn(t, entries))
+
+
+def write_turns(directory, environment, n_events, period, turn_at):
+    """A trace of at least so many events, as `turn_at` yields them for a time, over and over after `period` ns. In packets, so
+    that memory does not grow."""
     os.makedirs(directory)
-    fragments, numbers, records, t, written = jsonl_to_ctf.preamble({"hostname": "host", "domain": "kernel"}, 0), {}, [], 0, 0
+    fragments, numbers, records, t, written = jsonl_to_ctf.preamble(environment, 0), {}, [], 0, 0
     with open(os.path.join(directory, "channel_0"), "wb") as stream:
         while written < n_events:
             while len(records) < CHUNK:
-                for event in turn(t, entries):
+                for event in turn_at(t):
                     shape = jsonl_to_ctf.shape_of(event)
                     if shape not in numbers:
                         numbers[shape] = len(numbers)
                         fragments.append(jsonl_to_ctf.event_class(numbers[shape], event))
                     records.append((event["t"], jsonl_to_ctf.record(numbers[shape], event)))
-                t += 500 * US
+                t += period
             stream.write(jsonl_to_ctf.packet(0, records, 0))
             written += len(records)
             records = []

@@ -170,8 +170,9 @@ static bool find(struct calls_report *report, const char *pattern, bool wants_ca
 bool calls_find_near(struct calls_report *report)
 {
     const char *const patterns[] = {report->question->callers, report->question->callees};
+    /* Where there are no calls at all, a note says so. */
     for (size_t i = 0; i < G_N_ELEMENTS(patterns); i++) {
-        if (patterns[i] && !find(report, patterns[i], i == 0)) {
+        if (patterns[i] && !find(report, patterns[i], i == 0) && report->lines.count > 0) {
             g_set_error(report->question->error, LULL_ERROR, LULL_ERROR_QUESTION,
                         "no function “%s” was called ('lull calls --limit 0' lists all that were)",
                         patterns[i]);

@@ -449,7 +449,7 @@ static bool watch(struct top *top, GError **error)
     top->tracker = lull_tracker_new(&question, error);
     bool done = top->tracker != NULL;
     if (done) {
-        top->view.tracker = top->tracker;
+        top->view.how = lull_tracker_how(top->tracker);
         watch.wake = lull_tracker_fd(top->tracker);
         top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
         if (!top->is_once && !top->is_json && lull_screen_open(&top->screen)) {

@@ -46,8 +46,8 @@ struct stretch {
 
 /* All counters of a CPU or thread. */
 struct ledger {
-    struct meter meters[MOST_COUNTERS];
     LULL_VEC(struct stretch) stretches; /* of the CPU since the first of these reads */
+    struct meter meters[];              /* by counter */
 };
 
 struct counters {
@@ -220,8 +220,9 @@ static struct ledger *ledger_of(struct lull_model *model, struct machine *machin
     if (ledger) {
         return ledger;
     }
-    ledger = g_new0(struct ledger, 1);
-    for (uint32_t i = 0; i < MOST_COUNTERS; i++) {
+    const uint32_t n = model->counters->n;
+    ledger = g_malloc0(sizeof *ledger + n * sizeof *ledger->meters);
+    for (uint32_t i = 0; i < n; i++) {
         ledger->meters[i].time_ns = ledger->meters[i].left_ns = INT64_MIN;
     }
     lull_map_insert(&machine->ledgers, key, (uint32_t)model->counters->ledgers.count);

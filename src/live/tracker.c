@@ -101,24 +101,12 @@ void lull_tracker_free(struct lull_tracker *tracker)
     }
 }
 
-const char *lull_tracker_backend(const struct lull_tracker *tracker)
+struct lull_tracker_how lull_tracker_how(const struct lull_tracker *tracker)
 {
-    return tracker->kind->name;
-}
-
-const char *lull_tracker_unseen(const struct lull_tracker *tracker)
-{
-    return tracker->kind->unseen;
-}
-
-const char *lull_tracker_why(const struct lull_tracker *tracker)
-{
-    return tracker->why;
-}
-
-bool lull_tracker_sees_waits(const struct lull_tracker *tracker)
-{
-    return tracker->kind->has_alarms;
+    return (struct lull_tracker_how){.backend = tracker->kind->name,
+                                     .unseen = tracker->kind->unseen,
+                                     .why = tracker->why,
+                                     .sees_waits = tracker->kind->has_alarms};
 }
 
 int lull_tracker_fd(const struct lull_tracker *tracker)

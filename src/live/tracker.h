@@ -38,19 +38,22 @@ struct lull_tracker_counts {
     uint64_t least_ns;               /* with sums: shorter waits are in no chain */
 };
 
+/* How it watches. */
+struct lull_tracker_how {
+    const char *backend; /* a word */
+    const char *unseen;  /* what cannot be seen that way; or NULL */
+    const char *why;     /* why it is not done in a better way; or NULL */
+    bool sees_waits;     /* single ones, so that there can be alarms and histograms */
+};
+
 /* By measure: an event that it needs and this kernel lacks, or NULL. `backend` as below. */
 bool lull_tracker_lacks(const char *backend, const char *lacks[LULL_TRACK_MEASURES],
                         GError **error);
 /* Starts. NULL and one line that says what this machine lacks. Ends with lull_tracker_free(), and
  * whatever way this process ends. */
 struct lull_tracker *lull_tracker_new(const struct lull_tracker_question *question, GError **error);
-/* How it watches: a word; what cannot be seen that way, or NULL; and why it is not done in a better way,
- * or NULL. */
-const char *lull_tracker_backend(const struct lull_tracker *tracker);
-const char *lull_tracker_unseen(const struct lull_tracker *tracker);
-const char *lull_tracker_why(const struct lull_tracker *tracker);
-/* Whether single waits are seen, so that there can be alarms and histograms. */
-bool lull_tracker_sees_waits(const struct lull_tracker *tracker);
+/* Texts are the tracker's. */
+struct lull_tracker_how lull_tracker_how(const struct lull_tracker *tracker);
 /* Readable when there is something to take. */
 int lull_tracker_fd(const struct lull_tracker *tracker);
 /* Hands out the alarms there are. */

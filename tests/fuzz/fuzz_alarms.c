@@ -167,8 +167,10 @@ static void show_rows(const struct lull_interval *interval, bool by_process, boo
     char *text = NULL;
     size_t length;
     struct lull_live_rows rows;
-    struct lull_top_view view = {
-        .file = open_memstream(&text, &length), .names = names, .shows_idle = true};
+    struct lull_top_view view = {.file = open_memstream(&text, &length),
+                                 .names = names,
+                                 .how = {.backend = "bpf"},
+                                 .shows_idle = true};
     lull_live_rows_make(&rows, interval, NULL, LULL_LIVE_BY_NAME, by_process);
     g_assert_cmpuint(rows.rows->len, <=, interval->chains->len);
     if (is_json) {

@@ -279,14 +279,14 @@ static void append_samples(GString *out, const struct lull_live_samples *samples
 /* Not of the best: what it cannot see, and why it is used. */
 static void print_backend(const struct lull_top_view *view)
 {
-    const char *unseen = lull_tracker_unseen(view->tracker), *why = lull_tracker_why(view->tracker);
-    if (unseen) {
-        g_autofree char *line = g_strdup_printf("by %s, which cannot see %s",
-                                                lull_tracker_backend(view->tracker), unseen);
+    const struct lull_tracker_how *how = &view->how;
+    if (how->unseen) {
+        g_autofree char *line =
+            g_strdup_printf("by %s, which cannot see %s", how->backend, how->unseen);
         print_lines(view, line);
     }
-    if (why) {
-        print_lines(view, why);
+    if (how->why) {
+        print_lines(view, how->why);
     }
 }
 
@@ -381,7 +381,7 @@ bool lull_top_histograms(const struct lull_top_view *view, const struct lull_int
     g_autofree char *what = g_strconcat("how many were how long, in ", span, NULL);
     print_lines(view, what);
     fputc('\n', view->file);
-    if (!lull_tracker_sees_waits(view->tracker)) {
+    if (!view->how.sees_waits) {
         print_lines(view, "there are none: single waits are not seen");
         print_backend(view);
         return true;
@@ -504,9 +504,9 @@ static struct json_object *summary_json(const struct lull_top_view *view,
     json_object_object_add(summary, "has_chains", json_object_new_boolean(!counts->has_no_chains));
     json_object_object_add(summary, "overhead",
                            counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);
-    lull_json_add_text(summary, "backend", lull_tracker_backend(view->tracker));
-    lull_json_add_text(summary, "cannot_see", lull_tracker_unseen(view->tracker));
-    lull_json_add_text(summary, "why", lull_tracker_why(view->tracker));
+    lull_json_add_text(summary, "backend", view->how.backend);
+    lull_json_add_text(summary, "cannot_see", view->how.unseen);
+    lull_json_add_text(summary, "why", view->how.why);
     json_object_object_add(summary, "samples", samples_json(&interval->samples));
     return summary;
 }

@@ -12,14 +12,14 @@ struct lull_top_view {
     FILE *file;
     struct lull_view_style style;
     struct lull_machine_names *names;
-    const struct lull_tracker *tracker; /* for how it watches */
-    int64_t epoch_ns;                   /* what CLOCK_MONOTONIC is to be added to */
-    bool shows_idle;                    /* also waits for a timer that a task set itself */
-    uint32_t limit;                     /* rows; 0: all */
-    bool has_chosen;                    /* one of the rows is marked: */
-    uint32_t chosen;                    /* its number among those that are shown */
-    const struct lull_kept *kept;       /* the alarms; NULL: there are no rules */
-    uint64_t n_alarms;                  /* of them in the interval */
+    struct lull_tracker_how how;
+    int64_t epoch_ns;             /* what CLOCK_MONOTONIC is to be added to */
+    bool shows_idle;              /* also waits for a timer that a task set itself */
+    uint32_t limit;               /* rows; 0: all */
+    bool has_chosen;              /* one of the rows is marked: */
+    uint32_t chosen;              /* its number among those that are shown */
+    const struct lull_kept *kept; /* the alarms; NULL: there are no rules */
+    uint64_t n_alarms;            /* of them in the interval */
 };
 
 /* The chosen row, or NULL if there are not so many. */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # lull record --counters, of programs that are started here: what the kernel itself counts of a program (getrusage), the time that its
 # switches show, and what perf says of the same file.
+import contextlib
 import json
 import os
 import re
@@ -41,6 +42,32 @@ for _ in range(40):
     time.sleep(0.001)
 print(os.getpid(), flush=True)
 """
+
+
+# Kernels on some virtual machines give perf no event of idle tasks: who came after one is not known, nor what it counted. So no CPU is idle.
+BUSY = """
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+print(flush=True)
+while os.getppid() == int(sys.argv[2]):
+    for _ in range(100000):
+        pass
+"""
+
+
+@contextlib.contextmanager
+def busy_cpus():
+    started = [subprocess.Popen([sys.executable, "-S", "-c", BUSY, str(cpu), str(os.getpid())], stdout=subprocess.PIPE)
+               for cpu in os.sched_getaffinity(0)]
+    for process in started:
+        process.stdout.readline()
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
 
 
 def window(verb, *arguments):
@@ -133,9 +160,10 @@ def main():
         if why:
             tap.skip("counters of recordings", why)
             return tap.done()
-        for name, test in sorted(globals().items()):
-            if name.startswith("test_"):
-                tap.run(name, test, folder)
+        with busy_cpus():
+            for name, test in sorted(globals().items()):
+                if name.startswith("test_"):
+                    tap.run(name, test, folder)
     return tap.done()
 
 

@@ -9,7 +9,7 @@
 #include "store/store.h"
 #include "store/writer.h"
 
-enum { INTERVALS = 40000, ROWS = 4, START = 1000003, STATES = LULL_STORE_STATES };
+enum { INTERVALS = 40000, FEWER = 9000, ROWS = 4, START = 1000003, STATES = LULL_STORE_STATES };
 
 struct truth {
     LULL_VEC(struct lull_store_interval) rows[ROWS];
@@ -48,7 +48,7 @@ static void cut(struct truth *truth, struct store_writer *writer, uint32_t row, 
 }
 
 /* Row 0 is dense in one place, 1 even, 2 short, 3 a single interval. */
-static struct truth make(uint32_t seed)
+static struct truth make(uint32_t seed, uint32_t n)
 {
     struct truth truth = {.dir = g_dir_make_tmp("lull-store-XXXXXX", NULL)};
     truth.path = g_build_filename(truth.dir, "store", NULL);
@@ -64,7 +64,7 @@ static struct truth make(uint32_t seed)
         g_assert_cmpuint(store_writer_row(writer, &about, START), ==, row);
         now_ns[row] = START;
     }
-    for (uint32_t i = 0; i < INTERVALS; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const uint32_t row = i % 3 == 2 && i < 200 ? 2 : i % 2;
         const uint32_t most = row == 0 && (i < 3000 || i > 6000) ? 2000 : 40;
         const bool is_deep = i % 20000 == 19998; /* back into blocks that are no longer in memory */
@@ -139,7 +139,7 @@ static struct lull_store *open_store(const struct truth *truth)
 
 static void test_intervals(void)
 {
-    struct truth truth = make(1);
+    struct truth truth = make(1, INTERVALS);
     struct lull_store *store = open_store(&truth);
     GError *error = NULL;
     g_assert_cmpuint(lull_store_row_count(store), ==, ROWS);
@@ -177,7 +177,7 @@ static void sum_by_hand(const struct truth *truth, uint32_t row, int64_t start_n
 
 static void test_totals(void)
 {
-    struct truth truth = make(2);
+    struct truth truth = make(2, INTERVALS);
     struct lull_store *store = open_store(&truth);
     GRand *dice = g_rand_new_with_seed(3);
     GError *error = NULL;
@@ -198,7 +198,7 @@ static void test_totals(void)
 /* What lies outside of the store counts as its edges do, so only columns within are compared. */
 static void test_columns(void)
 {
-    struct truth truth = make(4);
+    struct truth truth = make(4, INTERVALS);
     struct lull_store *store = open_store(&truth);
     GRand *dice = g_rand_new_with_seed(5);
     uint32_t n_columns = 0;
@@ -231,9 +231,16 @@ static void test_columns(void)
     clear(&truth);
 }
 
+/* Without waiting for the disk, as g_file_set_contents() does. */
+static bool write_bytes(const char *path, const char *bytes, gsize size)
+{
+    return g_file_set_contents_full(path, bytes, (gssize)size, G_FILE_SET_CONTENTS_NONE, 0600,
+                                    NULL);
+}
+
 static void test_damage(void)
 {
-    struct truth truth = make(6);
+    struct truth truth = make(6, FEWER);
     char *bytes;
     gsize size;
     uint32_t n_refused = 0;
@@ -241,7 +248,7 @@ static void test_damage(void)
     for (gsize at = 0; at < size; at += at < 400 ? 1 : 61) {
         GError *error = NULL;
         bytes[at] ^= 0x10;
-        g_assert_true(g_file_set_contents(truth.path, bytes, (gssize)size, NULL));
+        g_assert_true(write_bytes(truth.path, bytes, size));
         struct lull_store *store = lull_store_open(truth.path, key, &error);
         /* What was taken back lies in the file, and nothing refers to it. */
         const bool is_unseen = store && walk(&truth, store, &error);
@@ -256,7 +263,7 @@ static void test_damage(void)
     g_assert_cmpuint(n_refused, >, 700);
     for (gsize cut_at = 0; cut_at < size; cut_at += 997) {
         GError *error = NULL;
-        g_assert_true(g_file_set_contents(truth.path, bytes, (gssize)cut_at, NULL));
+        g_assert_true(write_bytes(truth.path, bytes, cut_at));
         g_assert_null(lull_store_open(truth.path, key, &error));
         g_assert_error(error, LULL_ERROR, LULL_ERROR_FORMAT);
         g_clear_error(&error);
@@ -267,7 +274,7 @@ static void test_damage(void)
 
 static void test_key(void)
 {
-    struct truth truth = make(7);
+    struct truth truth = make(7, INTERVALS);
     GError *error = NULL;
     uint8_t other[sizeof key];
     memcpy(other, key, sizeof key);

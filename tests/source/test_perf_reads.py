@@ -165,6 +165,25 @@ def test_two_groups():
            "two groups with a counter of one name", told, result.stderr)
 
 
+def test_reads_nothing():
+    """Of two events of one tracepoint only the first reads counters: a sample of the second has none, not those of the one before."""
+    w = Writer()
+    form = GROUP | WITH_ID | ENABLED | RUNNING | LOST
+    w.attr([9], READ & ~perf.READ)
+    second = (w.attrs.pop(), "demos:demo")
+    group(w, form, ["cycles"])
+    w.attrs.append(second[0])
+    w.features[12] = w.pack("II", 3, 128) + w.features[12][8:] + second[0][0] + w.pack("I", 1) + w.text(second[1]) + w.pack("Q", 9)
+    sample(w, 10, 0, read_of(w, form, [(5, 1, 3), (6, 100, 0)]))
+    sample(w, 20, 0, b"", 9)
+    ours, result = written(w)
+    times = {"time_enabled": 1000, "time_running": 900, "lost_samples": 3}
+    told = [counters(e) for e in ours]
+    tap.ok(told == [{"perf_cpu_cycles": 100, **times}, {"perf_cpu_cycles": NOT_READ, **dict.fromkeys(times, 0)}],
+           "one of two events of a tracepoint reads counters", told, result.stderr)
+    tap.ok([e["fields"]["value"] for e in ours] == [7, 7], "both have their own fields", ours)
+
+
 def test_scope():
     """What the index of ids says of an event's CPU and thread is what its counters belong to."""
     none = 2**64 - 1

@@ -367,6 +367,8 @@ bool perf_sample_parse(const struct perf_file *file, const struct perf_attr *att
     }
     if (type & PERF_HAS_READ) {
         skip(&c, perf_read_take(file, attr, c.at, room(&c), &sample->reading));
+    } else if (file->n_counters > 0) {
+        perf_read_nothing(file, &sample->reading);
     }
     if (type & PERF_HAS_CALLCHAIN) {
         take_callchain(&c, sample);

@@ -154,7 +154,7 @@ struct perf_sample {
     /* For events of perf's own records, as their class names them. */
     int64_t numbers[8];
     struct lull_text callchain, raw, text;
-    /* If counters were read. Stays last: it is cleared only then. */
+    /* If the file has counters. Stays last: it is cleared only then. */
     struct perf_reading {
         uint64_t time_enabled, time_running;   /* ns for which the counters should, and did count */
         uint64_t lost_samples;                 /* of this event, since it was opened */
@@ -330,6 +330,8 @@ void perf_counters_free(struct perf_file *file);
 /* Appends the fields (struct lull_format_field) that reads with samples of these attrs have:
  * `mask` has a bit for each. */
 void perf_counters_add_fields(const struct perf_file *file, const bool *is_of, GArray *fields);
+/* For a sample that reads no counters. */
+void perf_read_nothing(const struct perf_file *file, struct perf_reading *reading);
 /* What is read with a sample, of which `from` has `size` bytes, more than it needs or not. The bytes
  * that it takes; UINT64_MAX: more than there are. */
 uint64_t perf_read_take(const struct perf_file *file, const struct perf_attr *attr,

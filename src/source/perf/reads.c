@@ -212,6 +212,12 @@ static const struct perf_attr *attr_of(const struct perf_file *file, const struc
     return index == 0 ? attr : NULL;
 }
 
+void perf_read_nothing(const struct perf_file *file, struct perf_reading *reading)
+{
+    reading->time_enabled = reading->time_running = reading->lost_samples = 0;
+    memset(reading->counters, 0xff, file->n_counters * sizeof *reading->counters);
+}
+
 uint64_t perf_read_take(const struct perf_file *file, const struct perf_attr *attr,
                         const uint8_t *from, uint64_t size, struct perf_reading *reading)
 {
@@ -221,8 +227,7 @@ uint64_t perf_read_take(const struct perf_file *file, const struct perf_attr *at
     const uint64_t n_head = ((format & PERF_READ_GROUP) != 0) +
                             ((format & PERF_READ_ENABLED) != 0) +
                             ((format & PERF_READ_RUNNING) != 0);
-    *reading = (struct perf_reading){0};
-    memset(reading->counters, 0xff, file->n_counters * sizeof *reading->counters);
+    perf_read_nothing(file, reading);
     if (size < 8 * n_head + each) { /* a group has a leader */
         return UINT64_MAX;
     }

@@ -8,6 +8,7 @@
 #include <lull/error.h>
 
 #include "analysis/limit.h"
+#include "base/map.h"
 #include "base/sums.h"
 #include "calls/names.h"
 #include "filter/glob.h"
@@ -53,25 +54,36 @@ static bool matches(const struct patterns *patterns, const char *text)
 
 /* ---- what is wanted ---- */
 
-/* A process is, if one of its threads is. */
-static bool is_wanted(const struct heap_report *report, const struct lull_heap_process *process)
+static uint64_t process_key(uint32_t host, int32_t pid)
+{
+    return (uint64_t)host << 32 | (uint32_t)pid;
+}
+
+/* Processes of which a thread with calls is wanted. */
+static struct lull_map list_wanted(const struct heap_report *report)
 {
     const struct lull_question_params *params = report->question->calls.params;
     const struct lull_calls_reading *reading = &report->reading;
-    if (!lull_heap_process_did(process)) {
-        return false;
-    }
-    if (lull_params_want_task(params, reading->model, process->task, reading->end_ns)) {
-        return true;
-    }
-    for (uint32_t i = 0; process->pid > 0 && i < lull_calls_line_count(reading->calls); i++) {
+    struct lull_map wanted = {0};
+    for (uint32_t i = 0; i < lull_calls_line_count(reading->calls); i++) {
         const struct lull_calls_line *line = lull_calls_line(reading->calls, i);
-        if (line->pid == process->pid && line->host == process->host &&
-            lull_params_want_task(params, reading->model, line->task, reading->end_ns)) {
-            return true;
+        if (lull_params_want_task(params, reading->model, line->task, reading->end_ns)) {
+            lull_map_insert(&wanted, process_key(line->host, line->pid), 0);
         }
     }
-    return false;
+    return wanted;
+}
+
+/* A process is, if one of its threads is. */
+static bool is_wanted(const struct heap_report *report, const struct lull_map *of_threads,
+                      const struct lull_heap_process *process)
+{
+    const struct lull_calls_reading *reading = &report->reading;
+    return lull_heap_process_did(process) &&
+           (lull_params_want_task(report->question->calls.params, reading->model, process->task,
+                                  reading->end_ns) ||
+            (process->pid > 0 &&
+             lull_map_find(of_threads, process_key(process->host, process->pid)) != LULL_MAP_NONE));
 }
 
 /* ---- paths ---- */
@@ -221,16 +233,18 @@ static void show(struct heap_report *report, const struct patterns *ignored, str
     const struct lull_heap *heap = report->reading.heap;
     const uint32_t n = lull_heap_process_count(heap);
     g_autofree bool *wanted = g_new0(bool, MAX(n, 1));
+    struct lull_map of_threads = list_wanted(report);
     struct heap_row left_out = {0};
     const struct lull_window window =
         lull_calls_window(report->session, report->question->calls.params->host, &report->reading);
     sink->start(sink, lull_analysis_heap.name, &window);
     for (uint32_t i = 0; i < n; i++) {
-        wanted[i] = is_wanted(report, lull_heap_process(heap, i));
+        wanted[i] = is_wanted(report, &of_threads, lull_heap_process(heap, i));
         if (wanted[i]) {
             lull_vec_push(&report->processes, i);
         }
     }
+    lull_map_free(&of_threads);
     sum_paths(report, ignored, wanted, &left_out);
     if (report->processes.count) {
         qsort_r(report->processes.items, report->processes.count, sizeof(uint32_t),

@@ -53,7 +53,7 @@ static void find_stays(struct reading *reading, const struct lull_path *path)
     qsort(reading->stays, reading->n_stays, sizeof *reading->stays, compare_stays);
 }
 
-/* The first of a task that ends after start_ns, or what stands behind it. */
+/* The first of a task that ends after start_ns, or where it would be. */
 static struct stay *first_stay(const struct reading *reading, uint32_t host, int32_t tid,
                                int64_t start_ns)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs that show who used the CPUs and who waited, for them or for anything else: lull cputop,
- * lull
- * counters, lull sched*, lull waits. */
+ * lull counters, lull sched*, lull waits. */
 #include <stddef.h>
 
 #include "cmd/analysis_verb.h"

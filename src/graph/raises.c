@@ -67,7 +67,7 @@ struct lull_raises {
     struct lull_map by_number;  /* machine, number → vcpus */
     struct lull_map by_process; /* host, pid → machines */
     LULL_VEC(struct handler_notes) handlers;
-    struct lull_map by_label; /* machine, label → handlers */
+    struct lull_map by_label; /* thread, label → handlers */
 };
 
 static const struct lull_raise nobody = {INT64_MIN, LULL_NONE};
@@ -355,12 +355,10 @@ static uint32_t list_recent(const struct vcpu_notes *vcpu, int64_t start_ns,
         back++;
     }
     const int64_t since_ns = entry_before(vcpu, back + 3);
-    bool is_listed[N_VECTORS] = {false};
     for (uint32_t i = 0; i < MIN(vcpu->n_recent, (uint32_t)MOST_RECENT); i++) {
         const uint8_t number = vcpu->recent[i];
         const int64_t given_ns = vcpu->vectors[number]->given_ns;
-        if (!is_listed[number] && given_ns > since_ns && given_ns <= start_ns) {
-            is_listed[number] = true;
+        if (given_ns > since_ns && given_ns <= start_ns && !memchr(recent, number, n)) {
             recent[n++] = number;
         }
     }

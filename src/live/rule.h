@@ -72,7 +72,7 @@ struct lull_track_rule {
     char *text; /* as it was given */
     const struct lull_track_kind *kind;
     uint32_t states;      /* 0: any */
-    const char *argument; /* what stands in parentheses; "" */
+    const char *argument; /* what is in the parentheses; "" */
     bool has_number;
     uint32_t number; /* only that disk, interrupt, vector, port, interface, or hash of a name */
     int32_t call[LULL_TRACK_CALLS];

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
@@ -12,13 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* linux/capability.h of older kernels ends before them. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
+#include "base/capability.h"
 
 /* What a recorder that is set up still needs: to see the files of other users' processes and of
  * tracefs (the first two), the kernel's symbols, to read its buffers in time, and to pass signals on

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* State providers of Trace Compass (XML) in the language of .states files. What can be translated: event handlers
  * whose changes and conditions are about fields, names and constants, and the names and colours of views. What
- * cannot is told by element and line. docs/STATES.md says what becomes what. */
+ * cannot is reported with its element and line. docs/STATES.md says what becomes what. */
 #ifndef LULL_STATES_XML_H
 #define LULL_STATES_XML_H
 

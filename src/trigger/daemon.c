@@ -4,12 +4,12 @@
 #include "trigger/daemon.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/time.h"
 #include "live/talks.h"
 #include "live/tracker.h"
@@ -20,14 +20,6 @@
 #include "trigger/reach.h"
 #include "trigger/set_sender.h"
 #include "trigger/sets.h"
-
-/* linux/capability.h of older kernels ends before them. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 
 #define COUNT_EVERY_NS LULL_NS_PER_S
 #define WAITS_EVERY_NS (2 * LULL_NS_PER_S)

@@ -3,19 +3,11 @@
 #include "trigger/flight.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <sys/statvfs.h>
 
+#include "base/capability.h"
 #include "base/time.h"
 #include "trigger/sets.h"
-
-/* linux/capability.h of older kernels ends before them. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 
 /* To read the tracker's counters, and names of functions; only CAP_SYS_ADMIN may measure what eBPF programs
  * cost. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What systemd is told. */
+/* Messages to systemd. */
 #ifndef LULL_TRIGGER_NOTIFY_H
 #define LULL_TRIGGER_NOTIFY_H
 

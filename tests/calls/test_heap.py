@@ -234,7 +234,7 @@ def check_unknown():
     paths, _, _ = heap(trace("noip", [no_ip]))
     tap.ok([name for _, name in paths] == ["?"], "no caller, no name", paths)
     _, _, notes = heap(trace("lost", [malloc(1, 0x20, 4), free(20, 0x20)], lost=7))
-    tap.ok("events were lost" in notes, "losses are told", notes)
+    tap.ok("events were lost" in notes, "losses are reported", notes)
     done = run("heap", os.path.join(os.environ["LULL_SAMPLES"], "truth", "truth-chain"))
     tap.ok(done.returncode == 0 and "no allocation was recorded" in done.stdout, "a trace without allocations", done.stdout, done.stderr)
 

@@ -63,8 +63,8 @@ enum perf_record {
     PERF_HEADER_ATTR = 64,
     PERF_TRACING_DATA = 66,
     PERF_HEADER_BUILD_ID = 67,
-    PERF_AUXTRACE = 71,
     PERF_ID_INDEX = 69,
+    PERF_AUXTRACE = 71,
     PERF_EVENT_UPDATE = 78,
     PERF_HEADER_FEATURE = 80,
     PERF_COMPRESSED = 81,
@@ -328,7 +328,7 @@ bool perf_counters_take_index(struct perf_file *file, const uint8_t *record, uin
 void perf_counters_finish(struct perf_file *file);
 void perf_counters_free(struct perf_file *file);
 /* Appends the fields (struct lull_format_field) that reads with samples of these attrs have:
- * `mask` has a bit for each. */
+ * is_of says of each attr whether it is one of them. */
 void perf_counters_add_fields(const struct perf_file *file, const bool *is_of, GArray *fields);
 /* For a sample that reads no counters. */
 void perf_read_nothing(const struct perf_file *file, struct perf_reading *reading);

@@ -28,6 +28,22 @@ export function panel(name: string, title: string, note: HTMLElement, close: (()
     return element('section', { class: 'panel', 'data-panel': name, 'aria-label': title }, head);
 }
 
+// A function that has `draw` run once before the browser paints next, however often it is called until then; it returns
+// whether that was the first call.
+export function painter(draw: () => void): () => boolean {
+    let frame = 0;
+    return () => {
+        const isFirst = !frame;
+        if (isFirst) {
+            frame = requestAnimationFrame(() => {
+                frame = 0;
+                draw();
+            });
+        }
+        return isFirst;
+    };
+}
+
 export function isDark(): boolean {
     const { theme } = document.documentElement.dataset;
     return theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;

@@ -2,7 +2,7 @@
 // Events: a table of the events themselves, around what is selected or seen, as far as a filter lets them pass. It asks for a page
 // at a time, so it costs the same in a trace of any length.
 
-import { button, element, panel } from './dom';
+import { button, element, painter, panel } from './dom';
 import { Answer, EventRows, Place, RawEvent } from './eventrows';
 import { Page, Panel } from './page';
 import { nameOf } from './sentence';
@@ -32,7 +32,7 @@ export class Events implements Panel {
     private isReady = false;
     private written = '';
     private timer = 0;
-    private frame = 0;
+    private readonly repaint = painter(() => { this.drawNow(); });
 
     constructor(private readonly page: Page) {
         this.rows = new EventRows(parameters => this.ask(parameters));
@@ -197,11 +197,7 @@ export class Events implements Panel {
     // ---- drawing ----
 
     draw(): void {
-        if (!this.frame && this.element.isConnected) {
-            this.frame = requestAnimationFrame(() => {
-                this.frame = 0;
-                this.drawNow();
-            });
+        if (this.element.isConnected && this.repaint()) {
             this.follow();
         }
     }

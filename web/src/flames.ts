@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The flame graph of the selected range, else of what is seen: of the selected task, else of all that call functions.
 
-import { color, element, isDark, panel } from './dom';
+import { color, element, isDark, painter, panel } from './dom';
 import { findPath, Frame, framesOf, pathOf, placeOf, RawFlame } from './flame';
 import { brush, Pen } from './lanes';
 import { callerOf, Trace } from './model';
@@ -31,7 +31,10 @@ export class Flames implements Panel {
     private focused = 0;
     private asked = '';
     private timer = 0;
-    private frame = 0;
+    private readonly repaint = painter(() => {
+        this.ask();
+        this.drawNow();
+    });
 
     constructor(private readonly page: Page) {
         this.scroller.append(this.canvas, this.nothing);
@@ -60,12 +63,8 @@ export class Flames implements Panel {
     }
 
     draw(): void {
-        if (!this.frame && this.element.isConnected) {
-            this.frame = requestAnimationFrame(() => {
-                this.frame = 0;
-                this.ask();
-                this.drawNow();
-            });
+        if (this.element.isConnected) {
+            this.repaint();
         }
     }
 

@@ -3,7 +3,7 @@
 
 import { columnBars, Emit, spanBars, toTime, toX } from './bars';
 import { covers, Span } from './columns';
-import { color, element, isDark, panel } from './dom';
+import { color, element, isDark, painter, panel } from './dom';
 import { Moment } from './fragment';
 import { Arrow } from './flow';
 import { inkOn, lookOf } from './states';
@@ -78,7 +78,7 @@ export class Graph {
     private onPin = false; // the focus
     private source: Source | null = null;
     focused = -1; // entry
-    private frame = 0;
+    private readonly repaint = painter(() => { this.drawNow(); });
     private version = 0; // of the lines
     private written = '';
     private pixels: Pixels | null = null;
@@ -127,11 +127,8 @@ export class Graph {
     }
 
     draw(): void {
-        if (!this.frame && this.source && this.element.isConnected) {
-            this.frame = requestAnimationFrame(() => {
-                this.frame = 0;
-                this.drawNow();
-            });
+        if (this.source && this.element.isConnected) {
+            this.repaint();
         }
     }
 

@@ -2,7 +2,7 @@
 // A panel with a lane for each host, disk or CPU: words about it on the left, a curve over time on the right.
 
 import { toTime, toX } from './bars';
-import { color, element, panel } from './dom';
+import { color, element, painter, panel } from './dom';
 import { Page, Panel } from './page';
 import { followPointer, Pointed } from './pointer';
 import { Svg } from './surface';
@@ -51,7 +51,7 @@ export abstract class Lanes implements Panel {
     private readonly canvas = element('canvas', { 'aria-hidden': 'true' });
     private readonly tip = element('div', { class: 'tip', hidden: '' });
     private readonly nothing = element('p', { class: 'words', hidden: '' });
-    private frame = 0;
+    private readonly repaint = painter(() => { this.drawNow(); });
 
     // `lane` is the height of one, in CSS pixels; `nothing` is said if there is none.
     constructor(protected readonly page: Page, name: string, private readonly title: string, private readonly lane: number,
@@ -95,11 +95,8 @@ export abstract class Lanes implements Panel {
     }
 
     draw(): void {
-        if (!this.frame && this.element.isConnected) {
-            this.frame = requestAnimationFrame(() => {
-                this.frame = 0;
-                this.drawNow();
-            });
+        if (this.element.isConnected) {
+            this.repaint();
         }
     }
 

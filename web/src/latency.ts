@@ -3,7 +3,7 @@
 // time with their density at the side, as statistics by name, and the longest as a table.
 
 import { toX } from './bars';
-import { button, color, element, panel } from './dom';
+import { button, color, element, painter, panel } from './dom';
 import { Page, Panel } from './page';
 import { followPointer, Pointed } from './pointer';
 import { decades, lineRange, Scale, shareOf } from './scale';
@@ -80,7 +80,7 @@ export class Latency implements Panel {
     private chosen: Point | null = null;
     private asked = '';
     private timer = 0;
-    private frame = 0;
+    private readonly repaint = painter(() => { this.drawNow(); });
 
     constructor(private readonly page: Page) {
         this.statistics = new Table<Named>([
@@ -281,11 +281,8 @@ export class Latency implements Panel {
     // ---- drawing ----
 
     draw(): void {
-        if (!this.frame && this.element.isConnected) {
-            this.frame = requestAnimationFrame(() => {
-                this.frame = 0;
-                this.drawNow();
-            });
+        if (this.element.isConnected) {
+            this.repaint();
         }
     }
 

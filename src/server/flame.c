@@ -133,7 +133,9 @@ static bool add_task(struct walk *walk, size_t line, int64_t start_ns, int64_t e
         has_hosts ? lull_flame_child(walk->flame, 0, entries[task->parent].name) : 0;
     walk->lanes.count = 0;
     for (size_t at = line + 1;
-         at < served->calls.entries.count && entries[at].parent == (int32_t)line; at++) {
+         at < served->calls.entries.count && entries[at].parent == (int32_t)line &&
+         walk->lanes.count < LULL_STORE_CALL_DEPTHS;
+         at++) {
         if (!start_lane(walk, lull_vec_add(&walk->lanes), entries[at].row, start_ns)) {
             return false;
         }

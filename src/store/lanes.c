@@ -6,9 +6,6 @@
 #include "calls/names.h"
 #include "store/build_private.h"
 
-/* What all deeper calls do is that of the last one that is shown. */
-enum { LANES_MOST = 128 };
-
 /* How functions of each layer are told apart by their slots; the last one is for calls during which
  * events were lost. */
 static const struct {
@@ -46,7 +43,7 @@ static uint32_t row_of(struct store_build *build, const struct lull_call *call)
 {
     struct build_lanes *lanes = lanes_of(build, call->line);
     const struct lull_calls_line *line = lull_calls_line(build->calls, call->line);
-    if (call->depth >= LANES_MOST) {
+    if (call->depth >= LULL_STORE_CALL_DEPTHS) {
         lanes->are_cut = true;
         return LULL_NONE;
     }

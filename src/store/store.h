@@ -33,11 +33,15 @@ enum lull_store_kind {
     LULL_STORE_DECLARED, /* what users declare: `cpu` is the group's number in their file; a state is in its
                             slot, label: what it is called, evidence: row of the task that it is about;
                             UNKNOWN; NONE in no state, or over */
-    LULL_STORE_CALL, /* what a task called, at one depth of its stack, `cpu`, 0 for the outermost; a call is in
+    LULL_STORE_CALL, /* what a task called, at one depth of its stack, `cpu`, 0 for the outermost, below
+                        LULL_STORE_CALL_DEPTHS; a call is in
                         the slot of its function, label: what that is called, evidence: row of the task; NONE
                         between calls */
     LULL_STORE_KINDS
 };
+
+/* Rows of calls that a task has at most. */
+enum { LULL_STORE_CALL_DEPTHS = 128 };
 
 enum lull_store_state {
     LULL_STORE_UNKNOWN,

@@ -38,11 +38,17 @@ enum {
     "fill:#30363d}.lull .f{fill:#9198a1}.lull .l{stroke:#21262d}.lull .g{stroke:#30363d}.lull .n{stroke:#e6edf3}"     \
     ".lull .o{stroke:#0d1117}.lull .c{fill:#9198a1;fill-opacity:.35}}"
 
+struct scale {
+    bool is_known;                 /* there is a value */
+    double low, high, top, bottom; /* values, and where they lie */
+};
+
 struct drawing {
     struct lull_out out;
     const struct lull_states_picture *picture;
     const struct lull_view_style *style;
     const struct lull_states_block *block; /* that is drawn */
+    struct scale *scales;                  /* of the block's numbers */
     double plot_x, plot_width, ns_per_px, y, height, lane_height;
     bool is_dry; /* only the height is wanted */
 };
@@ -55,11 +61,6 @@ static double x_of(const struct drawing *drawing, int64_t time_ns)
     const int64_t inside = CLAMP(time_ns, picture->start_ns, picture->end_ns) - picture->start_ns;
     return drawing->plot_x + (double)inside / drawing->ns_per_px;
 }
-
-struct scale {
-    bool is_known;                 /* there is a value */
-    double low, high, top, bottom; /* values, and where they lie */
-};
 
 /* From 0, or less, to the largest that any row of the block has. */
 static struct scale scale_of(const struct lull_states_block *block, uint32_t number)
@@ -77,15 +78,23 @@ static struct scale scale_of(const struct lull_states_block *block, uint32_t num
     return scale;
 }
 
-/* Lines of numbers need more room. */
-static double lane_height(const struct lull_states_block *block)
+static uint32_t count_numbers(const struct lull_states_group *group)
 {
-    for (uint32_t i = 0; i < block->group->n_names - block->group->n_keys; i++) {
-        if (scale_of(block, i).is_known) {
-            return LANE_OF_NUMBERS;
+    return group->n_names - group->n_keys;
+}
+
+static void measure(struct drawing *drawing, const struct lull_states_block *block)
+{
+    const uint32_t n = count_numbers(block->group);
+    drawing->block = block;
+    drawing->scales = g_renew(struct scale, drawing->scales, MAX(n, 1));
+    drawing->lane_height = LANE;
+    for (uint32_t i = 0; i < n; i++) {
+        drawing->scales[i] = scale_of(block, i);
+        if (drawing->scales[i].is_known) { /* lines need more room */
+            drawing->lane_height = LANE_OF_NUMBERS;
         }
     }
-    return LANE;
 }
 
 static char *fitted(const char *text, double width, double size)
@@ -265,12 +274,12 @@ static void put_curve(struct drawing *drawing, const char *path, const char *col
 static void put_numbers(struct drawing *drawing, const struct lull_states_lane *lane)
 {
     const struct lull_states_group *group = drawing->block->group;
-    for (uint32_t i = 0; i < group->n_names - group->n_keys; i++) {
+    for (uint32_t i = 0; i < count_numbers(group); i++) {
         if (!lane->numbers[i].n_steps) {
             continue;
         }
         g_autoptr(GString) path = g_string_new(NULL);
-        struct scale scale = scale_of(drawing->block, i);
+        struct scale scale = drawing->scales[i];
         scale.top = drawing->y + 4;
         scale.bottom = drawing->y + drawing->lane_height - 5;
         append_curve(drawing, &lane->numbers[i], &scale, false, path);
@@ -337,11 +346,11 @@ static void put_keys(struct drawing *drawing)
     }
     for (uint32_t i = group->n_keys; i < group->n_names; i++) {
         const struct lull_states_name *name = &group->names[i];
-        const struct scale scale = scale_of(block, i - group->n_keys);
-        if (scale.is_known) {
+        const struct scale *scale = &drawing->scales[i - group->n_keys];
+        if (scale->is_known) {
             g_autoptr(GString) text = g_string_new(name->label);
-            append_value(g_string_append(text, ": "), scale.low);
-            append_value(g_string_append(text, " to "), scale.high);
+            append_value(g_string_append(text, ": "), scale->low);
+            append_value(g_string_append(text, " to "), scale->high);
             g_string_append_printf(text, "%s%s", name->unit ? " " : "",
                                    name->unit ? name->unit : "");
             put_key(drawing, &x, text->str, name->colour, true);
@@ -376,7 +385,7 @@ static void put_name(struct drawing *drawing, const char *text, double height)
 static void put_lanes(struct drawing *drawing)
 {
     const struct lull_states_block *block = drawing->block;
-    const double height = drawing->lane_height = lane_height(block);
+    const double height = drawing->lane_height;
     for (uint32_t i = 0; i < block->n_lanes; i++) {
         if (!drawing->is_dry) {
             put_name(drawing, block->lanes[i].title, height);
@@ -432,7 +441,7 @@ static void put_blocks(struct drawing *drawing)
 {
     drawing->y = TOP + 8;
     for (uint32_t i = 0; i < drawing->picture->n_blocks; i++) {
-        drawing->block = &drawing->picture->blocks[i];
+        measure(drawing, &drawing->picture->blocks[i]);
         put_heading(drawing);
         put_keys(drawing);
         put_lanes(drawing);
@@ -522,6 +531,7 @@ bool lull_view_states_svg(const struct lull_states_picture *picture, FILE *file,
     put_title(&drawing);
     put_axis(&drawing);
     put_blocks(&drawing);
+    g_free(drawing.scales);
     lull_out_text(&drawing.out, "</svg>\n");
     return lull_out_end(&drawing.out, "the picture", error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Who talked to whom: packets and bytes by network interface, and by connection with the task that
- * sends on it. A connection is identified by the headers of its packets, each host for itself. */
+/* Who talked to whom: packets and bytes by network interface, by the task that has a connection, and
+ * by connection. A connection is identified by the headers of its packets, or, where these are not
+ * recorded, by what its sockets do; each host for itself. */
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
@@ -25,7 +26,8 @@ struct direction {
     uint32_t host, flow;
     bool is_send;
     bool has_next;
-    uint32_t next; /* TCP, sent: sequence number after the last byte */
+    bool is_of_sockets; /* packets were not seen, and what was sent again neither */
+    uint32_t next;      /* TCP, sent: sequence number after the last byte */
     uint64_t packets, payload, repeated;
     uint32_t owner; /* the task that most of it was done by, or LULL_NONE */
     uint32_t votes;
@@ -116,6 +118,18 @@ static void vote(struct direction *direction, uint32_t task)
     }
 }
 
+static void count(struct nettop *top, struct direction *direction,
+                  const struct lull_net_packet *packet)
+{
+    if (packet->is_send == direction->is_send) {
+        direction->packets++;
+        add_payload(direction, packet);
+        if (packet->task != LULL_NONE) {
+            vote(direction, lull_params_row(top->head.params, top->head.model, packet->task));
+        }
+    }
+}
+
 static void nettop_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct nettop *top = user;
@@ -123,19 +137,29 @@ static void nettop_packet(void *user, const struct lull_packet_fact *fact)
     if (!is_wanted(top, packet->host, packet->cpu, packet->task, packet->time_ns)) {
         return;
     }
-    if (packet->flow == LULL_NONE) {
+    if (packet->flow != LULL_NONE) {
+        count(top, direction_of(top, packet), packet);
+    } else {
         top->without_headers++;
+    }
+}
+
+/* On a host that has both ends, a send may be reported after the bytes arrived. */
+static void nettop_segment(void *user, const struct lull_packet_fact *fact)
+{
+    struct nettop *top = user;
+    const struct lull_net_packet *packet = fact->packet;
+    if (packet->payload == 0 ||
+        !is_wanted(top, packet->host, packet->cpu, packet->task, packet->time_ns)) {
         return;
     }
     struct direction *direction = direction_of(top, packet);
-    if (packet->is_send != direction->is_send) {
-        return;
+    if (packet->is_send && !direction->is_send) {
+        direction->is_send = true;
+        direction->payload = 0;
     }
-    direction->packets++;
-    add_payload(direction, packet);
-    if (packet->task != LULL_NONE) {
-        vote(direction, packet->task);
-    }
+    direction->is_of_sockets = true;
+    count(top, direction, packet);
 }
 
 static void nettop_close(struct lull_analysis *analysis, int64_t end_ns)
@@ -155,21 +179,33 @@ static const struct lull_result_column interface_columns[] = {
     {"Packets received", "RECEIVED", "received_packets", LULL_CELL_NUMBER, "packets", 0},
     {"Size received", "RECEIVED SIZE", "received_bytes", LULL_CELL_SIZE, NULL, LULL_USE_BAR},
     {0}};
+#define TRAFFIC                                                                                    \
+    {"Packets sent", "SENT", "sent_packets", LULL_CELL_NUMBER, "packets", 0},                      \
+        {"Payload sent", "SENT SIZE", "sent_bytes", LULL_CELL_SIZE, NULL, LULL_USE_BAR},           \
+        {"Payload sent again", "AGAIN", "retransmitted_bytes", LULL_CELL_SIZE, NULL, 0},           \
+        {"Packets received", "RECEIVED", "received_packets", LULL_CELL_NUMBER, "packets", 0},      \
+    {                                                                                              \
+        "Payload received", "RECEIVED SIZE", "received_bytes", LULL_CELL_SIZE, NULL, LULL_USE_BAR  \
+    }
+static const struct lull_result_column process_columns[] = {
+    HOST,
+    {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
+    {"Connections", "CONNECTIONS", "connections", LULL_CELL_NUMBER, "connections", 0},
+    TRAFFIC,
+    {0}};
 static const struct lull_result_column connection_columns[] = {
     HOST,
     {"Protocol", "PROTOCOL", "protocol", LULL_CELL_STRING, NULL, 0},
     {"Local end", "LOCAL", "local", LULL_CELL_STRING, NULL, 0},
     {"Remote end", "REMOTE", "remote", LULL_CELL_STRING, NULL, 0},
     {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},
-    {"Packets sent", "SENT", "sent_packets", LULL_CELL_NUMBER, "packets", 0},
-    {"Payload sent", "SENT SIZE", "sent_bytes", LULL_CELL_SIZE, NULL, LULL_USE_BAR},
-    {"Payload sent again", "AGAIN", "retransmitted_bytes", LULL_CELL_SIZE, NULL, 0},
-    {"Packets received", "RECEIVED", "received_packets", LULL_CELL_NUMBER, "packets", 0},
-    {"Payload received", "RECEIVED SIZE", "received_bytes", LULL_CELL_SIZE, NULL, LULL_USE_BAR},
+    TRAFFIC,
     {0}};
 
 static const struct lull_result_class interface_class = {
     "per-interface", "Traffic by interface", interface_columns, LULL_TABLE_PLAIN, true, false};
+static const struct lull_result_class process_class = {
+    "per-process", "Traffic by task", process_columns, LULL_TABLE_PLAIN, true, false};
 static const struct lull_result_class connection_class = {
     "per-connection", "Traffic by connection", connection_columns, LULL_TABLE_PLAIN, true, false};
 
@@ -179,9 +215,24 @@ struct connection {
     uint64_t bytes;
 };
 
+/* What directions have together. */
+struct traffic_sums {
+    uint64_t packets, payload, repeated;
+    bool is_of_sockets; /* one of them */
+};
+
+/* What the connections of a task are together. */
+struct process {
+    uint32_t host, task; /* or LULL_NONE */
+    uint64_t connections;
+    struct traffic_sums out, in;
+};
+
 struct rows {
     const struct nettop *top;
     LULL_VEC(struct connection) connections;
+    LULL_VEC(struct process) processes;
+    struct lull_map process_numbers; /* host, task → processes */
     char local[80], remote[80], protocol[16];
 };
 
@@ -238,6 +289,44 @@ static uint32_t owner_of(const struct connection *connection)
     return connection->in ? connection->in->owner : LULL_NONE;
 }
 
+static void add_up(struct traffic_sums *sums, const struct direction *direction)
+{
+    if (direction) {
+        sums->packets += direction->packets;
+        sums->payload += direction->payload;
+        sums->repeated += direction->repeated;
+        sums->is_of_sockets |= direction->is_of_sockets;
+    }
+}
+
+/* Sockets tell bytes, but neither packets nor what is sent again. */
+static void put_traffic(const struct nettop *top, uint32_t host, const struct traffic_sums *sent,
+                        const struct traffic_sums *received, bool is_tcp, struct lull_cell *cells)
+{
+    const bool is_of_sockets = sent->is_of_sockets || received->is_of_sockets;
+    const bool has_sent = is_recorded(top, host, LULL_EVENT_packet_sent);
+    const bool has_received = is_recorded(top, host, LULL_EVENT_packet_received);
+    *cells++ = count_cell(LULL_CELL_NUMBER, sent->packets, has_sent && !is_of_sockets);
+    *cells++ = count_cell(LULL_CELL_SIZE, sent->payload, has_sent || is_of_sockets);
+    if (is_tcp) {
+        *cells = count_cell(LULL_CELL_SIZE, sent->repeated, has_sent && !is_of_sockets);
+    }
+    cells++;
+    *cells++ = count_cell(LULL_CELL_NUMBER, received->packets, has_received && !is_of_sockets);
+    *cells = count_cell(LULL_CELL_SIZE, received->payload, has_received || is_of_sockets);
+}
+
+static void process_row(const void *user, uint64_t row, struct lull_cell *cells)
+{
+    const struct rows *rows = *(struct rows *const *)user;
+    const struct nettop *top = rows->top;
+    const struct process *process = &rows->processes.items[row];
+    *cells++ = lull_cell_host_of(&top->head, process->host);
+    *cells++ = lull_cell_task(top->head.model, process->task, top->end_ns, false);
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)process->connections);
+    put_traffic(top, process->host, &process->out, &process->in, true, cells);
+}
+
 static void connection_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     struct rows *rows = *(struct rows *const *)user;
@@ -247,6 +336,9 @@ static void connection_row(const void *user, uint64_t row, struct lull_cell *cel
     const struct lull_flow *flow =
         lull_flows_at(lull_model_flows(top->head.model), (out ? out : in)->flow);
     const uint32_t host = (out ? out : in)->host;
+    struct traffic_sums sent = {0}, received = {0};
+    add_up(&sent, out);
+    add_up(&received, in);
     lull_flow_format_end(flow, out != NULL, rows->local, sizeof rows->local);
     lull_flow_format_end(flow, !out, rows->remote, sizeof rows->remote);
     *cells++ = lull_cell_host_of(&top->head, host);
@@ -254,16 +346,7 @@ static void connection_row(const void *user, uint64_t row, struct lull_cell *cel
     *cells++ = lull_cell_text(LULL_CELL_STRING, rows->local);
     *cells++ = lull_cell_text(LULL_CELL_STRING, rows->remote);
     *cells++ = lull_cell_task(top->head.model, owner_of(connection), top->end_ns, false);
-    const bool has_sent = is_recorded(top, host, LULL_EVENT_packet_sent);
-    const bool has_received = is_recorded(top, host, LULL_EVENT_packet_received);
-    *cells++ = count_cell(LULL_CELL_NUMBER, out ? out->packets : 0, has_sent);
-    *cells++ = count_cell(LULL_CELL_SIZE, out ? out->payload : 0, has_sent);
-    if (flow->protocol == IP_TCP) {
-        *cells = count_cell(LULL_CELL_SIZE, out ? out->repeated : 0, has_sent);
-    }
-    cells++;
-    *cells++ = count_cell(LULL_CELL_NUMBER, in ? in->packets : 0, has_received);
-    *cells = count_cell(LULL_CELL_SIZE, in ? in->payload : 0, has_received);
+    put_traffic(top, host, &sent, &received, flow->protocol == IP_TCP, cells);
 }
 
 static int compare_connections(const void *a, const void *b)
@@ -311,6 +394,56 @@ static void pair_up(struct rows *rows)
     }
 }
 
+static struct process *process_of(struct rows *rows, uint32_t host, uint32_t task)
+{
+    const uint64_t key = (uint64_t)host << 32 | task;
+    uint32_t index = lull_map_find(&rows->process_numbers, key);
+    if (index == LULL_MAP_NONE) {
+        index = (uint32_t)rows->processes.count;
+        lull_map_insert(&rows->process_numbers, key, index);
+        lull_vec_push(&rows->processes, (struct process){.host = host, .task = task});
+    }
+    return &rows->processes.items[index];
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct process *x = a, *y = b;
+    const uint64_t x_bytes = x->out.payload + x->in.payload;
+    const uint64_t y_bytes = y->out.payload + y->in.payload;
+    if (x_bytes != y_bytes) {
+        return x_bytes > y_bytes ? -1 : 1;
+    }
+    if (x->host != y->host) {
+        return x->host < y->host ? -1 : 1;
+    }
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+/* If both directions were sent here, both ends of the connection are here. */
+static void sum_processes(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->connections.count; i++) {
+        const struct connection *connection = &rows->connections.items[i];
+        const struct direction *out = connection->out, *in = connection->in;
+        const uint32_t host = (out ? out : in)->host;
+        struct process *process = process_of(rows, host, owner_of(connection));
+        process->connections++;
+        add_up(&process->out, out);
+        add_up(&process->in, in);
+        if (in && in->is_send) {
+            struct process *other = process_of(rows, host, in->owner);
+            other->connections += other != process_of(rows, host, owner_of(connection));
+            add_up(&other->out, in);
+            add_up(&other->in, out);
+        }
+    }
+    if (rows->processes.count) {
+        qsort(rows->processes.items, rows->processes.count, sizeof *rows->processes.items,
+              compare_processes);
+    }
+}
+
 static int compare_interfaces(const void *a, const void *b)
 {
     const struct interface *x = a, *y = b;
@@ -343,12 +476,20 @@ static void nettop_emit(struct lull_analysis *analysis, const struct lull_window
                                                   .row = interface_row,
                                                   .user = top});
     pair_up(&rows);
-    const uint64_t n = rows.connections.count;
+    sum_processes(&rows);
+    const uint64_t n_processes = rows.processes.count, n = rows.connections.count;
+    sink->table(sink,
+                &(struct lull_result_table){.class = &process_class,
+                                            .n_rows = limit ? MIN(n_processes, limit) : n_processes,
+                                            .row = process_row,
+                                            .user = &user});
     sink->table(sink, &(struct lull_result_table){.class = &connection_class,
                                                   .n_rows = limit ? MIN(n, limit) : n,
                                                   .row = connection_row,
                                                   .user = &user});
     lull_vec_free(&rows.connections);
+    lull_vec_free(&rows.processes);
+    lull_map_free(&rows.process_numbers);
 }
 
 static void nettop_free(struct lull_analysis *analysis)
@@ -363,14 +504,15 @@ static void nettop_free(struct lull_analysis *analysis)
 const struct lull_analysis_class lull_analysis_nettop = {
     .name = "nettop",
     .title = "Top network use",
-    .description = "Packets and bytes by network interface and by connection",
+    .description = "Packets and bytes by network interface, task and connection",
     .tags = (const char *const[]){"network", "top", NULL},
-    .tables = (const struct lull_result_class *const[]){&interface_class, &connection_class, NULL},
+    .tables = (const struct lull_result_class *const[]){&interface_class, &process_class,
+                                                        &connection_class, NULL},
     .question = "network",
     .groups =
         LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET | LULL_GROUP_NETIF,
     .size = sizeof(struct nettop),
-    .facts = {.packet = nettop_packet, .netif = nettop_netif},
+    .facts = {.packet = nettop_packet, .segment = nettop_segment, .netif = nettop_netif},
     .close = nettop_close,
     .emit = nettop_emit,
     .free = nettop_free,

@@ -30,9 +30,6 @@
 #define WITH_HEADERS " with the headers of packets"
 static const char *const may_have_headers[] = {"net_dev_queue", "net_if_receive_skb",
                                                "netif_receive_skb"};
-#define SENT_WITH_HEADERS NAMES("net_dev_queue" WITH_HEADERS)
-#define RECEIVED_WITH_HEADERS                                                                      \
-    NAMES("net_if_receive_skb" WITH_HEADERS, "netif_receive_skb" WITH_HEADERS)
 
 /* Without headers, sockets know their connections. */
 #define SENT_ON_CONNECTION                                                                         \
@@ -154,8 +151,8 @@ const struct lull_question lull_questions[] = {
         .needs = NEEDS({EVENTS(LULL_EVENT_netif_sent, LULL_EVENT_packet_sent)},
                        {EVENTS(LULL_EVENT_netif_received)}),
         .improves = NEEDS(
-            {SENT_WITH_HEADERS, .without = "what was sent on connections is not seen"},
-            {RECEIVED_WITH_HEADERS, .without = "what was received on connections is not seen"}),
+            {SENT_ON_CONNECTION, .without = "what was sent on connections is not seen"},
+            {RECEIVED_ON_CONNECTION, .without = "what was received on connections is not seen"}),
     },
     {
         .id = "memory",

@@ -112,21 +112,24 @@ const struct lull_verb lull_verb_memtop = {
 /* ---- nettop ---- */
 
 static const struct lull_option nettop_options[] = {
-    LULL_OPTION_LIMIT_ROWS, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
+    LULL_OPTION_LIMIT_ROWS, LULL_OPTION_BY, LULL_OPTIONS_WHOM, LULL_OPTIONS_WHEN, {.name = NULL}};
 
 static const struct lull_example nettop_examples[] = {
-    {"lull nettop my-trace", "Interfaces and connections that moved most."},
+    {"lull nettop my-trace", "Interfaces, tasks and connections that moved most."},
+    {"lull nettop --by container my-trace", "Which containers moved most."},
     {"lull nettop --limit 0 client httpd db", "All connections of three machines."},
     {NULL, NULL},
 };
 
 const struct lull_verb lull_verb_nettop = {
     .name = "nettop",
-    .summary = "show which network interfaces and connections moved most",
+    .summary = "show which network interfaces, tasks and connections moved most",
     .usage = "TRACE…",
-    .description = "Packets and bytes by network interface, and by connection with the task that "
-                   "sends on it. Connections need the headers of packets, which LTTng records with "
-                   "net_dev_queue and netif_receive_skb.",
+    .description =
+        "Packets and bytes by network interface, by task, and by connection with the task that "
+        "sends on it. Connections need the headers of packets, which LTTng records with "
+        "net_dev_queue and netif_receive_skb; without them only TCP's are seen, in bytes, by the "
+        "events sock_send_length, tcp_probe and inet_sock_set_state.",
     .options = nettop_options,
     .common = lull_analysis_common,
     .examples = nettop_examples,

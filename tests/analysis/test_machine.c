@@ -272,6 +272,7 @@ static void test_connections(struct fixture *f, gconstpointer data)
          .device = feed_text("eth0"));
     end(f, 100);
     expect(f, "per-interface\neth0 1 74 2 1040\n" /* the packet above told no length */
+              "per-process\nt7/-1/7 1 4 47 15 1 1000\n"
               "per-connection\ntcp 10.0.0.1:4000 10.0.0.2:80 t7/-1/7 4 47 15 1 1000\n");
 }
 
@@ -337,7 +338,59 @@ static void test_loopback(struct fixture *f, gconstpointer data)
     }
     end(f, 100);
     expect(f, "per-interface\neth0 0 0 2 0\n"
+              "per-process\n? 1 2 60 30 1 30\n"
               "per-connection\ntcp 10.0.0.1:4000 10.0.0.2:80 ? 2 60 30 1 30\n");
+}
+
+/* Task 7 sends 30 bytes twice from one end, task 8 50 from the other: each packet is seen as it leaves,
+ * and as it arrives, in an interrupt. */
+static void feed_both_ends(struct lull_model *model)
+{
+    struct feed_segment there = {1, 2, 4000, 80, 1, 0, 0, 30, "lo"};
+    const struct feed_segment back = {2, 1, 80, 4000, 1, 0, 0, 50, "lo"};
+    feed_switch(model, 0, 0, 5, 0, 7, 0);
+    for (int i = 0; i < 2; i++) {
+        feed_tcp(model, 0, 0, 10 + i, true, &there);
+        feed_softirq(model, 0, 0, 15 + 10 * i, 3, true);
+        feed_tcp(model, 0, 0, 16 + 10 * i, false, &there);
+        feed_softirq(model, 0, 0, 18 + 10 * i, 3, false);
+        there.seq += 30;
+    }
+    feed_switch(model, 0, 0, 30, 7, 8, 1);
+    feed_tcp(model, 0, 0, 40, true, &back);
+    feed_softirq(model, 0, 0, 45, 3, true);
+    feed_tcp(model, 0, 0, 46, false, &back);
+    feed_softirq(model, 0, 0, 48, 3, false);
+}
+
+static void test_both_ends(struct fixture *f, gconstpointer data)
+{
+    start(f, &lull_analysis_nettop);
+    feed_both_ends(f->model);
+    end(f, 100);
+    expect_table(f, "per-process", "t7/-1/7 1 2 60 0 1 50\nt8/-1/8 1 1 50 0 2 60\n");
+}
+
+/* The first task's control group is another than the second's, or the same. */
+static void test_groups(struct fixture *f, gconstpointer data)
+{
+    const bool is_same = data != NULL;
+    f->params.by = LULL_BY_CGROUP;
+    start(f, &lull_analysis_nettop);
+    struct lull_model *model = f->model;
+    lull_model_group_by(model, LULL_BY_CGROUP);
+    for (int tid = 7; tid <= 8; tid++) {
+        FEED(statedump_cgroup, 0, 0, 1, .have = ALL, .tid = tid,
+             .path = feed_text(tid == 7 || is_same ? "/one" : "/two"));
+    }
+    feed_both_ends(model);
+    end(f, 100);
+    expect_table(f, "per-process",
+                 is_same
+                     ? "/one/-1/-2147483648 1 3 110 0 3 110\n"
+                     : "/one/-1/-2147483648 1 2 60 0 1 50\n/two/-1/-2147483648 1 1 50 0 2 60\n");
+    expect_table(f, "per-connection",
+                 "tcp 10.0.0.1:4000 10.0.0.2:80 /one/-1/-2147483648 2 60 0 1 50\n");
 }
 
 /* ---- frequencies ---- */
@@ -455,6 +508,10 @@ int main(int argc, char **argv)
     CASE("owner", test_owner);
     CASE("order-of-connections", test_order_of_connections);
     CASE("loopback", test_loopback);
+    CASE("both-ends", test_both_ends);
+    CASE("groups", test_groups);
+    g_test_add("/analysis/machine/same-group", struct fixture, "same", set_up, test_groups,
+               tear_down);
     CASE("cycles", test_cycles);
     CASE("rounded-cycles", test_rounded_cycles);
     CASE("second-cpu", test_second_cpu);

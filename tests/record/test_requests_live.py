@@ -62,6 +62,17 @@ def check_path(name, recording, number, request):
     tap.ok(f'{exchanges.PORT} → ' in text, f'{name}: it names the packet of the answer', text)
 
 
+def check_traffic(name, recording, client):
+    """What each end sent is what the other received: the sum of what the client asked and was answered."""
+    asked, answered = map(sum, zip(*map(exchanges.bytes_of, range(exchanges.REQUESTS))))
+    window, = json.loads(ask('nettop', '--json', '--limit', '0', recording))['windows']
+    rows = {row['process']['tid']: (row['connections'], row['sent_bytes'], row['received_bytes'])
+            for row in window['tables']['per-process'] if row['process']}
+    others = [traffic for tid, traffic in rows.items() if tid != client]
+    tap.ok(rows.get(client) == (2, asked, answered), f'{name}: nettop has what the client sent and received', str(rows))
+    tap.ok((2, answered, asked) in others, f'{name}: and what the server did', str(rows))
+
+
 def check(tracer, way):
     name = f'{tracer}, {way}'
     with tempfile.TemporaryDirectory() as folder:
@@ -80,6 +91,7 @@ def check(tracer, way):
         tap.ok(beyond < 1 * MS, f'{name}: it covers what the client measured', f'{beyond / US:.0f} us less')
         slowest = max(range(len(requests)), key=lambda i: requests[i]['duration_ns'])
         check_path(name, recording, slowest, requests[slowest])
+        check_traffic(name, recording, stamps[0]['tid'])
         why = json.loads(ask('why', '--json', '--port', str(exchanges.PORT), recording))
         tap.ok(why['kinds'], f'{name}: they can be compared', str(why)[:300])
 

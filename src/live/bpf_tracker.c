@@ -489,12 +489,13 @@ static struct lull_tracker *start_tracker(const struct lull_tracker_question *qu
 {
     struct lull_bpf_tracker *tracker = g_new0(struct lull_bpf_tracker, 1);
     libbpf_set_print(NULL); /* what goes wrong is said below, in one line */
+    tracker->tracker.kind = &lull_live_bpf;
     tracker->question = *question;
     tracker->stats = -1;
     tracker->counts.overhead = -1;
     tracker->counts.least_ns = LEAST_NS;
     if (start(tracker, error)) {
-        tracker->sums = question->has_sums ? lull_sums_new(tracker) : NULL;
+        tracker->sums = question->has_sums ? lull_sums_new(&tracker->tracker) : NULL;
         return &tracker->tracker;
     }
     free_tracker(&tracker->tracker);
@@ -566,7 +567,7 @@ static void govern(struct lull_tracker *base)
     struct lull_bpf_tracker *tracker = (struct lull_bpf_tracker *)base;
     const int64_t now = now_ns();
     if (tracker->timeouts) {
-        lull_timeouts_scan(tracker->timeouts, tracker, now, &tracker->counts);
+        lull_timeouts_scan(tracker->timeouts, base, now, &tracker->counts);
     }
     if (tracker->stats >= 0) {
         if (now - tracker->measured_ns >= MEASURE_NS) {
@@ -590,9 +591,9 @@ static void add_counts(struct lull_track_counts *sum, const struct lull_track_co
     }
 }
 
-bool lull_bpf_count(struct lull_bpf_tracker *tracker, struct lull_tracker_counts *counts,
-                    GError **error)
+static bool count(struct lull_tracker *base, struct lull_tracker_counts *counts, GError **error)
 {
+    const struct lull_bpf_tracker *tracker = (const struct lull_bpf_tracker *)base;
     const uint32_t zero = 0;
     const int n_cpus = libbpf_num_possible_cpus();
     uint64_t run_ns;
@@ -617,18 +618,21 @@ int lull_bpf_map(const struct lull_bpf_tracker *tracker, const char *name)
     return bpf_object__find_map_fd_by_name(tracker->object, name);
 }
 
-volatile struct lull_track_governed *lull_bpf_governed(const struct lull_bpf_tracker *tracker)
+static uint64_t turn(struct lull_tracker *base)
 {
-    return tracker->governed;
+    const uint64_t now = (uint64_t)now_ns();
+    ((struct lull_bpf_tracker *)base)->governed->from_ns = now;
+    return now;
 }
 
-uint32_t lull_bpf_slot_count(const struct lull_bpf_tracker *tracker)
+static uint32_t slot_number(const struct lull_tracker *base)
 {
-    return tracker->n_slots;
+    return ((const struct lull_bpf_tracker *)base)->n_slots;
 }
 
-bool lull_bpf_slot(const struct lull_bpf_tracker *tracker, uint32_t i, struct lull_track_slot *slot)
+static bool get_slot(const struct lull_tracker *base, uint32_t i, struct lull_track_slot *slot)
 {
+    const struct lull_bpf_tracker *tracker = (const struct lull_bpf_tracker *)base;
     const size_t size = offsetof(struct lull_track_slot, spare);
     const struct lull_track_slot *from = &tracker->slots[i];
     struct lull_track_slot again;
@@ -649,11 +653,6 @@ bool lull_bpf_slot(const struct lull_bpf_tracker *tracker, uint32_t i, struct lu
 
 /* ---- the kind ---- */
 
-static bool count(struct lull_tracker *tracker, struct lull_tracker_counts *counts, GError **error)
-{
-    return lull_bpf_count((struct lull_bpf_tracker *)tracker, counts, error);
-}
-
 static bool histograms(const struct lull_tracker *tracker, struct lull_track_histograms *before,
                        struct lull_track_histograms *since, GError **error)
 {
@@ -670,6 +669,20 @@ static bool sum(struct lull_tracker *tracker, struct lull_interval *interval, GE
     return lull_sums_take(((struct lull_bpf_tracker *)tracker)->sums, interval, error);
 }
 
+static bool ended(struct lull_tracker *tracker,
+                  void (*add)(void *user, uint32_t pid, const struct lull_track_ended *ended),
+                  void *user, GError **error)
+{
+    return lull_bpf_ended((const struct lull_bpf_tracker *)tracker, add, user, error);
+}
+
+static const struct lull_live_slots slots = {
+    .count = slot_number,
+    .get = get_slot,
+    .turn = turn,
+    .ended = ended,
+};
+
 const struct lull_live_kind lull_live_bpf = {
     .name = "bpf",
     .has_alarms = true,
@@ -682,5 +695,6 @@ const struct lull_live_kind lull_live_bpf = {
     .histograms = histograms,
     .chains = chains,
     .sum = sum,
+    .slots = &slots,
     .free = free_tracker,
 };

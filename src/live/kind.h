@@ -6,6 +6,20 @@
 
 #include "live/sums.h"
 
+/* How a kind keeps what it knows of each task, for sums and time-outs. */
+struct lull_live_slots {
+    /* How many there are. */
+    uint32_t (*count)(const struct lull_tracker *tracker);
+    /* What slot `i` has before `spare`. False if it is free. */
+    bool (*get)(const struct lull_tracker *tracker, uint32_t i, struct lull_track_slot *slot);
+    /* Chains belong to the next interval from now on, which is the time that it returns. */
+    uint64_t (*turn)(struct lull_tracker *tracker);
+    /* Hands out the tasks that have ended since it was asked last, by process. */
+    bool (*ended)(struct lull_tracker *tracker,
+                  void (*add)(void *user, uint32_t pid, const struct lull_track_ended *ended),
+                  void *user, GError **error);
+};
+
 struct lull_live_kind {
     const char *name;   /* of --backend */
     const char *unseen; /* what it cannot see, in words; NULL: nothing that Lull asks for */
@@ -23,6 +37,7 @@ struct lull_live_kind {
                        struct lull_track_histograms *since, GError **error);
     bool (*chains)(const struct lull_tracker *tracker, GArray *chains, GError **error);
     bool (*sum)(struct lull_tracker *tracker, struct lull_interval *interval, GError **error);
+    const struct lull_live_slots *slots; /* with has_alarms */
     void (*free)(struct lull_tracker *tracker);
 };
 
@@ -31,6 +46,16 @@ struct lull_tracker {
     const struct lull_live_kind *kind;
     char *why; /* why a better kind does not work here; NULL: it was asked for, or is the best */
 };
+
+/* ---- sums.c ---- */
+
+struct lull_sums;
+
+/* The tracker, whose kind has slots, is borrowed. The first interval starts now. */
+struct lull_sums *lull_sums_new(struct lull_tracker *tracker);
+/* Ends the interval, and starts the next. */
+bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GError **error);
+void lull_sums_free(struct lull_sums *sums);
 
 /* Best first; ends with NULL. Those that are not built in are not there. */
 extern const struct lull_live_kind *const lull_live_kinds[];

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the sums of the programs in the kernel: what tasks did from their slots, in shared memory, and the
- * chains from a map that it empties. */
-#include "live/bpf_tracker.h"
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <errno.h>
+/* Makes intervals of what a tracker sums: what tasks did from their slots, and of tasks that have ended. */
 #include <string.h>
+
+#include "live/kind.h"
 
 /* What was known of a process at the end of the last interval. */
 struct before {
@@ -15,12 +11,10 @@ struct before {
 };
 
 struct lull_sums {
-    struct lull_bpf_tracker *tracker;
+    struct lull_tracker *tracker;
     GHashTable *before; /* pid → struct before * */
     uint64_t start_ns, n_switches;
     struct lull_track_histograms histograms; /* until the last interval */
-    uint32_t *pids;                          /* room for all that have ended */
-    struct lull_track_ended *ended;
 };
 
 /* A process of this interval while it is added up. */
@@ -29,11 +23,6 @@ struct now {
     struct lull_track_sums living, ended;
     struct lull_track_sums asleep; /* of `living`, those of n_asleep */
 };
-
-static uint64_t now_ns(void)
-{
-    return (uint64_t)g_get_monotonic_time() * 1000;
-}
 
 static void add(struct lull_track_sums *to, const struct lull_track_sums *sums)
 {
@@ -58,10 +47,11 @@ static struct now *process_of(GHashTable *processes, uint32_t pid)
 
 static void add_slots(const struct lull_sums *sums, uint64_t end_ns, GHashTable *processes)
 {
-    const uint32_t n = lull_bpf_slot_count(sums->tracker);
+    const struct lull_live_slots *slots = sums->tracker->kind->slots;
+    const uint32_t n = slots->count(sums->tracker);
     for (uint32_t i = 0; i < n; i++) {
         struct lull_track_slot slot;
-        if (!lull_bpf_slot(sums->tracker, i, &slot)) {
+        if (!slots->get(sums->tracker, i, &slot)) {
             continue;
         }
         struct now *now = process_of(processes, slot.tgid);
@@ -75,58 +65,11 @@ static void add_slots(const struct lull_sums *sums, uint64_t end_ns, GHashTable 
     }
 }
 
-/* ---- maps ---- */
-
-/* Empties a map; false and an error. Waits that end in the nanoseconds between the reading and the
- * deleting of their sum are lost. */
-static bool drain(int map, void *keys, void *values, uint32_t *n, GError **error)
+static void add_ended(void *user, uint32_t pid, const struct lull_track_ended *ended)
 {
-    LIBBPF_OPTS(bpf_map_batch_opts, options);
-    uint32_t position;
-    *n = LULL_TRACK_MOST_CHAINS;
-    if (bpf_map_lookup_and_delete_batch(map, NULL, &position, keys, values, n, &options) == 0 ||
-        errno == ENOENT) { /* that was all */
-        return true;
-    }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
-                "live tracking: cannot read the sums of waits: %s", g_strerror(errno));
-    return false;
-}
-
-static bool add_ended(struct lull_sums *sums, GHashTable *processes, GError **error)
-{
-    uint32_t n;
-    const int map = lull_bpf_map(sums->tracker, "ended_tasks");
-    if (!drain(map, sums->pids, sums->ended, &n, error)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        struct now *now = process_of(processes, sums->pids[i]);
-        add(&now->ended, &sums->ended[i].sums);
-        g_strlcpy(now->process.comm, sums->ended[i].comm, sizeof now->process.comm);
-    }
-    return true;
-}
-
-bool lull_bpf_chains(const struct lull_bpf_tracker *tracker, GArray *chains, GError **error)
-{
-    uint32_t n;
-    /* Only what is filled ever becomes memory. */
-    g_autofree struct lull_track_chain *keys =
-        g_new(struct lull_track_chain, LULL_TRACK_MOST_CHAINS);
-    g_autofree struct lull_track_chain_sum *values =
-        g_new(struct lull_track_chain_sum, LULL_TRACK_MOST_CHAINS);
-    g_array_set_size(chains, 0);
-    if (!drain(lull_bpf_map(tracker, "chains"), keys, values, &n, error)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct lull_live_chain chain = {.key = keys[i], .sum = values[i]};
-        if (lull_live_chain_is_sound(&chain)) {
-            g_array_append_val(chains, chain);
-        }
-    }
-    return true;
+    struct now *now = process_of(user, pid);
+    add(&now->ended, &ended->sums);
+    g_strlcpy(now->process.comm, ended->comm, sizeof now->process.comm);
 }
 
 /* ---- intervals ---- */
@@ -203,19 +146,19 @@ static void take_processes(struct lull_sums *sums, GHashTable *processes,
 bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GError **error)
 {
     g_autoptr(GHashTable) processes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    const uint64_t end_ns = now_ns();
+    const struct lull_live_kind *kind = sums->tracker->kind;
+    const uint64_t end_ns = kind->slots->turn(sums->tracker);
     struct lull_track_histograms since = {0};
     interval->start_ns = (int64_t)sums->start_ns;
     interval->end_ns = (int64_t)end_ns;
-    lull_bpf_governed(sums->tracker)->from_ns = end_ns;
-    if (!lull_bpf_chains(sums->tracker, interval->chains, error) ||
-        !lull_bpf_histograms(sums->tracker, &sums->histograms, &since, error) ||
-        !lull_bpf_count(sums->tracker, &interval->counts, error)) {
+    if (!kind->chains(sums->tracker, interval->chains, error) ||
+        !kind->histograms(sums->tracker, &sums->histograms, &since, error) ||
+        !kind->count(sums->tracker, &interval->counts, error)) {
         return false;
     }
     memcpy(interval->histogram, since.of, sizeof interval->histogram);
     add_slots(sums, end_ns, processes);
-    if (!add_ended(sums, processes, error)) {
+    if (!kind->slots->ended(sums->tracker, add_ended, processes, error)) {
         return false;
     }
     take_processes(sums, processes, interval);
@@ -225,15 +168,12 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
     return true;
 }
 
-struct lull_sums *lull_sums_new(struct lull_bpf_tracker *tracker)
+struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
 {
     struct lull_sums *sums = g_new0(struct lull_sums, 1);
     sums->tracker = tracker;
     sums->before = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    sums->pids = g_new(uint32_t, LULL_TRACK_MOST_CHAINS);
-    sums->ended = g_new(struct lull_track_ended, LULL_TRACK_MOST_CHAINS);
-    sums->start_ns = now_ns();
-    lull_bpf_governed(tracker)->from_ns = sums->start_ns;
+    sums->start_ns = tracker->kind->slots->turn(tracker);
     return sums;
 }
 
@@ -241,8 +181,6 @@ void lull_sums_free(struct lull_sums *sums)
 {
     if (sums) {
         g_hash_table_unref(sums->before);
-        g_free(sums->pids);
-        g_free(sums->ended);
         g_free(sums);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks through the slots of all tasks, which the programs in the kernel keep up to date, for waits that
+/* Looks through the slots of all tasks, which the tracker keeps up to date, for waits that
  * have been open for too long. What the slot does not have is read from /proc, and counts if the same wait
  * is still open afterwards. */
 #include "live/timeouts.h"
@@ -188,12 +188,12 @@ static void report(struct lull_timeouts *timeouts, uint32_t i, struct lull_track
 
 /* `since`: the start of a wait that has been open for longer than the rule's time-out. */
 static void judge(struct lull_timeouts *timeouts, uint32_t i,
-                  const struct lull_bpf_tracker *tracker, uint32_t index, uint64_t since,
+                  const struct lull_tracker *tracker, uint32_t index, uint64_t since,
                   int64_t now_ns, struct lull_tracker_counts *counts)
 {
     const struct lull_track_kernel_rule *rule = &timeouts->rule[i];
     struct lull_track_slot slot;
-    if (!lull_bpf_slot(tracker, index, &slot) || since_of(&slot, rule) != since) {
+    if (!tracker->kind->slots->get(tracker, index, &slot) || since_of(&slot, rule) != since) {
         return;
     }
     const bool is_call = rule->measure == LULL_TRACK_SYSCALL;
@@ -206,7 +206,7 @@ static void judge(struct lull_timeouts *timeouts, uint32_t i,
         return;
     }
     const uint32_t tid = slot.tid;
-    if (!lull_bpf_slot(tracker, index, &slot) || slot.tid != tid ||
+    if (!tracker->kind->slots->get(tracker, index, &slot) || slot.tid != tid ||
         since_of(&slot, rule) != since) {
         return; /* it is over: its end is reported */
     }
@@ -224,14 +224,14 @@ static bool is_asked_for(const struct lull_timeouts *timeouts, const struct lull
            (!timeouts->question.command || slot->flags & LULL_TRACK_IS_FOLLOWED);
 }
 
-void lull_timeouts_scan(struct lull_timeouts *timeouts, const struct lull_bpf_tracker *tracker,
+void lull_timeouts_scan(struct lull_timeouts *timeouts, const struct lull_tracker *tracker,
                         int64_t now_ns, struct lull_tracker_counts *counts)
 {
     const uint32_t n_rules = timeouts->question.n_rules;
-    const uint32_t n = lull_bpf_slot_count(tracker);
+    const uint32_t n = tracker->kind->slots->count(tracker);
     for (uint32_t index = 0; index < n; index++) {
         struct lull_track_slot slot;
-        if (!lull_bpf_slot(tracker, index, &slot) || !is_asked_for(timeouts, &slot)) {
+        if (!tracker->kind->slots->get(tracker, index, &slot) || !is_asked_for(timeouts, &slot)) {
             continue;
         }
         for (uint32_t i = 0; i < n_rules; i++) {

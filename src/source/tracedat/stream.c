@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the events in the pages of one CPU: the format of the kernel's ring buffer (header_event in
- * tracefs, include/linux/ring_buffer.h). An event has a head of 32 bits, five of which are its kind
- * or length, the others the time since the event before. */
+/* Reads the events in the pages of one CPU. */
 #include "source/tracedat/stream.h"
 
 #include <string.h>
-
-#define DELTA_BITS 27
-#define DELTA_MASK ((UINT32_C(1) << DELTA_BITS) - 1)
-#define COMMIT_MASK UINT64_C(0x7ffffff)
-#define MISSED_STORED (UINT64_C(1) << 30)
-/* Time stamps have 59 bits; those above come from the time before. */
-#define STAMP_BITS 59
-#define STAMP_HIGH (~UINT64_C(0) << STAMP_BITS)
-
-enum kind { KIND_LONG = 0, KIND_PADDING = 29, KIND_EXTEND = 30, KIND_STAMP = 31 };
 
 /* ---- time ---- */
 
@@ -62,10 +50,10 @@ static void note_lost(const struct lull_tracedat_stream *s, uint64_t commit, uin
 {
     const struct lull_tracedat *file = s->file;
     struct lull_tracedat_loss loss = {.end_ns = lull_tracedat_stream_own_time(s, s->clock)};
-    if ((commit & LULL_TRACEDAT_MISSED) == 0 || !s->losses) {
+    if ((commit & LULL_RING_MISSED) == 0 || !s->losses) {
         return;
     }
-    if ((commit & MISSED_STORED) != 0) {
+    if ((commit & LULL_RING_MISSED_STORED) != 0) {
         loss.events = lull_format_integer(s->data + s->end, (uint8_t)file->commit_bytes, false,
                                           file->is_big_endian);
     }
@@ -89,13 +77,13 @@ bool lull_tracedat_stream_start_page(struct lull_tracedat_stream *s)
     uint64_t commit = lull_format_integer(s->data + file->commit_offset,
                                           (uint8_t)file->commit_bytes, false, file->is_big_endian);
     uint64_t room = lull_tracedat_pages_bytes(s->pages) - file->data_offset;
-    uint64_t need = commit & COMMIT_MASK;
+    uint64_t need = commit & LULL_RING_COMMIT;
     if (need > room) {
         damaged(s, page, file->commit_offset, "there are more events than fit the page");
         return false;
     }
     if (need + file->commit_bytes > room) {
-        commit &= ~MISSED_STORED;
+        commit &= ~LULL_RING_MISSED_STORED;
     }
     if (!is_valid(s, clock)) {
         damaged(s, page, 0, LULL_TIME_OUTSIDE);
@@ -110,73 +98,23 @@ bool lull_tracedat_stream_start_page(struct lull_tracedat_stream *s)
 
 /* ---- events ---- */
 
-static uint64_t absolute(uint64_t stamp, uint64_t before)
-{
-    if ((before & STAMP_HIGH) == 0) {
-        return stamp;
-    }
-    stamp |= before & STAMP_HIGH;
-    return stamp < before ? stamp + (UINT64_C(1) << STAMP_BITS) : stamp;
-}
-
 /* Goes to the next record of the page, which is made s->base.record. False at its end, also where
  * it is damaged: then *why is set, and the clock is that of the record before. */
 static inline __attribute__((always_inline)) bool next_record(struct lull_tracedat_stream *s,
                                                               bool be, const char **why)
 {
     const uint64_t before = s->clock;
-    while (s->end - s->pos >= 4) {
-        const uint8_t *p = s->data + s->pos;
-        uint32_t room = s->end - s->pos - 4, head = lull_load_u32(p, be);
-        uint32_t kind = be ? head >> DELTA_BITS : head & 31, length = kind * 4;
-        uint64_t delta = be ? head & DELTA_MASK : head >> 5;
-        p += 4;
-        if (G_UNLIKELY(kind == KIND_LONG || kind >= KIND_PADDING)) {
-            if (kind == KIND_PADDING && delta == 0) { /* nothing but padding from here on */
-                return false;
-            }
-            if (room < 4) {
-                break;
-            }
-            uint32_t word = lull_load_u32(p, be);
-            if (kind == KIND_EXTEND || kind == KIND_STAMP) {
-                delta |= (uint64_t)word << DELTA_BITS;
-                s->clock = kind == KIND_EXTEND ? s->clock + delta : absolute(delta, s->clock);
-                s->pos += 8;
-                continue;
-            }
-            if (word > room || word < 4) {
-                break;
-            }
-            if (kind == KIND_PADDING) {
-                s->clock += delta;
-                s->pos += 4 + word;
-                continue;
-            }
-            length = word - 4;
-            p += 4;
-            s->pos += 4;
-            room -= 4;
-        }
-        if (length > room) {
-            break;
-        }
-        s->clock += delta;
-        if (G_UNLIKELY(!is_valid(s, s->clock))) {
-            s->clock = before;
-            *why = LULL_TIME_OUTSIDE;
-            return false;
-        }
-        s->pos += 4 + MIN((length + 3) & ~3u, room);
-        s->base.record.data = p;
-        s->base.record.size = length;
-        return true;
+    if (!lull_ring_next(s->data, &s->pos, s->end, &s->clock, be, &s->base.record, why)) {
+        s->clock = *why ? before : s->clock;
+        return false;
     }
-    if (s->pos != s->end) {
-        *why = "an event passes the end of the page";
+    if (G_UNLIKELY(!is_valid(s, s->clock))) {
+        s->pos = (uint32_t)(s->base.record.data - s->data) - 4;
         s->clock = before;
+        *why = LULL_TIME_OUTSIDE;
+        return false;
     }
-    return false;
+    return true;
 }
 
 /* The class of s->base.record, or NULL if it has none. */

@@ -3,11 +3,9 @@
 #ifndef LULL_SOURCE_TRACEDAT_STREAM_H
 #define LULL_SOURCE_TRACEDAT_STREAM_H
 
+#include "source/format/ring.h"
 #include "source/format/source.h"
 #include "source/tracedat/tracedat.h"
-
-/* In the head of a page, with its size: events were lost before it. */
-#define LULL_TRACEDAT_MISSED (UINT64_C(1) << 31)
 
 /* Between two times, own clock; events 0: nobody knows how many. */
 struct lull_tracedat_loss {

@@ -44,7 +44,7 @@ static void find_losses(struct lull_tracedat_stream *s)
         if (!lull_tracedat_pages_peek(s->pages, page, head, size) ||
             (lull_format_integer(head + file->commit_offset, (uint8_t)file->commit_bytes, false,
                                  file->is_big_endian) &
-             LULL_TRACEDAT_MISSED) == 0) {
+             LULL_RING_MISSED) == 0) {
             continue;
         }
         GArray *losses = g_steal_pointer(&s->losses);

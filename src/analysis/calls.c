@@ -33,12 +33,16 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
     if (first_ns > last_ns || reading->start_ns > reading->end_ns) {
         return false;
     }
-    reading->model = lull_model_new(session, LULL_CALLS_GROUPS |
-                                                 (reading->wants_samples ? LULL_GROUP_SAMPLES : 0) |
-                                                 (reading->wants_heap ? LULL_GROUP_HEAP : 0));
+    reading->model = lull_model_new(
+        session, LULL_CALLS_GROUPS | (reading->wants_samples ? LULL_GROUP_SAMPLES : 0) |
+                     (reading->wants_heap ? LULL_GROUP_HEAP : 0) |
+                     (reading->wants_counters ? LULL_GROUP_COUNTERS : 0));
     lull_session_select(session, host, -1);
     lull_session_limit(session, INT64_MIN, end_ns);
     reading->calls = lull_calls_new(reading->model, start_ns, end_ns, ended, ended_user);
+    if (reading->wants_counters) {
+        reading->counts = lull_calls_counts_new(reading->calls, reading->model, start_ns);
+    }
     if (reading->wants_samples) {
         reading->samples = lull_samples_new(reading->model, start_ns, end_ns);
     }
@@ -57,6 +61,7 @@ void lull_calls_reading_clear(struct lull_calls_reading *reading)
 {
     lull_samples_free(reading->samples);
     lull_heap_free(reading->heap);
+    lull_calls_counts_free(reading->counts);
     lull_calls_free(reading->calls);
     lull_model_free(reading->model);
     *reading = (struct lull_calls_reading){0};
@@ -100,6 +105,9 @@ static void add_function(struct calls_row *row, const struct lull_calls_line *li
 static int compare_rows(const void *a, const void *b)
 {
     const struct calls_row *x = a, *y = b;
+    if (x->weight != y->weight) {
+        return x->weight > y->weight ? -1 : 1;
+    }
     if (x->times.self_ns != y->times.self_ns) {
         return x->times.self_ns > y->times.self_ns ? -1 : 1;
     }
@@ -110,9 +118,51 @@ static int compare_rows(const void *a, const void *b)
     return by_name ? by_name : x->function < y->function ? -1 : 1;
 }
 
+/* Functions in which something was counted, also if none of their calls or time counts. */
+static bool *find_counted(const struct calls_report *report)
+{
+    const struct lull_calls *calls = report->reading.calls;
+    bool *counted = g_new0(bool, lull_calls_function_count(calls) + 1);
+    for (uint32_t i = 0; i < lull_calls_node_count(calls) && report->n_counters > 0; i++) {
+        const uint32_t function = lull_calls_node(calls, i)->function;
+        for (uint32_t k = 0; k < report->n_counters && function != LULL_NONE; k++) {
+            counted[function] |= lull_calls_counts_of(report->reading.counts, i, k) > 0;
+        }
+    }
+    return counted;
+}
+
+/* The row of a function, or LULL_NONE; a new one if it needs one. */
+static uint32_t find_row(struct calls_report *report, GHashTable *by_identity, uint32_t number,
+                         bool is_counted)
+{
+    const struct lull_calls *calls = report->reading.calls;
+    const struct lull_calls_function *function = lull_calls_function(calls, number);
+    const struct lull_calls_identity identity = lull_calls_identify(calls, function);
+    if ((function->calls == 0 && function->total_ns == 0 && !is_counted) ||
+        !calls_is_wanted(report, function->line)) {
+        return LULL_NONE;
+    }
+    uint32_t row = GPOINTER_TO_UINT(g_hash_table_lookup(by_identity, &identity));
+    if (row == 0) {
+        GString *name = g_string_new(NULL);
+        lull_calls_append_name(name, report->reading.model, report->question->others, function);
+        lull_vec_push(&report->rows, (struct calls_row){.function = number,
+                                                        .name = g_string_free(name, FALSE),
+                                                        .min_ns = INT64_MAX});
+        row = (uint32_t)report->rows.count;
+        g_hash_table_insert(by_identity, g_memdup2(&identity, sizeof identity),
+                            GUINT_TO_POINTER(row));
+    }
+    return row - 1;
+}
+
 static void sum_up(struct calls_report *report)
 {
     const struct lull_calls *calls = report->reading.calls;
+    const uint32_t n = lull_calls_function_count(calls);
+    g_autofree uint32_t *row_of = g_new(uint32_t, n + 1);
+    g_autofree bool *counted = find_counted(report);
     g_autoptr(GHashTable) by_identity =
         g_hash_table_new_full(hash_identity, is_same_identity, g_free, NULL);
     for (uint32_t i = 0; i < lull_calls_line_count(calls); i++) {
@@ -120,26 +170,21 @@ static void sum_up(struct calls_report *report)
             lull_vec_push(&report->lines, i);
         }
     }
-    for (uint32_t i = 0; i < lull_calls_function_count(calls); i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct lull_calls_function *function = lull_calls_function(calls, i);
-        const struct lull_calls_identity identity = lull_calls_identify(calls, function);
-        if ((function->calls == 0 && function->total_ns == 0) ||
-            !calls_is_wanted(report, function->line)) {
-            continue;
+        row_of[i] = find_row(report, by_identity, i, counted[i]);
+        if (row_of[i] != LULL_NONE) {
+            add_function(&report->rows.items[row_of[i]], lull_calls_line(calls, function->line),
+                         function);
         }
-        uint32_t row = GPOINTER_TO_UINT(g_hash_table_lookup(by_identity, &identity));
-        if (row == 0) {
-            GString *name = g_string_new(NULL);
-            lull_calls_append_name(name, report->reading.model, report->question->others, function);
-            lull_vec_push(&report->rows, (struct calls_row){.function = i,
-                                                            .name = g_string_free(name, FALSE),
-                                                            .min_ns = INT64_MAX});
-            row = (uint32_t)report->rows.count;
-            g_hash_table_insert(by_identity, g_memdup2(&identity, sizeof identity),
-                                GUINT_TO_POINTER(row));
-        }
-        add_function(&report->rows.items[row - 1], lull_calls_line(calls, function->line),
-                     function);
+    }
+    if (report->n_counters > 0) {
+        calls_sum_counts(report, row_of);
+    }
+    for (size_t i = 0; i < report->rows.count; i++) {
+        struct calls_row *row = &report->rows.items[i];
+        const uint64_t own = row->counted ? row->counted[2 * (size_t)report->counter] : 0;
+        row->weight = calls_weigh(report, &row->times, own);
     }
     if (report->rows.count) {
         qsort(report->rows.items, report->rows.count, sizeof *report->rows.items, compare_rows);
@@ -211,6 +256,23 @@ static void sort_log(struct calls_report *report)
 
 /* ---- the whole ---- */
 
+static void note_counter(const struct calls_report *report, struct lull_sink *sink)
+{
+    const struct lull_calls_counts *counts = report->reading.counts;
+    if (report->n_counters == 0) {
+        return;
+    }
+    if (lull_calls_counts_have_shared(counts, report->counter)) {
+        sink->note(sink,
+                   "several calls were between two reads of the counter: each has a part by its "
+                   "time on a CPU (≈), which misleads where the counter does not rise evenly");
+    }
+    if (lull_calls_counts_are_estimates(counts, report->counter)) {
+        sink->note(sink, "counters took turns: ≈ is what would have been counted in all of the "
+                         "time, as far as the part shows that was");
+    }
+}
+
 static void note_facts(struct calls_report *report, struct lull_sink *sink)
 {
     uint64_t orphans = 0, unwound = 0, too_deep = 0;
@@ -246,6 +308,7 @@ static void note_facts(struct calls_report *report, struct lull_sink *sink)
     if (uncertain_ns > 0) {
         sink->note(sink, "events were lost: what was called then is not certain");
     }
+    note_counter(report, sink);
 }
 
 struct lull_window lull_calls_window(struct lull_session *session, int32_t host,
@@ -268,6 +331,9 @@ static void show(struct calls_report *report, struct lull_sink *sink)
 {
     const struct lull_window window =
         lull_calls_window(report->session, report->question->params->host, &report->reading);
+    if (!calls_find_weight(report)) {
+        return;
+    }
     sum_up(report);
     if (!calls_find_near(report)) {
         return;
@@ -283,7 +349,11 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
                        struct lull_sink *sink, void (*progress)(void *user), void *user)
 {
     struct calls_report report = {
-        .question = question, .session = session, .text = g_string_new(NULL)};
+        .question = question,
+        .session = session,
+        .reading = {.wants_counters = lull_calls_weight_is_counter(question->weight)},
+        .text = g_string_new(NULL),
+        .made = g_ptr_array_new_with_free_func(g_free)};
     const bool has_log =
         question->params->sections & LULL_SECTION_LOG || question->at_ns != INT64_MIN;
     if (lull_calls_read(&report.reading, session, question->params->host, question->start_ns,
@@ -292,6 +362,7 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
         show(&report, sink);
     }
     lull_calls_reading_clear(&report.reading);
+    calls_clear_weights(&report);
     for (size_t i = 0; i < report.rows.count; i++) {
         g_free(report.rows.items[i].name);
     }

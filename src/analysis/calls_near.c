@@ -47,16 +47,22 @@ static struct calls_near_row *row_of(struct calls_near *near, const struct lull_
     return &near->rows.items[at - 1];
 }
 
-static void add_times(struct lull_calls_times *to, const struct lull_calls_times *times)
+/* What was spent and counted in a node. */
+static void add_node(struct calls_near_row *to, const struct calls_report *report, uint32_t node)
 {
-    lull_add(&to->self_ns, times->self_ns);
-    lull_add(&to->blocked_ns, times->blocked_ns);
-    lull_add(&to->off_ns, times->off_ns);
+    const struct lull_calls_times *times = &lull_calls_node(report->reading.calls, node)->times;
+    lull_add(&to->times.self_ns, times->self_ns);
+    lull_add(&to->times.blocked_ns, times->blocked_ns);
+    lull_add(&to->times.off_ns, times->off_ns);
+    lull_add_unsigned(&to->counted, calls_counted_of(report, node));
 }
 
 static int most_first(const void *a, const void *b)
 {
     const struct calls_near_row *x = a, *y = b;
+    if (x->weight != y->weight) {
+        return x->weight > y->weight ? -1 : 1;
+    }
     if (x->times.self_ns != y->times.self_ns) {
         return x->times.self_ns > y->times.self_ns ? -1 : 1;
     }
@@ -107,27 +113,29 @@ static struct place place_of(const struct place *above, uint32_t node, bool is_m
     return place;
 }
 
-static void add_caller(struct calls_near *near, const struct lull_calls *calls, uint32_t node,
+static void add_caller(struct calls_near *near, const struct calls_report *report, uint32_t node,
                        const struct place *place, bool is_match)
 {
+    const struct lull_calls *calls = report->reading.calls;
     const struct lull_calls_node *it = lull_calls_node(calls, node);
     const struct lull_calls_node *outermost = lull_calls_node(calls, place->outermost);
     const uint32_t caller = lull_calls_node(calls, outermost->parent)->function;
-    add_times(&row_of(near, calls, caller, outermost->function)->times, &it->times);
+    add_node(row_of(near, calls, caller, outermost->function), report, node);
     if (is_match) {
         row_of(near, calls, lull_calls_node(calls, it->parent)->function, it->function)->calls +=
             it->calls;
     }
 }
 
-static void add_callee(struct calls_near *near, const struct lull_calls *calls, uint32_t node,
+static void add_callee(struct calls_near *near, const struct calls_report *report, uint32_t node,
                        const struct place *place, bool is_called)
 {
+    const struct lull_calls *calls = report->reading.calls;
     const struct lull_calls_node *it = lull_calls_node(calls, node);
     const uint32_t of = lull_calls_node(calls, place->innermost)->function;
     if (place->branch != LULL_NONE) {
         const uint32_t callee = lull_calls_node(calls, place->branch)->function;
-        add_times(&row_of(near, calls, callee, of)->times, &it->times);
+        add_node(row_of(near, calls, callee, of), report, node);
     }
     if (is_called) {
         const uint32_t caller = lull_calls_node(calls, it->parent)->function;
@@ -156,10 +164,14 @@ static bool find(struct calls_report *report, const char *pattern, bool wants_ca
             continue;
         }
         if (wants_callers) {
-            add_caller(near, calls, i, &places[i], is_match);
+            add_caller(near, report, i, &places[i], is_match);
         } else {
-            add_callee(near, calls, i, &places[i], above != LULL_NONE && matches[above]);
+            add_callee(near, report, i, &places[i], above != LULL_NONE && matches[above]);
         }
+    }
+    for (size_t i = 0; i < near->rows.count; i++) {
+        struct calls_near_row *row = &near->rows.items[i];
+        row->weight = calls_weigh(report, &row->times, row->counted);
     }
     if (near->rows.count > 0) {
         qsort(near->rows.items, near->rows.count, sizeof *near->rows.items, most_first);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of calls of functions. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/calls.h"
+#include "analysis/counter_names.h"
 #include "analysis/limit.h"
 #include "calls/names.h"
 
@@ -50,8 +52,27 @@ static const struct lull_result_column function_columns[] = {
     TIME("Longest call", "MAX", "max_ns"),
     {0},
 };
-static const struct lull_result_class function_class = {
-    .name = "functions", .title = "Functions", .columns = function_columns, .is_own = true};
+static const struct lull_result_class function_class = {.name = "functions",
+                                                        .title = "Functions",
+                                                        .columns = function_columns,
+                                                        .kind = LULL_TABLE_OPEN,
+                                                        .is_own = true};
+enum { BEFORE_TIMES = 5 }; /* columns */
+
+/* Of all counters: with what it called, and own. */
+static struct lull_cell *put_counters(const struct calls_report *report,
+                                      const struct calls_row *row, struct lull_cell *cells)
+{
+    for (uint32_t i = 0; i < report->n_counters; i++) {
+        const char *name = lull_counter_name(report->reading.model, i);
+        const enum lull_cell_class class = lull_counter_class(name);
+        for (int is_own = 0; is_own < 2; is_own++) {
+            const uint64_t value = row->counted[2 * (size_t)i + !is_own];
+            *cells++ = lull_cell_integer(class, (int64_t)MIN(value, INT64_MAX));
+        }
+    }
+    return cells;
+}
 
 static void function_row(const void *user, uint64_t at, struct lull_cell *cells)
 {
@@ -67,6 +88,7 @@ static void function_row(const void *user, uint64_t at, struct lull_cell *cells)
     *cells++ = lull_cell_text(LULL_CELL_STRING, lull_calls_kind(function));
     *cells++ = lull_cell_text(LULL_CELL_STRING, object);
     *cells++ = number(row->calls);
+    cells = put_counters(report, row, cells);
     *cells++ = has_times ? duration(row->total_ns) : unknown;
     *cells++ = has_times ? duration(row->times.self_ns) : unknown;
     *cells++ =
@@ -199,15 +221,22 @@ static const struct lull_result_column caller_columns[] =
     NEAR_COLUMNS(CALLER, "function",
                  "Time of the function that was asked about, when this one had called it; of a "
                  "function that calls itself, when this one had called the outermost");
-static const struct lull_result_class caller_class = {
-    .name = "callers", .title = "Who called it", .columns = caller_columns, .is_own = true};
+static const struct lull_result_class caller_class = {.name = "callers",
+                                                      .title = "Who called it",
+                                                      .columns = caller_columns,
+                                                      .kind = LULL_TABLE_OPEN,
+                                                      .is_own = true};
 
 static const struct lull_result_column callee_columns[] =
     NEAR_COLUMNS(CALLEE, "function",
                  "Time in it and in what it called, until the function that was asked about was "
                  "called again");
-static const struct lull_result_class callee_class = {
-    .name = "callees", .title = "What it called", .columns = callee_columns, .is_own = true};
+static const struct lull_result_class callee_class = {.name = "callees",
+                                                      .title = "What it called",
+                                                      .columns = callee_columns,
+                                                      .kind = LULL_TABLE_OPEN,
+                                                      .is_own = true};
+enum { BEFORE_TIME = 4 }; /* columns */
 
 static void near_row(const struct calls_report *report, const struct calls_near_row *row,
                      struct lull_cell *cells)
@@ -230,6 +259,11 @@ static void near_row(const struct calls_report *report, const struct calls_near_
     *cells++ = lull_cell_text(LULL_CELL_STRING, name);
     *cells++ = lull_cell_text(LULL_CELL_STRING, function ? lull_calls_kind(function) : NULL);
     *cells++ = number(row->calls);
+    if (report->n_counters > 0) {
+        const char *counter = lull_counter_name(model, report->counter);
+        *cells++ =
+            lull_cell_integer(lull_counter_class(counter), (int64_t)MIN(row->counted, INT64_MAX));
+    }
     *cells++ = duration(row->times.self_ns);
     *cells++ = line->has_states ? duration(row->times.self_ns - row->times.off_ns) : unknown;
     *cells++ = line->has_states ? duration(row->times.blocked_ns) : unknown;
@@ -287,15 +321,54 @@ static void stack_row(const void *user, uint64_t at, struct lull_cell *cells)
     *cells = duration(report->question->at_ns - call->start_ns);
 }
 
+/* ---- counters ---- */
+
+static const struct lull_result_column counter_columns[] = {
+    HOST,
+    {"Counter", "COUNTER", "counter", LULL_CELL_STRING, NULL, LULL_USE_OWN},
+    {"Unit", "UNIT", "unit", LULL_CELL_STRING, NULL, LULL_USE_OWN | LULL_USE_NOT_TEXT},
+    COUNT("From the first read to the last", "COUNTED", "counted", NULL),
+    COUNT("In calls", "IN CALLS", "in_calls", NULL),
+    COUNT("By tasks that were in no call, or are not shown", "NOT IN CALLS", "not_in_calls", NULL),
+    COUNT("While idle", "IDLE", "idle", NULL),
+    COUNT("In interrupts", "INTERRUPTS", "interrupts", NULL),
+    COUNT("By whom is not known", "UNKNOWN", "unknown", NULL),
+    {0},
+};
+static const struct lull_result_class counter_class = {
+    .name = "counters", .title = "Counters", .columns = counter_columns, .is_own = true};
+
+static void counter_row(const void *user, uint64_t at, struct lull_cell *cells)
+{
+    const struct calls_report *report = user;
+    const struct calls_counter_row *row = &report->counters.items[at];
+    const char *name = lull_counter_name(report->reading.model, row->sums.counter);
+    *cells++ =
+        lull_cell_text(LULL_CELL_HOST, lull_session_host(report->session, row->sums.host)->name);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, name);
+    if (lull_counter_is_clock(name)) {
+        *cells = lull_cell_text(LULL_CELL_STRING, "ns");
+    }
+    cells++;
+    *cells++ = number(row->sums.counted);
+    *cells++ = number(row->in_calls);
+    *cells++ = number(row->sums.by[LULL_COUNTED_TASK] - row->in_calls);
+    *cells++ = number(row->sums.by[LULL_COUNTED_IDLE]);
+    *cells++ = number(row->sums.by[LULL_COUNTED_INTERRUPT]);
+    *cells = number(row->sums.by[LULL_COUNTED_UNKNOWN]);
+}
+
 /* ---- the whole ---- */
 
-void calls_emit_table(const struct lull_result_class *class, size_t n,
-                      void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
-                      const void *user, uint64_t limit, struct lull_sink *sink)
+static void emit_table(const struct lull_result_class *class,
+                       const struct lull_result_column *columns, size_t n,
+                       void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
+                       const void *user, uint64_t limit, struct lull_sink *sink)
 {
     const uint64_t shown = limit > 0 ? MIN(limit, n) : n;
     if (n > 0) {
         sink->table(sink, &(struct lull_result_table){.class = class,
+                                                      .columns = columns,
                                                       .n_rows = shown,
                                                       .n_left_out = n - shown,
                                                       .row = row,
@@ -303,17 +376,43 @@ void calls_emit_table(const struct lull_result_class *class, size_t n,
     }
 }
 
+void calls_emit_table(const struct lull_result_class *class, size_t n,
+                      void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
+                      const void *user, uint64_t limit, struct lull_sink *sink)
+{
+    emit_table(class, class->columns, n, row, user, limit, sink);
+}
+
+/* With a counter as the weight, calls by their lengths are too much for a terminal. */
+static const struct lull_result_column *columns_of_functions(struct calls_report *report)
+{
+    struct lull_result_column columns[G_N_ELEMENTS(function_columns)];
+    memcpy(columns, function_columns, sizeof columns);
+    for (size_t i = BEFORE_TIMES + 2; columns[i].title && report->n_counters > 0; i++) {
+        columns[i].use |= LULL_USE_NOT_TEXT;
+    }
+    return report->n_counters > 0 ? calls_add_counters(report, columns, BEFORE_TIMES, true)
+                                  : function_columns;
+}
+
+static void emit_near(struct calls_report *report, const struct lull_result_class *class,
+                      const struct calls_near *near,
+                      void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
+                      struct lull_sink *sink)
+{
+    emit_table(class, calls_add_counters(report, class->columns, BEFORE_TIME, false),
+               near->rows.count, row, report, report->question->params->limit, sink);
+}
+
 void calls_emit(struct calls_report *report, struct lull_sink *sink)
 {
     const struct lull_calls_question *question = report->question;
     const struct lull_question_params *params = question->params;
     if (question->callers) {
-        calls_emit_table(&caller_class, report->callers.rows.count, caller_row, report,
-                         params->limit, sink);
+        emit_near(report, &caller_class, &report->callers, caller_row, sink);
     }
     if (question->callees) {
-        calls_emit_table(&callee_class, report->callees.rows.count, callee_row, report,
-                         params->limit, sink);
+        emit_near(report, &callee_class, &report->callees, callee_row, sink);
     }
     if (question->at_ns != INT64_MIN) {
         calls_emit_table(&stack_class, report->log.count, stack_row, report, params->list_limit,
@@ -321,8 +420,9 @@ void calls_emit(struct calls_report *report, struct lull_sink *sink)
         return;
     }
     if (params->sections & LULL_SECTION_TOP && !question->callers && !question->callees) {
-        calls_emit_table(&function_class, report->rows.count, function_row, report, params->limit,
-                         sink);
+        emit_table(&function_class, columns_of_functions(report), report->rows.count, function_row,
+                   report, params->limit, sink);
+        calls_emit_table(&counter_class, report->counters.count, counter_row, report, 0, sink);
         calls_emit_table(&task_class, report->lines.count, task_row, report, params->limit, sink);
     }
     if (params->sections & LULL_SECTION_LOG) {
@@ -335,7 +435,7 @@ const struct lull_analysis_class lull_analysis_calls = {
     .title = "Calls of functions",
     .description = "How often functions were called, how long they took, and what they waited",
     .tags = (const char *const[]){"calls", "functions", "top", NULL},
-    .tables =
-        (const struct lull_result_class *const[]){&function_class, &task_class, &log_class,
-                                                  &caller_class, &callee_class, &stack_class, NULL},
+    .tables = (const struct lull_result_class *const[]){&function_class, &task_class, &log_class,
+                                                        &caller_class, &callee_class, &stack_class,
+                                                        &counter_class, NULL},
 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/analysis.h"
+#include "analysis/counter_names.h"
 #include "base/map.h"
 #include "base/slots.h"
 #include "kernel/vocabulary.h"
@@ -50,13 +50,7 @@ struct counters_analysis {
 
 static const char *name_of(const struct counters_analysis *counters, uint32_t counter)
 {
-    return lull_model_label(counters->head.model,
-                            lull_model_counter(counters->head.model, counter));
-}
-
-static bool is_clock(const char *name)
-{
-    return g_str_has_suffix(name, "task-clock") || g_str_has_suffix(name, "cpu-clock");
+    return lull_counter_name(counters->head.model, counter);
 }
 
 /* The first counter of one of these names. */
@@ -200,11 +194,8 @@ static const char *keep(struct counters_analysis *counters, char *text)
 static const char *key_of(struct counters_analysis *counters, const char *name)
 {
     static const char *const taken[] = {"host", "process", "ipc", "of", NULL};
-    char *key = g_strdelimit(g_strdup(name), "-", '_');
-    const char *ending = is_clock(name) ? "_ns" : g_strv_contains(taken, key) ? "_" : "";
-    const char *whole = keep(counters, g_strconcat(key, ending, NULL));
-    g_free(key);
-    return whole;
+    g_autofree char *key = lull_counter_key("", name);
+    return keep(counters, g_strconcat(key, g_strv_contains(taken, key) ? "_" : NULL, NULL));
 }
 
 static void make_columns(struct counters_analysis *counters)
@@ -217,13 +208,11 @@ static void make_columns(struct counters_analysis *counters)
     counters->columns[n++] = process;
     for (uint32_t i = 0; i < counters->n; i++) {
         const char *name = name_of(counters, i);
-        g_autofree char *upper = g_ascii_strup(name, -1);
         counters->columns[n++] = (struct lull_result_column){
             .title = keep(counters, g_strdup(name)),
-            .heading =
-                keep(counters, g_strconcat(counters->are_estimates[i] ? "≈" : "", upper, NULL)),
+            .heading = keep(counters, lull_counter_heading(name, counters->are_estimates[i])),
             .key = key_of(counters, name),
-            .class = is_clock(name) ? LULL_CELL_DURATION : LULL_CELL_NUMBER,
+            .class = lull_counter_class(name),
             .use = i == counters->first ? LULL_USE_BAR : 0,
         };
     }
@@ -273,7 +262,7 @@ static void cpu_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ = lull_cell_host_of(&counters->head, cpu->host);
     *cells++ = lull_cell_integer(LULL_CELL_CPU, cpu->cpu);
     *cells++ = lull_cell_text(LULL_CELL_STRING, name);
-    if (is_clock(name)) {
+    if (lull_counter_is_clock(name)) {
         *cells = lull_cell_text(LULL_CELL_STRING, "ns");
     }
     cells++;

@@ -284,6 +284,16 @@ void lull_calls_watch(struct lull_calls *calls,
     calls->spent_user = user;
 }
 
+uint32_t lull_calls_catch_up(struct lull_calls *calls, uint32_t task, int64_t t)
+{
+    struct line *line = calls_find_line(calls, task);
+    if (!line) {
+        return LULL_NONE;
+    }
+    calls_account(calls, line, t);
+    return (uint32_t)(line - calls->lines.items);
+}
+
 void lull_calls_each_open(const struct lull_calls *calls, int64_t until_ns,
                           void (*visit)(void *user, const struct lull_call *call), void *user)
 {

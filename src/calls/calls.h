@@ -100,6 +100,9 @@ void lull_calls_free(struct lull_calls *calls);
 void lull_calls_watch(struct lull_calls *calls,
                       void (*spent)(void *user, const struct lull_calls_stretch *stretch),
                       void *user);
+/* While reading: tells the time that a task spent up to t, which is not later than what is read. Its line, or
+ * LULL_NONE: it called nothing yet. */
+uint32_t lull_calls_catch_up(struct lull_calls *calls, uint32_t task, int64_t t);
 /* What the model must read. */
 #define LULL_CALLS_GROUPS                                                                          \
     (LULL_GROUP_FUNCTIONS | LULL_GROUP_STACKS | LULL_GROUP_SCHED | LULL_GROUP_STATE |              \

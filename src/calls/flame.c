@@ -172,6 +172,18 @@ static const char *name_of_wait(uint8_t cause)
     return cause == LULL_CAUSE_UNKNOWN || !name ? "blocked" : name;
 }
 
+static void add_node(struct lull_flame *flame, uint32_t at, const struct lull_calls_node *node,
+                     enum lull_flame_weight weight)
+{
+    const struct lull_calls_times *times = &node->times;
+    if (weight == LULL_FLAME_ALL || weight == LULL_FLAME_ON) {
+        lull_flame_add(flame, at, times->self_ns - times->off_ns);
+    }
+    if (weight == LULL_FLAME_ALL) {
+        add_wait(flame, at, "preempted", times->off_ns - times->blocked_ns);
+    }
+}
+
 void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *calls,
                           const struct lull_model *model, enum lull_flame_weight weight,
                           const struct lull_flame_choice *choice)
@@ -201,12 +213,13 @@ void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *cal
         depths[i] = depths[node->parent] + 1;
         here[i] = depths[i] > MOST_FRAMES ? here[node->parent]
                                           : lull_flame_child(flame, here[node->parent], name->str);
-        if (weight == LULL_FLAME_ALL) {
-            lull_flame_add(flame, here[i], node->times.self_ns - node->times.off_ns);
-            add_wait(flame, here[i], "preempted", node->times.off_ns - node->times.blocked_ns);
+        add_node(flame, here[i], node, weight);
+        if (weight == LULL_FLAME_COUNTED) {
+            const uint64_t counted = lull_calls_counts_of(choice->counts, i, choice->counter);
+            lull_flame_add(flame, here[i], (int64_t)MIN(counted, INT64_MAX));
         }
     }
-    for (size_t i = 0; i < n_waits; i++) {
+    for (size_t i = 0; i < n_waits && weight <= LULL_FLAME_OFF; i++) {
         if (here[waits[i].node] != LULL_NONE) {
             add_wait(flame, here[waits[i].node], name_of_wait(waits[i].cause), waits[i].ns);
         }

@@ -4,6 +4,7 @@
 #ifndef LULL_CALLS_FLAME_H
 #define LULL_CALLS_FLAME_H
 
+#include "calls/counts.h"
 #include "calls/heap.h"
 
 struct lull_symbol_table;
@@ -44,6 +45,9 @@ void lull_flame_compare(struct lull_flame *flame, const struct lull_flame *other
 enum lull_flame_weight {
     LULL_FLAME_ALL, /* time; waits are leaves, by cause */
     LULL_FLAME_OFF, /* waits alone */
+    /* Only of calls: */
+    LULL_FLAME_ON,      /* time on a CPU alone */
+    LULL_FLAME_COUNTED, /* what a counter counted */
 };
 
 /* Whether a task's stacks are wanted. */
@@ -53,6 +57,8 @@ struct lull_flame_choice {
     bool is_by_name;                        /* tasks of a name are one, whatever their numbers */
     bool has_hosts;                         /* they are frames */
     const struct lull_symbol_table *others; /* for lull_calls_append_name(); or NULL */
+    const struct lull_calls_counts *counts; /* for LULL_FLAME_COUNTED */
+    uint32_t counter;
 };
 
 /* The stacks of calls. */

@@ -25,6 +25,13 @@
      .help = "a directory with copies of the programs and libraries, for names of functions: "     \
              "below it as they were on their machine, side by side, or in .build-id"}
 
+#define LULL_OPTION_CALLS_WEIGHT                                                                   \
+    {.name = "weight",                                                                             \
+     .kind = LULL_OPTION_TEXT,                                                                     \
+     .argument = "WHAT",                                                                           \
+     .help = "what has most comes first: wall (time; if not given), cpu (time on a CPU), or a "    \
+             "counter that was recorded, by its name, as 'page-faults'"}
+
 /* The choices of an option that is an enum lull_heap_weight. */
 extern const char *const lull_heap_weights[];
 /* LULL_HEAP_LIVE if it is not given. */

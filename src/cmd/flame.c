@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/calls.h"
+#include "analysis/counter_names.h"
 #include "answers/tasks.h"
 #include "base/output.h"
 #include "cmd/analysis_args.h"
@@ -48,6 +49,7 @@ static const struct lull_option options[] = {
      .help = "from calls and returns, or from samples of stacks (if not given: from calls, if the "
              "trace has some)",
      .choices = sources},
+    LULL_OPTION_CALLS_WEIGHT,
     {.name = "diff",
      .kind = LULL_OPTION_FILE,
      .argument = "TRACE",
@@ -64,6 +66,7 @@ struct question {
     struct lull_query *query;
     struct lull_calls_reading reading;
     LULL_VEC(struct lull_call) log;
+    uint32_t counter; /* that is the weight */
     bool wants_log;
     bool is_other; /* what is compared with: has tasks of its own */
 };
@@ -92,34 +95,59 @@ static bool read_session(struct question *question, struct lull_session *session
     const struct lull_query *query = question->query;
     question->reading.wants_heap = lull_args_text(question->args, "heap") != NULL;
     question->reading.wants_samples = !question->reading.wants_heap;
+    question->reading.wants_counters =
+        lull_calls_weight_is_counter(lull_args_text(question->args, "weight"));
     lull_progress_start(&progress, question->args, session, "reading", false);
     const bool has_events = lull_calls_read(
         &question->reading, session, query->host, query->start_ns, query->end_ns,
         question->wants_log ? keep_call : NULL, question, lull_args_progress, &progress);
     lull_progress_end(&progress);
+    if (has_events && question->reading.wants_counters &&
+        !lull_counter_find(question->reading.model, lull_args_text(question->args, "weight"),
+                           &question->counter, error)) {
+        return false;
+    }
     return !has_events || question->is_other ||
            lull_check_tasks(question->reading.model, query->host, &query->params, error);
 }
 
 static bool use_samples(const struct question *question)
 {
-    const char *from = lull_args_text(question->args, "from");
+    const char *from =
+        lull_args_text(question->args, "weight") ? "calls" : lull_args_text(question->args, "from");
     return from ? g_str_equal(from, "samples")
                 : lull_calls_line_count(question->reading.calls) == 0;
+}
+
+static enum lull_flame_weight weight_of(const struct question *question)
+{
+    return question->reading.counts                                          ? LULL_FLAME_COUNTED
+           : g_strcmp0(lull_args_text(question->args, "weight"), "cpu") == 0 ? LULL_FLAME_ON
+           : lull_args_flag(question->args, "off-cpu")                       ? LULL_FLAME_OFF
+                                                                             : LULL_FLAME_ALL;
+}
+
+static const char *unit_of(const struct question *question)
+{
+    const char *name = question->reading.counts
+                           ? lull_counter_name(question->reading.model, question->counter)
+                           : NULL;
+    return name && !lull_counter_is_clock(name) ? name : "ns";
 }
 
 /* The flame of what was read, not finished. */
 static struct lull_flame *grow(struct question *question, const struct lull_session *session)
 {
-    const enum lull_flame_weight weight =
-        lull_args_flag(question->args, "off-cpu") ? LULL_FLAME_OFF : LULL_FLAME_ALL;
+    const enum lull_flame_weight weight = weight_of(question);
     const struct lull_flame_choice choice = {
         .wants = wants,
         .user = question,
         .is_by_name = lull_args_text(question->args, "diff") != NULL,
         .has_hosts = lull_session_host_count(session) > 1 && question->query->host < 0,
-        .others = question->others};
-    struct lull_flame *flame = lull_flame_new("ns");
+        .others = question->others,
+        .counts = question->reading.counts,
+        .counter = question->counter};
+    struct lull_flame *flame = lull_flame_new(unit_of(question));
     if (!question->reading.calls) {
         return flame;
     }
@@ -274,6 +302,15 @@ static bool check_usage(const struct lull_args *args, GError **error)
     for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
         n += g_strcmp0(lull_args_text(args, files[i].option), "-") == 0;
     }
+    if (lull_args_text(args, "weight") &&
+        (lull_args_flag(args, "off-cpu") || lull_args_text(args, "heap") ||
+         lull_args_text(args, "perfetto") ||
+         g_strcmp0(lull_args_text(args, "from"), "samples") == 0)) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--weight is about calls and returns: leave out --off-cpu, --heap, "
+                            "--perfetto and --from samples");
+        return false;
+    }
     if (lull_args_text(args, "heap") &&
         (lull_args_flag(args, "off-cpu") || lull_args_text(args, "from") ||
          lull_args_text(args, "perfetto"))) {
@@ -320,6 +357,7 @@ static const struct lull_example examples[] = {
     {"lull flame --svg flame.svg my-trace", "A picture of where the time went."},
     {"lull flame --off-cpu --svg waits.svg my-trace", "The same of waits."},
     {"lull flame --diff my-trace my-trace", "Each stack with its time in two traces."},
+    {"lull flame --weight page-faults my-trace", "Where the page faults came from."},
     {"lull flame --heap live --svg leaks.svg my-trace",
      "A picture of what allocated the memory that was never freed."},
     {"lull flame --tid 4021 --perfetto calls.json my-trace",
@@ -348,6 +386,9 @@ const struct lull_verb lull_verb_flame = {
         "A frame in brackets is a system call, as [read], or what a task waited for, as [disk] or [task]; "
         "[preempted] is time without a CPU, [blocked] a wait of unknown cause.\n"
         "\n"
+        "With --weight cpu stacks weigh the time that they were on a CPU, with --weight and the name of a counter what was "
+        "counted in them, as 'lull calls' has it.\n"
+        "\n"
         "With --diff, two numbers follow each stack: what it weighed in the other trace, and in this; tasks of "
         "one name are one. "
         "--svg then draws this one, red where it weighs more than before, blue where less.",
@@ -359,7 +400,7 @@ const struct lull_verb lull_verb_flame = {
         "\n"
         "The first node is the root; parents come before their children, and are named by their place in "
         "the list. other_self and other_total are those of --diff. \"unit\" is \"ns\", or the event that was "
-        "sampled; with --heap \"bytes\" or \"allocations\".",
+        "sampled or the counter; with --heap \"bytes\" or \"allocations\".",
     .options = options,
     .common = common,
     .examples = examples,

@@ -28,6 +28,7 @@ static const struct lull_option calls_options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "TIME",
      .help = "the stacks of tasks at that time (as --begin takes it), the innermost call first"},
+    LULL_OPTION_CALLS_WEIGHT,
     LULL_OPTION_LOG,
     LULL_OPTION_LIMIT_ROWS,
     LULL_OPTIONS_TASKS,
@@ -93,8 +94,8 @@ static bool has_questions(const struct lull_args *args)
 /* False: options that exclude each other. */
 static bool check_usage(const struct lull_args *args, GError **error)
 {
-    static const char *const others[] = {"callers",   "callees", "begin", "end",
-                                         "timerange", "min",     "max",   NULL};
+    static const char *const others[] = {"callers", "callees", "begin",  "end", "timerange",
+                                         "min",     "max",     "weight", NULL};
     if (!has_questions(args) || !lull_args_text(args, "at")) {
         return true;
     }
@@ -118,6 +119,7 @@ static bool take_question(const struct lull_args *args, struct lull_session *ses
     }
     question->callers = lull_args_text(args, "callers");
     question->callees = lull_args_text(args, "callees");
+    question->weight = lull_args_text(args, "weight");
     return lull_args_moment(args, "at", session, &question->at_ns, error);
 }
 
@@ -185,6 +187,7 @@ static const struct lull_example calls_examples[] = {
     {"lull calls --callees 'main.py:*' my-trace",
      "What the functions of a program of Python called."},
     {"lull calls --at +1.5s --tid 4021 my-trace", "Where a thread was at a moment."},
+    {"lull calls --weight page-faults my-trace", "The functions that touched most new memory."},
     {"lull calls --symbols names.txt my-trace",
      "With the names of a program that is no longer there, as nm printed them."},
     {NULL, NULL},
@@ -209,6 +212,12 @@ const struct lull_verb lull_verb_calls = {
         "--callers and --callees show whose calls of a function its time belongs to, and what it called meanwhile. "
         "Where a function calls itself, each nanosecond still counts once: to who called the outermost "
         "call, and to what the innermost called.\n"
+        "\n"
+        "With --weight, counters that were recorded with the calls, or of the machine meanwhile ('lull record "
+        "--functions --counters', lttng add-context -u -t perf:thread:NAME, perf's), say what was counted in each "
+        "function: with what it called, and in its OWN code. What rose between two reads of a counter belongs to the "
+        "calls between them; if they are several, by their time on a CPU. A second table says what of each counter was "
+        "counted in calls, and where the rest was: together they are what it rose.\n"
         "\n"
         "Calls from before --begin are on the stacks; only what lies within the time counts.\n"
         "\n"

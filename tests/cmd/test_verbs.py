@@ -137,7 +137,7 @@ def period_verbs():
 
 
 # What examples of the help may say of a trace in which the program that they speak of did not run.
-NOT_THERE = r"was seen in the traces|no function .* was called|there is no host|there is no request|no trace declares the event|nothing was recorded in that time range"
+NOT_THERE = r"was seen in the traces|no function .* was called|no counter .* was recorded|there is no host|there is no request|no trace declares the event|nothing was recorded in that time range"
 NAMES = ("my-trace", "client", "httpd", "db", "host", "guest", "web", "traces")
 
 

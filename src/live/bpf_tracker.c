@@ -13,16 +13,13 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "live/bpf_cost.h"
 #include "live/marks.h"
 #include "live/timeouts.h"
 #include "wait_object.h"
 
 /* A slot that changes while it is copied is copied again, so often. */
 #define TRIES 8
-
-/* What the programs cost is measured for so long, so often. */
-#define MEASURE_NS (100 * INT64_C(1000000))
-#define MEASURE_EVERY_NS (10 * LULL_NS_PER_S)
 
 /* Those that measure waits of tasks, and find out whose they are. */
 #define WAITS ((1u << LULL_TRACK_SYSCALL) - 1)
@@ -101,6 +98,7 @@ struct lull_bpf_tracker {
     struct bpf_object *object;
     struct bpf_program *program[N_PROGRAMS];
     struct bpf_link *link[N_PROGRAMS]; /* NULL: not attached */
+    struct bpf_program *entered;       /* does nothing; NULL: this kernel has no event for it */
     struct lull_marks *marks;          /* or NULL */
     struct ring_buffer *ring;
     volatile struct limit *limits; /* shared with the programs */
@@ -109,9 +107,7 @@ struct lull_bpf_tracker {
     struct lull_timeouts *timeouts; /* or NULL */
     uint32_t n_slots;
     struct lull_tracker_counts counts; /* what is counted here */
-    int stats;                         /* open while the kernel measures the programs */
-    int64_t measured_ns, next_ns;
-    uint64_t run_ns;
+    struct lull_bpf_cost *cost;
 };
 
 /* ---- what the machine has ---- */
@@ -231,6 +227,11 @@ static bool choose_programs(struct lull_bpf_tracker *tracker, const struct btf *
 {
     const uint32_t measures = measures_of(&tracker->question);
     lull_marks_prepare(tracker->object, measures & 1u << LULL_TRACK_MARK);
+    tracker->entered = bpf_object__find_program_by_name(tracker->object, "entered");
+    if (arguments_of(kernel, "itimer_state") < 0) {
+        bpf_program__set_autoload(tracker->entered, false);
+        tracker->entered = NULL;
+    }
     for (uint32_t i = 0; i < N_PROGRAMS; i++) {
         tracker->program[i] = bpf_object__find_program_by_name(tracker->object, programs[i].name);
         const bool is_needed = (programs[i].measures & measures) != 0;
@@ -371,6 +372,21 @@ static bool load(struct lull_bpf_tracker *tracker, GError **error)
     return is_ready;
 }
 
+static void prepare_cost(struct lull_bpf_tracker *tracker)
+{
+    int fds[N_PROGRAMS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        if (tracker->program[i]) {
+            fds[n++] = bpf_program__fd(tracker->program[i]);
+        }
+    }
+    tracker->cost = lull_bpf_cost_new(fds, n);
+    if (tracker->entered) {
+        lull_bpf_cost_calibrate(tracker->cost, tracker->entered);
+    }
+}
+
 static bool attach(struct lull_bpf_tracker *tracker, GError **error)
 {
     for (uint32_t i = 0; i < N_PROGRAMS; i++) {
@@ -461,6 +477,7 @@ static bool start(struct lull_bpf_tracker *tracker, GError **error)
         (has_slots && !tracker->slots)) {
         return refuse_errno(error, "cannot share memory with the programs", errno);
     }
+    prepare_cost(tracker);
     return attach(tracker, error);
 }
 
@@ -471,9 +488,7 @@ static void free_tracker(struct lull_tracker *base)
         bpf_link__destroy(tracker->link[i]);
     }
     lull_marks_free(tracker->marks);
-    if (tracker->stats >= 0) {
-        close(tracker->stats);
-    }
+    lull_bpf_cost_free(tracker->cost);
     unshare_memory(tracker->limits, page_size());
     unshare_memory(tracker->governed, page_size());
     unshare_memory(tracker->slots, slots_size(tracker));
@@ -491,7 +506,6 @@ static struct lull_tracker *start_tracker(const struct lull_tracker_question *qu
     libbpf_set_print(NULL); /* what goes wrong is said below, in one line */
     tracker->tracker.kind = &lull_live_bpf;
     tracker->question = *question;
-    tracker->stats = -1;
     tracker->counts.overhead = -1;
     tracker->counts.least_ns = LEAST_NS;
     if (start(tracker, error)) {
@@ -517,21 +531,6 @@ static bool take(struct lull_tracker *base, GError **error)
     return taken >= 0 || refuse_errno(error, "cannot read the ring buffer", -taken);
 }
 
-/* How long all programs ran while the kernel measured, and how often one was left out. */
-static void ask_programs(const struct lull_bpf_tracker *tracker, uint64_t *run_ns, uint64_t *missed)
-{
-    *run_ns = *missed = 0;
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        struct bpf_prog_info info = {0};
-        uint32_t size = sizeof info;
-        if (tracker->link[i] &&
-            bpf_obj_get_info_by_fd(bpf_program__fd(tracker->program[i]), &info, &size) == 0) {
-            *run_ns += info.run_time_ns;
-            *missed += info.recursion_misses;
-        }
-    }
-}
-
 /* Sums first name fewer waits; then nobody is named. */
 static void cost_less(struct lull_bpf_tracker *tracker)
 {
@@ -540,25 +539,12 @@ static void cost_less(struct lull_bpf_tracker *tracker)
     if (has_sums && counts->least_ns < MOST_LEAST_NS) {
         counts->least_ns = MIN(2 * counts->least_ns, MOST_LEAST_NS);
         tracker->governed->least_ns = counts->least_ns;
-        tracker->next_ns = 0; /* measured again at once */
+        lull_bpf_cost_hurry(tracker->cost);
         return;
     }
     if (!tracker->question.has_histograms && !needs_chains(&tracker->question)) {
         tracker->governed->without_chains = 1;
         counts->has_no_chains = true;
-    }
-}
-
-static void stop_measuring(struct lull_bpf_tracker *tracker, int64_t now)
-{
-    uint64_t run_ns, missed;
-    ask_programs(tracker, &run_ns, &missed);
-    close(tracker->stats);
-    tracker->stats = -1;
-    tracker->counts.overhead = (double)(run_ns - tracker->run_ns) /
-                               ((double)(now - tracker->measured_ns) * g_get_num_processors());
-    if (tracker->counts.overhead > tracker->question.most_overhead) {
-        cost_less(tracker);
     }
 }
 
@@ -569,16 +555,9 @@ static void govern(struct lull_tracker *base)
     if (tracker->timeouts) {
         lull_timeouts_scan(tracker->timeouts, base, now, &tracker->counts);
     }
-    if (tracker->stats >= 0) {
-        if (now - tracker->measured_ns >= MEASURE_NS) {
-            stop_measuring(tracker, now);
-        }
-    } else if (now >= tracker->next_ns) {
-        uint64_t missed;
-        tracker->next_ns = now + MEASURE_EVERY_NS;
-        tracker->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
-        tracker->measured_ns = now_ns();
-        ask_programs(tracker, &tracker->run_ns, &missed);
+    if (lull_bpf_cost_look(tracker->cost, now, &tracker->counts.overhead) &&
+        tracker->counts.overhead > tracker->question.most_overhead) {
+        cost_less(tracker);
     }
 }
 
@@ -596,7 +575,6 @@ static bool count(struct lull_tracker *base, struct lull_tracker_counts *counts,
     const struct lull_bpf_tracker *tracker = (const struct lull_bpf_tracker *)base;
     const uint32_t zero = 0;
     const int n_cpus = libbpf_num_possible_cpus();
-    uint64_t run_ns;
     g_autofree struct lull_track_counts *all =
         g_new0(struct lull_track_counts, n_cpus > 0 ? n_cpus : 1);
     const int map = bpf_object__find_map_fd_by_name(tracker->object, "counts");
@@ -607,7 +585,7 @@ static bool count(struct lull_tracker *base, struct lull_tracker_counts *counts,
     for (int i = 0; i < n_cpus; i++) {
         add_counts(&counts->kernel, &all[i]);
     }
-    ask_programs(tracker, &run_ns, &counts->missed);
+    counts->missed = lull_bpf_cost_missed(tracker->cost);
     return true;
 }
 

@@ -225,7 +225,7 @@ static void test_keys(void)
 
 /* ---- a network ---- */
 
-#define NODES 3
+#define NODES 4
 #define PORT 5447
 
 struct packet {
@@ -244,7 +244,7 @@ struct node {
     struct lull_spread *spread;
     struct lull_spread_counts counts;
     uint32_t n_asked, n_written, n_unanswered;
-    uint32_t number_of_last;
+    int64_t asked_ns; /* for the last time */
 };
 
 struct network {
@@ -256,6 +256,8 @@ struct network {
     struct lull_spread_now now;
     GRand *random;
     unsigned lost_percent;
+    int slowest_us, step_us; /* of datagrams, and of time */
+    bool is_chain;           /* who is asked asks the next */
 };
 
 static void send_packet(void *user, const struct in6_addr *to, uint16_t port, const uint8_t *bytes,
@@ -263,8 +265,9 @@ static void send_packet(void *user, const struct in6_addr *to, uint16_t port, co
 {
     struct node *node = user;
     struct network *network = node->network;
-    struct packet packet = {.at_ns = network->now.monotonic_ns +
-                                     g_rand_int_range(network->random, 1, 3000) * 1000,
+    struct packet packet = {.at_ns =
+                                network->now.monotonic_ns +
+                                g_rand_int_range(network->random, 1, network->slowest_us) * 1000,
                             .from = node->number,
                             .to = -1,
                             .size = size};
@@ -280,16 +283,22 @@ static void send_packet(void *user, const struct in6_addr *to, uint16_t port, co
     }
 }
 
+static bool ask(struct network *network, int from, const char *to);
+
 /* The daemon: it writes a snapshot of whatever it is asked for. */
 static void was_asked(void *user, uint32_t number, const struct lull_spread_question *question)
 {
     struct node *node = user;
     node->n_asked++;
-    node->number_of_last = number;
+    node->asked_ns = node->network->now.monotonic_ns;
     g_assert_cmpstr(question->rule, ==, "slow");
     g_assert_cmpint(question->end_ns - question->start_ns, ==, 500 * MS);
     lull_spread_answer(node->spread, number, LULL_TRIGGER_WRITTEN, question->set,
                        &node->network->now);
+    if (node->network->is_chain && node->number + 1 < NODES) {
+        g_autofree char *next = g_strdup_printf("10.9.0.%d", node->number + 2);
+        g_assert_true(ask(node->network, node->number, next));
+    }
 }
 
 static void has_outcome(void *user, const struct lull_spread_outcome *outcome)
@@ -317,6 +326,8 @@ static struct network *network_new(unsigned lost_percent)
     network->packets = g_array_new(FALSE, FALSE, sizeof(struct packet));
     network->random = g_rand_new_with_seed(20261123);
     network->lost_percent = lost_percent;
+    network->slowest_us = 500;
+    network->step_us = 1000;
     network->now = (struct lull_spread_now){1000 * S, EPOCH_NS};
     for (int i = 0; i < NODES; i++) {
         struct node *node = &network->node[i];
@@ -347,13 +358,13 @@ static void deliver(struct network *network, const struct packet *packet)
     }
 }
 
-/* Everything that happens in that time, in steps of a millisecond. */
+/* Everything that happens in that time. */
 static void pass_time(struct network *network, int64_t ns)
 {
     const int64_t end_ns = network->now.monotonic_ns + ns;
     while (network->now.monotonic_ns < end_ns) {
-        network->now.monotonic_ns += MS;
-        network->now.epoch_ns += MS;
+        network->now.monotonic_ns += network->step_us * INT64_C(1000);
+        network->now.epoch_ns += network->step_us * INT64_C(1000);
         for (guint i = network->n_delivered; i < network->packets->len; i++) {
             const struct packet packet = g_array_index(network->packets, struct packet, i);
             if (packet.at_ns <= network->now.monotonic_ns) {
@@ -385,6 +396,7 @@ static void test_loss(void)
 {
     struct network *network = network_new(10);
     const uint32_t n = 300;
+    network->slowest_us = 3000;
     for (uint32_t i = 0; i < n; i++) {
         g_assert_true(ask(network, 0, "10.9.0.2"));
         g_assert_true(ask(network, 0, "10.9.0.3"));
@@ -399,6 +411,55 @@ static void test_loss(void)
     network_free(network);
 }
 
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* A question goes over three hops with one datagram in ten lost. Of each hop it is late by 0, 2, 5, 12, 30 … ms with the
+ * probabilities 0.9, 0.09, 0.009, 0.0009, …. More than 5 ms late in all: one hop loses three or more, 3 * 0.001; or one
+ * loses two and another one or more, 6 * 0.009 * 0.09; or all three lose one each, 0.09 ^ 3: together 0.0086. More than
+ * 50 ms: one hop loses five, 3e-5, or two lose four or more. All machines hear each question once. */
+static void test_hops(void)
+{
+    enum { N = 10000, WAY_NS = 3 * 600000 }; /* 0.5 ms for each datagram, and a step of time */
+    struct network *network = network_new(10);
+    struct node *node = network->node;
+    g_autofree int64_t *took_ns = g_new(int64_t, N);
+    uint32_t n_sent = 0;
+    network->is_chain = true;
+    network->step_us = 100;
+    for (uint32_t i = 0; i < N; i++) {
+        const int64_t start_ns = network->now.monotonic_ns;
+        g_assert_true(ask(network, 0, "10.9.0.2"));
+        while (node[0].n_written + node[1].n_written + node[2].n_written < 3 * (i + 1)) {
+            pass_time(network, MS / 10);
+        }
+        took_ns[i] = node[NODES - 1].asked_ns - start_ns;
+        for (int k = 1; k < NODES; k++) {
+            g_assert_cmpuint(node[k].n_asked, ==, i + 1);
+        }
+        pass_time(network, MS); /* whatever is still on its way */
+        n_sent += network->packets->len;
+        g_array_set_size(network->packets, 0);
+        network->n_delivered = 0;
+        network->now.monotonic_ns += 200 * MS; /* no more than ten questions a second are heard */
+        network->now.epoch_ns += 200 * MS;
+    }
+    qsort(took_ns, N, sizeof *took_ns, compare_times);
+    g_test_message(
+        "over three hops: median %.1f ms, 99 %% %.1f ms, longest %.1f ms; %.2f datagrams a hop",
+        (double)took_ns[N / 2] / MS, (double)took_ns[N * 99 / 100] / MS,
+        (double)took_ns[N - 1] / MS, (double)n_sent / N / 3);
+    g_assert_cmpint(took_ns[N / 2], <=, WAY_NS);
+    g_assert_cmpint(took_ns[N * 99 / 100], <=, 5 * MS + WAY_NS);
+    g_assert_cmpint(took_ns[N * 999 / 1000], <=, 50 * MS);
+    g_assert_cmpuint(n_sent, >, 2 * 3 * N);
+    g_assert_cmpuint(n_sent, <, 3 * 3 * N);
+    network_free(network);
+}
+
 static void test_dead(void)
 {
     struct network *network = network_new(0);
@@ -410,7 +471,7 @@ static void test_dead(void)
     g_assert_cmpuint(network->node[0].n_unanswered, ==, 0);
     pass_time(network, 20 * MS);
     g_assert_cmpuint(network->node[0].n_unanswered, ==, 1);
-    g_assert_cmpuint(network->packets->len, ==, 6 + 2); /* six times, and one answered question */
+    g_assert_cmpuint(network->packets->len, ==, 8 + 2); /* eight times, and one answered question */
     /* So many may be open. */
     for (uint32_t i = 0; i < LULL_SPREAD_ASKED; i++) {
         g_assert_true(ask(network, 0, "10.9.0.6"));
@@ -500,6 +561,7 @@ int main(int argc, char **argv)
     g_test_add_func("/spread/out-of-range", test_out_of_range);
     g_test_add_func("/spread/keys", test_keys);
     g_test_add_func("/spread/loss", test_loss);
+    g_test_add_func("/spread/hops", test_hops);
     g_test_add_func("/spread/dead", test_dead);
     g_test_add_func("/spread/replay", test_replay);
     g_test_add_func("/spread/flood", test_flood);

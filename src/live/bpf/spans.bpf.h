@@ -46,11 +46,11 @@ static __always_inline bool is_asked_for(uint32_t measure, uint32_t number)
 /* It is the current task's. */
 static __always_inline void own_span(struct span *span)
 {
-    struct lull_track_slot *other;
+    const struct lull_track_slot *slot;
     span->id = bpf_get_current_pid_tgid();
     span->uid = (uint32_t)bpf_get_current_uid_gid();
-    bpf_get_current_comm(span->comm, sizeof span->comm);
-    const struct lull_track_slot *slot = slot_find((uint32_t)span->id, &other);
+    copy_comm(span->comm, bpf_get_current_task_btf());
+    slot = slot_find((uint32_t)span->id);
     span->flags = 0;
     if (slot) {
         span->flags = slot->flags & LULL_TRACK_IS_FOLLOWED;

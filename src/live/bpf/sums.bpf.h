@@ -47,7 +47,10 @@ static __always_inline void link_to(struct lull_track_link *link, const struct l
     link->kind = hop->kind;
     link->a = hop->a;
     if (hop->kind == LULL_TRACK_HOP_TASK) {
-        __builtin_memcpy(link->comm, hop->comm, sizeof link->comm);
+        /* Without what may follow the name: a link is part of a key. */
+        for (uint32_t i = 0; i < LULL_TRACK_COMM && hop->comm[i]; i++) {
+            link->comm[i] = hop->comm[i];
+        }
     } else if (hop->kind == LULL_TRACK_HOP_DISK) {
         link->b = hop->b;
     } else if (hop->kind == LULL_TRACK_HOP_PACKET) {

@@ -20,7 +20,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 static __always_inline void explain(struct lull_track_hop chain[LULL_TRACK_HOPS])
 {
     const struct lull_track_hop *frame = frame_now();
-    const uint64_t id = bpf_get_current_pid_tgid();
     if (governed.without_chains) {
         chain[0].kind = LULL_TRACK_HOP_NONE;
         return;
@@ -30,16 +29,18 @@ static __always_inline void explain(struct lull_track_hop chain[LULL_TRACK_HOPS]
         chain[0] = *frame;
         return;
     }
-    chain[0].kind = (uint32_t)id ? LULL_TRACK_HOP_TASK : LULL_TRACK_HOP_INTERRUPT;
+    const struct task_struct *task = bpf_get_current_task_btf();
+    const uint32_t tid = task->pid;
     chain[0].start_ns = 0;
-    chain[0].a = id >> 32;
-    chain[0].b = (uint32_t)id;
-    if (!(uint32_t)
-            id) { /* the idle task wakes nobody: it is an interrupt that no tracepoint names */
+    if (!tid) { /* the idle task wakes nobody: it is an interrupt that no tracepoint names */
+        chain[0].kind = LULL_TRACK_HOP_INTERRUPT;
         return;
     }
-    bpf_get_current_comm(chain[0].comm, sizeof chain[0].comm);
-    struct lull_track_slot *other, *waker = slot_find((uint32_t)id, &other);
+    chain[0].kind = LULL_TRACK_HOP_TASK;
+    chain[0].a = task->tgid;
+    chain[0].b = tid;
+    copy_comm(chain[0].comm, task);
+    const struct lull_track_slot *waker = slot_find(tid);
     if (waker) {
         chain[0].start_ns = waker->begin;
         chain[1] = waker->hop[0];
@@ -51,7 +52,7 @@ static __always_inline void explain(struct lull_track_hop chain[LULL_TRACK_HOPS]
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, const struct task_struct *task)
 {
-    struct lull_track_slot *other, *slot = slot_find(task->pid, &other);
+    struct lull_track_slot *slot = slot_find(task->pid);
     if (!slot) {
         return 0;
     }
@@ -85,9 +86,8 @@ int BPF_PROG(started, const struct task_struct *task)
     slot->state = 0;
     slot->flags |= LULL_TRACK_IS_NEW;
     if (config.command) {
-        struct lull_track_slot *other;
         const uint32_t parent_tid = (uint32_t)bpf_get_current_pid_tgid();
-        const struct lull_track_slot *parent = slot_find(parent_tid, &other);
+        const struct lull_track_slot *parent = slot_find(parent_tid);
         if (parent_tid == config.command || (parent && parent->flags & LULL_TRACK_IS_FOLLOWED)) {
             slot->flags |= LULL_TRACK_IS_FOLLOWED;
         }
@@ -352,7 +352,7 @@ int BPF_PROG(call_ended)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
-    struct lull_track_slot *other, *slot = slot_find(task->pid, &other);
+    struct lull_track_slot *slot = slot_find(task->pid);
     if (!count || !slot || slot->start_time != task->start_time || !slot->call_since) {
         return 0;
     }
@@ -448,7 +448,7 @@ static __always_inline void sum_run(const struct task_struct *task, struct lull_
 /* Who leaves this CPU is not who came last: that one left unseen, nobody knows when. */
 static __always_inline void lose(uint32_t tid)
 {
-    struct lull_track_slot *other, *slot = slot_find(tid, &other);
+    struct lull_track_slot *slot = slot_find(tid);
     if (slot && slot->since == 0 && slot->cpu == bpf_get_smp_processor_id()) {
         slot->flags |= LULL_TRACK_IS_LOST;
     }
@@ -484,8 +484,7 @@ static __always_inline void leaves(const struct task_struct *task, uint64_t now,
 static __always_inline void comes(const struct task_struct *task, uint64_t now,
                                   struct lull_track_counts *count)
 {
-    struct lull_track_slot *other,
-        *slot = config.has_sums ? slot_of(task) : slot_find(task->pid, &other);
+    struct lull_track_slot *slot = config.has_sums ? slot_of(task) : slot_find(task->pid);
     if (!slot || slot->start_time != task->start_time) {
         return;
     }
@@ -530,8 +529,7 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
 
 static __always_inline void keep_user_stack(void *ctx, uint32_t tid, uint64_t now)
 {
-    struct lull_track_slot *other;
-    const struct lull_track_slot *slot = slot_find(tid, &other);
+    const struct lull_track_slot *slot = slot_find(tid);
     if (slot && is_followed(slot)) {
         keep_stack(ctx, &user_stacks, tid, now, BPF_F_USER_STACK);
     }
@@ -571,5 +569,13 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
     if (next->pid) {
         comes(next, now, count);
     }
+    return 0;
+}
+
+/* ---- what it costs to enter a program (bpf_cost.h) ---- */
+
+SEC("tp_btf/itimer_state")
+int BPF_PROG(entered)
+{
     return 0;
 }

@@ -282,8 +282,10 @@ static void show(struct calls_report *report, struct lull_sink *sink)
 void lull_calls_report(const struct lull_calls_question *question, struct lull_session *session,
                        struct lull_sink *sink, void (*progress)(void *user), void *user)
 {
-    struct calls_report report = {
-        .question = question, .session = session, .text = g_string_new(NULL)};
+    struct calls_report report = {.question = question,
+                                  .session = session,
+                                  .text = g_string_new(NULL),
+                                  .where = g_string_new(NULL)};
     const bool has_log =
         question->params->sections & LULL_SECTION_LOG || question->at_ns != INT64_MIN;
     if (lull_calls_read(&report.reading, session, question->params->host, question->start_ns,
@@ -300,4 +302,5 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
     lull_vec_free(&report.lines);
     lull_vec_free(&report.log);
     g_string_free(report.text, TRUE);
+    g_string_free(report.where, TRUE);
 }

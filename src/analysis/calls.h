@@ -93,7 +93,7 @@ struct calls_report {
     struct calls_near callers, callees;
     LULL_VEC(struct lull_call) log;
     uint64_t n_not_logged;
-    GString *text; /* of the row that is shown */
+    GString *text, *where; /* of the row that is shown */
 };
 
 bool calls_is_wanted(const struct calls_report *report, uint32_t line);

@@ -37,6 +37,8 @@ void lull_flame_add(struct lull_flame *flame, uint32_t node, int64_t weight);
 void lull_flame_finish(struct lull_flame *flame);
 const char *lull_flame_name(const struct lull_flame *flame, uint32_t name);
 uint32_t lull_flame_name_count(const struct lull_flame *flame);
+/* Where the source of the functions of that name starts; unknown if there are several. */
+struct lull_source_line lull_flame_source(const struct lull_flame *flame, uint32_t name);
 /* Takes the weights of another as those that `flame` is compared with; before it is finished. */
 void lull_flame_compare(struct lull_flame *flame, const struct lull_flame *other);
 
@@ -53,6 +55,7 @@ struct lull_flame_choice {
     bool is_by_name;                        /* tasks of a name are one, whatever their numbers */
     bool has_hosts;                         /* they are frames */
     const struct lull_symbol_table *others; /* for lull_calls_append_name(); or NULL */
+    bool wants_sources;                     /* lull_flame_source() is asked for */
 };
 
 /* The stacks of calls. */

@@ -25,6 +25,12 @@
      .help = "a directory with copies of the programs and libraries, for names of functions: "     \
              "below it as they were on their machine, side by side, or in .build-id"}
 
+/* For verbs that show stacks of samples and waits. */
+#define LULL_OPTION_INLINES                                                                        \
+    {.name = "inlines",                                                                            \
+     .kind = LULL_OPTION_FLAG,                                                                     \
+     .help = "show calls that the compiler put in line as frames of their own, marked [inlined]"}
+
 /* The choices of an option that is an enum lull_heap_weight. */
 extern const char *const lull_heap_weights[];
 /* LULL_HEAP_LIVE if it is not given. */

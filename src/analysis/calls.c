@@ -353,6 +353,7 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
         .session = session,
         .reading = {.wants_counters = lull_calls_weight_is_counter(question->weight)},
         .text = g_string_new(NULL),
+        .where = g_string_new(NULL),
         .made = g_ptr_array_new_with_free_func(g_free)};
     const bool has_log =
         question->params->sections & LULL_SECTION_LOG || question->at_ns != INT64_MIN;
@@ -371,4 +372,5 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
     lull_vec_free(&report.lines);
     lull_vec_free(&report.log);
     g_string_free(report.text, TRUE);
+    g_string_free(report.where, TRUE);
 }

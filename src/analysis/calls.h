@@ -110,7 +110,7 @@ struct calls_report {
     struct calls_near callers, callees;
     LULL_VEC(struct lull_call) log;
     uint64_t n_not_logged;
-    GString *text; /* of the row that is shown */
+    GString *text, *where; /* of the row that is shown */
     /* With a counter as the weight; else n_counters is 0. */
     uint32_t n_counters, counter;
     LULL_VEC(struct calls_counter_row) counters;

@@ -18,6 +18,15 @@
      NULL,                                                                                         \
      LULL_USE_OWN | LULL_USE_DETAIL}
 #define TASK {"Task", "TASK", "task", LULL_CELL_PROCESS, NULL, LULL_USE_OWN}
+#define SOURCE                                                                                     \
+    {"Source file of the function",   "SOURCE", "file", LULL_CELL_STRING, NULL,                    \
+     LULL_USE_OWN | LULL_USE_NOT_TEXT},                                                            \
+        {"Line at which it starts there", "LINE", "line", LULL_CELL_NUMBER, NULL,                  \
+         LULL_USE_OWN | LULL_USE_NOT_TEXT},                                                        \
+    {                                                                                              \
+        "Source file without its directories, and line", "LINE", "where", LULL_CELL_STRING, NULL,  \
+            LULL_USE_OWN | LULL_USE_DETAIL                                                         \
+    }
 #define TIME(title, heading, key) {title, heading, key, LULL_CELL_DURATION, NULL, LULL_USE_OWN}
 #define COUNT(title, heading, key, unit) {title, heading, key, LULL_CELL_NUMBER, unit, LULL_USE_OWN}
 
@@ -41,6 +50,7 @@ static const struct lull_result_column function_columns[] = {
     KIND,
     {"File that it is in", "OBJECT", "object", LULL_CELL_STRING, NULL,
      LULL_USE_OWN | LULL_USE_NOT_TEXT},
+    SOURCE,
     COUNT("Calls", "CALLS", "calls", "calls"),
     TIME("Time from its calls to its returns; of a function that calls itself, once", "TOTAL",
          "total_ns"),
@@ -57,7 +67,7 @@ static const struct lull_result_class function_class = {.name = "functions",
                                                         .columns = function_columns,
                                                         .kind = LULL_TABLE_OPEN,
                                                         .is_own = true};
-enum { BEFORE_TIMES = 5 }; /* columns */
+enum { BEFORE_TIMES = 8 }; /* columns */
 
 /* Of all counters: with what it called, and own. */
 static struct lull_cell *put_counters(const struct calls_report *report,
@@ -74,6 +84,21 @@ static struct lull_cell *put_counters(const struct calls_report *report,
     return cells;
 }
 
+/* Returns the cell after them; their text holds until the next row. */
+static struct lull_cell *source_cells(const struct calls_report *report,
+                                      const struct lull_calls_function *function,
+                                      struct lull_cell *cells)
+{
+    const struct lull_source_line start = lull_calls_start(report->reading.model, function);
+    g_autofree char *where = lull_source_line_text(&start);
+    *cells++ = lull_cell_text(LULL_CELL_STRING, start.file);
+    *cells++ = start.line > 0 ? number(start.line) : unknown;
+    g_string_assign(report->where, where ? where : "");
+    *cells++ = where ? lull_cell_text(LULL_CELL_STRING, report->where->str)
+                     : (struct lull_cell){.class = LULL_CELL_EMPTY};
+    return cells;
+}
+
 static void function_row(const void *user, uint64_t at, struct lull_cell *cells)
 {
     const struct calls_report *report = user;
@@ -87,6 +112,7 @@ static void function_row(const void *user, uint64_t at, struct lull_cell *cells)
     *cells++ = lull_cell_text(LULL_CELL_STRING, row->name);
     *cells++ = lull_cell_text(LULL_CELL_STRING, lull_calls_kind(function));
     *cells++ = lull_cell_text(LULL_CELL_STRING, object);
+    cells = source_cells(report, function, cells);
     *cells++ = number(row->calls);
     cells = put_counters(report, row, cells);
     *cells++ = has_times ? duration(row->total_ns) : unknown;
@@ -292,6 +318,7 @@ static const struct lull_result_column stack_columns[] = {
     KIND,
     {"File that it is in", "OBJECT", "object", LULL_CELL_STRING, NULL,
      LULL_USE_OWN | LULL_USE_NOT_TEXT},
+    SOURCE,
     {"Time range of the call", "TIME RANGE", "time_range", LULL_CELL_TIME_RANGE, NULL,
      LULL_USE_OWN},
     TIME("How long ago it was called", "SINCE", "since_ns"),
@@ -316,6 +343,7 @@ static void stack_row(const void *user, uint64_t at, struct lull_cell *cells)
     *cells++ = lull_cell_text(LULL_CELL_STRING, report->text->str);
     *cells++ = lull_cell_text(LULL_CELL_STRING, lull_calls_kind(function));
     *cells++ = lull_cell_text(LULL_CELL_STRING, lull_calls_object(report->reading.model, function));
+    cells = source_cells(report, function, cells);
     *cells = lull_cell_integer(LULL_CELL_TIME_RANGE, call->start_ns);
     (cells++)->end = call->end_ns;
     *cells = duration(report->question->at_ns - call->start_ns);

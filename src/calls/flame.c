@@ -15,10 +15,18 @@
  * would hold all those before. */
 enum { MOST_FRAMES = 1024 };
 
+/* What is known of a name. */
+struct named {
+    const char *name;
+    struct lull_source_line start;
+    bool has_start; /* or has several, and so none */
+};
+
 struct flame_inside {
     LULL_VEC(struct lull_flame_node) nodes;
-    LULL_VEC(const char *) names;
-    GHashTable *numbers; /* name → number + 1 */
+    LULL_VEC(struct named) names;
+    struct lull_map placed; /* functions whose sources were looked up */
+    GHashTable *numbers;    /* name → number + 1 */
     GStringChunk *texts;
     struct lull_map children; /* parent, name */
     char *unit;
@@ -38,7 +46,7 @@ struct lull_flame *lull_flame_new(const char *unit)
     flame->inside->texts = g_string_chunk_new(4096);
     flame->unit = g_string_chunk_insert(flame->inside->texts, unit);
     lull_vec_push(&flame->inside->nodes, (struct lull_flame_node){0});
-    lull_vec_push(&flame->inside->names, "all");
+    lull_vec_push(&flame->inside->names, (struct named){.name = "all"});
     publish(flame);
     return flame;
 }
@@ -49,6 +57,7 @@ void lull_flame_free(struct lull_flame *flame)
         lull_vec_free(&flame->inside->nodes);
         lull_vec_free(&flame->inside->names);
         lull_map_free(&flame->inside->children);
+        lull_map_free(&flame->inside->placed);
         g_hash_table_unref(flame->inside->numbers);
         g_string_chunk_free(flame->inside->texts);
         g_free(flame->inside);
@@ -63,7 +72,7 @@ static uint32_t number_of(struct flame_inside *inside, const char *name)
         return found - 1;
     }
     char *kept = g_string_chunk_insert(inside->texts, name);
-    lull_vec_push(&inside->names, kept);
+    lull_vec_push(&inside->names, (struct named){.name = kept});
     g_hash_table_insert(inside->numbers, kept, GUINT_TO_POINTER(inside->names.count));
     return (uint32_t)inside->names.count - 1;
 }
@@ -90,7 +99,34 @@ void lull_flame_add(struct lull_flame *flame, uint32_t node, int64_t weight)
 
 const char *lull_flame_name(const struct lull_flame *flame, uint32_t name)
 {
-    return flame->inside->names.items[name];
+    return flame->inside->names.items[name].name;
+}
+
+struct lull_source_line lull_flame_source(const struct lull_flame *flame, uint32_t name)
+{
+    return flame->inside->names.items[name].start;
+}
+
+/* A function that starts at `place` has the name of the node. The source is looked up once. */
+static void learn_source(struct lull_flame *flame, uint32_t node, const void *object,
+                         uint64_t place, const struct lull_model *model, uint32_t chain,
+                         uint32_t frame)
+{
+    static const struct lull_source_line several = {.file = NULL};
+    struct named *named = &flame->inside->names.items[flame->nodes[node].name];
+    const uint64_t words[] = {flame->nodes[node].name, (uint64_t)(uintptr_t)object, place};
+    const uint64_t key = (uint64_t)words[0] << 32 | lull_hash_words(words, sizeof words);
+    if (lull_map_insert(&flame->inside->placed, key, 0) != LULL_MAP_NONE) {
+        return;
+    }
+    struct lull_source_line start = lull_model_start(model, chain, frame);
+    if (!start.file) {
+        return;
+    }
+    start.file = g_string_chunk_insert_const(flame->inside->texts, start.file);
+    const bool is_same = start.file == named->start.file && start.line == named->start.line;
+    named->start = named->has_start && !is_same ? several : start;
+    named->has_start = true;
 }
 
 uint32_t lull_flame_name_count(const struct lull_flame *flame)
@@ -184,6 +220,17 @@ static void add_node(struct lull_flame *flame, uint32_t at, const struct lull_ca
     }
 }
 
+static void learn_call(struct lull_flame *flame, uint32_t node, const struct lull_model *model,
+                       const struct lull_calls_function *function)
+{
+    uint32_t n = 0;
+    const struct lull_frame *frames = lull_calls_place(model, function, &n);
+    if (n > 0) {
+        learn_source(flame, node, frames[n - 1].object, frames[n - 1].offset, model,
+                     function->place, n - 1);
+    }
+}
+
 void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *calls,
                           const struct lull_model *model, enum lull_flame_weight weight,
                           const struct lull_flame_choice *choice)
@@ -213,6 +260,9 @@ void lull_flame_add_calls(struct lull_flame *flame, const struct lull_calls *cal
         depths[i] = depths[node->parent] + 1;
         here[i] = depths[i] > MOST_FRAMES ? here[node->parent]
                                           : lull_flame_child(flame, here[node->parent], name->str);
+        if (choice->wants_sources && depths[i] <= MOST_FRAMES) {
+            learn_call(flame, here[i], model, lull_calls_function(calls, node->function));
+        }
         add_node(flame, here[i], node, weight);
         if (weight == LULL_FLAME_COUNTED) {
             const uint64_t counted = lull_calls_counts_of(choice->counts, i, choice->counter);
@@ -252,6 +302,10 @@ static uint32_t path_node(struct lull_flame *flame, const struct lull_calls *cal
             name, model, choice->others,
             lull_calls_function(calls, lull_calls_node(calls, path[i])->function));
         under = lull_flame_child(flame, under, name->str);
+        if (choice->wants_sources) {
+            learn_call(flame, under, model,
+                       lull_calls_function(calls, lull_calls_node(calls, path[i])->function));
+        }
     }
     return under;
 }
@@ -391,6 +445,10 @@ static uint32_t chain_node(struct lull_flame *flame, const struct lull_model *mo
         g_string_truncate(name, 0);
         append_frame(name, &frames[i]);
         node = lull_flame_child(flame, node, name->str);
+        if (choice->wants_sources && frames[i].symbol) {
+            learn_source(flame, node, frames[i].object, frames[i].offset - frames[i].symbol_offset,
+                         model, sum->chain, i);
+        }
     }
     flame->n_broken += n_dropped > 0;
     return node;

@@ -38,6 +38,8 @@ void lull_flame_add(struct lull_flame *flame, uint32_t node, int64_t weight);
 void lull_flame_finish(struct lull_flame *flame);
 const char *lull_flame_name(const struct lull_flame *flame, uint32_t name);
 uint32_t lull_flame_name_count(const struct lull_flame *flame);
+/* Where the source of the functions of that name starts; unknown if there are several. */
+struct lull_source_line lull_flame_source(const struct lull_flame *flame, uint32_t name);
 /* Takes the weights of another as those that `flame` is compared with; before it is finished. */
 void lull_flame_compare(struct lull_flame *flame, const struct lull_flame *other);
 
@@ -59,6 +61,7 @@ struct lull_flame_choice {
     const struct lull_symbol_table *others; /* for lull_calls_append_name(); or NULL */
     const struct lull_calls_counts *counts; /* for LULL_FLAME_COUNTED */
     uint32_t counter;
+    bool wants_sources; /* lull_flame_source() is asked for */
 };
 
 /* The stacks of calls. */

@@ -24,13 +24,20 @@ struct lull_calls_identity lull_calls_identify(const struct lull_calls *calls,
                                                  (is_placed ? LULL_FUNCTION_LAYERS : 0u)};
 }
 
+const struct lull_frame *lull_calls_place(const struct lull_model *model,
+                                          const struct lull_calls_function *function, uint32_t *n)
+{
+    *n = 0;
+    return has_place(function) ? lull_model_frames(model, function->place, n) : NULL;
+}
+
+/* The last: what was put in line at its start is not the function. */
 static const struct lull_frame *frame_of(const struct lull_model *model,
                                          const struct lull_calls_function *function)
 {
-    uint32_t n = 0;
-    const struct lull_frame *frames =
-        has_place(function) ? lull_model_frames(model, function->place, &n) : NULL;
-    return n > 0 ? &frames[0] : NULL;
+    uint32_t n;
+    const struct lull_frame *frames = lull_calls_place(model, function, &n);
+    return n > 0 ? &frames[n - 1] : NULL;
 }
 
 const char *lull_calls_kind(const struct lull_calls_function *function)
@@ -45,6 +52,15 @@ const char *lull_calls_object(const struct lull_model *model,
 {
     const struct lull_frame *frame = frame_of(model, function);
     return frame ? frame->object : NULL;
+}
+
+struct lull_source_line lull_calls_start(const struct lull_model *model,
+                                         const struct lull_calls_function *function)
+{
+    uint32_t n;
+    lull_calls_place(model, function, &n);
+    return n > 0 ? lull_model_start(model, function->place, n - 1)
+                 : (struct lull_source_line){.file = NULL};
 }
 
 static void append_place(GString *text, const struct lull_frame *frame,

@@ -27,4 +27,11 @@ const char *lull_calls_kind(const struct lull_calls_function *function);
 const char *lull_calls_object(const struct lull_model *model,
                               const struct lull_calls_function *function);
 
+/* The frames of its place, *n of them, of which the last is its own; none: it is not known. */
+const struct lull_frame *lull_calls_place(const struct lull_model *model,
+                                          const struct lull_calls_function *function, uint32_t *n);
+/* Where its source starts. */
+struct lull_source_line lull_calls_start(const struct lull_model *model,
+                                         const struct lull_calls_function *function);
+
 #endif

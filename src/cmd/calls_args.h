@@ -32,6 +32,12 @@
      .help = "what has most comes first: wall (time; if not given), cpu (time on a CPU), or a "    \
              "counter that was recorded, by its name, as 'page-faults'"}
 
+/* For verbs that show stacks of samples and waits. */
+#define LULL_OPTION_INLINES                                                                        \
+    {.name = "inlines",                                                                            \
+     .kind = LULL_OPTION_FLAG,                                                                     \
+     .help = "show calls that the compiler put in line as frames of their own, marked [inlined]"}
+
 /* The choices of an option that is an enum lull_heap_weight. */
 extern const char *const lull_heap_weights[];
 /* LULL_HEAP_LIVE if it is not given. */

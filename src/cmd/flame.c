@@ -56,6 +56,7 @@ static const struct lull_option options[] = {
      .help = "compare with another trace: stacks with what they weighed there, then here"},
     LULL_OPTIONS_TASKS,
     LULL_OPTION_SYMBOLS,
+    LULL_OPTION_INLINES,
     {.name = NULL},
 };
 
@@ -145,6 +146,9 @@ static struct lull_flame *grow(struct question *question, const struct lull_sess
         .is_by_name = lull_args_text(question->args, "diff") != NULL,
         .has_hosts = lull_session_host_count(session) > 1 && question->query->host < 0,
         .others = question->others,
+        .wants_sources = lull_args_text(question->args, "speedscope") ||
+                         lull_args_text(question->args, "pprof") ||
+                         lull_args_flag(question->args, "json"),
         .counts = question->reading.counts,
         .counter = question->counter};
     struct lull_flame *flame = lull_flame_new(unit_of(question));
@@ -395,12 +399,13 @@ const struct lull_verb lull_verb_flame = {
     .output =
         "Text: FRAME;FRAME;… WEIGHT. With --json:\n"
         "\n"
-        " {\"version\":1,\"unit\",\"broken\",\"frames\":[{\"name\"},…],\n"
+        " {\"version\":1,\"unit\",\"broken\",\"frames\":[{\"name\",\"file\",\"line\"},…],\n"
         "  \"nodes\":[{\"parent\",\"frame\",\"self\",\"total\",\"other_self\",\"other_total\"},…]}\n"
         "\n"
         "The first node is the root; parents come before their children, and are named by their place in "
-        "the list. other_self and other_total are those of --diff. \"unit\" is \"ns\", or the event that was "
-        "sampled or the counter; with --heap \"bytes\" or \"allocations\".",
+        "the list. file and line say where the source of a function starts, if that is known. other_self and other_total are "
+        "those of --diff. \"unit\" is \"ns\", or the event that was sampled or the counter; with --heap \"bytes\" or "
+        "\"allocations\".",
     .options = options,
     .common = common,
     .examples = examples,

@@ -36,13 +36,16 @@ const char *lull_args_live(const struct lull_args *args)
     return NULL;
 }
 
-/* --symbols, of a verb that has it. A file is not for the session, and only some verbs take one. */
+/* Options of verbs that name functions. A file of --symbols is not for the session, and only some verbs take one. */
 static bool set_symbols(const struct lull_args *args, struct lull_session *session, GError **error)
 {
     const char *path = lull_args_takes(args, "symbols") ? lull_args_text(args, "symbols") : NULL;
-    if (path && g_file_test(path, G_FILE_TEST_IS_DIR)) {
-        lull_session_set_symbols(session, path);
-    } else if (path && !lull_args_takes_symbols_file(args)) {
+    struct lull_symbol_wishes wishes = {
+        .directory = path && g_file_test(path, G_FILE_TEST_IS_DIR) ? path : NULL,
+        .wants_inlined = lull_args_takes(args, "inlines") && lull_args_flag(args, "inlines"),
+    };
+    lull_session_set_symbols(session, &wishes);
+    if (path && !wishes.directory && !lull_args_takes_symbols_file(args)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "--symbols: %s is no directory; name one with copies of programs and libraries",
                     path);

@@ -33,13 +33,17 @@ static const struct lull_column place_columns[] = {
     {.title = "OFFSET", .key = "offset", .type = LULL_COLUMN_TEXT},
     {.title = "FUNCTION", .key = "function", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
     {.title = "BYTES", .key = "bytes", .type = LULL_COLUMN_COUNT},
+    {.title = "LINE", .key = "where", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_TEXT_ONLY},
+    {.title = "SOURCE", .key = "source", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_JSON_ONLY},
+    {.title = "LINE", .key = "line", .type = LULL_COLUMN_NUMBER, .flags = LULL_COLUMN_JSON_ONLY},
+    {.title = "HOW", .key = "how", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_DETAIL},
     {0},
 };
 
 struct listing {
     const struct lull_session *session;
     const struct lull_stack_files *files;
-    bool is_json, has_places;
+    bool is_json, has_places, has_lines;
 };
 
 /* `columns` get those of a table, for as many hosts as there are. */
@@ -47,6 +51,12 @@ static struct lull_table *new_table(const struct listing *listing, const struct 
                                     size_t n, struct lull_column *columns)
 {
     memcpy(columns, of, n * sizeof *of);
+    for (size_t i = 0; i < n; i++) { /* what was not asked for is not shown */
+        const char *key = columns[i].key;
+        if (key && !listing->has_lines && (g_str_equal(key, "where") || g_str_equal(key, "how"))) {
+            columns[i].flags |= LULL_COLUMN_JSON_ONLY;
+        }
+    }
     if (lull_session_host_count(listing->session) < 2) {
         columns[0].flags |= LULL_COLUMN_JSON_ONLY;
     }
@@ -85,6 +95,17 @@ static void fill_files(struct lull_table *table, const struct listing *listing)
     }
 }
 
+static void set_source(struct lull_table *table, const struct lull_stack_place *place)
+{
+    g_autofree char *where = lull_source_line_text(&place->source);
+    lull_table_set_text(table, 6, where);
+    lull_table_set_text(table, 7, place->source.file);
+    if (place->source.line > 0) {
+        lull_table_set_number(table, 8, place->source.line);
+    }
+    lull_table_set_text(table, 9, place->is_inlined ? "inlined" : NULL);
+}
+
 static void fill_places(struct lull_table *table, const struct listing *listing)
 {
     for (guint i = 0; i < listing->files->places->len; i++) {
@@ -95,9 +116,10 @@ static void fill_places(struct lull_table *table, const struct listing *listing)
         set_file(table, listing, place->host, place->path, place->offset >> 63, place->pid);
         lull_table_set_text(table, 3, offset);
         lull_table_set_text(table, 4, place->symbol);
-        if (place->symbol) {
+        if (place->symbol && !place->is_inlined) {
             lull_table_set_number(table, 5, (int64_t)place->symbol_offset);
         }
+        set_source(table, place);
     }
 }
 
@@ -180,11 +202,14 @@ static int show(const struct lull_args *args, struct lull_session *session, GErr
     lull_calls_read(&reading, session, host, start_ns, end_ns, NULL, NULL, lull_args_progress,
                     &progress);
     lull_progress_end(&progress);
-    struct lull_stack_files *files = lull_stack_files_new(reading.model);
+    struct lull_stack_files *files =
+        lull_stack_files_new(reading.model, lull_args_flag(args, "lines"));
     const struct listing listing = {.session = session,
                                     .files = files,
                                     .is_json = lull_args_flag(args, "json"),
-                                    .has_places = lull_args_flag(args, "places")};
+                                    .has_lines = lull_args_flag(args, "lines"),
+                                    .has_places = lull_args_flag(args, "places") ||
+                                                  lull_args_flag(args, "lines")};
     const bool done = print(args, &listing, error);
     lull_stack_files_free(files);
     lull_calls_reading_clear(&reading);
@@ -207,6 +232,10 @@ static const struct lull_option options[] = {
     {.name = "places",
      .kind = LULL_OPTION_FLAG,
      .help = "list each place in call stacks, too, with its function"},
+    {.name = "lines",
+     .kind = LULL_OPTION_FLAG,
+     .help = "with each place the line of source code, and the calls that the compiler put in line "
+             "there, innermost first"},
     LULL_OPTION_SYMBOLS_DIRECTORY,
     {.name = NULL},
 };
@@ -217,6 +246,7 @@ static const struct lull_example examples[] = {
     {"lull symbols my-trace", "Which files have names, and why others have none."},
     {"lull symbols --places --json my-trace | jq -r '.places[] | select(.function == null) | .file'",
      "The file of each place without a name."},
+    {"lull symbols --lines my-trace", "Where in the source code the calls are."},
     {"lull symbols --symbols / my-trace",
      "Whether the programs of this machine have the names that the trace lacks."},
     {NULL, NULL},
@@ -238,18 +268,23 @@ const struct lull_verb lull_verb_symbols = {
         "refused, since a wrong name is worse than none.\n"
         "\n"
         "Stripped files are named by what their distribution keeps apart, below /usr/lib/debug, "
-        "or by the symbols that they export.",
+        "or by the symbols that they export.\n"
+        "\n"
+        "Lines of source code (--lines) need debug information (gcc -g): of the file itself, or kept apart, below "
+        "/usr/lib/debug or beside the file.",
     .output =
         "A line for each file. With --json:\n"
         "\n"
         " {\"version\":1,\n"
         "  \"files\":[{\"host\",\"file\",\"pid\",\"places\",\"named\",\"from\",\"why\",\n"
         "   \"build_id\"}],\n"
-        "  \"places\":[{\"host\",\"file\",\"pid\",\"offset\",\"function\",\"bytes\"}]}\n"
+        "  \"places\":[{\"host\",\"file\",\"pid\",\"offset\",\"function\",\"bytes\",\n"
+        "   \"source\",\"line\",\"how\"}]}\n"
         "\n"
         "file is null for addresses of which nothing is known, pid null unless it is memory "
-        "of a process and of no file. places is there with --places; bytes are from the start of the "
-        "function.",
+        "of a process and of no file. places is there with --places and --lines; bytes are from the "
+        "start of the function. With --lines, source and line are of the place, or null; how is \"inlined\" for a call that "
+        "was put in line there, and the function that it is in follows, with the line that calls.",
     .options = options,
     .common = common,
     .examples = examples,

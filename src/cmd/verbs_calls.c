@@ -222,7 +222,8 @@ const struct lull_verb lull_verb_calls = {
         "Calls from before --begin are on the stacks; only what lies within the time counts.\n"
         "\n"
         "Names come from the files of this machine that have the build-id that was recorded. Others "
-        "are shown as file and address in it, or with --symbols named from a list.",
+        "are shown as file and address in it, or with --symbols named from a list. LINE is where the source of the "
+        "function starts, if it was compiled with debug information (gcc -g).",
     .options = calls_options,
     .common = lull_analysis_common,
     .examples = calls_examples,

@@ -137,6 +137,9 @@ const char *lull_model_label(const struct lull_model *model, uint32_t label);
 /* The calls of a chain, *n of them, innermost first; none for LULL_NONE. */
 const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,
                                            uint32_t *n);
+/* Where the source of the function of one of these calls starts. */
+struct lull_source_line lull_model_start(const struct lull_model *model, uint32_t chain,
+                                         uint32_t frame);
 /* What lies at an address of a process (of the kernel, if the address is there), as a chain of one
  * call; LULL_NONE: nothing can. */
 uint32_t lull_model_place(struct lull_model *model, uint32_t host, int32_t pid, uint64_t address);

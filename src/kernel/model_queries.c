@@ -200,6 +200,12 @@ const struct lull_frame *lull_model_frames(const struct lull_model *model, uint3
     return model->stacks ? lull_stacks_frames(model->stacks, chain, n) : NULL;
 }
 
+struct lull_source_line lull_model_start(const struct lull_model *model, uint32_t chain,
+                                         uint32_t frame)
+{
+    return lull_stacks_start(model->stacks, chain, frame);
+}
+
 const char *lull_model_label(const struct lull_model *model, uint32_t label)
 {
     return label == LULL_NONE ? NULL : model->labels.items[label];

@@ -11,6 +11,7 @@
 struct found {
     struct lull_stack_place place; /* .path: its object's, which is one text for each; or NULL */
     bool is_kernel, is_image;
+    bool is_after; /* the call is before the place */
 };
 
 static int compare_texts(const char *a, const char *b)
@@ -35,7 +36,7 @@ static int compare_found(const void *left, const void *right)
     const int by_file = compare_files(a, b);
     return by_file != 0                         ? by_file
            : a->place.offset != b->place.offset ? (a->place.offset < b->place.offset ? -1 : 1)
-                                                : 0;
+                                                : (int)a->is_after - (int)b->is_after;
 }
 
 static GArray *find_all(struct lull_stacks *stacks)
@@ -53,6 +54,7 @@ static GArray *find_all(struct lull_stacks *stacks)
                                                   .host = stacks->chains.items[chain].host,
                                                   .pid = object ? object->pid : 0},
                                         .is_image = object && object->is_image,
+                                        .is_after = i > 0,
                                         .is_kernel =
                                             object ? object->is_kernel : frames[i].offset >> 63};
             g_array_append_val(all, found);
@@ -91,7 +93,30 @@ static int most_first(const void *left, const void *right)
                                       : a->pid - b->pid;
 }
 
-struct lull_stack_files *lull_stack_files_new(struct lull_model *model)
+/* The place, after what was put in line there. */
+static void add_place(struct lull_stack_files *list, struct lull_stacks *stacks,
+                      const struct found *found, bool wants_lines)
+{
+    struct lull_code code[LULL_MOST_INLINED];
+    struct lull_stack_place place = found->place;
+    const uint32_t n = wants_lines ? stacks_code(stacks, place.host, stacks_object_of(place.path),
+                                                 place.offset - found->is_after, code)
+                                   : 0;
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        struct lull_stack_place inlined = place;
+        inlined.symbol = code[i].function;
+        inlined.symbol_offset = 0;
+        inlined.source = code[i].at;
+        inlined.is_inlined = true;
+        g_array_append_val(list->places, inlined);
+    }
+    if (n > 0) {
+        place.source = code[n - 1].at;
+    }
+    g_array_append_val(list->places, place);
+}
+
+struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wants_lines)
 {
     struct lull_stack_files *list = g_new0(struct lull_stack_files, 1);
     GArray *all = model && model->stacks ? find_all(model->stacks)
@@ -111,7 +136,7 @@ struct lull_stack_files *lull_stack_files_new(struct lull_model *model)
             &g_array_index(list->files, struct lull_stack_file, list->files->len - 1);
         file->n_places++;
         file->n_named += found->place.symbol != NULL;
-        g_array_append_val(list->places, found->place);
+        add_place(list, model->stacks, found, wants_lines);
     }
     g_array_unref(all);
     g_array_sort(list->files, most_first);

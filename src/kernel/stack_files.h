@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbol/lines.h"
+
 struct lull_model;
 
 enum lull_names_from {
@@ -25,6 +27,9 @@ struct lull_stack_place {
     const char *path;   /* as in its file */
     uint32_t host;
     int32_t pid;
+    struct lull_source_line
+        source; /* of the place, if it is wanted; of a function around calls in line: of these */
+    bool is_inlined; /* a call that was put in line there; it comes before what it is in */
 };
 
 /* A file in which there are such places. Texts belong to the model. */
@@ -44,8 +49,9 @@ struct lull_stack_files {
     GArray *places; /* struct lull_stack_place: by host, path and offset */
 };
 
-/* Of all chains that the model (or NULL) has kept; files are read for it now. */
-struct lull_stack_files *lull_stack_files_new(struct lull_model *model);
+/* Of all chains that the model (or NULL) has kept; files are read for it now, for lines and calls in line too if these
+ * are wanted. */
+struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wants_lines);
 void lull_stack_files_free(struct lull_stack_files *files);
 
 #endif

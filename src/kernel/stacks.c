@@ -23,6 +23,7 @@
 static void free_object(void *data)
 {
     struct object *object = data;
+    stacks_drop_lines(object);
     lull_object_free(object->symbols);
     g_free(object->build_id);
     g_free(object);
@@ -44,6 +45,7 @@ struct lull_stacks *lull_stacks_new(void)
     stacks->objects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_object);
     stacks->names = g_hash_table_new_full(NULL, NULL, NULL, free_names);
     stacks->readable = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    stacks->texts = g_string_chunk_new(1024);
     stacks->here = LULL_MAP_NONE;
     return stacks;
 }
@@ -57,6 +59,9 @@ void lull_stacks_free(struct lull_stacks *stacks)
         lull_vec_free(&stacks->processes.items[i].mappings);
     }
     lull_vec_free(&stacks->processes);
+    for (size_t i = 0; i < stacks->chains.count; i++) {
+        stacks_drop_split(stacks->chains.items[i].split);
+    }
     lull_vec_free(&stacks->frames);
     lull_vec_free(&stacks->chains);
     lull_map_free(&stacks->by_pid);
@@ -64,6 +69,7 @@ void lull_stacks_free(struct lull_stacks *stacks)
     g_hash_table_unref(stacks->objects);
     g_hash_table_unref(stacks->names);
     g_hash_table_unref(stacks->readable);
+    g_string_chunk_free(stacks->texts);
     g_free(stacks);
 }
 
@@ -121,9 +127,9 @@ void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
     stacks->here = host;
 }
 
-void lull_stacks_set_directory(struct lull_stacks *stacks, const char *directory)
+void lull_stacks_set_wishes(struct lull_stacks *stacks, const struct lull_symbol_wishes *wishes)
 {
-    stacks->directory = directory;
+    stacks->wishes = wishes;
 }
 
 struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host)

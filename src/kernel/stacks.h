@@ -9,19 +9,22 @@
 #include <lull/event.h>
 #include <lull/path.h>
 
+#include "symbol/lines.h"
+
 /* No number of a chain. The same number as LULL_NONE. */
 #define LULL_NO_CHAIN UINT32_MAX
 
 struct lull_recording_file;
 struct lull_stacks;
+struct lull_symbol_wishes;
 
 struct lull_stacks *lull_stacks_new(void);
 void lull_stacks_free(struct lull_stacks *stacks);
 
 /* The host is this machine, and has not been restarted: frames get the names of their functions. */
 void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host);
-/* Copies of programs and libraries of all hosts are below this directory; borrowed. */
-void lull_stacks_set_directory(struct lull_stacks *stacks, const char *directory);
+/* How functions of all hosts are to be named; borrowed. */
+void lull_stacks_set_wishes(struct lull_stacks *stacks, const struct lull_symbol_wishes *wishes);
 /* A recording of the host, which may hold the names of functions of the kernel, of programs and
  * libraries; a reference is taken. If a host has several, none counts: each is of its own state of the kernel. */
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
@@ -53,9 +56,12 @@ void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid);
  * LULL_NO_CHAIN: it has no addresses. */
 uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pid,
                            struct lull_text addresses);
-/* Frames of a chain, *n of them, innermost first; borrowed until the next chain is taken in. Files
+/* Frames of a chain, *n of them, innermost first, with those of calls in line if they are wished; borrowed until the next chain is taken in. Files
  * are read for their names now. */
 const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain,
                                             uint32_t *n);
+/* Where the source of the function of one of these frames starts. Files are read for it now. */
+struct lull_source_line lull_stacks_start(struct lull_stacks *stacks, uint32_t chain,
+                                          uint32_t frame);
 
 #endif

@@ -135,25 +135,37 @@ static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t 
     return symbols;
 }
 
+struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t host,
+                                     const struct object *object, const char *build_id,
+                                     struct origin *origin)
+{
+    const char *directory = stacks->wishes ? stacks->wishes->directory : NULL;
+    struct lull_object *symbols = NULL;
+    bool is_other = false;
+    if (directory) {
+        origin->from = LULL_NAMES_DIRECTORY;
+        symbols =
+            lull_directory_read(directory, object->path, build_id, object->is_image, &is_other);
+    }
+    if (!symbols) {
+        symbols = find_here(stacks, host, object, build_id, origin);
+        if (is_other) {
+            origin->why = "the file in the directory of --symbols is another build";
+        }
+    }
+    return symbols;
+}
+
 /* What the recording says of the file is of when it was mapped; the file may have changed since. */
 static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
                                         struct object *object)
 {
     struct names *names = stacks_names_of(stacks, host);
-    const char *build_id = stacks_build_id_of(names, object);
     struct lull_object *symbols = find_recorded(names, object);
     object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
-    bool is_other = false;
-    if (!symbols && stacks->directory) {
-        object->origin.from = LULL_NAMES_DIRECTORY;
-        symbols = lull_directory_read(stacks->directory, object->path, build_id, object->is_image,
-                                      &is_other);
-    }
     if (!symbols) {
-        symbols = find_here(stacks, host, object, build_id, &object->origin);
-        if (is_other) {
-            object->origin.why = "the file in the directory of --symbols is another build";
-        }
+        symbols = stacks_find_file(stacks, host, object, stacks_build_id_of(names, object),
+                                   &object->origin);
     }
     if (symbols) {
         object->origin.why = NULL;
@@ -218,7 +230,10 @@ const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t
     for (uint32_t i = 0; !it->is_named && i < it->n; i++) {
         name_frame(stacks, it->host, &frames[i], i > 0);
     }
+    if (!it->is_named && stacks->wishes && stacks->wishes->wants_inlined) {
+        stacks_split(stacks, it);
+    }
     it->is_named = true;
-    *n = it->n;
-    return frames;
+    *n = it->split ? it->split->n : it->n;
+    return it->split ? it->split->frames : frames;
 }

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "kernel/stack_files.h"
 #include "kernel/stacks.h"
+#include "source/session/symbols.h"
 
 /* Where names came from, or why there are none. */
 struct origin {
@@ -25,6 +26,9 @@ struct object {
     char *build_id; /* of an image; NULL: not known, "": there were several */
     struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
     struct origin origin;        /* the same */
+    bool has_looked_for_lines;
+    struct lull_object *of_lines; /* whose file has them; `symbols` or another; NULL: none */
+    struct lull_lines *lines;     /* once they are read; NULL: none */
     char path[];
 };
 
@@ -42,7 +46,17 @@ struct chain {
     size_t first;
     uint32_t n, host;
     bool is_named;
-    uint32_t next; /* chain with the same hash, or LULL_NO_CHAIN */
+    struct split *split; /* if calls in line are wanted and it has some; else NULL */
+    uint32_t next;       /* chain with the same hash, or LULL_NO_CHAIN */
+};
+
+/* The frames of a chain with those of calls that were put in line. */
+struct split {
+    uint32_t n;
+    struct split_frame {
+        uint32_t frame, level; /* of the chain; place in what lull_stacks_code() says of it */
+    } *of;                     /* each */
+    struct lull_frame *frames;
 };
 
 /* What a host's traces and its recording hold of names. */
@@ -66,7 +80,8 @@ struct lull_stacks {
     GHashTable *names;       /* host → struct names */
     GHashTable *readable;    /* name of a symbol → how its source has it; NULL: the same */
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
-    const char *directory;   /* with copies of the files of all hosts; NULL: none */
+    GStringChunk *texts;     /* names of calls in line */
+    const struct lull_symbol_wishes *wishes; /* NULL: none */
 };
 
 /* What is known of the host's names; made if there is nothing yet. */
@@ -75,5 +90,17 @@ struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host);
 struct object *stacks_object_of(const char *path);
 /* The build-id that was recorded. NULL: none; "": there were several. */
 const char *stacks_build_id_of(const struct names *names, const struct object *object);
+/* A file of this machine, or a copy, which surely is the one that was mapped; NULL: there is none. *origin: where it
+ * is from, or why there is none. */
+struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t host,
+                                     const struct object *object, const char *build_id,
+                                     struct origin *origin);
+/* What lull_lines_find() says of a place in the object. */
+uint32_t stacks_code(struct lull_stacks *stacks, uint32_t host, struct object *object,
+                     uint64_t place, struct lull_code code[LULL_MOST_INLINED]);
+/* Once its frames are named. */
+void stacks_split(struct lull_stacks *stacks, struct chain *chain);
+void stacks_drop_split(struct split *split);
+void stacks_drop_lines(struct object *object);
 
 #endif

@@ -6,7 +6,10 @@
 #include <gelf.h>
 #include <glib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "symbol/elf_private.h"
 #include "symbol/table.h"
 
@@ -148,6 +151,36 @@ void elf_shut(struct opened *opened)
     *opened = (struct opened){.file = NULL};
 }
 
+/* What tells the file from others. */
+static bool identify(int fd, struct lull_object_file *file)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || st.st_ctim.tv_sec >= INT64_MAX / 1000000000) {
+        return false;
+    }
+    file->device = st.st_dev;
+    file->inode = st.st_ino;
+    file->size = (uint64_t)st.st_size;
+    file->changed_ns = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
+    return true;
+}
+
+int elf_reopen(const struct lull_object_file *file)
+{
+    struct lull_object_file now;
+    const char *why;
+    int fd;
+    if (!file->path || lull_file_open(file->path, &fd, NULL, &why) != LULL_OPEN_DONE) {
+        return -1;
+    }
+    if (!identify(fd, &now) || now.device != file->device || now.inode != file->inode ||
+        now.size != file->size || now.changed_ns != file->changed_ns) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_root)
 {
     elf_version(EV_CURRENT);
@@ -166,6 +199,10 @@ struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_ro
         elf_add_stubs(object->table, opened.file);
     }
     object->build_id = g_steal_pointer(&opened.build_id);
+    if (path && identify(fd, &object->file)) {
+        object->file.path = g_strdup(path);
+        object->file.debug_root = g_strdup(debug_root);
+    }
     elf_shut(&opened);
     lull_symbol_table_finish(object->table);
     return object;

@@ -30,6 +30,12 @@ void elf_shut(struct opened *opened);
 bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type);
 /* Adds the stubs that call functions of libraries as "malloc@plt"; of files for x86-64. */
 void elf_add_stubs(struct lull_symbol_table *table, Elf *file);
+/* Opens the file that was read, if it is still the same; -1 otherwise. */
+int elf_reopen(const struct lull_object_file *file);
+/* Tries the separate files of a file that may have its debug symbols, until one is taken. `take` gets a file of the
+ * same build, whose contents it may steal; `at` is its path. */
+bool elf_try_separate(const struct opened *of, const char *path, const char *debug_root,
+                      bool (*take)(void *user, struct opened *debug, const char *at), void *user);
 /* Adds those which are kept elsewhere, since the file has no .symtab: of a separate file of the same
  * build, else of the packed section .gnu_debugdata. */
 void elf_add_separate(struct lull_symbol_table *table, const struct opened *of, const char *path,

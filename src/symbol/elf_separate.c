@@ -35,24 +35,30 @@ static bool is_checksum(int fd, uint32_t wanted)
     return n == 0 && sum == wanted;
 }
 
-/* Adds the symbols of a file if it is of the same build; `checksum` may be NULL. */
-static bool add_file(struct lull_symbol_table *table, const char *path, const char *build_id,
-                     const uint32_t *checksum)
+/* A search for a file of the same build. */
+struct search {
+    const struct opened *of;
+    bool (*take)(void *user, struct opened *debug, const char *at);
+    void *user;
+};
+
+/* Has the file taken if it is of the same build; `checksum` may be NULL. */
+static bool try_file(const struct search *search, const char *path, const uint32_t *checksum)
 {
     struct opened debug;
     const char *why;
-    bool is_added = false;
+    bool is_taken = false;
     int fd;
     if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
         return false;
     }
     if ((!checksum || is_checksum(fd, *checksum)) && elf_open(&debug, fd)) {
-        is_added = g_strcmp0(debug.build_id, build_id) == 0 &&
-                   elf_add_first(table, debug.file, SHT_SYMTAB);
+        is_taken = g_strcmp0(debug.build_id, search->of->build_id) == 0 &&
+                   search->take(search->user, &debug, path);
         elf_shut(&debug);
     }
     close(fd);
-    return is_added;
+    return is_taken;
 }
 
 /* The bytes of the section with this name, borrowed from the file; NULL: there is none. */
@@ -75,9 +81,9 @@ static const Elf_Data *section_of(Elf *file, const char *wanted, uint64_t most_b
 }
 
 /* A name, zeros up to a multiple of four bytes, and a checksum in the byte order of the file. */
-static bool add_linked(struct lull_symbol_table *table, const struct opened *of, const char *path,
-                       const char *debug_root)
+static bool try_linked(const struct search *search, const char *path, const char *debug_root)
 {
+    const struct opened *of = search->of;
     const Elf_Data *data = section_of(of->file, ".gnu_debuglink", BLOCK_BYTES);
     const size_t length = data ? strnlen(data->d_buf, data->d_size) : 0;
     const size_t at = (length + 4) & ~(size_t)3;
@@ -93,17 +99,24 @@ static bool add_linked(struct lull_symbol_table *table, const struct opened *of,
     g_autofree char *beside = g_build_filename(directory, data->d_buf, NULL);
     g_autofree char *below = g_build_filename(directory, ".debug", data->d_buf, NULL);
     g_autofree char *far = g_build_filename(debug_root, directory, data->d_buf, NULL);
-    return add_file(table, beside, of->build_id, &sum) ||
-           add_file(table, below, of->build_id, &sum) || add_file(table, far, of->build_id, &sum);
+    return try_file(search, beside, &sum) || try_file(search, below, &sum) ||
+           try_file(search, far, &sum);
 }
 
-static bool add_by_build_id(struct lull_symbol_table *table, const struct opened *of,
-                            const char *root)
+static bool try_build_id(const struct search *search, const char *root)
 {
-    g_autofree char *path = of->build_id ? g_strdup_printf("%s/.build-id/%.2s/%s.debug", root,
-                                                           of->build_id, of->build_id + 2)
-                                         : NULL;
-    return path && add_file(table, path, of->build_id, NULL);
+    const char *id = search->of->build_id;
+    g_autofree char *path =
+        id ? g_strdup_printf("%s/.build-id/%.2s/%s.debug", root, id, id + 2) : NULL;
+    return path && try_file(search, path, NULL);
+}
+
+bool elf_try_separate(const struct opened *of, const char *path, const char *debug_root,
+                      bool (*take)(void *user, struct opened *debug, const char *at), void *user)
+{
+    const struct search search = {of, take, user};
+    return debug_root &&
+           (try_build_id(&search, debug_root) || (path && try_linked(&search, path, debug_root)));
 }
 
 /* ---- packed in the file itself ---- */
@@ -144,12 +157,15 @@ static void add_packed(struct lull_symbol_table *table, const struct opened *of)
     }
 }
 
+static bool add_symbols(void *table, struct opened *debug, const char *at)
+{
+    return elf_add_first(table, debug->file, SHT_SYMTAB);
+}
+
 void elf_add_separate(struct lull_symbol_table *table, const struct opened *of, const char *path,
                       const char *debug_root)
 {
-    if (debug_root && (add_by_build_id(table, of, debug_root) ||
-                       (path && add_linked(table, of, path, debug_root)))) {
-        return;
+    if (!elf_try_separate(of, path, debug_root, add_symbols, table)) {
+        add_packed(table, of);
     }
-    add_packed(table, of);
 }

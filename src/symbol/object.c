@@ -21,6 +21,8 @@ void lull_object_free(struct lull_object *object)
         lull_symbol_table_free(object->table);
         g_free(object->loads);
         g_free(object->build_id);
+        g_free(object->file.path);
+        g_free(object->file.debug_root);
         g_free(object);
     }
 }
@@ -35,15 +37,23 @@ bool lull_object_add_load(struct lull_object *object, const struct lull_load *lo
     return true;
 }
 
-const char *lull_object_find(const struct lull_object *object, uint64_t file_offset,
-                             uint64_t *offset)
+bool lull_object_address(const struct lull_object *object, uint64_t file_offset, uint64_t *address)
 {
     for (uint32_t i = 0; i < object->n_loads; i++) {
         const struct lull_load *load = &object->loads[i];
         if (file_offset >= load->offset && file_offset - load->offset < load->length) {
-            return lull_symbol_table_find(object->table, file_offset - load->offset + load->address,
-                                          offset);
+            *address = file_offset - load->offset + load->address;
+            return true;
         }
     }
-    return NULL;
+    return false;
+}
+
+const char *lull_object_find(const struct lull_object *object, uint64_t file_offset,
+                             uint64_t *offset)
+{
+    uint64_t address;
+    return lull_object_address(object, file_offset, &address)
+               ? lull_symbol_table_find(object->table, address, offset)
+               : NULL;
 }

@@ -14,11 +14,20 @@ struct lull_load {
     uint64_t offset, length, address;
 };
 
+/* Where the file is that was read, so that more of the same can be read later. */
+struct lull_object_file {
+    char *path;       /* NULL: not known */
+    char *debug_root; /* below which debug symbols are kept apart; NULL: nowhere */
+    uint64_t device, inode, size;
+    int64_t changed_ns;
+};
+
 struct lull_object {
     struct lull_load *loads;
     uint32_t n_loads;
     char *build_id; /* in hexadecimal digits; or NULL */
     struct lull_symbol_table *table;
+    struct lull_object_file file;
 };
 
 /* Without loads and symbols. */
@@ -27,6 +36,8 @@ void lull_object_free(struct lull_object *object);
 
 /* False: it has more than any program has. */
 bool lull_object_add_load(struct lull_object *object, const struct lull_load *load);
+/* The address of the byte at `file_offset`. False: it is not mapped. */
+bool lull_object_address(const struct lull_object *object, uint64_t file_offset, uint64_t *address);
 /* The symbol of the byte at `file_offset`, *offset bytes after its start; NULL: none. */
 const char *lull_object_find(const struct lull_object *object, uint64_t file_offset,
                              uint64_t *offset);

@@ -4,13 +4,12 @@
 
 #include <string.h>
 
-#include "base/search.h"
 #include "base/vec.h"
+#include "symbol/pieces.h"
 
 /* The largest programs have some hundred thousands; names are numbered by 32 bits. */
 #define MOST_SYMBOLS (UINT32_C(1) << 23)
 #define MOST_NAME_BYTES (UINT32_C(1) << 30)
-#define NO_SYMBOL UINT32_MAX
 
 struct symbol {
     uint64_t start, end; /* end 0: where the next one starts, and at `limit` */
@@ -19,15 +18,9 @@ struct symbol {
     uint32_t rank;
 };
 
-/* From `start` to the start of the next piece. */
-struct piece {
-    uint64_t start;
-    uint32_t symbol; /* or NO_SYMBOL */
-};
-
 struct lull_symbol_table {
     LULL_VEC(struct symbol) symbols; /* finished: by start, one of each */
-    LULL_VEC(struct piece) pieces;
+    struct lull_pieces pieces;
     LULL_VEC(char) names;
 };
 
@@ -40,7 +33,7 @@ void lull_symbol_table_free(struct lull_symbol_table *table)
 {
     if (table) {
         lull_vec_free(&table->symbols);
-        lull_vec_free(&table->pieces);
+        lull_pieces_free(&table->pieces);
         lull_vec_free(&table->names);
         g_free(table);
     }
@@ -106,41 +99,19 @@ static void keep_best(struct lull_symbol_table *table)
     }
 }
 
-static void add_piece(struct lull_symbol_table *table, uint64_t start, uint32_t symbol)
-{
-    const size_t n = table->pieces.count;
-    if (n > 0 && table->pieces.items[n - 1].start == start) {
-        table->pieces.items[n - 1].symbol = symbol;
-    } else {
-        lull_vec_push(&table->pieces, (struct piece){start, symbol});
-    }
-}
-
-/* Where a symbol ends, the one around it goes on. */
 void lull_symbol_table_finish(struct lull_symbol_table *table)
 {
-    LULL_VEC(uint32_t) open = {0};
     if (table->symbols.count > 0) {
         g_qsort_with_data(table->symbols.items, (int)table->symbols.count,
                           sizeof *table->symbols.items, compare, table->names.items);
     }
     keep_best(table);
-    const struct symbol *symbols = table->symbols.items;
-    for (uint32_t i = 0; i <= table->symbols.count; i++) {
-        const uint64_t start = i < table->symbols.count ? symbols[i].start : UINT64_MAX;
-        while (open.count > 0 && symbols[open.items[open.count - 1]].end <= start) {
-            const uint64_t end = symbols[lull_vec_pop(&open)].end;
-            while (open.count > 0 && symbols[open.items[open.count - 1]].end <= end) {
-                open.count--;
-            }
-            add_piece(table, end, open.count > 0 ? open.items[open.count - 1] : NO_SYMBOL);
-        }
-        if (i < table->symbols.count) {
-            add_piece(table, start, i);
-            lull_vec_push(&open, i);
-        }
+    const size_t n = table->symbols.count;
+    g_autofree struct lull_range *ranges = g_new(struct lull_range, MAX(n, 1));
+    for (size_t i = 0; i < n; i++) {
+        ranges[i] = (struct lull_range){table->symbols.items[i].start, table->symbols.items[i].end};
     }
-    lull_vec_free(&open);
+    lull_pieces_cut(&table->pieces, ranges, n);
 }
 
 size_t lull_symbol_table_count(const struct lull_symbol_table *table)
@@ -160,12 +131,11 @@ const char *lull_symbol_table_get(const struct lull_symbol_table *table, size_t 
 const char *lull_symbol_table_find(const struct lull_symbol_table *table, uint64_t address,
                                    uint64_t *offset)
 {
-    const size_t after =
-        LULL_LOWER_BOUND(i, table->pieces.count, table->pieces.items[i].start <= address);
-    if (after == 0 || table->pieces.items[after - 1].symbol == NO_SYMBOL) {
+    const uint32_t found = lull_pieces_find(&table->pieces, address);
+    if (found == LULL_NO_RANGE) {
         return NULL;
     }
-    const struct symbol *symbol = &table->symbols.items[table->pieces.items[after - 1].symbol];
+    const struct symbol *symbol = &table->symbols.items[found];
     *offset = address - symbol->start;
     return table->names.items + symbol->name;
 }

@@ -207,7 +207,7 @@ def own_outputs():
                             ("critpath", ["--stacks", "--comm", "sh", os.path.join(samples, "perf/chains.data")]), ("sync", [chain]),
                             ("critpath", ["--calls", "--comm", "t-*", chain]), ("why", ["--calls", "--period", READ, chain]),
                             ("flame", ["--diff", CALLS, CALLS]), ("flame", ["--heap", "peak", HEAP]),
-                            ("symbols", ["--places", os.path.join(samples, "perf/chains.data")]),
+                            ("symbols", ["--lines", os.path.join(samples, "perf/chains.data")]),
                             ("hprof", ["--leaks", os.path.join(os.environ["LULL_SOURCE"], "tests/fuzz/seeds/hprof/ids-of-8")]),
                             ("info", [os.path.join(samples, "ftrace/whole.dat")]), ("info", [os.path.join(samples, "perf/file.data")]),
                             ("why", ["--period", READ, chain])):

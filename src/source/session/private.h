@@ -8,6 +8,7 @@
 #include "source/session/event_watch.h"
 #include "source/live/live.h"
 #include "source/session/merge.h"
+#include "source/session/symbols.h"
 #include "source/files/recording.h"
 #include "source/source.h"
 
@@ -65,7 +66,7 @@ struct lull_session {
     void (*unpacking)(void *user, const char *path, uint64_t done, uint64_t size); /* or NULL */
     void *unpacking_user;
     int64_t live_since_ns; /* when the first of them was added; or 0 */
-    char *symbols;         /* directory with copies of programs, or NULL */
+    struct lull_symbol_wishes symbols;
     GArray *subscriptions; /* struct lull_subscription */
     GPtrArray *converted;  /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;

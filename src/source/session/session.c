@@ -51,7 +51,6 @@ void lull_session_free(struct lull_session *session)
     g_hash_table_unref(session->host_names);
     g_hash_table_unref(session->hosts_by_key);
     g_hash_table_unref(session->directories);
-    g_free(session->symbols);
     g_array_unref(session->subscriptions);
     g_ptr_array_unref(session->converted);
     lull_session_notes_free(session->notes);
@@ -60,15 +59,14 @@ void lull_session_free(struct lull_session *session)
     g_free(session);
 }
 
-void lull_session_set_symbols(struct lull_session *session, const char *directory)
+void lull_session_set_symbols(struct lull_session *session, const struct lull_symbol_wishes *wishes)
 {
-    g_free(session->symbols);
-    session->symbols = g_strdup(directory);
+    session->symbols = *wishes;
 }
 
-const char *lull_session_symbols(const struct lull_session *session)
+const struct lull_symbol_wishes *lull_session_symbols(const struct lull_session *session)
 {
-    return session->symbols;
+    return &session->symbols;
 }
 
 /* ---- what there is ---- */

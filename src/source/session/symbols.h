@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Where copies of the recorded programs and libraries are, for those who name functions. */
+/* How the user wants functions to be named, for those who name them. */
 #ifndef LULL_SOURCE_SESSION_SYMBOLS_H
 #define LULL_SOURCE_SESSION_SYMBOLS_H
 
 #include <lull/session.h>
+#include <stdbool.h>
 
-/* Before a model is made. */
-void lull_session_set_symbols(struct lull_session *session, const char *directory);
-/* NULL: the user named none. */
-const char *lull_session_symbols(const struct lull_session *session);
+struct lull_symbol_wishes {
+    const char *directory; /* with copies of the programs and libraries; or NULL */
+    bool wants_inlined;    /* calls that the compiler put in line are frames of their own */
+};
+
+/* Before a model is made. Texts stay the caller's, who keeps them as long as the session. */
+void lull_session_set_symbols(struct lull_session *session,
+                              const struct lull_symbol_wishes *wishes);
+const struct lull_symbol_wishes *lull_session_symbols(const struct lull_session *session);
 
 #endif

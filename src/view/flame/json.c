@@ -5,7 +5,18 @@
 #include "view/flame/flame.h"
 #include "view/out.h"
 
-/* [{"name":…},…] */
+static void put_source(GString *text, struct lull_source_line start)
+{
+    if (start.file) {
+        g_string_append(text, ",\"file\":");
+        lull_json_append(text, start.file, strlen(start.file));
+    }
+    if (start.file && start.line > 0) {
+        g_string_append_printf(text, ",\"line\":%" PRIu32, start.line);
+    }
+}
+
+/* [{"name":…,"file":…,"line":…},…] */
 static void put_frames(struct lull_out *out, const struct lull_flame *flame)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -13,6 +24,7 @@ static void put_frames(struct lull_out *out, const struct lull_flame *flame)
         const char *name = lull_flame_name(flame, i);
         g_string_assign(text, i ? ",\n{\"name\":" : "{\"name\":");
         lull_json_append(text, name, strlen(name));
+        put_source(text, lull_flame_source(flame, i));
         g_string_append_c(text, '}');
         lull_out_bytes(out, text->str, text->len);
     }

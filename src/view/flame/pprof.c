@@ -21,8 +21,11 @@ enum {
     LOCATION_ID = 1,
     LOCATION_LINE = 4,
     LINE_FUNCTION = 1,
+    LINE_LINE = 2,
     FUNCTION_ID = 1,
-    FUNCTION_NAME = 2
+    FUNCTION_NAME = 2,
+    FUNCTION_FILE = 4,
+    FUNCTION_START = 5
 };
 enum { WIRE_NUMBER = 0, WIRE_BYTES = 2 };
 /* The first texts; names follow. The first is the empty one, as the format wants it. */
@@ -84,13 +87,39 @@ static void write_sample(struct lull_out *out, GByteArray *message, const struct
     write_message(out, PROFILE_SAMPLE, message);
 }
 
-static void write_function(struct lull_out *out, GByteArray *message, uint32_t name)
+/* Texts of names come first, then those of files. */
+struct files {
+    GHashTable *numbers;
+    GPtrArray *texts;
+    uint64_t first;
+};
+
+static uint64_t number_of_file(struct files *files, const char *file)
+{
+    gpointer number;
+    if (!file) {
+        return 0; /* the empty text */
+    }
+    if (!g_hash_table_lookup_extended(files->numbers, file, NULL, &number)) {
+        number = GUINT_TO_POINTER(files->texts->len);
+        g_hash_table_insert(files->numbers, (gpointer)file, number);
+        g_ptr_array_add(files->texts, (gpointer)file);
+    }
+    return files->first + GPOINTER_TO_UINT(number);
+}
+
+/* A location stands for its function: its line is where that starts. */
+static void write_function(struct lull_out *out, GByteArray *message, uint32_t name,
+                           struct lull_source_line start, struct files *files)
 {
     g_autoptr(GByteArray) line = g_byte_array_new();
     put_field(message, FUNCTION_ID, (uint64_t)name + 1);
     put_field(message, FUNCTION_NAME, (uint64_t)name + FIRST_NAME);
+    put_field(message, FUNCTION_FILE, number_of_file(files, start.file));
+    put_field(message, FUNCTION_START, start.line);
     write_message(out, PROFILE_FUNCTION, message);
     put_field(line, LINE_FUNCTION, (uint64_t)name + 1);
+    put_field(line, LINE_LINE, start.line);
     put_field(message, LOCATION_ID, (uint64_t)name + 1);
     put_bytes(message, LOCATION_LINE, line->data, line->len);
     write_message(out, PROFILE_LOCATION, message);
@@ -102,6 +131,9 @@ bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **
     const bool is_time = g_str_equal(flame->unit, "ns");
     const bool is_bytes = g_str_equal(flame->unit, "bytes");
     struct lull_out out;
+    g_autoptr(GHashTable) numbers = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GPtrArray) texts = g_ptr_array_new();
+    struct files files = {numbers, texts, FIRST_NAME + (uint64_t)lull_flame_name_count(flame)};
     lull_out_start(&out, file);
     put_field(message, TYPE_TYPE, TEXT_TYPE);
     put_field(message, TYPE_UNIT, TEXT_UNIT);
@@ -112,13 +144,16 @@ bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **
         }
     }
     for (uint32_t i = 0; i < lull_flame_name_count(flame); i++) {
-        write_function(&out, message, i);
+        write_function(&out, message, i, lull_flame_source(flame, i), &files);
     }
     write_text(&out, message, "");
     write_text(&out, message, is_time ? "time" : flame->event ? flame->event : flame->unit);
     write_text(&out, message, is_time ? "nanoseconds" : is_bytes ? "bytes" : "count");
     for (uint32_t i = 0; i < lull_flame_name_count(flame); i++) {
         write_text(&out, message, lull_flame_name(flame, i));
+    }
+    for (guint i = 0; i < texts->len; i++) {
+        write_text(&out, message, texts->pdata[i]);
     }
     return lull_out_end(&out, "the profile", error);
 }

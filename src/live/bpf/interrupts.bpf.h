@@ -55,7 +55,7 @@ static __always_inline void judge_interruption(struct happened *event)
 {
     event->id = bpf_get_current_pid_tgid();
     event->uid = (uint32_t)bpf_get_current_uid_gid();
-    copy_comm(event->comm, bpf_get_current_task_btf());
+    copy_own_comm(event->comm);
     judge_event(NULL, event);
 }
 

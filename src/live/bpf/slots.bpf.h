@@ -174,6 +174,16 @@ static __always_inline void copy_comm(char comm[LULL_TRACK_COMM], const struct t
     }
 }
 
+/* Of the current task. Linux 5.10 does not hand it out. */
+static __always_inline void copy_own_comm(char comm[LULL_TRACK_COMM])
+{
+    if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
+        copy_comm(comm, bpf_get_current_task_btf());
+    } else {
+        bpf_get_current_comm(comm, LULL_TRACK_COMM);
+    }
+}
+
 /* Whether its waits count. */
 static __always_inline bool is_followed(const struct lull_track_slot *slot)
 {

@@ -49,7 +49,7 @@ static __always_inline void own_span(struct span *span)
     const struct lull_track_slot *slot;
     span->id = bpf_get_current_pid_tgid();
     span->uid = (uint32_t)bpf_get_current_uid_gid();
-    copy_comm(span->comm, bpf_get_current_task_btf());
+    copy_own_comm(span->comm);
     slot = slot_find((uint32_t)span->id);
     span->flags = 0;
     if (slot) {

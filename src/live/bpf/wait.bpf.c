@@ -29,17 +29,17 @@ static __always_inline void explain(struct lull_track_hop chain[LULL_TRACK_HOPS]
         chain[0] = *frame;
         return;
     }
-    const struct task_struct *task = bpf_get_current_task_btf();
-    const uint32_t tid = task->pid;
+    const uint64_t id = bpf_get_current_pid_tgid();
+    const uint32_t tid = (uint32_t)id;
     chain[0].start_ns = 0;
     if (!tid) { /* the idle task wakes nobody: it is an interrupt that no tracepoint names */
         chain[0].kind = LULL_TRACK_HOP_INTERRUPT;
         return;
     }
     chain[0].kind = LULL_TRACK_HOP_TASK;
-    chain[0].a = task->tgid;
+    chain[0].a = id >> 32;
     chain[0].b = tid;
-    copy_comm(chain[0].comm, task);
+    copy_own_comm(chain[0].comm);
     const struct lull_track_slot *waker = slot_find(tid);
     if (waker) {
         chain[0].start_ns = waker->begin;

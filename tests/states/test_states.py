@@ -13,7 +13,7 @@ import sys
 source = os.environ["LULL_SOURCE"]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
 import reference  # noqa: E402
-from scene import MS, at, example, lull, run, scratch, tables, trace, write  # noqa: E402
+from scene import MS, at, example, jsonl_to_ctf, lull, run, scratch, tables, trace, write  # noqa: E402
 from server.serving import Server  # noqa: E402
 from store.store_file import Store  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -350,6 +350,26 @@ def check_periods():
         tap.ok(done.returncode == 2 and reason in done.stderr, f"{reason}: refused", done)
 
 
+def check_losses():
+    """Events are lost after the 20th of 40, each of which puts one of three rows into the other state: no row is in a state that was
+    seen from the 20th event on until its next one. So with rows of integers, and with those of texts, which the engine finds another way."""
+    events = [at(1000 * i, "e", id=i % 3, who=f"n{i % 3}", lit=i // 3 % 2) for i in range(40)]
+    where = os.path.join(scratch.name, "losses")
+    jsonl_to_ctf.write_trace(events, where, lost=5)
+    expected = {}
+    for row in range(3):
+        starts = [(i, ("dark", "lit")[i // 3 % 2]) for i in range(row, 40, 3)]
+        changes = [(0, "?"), *(one for one in starts if one[0] < 20), (19, "?"), *(one for one in starts if one[0] >= 20)]
+        expected[row] = [(state, 1000 * start, 1000 * end) for (start, state), (end, _) in zip(changes, changes[1:] + [(39, "")])
+                         if start < end]
+    for key in ("id", "who"):
+        rules = 'states dark, lit on name == "e" && lit == 0 : dark on name == "e" : lit'
+        path = write("losses.states", f"group g {{ row {key} {rules} }}")
+        found = log_of(path, where)
+        wanted = {("g", f"{'n' if key != 'id' else ''}{row}"): pieces for row, pieces in expected.items()}
+        tap.ok(found == wanted, f"events lost between those of rows by {key}", (found, wanted))
+
+
 def check_kernel():
     # While it runs after its wake-up, it is in poll for 0.4 ms.
     calls = [at(9_200_000, "syscall_entry_poll", nfds=1, timeout_msecs=0), at(9_600_000, "syscall_exit_poll", ret=0)]
@@ -482,6 +502,7 @@ tap.run("tables", check_tables)
 tap.run("numbers", check_numbers)
 tap.run("pool", check_pool)
 tap.run("periods", check_periods)
+tap.run("losses", check_losses)
 tap.run("kernel", check_kernel)
 tap.run("sums of kernel", check_kernel_sums)
 tap.run("mpi", check_mpi)

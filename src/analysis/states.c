@@ -13,22 +13,9 @@ enum { MOST_LOGGED = 10000000 };
 
 /* ---- adding up ---- */
 
-static struct states_sums *sums_of(struct states_report *report, uint32_t number)
+static struct lull_states_room on_room(void *user, const struct lull_states_group *group)
 {
-    while (report->sums.count <= number) {
-        const struct lull_states_row *row =
-            lull_states_row(report->engine, (uint32_t)report->sums.count);
-        const struct lull_states_group *group = states_group_of(report, row);
-        const size_t n = group->n_states + 2;
-        struct states_sums new = {.accounted_ns = INT64_MIN,
-                                  .cells = lull_arena_alloc_n(report->arena, n, sizeof *new.cells)};
-        if (group->n_names > group->n_keys) {
-            new.numbers = lull_arena_alloc_n(report->arena, n * (group->n_names - group->n_keys),
-                                             sizeof *new.numbers);
-        }
-        lull_vec_push(&report->sums, new);
-    }
-    return &report->sums.items[number];
+    return (struct lull_states_room){sizeof(struct states_sums), states_cell_size(group)};
 }
 
 static double double_of(const struct lull_value *value)
@@ -61,8 +48,6 @@ static void add_number(struct states_number *cell, const struct lull_value *valu
     if (!is_real && value->kind != LULL_VALUE_INT) {
         return;
     }
-    const __int128 whole =
-        value->is_signed ? (__int128)(int64_t)value->bits : (__int128)value->bits;
     const double now = double_of(value);
     cell->min = cell->known_ns ? MIN(cell->min, now) : now;
     cell->max = cell->known_ns ? MAX(cell->max, now) : now;
@@ -70,7 +55,8 @@ static void add_number(struct states_number *cell, const struct lull_value *valu
     if (is_real) {
         cell->real += now * (double)ns;
     } else {
-        cell->whole += whole * ns;
+        cell->whole +=
+            (value->is_signed ? (__int128)(int64_t)value->bits : (__int128)value->bits) * ns;
     }
 }
 
@@ -79,21 +65,24 @@ static void account(struct states_report *report, uint32_t number, int64_t time_
 {
     const struct lull_states_row *row = lull_states_row(report->engine, number);
     const struct lull_states_group *group = states_group_of(report, row);
-    struct states_sums *sums = sums_of(report, number);
-    const int64_t from_ns = MAX(MAX(sums->accounted_ns, row->since_ns), report->start_ns);
+    struct states_sums *sums = lull_states_row_room(report->engine, row);
+    int64_t from_ns = MAX(row->since_ns, report->start_ns);
+    if (sums->is_accounted) {
+        from_ns = MAX(from_ns, sums->accounted_ns);
+    }
     if (time_ns <= from_ns) {
         return;
     }
-    sums->accounted_ns = time_ns;
+    *sums = (struct states_sums){time_ns, true};
     if (row->state == LULL_ROW_ENDED) {
         return;
     }
-    const uint32_t cell = states_cell_of(group, row->state);
-    lull_add(&sums->cells[cell].ns, time_ns - from_ns);
-    for (uint32_t i = group->n_keys; i < group->n_names; i++) {
+    struct states_cell *cell = states_cell_at(report, row, states_cell_of(group, row->state));
+    lull_add(&cell->ns, time_ns - from_ns);
+    for (uint32_t i = group->n_keys; group->n_numbers && i < group->n_names; i++) {
         if (group->names[i].kind == LULL_STATES_NUMBER) {
-            add_number(&sums->numbers[(i - group->n_keys) * (group->n_states + 2) + cell],
-                       &row->values[i + 1], time_ns - from_ns);
+            add_number(&cell->numbers[group->names[i].number], &row->values[i + 1],
+                       time_ns - from_ns);
             if (report->question->picture) {
                 keep_value(report, number, i - group->n_keys, from_ns, time_ns);
             }
@@ -124,7 +113,7 @@ static void add_interval(struct states_report *report, uint32_t number, int64_t 
         return;
     }
     struct states_cell *cell =
-        &sums_of(report, number)->cells[states_cell_of(states_group_of(report, row), row->state)];
+        states_cell_at(report, row, states_cell_of(states_group_of(report, row), row->state));
     cell->count++;
     cell->longest_ns = MAX(cell->longest_ns, time_ns - from_ns);
     const struct states_interval interval = {number,  row->state, is_open,
@@ -315,15 +304,10 @@ static void show_window(struct states_report *report, int64_t end_ns)
 
 static void clear_sums(struct states_report *report)
 {
-    for (uint32_t i = 0; i < report->sums.count; i++) {
-        const struct lull_states_group *group =
-            states_group_of(report, lull_states_row(report->engine, i));
-        const size_t n = group->n_states + 2;
-        memset(report->sums.items[i].cells, 0, n * sizeof(struct states_cell));
-        if (report->sums.items[i].numbers) {
-            memset(report->sums.items[i].numbers, 0,
-                   n * (group->n_names - group->n_keys) * sizeof(struct states_number));
-        }
+    for (uint32_t i = 0; i < lull_states_row_count(report->engine); i++) {
+        const struct lull_states_row *row = lull_states_row(report->engine, i);
+        const struct lull_states_group *group = states_group_of(report, row);
+        memset(states_cell_at(report, row, 0), 0, (group->n_states + 2) * states_cell_size(group));
     }
     report->log.count = 0;
     report->values.count = 0;
@@ -335,7 +319,6 @@ static void end_window(struct states_report *report, int64_t end_ns)
         const int64_t until_ns =
             MIN(end_ns, report->ends_ns[lull_states_row(report->engine, i)->host]);
         account(report, i, until_ns);
-        sums_of(report, i);
         add_interval(report, i, until_ns, true);
     }
     show_window(report, end_ns);
@@ -386,10 +369,11 @@ static void read_all(struct states_report *report, void (*progress)(void *user),
         .changes = on_change,
         .ends = on_end,
         .edge = on_edge,
+        .room = on_room,
+        .may_wait = !report->question->has_kernel,
         .progress = progress,
         .progress_user = user,
         .entered = report->question->has_kernel ? on_entered : NULL};
-    report->arena = lull_arena_new();
     report->engine =
         lull_states_engine_new(report->question->states, report->session, report->starts_ns,
                                report->ends_ns, &callbacks, report, report->start_ns);
@@ -406,7 +390,6 @@ static void read_all(struct states_report *report, void (*progress)(void *user),
     end_window(report, report->end_ns);
     lull_states_engine_free(report->engine);
     states_kernel_free(report->kernel);
-    lull_arena_free(report->arena);
 }
 
 void lull_states_report(const struct lull_states_question *question, struct lull_session *session,
@@ -420,7 +403,6 @@ void lull_states_report(const struct lull_states_question *question, struct lull
     g_free(report.is_shown);
     g_free(report.starts_ns);
     g_free(report.ends_ns);
-    lull_vec_free(&report.sums);
     lull_vec_free(&report.log);
     lull_vec_free(&report.values);
 }

@@ -8,30 +8,33 @@
 #include "analysis/states.h"
 #include "base/vec.h"
 
-/* What a row did in one state, within the window. */
+typedef __int128 states_wide __attribute__((aligned(8)));
+
+/* What a number of a row was in one state, within the window. */
+struct states_number {
+    int64_t known_ns;
+    states_wide whole; /* value × ns of integers */
+    double real;       /* and of real numbers */
+    double min, max;
+};
+
+/* What a row did in one state. */
 struct states_cell {
     int64_t ns, longest_ns;
     uint64_t count;
+    struct states_number numbers[]; /* of the group */
 };
 
-/* What a number of it was in one state. */
-struct states_number {
-    int64_t known_ns;
-    __int128 whole; /* value × ns of integers */
-    double real;    /* and of real numbers */
-    double min, max;
+/* In the room of a row; then come its cells, by state, then of unknown and none. */
+struct states_sums {
+    int64_t accounted_ns;
+    bool is_accounted; /* up to there */
 };
 
 /* For pictures: a number of a row had this value. */
 struct states_value {
     uint32_t row, number;
     struct lull_states_step step;
-};
-
-struct states_sums {
-    int64_t accounted_ns;
-    struct states_cell *cells;     /* by state, then unknown and none */
-    struct states_number *numbers; /* by number, then by state as well; NULL: the group has none */
 };
 
 struct states_interval {
@@ -49,8 +52,6 @@ struct states_report {
     int64_t *starts_ns, *ends_ns; /* by host */
     int64_t start_ns, end_ns;     /* of the window, and of the range */
     uint32_t n_windows;
-    struct lull_arena *arena;
-    LULL_VEC(struct states_sums) sums;
     LULL_VEC(struct states_interval) log; /* for the table of it, pictures, and counts */
     LULL_VEC(struct states_value) values; /* for pictures */
     uint64_t n_not_logged;
@@ -70,6 +71,19 @@ static inline const struct lull_states_group *states_group_of(const struct state
 static inline uint32_t states_cell_of(const struct lull_states_group *group, uint16_t state)
 {
     return state < group->n_states ? state : group->n_states + (state == LULL_ROW_NONE);
+}
+
+static inline size_t states_cell_size(const struct lull_states_group *group)
+{
+    return sizeof(struct states_cell) + group->n_numbers * sizeof(struct states_number);
+}
+
+static inline struct states_cell *states_cell_at(const struct states_report *report,
+                                                 const struct lull_states_row *row, uint32_t cell)
+{
+    struct states_sums *sums = lull_states_row_room(report->engine, row);
+    return (struct states_cell *)((char *)(sums + 1) +
+                                  cell * states_cell_size(states_group_of(report, row)));
 }
 
 /* A line of a table: of a row, by state and maybe by number. */

@@ -68,11 +68,12 @@ static void state_row(const void *user, uint64_t at, struct lull_cell *cells)
 {
     struct states_table *table = (struct states_table *)user;
     const struct states_line *line = &table->lines.items[at];
-    const struct states_cell *all = table->report->sums.items[line->row].cells;
-    const struct states_cell *cell = &all[line->cell];
+    const struct states_report *report = table->report;
+    const struct lull_states_row *row = lull_states_row(report->engine, line->row);
+    const struct states_cell *cell = states_cell_at(report, row, line->cell);
     int64_t life_ns = 0;
     for (uint32_t i = 0; i < table->group->n_states + 2; i++) {
-        lull_add(&life_ns, all[i].ns);
+        lull_add(&life_ns, states_cell_at(report, row, i)->ns);
     }
     cells = states_show_row(table, line->row, line->cell, cells);
     *cells++ = lull_cell_integer(LULL_CELL_DURATION, cell->ns);
@@ -103,8 +104,9 @@ static void number_row(const void *user, uint64_t at, struct lull_cell *cells)
     const struct states_line *line = &table->lines.items[at];
     const struct lull_states_name *name = &group->names[group->n_keys + line->number];
     const struct states_number *cell =
-        &table->report->sums.items[line->row]
-             .numbers[line->number * (group->n_states + 2) + line->cell];
+        &states_cell_at(table->report, lull_states_row(table->report->engine, line->row),
+                        line->cell)
+             ->numbers[name->number];
     const double total = (double)cell->whole + cell->real, hertz = hertz_of(name->unit);
     cells = states_show_row(table, line->row, line->cell, cells);
     *cells++ = lull_cell_text(LULL_CELL_STRING, name->label);
@@ -149,29 +151,35 @@ void states_emit(struct states_table *table, const struct lull_result_class *cla
 
 /* ---- a group ---- */
 
+/* By number, then by state. */
+static void add_number_lines(struct states_table *table, uint32_t group, uint32_t number)
+{
+    const struct lull_states_group *of = table->group;
+    const struct lull_states_row *row = lull_states_row(table->report->engine, number);
+    for (uint32_t i = of->n_keys; row->group == group && i < of->n_names; i++) {
+        for (uint32_t c = 0; of->names[i].kind == LULL_STATES_NUMBER && c < of->n_states + 2; c++) {
+            if (states_cell_at(table->report, row, c)->numbers[of->names[i].number].known_ns > 0) {
+                lull_vec_push(&table->lines, (struct states_line){number, c, i - of->n_keys});
+            }
+        }
+    }
+}
+
 void states_show_sums(struct states_table *table, uint32_t group, struct lull_sink *sink)
 {
     const struct states_report *report = table->report;
     const uint32_t n_cells = table->group->n_states + 2;
-    const uint32_t n_others = table->group->n_names - table->group->n_keys;
     for (uint32_t i = 0; i < report->n_rows; i++) {
-        const uint32_t row = report->rows[i];
-        const bool is_here = lull_states_row(report->engine, row)->group == group;
-        for (uint32_t c = 0; is_here && c < n_cells; c++) {
-            if (report->sums.items[row].cells[c].ns > 0) {
-                lull_vec_push(&table->lines, (struct states_line){row, c, 0});
+        const struct lull_states_row *row = lull_states_row(report->engine, report->rows[i]);
+        for (uint32_t c = 0; row->group == group && c < n_cells; c++) {
+            if (states_cell_at(report, row, c)->ns > 0) {
+                lull_vec_push(&table->lines, (struct states_line){report->rows[i], c, 0});
             }
         }
     }
     states_emit(table, &state_class, state_row, sink);
-    for (uint32_t i = 0; i < report->n_rows; i++) {
-        const uint32_t row = report->rows[i];
-        const bool is_here = lull_states_row(report->engine, row)->group == group;
-        for (uint32_t k = 0; is_here && k < n_others * n_cells; k++) {
-            if (report->sums.items[row].numbers[k].known_ns > 0) {
-                lull_vec_push(&table->lines, (struct states_line){row, k % n_cells, k / n_cells});
-            }
-        }
+    for (uint32_t i = 0; i < report->n_rows && table->group->n_numbers; i++) {
+        add_number_lines(table, group, report->rows[i]);
     }
     states_emit(table, &number_class, number_row, sink);
 }

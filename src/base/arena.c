@@ -7,12 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/pages.h"
+
 #define FIRST_CHUNK ((size_t)16 << 10)
 #define LARGEST_CHUNK ((size_t)1 << 20)
+#define LARGEST_LARGE_CHUNK (4 * LULL_HUGE_PAGE)
 #define GRAIN _Alignof(max_align_t)
 
 struct chunk {
     struct chunk *previous;
+    size_t size; /* with this head */
     max_align_t data[];
 };
 
@@ -20,13 +24,22 @@ struct lull_arena {
     struct chunk *chunks;
     char *next;
     size_t left;
-    size_t chunk_size; /* of the next chunk */
+    size_t chunk_size; /* of the next chunk, with its head */
+    size_t largest_chunk;
 };
 
 struct lull_arena *lull_arena_new(void)
 {
     struct lull_arena *arena = g_new0(struct lull_arena, 1);
     arena->chunk_size = FIRST_CHUNK;
+    arena->largest_chunk = LARGEST_CHUNK;
+    return arena;
+}
+
+struct lull_arena *lull_arena_new_large(void)
+{
+    struct lull_arena *arena = lull_arena_new();
+    arena->largest_chunk = LARGEST_LARGE_CHUNK;
     return arena;
 }
 
@@ -37,7 +50,7 @@ void lull_arena_free(struct lull_arena *arena)
     }
     for (struct chunk *chunk = arena->chunks; chunk;) {
         struct chunk *previous = chunk->previous;
-        g_free(chunk);
+        lull_pages_free(chunk, chunk->size);
         chunk = previous;
     }
     g_free(arena);
@@ -45,8 +58,9 @@ void lull_arena_free(struct lull_arena *arena)
 
 static struct chunk *add_chunk(struct lull_arena *arena, size_t size)
 {
-    struct chunk *chunk = g_malloc0(sizeof *chunk + size);
+    struct chunk *chunk = lull_pages_new(size);
     chunk->previous = arena->chunks;
+    chunk->size = size;
     arena->chunks = chunk;
     return chunk;
 }
@@ -61,11 +75,11 @@ void *lull_arena_alloc(struct lull_arena *arena, size_t size)
         /* A large piece gets its own chunk, so that it does not waste the rest of the current one.
          */
         if (size > arena->chunk_size / 4) {
-            return add_chunk(arena, size)->data;
+            return add_chunk(arena, sizeof(struct chunk) + size)->data;
         }
         arena->next = (char *)add_chunk(arena, arena->chunk_size)->data;
-        arena->left = arena->chunk_size;
-        arena->chunk_size = MIN(arena->chunk_size * 2, LARGEST_CHUNK);
+        arena->left = arena->chunk_size - sizeof(struct chunk);
+        arena->chunk_size = MIN(arena->chunk_size * 2, arena->largest_chunk);
     }
     void *piece = arena->next;
     arena->next += size;

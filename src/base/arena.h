@@ -10,6 +10,8 @@ struct lull_arena;
 
 /* Free with lull_arena_free(), which frees every piece too. */
 struct lull_arena *lull_arena_new(void);
+/* For pieces that may become many and are looked up at random: they lie in huge pages then (pages.h). */
+struct lull_arena *lull_arena_new_large(void);
 void lull_arena_free(struct lull_arena *arena);
 
 /* `size` zeroed bytes, aligned for any type without extended alignment. Never NULL. */

@@ -5,6 +5,8 @@
 
 #include <glib.h>
 
+#include "base/pages.h"
+
 /* Keys come from traces. The seed is random per map so that a hostile trace cannot choose keys that
  * all fall into one slot; as slots are never listed, no result depends on it. */
 static inline size_t home_slot(const struct lull_map *map, uint64_t key)
@@ -26,7 +28,8 @@ static inline size_t probe(const struct lull_map *map, uint64_t key)
 
 static void allocate(struct lull_map *map, size_t capacity)
 {
-    map->slots = g_new(struct lull_map_slot, capacity);
+    g_assert(capacity <= G_MAXSIZE / sizeof *map->slots);
+    map->slots = lull_pages_new(capacity * sizeof *map->slots);
     map->capacity = capacity;
     lull_map_clear(map);
 }
@@ -47,12 +50,19 @@ static void grow(struct lull_map *map)
         }
     }
     map->count = old.count;
-    g_free(old.slots);
+    lull_pages_free(old.slots, old.capacity * sizeof *old.slots);
 }
 
 uint32_t lull_map_find(const struct lull_map *map, uint64_t key)
 {
     return map->count == 0 ? LULL_MAP_NONE : map->slots[probe(map, key)].value;
+}
+
+void lull_map_fetch(const struct lull_map *map, uint64_t key)
+{
+    if (map->count) {
+        __builtin_prefetch(&map->slots[home_slot(map, key)]);
+    }
 }
 
 uint32_t lull_map_insert(struct lull_map *map, uint64_t key, uint32_t value)
@@ -103,6 +113,6 @@ void lull_map_clear(struct lull_map *map)
 
 void lull_map_free(struct lull_map *map)
 {
-    g_free(map->slots);
+    lull_pages_free(map->slots, map->capacity * sizeof *map->slots);
     *map = (struct lull_map){0};
 }

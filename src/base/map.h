@@ -25,6 +25,8 @@ struct lull_map {
 
 /* The value under `key`, or LULL_MAP_NONE. */
 uint32_t lull_map_find(const struct lull_map *map, uint64_t key);
+/* The memory where `key` would be comes closer: a find that follows soon does not wait for it. */
+void lull_map_fetch(const struct lull_map *map, uint64_t key);
 /* Puts `value` (not LULL_MAP_NONE) under `key`. Returns the value it replaces, or LULL_MAP_NONE. */
 uint32_t lull_map_insert(struct lull_map *map, uint64_t key, uint32_t value);
 /* Takes `key` out. Returns its value, or LULL_MAP_NONE if it was not there. */

@@ -16,8 +16,10 @@ enum lull_value_kind { LULL_VALUE_NONE, LULL_VALUE_INT, LULL_VALUE_REAL, LULL_VA
 struct lull_value {
     enum lull_value_kind kind;
     bool is_signed;
-    uint64_t bits;
-    double real;
+    union {
+        uint64_t bits; /* INT */
+        double real;   /* REAL */
+    };
     struct lull_text text; /* also of an integer with a label: the label; data NULL: none */
 };
 

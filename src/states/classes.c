@@ -72,10 +72,44 @@ static void add_part(struct lull_compiler *c, const struct lull_states_group *gr
     part.key = key_of(c, group, rule);
     part.others = others_of(c, group, rule);
     part.operands = operands_of(c, rule);
+    for (uint32_t i = 0; i < rule->n_actions; i++) {
+        part.has_operands |= rule->actions[i].kind >= LULL_STATES_SET;
+    }
     if (group->has_task) {
         part.task = lull_compiler_load_or_none(c, &group->task);
     }
     g_array_append_val(parts, part);
+}
+
+/* The rows that its events need: of each group, that of the first rule whose key is one integer. */
+static void find_hints(struct states_class *class)
+{
+    for (uint32_t i = 0; i < class->n_parts && class->n_hints < STATES_HINTS; i++) {
+        const struct states_part *part = &class->parts[i];
+        const struct states_part *last = class->n_hints ? class->hints[class->n_hints - 1] : NULL;
+        if (part->key && part->group->n_keys == 1 && (!last || last->group != part->group) &&
+            (part->key->kind == LULL_LOAD_INT || part->key->kind == LULL_LOAD_CPU)) {
+            class->hints[class->n_hints++] = part;
+        }
+    }
+}
+
+/* What was compiled, for events whose fields are `fields`. */
+static struct states_class *class_of(struct lull_compiler *c, const GArray *parts,
+                                     struct lull_fields *fields)
+{
+    struct states_class *class = lull_arena_alloc(c->arena, sizeof *class);
+    class->n_parts = parts->len;
+    class->parts = lull_arena_copy(c->arena, parts->data, parts->len * sizeof(struct states_part));
+    class->can_wait = !c->n_visited;
+    for (guint i = 0; i < c->bindings->len; i++) {
+        class->can_wait &= g_array_index(c->bindings, struct lull_binding, i).kind == LULL_BIND_INT;
+    }
+    class->program = lull_compiler_end(c, LULL_REJECT, fields);
+    class->field_bytes = fields->size;
+    class->can_wait &= class->field_bytes <= STATES_WAITING_BYTES;
+    find_hints(class);
+    return class;
 }
 
 const void *states_compile(struct lull_event_watch *watch, const struct lull_source *source,
@@ -84,7 +118,7 @@ const void *states_compile(struct lull_event_watch *watch, const struct lull_sou
     struct lull_states_engine *engine = (struct lull_states_engine *)watch;
     const struct lull_states *states = engine->states;
     struct states_class *class = NULL;
-    struct lull_who_class who;
+    struct lull_who_class who = {.is_switch = false};
     struct lull_compiler c;
     lull_compiler_start(&c, &states->terms, source, class_index, host, -1, engine->programs);
     c.first_bit = fields->n_bindings;
@@ -95,14 +129,13 @@ const void *states_compile(struct lull_event_watch *watch, const struct lull_sou
             add_part(&c, &states->groups[g], r, parts);
         }
     }
-    lull_who_compile(&c, &who);
+    if (engine->follows_running) {
+        lull_who_compile(&c, &who);
+    }
     if (parts->len || who.is_switch || engine->has_after) {
-        class = lull_arena_alloc(c.arena, sizeof *class);
+        class = class_of(&c, parts, fields);
         class->who = who;
-        class->n_parts = parts->len;
-        class->parts =
-            lull_arena_copy(c.arena, parts->data, parts->len * sizeof(struct states_part));
-        class->program = lull_compiler_end(&c, LULL_REJECT, fields);
+        class->can_wait &= !engine->follows_running;
     } else {
         lull_compiler_free(&c);
     }

@@ -29,6 +29,7 @@ struct lull_states_name {
     enum { LULL_STATES_KEY, LULL_STATES_KEPT, LULL_STATES_NUMBER } kind;
     const char *name, *label, *unit, *colour;
     struct lull_operand operand; /* KEY */
+    uint32_t number;             /* NUMBER: of the group's */
 };
 
 /* A series: how many rows of the group are in a state. */
@@ -88,7 +89,7 @@ struct lull_states_group {
     struct lull_states_state *states;
     uint32_t n_states;
     struct lull_states_name *names;
-    uint32_t n_names, n_keys; /* keys come first */
+    uint32_t n_names, n_keys, n_numbers; /* keys come first */
     struct lull_states_rule *rules;
     uint32_t n_rules, first_rule; /* number of the first among those of all groups */
     struct lull_states_other *others;
@@ -107,6 +108,7 @@ struct lull_states {
     struct lull_terms terms;
     struct lull_states_group *groups;
     uint32_t n_groups, n_rules;
+    bool asks_running;  /* some operand is $tid or $comm */
     uint8_t digest[32]; /* of the text that they were parsed from (SHA-256) */
 };
 

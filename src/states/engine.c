@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "source/session/streams.h"
+
 enum { MOST_ROWS = 1000000, MOST_TIMERS = 100000000, EVENTS_OF_PROGRESS = 4096 };
 
 /* Longer texts are no keys. */
@@ -13,12 +15,11 @@ enum { MOST_KEY_BYTES = 4096 };
 
 /* ---- which rules apply ---- */
 
-/* False if the event lacks a part of the key. */
-static bool read_key(struct lull_run *run, const struct lull_load *loads, uint32_t n,
+bool states_read_key(struct lull_run *run, const struct lull_load *loads, uint32_t n,
                      struct lull_value *key)
 {
     for (uint32_t i = 0; i < n; i++) {
-        key[i] = lull_run_value(run, &loads[i]);
+        key[i] = states_value(run, &loads[i]);
         if (key[i].kind == LULL_VALUE_NONE ||
             (key[i].kind == LULL_VALUE_REAL && key[i].real != key[i].real) ||
             (key[i].kind == LULL_VALUE_TEXT && key[i].text.length > MOST_KEY_BYTES)) {
@@ -36,17 +37,17 @@ static bool find_others(struct lull_states_engine *engine, struct lull_run *run,
     for (; i < end; i++) {
         const uint32_t at = part->rule->first_other + i;
         const struct lull_states_other *other = &part->group->others[at];
-        if (!read_key(run, part->others[i], other->n_keys, key)) {
+        if (!states_read_key(run, part->others[i], other->n_keys, key)) {
             return false;
         }
         const uint32_t host = run->event->host;
+        const uint64_t hash = states_key_hash(other->group, host, key, other->n_keys);
         const uint32_t row =
-            states_row_find(engine, other->group, host, key,
-                            states_key_hash(other->group, host, key, other->n_keys));
-        if (row == LULL_MAP_NONE || engine->rows.items[row].state == LULL_ROW_ENDED) {
+            states_row_find(engine, other->group, host, key, lull_map_find(&engine->by_hash, hash));
+        if (row == LULL_MAP_NONE || engine->rows.items[row]->state == LULL_ROW_ENDED) {
             return false;
         }
-        engine->others[at] = engine->rows.items[row].values[other->value];
+        engine->others[at] = engine->rows.items[row]->values[other->value];
     }
     return true;
 }
@@ -62,9 +63,9 @@ static bool hit_each(struct lull_states_engine *engine, struct lull_run *run,
     const uint32_t group = (uint32_t)(part->group - engine->states->groups);
     const size_t before = engine->hits.count;
     uint32_t row = engine->first_rows[group * engine->n_hosts + run->event->host];
-    for (; row != LULL_MAP_NONE; row = engine->rows.items[row].next_of_group) {
-        engine->given[LULL_STATES_ROW] = engine->rows.items[row].values;
-        if (engine->rows.items[row].state != LULL_ROW_ENDED &&
+    for (; row != LULL_MAP_NONE; row = engine->rows.items[row]->next_of_group) {
+        engine->given[LULL_STATES_ROW] = engine->rows.items[row]->values;
+        if (engine->rows.items[row]->state != LULL_ROW_ENDED &&
             lull_run_test(run, part->condition)) {
             add_hit(engine, part, row);
         }
@@ -72,42 +73,65 @@ static bool hit_each(struct lull_states_engine *engine, struct lull_run *run,
     return engine->hits.count > before;
 }
 
-/* A row that is not there has nothing but its key, and is made only if the rule applies. */
+/* The row of the part's key and the hash of that; false if the event lacks part of it. What was found while
+ * the event waited is not looked for again. */
+static bool find_row(const struct lull_states_engine *engine, struct lull_run *run,
+                     const struct states_part *part, uint32_t group, struct lull_value *key,
+                     uint64_t *hash, uint32_t *row)
+{
+    const struct states_class *class = engine->at ? engine->at->class : NULL;
+    for (uint32_t i = 0; class && i < class->n_hints; i++) {
+        if (class->hints[i] == part && engine->at->found[i].is_there) {
+            *row = engine->at->found[i].row;
+            return true;
+        }
+    }
+    if (!states_read_key(run, part->key, part->group->n_keys, key)) {
+        return false;
+    }
+    *hash = states_key_hash(group, run->event->host, key, part->group->n_keys);
+    *row = states_row_find(engine, group, run->event->host, key,
+                           lull_map_find(&engine->by_hash, *hash));
+    return true;
+}
+
+/* What rules may ask of a row that is not there: nothing but its key, and the state that `start` names. */
+static const struct lull_value *blank_row(const struct lull_states_engine *engine,
+                                          const struct lull_states_group *group, uint32_t number,
+                                          const struct lull_value *key)
+{
+    memset(engine->blank, 0, (group->n_names + 1) * sizeof *engine->blank);
+    memcpy(engine->blank + 1, key, group->n_keys * sizeof *key);
+    engine->blank[0] = engine->layouts[number].shown[MIN(group->start, group->n_states)];
+    return engine->blank;
+}
+
+/* A row that is not there is made only if the rule applies. */
 static bool hit_one(struct lull_states_engine *engine, struct lull_run *run,
                     const struct states_part *part)
 {
     const uint32_t group = (uint32_t)(part->group - engine->states->groups);
-    const uint32_t n = part->group->n_keys, host = run->event->host;
     struct lull_value key[LULL_STATES_MOST_NAMES];
+    uint64_t hash = 0;
+    uint32_t row;
     if (!find_others(engine, run, part, 0, part->rule->n_at_others) ||
-        !read_key(run, part->key, n, key)) {
+        !find_row(engine, run, part, group, key, &hash, &row)) {
         engine->unmet[part->number]++;
         return false;
     }
-    const uint64_t hash = states_key_hash(group, host, key, n);
-    uint32_t row = states_row_find(engine, group, host, key, hash);
-    if (row != LULL_MAP_NONE) {
-        engine->given[LULL_STATES_ROW] = engine->rows.items[row].values;
-    } else {
-        const uint16_t start = part->group->start;
-        memset(engine->blank, 0, (part->group->n_names + 1) * sizeof *engine->blank);
-        memcpy(engine->blank + 1, key, n * sizeof *key);
-        if (start < part->group->n_states) {
-            const char *name = part->group->states[start].name;
-            engine->blank[0] = lull_value_text(name, strlen(name));
-        }
-        engine->given[LULL_STATES_ROW] = engine->blank;
-    }
+    engine->given[LULL_STATES_ROW] = row != LULL_MAP_NONE
+                                         ? engine->rows.items[row]->values
+                                         : blank_row(engine, part->group, group, key);
     /* Keys of other rows may be of this one. */
     if (!find_others(engine, run, part, part->rule->n_at_others, part->rule->n_others)) {
         engine->unmet[part->number]++;
         return false;
     }
-    if (!lull_run_test(run, part->condition)) {
+    if (part->condition != LULL_ACCEPT && !lull_run_test(run, part->condition)) {
         return false;
     }
     if (row == LULL_MAP_NONE) {
-        row = states_row_add(engine, group, host, key, hash);
+        row = states_row_add(engine, group, run->event->host, key, hash);
     }
     if (row != LULL_MAP_NONE) {
         add_hit(engine, part, row);
@@ -118,7 +142,7 @@ static bool hit_one(struct lull_states_engine *engine, struct lull_run *run,
 static bool hit(struct lull_states_engine *engine, struct lull_run *run,
                 const struct states_part *part)
 {
-    if (!lull_run_test(run, part->on)) {
+    if (part->on != LULL_ACCEPT && !lull_run_test(run, part->on)) {
         return false;
     }
     if (!part->key) {
@@ -136,8 +160,11 @@ static bool hit(struct lull_states_engine *engine, struct lull_run *run,
 static void find_task(struct lull_states_engine *engine, struct lull_run *run,
                       const struct states_part *part, uint32_t number)
 {
-    struct lull_states_row *row = &engine->rows.items[number];
+    struct lull_states_row *row = engine->rows.items[number];
     const struct lull_states_group *group = part->group;
+    if (!group->has_task && group->task_key < 0) {
+        return;
+    }
     const struct lull_value value = group->has_task        ? lull_run_value(run, &part->task)
                                     : group->task_key >= 0 ? row->values[group->task_key + 1]
                                                            : (struct lull_value){0};
@@ -150,9 +177,10 @@ static void apply(struct lull_states_engine *engine, struct lull_run *run,
                   const struct states_hit *hit)
 {
     const struct states_part *part = hit->part;
-    engine->given[LULL_STATES_ROW] = engine->rows.items[hit->row].values;
+    engine->given[LULL_STATES_ROW] = engine->rows.items[hit->row]->values;
     for (uint32_t i = 0; i < part->rule->n_actions; i++) {
-        const struct lull_value value = lull_run_value(run, &part->operands[i]);
+        const struct lull_value value =
+            part->has_operands ? states_value(run, &part->operands[i]) : (struct lull_value){0};
         states_row_act(engine, hit->row, &part->rule->actions[i], &value, run->event->time_ns);
     }
     find_task(engine, run, part, hit->row);
@@ -196,20 +224,30 @@ static void apply_rules(struct lull_states_engine *engine, const struct states_c
 
 /* ---- events ---- */
 
-static void see(struct lull_event_watch *watch, const void *program, const struct lull_event *event,
-                const uint8_t *fields)
+static void advance_to(struct lull_states_engine *engine, int64_t time_ns)
 {
-    struct lull_states_engine *engine = (struct lull_states_engine *)watch;
-    const struct states_class *class = program;
-    struct lull_running *running = lull_running_on(&engine->running, event);
+    if (time_ns >= engine->quiet_ns || engine->next_loss < engine->n_losses) {
+        states_advance(engine, time_ns);
+    }
+}
+
+void states_follow(struct lull_states_engine *engine, const struct states_class *class,
+                   const struct lull_event *event, const uint8_t *fields)
+{
+    struct lull_running *running =
+        engine->follows_running ? lull_running_on(&engine->running, event) : NULL;
     struct lull_run run;
     lull_run_start(&run, class->program, event, fields, engine->given);
-    lull_who_leaves(&class->who, &run, running);
+    if (running) {
+        lull_who_leaves(&class->who, &run, running);
+    }
     if (class->n_parts || engine->has_after) {
-        lull_states_engine_advance(engine, event->time_ns);
+        advance_to(engine, event->time_ns);
     }
     if (class->n_parts) {
-        lull_who_values(running, engine->now);
+        if (engine->follows_running) {
+            lull_who_values(running, engine->now);
+        }
         apply_rules(engine, class, &run);
         if (engine->entered.count) {
             report(engine, class, &run);
@@ -218,7 +256,27 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
             g_ptr_array_set_size(engine->retired, 0);
         }
     }
-    lull_who_enters(&class->who, &run, running);
+    if (running) {
+        lull_who_enters(&class->who, &run, running);
+    }
+}
+
+static void see(struct lull_event_watch *watch, const void *program, const struct lull_event *event,
+                const uint8_t *fields)
+{
+    struct lull_states_engine *engine = (struct lull_states_engine *)watch;
+    const struct states_class *class = program;
+    const bool waits = engine->waiting && class->can_wait;
+    /* What waits happened before that loss was known. */
+    if (!waits || engine->n_losses != *engine->loss_counter) {
+        states_finish_waiting(engine);
+        engine->n_losses = *engine->loss_counter;
+    }
+    if (waits) {
+        states_wait(engine, class, event, fields);
+    } else {
+        states_follow(engine, class, event, fields);
+    }
     if (--engine->countdown == 0) {
         engine->countdown = EVENTS_OF_PROGRESS;
         if (engine->callbacks.progress) {
@@ -230,11 +288,32 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
 static void forget(struct lull_event_watch *watch)
 {
     struct lull_states_engine *engine = (struct lull_states_engine *)watch;
+    states_finish_waiting(engine);
     lull_arena_free(engine->programs);
     engine->programs = lull_arena_new();
 }
 
 /* ---- its users ---- */
+
+static struct states_layout layout_of(const struct lull_states_engine *engine,
+                                      const struct lull_states_group *group)
+{
+    const struct lull_states_callbacks *callbacks = &engine->callbacks;
+    const struct lull_states_room room =
+        callbacks->room ? callbacks->room(engine->user, group) : (struct lull_states_room){0};
+    struct states_layout layout = {.cell = (uint32_t)room.of_state};
+    layout.texts = (group->n_names + 1) * (uint32_t)sizeof(struct lull_value);
+    layout.room = layout.texts + (group->n_names + 1) * (uint32_t)sizeof(struct lull_states_text);
+    layout.cells = layout.room + (uint32_t)room.of_row;
+    layout.shown = lull_arena_alloc_n(engine->records, group->n_states + 1, sizeof *layout.shown);
+    for (uint32_t s = 0; s < group->n_states; s++) {
+        const char *name = group->states[s].name;
+        layout.shown[s] = lull_value_text(name, strlen(name));
+    }
+    layout.size =
+        sizeof(struct lull_states_row) + layout.cells + (group->n_states + 2) * room.of_state;
+    return layout;
+}
 
 struct lull_states_engine *lull_states_engine_new(const struct lull_states *states,
                                                   struct lull_session *session,
@@ -253,6 +332,12 @@ struct lull_states_engine *lull_states_engine_new(const struct lull_states *stat
     engine->user = user;
     engine->edge_ns = edge_ns;
     engine->n_hosts = lull_session_host_count(session);
+    engine->loss_counter = lull_session_loss_counter(session);
+    engine->quiet_ns = INT64_MIN;
+    engine->follows_running = states->asks_running || callbacks->entered;
+    if (callbacks->may_wait && !callbacks->entered) {
+        engine->waiting = g_new(struct states_waiting, STATES_WAITING);
+    }
     engine->countdown = EVENTS_OF_PROGRESS;
     for (uint32_t g = 0; callbacks->entered && g < states->n_groups; g++) {
         for (uint32_t s = 0; s < states->groups[g].n_states; s++) {
@@ -261,7 +346,7 @@ struct lull_states_engine *lull_states_engine_new(const struct lull_states *stat
     }
     engine->comm = g_string_new(NULL);
     engine->programs = lull_arena_new();
-    engine->records = lull_arena_new();
+    engine->records = lull_arena_new_large();
     engine->retired = g_ptr_array_new_with_free_func(g_free);
     engine->most_rows = MOST_ROWS;
     engine->most_timers = MOST_TIMERS;
@@ -270,6 +355,10 @@ struct lull_states_engine *lull_states_engine_new(const struct lull_states *stat
     engine->first_rows = g_new(uint32_t, MAX((size_t)states->n_groups * engine->n_hosts, 1));
     memset(engine->first_rows, 0xff,
            (size_t)states->n_groups * engine->n_hosts * sizeof *engine->first_rows);
+    engine->layouts = g_new(struct states_layout, states->n_groups + 1);
+    for (uint32_t g = 0; g < states->n_groups; g++) {
+        engine->layouts[g] = layout_of(engine, &states->groups[g]);
+    }
     engine->given[LULL_STATES_NOW] = engine->now;
     engine->given[LULL_STATES_OTHERS] = engine->others;
     lull_running_table_init(&engine->running);
@@ -293,6 +382,8 @@ void lull_states_engine_free(struct lull_states_engine *engine)
     lull_arena_free(engine->programs);
     lull_arena_free(engine->records);
     g_free(engine->first_rows);
+    g_free(engine->layouts);
+    g_free(engine->waiting);
     g_free(engine->unmet);
     g_free(engine->blank);
     g_free(engine);
@@ -311,7 +402,7 @@ uint32_t lull_states_row_count(const struct lull_states_engine *engine)
 
 const struct lull_states_row *lull_states_row(const struct lull_states_engine *engine, uint32_t row)
 {
-    return &engine->rows.items[row];
+    return engine->rows.items[row];
 }
 
 void lull_states_engine_counts(const struct lull_states_engine *engine,

@@ -95,7 +95,11 @@ static bool add_name(struct states_parser *s, size_t at, const struct lull_state
     if (group->n_names == LULL_STATES_MOST_NAMES) {
         return FAIL(&s->parser, at, "a group has at most %d names", LULL_STATES_MOST_NAMES);
     }
-    group->names[group->n_names++] = *name;
+    group->names[group->n_names] = *name;
+    if (name->kind == LULL_STATES_NUMBER) {
+        group->names[group->n_names].number = group->n_numbers++;
+    }
+    group->n_names++;
     return true;
 }
 

@@ -120,6 +120,7 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
         return FAIL(p, first.start, "there is no event here; a row.NAME or a value is expected");
     }
     if (strcmp(name, "$tid") == 0 || strcmp(name, "$comm") == 0) {
+        s->states->asks_running = true;
         *operand = lull_who_operand(name[1] == 't' ? LULL_WHO_TID : LULL_WHO_COMM);
         return true;
     }

@@ -51,7 +51,7 @@ uint64_t states_key_hash(uint32_t group, uint32_t host, const struct lull_value 
 }
 
 /* mix() gives different words different hashes. */
-static enum states_key kind_of_key(const struct lull_value *key, uint32_t n)
+enum states_key states_key_kind(const struct lull_value *key, uint32_t n)
 {
     return n != 1 || key->kind != LULL_VALUE_INT ? STATES_KEY_ANY
            : key->is_signed                      ? STATES_KEY_SIGNED
@@ -59,14 +59,14 @@ static enum states_key kind_of_key(const struct lull_value *key, uint32_t n)
 }
 
 uint32_t states_row_find(const struct lull_states_engine *engine, uint32_t group, uint32_t host,
-                         const struct lull_value *key, uint64_t hash)
+                         const struct lull_value *key, uint32_t first)
 {
     const uint32_t n = engine->states->groups[group].n_keys;
-    const enum states_key kind = kind_of_key(key, n);
-    uint32_t row = lull_map_find(&engine->by_hash, hash);
-    for (; row != LULL_MAP_NONE; row = engine->rows.items[row].next_alike) {
-        const struct lull_states_row *at = &engine->rows.items[row];
-        bool is_same = at->group == group && at->host == host && at->hash == hash;
+    const enum states_key kind = states_key_kind(key, n);
+    uint32_t row = first;
+    for (; row != LULL_MAP_NONE; row = engine->rows.items[row]->next_alike) {
+        const struct lull_states_row *at = engine->rows.items[row];
+        bool is_same = at->group == group && at->host == host;
         const bool is_known = is_same && kind != STATES_KEY_ANY && at->key == kind;
         for (uint32_t i = 0; is_same && !is_known && i < n; i++) {
             is_same = same_value(&at->values[i + 1], &key[i]);
@@ -80,23 +80,37 @@ uint32_t states_row_find(const struct lull_states_engine *engine, uint32_t group
 
 /* ---- values ---- */
 
+static struct lull_states_text *texts_of(const struct lull_states_engine *engine,
+                                         const struct lull_states_row *row)
+{
+    return (struct lull_states_text *)((char *)row->values + engine->layouts[row->group].texts);
+}
+
+void *lull_states_row_room(const struct lull_states_engine *engine,
+                           const struct lull_states_row *row)
+{
+    return (char *)row->values + engine->layouts[row->group].room;
+}
+
 /* Texts are copied; what was there before lives until the event is over, because other values may
  * refer to it. */
 static void put(struct lull_states_engine *engine, struct lull_states_row *row, uint32_t index,
                 struct lull_value value)
 {
+    char *old = NULL;
     /* Only what is a text has one of its own. */
-    const bool was_text = row->values[index].kind == LULL_VALUE_TEXT;
-    char *old = was_text ? row->texts[index].data : NULL;
-    if (was_text) {
-        row->texts[index].data = NULL;
+    if (row->values[index].kind == LULL_VALUE_TEXT) {
+        struct lull_states_text *text = &texts_of(engine, row)[index];
+        old = text->data;
+        text->data = NULL;
     }
     if (value.kind == LULL_VALUE_TEXT) {
-        row->texts[index].data = g_malloc(value.text.length + 1);
+        struct lull_states_text *text = &texts_of(engine, row)[index];
+        text->data = g_malloc(value.text.length + 1);
         if (value.text.length) {
-            memcpy(row->texts[index].data, value.text.data, value.text.length);
+            memcpy(text->data, value.text.data, value.text.length);
         }
-        value.text.data = row->texts[index].data;
+        value.text.data = text->data;
     }
     row->values[index] = value;
     if (old) {
@@ -104,10 +118,10 @@ static void put(struct lull_states_engine *engine, struct lull_states_row *row, 
     }
 }
 
-static void show_state(const struct lull_states_group *group, struct lull_states_row *row)
+static void show_state(const struct lull_states_engine *engine, struct lull_states_row *row)
 {
-    const char *name = row->state < group->n_states ? group->states[row->state].name : NULL;
-    row->values[0] = name ? lull_value_text(name, strlen(name)) : nothing;
+    const uint32_t n = engine->states->groups[row->group].n_states;
+    row->values[0] = engine->layouts[row->group].shown[MIN(row->state, n)];
 }
 
 static __int128 wide(const struct lull_value *value)
@@ -159,24 +173,23 @@ uint32_t states_row_add(struct lull_states_engine *engine, uint32_t group, uint3
         engine->counts.refused_rows++;
         return LULL_MAP_NONE;
     }
-    struct lull_states_row row = {
+    struct lull_states_row *row = lull_arena_alloc(engine->records, engine->layouts[group].size);
+    *row = (struct lull_states_row){
         .group = group,
         .host = host,
         .state = of->start,
-        .key = kind_of_key(key, of->n_keys),
+        .key = states_key_kind(key, of->n_keys),
         .since_ns = engine->starts_ns[host],
         .tid = -1,
-        .values = lull_arena_alloc_n(engine->records, of->n_names + 1, sizeof *row.values),
-        .texts = lull_arena_alloc_n(engine->records, of->n_names + 1, sizeof *row.texts),
-        .hash = hash,
+        .values = (struct lull_value *)(row + 1),
         .interval = ++engine->n_intervals,
         .next_alike = lull_map_find(&engine->by_hash, hash),
         .next_of_group = *first,
     };
     for (uint32_t i = 0; i < of->n_keys; i++) {
-        put(engine, &row, i + 1, key[i]);
+        put(engine, row, i + 1, key[i]);
     }
-    show_state(of, &row);
+    show_state(engine, row);
     lull_map_insert(&engine->by_hash, hash, number);
     *first = number;
     lull_vec_push(&engine->rows, row);
@@ -186,11 +199,13 @@ uint32_t states_row_add(struct lull_states_engine *engine, uint32_t group, uint3
 void states_rows_free(struct lull_states_engine *engine)
 {
     for (size_t i = 0; i < engine->rows.count; i++) {
-        struct lull_states_row *row = &engine->rows.items[i];
+        struct lull_states_row *row = engine->rows.items[i];
         for (uint32_t v = 0; v <= engine->states->groups[row->group].n_names; v++) {
-            g_free(row->texts[v].data);
+            g_free(texts_of(engine, row)[v].data);
         }
-        lull_vec_free(&row->stack);
+        if (row->stack) {
+            lull_vec_free(&row->stack->states);
+        }
     }
     lull_vec_free(&engine->rows);
     lull_map_free(&engine->by_hash);
@@ -207,7 +222,7 @@ static void forget_kept(struct lull_states_engine *engine, struct lull_states_ro
 static void enter(struct lull_states_engine *engine, uint32_t number, uint16_t state, bool is_fresh,
                   int64_t time_ns)
 {
-    struct lull_states_row *row = &engine->rows.items[number];
+    struct lull_states_row *row = engine->rows.items[number];
     const struct lull_states_group *group = &engine->states->groups[row->group];
     if (row->state == state && !is_fresh) {
         return;
@@ -222,7 +237,7 @@ static void enter(struct lull_states_engine *engine, uint32_t number, uint16_t s
     if (engine->callbacks.entered) {
         lull_vec_push(&engine->entered, number);
     }
-    show_state(group, row);
+    show_state(engine, row);
     if (state == LULL_ROW_ENDED) {
         forget_kept(engine, row);
     }
@@ -233,15 +248,25 @@ static void enter(struct lull_states_engine *engine, uint32_t number, uint16_t s
     }
 }
 
+static void empty_stack(struct lull_states_row *row)
+{
+    if (row->stack) {
+        row->stack->states.count = 0;
+    }
+}
+
 static void push(struct lull_states_engine *engine, uint32_t number, uint16_t state,
                  int64_t time_ns)
 {
-    struct lull_states_row *row = &engine->rows.items[number];
-    if (row->stack.count >= LULL_STATES_MOST_DEEP) {
+    struct lull_states_row *row = engine->rows.items[number];
+    if (!row->stack) {
+        row->stack = lull_arena_alloc(engine->records, sizeof *row->stack);
+    }
+    if (row->stack->states.count >= LULL_STATES_MOST_DEEP) {
         engine->counts.deep_pushes++;
         return;
     }
-    lull_vec_push(&row->stack, row->state == LULL_ROW_ENDED ? LULL_ROW_NONE : row->state);
+    lull_vec_push(&row->stack->states, row->state == LULL_ROW_ENDED ? LULL_ROW_NONE : row->state);
     enter(engine, number, state, false, time_ns);
 }
 
@@ -249,7 +274,7 @@ static void assign(struct lull_states_engine *engine, uint32_t number,
                    const struct lull_states_action *action, const struct lull_value *operand,
                    int64_t time_ns)
 {
-    struct lull_states_row *row = &engine->rows.items[number];
+    struct lull_states_row *row = engine->rows.items[number];
     const struct lull_states_group *group = &engine->states->groups[row->group];
     struct lull_value value = *operand;
     if (action->kind != LULL_STATES_SET &&
@@ -266,11 +291,11 @@ void states_row_act(struct lull_states_engine *engine, uint32_t number,
                     const struct lull_states_action *action, const struct lull_value *operand,
                     int64_t time_ns)
 {
-    struct lull_states_row *row = &engine->rows.items[number];
+    struct lull_states_row *row = engine->rows.items[number];
     switch (action->kind) {
     case LULL_STATES_ENTER:
         if (action->state >= LULL_ROW_UNKNOWN) {
-            row->stack.count = 0;
+            empty_stack(row);
         }
         enter(engine, number, action->state, action->is_fresh, time_ns);
         break;
@@ -278,8 +303,8 @@ void states_row_act(struct lull_states_engine *engine, uint32_t number,
         push(engine, number, action->state, time_ns);
         break;
     case LULL_STATES_POP:
-        if (row->stack.count) {
-            enter(engine, number, lull_vec_pop(&row->stack), false, time_ns);
+        if (row->stack && row->stack->states.count) {
+            enter(engine, number, lull_vec_pop(&row->stack->states), false, time_ns);
         } else {
             engine->counts.empty_pops++;
         }
@@ -303,12 +328,12 @@ void states_rows_report(struct lull_states_engine *engine, const struct lull_sta
 
 void states_row_lose(struct lull_states_engine *engine, uint32_t number, int64_t time_ns)
 {
-    struct lull_states_row *row = &engine->rows.items[number];
+    struct lull_states_row *row = engine->rows.items[number];
     if (row->state == LULL_ROW_ENDED) {
         return;
     }
     engine->callbacks.changes(engine->user, number, time_ns);
-    row->stack.count = 0;
+    empty_stack(row);
     enter(engine, number, LULL_ROW_UNKNOWN, false, time_ns);
     forget_kept(engine, row);
 }

@@ -36,7 +36,7 @@ enum {
 };
 
 struct lull_states_row {
-    /* Whatever an event of the row needs is in one line of the cache. */
+    /* One line of the cache. */
     uint32_t group, host;
     uint16_t state;
     uint8_t key;               /* the engine's: enum states_key */
@@ -44,10 +44,15 @@ struct lull_states_row {
     int64_t tid;               /* of the task that it is about; -1: not known */
     struct lull_value *values; /* state, parts of the key, what is kept, numbers */
     /* The engine's own. */
-    uint64_t hash, interval; /* of the key; which interval the state is */
+    uint64_t interval; /* which one the state is */
     uint32_t next_alike, next_of_group;
-    struct lull_states_text *texts;
-    LULL_VEC(uint16_t) stack;
+    struct lull_states_stack *stack; /* NULL: nothing was pushed yet */
+};
+
+/* Bytes of each row that are the user's, zeroed at first and aligned for 64-bit numbers: some of the row,
+ * then some for each state, for unknown, and for none. */
+struct lull_states_room {
+    size_t of_row, of_state;
 };
 
 /* When rows came into new states, and who ran where the event happened. */
@@ -66,6 +71,10 @@ struct lull_states_callbacks {
     void (*ends)(void *user, uint32_t row, int64_t time_ns);
     /* Before the first event at or after the edge: returns the next edge. */
     int64_t (*edge)(void *user, int64_t edge_ns);
+    /* Or NULL: how much room rows of the group have. */
+    struct lull_states_room (*room)(void *user, const struct lull_states_group *group);
+    /* Events may be followed a few events later: what is done and told is the same. Not with `entered`. */
+    bool may_wait;
     void (*progress)(void *user); /* or NULL */
     void *progress_user;
     /* Or NULL: rows that are in new intervals, when all of the event is done. A row may be twice in
@@ -98,6 +107,9 @@ const struct lull_states_row *lull_states_row(const struct lull_states_engine *e
                                               uint32_t row);
 void lull_states_engine_counts(const struct lull_states_engine *engine,
                                struct lull_states_counts *counts);
+/* Its room: what is of the row. */
+void *lull_states_row_room(const struct lull_states_engine *engine,
+                           const struct lull_states_row *row);
 /* Bounds for tests: rows, timers. */
 void lull_states_engine_bound(struct lull_states_engine *engine, uint32_t rows, uint64_t timers);
 

@@ -13,7 +13,7 @@ static bool is_before(const struct states_timer *a, const struct states_timer *b
 
 void states_timer_add(struct lull_states_engine *engine, uint32_t row, int64_t time_ns)
 {
-    const struct lull_states_row *of = &engine->rows.items[row];
+    const struct lull_states_row *of = engine->rows.items[row];
     if (time_ns >= engine->ends_ns[of->host]) {
         return;
     }
@@ -30,6 +30,7 @@ void states_timer_add(struct lull_states_engine *engine, uint32_t row, int64_t t
         at = (at - 1) / 2;
     }
     heap[at] = timer;
+    engine->quiet_ns = MIN(engine->quiet_ns, time_ns);
 }
 
 static struct states_timer take_first(struct lull_states_engine *engine)
@@ -67,7 +68,7 @@ static const struct lull_value *value_of(const struct lull_states_engine *engine
 
 static void fire(struct lull_states_engine *engine, const struct states_timer *timer)
 {
-    const struct lull_states_row *row = &engine->rows.items[timer->row];
+    const struct lull_states_row *row = engine->rows.items[timer->row];
     if (row->interval != timer->interval) {
         return;
     }
@@ -87,8 +88,8 @@ static void lose(struct lull_states_engine *engine, const struct lull_loss *loss
         const struct lull_states_group *group = &engine->states->groups[g];
         uint32_t number = engine->first_rows[g * engine->n_hosts + loss->host];
         for (; !group->keeps_lost && number != LULL_MAP_NONE;
-             number = engine->rows.items[number].next_of_group) {
-            const struct lull_states_row *row = &engine->rows.items[number];
+             number = engine->rows.items[number]->next_of_group) {
+            const struct lull_states_row *row = engine->rows.items[number];
             if (!group->has_cpu || cpu < 0 ||
                 row->values[group->cpu_key + 1].bits == (uint64_t)cpu) {
                 states_row_lose(engine, number, MAX(row->since_ns, loss->start_ns));
@@ -99,17 +100,18 @@ static void lose(struct lull_states_engine *engine, const struct lull_loss *loss
 }
 
 /* Edges come before losses, losses before timers of the same time. */
-void lull_states_engine_advance(struct lull_states_engine *engine, int64_t time_ns)
+void states_advance(struct lull_states_engine *engine, int64_t time_ns)
 {
-    const uint32_t n_losses = lull_session_loss_count(engine->session);
     for (;;) {
-        const struct lull_loss *loss = engine->next_loss < n_losses
+        const struct lull_loss *loss = engine->next_loss < engine->n_losses
                                            ? lull_session_loss(engine->session, engine->next_loss)
                                            : NULL;
         const int64_t timer_ns = engine->timers.count ? engine->timers.items[0].time_ns : INT64_MAX;
-        const int64_t loss_ns = loss ? loss->start_ns : INT64_MAX;
+        /* It starts with the last event that is there. */
+        const int64_t loss_ns = loss && loss->start_ns < time_ns ? loss->start_ns : INT64_MAX;
         const int64_t next_ns = MIN(engine->edge_ns, MIN(timer_ns, loss_ns));
         if (next_ns > time_ns || next_ns == INT64_MAX) {
+            engine->quiet_ns = next_ns;
             break;
         }
         if (engine->edge_ns == next_ns) {
@@ -122,5 +124,14 @@ void lull_states_engine_advance(struct lull_states_engine *engine, int64_t time_
             fire(engine, &timer);
         }
     }
-    g_ptr_array_set_size(engine->retired, 0);
+    if (engine->retired->len) {
+        g_ptr_array_set_size(engine->retired, 0);
+    }
+}
+
+void lull_states_engine_advance(struct lull_states_engine *engine, int64_t time_ns)
+{
+    states_finish_waiting(engine);
+    engine->n_losses = *engine->loss_counter;
+    states_advance(engine, time_ns);
 }

@@ -9,11 +9,12 @@ import random
 import re
 import subprocess
 import sys
+import tarfile
 
 source = os.environ["LULL_SOURCE"]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
 import reference  # noqa: E402
-from scene import MS, at, example, lull, run, scratch, tables, trace, write  # noqa: E402
+from scene import MS, at, example, jsonl_to_ctf, lull, run, scratch, tables, trace, write  # noqa: E402
 from server.serving import Server  # noqa: E402
 from store.store_file import Store  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -350,6 +351,26 @@ def check_periods():
         tap.ok(done.returncode == 2 and reason in done.stderr, f"{reason}: refused", done)
 
 
+def check_losses():
+    """Events are lost after the 20th of 40, each of which puts one of three rows into the other state: no row is in a state that was
+    seen from the 20th event on until its next one. So with rows of integers, and with those of texts, which the engine finds another way."""
+    events = [at(1000 * i, "e", id=i % 3, who=f"n{i % 3}", lit=i // 3 % 2) for i in range(40)]
+    where = os.path.join(scratch.name, "losses")
+    jsonl_to_ctf.write_trace(events, where, lost=5)
+    expected = {}
+    for row in range(3):
+        starts = [(i, ("dark", "lit")[i // 3 % 2]) for i in range(row, 40, 3)]
+        changes = [(0, "?"), *(one for one in starts if one[0] < 20), (19, "?"), *(one for one in starts if one[0] >= 20)]
+        expected[row] = [(state, 1000 * start, 1000 * end) for (start, state), (end, _) in zip(changes, changes[1:] + [(39, "")])
+                         if start < end]
+    for key in ("id", "who"):
+        rules = 'states dark, lit on name == "e" && lit == 0 : dark on name == "e" : lit'
+        path = write("losses.states", f"group g {{ row {key} {rules} }}")
+        found = log_of(path, where)
+        wanted = {("g", f"{'n' if key != 'id' else ''}{row}"): pieces for row, pieces in expected.items()}
+        tap.ok(found == wanted, f"events lost between those of rows by {key}", (found, wanted))
+
+
 def check_kernel():
     # While it runs after its wake-up, it is in poll for 0.4 ms.
     calls = [at(9_200_000, "syscall_entry_poll", nfds=1, timeout_msecs=0), at(9_600_000, "syscall_exit_poll", ret=0)]
@@ -456,6 +477,34 @@ def check_mpi():
     tap.ok(logs[0] == logs[1] and len(logs[0]) == 20, "waiting as a period is what lies between its events", logs)
 
 
+def check_busy_ranks():
+    """OpenMPI's barrier as tests/programs/mpi-ranks.c met it, four ranks on two CPUs. Truth: each rank's own clocks, which it read around
+    its calls. Between these readings and the events lie some microseconds at each of five barriers: 0.12 ms in all are allowed."""
+    with tarfile.open(os.path.join(source, "tests", "data", "openmpi.tar.xz")) as archive:
+        archive.extractall(scratch.name)
+    where = os.path.join(scratch.name, "openmpi")
+    with open(os.path.join(where, "truth.txt"), encoding="utf-8") as file:
+        truth = {int(line.split()[1]): [float(word) * 1e3 for word in re.findall(r"\d+\.\d+", line)] for line in file}
+    shown = tables(example("mpi"), where, "--kernel")
+    sums, tasks = {}, {}
+    for line in shown["states"]:
+        sums[line["row"], line["state"]] = line["ns"] / MS
+    for line in shown["kernel"]:
+        for key in (line["task"], line["call"]):
+            tasks[line["row"], line["state"], key] = tasks.get((line["row"], line["state"], key), 0) + line["ns"] / MS
+    barrier = "at the barrier"
+    for rank, (compute, wait, running) in truth.items():
+        row = f"rank {rank}"
+        found = (sums[row, "compute"], sums[row, barrier], tasks[row, barrier, "running"])
+        tap.ok(all(abs(a - b) < 0.12 for a, b in zip(found, (compute, wait, running))),
+               f"{row} of OpenMPI computes, waits, and runs while it waits, as its clocks say", (found, truth[rank]))
+        tap.ok((row, barrier, "blocked") not in tasks, f"{row} never sleeps at the barrier")
+        tap.ok(tasks[row, "compute", "blocked"] > 0.97 * sums[row, "compute"], f"{row} sleeps where it is said to compute", tasks)
+    first = tasks["rank 0", barrier, "running"] / sums["rank 0", barrier]
+    tap.ok(first > 0.97 and tasks["rank 0", barrier, "sched_yield"] > 0.5 * sums["rank 0", barrier],
+           "the first at the barrier runs there all the time, most of it in sched_yield", tasks)
+
+
 # Truth: a script that knows nothing of Lull, over the plain events of the recording.
 CPUS = {("CPU 0", "busy"): 4039598460, ("CPU 0", "idle"): 706773400, ("CPU 0", None): 29888370,
         ("CPU 1", "busy"): 4287915690, ("CPU 1", "idle"): 480049700, ("CPU 1", None): 8294840}
@@ -482,8 +531,10 @@ tap.run("tables", check_tables)
 tap.run("numbers", check_numbers)
 tap.run("pool", check_pool)
 tap.run("periods", check_periods)
+tap.run("losses", check_losses)
 tap.run("kernel", check_kernel)
 tap.run("sums of kernel", check_kernel_sums)
 tap.run("mpi", check_mpi)
+tap.run("busy ranks", check_busy_ranks)
 tap.run("cpus", check_cpus)
 sys.exit(tap.done())

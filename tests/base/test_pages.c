@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory of any size comes zeroed, can all be written, and goes; large arenas hand out pieces that do not
+ * touch one another. */
+#include "base/arena.h"
+#include "base/pages.h"
+
+#include <glib.h>
+#include <stdint.h>
+#include <string.h>
+
+static void test_sizes(void)
+{
+    static const size_t sizes[] = {
+        0, 1, LULL_HUGE_PAGE - 1, LULL_HUGE_PAGE, LULL_HUGE_PAGE + 1, 3 * LULL_HUGE_PAGE - 5};
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        uint8_t *pages = lull_pages_new(sizes[i]);
+        g_assert_nonnull(pages);
+        g_assert_true(sizes[i] < LULL_HUGE_PAGE || (uintptr_t)pages % LULL_HUGE_PAGE == 0);
+        for (size_t at = 0; at < sizes[i]; at += 509) {
+            g_assert_cmpuint(pages[at], ==, 0);
+        }
+        memset(pages, 0xff, sizes[i]);
+        lull_pages_free(pages, sizes[i]);
+    }
+}
+
+/* 40 MB in pieces of many sizes, each filled with its number. */
+static void test_large_arena(void)
+{
+    enum { N = 40000 };
+    struct lull_arena *arena = lull_arena_new_large();
+    uint32_t **pieces = g_new(uint32_t *, N);
+    for (uint32_t i = 0; i < N; i++) {
+        const size_t n = i == 7 ? LULL_HUGE_PAGE : 1 + i % 499;
+        pieces[i] = lull_arena_alloc_n(arena, n, sizeof **pieces);
+        for (size_t k = 0; k < n; k++) {
+            g_assert_cmpuint(pieces[i][k], ==, 0);
+            pieces[i][k] = i;
+        }
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        g_assert_cmpuint(pieces[i][0], ==, i);
+        g_assert_cmpuint(pieces[i][i % 499], ==, i);
+    }
+    g_free(pieces);
+    lull_arena_free(arena);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/base/pages/sizes", test_sizes);
+    g_test_add_func("/base/arena/large", test_large_arena);
+    return g_test_run();
+}

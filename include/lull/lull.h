@@ -17,8 +17,8 @@
  * taken from it or made for it, belongs to one thread at a time, also for functions that take it as
  * const, because what is looked up may be kept; who hands it to another thread orders the two with
  * a lock or a join. Sessions share nothing, so any number of threads may work, each on its own.
- * Threads of the library's own run only inside of lull_session_count() and
- * lull_session_decode_all(), and only after lull_session_set_threads(). Callbacks run in the thread
+ * Threads of the library's own run only inside of functions that read all of a session, such as
+ * lull_session_count(), and only after lull_session_set_threads(). Callbacks run in the thread
  * that made the call, and must not call functions of the same session unless they say so.
  *
  * Versions: within one major version of liblull.so functions stay, and structs only grow at their

@@ -188,8 +188,8 @@ void lull_session_count(struct lull_session *session,
                                       const struct lull_event_class *event_class, uint64_t count),
                         void *user);
 
-/** How many threads may read streams that need not be merged, as lull_session_count() does; 1
- * unless set, 0: as many as there are CPUs. Results do not depend on it. */
+/** How many threads may read: counting shares streams out, and answers have one thread read ahead;
+ * 1 unless set, 0: as many as there are CPUs, where it helps. Results do not depend on it. */
 void lull_session_set_threads(struct lull_session *session, uint32_t n_threads);
 
 /** What decoding everything came to. */

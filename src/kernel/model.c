@@ -597,6 +597,7 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
     const unsigned *found_losses = lull_session_loss_counter(model->session);
     uint32_t n = 0, n_losses = *found_losses;
     lost_find(model);
+    lull_session_read_ahead(model->session);
     while ((event = lull_session_read(model->session))) {
         if (G_UNLIKELY(*found_losses != n_losses)) {
             lost_find(model);
@@ -617,9 +618,13 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
         if (G_UNLIKELY((++n & 0xffff) == 0) && progress) {
             progress(user);
             if (model->is_stopped) {
-                return;
+                break;
             }
         }
+    }
+    lull_session_end_ahead(model->session);
+    if (model->is_stopped) {
+        return;
     }
     lull_model_finish(model);
 }

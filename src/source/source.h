@@ -126,6 +126,9 @@ struct lull_subscription {
 };
 
 struct lull_source_ops {
+    /* While one thread reads the streams of a source, another may call all that is here, until it
+     * subscribes or frees: reading changes nothing that these look at. */
+    bool reads_apart;
     void (*free)(struct lull_source *source);
     /* Replaces all subscriptions. of_class[i] is the subscription of class i, or -1. Its fields may
      * take max_fields_size bytes, a multiple of 8; those of extra[i] (may be NULL) follow them,

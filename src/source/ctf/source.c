@@ -479,6 +479,7 @@ static bool source_describe(const struct lull_source *base, uint32_t class_index
 }
 
 static const struct lull_source_ops source_ops = {
+    .reads_apart = true,
     .free = source_free,
     .subscribe = source_subscribe,
     .follow = source_follow,

@@ -3,27 +3,21 @@
  * decoding every field. What comes out does not depend on the number of threads: sums have no
  * order, and what the streams report is kept for each and passed on in the order of the streams.
  * Large streams are shared out in parts, so that no thread waits long for the last one. */
+#include <sched.h>
+
 #include "base/sized.h"
 #include "source/session/private.h"
 
 /* Some milliseconds of work. */
 #define PART_BYTES (UINT64_C(4) << 20)
 
-struct note {
-    char *text; /* NULL: a loss */
-    bool is_remark;
-    uint32_t stream;
-    int64_t start_ns, end_ns;
-    uint64_t events, packets;
-};
-
 /* A stream, or the packets first … end - 1 of it. */
 struct job {
     struct lull_source_stream *stream;
     int32_t clone; /* of the worker that reads it; -1: the whole stream is the job */
     uint32_t first, end;
-    struct lull_report report;
-    GArray *notes; /* struct note */
+    struct lull_note_keeper keeper;
+    GArray *notes; /* struct lull_session_note */
 };
 
 struct work {
@@ -46,27 +40,9 @@ struct worker {
     struct lull_source_tally tally;
 };
 
-static void keep_problem(void *user, const char *text)
+static void keep_note(void *user, const struct lull_session_note *note)
 {
-    struct note note = {.text = g_strdup(text)};
-    g_array_append_val(((struct job *)user)->notes, note);
-}
-
-static void keep_remark(void *user, const char *text)
-{
-    struct note note = {.text = g_strdup(text), .is_remark = true};
-    g_array_append_val(((struct job *)user)->notes, note);
-}
-
-static void keep_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns,
-                      uint64_t events, uint64_t packets)
-{
-    struct note note = {.stream = stream,
-                        .start_ns = start_ns,
-                        .end_ns = end_ns,
-                        .events = events,
-                        .packets = packets};
-    g_array_append_val(((struct job *)user)->notes, note);
+    g_array_append_vals(((struct job *)user)->notes, note, 1);
 }
 
 /* Reports to the session what the job has found. Each part of a file finds again that it cannot be
@@ -79,16 +55,15 @@ static void pass_on(const struct lull_session *session, const struct job *job, G
         g_hash_table_remove_all(reported);
     }
     for (guint i = 0; i < job->notes->len; i++) {
-        const struct note *note = &g_array_index(job->notes, struct note, i);
-        if (!note->text) {
-            report->lost(report->user, note->stream, note->start_ns, note->end_ns, note->events,
-                         note->packets);
-        } else if (!g_hash_table_contains(reported, note->text)) {
-            (note->is_remark ? report->remark : report->problem)(report->user, note->text);
+        const struct lull_session_note *note =
+            &g_array_index(job->notes, struct lull_session_note, i);
+        if (!note->text || !g_hash_table_contains(reported, note->text)) {
+            lull_session_pass_note(report, note);
         }
     }
     for (guint i = 0; i < job->notes->len && job->clone >= 0; i++) {
-        const struct note *note = &g_array_index(job->notes, struct note, i);
+        const struct lull_session_note *note =
+            &g_array_index(job->notes, struct lull_session_note, i);
         if (note->text) {
             g_hash_table_add(reported, note->text);
         }
@@ -97,7 +72,7 @@ static void pass_on(const struct lull_session *session, const struct job *job, G
 
 static void clear_note(gpointer note)
 {
-    g_free(((struct note *)note)->text);
+    g_free(((struct lull_session_note *)note)->text);
 }
 
 static gpointer run_worker(gpointer data)
@@ -110,7 +85,7 @@ static gpointer run_worker(gpointer data)
         struct lull_source_stream *stream =
             job->clone >= 0 ? worker->clones[job->clone] : job->stream;
         uint64_t *counts = worker->counts + work->first_class[stream->event.trace];
-        stream->ops->set_report(stream, &job->report);
+        stream->ops->set_report(stream, &job->keeper.report);
         lull_session_start_stream(work->session, stream);
         if (job->clone >= 0) {
             stream->ops->limit(stream, job->first, job->end);
@@ -137,7 +112,7 @@ static void add_job(struct work *work, const struct job *job)
 {
     g_array_append_val(work->job_list, *job);
     GArray **notes = &g_array_index(work->job_list, struct job, work->job_list->len - 1).notes;
-    *notes = g_array_new(FALSE, FALSE, sizeof(struct note));
+    *notes = g_array_new(FALSE, FALSE, sizeof(struct lull_session_note));
     g_array_set_clear_func(*notes, clear_note);
 }
 
@@ -183,8 +158,7 @@ static void collect_jobs(struct lull_session *session, struct work *work, uint32
     work->jobs = (struct job *)(void *)work->job_list->data;
     work->order = g_new0(uint32_t, MAX(work->n_jobs, 1));
     for (uint32_t i = 0; i < work->n_jobs; i++) {
-        work->jobs[i].report =
-            (struct lull_report){keep_problem, keep_loss, &work->jobs[i], keep_remark};
+        lull_session_keep_notes(&work->jobs[i].keeper, keep_note, &work->jobs[i]);
         work->order[i] = i;
     }
     g_qsort_with_data(work->order, (gint)work->n_jobs, sizeof *work->order, by_size, work);
@@ -263,10 +237,9 @@ static struct lull_source_tally read_apart(struct lull_session *session, bool su
                                            void *user)
 {
     struct work work = {.session = session, .sums = sums};
-    session->is_started = false;
+    lull_session_halt(session);
     GArray *subscriptions = lull_session_start_count(session);
-    uint32_t n_workers =
-        session->n_threads != 0 ? session->n_threads : (uint32_t)g_get_num_processors();
+    uint32_t n_workers = lull_session_threads(session);
     collect_jobs(session, &work, n_workers);
     n_workers = CLAMP(n_workers, 1, MAX(work.n_jobs, 1));
     g_autofree struct worker *workers = g_new0(struct worker, n_workers);
@@ -288,6 +261,17 @@ static struct lull_source_tally read_apart(struct lull_session *session, bool su
     g_free(work.order);
     g_free(work.first_class);
     return workers[0].tally;
+}
+
+/* g_get_num_processors() also counts CPUs on which this process may not run. */
+uint32_t lull_session_threads(const struct lull_session *session)
+{
+    cpu_set_t cpus;
+    if (session->n_threads != 0) {
+        return session->n_threads;
+    }
+    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (uint32_t)CPU_COUNT(&cpus)
+                                                         : (uint32_t)g_get_num_processors();
 }
 
 void lull_session_set_threads(struct lull_session *session, uint32_t n_threads)

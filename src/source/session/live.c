@@ -49,7 +49,7 @@ bool lull_session_add_live(struct lull_session *session, const char *url, GError
     g_ptr_array_add(session->lives, live);
     lull_session_take_news(session);
     session->is_subscribed = false;
-    session->is_started = false;
+    lull_session_halt(session);
     return true;
 }
 

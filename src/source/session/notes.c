@@ -110,6 +110,49 @@ void lull_session_trace_listen(struct session_trace *trace)
     trace->report.user = trace;
 }
 
+static void keep_problem(void *user, const char *text)
+{
+    const struct lull_note_keeper *keeper = user;
+    keeper->keep(keeper->user, &(struct lull_session_note){.text = g_strdup(text)});
+}
+
+static void keep_remark(void *user, const char *text)
+{
+    const struct lull_note_keeper *keeper = user;
+    keeper->keep(keeper->user,
+                 &(struct lull_session_note){.text = g_strdup(text), .is_remark = true});
+}
+
+static void keep_loss(void *user, uint32_t stream, int64_t start_ns, int64_t end_ns,
+                      uint64_t events, uint64_t packets)
+{
+    const struct lull_note_keeper *keeper = user;
+    keeper->keep(keeper->user, &(struct lull_session_note){.stream = stream,
+                                                           .start_ns = start_ns,
+                                                           .end_ns = end_ns,
+                                                           .events = events,
+                                                           .packets = packets});
+}
+
+void lull_session_keep_notes(struct lull_note_keeper *keeper,
+                             void (*keep)(void *user, const struct lull_session_note *note),
+                             void *user)
+{
+    keeper->keep = keep;
+    keeper->user = user;
+    keeper->report = (struct lull_report){keep_problem, keep_loss, keeper, keep_remark};
+}
+
+void lull_session_pass_note(const struct lull_report *report, const struct lull_session_note *note)
+{
+    if (!note->text) {
+        report->lost(report->user, note->stream, note->start_ns, note->end_ns, note->events,
+                     note->packets);
+    } else {
+        (note->is_remark ? report->remark : report->problem)(report->user, note->text);
+    }
+}
+
 uint32_t lull_session_problem_count(const struct lull_session *session)
 {
     return (uint32_t)MIN(session->notes->n_problems, UINT32_MAX);

@@ -172,7 +172,8 @@ void lull_session_separate(struct lull_session *session)
         return;
     }
     session->is_separate = true;
-    session->is_subscribed = session->is_started = false;
+    session->is_subscribed = false;
+    lull_session_halt(session);
     session->n_classes = 0;
     for (uint32_t t = 0; t < session->traces->len; t++) {
         struct session_trace *trace = lull_session_trace_at(session, t);
@@ -302,7 +303,7 @@ static bool add_trace(struct lull_session *session, GPtrArray *locations, const 
         note_recording(session, first->recording, source->info.host);
     }
     session->is_subscribed = false;
-    session->is_started = false;
+    lull_session_halt(session);
     return true;
 }
 

@@ -39,7 +39,8 @@ static struct wants want_all(struct lull_session *session)
     session->only_host = session->only_cpu = -1;
     session->order = LULL_ORDER_ADDED;
     session->is_intersected = session->has_exempt = false;
-    session->is_subscribed = session->is_started = false;
+    session->is_subscribed = false;
+    lull_session_halt(session);
     return wants;
 }
 
@@ -58,7 +59,8 @@ static void want_again(struct lull_session *session, const struct wants *wants)
         lull_session_set_filter(session, wants->filter);
     }
     session->watch = wants->watch;
-    session->is_subscribed = session->is_started = false;
+    session->is_subscribed = false;
+    lull_session_halt(session);
 }
 
 void lull_session_first_events(struct lull_session *session, int64_t *by_host)

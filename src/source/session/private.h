@@ -50,6 +50,22 @@ struct session_notes {
     struct lull_map by_stream; /* stream → its last loss */
 };
 
+/* What a stream reported. */
+struct lull_session_note {
+    char *text; /* NULL: a loss */
+    bool is_remark;
+    uint32_t stream; /* of the trace, and what else lull_report.lost gets */
+    int64_t start_ns, end_ns;
+    uint64_t events, packets;
+};
+
+/* Has reports kept, to be passed on later: `keep` takes note->text, and frees it. */
+struct lull_note_keeper {
+    struct lull_report report;
+    void (*keep)(void *user, const struct lull_session_note *note);
+    void *user;
+};
+
 struct lull_session {
     GPtrArray *hosts;         /* struct session_host */
     GHashTable *host_names;   /* name → how often it was wanted */
@@ -84,6 +100,9 @@ struct lull_session {
     bool has_exempt;
     struct lull_event_watch *watch; /* or NULL; borrowed */
 
+    bool wants_ahead;         /* it is read ahead, if it can be */
+    struct lull_ahead *ahead; /* NULL: it is not */
+
     bool is_subscribed; /* the sources know the subscriptions */
     bool is_started;
     bool has_news;      /* a live session has more than what we know of it */
@@ -101,6 +120,11 @@ struct lull_session {
 };
 
 void lull_session_note_problem(struct lull_session *session, const char *text);
+/* `keeper` must outlive the use of keeper->report, which becomes its own. */
+void lull_session_keep_notes(struct lull_note_keeper *keeper,
+                             void (*keep)(void *user, const struct lull_session_note *note),
+                             void *user);
+void lull_session_pass_note(const struct lull_report *report, const struct lull_session_note *note);
 void lull_session_note_remark(struct lull_session *session, const char *text);
 struct session_notes *lull_session_notes_new(void);
 void lull_session_notes_free(struct session_notes *notes);
@@ -132,6 +156,10 @@ void lull_session_trace_grow(struct session_trace *trace);
 
 /* Gives each trace classes of its own, numbered in order. */
 void lull_session_separate(struct lull_session *session);
+
+/* What is read next starts anew. Before anybody changes what is read, or touches the streams. */
+void lull_session_halt(struct lull_session *session);
+
 /* Makes the sources know the subscriptions, less what the filter rejects. */
 void lull_session_subscribe_sources(struct lull_session *session);
 /* Makes those know them whose metadata has grown. What the filter has said of a class remains
@@ -159,6 +187,8 @@ bool lull_session_hands_out(const struct lull_session *session, const struct lul
 void lull_session_start_filter(struct lull_session *session);
 void lull_session_forget_filter(struct lull_session *session);
 
+/* How many threads may read it. */
+uint32_t lull_session_threads(const struct lull_session *session);
 /* Counting ignores subscriptions, which are put aside meanwhile if there is a filter. */
 GArray *lull_session_start_count(struct lull_session *session);
 void lull_session_end_count(struct lull_session *session, GArray *subscriptions);

@@ -20,7 +20,7 @@ void lull_session_forget_filter(struct lull_session *session)
         session->filter->ops->forget(session->filter);
     }
     session->is_subscribed = false;
-    session->is_started = false;
+    lull_session_halt(session);
 }
 
 struct lull_event_filter *lull_session_take_filter(struct lull_session *session)
@@ -44,7 +44,7 @@ void lull_session_exempt(struct lull_session *session, uint32_t subscription)
     g_array_index(session->subscriptions, struct lull_subscription, subscription).is_exempt = true;
     session->has_exempt = true;
     session->is_subscribed = false;
-    session->is_started = false;
+    lull_session_halt(session);
 }
 
 bool lull_session_passes(const struct lull_session *session, const struct lull_event *event)

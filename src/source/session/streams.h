@@ -60,6 +60,13 @@ struct lull_recording_file *lull_session_recording_file(const struct lull_sessio
  * Borrowed; NULL: none. */
 GHashTable *lull_session_build_ids(const struct lull_session *session, uint32_t trace);
 
+/* Lets another thread read the session ahead, as lull_session_set_threads() allows and if that is
+ * worth it: fields of the events that no binding names, and their bytes, cannot be had then. Until
+ * lull_session_end_ahead(), which rewinds if not all was read, the session may be read and asked
+ * what it has, but not changed without rewinding it. */
+void lull_session_read_ahead(struct lull_session *session);
+void lull_session_end_ahead(struct lull_session *session);
+
 /* Hosts with the same, if it is not NULL, declare the same events. */
 const void *lull_session_host_kind(const struct lull_session *session, uint32_t host);
 

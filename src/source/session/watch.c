@@ -22,10 +22,10 @@ static void forget(struct lull_session *session)
 
 void lull_session_set_watch(struct lull_session *session, struct lull_event_watch *watch)
 {
+    lull_session_halt(session);
     forget(session);
     session->watch = watch;
     session->is_subscribed = false;
-    session->is_started = false;
 }
 
 void lull_session_start_watch(struct lull_session *session, bool forgets)

@@ -80,6 +80,7 @@ static void set_alarm(struct lull_runner *runner);
     X(page, lull_page_fact)                                                                        \
     X(paging, lull_paging_fact)                                                                    \
     X(cgroup, lull_cgroup_fact)                                                                    \
+    X(timer, lull_timer_fact)                                                                      \
     X(netif, lull_netif_fact)                                                                      \
     X(power, lull_power_fact)                                                                      \
     X(vcpu, lull_vcpu_fact)                                                                        \

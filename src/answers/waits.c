@@ -102,6 +102,9 @@ void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), voi
     if (is_nearby) {
         lull_waits_start_nearby(waits);
     }
+    if (waits->eg) {
+        lull_execgraph_watch_quotas(waits->eg, waits->session);
+    }
     lull_model_run(waits->model, progress, user);
     lull_session_unsubscribe_all(waits->session); /* the model's, which dies before the session */
     if (is_nearby) {

@@ -265,6 +265,19 @@ static void on_cgroup(void *user, const struct lull_cgroup_fact *fact)
                   (struct move_note){fact->time_ns, fact->hierarchy, fact->task, fact->path});
 }
 
+static void on_timer(void *user, const struct lull_timer_fact *fact)
+{
+    struct lull_execgraph *eg = user;
+    for (size_t i = 0; i < eg->quota_clocks.count; i++) {
+        const struct quota_clock *clock = &eg->quota_clocks.items[i];
+        if (clock->function == fact->function && clock->host == fact->host) {
+            lull_vec_push(&eg->quota_timers,
+                          (struct timer_note){fact->time_ns, fact->timer, fact->host});
+            break;
+        }
+    }
+}
+
 static struct cpu_notes *notes_of(struct lull_execgraph *eg, uint32_t host, int32_t cpu)
 {
     struct host_notes *notes = lull_execgraph_host(eg, host);
@@ -440,6 +453,7 @@ struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct
                                             .tcp = on_tcp,
                                             .paging = on_paging,
                                             .cgroup = on_cgroup,
+                                            .timer = on_timer,
                                             .vcpu = on_vcpu,
                                             .lost = on_lost,
                                             .syscall = on_syscall};
@@ -469,6 +483,8 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->hosts);
     lull_modes_free(eg);
     lull_vec_free(&eg->moves);
+    lull_vec_free(&eg->quota_clocks);
+    lull_vec_free(&eg->quota_timers);
     lull_quotas_free(eg->quotas);
     lull_vec_free(&eg->packets);
     lull_vec_free(&eg->senders);

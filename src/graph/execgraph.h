@@ -18,7 +18,8 @@ struct lull_execgraph;
 struct lull_execgraph *lull_execgraph_new(struct lull_model *model, const struct lull_sync *sync);
 void lull_execgraph_free(struct lull_execgraph *eg);
 
-/* After lull_model_run(): what recordings say of CPU quotas. */
+/* Before and after lull_model_run(): what recordings say of CPU quotas. */
+void lull_execgraph_watch_quotas(struct lull_execgraph *eg, const struct lull_session *session);
 void lull_execgraph_learn_quotas(struct lull_execgraph *eg, const struct lull_session *session);
 
 /* Lines are the model's task numbers. */

@@ -145,7 +145,7 @@ static void each_preempted(const struct lull_execgraph *eg, const struct lull_ho
     struct throttling found;
     int64_t t = hop->start_ns;
     find_state(eg, hop, &whole.since_ns, &whole.until_ns);
-    while (lull_quotas_next(eg, hop->line, whole.since_ns, whole.until_ns, t, &found) &&
+    while (lull_quotas_next(eg, hop->line, hop->cpu, whole.since_ns, whole.until_ns, t, &found) &&
            found.start_ns < hop->end_ns) {
         const int64_t start_ns = MAX(found.start_ns, t);
         const int64_t end_ns = MIN(found.end_ns, hop->end_ns);

@@ -103,6 +103,18 @@ struct move_note {
     uint32_t task, path; /* a task of it; label */
 };
 
+/* A timer that starts the period of a CPU quota expired. */
+struct timer_note {
+    int64_t time_ns;
+    uint64_t timer;
+    uint32_t host;
+};
+
+struct quota_clock {
+    uint32_t host;
+    uint64_t function; /* of those timers */
+};
+
 struct lull_execgraph {
     struct lull_model *model;
     const struct lull_sync *sync; /* or NULL */
@@ -126,7 +138,9 @@ struct lull_execgraph {
     struct lull_vcpu_track *vcpus;         /* NULL: no guest's clock is joined with its host's */
     struct lull_raises *raises;            /* NULL: likewise */
     LULL_VEC(struct idle_note) idle_notes; /* by virtual CPU of vcpus */
-    struct lull_quotas *quotas;            /* NULL: no CPU quota kept a task off the CPU */
+    LULL_VEC(struct quota_clock) quota_clocks; /* of hosts where a CPU quota kept tasks off CPUs */
+    LULL_VEC(struct timer_note) quota_timers;
+    struct lull_quotas *quotas; /* NULL: no CPU quota kept a task off the CPU */
 };
 
 /* execgraph.c */
@@ -182,13 +196,13 @@ typedef void take_mode(void *user, enum lull_mode mode, uint32_t name, int64_t n
 void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
                      enum lull_mode outside, take_mode *take, void *user);
 
-/* quotas.c: the next time after start_ns in which a quota kept the task off the CPU, of which it is
+/* quotas.c: the next time after start_ns in which a quota kept the task off that CPU, of which it is
  * known that it was runnable from since_ns to until_ns. False: there is none. */
 struct throttling {
     int64_t start_ns, end_ns;
     uint32_t quota;
 };
-bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int64_t since_ns,
+bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int32_t cpu, int64_t since_ns,
                       int64_t until_ns, int64_t start_ns, struct throttling *found);
 /* The innermost quota of those that keep tasks off the CPU, to which the task belonged at that time;
  * or LULL_NONE. */

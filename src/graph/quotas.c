@@ -12,12 +12,16 @@
 #include "base/search.h"
 #include "base/sums.h"
 #include "base/time.h"
+#include "source/files/recording.h"
+#include "source/session/streams.h"
 
 enum {
-    LEAST_NS = 1000000,      /* what is shorter is no throttling */
-    MOST_SLACK_NS = 5000000, /* the kernel hands a quota out in slices of that length */
-    PERIODS_BACK = 4,        /* who used more in one period gets less in the next */
-    PHASE_PART = 10,         /* tasks run again within that part of the period */
+    LEAST_NS = 1000000,  /* what is shorter is no throttling */
+    SLICE_NS = 5000000,  /* CPUs take them from the quota */
+    TICK_NS = 4000000,   /* that a slice is used up is seen that much later */
+    LEAVING_NS = 200000, /* tasks that may not run leave the kernel first, from Linux 6.18 on */
+    PERIODS_BACK = 4,    /* who used more in one period gets less in the next */
+    PHASE_PART = 10,     /* tasks run again within that part of the period */
 };
 
 /* The tasks of the group that are on CPUs from a moment on, and their CPU time until then. */
@@ -26,12 +30,23 @@ struct use_step {
     int32_t running; /* while steps are collected: what changes */
 };
 
+/* When a task of the group was on a CPU. */
+struct cpu_use {
+    int64_t start_ns, end_ns;
+};
+
+struct cpu_uses {
+    LULL_VEC(struct cpu_use) all; /* in time order */
+};
+
 struct quota {
     const struct lull_cpu_quota *info;
     uint32_t host;
     uint32_t within;  /* the next one around it, or LULL_NONE */
     int64_t phase_ns; /* periods start at times that leave this remainder; -1: not known */
     LULL_VEC(struct use_step) use;
+    LULL_VEC(struct cpu_uses) cpus;
+    LULL_VEC(int64_t) refills; /* when periods start; empty: only phase_ns is known */
 };
 
 /* One quota in the life of a task. */
@@ -192,16 +207,22 @@ static int by_time(const void *a, const void *b)
     return (x->running > y->running) - (x->running < y->running);
 }
 
-static void add_use(struct lull_quotas *quotas, uint32_t number, int64_t start_ns, int64_t end_ns)
+static void add_use(struct lull_quotas *quotas, uint32_t number, size_t cpu, int64_t start_ns,
+                    int64_t end_ns)
 {
     for (; number != LULL_NONE; number = quotas->all.items[number].within) {
         struct quota *quota = &quotas->all.items[number];
+        while (quota->cpus.count <= cpu) {
+            lull_vec_push(&quota->cpus, (struct cpu_uses){0});
+        }
+        lull_vec_push(&quota->cpus.items[cpu].all, (struct cpu_use){start_ns, end_ns});
         lull_vec_push(&quota->use, (struct use_step){start_ns, 0, 1});
         lull_vec_push(&quota->use, (struct use_step){end_ns, 0, -1});
     }
 }
 
-static void take_cpu(struct lull_quotas *quotas, const struct cpu_notes *notes, int64_t last_ns)
+static void take_cpu(struct lull_quotas *quotas, size_t cpu, const struct cpu_notes *notes,
+                     int64_t last_ns)
 {
     for (size_t i = 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
@@ -213,7 +234,7 @@ static void take_cpu(struct lull_quotas *quotas, const struct cpu_notes *notes, 
         const int64_t start_ns = MAX(note->time_ns, own->since_ns);
         const int64_t end_ns = MIN(next_ns, own->until_ns);
         if (start_ns < end_ns) {
-            add_use(quotas, own->quota, start_ns, end_ns);
+            add_use(quotas, own->quota, cpu, start_ns, end_ns);
         }
     }
 }
@@ -254,6 +275,26 @@ static int64_t used_until(const struct quota *quota, int64_t time_ns)
     return lull_sum(step->used_ns, lull_product(step->running, time_ns - step->time_ns));
 }
 
+/* The last time before that in which the group had the CPU, or NULL. */
+static const struct cpu_use *use_before(const struct quota *quota, size_t cpu, int64_t time_ns)
+{
+    const struct cpu_uses *uses = cpu < quota->cpus.count ? &quota->cpus.items[cpu] : NULL;
+    const size_t n =
+        uses ? LULL_LOWER_BOUND(i, uses->all.count, uses->all.items[i].start_ns < time_ns) : 0;
+    return n ? &uses->all.items[n - 1] : NULL;
+}
+
+/* On how many CPUs it ran in that time. */
+static int64_t count_cpus(const struct quota *quota, int64_t start_ns, int64_t end_ns)
+{
+    int64_t n = 0;
+    for (size_t cpu = 0; cpu < quota->cpus.count; cpu++) {
+        const struct cpu_use *use = use_before(quota, cpu, end_ns);
+        n += use && use->end_ns > start_ns;
+    }
+    return n;
+}
+
 /* ---- when they could not ---- */
 
 static int64_t period_ns(const struct quota *quota)
@@ -266,6 +307,10 @@ static int64_t period_ns(const struct quota *quota)
 static int64_t boundary_before(const struct quota *quota, int64_t time_ns)
 {
     const int64_t ns = period_ns(quota);
+    const size_t n = LULL_LOWER_BOUND(i, quota->refills.count, quota->refills.items[i] <= time_ns);
+    if (quota->refills.count) {
+        return n ? quota->refills.items[n - 1] : INT64_MIN;
+    }
     if (quota->phase_ns < 0) {
         return time_ns;
     }
@@ -275,12 +320,14 @@ static int64_t boundary_before(const struct quota *quota, int64_t time_ns)
 }
 
 /* Whether the group, which runs no more from start_ns on, has used up what it may use until end_ns,
- * a boundary between periods: in the last period, or in several. */
+ * a boundary between periods: in the last period, or in several. Each CPU but the last may have left
+ * a part of its last slice. */
 static bool is_used_up(const struct quota *quota, int64_t start_ns, int64_t end_ns)
 {
     const int64_t ns = period_ns(quota), quota_ns = quota->info->quota_us * 1000;
-    const int64_t slack_ns = MIN(quota_ns / 4, MOST_SLACK_NS);
     const int64_t first_ns = end_ns - lull_sum(end_ns - start_ns, ns - 1) / ns * ns;
+    const int64_t others = MAX(count_cpus(quota, first_ns, start_ns) - 1, 0);
+    const int64_t slack_ns = LEAST_NS + others * SLICE_NS; /* it uses the last one at least */
     for (int back = 0; back < PERIODS_BACK; back++) {
         const int64_t used_ns =
             used_until(quota, start_ns) - used_until(quota, first_ns - back * ns);
@@ -291,10 +338,25 @@ static bool is_used_up(const struct quota *quota, int64_t start_ns, int64_t end_
     return false;
 }
 
+/* The group runs nowhere from quiet_ns on, as its quota is used up. On this CPU it may have been used
+ * up before: others had slices left. */
+static int64_t used_up_since(const struct quota *quota, int32_t cpu, int64_t since_ns,
+                             int64_t quiet_ns)
+{
+    const struct cpu_use *last = cpu >= 0 ? use_before(quota, (size_t)cpu, quiet_ns) : NULL;
+    while (last && last->start_ns >= since_ns && last->end_ns - last->start_ns < LEAVING_NS) {
+        last = use_before(quota, (size_t)cpu, last->start_ns);
+    }
+    const int64_t start_ns = MAX(last ? last->end_ns : quiet_ns, since_ns);
+    const int64_t others = count_cpus(quota, start_ns, quiet_ns);
+    const int64_t used_ns = used_until(quota, quiet_ns) - used_until(quota, start_ns);
+    return start_ns < quiet_ns && used_ns <= others * (SLICE_NS + TICK_NS) ? start_ns : quiet_ns;
+}
+
 /* The first time from start_ns on, within since_ns to until_ns, in which no task of the group runs
  * and its quota is used up. */
-static bool find_throttling(const struct quota *quota, int64_t since_ns, int64_t until_ns,
-                            int64_t start_ns, struct throttling *found)
+static bool find_throttling(const struct quota *quota, int32_t cpu, int64_t since_ns,
+                            int64_t until_ns, int64_t start_ns, struct throttling *found)
 {
     size_t i = step_at(quota, since_ns);
     for (i = i == quota->use.count ? 0 : i; i < quota->use.count; i++) {
@@ -305,9 +367,9 @@ static bool find_throttling(const struct quota *quota, int64_t since_ns, int64_t
         const int64_t quiet_ns = MAX(step->time_ns, since_ns);
         const int64_t end_ns = boundary_before(
             quota, i + 1 < quota->use.count ? MIN(step[1].time_ns, until_ns) : until_ns);
-        if (step->running == 0 && end_ns > start_ns && end_ns - quiet_ns >= LEAST_NS &&
-            is_used_up(quota, step->time_ns, end_ns)) {
-            found->start_ns = quiet_ns;
+        if (step->running == 0 && end_ns > MAX(start_ns, quiet_ns) &&
+            end_ns - quiet_ns >= LEAST_NS && is_used_up(quota, step->time_ns, end_ns)) {
+            found->start_ns = used_up_since(quota, cpu, since_ns, quiet_ns);
             found->end_ns = end_ns;
             return true;
         }
@@ -315,14 +377,14 @@ static bool find_throttling(const struct quota *quota, int64_t since_ns, int64_t
     return false;
 }
 
-bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int64_t since_ns,
+bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int32_t cpu, int64_t since_ns,
                       int64_t until_ns, int64_t start_ns, struct throttling *found)
 {
     bool has_found = false;
     for (uint32_t i = lull_quotas_of(eg, task, since_ns); i != LULL_NONE;
          i = eg->quotas->all.items[i].within) {
         struct throttling one = {.quota = i};
-        if (find_throttling(&eg->quotas->all.items[i], since_ns, until_ns, start_ns, &one) &&
+        if (find_throttling(&eg->quotas->all.items[i], cpu, since_ns, until_ns, start_ns, &one) &&
             (!has_found || one.start_ns < found->start_ns)) {
             *found = one;
             has_found = true;
@@ -375,6 +437,59 @@ static void add_gap(const struct quota *quota, const struct throttling *found, G
     g_array_append_val(gaps, gap);
 }
 
+/* ---- the timer that starts them ---- */
+
+/* How much of the time in which tasks could not run ended soon after the timer; -1: it is one of
+ * another period. */
+static int64_t score_timer(const struct lull_execgraph *eg, uint32_t first,
+                           const struct quota *quota, const GArray *gaps)
+{
+    enum { NEAR_NS = 1000000 };
+    const struct timer_note *notes = eg->quota_timers.items;
+    const int64_t ns = period_ns(quota);
+    int64_t score_ns = 0, last_ns = notes[first].time_ns;
+    bool is_each = false;
+    for (size_t i = first + 1; i < eg->quota_timers.count; i++) {
+        if (notes[i].host == notes[first].host && notes[i].timer == notes[first].timer) {
+            const int64_t apart_ns = notes[i].time_ns - last_ns;
+            const int64_t rest_ns = (apart_ns + NEAR_NS) % ns;
+            if (apart_ns < ns - NEAR_NS || rest_ns > 2 * NEAR_NS) {
+                return -1;
+            }
+            is_each |= apart_ns < 2 * ns - NEAR_NS;
+            last_ns = notes[i].time_ns;
+        }
+    }
+    for (guint i = 0; i < gaps->len; i++) {
+        const struct gap *gap = &g_array_index(gaps, struct gap, i);
+        const int64_t late_ns = ((gap->rest_ns - last_ns) % ns + ns) % ns;
+        lull_add(&score_ns, late_ns <= ns / PHASE_PART ? gap->length_ns : 0);
+    }
+    return is_each ? score_ns : -1;
+}
+
+/* Of several timers with the quota's period, that after which its tasks ran most. */
+static void find_refills(const struct lull_execgraph *eg, struct quota *quota, const GArray *gaps)
+{
+    g_autoptr(GHashTable) known = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, NULL);
+    const struct timer_note *found = NULL;
+    int64_t most_ns = -1;
+    for (uint32_t i = 0; i < eg->quota_timers.count; i++) {
+        const struct timer_note *note = &eg->quota_timers.items[i];
+        if (note->host == quota->host && g_hash_table_add(known, (gpointer)&note->timer)) {
+            const int64_t score_ns = score_timer(eg, i, quota, gaps);
+            found = score_ns > most_ns ? note : found;
+            most_ns = MAX(score_ns, most_ns);
+        }
+    }
+    for (uint32_t i = 0; found && i < eg->quota_timers.count; i++) {
+        const struct timer_note *note = &eg->quota_timers.items[i];
+        if (note->host == found->host && note->timer == found->timer) {
+            lull_vec_push(&quota->refills, note->time_ns);
+        }
+    }
+}
+
 /* The timer that starts periods keeps its rhythm, and tasks that had to wait run soon after it: it
  * is in the ends of the longest of such times. Who has none is not looked at any more. */
 static void find_phases(const struct lull_execgraph *eg, struct lull_quotas *quotas)
@@ -392,7 +507,7 @@ static void find_phases(const struct lull_execgraph *eg, struct lull_quotas *quo
         for (uint32_t i = 1; i < n; i++) {
             struct throttling found;
             if (points[i].state == LULL_STATE_PREEMPTED &&
-                lull_quotas_next(eg, task, points[i - 1].time_ns, points[i].time_ns,
+                lull_quotas_next(eg, task, points[i].cpu, points[i - 1].time_ns, points[i].time_ns,
                                  points[i].time_ns - 1, &found)) {
                 add_gap(&quotas->all.items[found.quota], &found, gaps->pdata[found.quota]);
             }
@@ -402,8 +517,20 @@ static void find_phases(const struct lull_execgraph *eg, struct lull_quotas *quo
         struct quota *quota = &quotas->all.items[i];
         g_array_sort(gaps->pdata[i], compare_gaps);
         quota->phase_ns = densest(gaps->pdata[i], period_ns(quota));
-        if (quota->phase_ns < 0) {
+        find_refills(eg, quota, gaps->pdata[i]);
+        if (quota->phase_ns < 0 && quota->refills.count == 0) {
             lull_vec_free(&quota->use);
+        }
+    }
+}
+
+void lull_execgraph_watch_quotas(struct lull_execgraph *eg, const struct lull_session *session)
+{
+    for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
+        const struct lull_recording_info *recording = lull_session_recording(session, i);
+        const uint64_t function = lull_session_recording_file(session, i)->quota_timer;
+        if (function && recording->n_cpu_quotas) {
+            lull_vec_push(&eg->quota_clocks, (struct quota_clock){recording->host, function});
         }
     }
 }
@@ -426,7 +553,7 @@ void lull_execgraph_learn_quotas(struct lull_execgraph *eg, const struct lull_se
     lull_model_range(eg->model, &first_ns, &last_ns);
     for (size_t h = 0; h < eg->hosts.count; h++) {
         for (size_t c = 0; c < eg->hosts.items[h].cpus.count; c++) {
-            take_cpu(quotas, &eg->hosts.items[h].cpus.items[c], last_ns);
+            take_cpu(quotas, c, &eg->hosts.items[h].cpus.items[c], last_ns);
         }
     }
     for (size_t i = 0; i < quotas->all.count; i++) {
@@ -439,7 +566,13 @@ void lull_quotas_free(struct lull_quotas *quotas)
 {
     if (quotas) {
         for (size_t i = 0; i < quotas->all.count; i++) {
-            lull_vec_free(&quotas->all.items[i].use);
+            struct quota *quota = &quotas->all.items[i];
+            for (size_t cpu = 0; cpu < quota->cpus.count; cpu++) {
+                lull_vec_free(&quota->cpus.items[cpu].all);
+            }
+            lull_vec_free(&quota->cpus);
+            lull_vec_free(&quota->use);
+            lull_vec_free(&quota->refills);
         }
         lull_vec_free(&quotas->all);
         lull_vec_free(&quotas->members);

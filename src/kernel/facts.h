@@ -157,6 +157,13 @@ struct lull_cgroup_fact {
     uint32_t path;       /* label; within its hierarchy */
 };
 
+/* A timer of the kernel (hrtimer) expired. */
+struct lull_timer_fact {
+    int64_t time_ns;
+    uint32_t host;
+    uint64_t timer, function; /* addresses */
+};
+
 /* A packet was handed to a device (net_dev_xmit) or received from one (netif_receive_skb). Counts
  * of what passed; who sent what to whom is in lull_packet_fact. */
 struct lull_netif_fact {
@@ -482,6 +489,7 @@ struct lull_facts {
     void (*page)(void *user, const struct lull_page_fact *fact);
     void (*paging)(void *user, const struct lull_paging_fact *fact);
     void (*cgroup)(void *user, const struct lull_cgroup_fact *fact);
+    void (*timer)(void *user, const struct lull_timer_fact *fact);
     void (*netif)(void *user, const struct lull_netif_fact *fact);
     void (*power)(void *user, const struct lull_power_fact *fact);
     void (*vcpu)(void *user, const struct lull_vcpu_fact *fact);

@@ -236,6 +236,18 @@ static struct irq_label irq_label(struct lull_model *model, struct machine *mach
     return *label;
 }
 
+static void report_timer(struct lull_model *model, const struct machine *machine, int64_t t,
+                         enum lull_event_id id, const void *event)
+{
+    const struct lull_ev_hrtimer_entry *ev = event;
+    if (model->wanted.timer && id == LULL_EVENT_hrtimer_entry &&
+        LULL_HAS(ev, hrtimer_entry, timer) && LULL_HAS(ev, hrtimer_entry, function)) {
+        const struct lull_timer_fact fact = {t, machine->host, (uint64_t)ev->timer,
+                                             (uint64_t)ev->function};
+        REPORT(model, timer, &fact);
+    }
+}
+
 /* Whom an event found on the CPU: says that an idle CPU was still idle, where that is all that is
  * recorded of it. */
 static void interrupted(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -285,11 +297,12 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         if (id != pairs[i].entry && id != pairs[i].exit) {
             continue;
         }
-        const struct lull_ev_local_timer_entry *ev = event; /* all pairs have its fields */
+        const struct lull_ev_local_timer_entry *ev = event; /* all pairs start with its fields */
         interrupted(model, machine, c, t, LULL_HAS(ev, local_timer_entry, context_tid),
                     ev->context_tid);
         if (id == pairs[i].entry) {
             push(cpu, t, pairs[i].kind, pairs[i].entry, model->fixed_labels[LULL_SOFTIRQS + i]);
+            report_timer(model, machine, t, id, event);
         } else {
             pop(model, machine, c, t, pairs[i].kind, pairs[i].entry);
         }

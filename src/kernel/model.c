@@ -128,6 +128,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(prio);
     ADD(handler);
     ADD(page);
+    ADD(timer);
     ADD(netif);
     ADD(power);
     ADD(vcpu);

@@ -183,6 +183,22 @@ GPtrArray *lull_quotas_read(void)
     return quotas;
 }
 
+uint64_t lull_quotas_timer(void)
+{
+    char line[512], name[256];
+    unsigned long long address = 0;
+    bool is_found = false;
+    FILE *file = fopen("/proc/kallsyms", "re");
+    while (file && !is_found && fgets(line, sizeof line, file)) {
+        is_found = sscanf(line, "%llx %*c %255s", &address, name) == 2 &&
+                   strcmp(name, "sched_cfs_period_timer") == 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return is_found ? address : 0;
+}
+
 static guint hash_quota(gconstpointer key)
 {
     const struct lull_quota *quota = key;

@@ -5,6 +5,7 @@
 #define LULL_RECORD_QUOTAS_H
 
 #include <glib.h>
+#include <stdint.h>
 
 /* A control group (version 1 or 2) with a quota. */
 struct lull_quota {
@@ -21,6 +22,8 @@ struct lull_quota {
 /* All that this machine has now, with what they count since they exist: struct lull_quota, which
  * the array owns. */
 GPtrArray *lull_quotas_read(void);
+/* The address of the kernel's function that starts their periods; 0: not known. */
+uint64_t lull_quotas_timer(void);
 /* Leaves in `now` what it counted since `before`; what was not there before had counted nothing.
  * The processes are those of both times. */
 void lull_quotas_subtract(GPtrArray *now, const GPtrArray *before);

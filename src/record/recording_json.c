@@ -5,6 +5,7 @@
 #include <lull/version.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -119,10 +120,12 @@ static void add_trigger(struct json_object *object, const struct lull_recording_
 
 static void add_quotas(struct json_object *object, const GPtrArray *quotas)
 {
+    bool has_throttled = false;
     const bool has_pids = lull_tasks_are_global();
     struct json_object *list = json_object_new_array();
     for (guint i = 0; i < quotas->len; i++) {
         const struct lull_quota *quota = quotas->pdata[i];
+        has_throttled |= quota->throttled_ns > 0;
         struct json_object *element = json_object_new_object();
         struct json_object *pids = json_object_new_array();
         for (guint k = 0; has_pids && k < quota->pids->len; k++) {
@@ -140,6 +143,12 @@ static void add_quotas(struct json_object *object, const GPtrArray *quotas)
         json_object_array_add(list, element);
     }
     json_object_object_add(object, "cpu_quotas", list);
+    const uint64_t timer = has_throttled ? lull_quotas_timer() : 0;
+    if (timer) {
+        char text[24];
+        g_snprintf(text, sizeof text, "0x%" PRIx64, timer);
+        lull_json_add_text(object, "quota_timer", text);
+    }
 }
 
 /* Takes the descriptor; errno says why not. */

@@ -15,7 +15,10 @@ FORMATS = {
         ("int", "__syscall_nr", 4, 1), ("unsigned int", "fd", 8, 0), ("char *", "buf", 8, 0),
         ("size_t", "count", 8, 0)]),
     "sys_exit_read": ("syscalls", 701, [("int", "__syscall_nr", 4, 1), ("long", "ret", 8, 1)]),
+    "hrtimer_expire_entry": ("timer", 320, [("void *", "hrtimer", 8, 0), ("s64", "now", 8, 1), ("void *", "function", 8, 0)]),
+    "hrtimer_expire_exit": ("timer", 321, [("void *", "hrtimer", 8, 0)]),
 }
+ONLY_IF_USED = ("hrtimer_expire_entry", "hrtimer_expire_exit")
 
 
 def record(name, tid, values):
@@ -31,7 +34,8 @@ def write(path, events, offset_ns=0, uname=None):
     """`events` are (time, CPU, name, tid that was on the CPU, values), in order of time."""
     writer = tracedat.Writer(6)
     writer.formats = [(system, tracedat.format_text(name, number, fields))
-                      for name, (system, number, fields) in FORMATS.items()]
+                      for name, (system, number, fields) in FORMATS.items()
+                      if name not in ONLY_IF_USED or any(event[2] == name for event in events)]
     writer.options = [(4, b"local global [mono]\0"), (7, b"%d\0" % offset_ns)]
     if uname:
         writer.options.append((5, uname.encode() + b"\0"))

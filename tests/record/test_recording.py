@@ -212,6 +212,43 @@ def test_quota(folder):
         tap.ok(pieces == expected, f"a quota {name} explains nothing", pieces)
 
 
+THREADS_QUOTA = {**QUOTA, "pids": [11, 13]}
+FUNCTION, TIMER = 0xffffffff813babb0, 0xffff888119156e08
+
+
+def threads_events():
+    """Two tasks on two CPUs have 20 ms of each 100 ms together. Periods start at 5 ms, 105 ms, …, of another quota at 40 ms, 140 ms, …"""
+    turns = (
+        # 10 ms for 11; 8 and 2 ms for 13, which somebody stops meanwhile: CPU 1 has a slice left when CPU 0 has none.
+        [(5, 11), (15, 14), (112, 11), (122, 14), (205, 11), (210, 12), (310, 11), (320, 0)],
+        # From 105 on somebody keeps CPU 0 for 7 ms, so 13 uses its 10 ms before 11 does. From 205 on both use 8 ms, and others have the CPUs.
+        [(5, 13), (13, 15), (16, 13), (18, 15), (105, 13), (115, 15), (205, 13), (208, 15), (310, 13), (320, 0)])
+    events = []
+    for cpu, one in enumerate(turns):
+        before = 0
+        for at, tid in one:
+            events.append(switch(at * MS, cpu, before, tid, 0))
+            before = tid
+    for first, timer, function in ((5, TIMER, FUNCTION), (40, TIMER + 512, FUNCTION), (17, TIMER + 1024, FUNCTION + 64)):
+        for at in range(first * MS, 320 * MS, 100 * MS):
+            events.append((at - 2000, 2, "hrtimer_expire_entry", 0, (timer, at - 2000, function)))
+            events.append((at - 1000, 2, "hrtimer_expire_exit", 0, (timer,)))
+    return sorted(events, key=lambda event: event[0])
+
+
+def test_threads(folder):
+    """Truth: by hand, as told above. Without the timer periods start when tasks run again, which is at 105 ms of 13, and later of 11."""
+    truth = {11: [(15, 105), (122, 205)], 13: [(18, 105), (115, 205)]}
+    for name, function in (("threads", FUNCTION), ("threads, and no timer", FUNCTION + 1)):
+        path = os.path.join(folder, name)
+        describe(path, command=None, cpu_quotas=[THREADS_QUOTA], quota_timer=hex(function))
+        small_dat.write(os.path.join(path, "trace.dat"), threads_events(), OFFSET)
+        found = {tid: [(round((step["begin_ns"] - OFFSET) / MS), round((step["end_ns"] - OFFSET) / MS))
+                       for step in path_of(path, "--tid", str(tid))["segments"] if step["cause"] == "throttled" and step["tid"] == tid and step["end_ns"] < OFFSET + 320 * MS]
+                 for tid in truth}
+        tap.ok(found == truth, f"{name}: a quota that two CPUs use up", found)
+
+
 # ---- what is refused ----
 
 DAMAGED = {
@@ -227,6 +264,7 @@ DAMAGED = {
     "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1}, "events": {"events": ["sched:sched_switch", 1]},
     "snapshot": {"snapshot": "yes"}, "quotas": {"cpu_quotas": {}}, "no quota": {"cpu_quotas": [7]},
     "a quota without path": {"cpu_quotas": [{"quota_us": 1}]},
+    **{f"a quota's timer {value}": {"quota_timer": value} for value in (5, "ffff", "0x", "0xg", "0x1ffffffffffffffff")},
     **{f"a quota with {key} {value}": {"cpu_quotas": [{**QUOTA, key: value}]}
        for key, value in (("period_us", 0), ("period_us", 1 << 40), ("quota_us", -1), ("throttled_ns", "long"),
                           ("periods", None), ("pids", [0]), ("pids", [1 << 31]), ("pids", ["x"]))},
@@ -320,7 +358,7 @@ def test_real(folder):
 
 
 def main():
-    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_damage, test_foreign, test_unfinished, test_real):
+    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_threads, test_damage, test_foreign, test_unfinished, test_real):
         folder = tempfile.mkdtemp(prefix="lull-recording-")
         tap.run(test.__name__, test, folder)
         shutil.rmtree(folder)

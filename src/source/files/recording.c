@@ -87,6 +87,7 @@ static bool read_texts(const struct reader *reader, struct json_object *object)
         {"ended_by", AT(info.ended_by)},
         {"hostname", AT(hostname)},
         {"names_missing", AT(info.names_missing)},
+        {"quota_timer", AT(quota_timer_text)},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         struct json_object *value;
@@ -259,6 +260,18 @@ static bool read_pids(const struct reader *reader, struct json_object *object, G
     return true;
 }
 
+static bool read_quota_timer(const struct reader *reader)
+{
+    const char *text = reader->file->quota_timer_text;
+    guint64 address = 0;
+    if (text && (!g_str_has_prefix(text, "0x") ||
+                 !g_ascii_string_to_unsigned(text + 2, 16, 0, G_MAXUINT64, &address, NULL))) {
+        return fail(reader, "quota_timer", "is not an address, as 0xffffffff81000000");
+    }
+    reader->file->quota_timer = address;
+    return true;
+}
+
 static bool read_quotas(const struct reader *reader, struct json_object *object)
 {
     struct json_object *list;
@@ -385,7 +398,7 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
     return read_flag(reader, object, "filtered", &info->is_filtered) &&
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
            read_numbers(reader, object, recorded) && read_command(reader, object) &&
-           read_events(reader, object) && read_quotas(reader, object) &&
+           read_events(reader, object) && read_quotas(reader, object) && read_quota_timer(reader) &&
            read_trigger(reader, object) && read_boot_id(reader, object);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What runs on the host and in its guests while all are recorded, and says what happened to it: times are CLOCK_MONOTONIC, in ns.
- *     clockloop SECONDS    reads the clock in a loop; each time that it jumped by 1 ms or more
+ *     clockloop SECONDS [TURNS]    reads the clock in a loop, and does nothing for so many turns in between; each time that it
+ *                                  jumped by 1 ms or more
  *     reader FILE N        reads a block N times, past the page cache; when each read started and ended
  *     NAME SECONDS         uses CPU; when it did so, and how much it got
  * Tasks are known by the name of their program. */
@@ -31,7 +32,7 @@ static void print_all(const char *what, int n)
     }
 }
 
-static int see_gaps(double seconds)
+static int see_gaps(double seconds, int turns)
 {
     const int64_t begin = clock_ns(CLOCK_MONOTONIC), end = begin + (int64_t)(seconds * 1e9);
     int n = 0;
@@ -42,6 +43,8 @@ static int see_gaps(double seconds)
             until[n++] = now;
         }
         last = now;
+        for (volatile int i = 0; i < turns; i++) {
+        }
     }
     printf("gaps %lld %lld tid %d\n", (long long)begin, (long long)last, gettid());
     print_all("gap", n);
@@ -84,8 +87,8 @@ static int read_blocks(const char *path, int n)
 int main(int argc, char **argv)
 {
     const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
-    if (argc == 2 && strcmp(name, "clockloop") == 0) {
-        return see_gaps(atof(argv[1]));
+    if (argc >= 2 && strcmp(name, "clockloop") == 0) {
+        return see_gaps(atof(argv[1]), argc > 2 ? atoi(argv[2]) : 0);
     }
     if (argc == 2) {
         return burn(atof(argv[1]));

@@ -303,6 +303,19 @@ static void leave_out(const struct lull_bpf_tracker *tracker, const char *name, 
     bpf_map__set_autocreate(bpf_object__find_map_by_name(tracker->object, name), is_needed);
 }
 
+/* Which calls are those of futex, and of poll. */
+static void configure_calls(struct lull_track_config *config)
+{
+    for (const struct lull_track_kind *kind = lull_track_kinds; kind->name; kind++) {
+        const struct lull_track_rule all = {.kind = kind};
+        struct lull_track_kernel_rule compiled;
+        lull_track_rule_compile(&all, &compiled);
+        for (uint32_t i = 0; kind->calls == LULL_TRACK_LISTED_CALLS && i < compiled.n_calls; i++) {
+            config->called[compiled.call[i]] = (uint8_t)(1 + kind->called);
+        }
+    }
+}
+
 static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel, GError **error)
 {
     const struct lull_tracker_question *question = &tracker->question;
@@ -328,6 +341,7 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
                                    .stacks = stacks,
                                    .has_served = question->has_served,
                                    .least_ns = UINT64_MAX};
+    configure_calls(config);
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
         limits[i].threshold_ns = config->rule[i].threshold_ns;

@@ -192,7 +192,7 @@ static bool find_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
             }
         }
     }
-    if (access("/sys/bus/event_source/devices/uprobe", F_OK) != 0) {
+    if (!lull_marks_are_possible()) {
         lacks[LULL_TRACK_MARK] = "uprobe";
     }
     btf__free(kernel);

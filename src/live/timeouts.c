@@ -187,9 +187,9 @@ static void report(struct lull_timeouts *timeouts, uint32_t i, struct lull_track
 }
 
 /* `since`: the start of a wait that has been open for longer than the rule's time-out. */
-static void judge(struct lull_timeouts *timeouts, uint32_t i,
-                  const struct lull_tracker *tracker, uint32_t index, uint64_t since,
-                  int64_t now_ns, struct lull_tracker_counts *counts)
+static void judge(struct lull_timeouts *timeouts, uint32_t i, const struct lull_tracker *tracker,
+                  uint32_t index, uint64_t since, int64_t now_ns,
+                  struct lull_tracker_counts *counts)
 {
     const struct lull_track_kernel_rule *rule = &timeouts->rule[i];
     struct lull_track_slot slot;

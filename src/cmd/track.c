@@ -16,7 +16,7 @@
 #include "record/command.h"
 #include "record/watch.h"
 #include "trigger/flight.h"
-#include "view/live/alarm.h"
+#include "view/live/track_end.h"
 
 #define SHOWN_PER_S 20
 #define LEAST_INTERVAL_NS (200 * INT64_C(1000000)) /* how often it is looked after the clock */

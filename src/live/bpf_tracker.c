@@ -9,21 +9,16 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/time.h"
-#include "live/bpf_cost.h"
+#include "live/bpf_programs.h"
 #include "live/marks.h"
 #include "live/timeouts.h"
 #include "wait_object.h"
 
 /* A slot that changes while it is copied is copied again, so often. */
 #define TRIES 8
-
-/* Those that measure waits of tasks, and find out whose they are. */
-#define WAITS ((1u << LULL_TRACK_SYSCALL) - 1)
-#define SOFTIRQS (1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_RAISE)
 
 /* Those whose end may never be seen. */
 #define LOOSE                                                                                      \
@@ -33,58 +28,6 @@
 /* Waits that are shorter matter to nobody, until the overhead is too much; then longer ones too. */
 #define LEAST_NS 100000
 #define MOST_LEAST_NS 10000000
-
-/* The programs, in the order in which they are attached: the ends of interrupts before their starts, so
- * that no CPU is thought to be in an interrupt for good. */
-static const struct program {
-    const char *name, *event;
-    uint32_t measures; /* bits of those that need it */
-    bool is_optional;  /* kernels without that event, or of other architectures, do without */
-} programs[] = {
-    {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_exit", "softirq_exit", WAITS | SOFTIRQS, false},
-    {"timer_exit", "hrtimer_expire_exit", WAITS | 1u << LULL_TRACK_TIMER, false},
-    {"work_exit", "irq_work_exit", WAITS, true},
-    {"function_exit", "call_function_single_exit", WAITS, true},
-    {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false},
-    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE, false},
-    {"timer_entry", "hrtimer_expire_entry", WAITS | 1u << LULL_TRACK_TIMER, false},
-    {"work_entry", "irq_work_entry", WAITS, true},
-    {"function_entry", "call_function_single_entry", WAITS, true},
-    {"disk_merged", "block_rq_merge", 1u << LULL_TRACK_QUEUE, false},
-    {"disk_queued", "block_rq_insert", 1u << LULL_TRACK_QUEUE, false},
-    {"disk_issued", "block_rq_issue", 1u << LULL_TRACK_BLOCK | 1u << LULL_TRACK_QUEUE, false},
-    {"disk_done", "block_rq_complete", WAITS | 1u << LULL_TRACK_BLOCK, false},
-    {"data_ready", "sk_data_ready", WAITS, true},
-    {"tcp_received", "tcp_probe", WAITS, true},
-    {"started", "sched_wakeup_new", WAITS, false},
-    {"waking", "sched_waking", WAITS, false},
-    {"switched", "sched_switch", WAITS, false},
-    {"socket_changed", "inet_sock_set_state", 1u << LULL_TRACK_CONNECT | 1u << LULL_TRACK_TTFB,
-     false},
-    {"socket_sent", "sock_send_length",
-     1u << LULL_TRACK_TTFB | 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
-    {"socket_received", "sock_recv_length", 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
-    {"packet_queued", "net_dev_queue", 1u << LULL_TRACK_NETTX, false},
-    {"packet_sent", "net_dev_start_xmit", 1u << LULL_TRACK_NETTX, false},
-    {"packet_received", "netif_receive_skb", 1u << LULL_TRACK_NETRX, false},
-    {"packet_read", "skb_copy_datagram_iovec", 1u << LULL_TRACK_NETRX, false},
-    {"work_queued", "workqueue_queue_work", 1u << LULL_TRACK_WORK, false},
-    {"work_started", "workqueue_execute_start", 1u << LULL_TRACK_WORK, false},
-    {"lock_wanted", "contention_begin", 1u << LULL_TRACK_LOCK, false},
-    {"lock_taken", "contention_end", 1u << LULL_TRACK_LOCK, false},
-    {"reclaim_started", "mm_vmscan_direct_reclaim_begin", 1u << LULL_TRACK_RECLAIM, false},
-    {"reclaim_ended", "mm_vmscan_direct_reclaim_end", 1u << LULL_TRACK_RECLAIM, false},
-    {"group_reclaim_started", "mm_vmscan_memcg_reclaim_begin", 1u << LULL_TRACK_RECLAIM, true},
-    {"group_reclaim_ended", "mm_vmscan_memcg_reclaim_end", 1u << LULL_TRACK_RECLAIM, true},
-    {"exec_started", "sched_prepare_exec", 1u << LULL_TRACK_EXEC, false},
-    {"exec_ended", "sched_process_exec", 1u << LULL_TRACK_EXEC, false},
-    {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false},
-    {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false},
-};
-
-enum { N_PROGRAMS = G_N_ELEMENTS(programs) };
 
 /* As in bpf/wait.bpf.c. */
 struct limit {
@@ -96,10 +39,8 @@ struct lull_bpf_tracker {
     struct lull_tracker_question question;
     struct lull_sums *sums; /* of has_sums */
     struct bpf_object *object;
-    struct bpf_program *program[N_PROGRAMS];
-    struct bpf_link *link[N_PROGRAMS]; /* NULL: not attached */
-    struct bpf_program *entered;       /* does nothing; NULL: this kernel has no event for it */
-    struct lull_marks *marks;          /* or NULL */
+    struct lull_bpf_programs programs;
+    struct lull_marks *marks; /* or NULL */
     struct ring_buffer *ring;
     volatile struct limit *limits; /* shared with the programs */
     volatile struct lull_track_governed *governed;
@@ -110,106 +51,12 @@ struct lull_bpf_tracker {
     struct lull_bpf_cost *cost;
 };
 
-/* ---- what the machine has ---- */
-
 static int64_t now_ns(void)
 {
     return g_get_monotonic_time() * 1000;
 }
 
-static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static bool refuse(GError **error, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
-    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED, "live tracking: %s", text);
-    return false;
-}
-
-static bool refuse_errno(GError **error, const char *what, int why)
-{
-    if (why == EPERM || why == EACCES) {
-        return refuse(
-            error,
-            "%s: %s: run lull as root, or give it CAP_BPF and CAP_PERFMON (an unprivileged "
-            "container, a user namespace or kernel lockdown may forbid it even so)",
-            what, g_strerror(why));
-    }
-    return refuse(error, "%s: %s", what, g_strerror(why));
-}
-
-/* The arguments of a tracepoint; -1: this kernel does not have it. */
-static int arguments_of(const struct btf *kernel, const char *event)
-{
-    g_autofree char *name = g_strconcat("btf_trace_", event, NULL);
-    const int id = btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF);
-    const struct btf_type *type = id > 0 ? btf__type_by_id(kernel, (uint32_t)id) : NULL;
-    type = type ? btf__type_by_id(kernel, type->type) : NULL;
-    type = type && btf_is_ptr(type) ? btf__type_by_id(kernel, type->type) : NULL;
-    return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;
-}
-
-/* The kernel's types; NULL and an error. */
-static struct btf *load_types(GError **error)
-{
-    struct stat status;
-    if (stat("/sys/kernel/btf/vmlinux", &status) != 0) {
-        refuse(error, "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it "
-                      "needs Linux 5.15 or later, built with CONFIG_DEBUG_INFO_BTF");
-        return NULL;
-    }
-    struct btf *kernel = btf__load_vmlinux_btf();
-    if (!kernel) {
-        refuse_errno(error, "cannot read /sys/kernel/btf/vmlinux", errno);
-    }
-    return kernel;
-}
-
-/* A measure, and what else has to be measured for it. */
-static uint32_t measures_for(enum lull_track_measure measure)
-{
-    /* Slots of tasks that have ended are freed by the programs of waits. */
-    return 1u << measure | (measure == LULL_TRACK_SYSCALL ? WAITS : 0);
-}
-
-static bool find_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
-{
-    libbpf_set_print(NULL);
-    struct btf *kernel = load_types(error);
-    if (!kernel) {
-        return false;
-    }
-    memset(lacks, 0, sizeof *lacks * LULL_TRACK_MEASURES);
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        const bool is_missing =
-            !programs[i].is_optional && arguments_of(kernel, programs[i].event) < 0;
-        for (uint32_t m = 0; is_missing && m < LULL_TRACK_MEASURES; m++) {
-            if (programs[i].measures & measures_for(m) && !lacks[m]) {
-                lacks[m] = programs[i].event;
-            }
-        }
-    }
-    if (access("/sys/bus/event_source/devices/uprobe", F_OK) != 0) {
-        lacks[LULL_TRACK_MARK] = "uprobe";
-    }
-    btf__free(kernel);
-    return true;
-}
-
-/* What the rules measure; only the programs of waits know who descends from a command. */
-static uint32_t measures_of(const struct lull_tracker_question *question)
-{
-    const bool has_sums = question->has_sums || question->has_metrics;
-    const bool has_waits = question->command || question->has_served;
-    uint32_t measures = has_sums ? WAITS | 1u << LULL_TRACK_BLOCK : has_waits ? WAITS : 0;
-    for (uint32_t i = 0; i < question->n_rules; i++) {
-        measures |= measures_for(question->rules[i]->kind->measure);
-    }
-    return measures;
-}
+/* ---- starting ---- */
 
 /* A response starts with the interrupt, which only the chain has. */
 static bool needs_chains(const struct lull_tracker_question *question)
@@ -220,35 +67,6 @@ static bool needs_chains(const struct lull_tracker_question *question)
     }
     return needs;
 }
-
-/* Leaves out what this kernel does not have, and what no rule needs. */
-static bool choose_programs(struct lull_bpf_tracker *tracker, const struct btf *kernel,
-                            GError **error)
-{
-    const uint32_t measures = measures_of(&tracker->question);
-    lull_marks_prepare(tracker->object, measures & 1u << LULL_TRACK_MARK);
-    tracker->entered = bpf_object__find_program_by_name(tracker->object, "entered");
-    if (arguments_of(kernel, "itimer_state") < 0) {
-        bpf_program__set_autoload(tracker->entered, false);
-        tracker->entered = NULL;
-    }
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        tracker->program[i] = bpf_object__find_program_by_name(tracker->object, programs[i].name);
-        const bool is_needed = (programs[i].measures & measures) != 0;
-        const bool exists = arguments_of(kernel, programs[i].event) >= 0;
-        if (is_needed && exists) {
-            continue;
-        }
-        if (is_needed && !programs[i].is_optional) {
-            return refuse(error, "the kernel has no tracepoint %s", programs[i].event);
-        }
-        bpf_program__set_autoload(tracker->program[i], false);
-        tracker->program[i] = NULL;
-    }
-    return true;
-}
-
-/* ---- starting ---- */
 
 /* What a section of the object starts with; copied into the kernel by load(). */
 static void *section_of(const struct lull_bpf_tracker *tracker, const char *name, size_t least)
@@ -303,6 +121,19 @@ static void leave_out(const struct lull_bpf_tracker *tracker, const char *name, 
     bpf_map__set_autocreate(bpf_object__find_map_by_name(tracker->object, name), is_needed);
 }
 
+/* Which calls are those of futex, and of poll. */
+static void configure_calls(struct lull_track_config *config)
+{
+    for (const struct lull_track_kind *kind = lull_track_kinds; kind->name; kind++) {
+        const struct lull_track_rule all = {.kind = kind};
+        struct lull_track_kernel_rule compiled;
+        lull_track_rule_compile(&all, &compiled);
+        for (uint32_t i = 0; kind->calls == LULL_TRACK_LISTED_CALLS && i < compiled.n_calls; i++) {
+            config->called[compiled.call[i]] = (uint8_t)(1 + kind->called);
+        }
+    }
+}
+
 static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel, GError **error)
 {
     const struct lull_tracker_question *question = &tracker->question;
@@ -312,22 +143,23 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
     const uint32_t stacks = question->stacks ? question->stacks : LULL_TRACK_KERNEL_STACK;
     tracker->n_slots = slot_count();
     if (!governed || !config || !limits) {
-        return refuse(error, "the program's own eBPF object is damaged");
+        return lull_bpf_refuse(error, "the program's own eBPF object is damaged");
     }
-    *config =
-        (struct lull_track_config){.n_rules = question->n_rules,
-                                   .slot_mask = tracker->n_slots - 1,
-                                   .self = (uint32_t)getpid(),
-                                   .command = question->command,
-                                   .has_prev_state = arguments_of(kernel, "sched_switch") >= 4,
-                                   .measures = measures_of(question),
-                                   .has_sums = question->has_sums || question->has_metrics,
-                                   .has_tasks = question->has_sums,
-                                   .has_totals = question->has_metrics,
-                                   .has_histograms = question->has_histograms,
-                                   .stacks = stacks,
-                                   .has_served = question->has_served,
-                                   .least_ns = UINT64_MAX};
+    *config = (struct lull_track_config){.n_rules = question->n_rules,
+                                         .slot_mask = tracker->n_slots - 1,
+                                         .self = (uint32_t)getpid(),
+                                         .command = question->command,
+                                         .has_prev_state =
+                                             lull_bpf_arguments(kernel, "sched_switch") >= 4,
+                                         .measures = lull_bpf_measures(question),
+                                         .has_sums = question->has_sums || question->has_metrics,
+                                         .has_tasks = question->has_sums,
+                                         .has_totals = question->has_metrics,
+                                         .has_histograms = question->has_histograms,
+                                         .stacks = stacks,
+                                         .has_served = question->has_served,
+                                         .least_ns = UINT64_MAX};
+    configure_calls(config);
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
         limits[i].threshold_ns = config->rule[i].threshold_ns;
@@ -352,54 +184,39 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
     return true;
 }
 
+static bool choose(struct lull_bpf_tracker *tracker, const struct btf *kernel, GError **error)
+{
+    const uint32_t measures = lull_bpf_measures(&tracker->question);
+    lull_marks_prepare(tracker->object, measures & 1u << LULL_TRACK_MARK);
+    return lull_bpf_programs_choose(&tracker->programs, tracker->object, kernel, measures, error);
+}
+
 static bool load(struct lull_bpf_tracker *tracker, GError **error)
 {
     struct bpf_object_open_opts options = {.sz = sizeof options, .object_name = "lull_wait"};
-    struct btf *kernel = load_types(error);
+    struct btf *kernel = lull_bpf_types(error);
     if (!kernel) {
         return false;
     }
     tracker->object = bpf_object__open_mem(wait_bpf_o, sizeof wait_bpf_o, &options);
     const bool is_ready =
         tracker->object
-            ? choose_programs(tracker, kernel, error) && configure(tracker, kernel, error)
-            : refuse_errno(error, "cannot open the program's eBPF object", errno);
+            ? choose(tracker, kernel, error) && configure(tracker, kernel, error)
+            : lull_bpf_refuse_errno(error, "cannot open the program's eBPF object", errno);
     btf__free(kernel);
     const int why = is_ready ? -bpf_object__load(tracker->object) : 0;
     if (why) {
-        return refuse_errno(error, "cannot load the eBPF programs", why);
+        return lull_bpf_refuse_errno(error, "cannot load the eBPF programs", why);
     }
     return is_ready;
 }
 
-static void prepare_cost(struct lull_bpf_tracker *tracker)
-{
-    int fds[N_PROGRAMS];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        if (tracker->program[i]) {
-            fds[n++] = bpf_program__fd(tracker->program[i]);
-        }
-    }
-    tracker->cost = lull_bpf_cost_new(fds, n);
-    if (tracker->entered) {
-        lull_bpf_cost_calibrate(tracker->cost, tracker->entered);
-    }
-}
-
 static bool attach(struct lull_bpf_tracker *tracker, GError **error)
 {
-    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
-        if (!tracker->program[i]) {
-            continue;
-        }
-        tracker->link[i] = bpf_program__attach(tracker->program[i]);
-        if (!tracker->link[i]) {
-            g_autofree char *what = g_strdup_printf("cannot attach to %s", programs[i].event);
-            return refuse_errno(error, what, errno);
-        }
+    if (!lull_bpf_programs_attach(&tracker->programs, error)) {
+        return false;
     }
-    if (measures_of(&tracker->question) & 1u << LULL_TRACK_MARK) {
+    if (lull_bpf_measures(&tracker->question) & 1u << LULL_TRACK_MARK) {
         tracker->marks = lull_marks_attach(tracker->object, tracker->question.marks, error);
         return tracker->marks != NULL;
     }
@@ -475,18 +292,16 @@ static bool start(struct lull_bpf_tracker *tracker, GError **error)
     tracker->ring = ring_buffer__new(alarms, take_record, tracker, NULL);
     if (!tracker->ring || !tracker->limits || !tracker->governed ||
         (has_slots && !tracker->slots)) {
-        return refuse_errno(error, "cannot share memory with the programs", errno);
+        return lull_bpf_refuse_errno(error, "cannot share memory with the programs", errno);
     }
-    prepare_cost(tracker);
+    tracker->cost = lull_bpf_programs_cost(&tracker->programs);
     return attach(tracker, error);
 }
 
 static void free_tracker(struct lull_tracker *base)
 {
     struct lull_bpf_tracker *tracker = (struct lull_bpf_tracker *)base;
-    for (uint32_t i = N_PROGRAMS; i-- > 0;) {
-        bpf_link__destroy(tracker->link[i]);
-    }
+    lull_bpf_programs_detach(&tracker->programs);
     lull_marks_free(tracker->marks);
     lull_bpf_cost_free(tracker->cost);
     unshare_memory(tracker->limits, page_size());
@@ -528,7 +343,7 @@ static bool take(struct lull_tracker *base, GError **error)
 {
     const struct lull_bpf_tracker *tracker = (const struct lull_bpf_tracker *)base;
     const int taken = ring_buffer__consume(tracker->ring);
-    return taken >= 0 || refuse_errno(error, "cannot read the ring buffer", -taken);
+    return taken >= 0 || lull_bpf_refuse_errno(error, "cannot read the ring buffer", -taken);
 }
 
 /* Sums first name fewer waits; then nobody is named. */
@@ -580,7 +395,7 @@ static bool count(struct lull_tracker *base, struct lull_tracker_counts *counts,
     const int map = bpf_object__find_map_fd_by_name(tracker->object, "counts");
     *counts = tracker->counts;
     if (n_cpus <= 0 || bpf_map_lookup_elem(map, &zero, all) != 0) {
-        return refuse_errno(error, "cannot read the counters", errno);
+        return lull_bpf_refuse_errno(error, "cannot read the counters", errno);
     }
     for (int i = 0; i < n_cpus; i++) {
         add_counts(&counts->kernel, &all[i]);
@@ -664,7 +479,7 @@ static const struct lull_live_slots slots = {
 const struct lull_live_kind lull_live_bpf = {
     .name = "bpf",
     .has_alarms = true,
-    .lacks = find_lacks,
+    .lacks = lull_bpf_lacks,
     .start = start_tracker,
     .fd = fd_of,
     .take = take,

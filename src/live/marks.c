@@ -17,6 +17,11 @@ struct lull_marks {
     GPtrArray *links; /* struct bpf_link * */
 };
 
+bool lull_marks_are_possible(void)
+{
+    return access("/sys/bus/event_source/devices/uprobe", F_OK) == 0;
+}
+
 void lull_marks_prepare(const struct bpf_object *object, bool is_needed)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(probes); i++) {
@@ -79,6 +84,15 @@ struct lull_marks *lull_marks_attach(const struct bpf_object *object, const char
     struct lull_marks *marks = g_new0(struct lull_marks, 1);
     g_autofree char *own = g_file_read_link("/proc/self/exe", NULL);
     bool done = true;
+    if (!lull_marks_are_possible()) {
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+            "marks cannot be seen: the kernel has no uprobes (CONFIG_UPROBE_EVENTS); a "
+            "program can report to lull daemon what it finds slow itself, as lull "
+            "trigger --slower does");
+        g_free(marks);
+        return NULL;
+    }
     marks->links = g_ptr_array_new_with_free_func(unlink_probe);
     if (own) {
         attach(marks, object, own, NULL);

@@ -9,6 +9,8 @@
 
 struct lull_marks;
 
+/* Whether the kernel has uprobes, without which nobody sees marks. */
+bool lull_marks_are_possible(void);
 /* Before the object is loaded: whether a rule is about marks. */
 void lull_marks_prepare(const struct bpf_object *object, bool is_needed);
 /* Watches the marks of all processes that have these files (NULL at the end; or NULL) mapped, now or later, and those of

@@ -18,6 +18,7 @@ enum {
     LULL_TRACK_MOST_CHAINS = 10240, /* of one interval */
     LULL_TRACK_BUCKETS = 26,        /* below 1 us, then up to 2, 4, 8 … us, and 16.8 s or more */
     LULL_TRACK_NO_CALL = -1,
+    LULL_TRACK_MOST_CALL = 1024, /* numbers of this machine's system calls are smaller */
     LULL_TRACK_NAME =
         31, /* bytes of the name of a mark, and of its cookie; what is longer is not seen */
     LULL_TRACK_COOKIE = 255,
@@ -70,6 +71,14 @@ enum lull_track_calls {
     LULL_TRACK_OUTSIDE_CALLS, /* a page fault: no call, and no task of the kernel's */
 };
 
+/* Waits that are told apart by what the task called. */
+enum lull_track_called {
+    LULL_TRACK_IN_FUTEX,
+    LULL_TRACK_IN_POLL,
+    LULL_TRACK_IN_FAULT, /* OUTSIDE_CALLS */
+    LULL_TRACK_CALLED
+};
+
 /* Whose stacks a record has; bits. */
 enum {
     LULL_TRACK_KERNEL_STACK = 1 << 0, /* the task's, in the kernel */
@@ -115,6 +124,7 @@ struct lull_track_config {
     uint32_t has_served; /* the latest waits of tasks that serve requests are kept, in `past` */
     uint64_t least_ns;   /* the smallest threshold */
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
+    uint8_t called[LULL_TRACK_MOST_CALL]; /* with has_totals: 1 + enum lull_track_called, or 0 */
 };
 
 /* Of a mark's name, byte after byte (FNV-1a). */
@@ -267,6 +277,7 @@ struct lull_track_histogram {
 struct lull_track_histograms {
     struct lull_track_histogram of[LULL_TRACK_MEASURES]; /* with sums */
     struct lull_track_histogram rule[LULL_TRACK_RULES];
+    struct lull_track_histogram called[LULL_TRACK_CALLED]; /* with has_totals */
 };
 
 /* What user space changes while the programs run. */

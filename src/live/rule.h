@@ -12,13 +12,12 @@
 #include "kernel/calls.h"
 #include "live/records.h"
 
-/* The numbers of this machine's system calls; all are smaller than LULL_TRACK_MOST_CALL. */
+/* The numbers of this machine's system calls. */
 #ifdef __x86_64__
 #define LULL_TRACK_CALL_NUMBERS CALL_NUMBERS_X86_64
 #else
 #define LULL_TRACK_CALL_NUMBERS CALL_NUMBERS_GENERIC
 #endif
-#define LULL_TRACK_MOST_CALL 1024
 
 /* What may stand in parentheses after a kind. */
 enum lull_track_argument {
@@ -44,6 +43,7 @@ struct lull_track_kind {
     enum lull_track_hop_kind object; /* what it happens to; NONE: to a task */
     const char *by;                  /* … "issued by" the task */
     enum lull_track_calls calls;
+    enum lull_track_called called;          /* unless ANY_CALL */
     const char *call[LULL_TRACK_CALLS + 1]; /* LISTED_CALLS; ends with NULL */
 };
 

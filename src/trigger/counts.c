@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics, a family after the other: at most 450 series. */
+/* Metrics, a family after the other: at most 500 series. */
 #include "trigger/counts.h"
 
 #include <inttypes.h>
@@ -146,11 +146,11 @@ static const char *kind_of(enum lull_track_measure measure)
     return kind->name;
 }
 
-/* Of a rule about what is no wait, of which `always` has no histogram, nor any earlier rule. */
+/* Of a rule about what is no wait of a task, or a system call, of which `always` has no histogram, nor any earlier rule. */
 static bool has_own_histogram(const GPtrArray *tracked, guint i)
 {
     const struct lull_track_rule *rule = tracked->pdata[i];
-    bool has_own = rule->kind->measure > LULL_TRACK_SYSCALL;
+    bool has_own = rule->kind->measure >= LULL_TRACK_SYSCALL;
     for (size_t a = 0; a < G_N_ELEMENTS(always); a++) {
         has_own &= rule->kind->measure != always[a] || rule->has_number;
     }
@@ -169,6 +169,11 @@ static void show_lengths(GString *out, const struct lull_trigger_config *config,
            "How long waits, requests of disks and interrupts took, and what rules are about.");
     for (size_t i = 0; i < G_N_ELEMENTS(always); i++) {
         add_histogram(out, kind_of(always[i]), "", &lengths->of[always[i]]);
+    }
+    for (const struct lull_track_kind *kind = lull_track_kinds; kind->name; kind++) {
+        if (kind->calls != LULL_TRACK_ANY_CALL) {
+            add_histogram(out, kind->name, "", &lengths->called[kind->called]);
+        }
     }
     for (guint i = 0; i < config->rules->len; i++) {
         const struct lull_trigger_rule *rule = config->rules->pdata[i];

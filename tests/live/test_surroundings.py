@@ -71,6 +71,17 @@ def test_no_tracepoint():
         tap.ok(done.returncode == 0 and " alarm" in done.stdout.splitlines()[-1], "other rules do without", done)
 
 
+def test_no_uprobes():
+    prefix = mounted("mount -t tmpfs none /sys/bus/event_source/devices")
+    if not prefix:
+        tap.skip("no uprobes", "no mounts in a namespace here")
+        return
+    done = run("track", "mark(checkout) > 1s", prefix=prefix)
+    tap.ok(is_one_line(done, "no uprobes") and "lull trigger --slower" in done.stderr, "marks: one line, which says what to do instead", done)
+    lines = [line for line in run("track", "--list", prefix=prefix).stdout.splitlines() if "no: no uprobe" in line]
+    tap.ok(len(lines) == 1 and lines[0].startswith("mark"), "the list says it", lines)
+
+
 def test_no_rights():
     prefix = ["unshare", "--user", "--map-root-user"]
     if subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=60).returncode != 0:
@@ -134,7 +145,7 @@ def main():
     if reason:
         tap.skip("surroundings", reason)
         return tap.done()
-    tests = [test_no_types, test_no_rights, test_small_terminal, test_dumb_terminal]
+    tests = [test_no_types, test_no_uprobes, test_no_rights, test_small_terminal, test_dumb_terminal]
     if all(has_event(name) for name in ("contention_begin", "tcp_probe", "irq_work_entry")):
         tests.append(test_no_tracepoint)
     for test in tests:

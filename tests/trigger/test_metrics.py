@@ -3,6 +3,7 @@
 # The metrics of `lull daemon`: what they say of requests whose times are planted, and of a program that says whom it waited for; in a
 # syntax that a parser of its own (openmetrics.py) accepts. Root only, and only where eBPF may be loaded.
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from ctypes import CDLL, c_long, c_short
 
 import openmetrics
 from live.tracked import has_event, why_not
@@ -34,6 +36,8 @@ before = time.monotonic_ns()
 os.read(read, 1)
 print(time.monotonic_ns() - before)
 """
+LIBC = CDLL(None)
+NAPS, NAP_S, CALL_S = 3000, 0.0001, 0.007
 BAD = ["", "# EOF", "a 1\n# EOF\n", "# TYPE a counter\na 1\n# EOF\n", "# TYPE a counter\na_total -1\n# EOF\n", "# TYPE a gauge\na one\n# EOF\n",
        "# TYPE a gauge\na 1\na 2\n# EOF\n", "# TYPE a gauge\na{b=\"\\x\"} 1\n# EOF\n", "# TYPE a gauge\na{b=\"c\"d=\"e\"} 1\n# EOF\n",
        "# TYPE a gauge\na 1\n# TYPE b gauge\nb 1\n# TYPE a gauge\n# EOF\n", "# TYPE a_s gauge\n# UNIT a_s seconds\na_s 1\n# EOF\n",
@@ -106,6 +110,58 @@ def check_served(daemon, listener, port):
     tap.ok(read(daemon)["lull_alarms"]["samples"][0][2] == 0, "and none of them was an alarm")
 
 
+def nap_in_poll():
+    select.select([], [], [], NAP_S)
+
+
+def nap_in_futex():
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire(timeout=NAP_S)
+
+
+def above(daemon, kind):
+    """How many of that kind were longer than 64 us."""
+    buckets = dict(histogram(read(daemon), kind, ""))
+    return buckets["+Inf"] - next(value for le, value in buckets.items() if le != "+Inf" and float(le) == 0.000064)
+
+
+def check_called(daemon):
+    """Waits in poll are counted as such and not as those in futex, and the other way round; what else runs here has some, too."""
+    for kind, nap in {"poll": nap_in_poll, "futex": nap_in_futex}.items():
+        before = {each: above(daemon, each) for each in ("poll", "futex", "fault")}
+        for _ in range(NAPS):
+            nap()
+
+        def risen():
+            new = {each: above(daemon, each) - before[each] for each in before}
+            return new if new[kind] >= NAPS else None
+        new = wait_for(risen, 6)
+        tap.ok(new and all(new[each] < NAPS / 2 for each in new if each != kind), f"naps in {kind} are waits in {kind}", new, before)
+
+
+def check_calls(daemon):
+    """A call that nobody else makes: how many took how long, by the clock of who makes it; those that fail at once, too."""
+    before, took = histogram(read(daemon), "syscall", "semtimedop"), []
+    semaphores = LIBC.semget(0, 1, 0o1600)
+    take_one, most = (c_short * 3)(0, -1, 0), (c_long * 2)(0, int(CALL_S * 1e9))
+    for i in range(40):
+        start = time.monotonic()
+        LIBC.semtimedop(semaphores if i % 2 else -1, take_one, 1, most)
+        took.append(time.monotonic() - start)
+    LIBC.semctl(semaphores, 0, 0)
+
+    def counted():
+        now = histogram(read(daemon), "syscall", "semtimedop")
+        return [int(new - old) for (_, new), (_, old) in zip(now, before)] if now[-1][1] - before[-1][1] >= len(took) else None
+    seen = wait_for(counted, 6)
+    for (le, _), count in zip(before, seen or []):
+        # What a call took is less than what its maker saw of it, and half of them last as long as they ask for.
+        least, half = sum(one <= float(le) for one in took), len(took) // 2 if float(le) < CALL_S else len(took)
+        tap.ok(least <= count <= half, f"calls up to {le} s are those that their maker says", least, count, half, took)
+    tap.ok(seen and seen[-1] == len(took), "each call is counted", seen, took)
+
+
 def check_waited(daemon):
     """A name that needs every escape; of a wait for another program, all of it."""
     took = 0
@@ -129,16 +185,22 @@ def main(directory):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         daemon = Daemon(directory, f"[rule web]\nwhen=serve({port}) > 1h\n[rule again]\nwhen=serve({port}): rport == 1 > 1h\n"
-                                   "[rule disks]\nwhen=block > 1h\n[rule naps]\nwhen=offcpu: comm == \"nobody\" > 1h\n")
+                                   "[rule disks]\nwhen=block > 1h\n[rule naps]\nwhen=offcpu: comm == \"nobody\" > 1h\n"
+                                   "[rule calls]\nwhen=syscall(semtimedop): comm == \"nobody\" > 1h\n"
+                                   # Or it gives up who woke whom: with calls it costs more than 1 %.
+                                   "[daemon]\nmax_overhead=100%\n")
         try:
             tap.ok(daemon.ready, "it is ready", daemon.said())
             tap.ok(wait_for(lambda: "lull_latency_seconds" in read(daemon)), "what waits came to is there soon", daemon.said())
             check_served(daemon, listener, port)
             check_waited(daemon)
+            check_called(daemon)
+            check_calls(daemon)
             metrics = read(daemon)
             n = sum(len(family["samples"]) for family in metrics.values())
             counts = {labels["kind"]: value for name, labels, value in metrics["lull_latency_seconds"]["samples"] if name.endswith("_count")}
-            tap.ok(n <= 1000 and set(counts) == {"wakeup", "preempt", "offcpu", "fork", "block", "irq", "softirq", "serve"},
+            tap.ok(n <= 1000 and set(counts) == {"wakeup", "preempt", "offcpu", "fork", "block", "irq", "softirq", "futex", "poll", "fault",
+                                                   "serve", "syscall"},
                    "a kind has one histogram, and there are at most 1000 series", n, counts)
             tap.ok(counts["wakeup"] > 100 and counts["softirq"] > 10 and counts["fork"] > 0, "the machine's waits are counted", counts)
             again = read(daemon)

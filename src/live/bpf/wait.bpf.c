@@ -119,10 +119,10 @@ static __always_inline void find_call(struct ended *wait)
         return;
     }
     if (bpf_core_field_exists(regs->orig_ax)) {
-        wait->call = (int32_t)BPF_CORE_READ(regs, orig_ax);
-        wait->first_argument = BPF_CORE_READ(regs, di);
+        wait->call = (int32_t)regs->orig_ax;
+        wait->first_argument = regs->di;
         if (bpf_core_field_exists(task->thread_info.status) &&
-            (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT)) {
+            (task->thread_info.status & TS_COMPAT)) {
             wait->flags |= LULL_TRACK_IS_COMPAT;
         }
     } else if (bpf_core_field_exists(arm->syscallno)) {
@@ -285,6 +285,25 @@ static __always_inline void report(void *ctx, uint32_t i, const struct ended *wa
     bpf_ringbuf_submit(record, 0);
 }
 
+/* For metrics: of waits in some calls, and outside of all. */
+static __always_inline void observe_called(struct lull_track_histograms *all, struct ended *wait,
+                                           uint64_t took)
+{
+    uint32_t called = LULL_TRACK_IN_FAULT;
+    wait->flags = wait->slot->flags;
+    find_call(wait);
+    const uint32_t call = (uint32_t)wait->call;
+    if (wait->flags & (LULL_TRACK_IS_KERNEL | LULL_TRACK_IS_COMPAT)) {
+        return;
+    }
+    if (wait->call != LULL_TRACK_NO_CALL) {
+        called = call < LULL_TRACK_MOST_CALL ? config.called[call] - 1u : LULL_TRACK_CALLED;
+    }
+    if (called < LULL_TRACK_CALLED) {
+        observe_in(&all->called[called], took);
+    }
+}
+
 static __always_inline void judge(struct ended *wait, struct lull_track_counts *count)
 {
     wait->flags = wait->slot->flags;
@@ -330,18 +349,22 @@ static __always_inline void judge_call(void *ctx, struct ended *wait,
     bool is_known = false;
     for (uint32_t i = 0; i < LULL_TRACK_RULES && i < config.n_rules; i++) {
         const volatile struct lull_track_kernel_rule *rule = &config.rule[i];
-        if (rule->measure != LULL_TRACK_SYSCALL ||
-            wait->now - wait->since <= limits[i].threshold_ns) {
+        const uint64_t took = wait->now - wait->since;
+        const bool is_long = took > limits[i].threshold_ns;
+        if (rule->measure != LULL_TRACK_SYSCALL || (!is_long && !config.has_totals)) {
             continue;
         }
-        if (!is_known) { /* most calls are short: nobody asks which they were */
+        if (!is_known) { /* most calls are short: without metrics nobody asks which they were */
             find_call(wait);
             is_known = true;
         }
-        if (!is_called(rule, wait) || !is_wanted(rule, wait)) {
+        if (!is_called(rule, wait)) {
             continue;
         }
-        if (take(i, wait->now - wait->since, wait->now, count)) {
+        if (config.has_totals) {
+            observe_rule(i, took);
+        }
+        if (is_long && is_wanted(rule, wait) && take(i, took, wait->now, count)) {
             report(ctx, i, wait, count);
         }
     }
@@ -371,7 +394,7 @@ int BPF_PROG(call_ended)
 
 /* ---- sums ---- */
 
-static __always_inline void observe_wait(const struct ended *wait, uint64_t woken)
+static __always_inline void observe_wait(struct ended *wait, uint64_t woken)
 {
     struct lull_track_histograms *all = bpf_map_lookup_elem(&histograms, &zero);
     const struct lull_track_slot *slot = wait->slot;
@@ -386,6 +409,9 @@ static __always_inline void observe_wait(const struct ended *wait, uint64_t woke
     }
     if (slot->state) {
         observe_in(&all->of[LULL_TRACK_OFFCPU], took);
+        if (config.has_totals) {
+            observe_called(all, wait, took);
+        }
     } else {
         observe_in(&all->of[LULL_TRACK_FORK], took);
     }

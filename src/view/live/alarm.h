@@ -33,10 +33,6 @@ struct lull_alarm_snapshot {
 /* By enum lull_track_hop_kind, as programs read them. */
 extern const char *const lull_track_hop_kinds[LULL_TRACK_HOP_KINDS];
 
-/* "; lost: nothing", or what. */
-void lull_track_losses_append(GString *out, const struct lull_tracker_counts *counts);
-void lull_track_losses_json(struct json_object *object, const struct lull_tracker_counts *counts);
-
 /* Two or three lines: what waited how long, for whom, where in the kernel. */
 void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track_alarm *alarm);
 /* What a command that the alarm runs finds in its environment: "LULL_…=…", ends with NULL. */
@@ -59,11 +55,4 @@ bool lull_rule_histograms(const struct lull_alarm_view *view,
                           const struct lull_track_rule *const *rules, uint32_t n_rules,
                           const struct lull_track_histogram *histogram, int64_t start_ns,
                           int64_t end_ns, bool is_json, GError **error);
-/* The last line: what was seen, lost, and what it cost. */
-void lull_alarm_end_text(const struct lull_alarm_view *view,
-                         const struct lull_tracker_counts *counts, uint64_t n_alarms,
-                         uint64_t n_hidden);
-void lull_alarm_end_json(const struct lull_alarm_view *view,
-                         const struct lull_tracker_counts *counts, uint64_t n_alarms);
-
 #endif

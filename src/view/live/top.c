@@ -9,6 +9,7 @@
 #include "live/alarm.h"
 #include "view/live/alarms.h"
 #include "view/live/histograms.h"
+#include "view/live/track_end.h"
 #include "view/table.h"
 #include "view/words.h"
 

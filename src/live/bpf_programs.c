@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Which programs there are in bpf/wait.bpf.c, which of them the rules need, and which this kernel has the events for. */
+#include "live/bpf_programs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "live/marks.h"
+
+/* Those that measure waits of tasks, and find out whose they are. */
+#define WAITS ((1u << LULL_TRACK_SYSCALL) - 1)
+#define SOFTIRQS (1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_RAISE)
+
+/* The programs, in the order in which they are attached: the ends of interrupts before their starts, so
+ * that no CPU is thought to be in an interrupt for good. */
+static const struct program {
+    const char *name, *event;
+    uint32_t measures; /* bits of those that need it */
+    bool is_optional;  /* kernels without that event, or of other architectures, do without */
+} programs[] = {
+    {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false},
+    {"softirq_exit", "softirq_exit", WAITS | SOFTIRQS, false},
+    {"timer_exit", "hrtimer_expire_exit", WAITS | 1u << LULL_TRACK_TIMER, false},
+    {"work_exit", "irq_work_exit", WAITS, true},
+    {"function_exit", "call_function_single_exit", WAITS, true},
+    {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
+    {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false},
+    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE, false},
+    {"timer_entry", "hrtimer_expire_entry", WAITS | 1u << LULL_TRACK_TIMER, false},
+    {"work_entry", "irq_work_entry", WAITS, true},
+    {"function_entry", "call_function_single_entry", WAITS, true},
+    {"disk_merged", "block_rq_merge", 1u << LULL_TRACK_QUEUE, false},
+    {"disk_queued", "block_rq_insert", 1u << LULL_TRACK_QUEUE, false},
+    {"disk_issued", "block_rq_issue", 1u << LULL_TRACK_BLOCK | 1u << LULL_TRACK_QUEUE, false},
+    {"disk_done", "block_rq_complete", WAITS | 1u << LULL_TRACK_BLOCK, false},
+    {"data_ready", "sk_data_ready", WAITS, true},
+    {"tcp_received", "tcp_probe", WAITS, true},
+    {"started", "sched_wakeup_new", WAITS, false},
+    {"waking", "sched_waking", WAITS, false},
+    {"switched", "sched_switch", WAITS, false},
+    {"socket_changed", "inet_sock_set_state", 1u << LULL_TRACK_CONNECT | 1u << LULL_TRACK_TTFB,
+     false},
+    {"socket_sent", "sock_send_length",
+     1u << LULL_TRACK_TTFB | 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
+    {"socket_received", "sock_recv_length", 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
+    {"packet_queued", "net_dev_queue", 1u << LULL_TRACK_NETTX, false},
+    {"packet_sent", "net_dev_start_xmit", 1u << LULL_TRACK_NETTX, false},
+    {"packet_received", "netif_receive_skb", 1u << LULL_TRACK_NETRX, false},
+    {"packet_read", "skb_copy_datagram_iovec", 1u << LULL_TRACK_NETRX, false},
+    {"work_queued", "workqueue_queue_work", 1u << LULL_TRACK_WORK, false},
+    {"work_started", "workqueue_execute_start", 1u << LULL_TRACK_WORK, false},
+    {"lock_wanted", "contention_begin", 1u << LULL_TRACK_LOCK, false},
+    {"lock_taken", "contention_end", 1u << LULL_TRACK_LOCK, false},
+    {"reclaim_started", "mm_vmscan_direct_reclaim_begin", 1u << LULL_TRACK_RECLAIM, false},
+    {"reclaim_ended", "mm_vmscan_direct_reclaim_end", 1u << LULL_TRACK_RECLAIM, false},
+    {"group_reclaim_started", "mm_vmscan_memcg_reclaim_begin", 1u << LULL_TRACK_RECLAIM, true},
+    {"group_reclaim_ended", "mm_vmscan_memcg_reclaim_end", 1u << LULL_TRACK_RECLAIM, true},
+    {"exec_started", "sched_prepare_exec", 1u << LULL_TRACK_EXEC, false},
+    {"exec_ended", "sched_process_exec", 1u << LULL_TRACK_EXEC, false},
+    {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false},
+    {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false},
+};
+
+enum { N_PROGRAMS = G_N_ELEMENTS(programs) };
+
+G_STATIC_ASSERT(G_N_ELEMENTS(programs) <= (size_t)LULL_BPF_PROGRAMS);
+
+/* ---- what the machine has ---- */
+
+bool lull_bpf_refuse(GError **error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED, "live tracking: %s", text);
+    return false;
+}
+
+bool lull_bpf_refuse_errno(GError **error, const char *what, int why)
+{
+    if (why == EPERM || why == EACCES) {
+        return lull_bpf_refuse(
+            error,
+            "%s: %s: run lull as root, or give it CAP_BPF and CAP_PERFMON (an unprivileged "
+            "container, a user namespace or kernel lockdown may forbid it even so)",
+            what, g_strerror(why));
+    }
+    return lull_bpf_refuse(error, "%s: %s", what, g_strerror(why));
+}
+
+int lull_bpf_arguments(const struct btf *kernel, const char *event)
+{
+    g_autofree char *name = g_strconcat("btf_trace_", event, NULL);
+    const int id = btf__find_by_name_kind(kernel, name, BTF_KIND_TYPEDEF);
+    const struct btf_type *type = id > 0 ? btf__type_by_id(kernel, (uint32_t)id) : NULL;
+    type = type ? btf__type_by_id(kernel, type->type) : NULL;
+    type = type && btf_is_ptr(type) ? btf__type_by_id(kernel, type->type) : NULL;
+    return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;
+}
+
+struct btf *lull_bpf_types(GError **error)
+{
+    struct stat status;
+    if (stat("/sys/kernel/btf/vmlinux", &status) != 0) {
+        lull_bpf_refuse(error,
+                        "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it "
+                        "needs Linux 5.15 or later, built with CONFIG_DEBUG_INFO_BTF");
+        return NULL;
+    }
+    struct btf *kernel = btf__load_vmlinux_btf();
+    if (!kernel) {
+        lull_bpf_refuse_errno(error, "cannot read /sys/kernel/btf/vmlinux", errno);
+    }
+    return kernel;
+}
+
+/* A measure, and what else has to be measured for it. */
+static uint32_t measures_for(enum lull_track_measure measure)
+{
+    /* Slots of tasks that have ended are freed by the programs of waits. */
+    return 1u << measure | (measure == LULL_TRACK_SYSCALL ? WAITS : 0);
+}
+
+bool lull_bpf_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
+{
+    libbpf_set_print(NULL);
+    struct btf *kernel = lull_bpf_types(error);
+    if (!kernel) {
+        return false;
+    }
+    memset(lacks, 0, sizeof *lacks * LULL_TRACK_MEASURES);
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        const bool is_missing =
+            !programs[i].is_optional && lull_bpf_arguments(kernel, programs[i].event) < 0;
+        for (uint32_t m = 0; is_missing && m < LULL_TRACK_MEASURES; m++) {
+            if (programs[i].measures & measures_for(m) && !lacks[m]) {
+                lacks[m] = programs[i].event;
+            }
+        }
+    }
+    if (!lull_marks_are_possible()) {
+        lacks[LULL_TRACK_MARK] = "uprobe";
+    }
+    btf__free(kernel);
+    return true;
+}
+
+uint32_t lull_bpf_measures(const struct lull_tracker_question *question)
+{
+    const bool has_sums = question->has_sums || question->has_metrics;
+    const bool has_waits = question->command || question->has_served;
+    uint32_t measures = has_sums ? WAITS | 1u << LULL_TRACK_BLOCK : has_waits ? WAITS : 0;
+    for (uint32_t i = 0; i < question->n_rules; i++) {
+        measures |= measures_for(question->rules[i]->kind->measure);
+    }
+    return measures;
+}
+
+/* ---- what is used of it ---- */
+
+bool lull_bpf_programs_choose(struct lull_bpf_programs *chosen, const struct bpf_object *object,
+                              const struct btf *kernel, uint32_t measures, GError **error)
+{
+    chosen->entered = bpf_object__find_program_by_name(object, "entered");
+    if (lull_bpf_arguments(kernel, "itimer_state") < 0) {
+        bpf_program__set_autoload(chosen->entered, false);
+        chosen->entered = NULL;
+    }
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        chosen->program[i] = bpf_object__find_program_by_name(object, programs[i].name);
+        const bool is_needed = (programs[i].measures & measures) != 0;
+        const bool exists = lull_bpf_arguments(kernel, programs[i].event) >= 0;
+        if (is_needed && exists) {
+            continue;
+        }
+        if (is_needed && !programs[i].is_optional) {
+            return lull_bpf_refuse(error, "the kernel has no tracepoint %s", programs[i].event);
+        }
+        bpf_program__set_autoload(chosen->program[i], false);
+        chosen->program[i] = NULL;
+    }
+    return true;
+}
+
+struct lull_bpf_cost *lull_bpf_programs_cost(const struct lull_bpf_programs *chosen)
+{
+    int fds[N_PROGRAMS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        if (chosen->program[i]) {
+            fds[n++] = bpf_program__fd(chosen->program[i]);
+        }
+    }
+    struct lull_bpf_cost *cost = lull_bpf_cost_new(fds, n);
+    if (chosen->entered) {
+        lull_bpf_cost_calibrate(cost, chosen->entered);
+    }
+    return cost;
+}
+
+bool lull_bpf_programs_attach(struct lull_bpf_programs *chosen, GError **error)
+{
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        if (!chosen->program[i]) {
+            continue;
+        }
+        chosen->link[i] = bpf_program__attach(chosen->program[i]);
+        if (!chosen->link[i]) {
+            g_autofree char *what = g_strdup_printf("cannot attach to %s", programs[i].event);
+            return lull_bpf_refuse_errno(error, what, errno);
+        }
+    }
+    return true;
+}
+
+void lull_bpf_programs_detach(struct lull_bpf_programs *chosen)
+{
+    for (uint32_t i = N_PROGRAMS; i-- > 0;) {
+        bpf_link__destroy(chosen->link[i]);
+    }
+}

@@ -3,7 +3,7 @@
 # What watching this machine costs what runs on it: `make bench-live`, as root.
 #
 # Two processes on one CPU pass a byte to and fro (record_load.c) and measure their own CPU time, in which the work of tracing
-# is. They run with nothing, under `lull top` and `lull track`, under `perf record` of the two events that these need most, and
+# is. They run with nothing, under `lull top` by each of its back-ends and `lull track`, under `perf record` of the two events that these need most, and
 # under runqslower and offcputime of bcc, if they are installed and work here. The runs alternate (A B C A B C …) after one
 # round that does not count. Of each the smallest counts: what else runs on the machine only ever adds. Then the share that lull
 # top shows of itself is compared with what the bench says. Prints a table and writes BUILD/bench-live.json.
@@ -50,6 +50,10 @@ def bcc_tool(name):
 def make_modes(args, folder):
     modes = {NOTHING: None,
              "lull top": [args.lull, "top", "--json", "--max-overhead", "100%"],
+             "top, ftrace": [args.lull, "top", "--json", "--max-overhead", "100%", "--backend", "ftrace"],
+             # It gives system calls up after a second.
+             "ftrace, no calls": [args.lull, "top", "--json", "--max-overhead", "0.0001%", "--backend", "ftrace"],
+             "top, poll": [args.lull, "top", "--json", "--backend", "poll"],
              "lull track": [args.lull, "track", "--max-overhead", "100%", "offcpu > 1h"]}
     if shutil.which("perf"):
         modes["perf record"] = ["perf", "record", "-q", "-a", "-m", "64M", "-o", os.path.join(folder, "perf.data"), "-c", "1",
@@ -144,7 +148,7 @@ def measure_top(args):
     least = {name: min(own) for name, own in figures.items()}
     added = {name: ns - least[NOTHING] for name, ns in least.items()}
     for name, own in figures.items():
-        print(f"  {name:12} {least[name]:7.0f} ns a switch (median {statistics.median(own):.0f}), {added[name]:+6.0f} ns")
+        print(f"  {name:16} {least[name]:7.0f} ns a switch (median {statistics.median(own):.0f}), {added[name]:+6.0f} ns")
     for name in set(BCC) & set(added):
         print(f"  lull top adds {added['lull top'] / added[name]:.2f} of what {name} adds")
     own = statistics.median(own_figure(args) for _ in range(args.runs))

@@ -8,7 +8,7 @@
 
 #define MOST_OVERHEAD 0.01
 
-const char *const lull_backends[] = {"bpf", "poll", NULL};
+const char *const lull_backends[] = {"bpf", "ftrace", "poll", NULL};
 
 bool lull_args_overhead(const struct lull_args *args, double *overhead, GError **error)
 {

@@ -460,7 +460,7 @@ static bool watch(struct top *top, GError **error)
         const bool had_screen = top->screen.is_open;
         lull_screen_close(&top->screen);
         if (done && !had_screen) { /* what is left of the last interval, too */
-            done = lull_tracker_take(top->tracker, error) && take(top, error) && show(top, error);
+            done = lull_tracker_finish(top->tracker, error) && take(top, error) && show(top, error);
         }
     }
     lull_watch_end(&watch);
@@ -536,7 +536,7 @@ static const struct lull_option options[] = {
     {.name = "idle",
      .kind = LULL_OPTION_FLAG,
      .help = "also waits that ended by a timer of the task itself"},
-    LULL_BACKEND_OPTION("bpf or poll; without it the best that works"),
+    LULL_BACKEND_OPTION("bpf, ftrace or poll; without it the best that works"),
     {.name = "max-overhead",
      .kind = LULL_OPTION_TEXT,
      .argument = "SHARE",
@@ -602,7 +602,8 @@ const struct lull_verb lull_verb_top = {
         "line and the sums of processes have waits of every length.\n"
         "\n"
         "It needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON. Where that is missing it "
-        "polls /proc instead (--backend poll), also for who is not root: how long tasks "
+        "uses ftrace (--backend ftrace), as root: of system calls it then gives up which they were "
+        "if that costs too much. Else it polls /proc (--backend poll), also for who is not root: how long tasks "
         "ran, slept and waited for a CPU is right then, and in which call, and where in the kernel, a task "
         "slept is what was seen some times a second, of your own tasks alone unless you are root. Who ended a wait is not known "
         "that way. The last lines say so.",

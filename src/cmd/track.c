@@ -308,9 +308,10 @@ static bool start(struct track *track, GError **error)
 static bool report_end(struct track *track, GError **error)
 {
     struct lull_tracker_counts counts;
-    if (!take(track, error)) {
+    if (!lull_tracker_finish(track->tracker, error)) {
         return false;
     }
+    track->view.how = lull_tracker_how(track->tracker);
     lull_action_reap(&track->action, true);
     if (!lull_tracker_count(track->tracker, &counts, error) ||
         (track->has_histograms && !show_histograms(track, error))) {
@@ -508,7 +509,8 @@ static const struct lull_option options[] = {
      .help =
          "keep what happens in memory as 'lull record --snapshot' does, and write it at alarms: one "
          "directory a minute and rule"},
-    LULL_BACKEND_OPTION("how waits are seen: only bpf sees single ones"),
+    LULL_BACKEND_OPTION(
+        "bpf or ftrace; without it the best that works (poll sees no single waits)"),
     {.name = "max-overhead",
      .kind = LULL_OPTION_TEXT,
      .argument = "SHARE",
@@ -550,7 +552,7 @@ const struct lull_verb lull_verb_track = {
     .summary = "report waits that are longer than you allow, as they happen",
     .usage = "RULE… [-- COMMAND…]",
     .description =
-        "Watches all tasks of this machine with eBPF programs, and reports each wait that is longer "
+        "Watches all tasks of this machine with eBPF programs, or else with ftrace, and reports each wait that is longer "
         "than a rule allows: who waited how long, in which system call, for whom, and where in the "
         "kernel. It records nothing. The last line says what it cost. LIVE.md in the documentation "
         "says more.\n"
@@ -624,12 +626,15 @@ const struct lull_verb lull_verb_track = {
         "GiB together or less than a tenth of the disk is free.\n"
         "\n"
         "Tracking needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON; names of kernel "
-        "functions need CAP_SYSLOG.",
+        "functions need CAP_SYSLOG. Where eBPF is refused, ftrace does for the kinds from offcpu to raise in "
+        "this list, without stacks, as root; the last lines say what cannot be seen and why. 'lull track --list' "
+        "says which kinds there are.",
     .output =
         "With --json a line for each alarm, as it happens, and one with 'summary' at the end. 'chain' "
         "has the parts of the wait, the latest first, each with the task that it was for, or else a "
         "'detail'. 'snapshot' is null without --snapshot. Times are nanoseconds since 1970; 'monotonic_ns' is the end on CLOCK_MONOTONIC. With --list one object, whose 'kinds' each "
-        "say what they 'help' with and name a tracepoint that this kernel 'lacks', or null. With --hist a line for each table: "
+        "say what they 'help' with and name a tracepoint that this kernel 'lacks', "
+        "or \"eBPF\", or null. With --hist a line for each table: "
         "'histograms' has for each rule how many took less than 1 us, 2 us, 4 us, and so on; the last of 26 numbers "
         "is of those of 16.8 s and more.",
     .options = options,

@@ -17,8 +17,10 @@ static const struct lull_column columns[] = {
 
 static void add_row(struct lull_table *table, const struct lull_track_kind *kind, const char *lacks)
 {
-    const char *what = kind->measure == LULL_TRACK_MARK ? "" : "tracepoint ";
-    g_autofree char *here = lacks ? g_strdup_printf("no: no %s%s", what, lacks) : NULL;
+    const char *what = lacks == lull_tracker_needs_bpf    ? "needs "
+                       : kind->measure == LULL_TRACK_MARK ? "no "
+                                                          : "no tracepoint ";
+    g_autofree char *here = lacks ? g_strdup_printf("no: %s%s", what, lacks) : NULL;
     lull_table_add_row(table);
     lull_table_set_text(table, 0, kind->name);
     if (lacks) {

@@ -30,7 +30,8 @@ struct lull_live_kind {
     struct lull_tracker *(*start)(const struct lull_tracker_question *question, GError **error);
     int (*fd)(const struct lull_tracker *tracker);
     bool (*take)(struct lull_tracker *tracker, GError **error);
-    void (*govern)(struct lull_tracker *tracker); /* NULL: nothing to do */
+    bool (*finish)(struct lull_tracker *tracker, GError **error); /* NULL: as take() */
+    void (*govern)(struct lull_tracker *tracker);                 /* NULL: nothing to do */
     bool (*count)(struct lull_tracker *tracker, struct lull_tracker_counts *counts, GError **error);
     /* With has_alarms. */
     bool (*histograms)(const struct lull_tracker *tracker, struct lull_track_histograms *before,
@@ -60,6 +61,6 @@ void lull_sums_free(struct lull_sums *sums);
 /* Best first; ends with NULL. Those that are not built in are not there. */
 extern const struct lull_live_kind *const lull_live_kinds[];
 
-extern const struct lull_live_kind lull_live_bpf, lull_live_poll;
+extern const struct lull_live_kind lull_live_bpf, lull_live_ftrace, lull_live_poll;
 
 #endif

@@ -48,8 +48,9 @@ struct poll {
     struct lull_tracker_question question;
     int timer;
     int64_t start_ns, every_ns;
-    GHashTable *tasks; /* tid → struct task * */
-    GHashTable *waits; /* struct key * → uint64_t *: nanoseconds */
+    int64_t boot_offset_ns; /* from CLOCK_MONOTONIC to CLOCK_BOOTTIME */
+    GHashTable *tasks;      /* tid → struct task * */
+    GHashTable *waits;      /* struct key * → uint64_t *: nanoseconds */
     GStringChunk *functions;
     uint32_t n_scans, n_hidden;
     uint64_t n_untracked, n_ended; /* tasks without room, and those that have ended */
@@ -214,17 +215,8 @@ static void look_at_active(struct poll *poll)
 
 /* ---- scans ---- */
 
-/* The names of tasks in /proc are numbers; other names are not. */
-static bool number_of(const char *name, uint32_t *number)
-{
-    guint64 value;
-    const bool is_number = g_ascii_string_to_unsigned(name, 10, 1, G_MAXINT32, &value, NULL);
-    *number = is_number ? (uint32_t)value : 0;
-    return is_number;
-}
-
 /* A task that is new here; of what it did before, only the part in this interval counts. */
-static struct task *meet(struct poll *poll, uint32_t pid, uint32_t tid, int64_t boot_offset_ns)
+static struct task *meet(struct poll *poll, uint32_t pid, uint32_t tid)
 {
     struct task *task = g_new0(struct task, 1);
     *task = (struct task){.pid = pid, .tid = tid};
@@ -236,7 +228,7 @@ static struct task *meet(struct poll *poll, uint32_t pid, uint32_t tid, int64_t 
     task->looked_ns = now_ns();
     if (poll->n_scans >
         1) { /* it was not there at the last one: all that it did lies in the interval */
-        const int64_t started_ns = (int64_t)task->state.start_ns - boot_offset_ns;
+        const int64_t started_ns = (int64_t)task->state.start_ns - poll->boot_offset_ns;
         task->looked_ns = CLAMP(started_ns, poll->start_ns, task->looked_ns);
         task->times = (struct lull_proc_times){0};
         task->has_moved = true;
@@ -249,8 +241,9 @@ static struct task *meet(struct poll *poll, uint32_t pid, uint32_t tid, int64_t 
     return task;
 }
 
-static void visit_task(struct poll *poll, uint32_t pid, uint32_t tid, int64_t boot_offset_ns)
+static void visit_task(void *user, uint32_t pid, uint32_t tid)
 {
+    struct poll *poll = user;
     struct task *task = g_hash_table_lookup(poll->tasks, GUINT_TO_POINTER(tid));
     struct lull_proc_times times;
     if (task && (task->pid != pid ||
@@ -263,45 +256,21 @@ static void visit_task(struct poll *poll, uint32_t pid, uint32_t tid, int64_t bo
         poll->n_untracked++;
         return;
     }
-    task = task ? task : meet(poll, pid, tid, boot_offset_ns);
+    task = task ? task : meet(poll, pid, tid);
     if (task && look(poll, task)) {
         task->scan = poll->n_scans;
     }
 }
 
-static void visit_process(struct poll *poll, uint32_t pid, int64_t boot_offset_ns)
-{
-    char path[64];
-    uint32_t tid;
-    g_snprintf(path, sizeof path, "/proc/%u/task", pid);
-    GDir *dir = g_dir_open(path, 0, NULL);
-    const char *name;
-    while (dir && (name = g_dir_read_name(dir))) {
-        if (number_of(name, &tid)) {
-            visit_task(poll, pid, tid, boot_offset_ns);
-        }
-    }
-    if (dir) {
-        g_dir_close(dir);
-    }
-}
-
 static bool scan(struct poll *poll, GError **error)
 {
-    const int64_t boot_offset_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
-    GDir *dir = g_dir_open("/proc", 0, error);
-    const char *name;
-    uint32_t pid;
-    if (!dir) {
+    poll->boot_offset_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+    poll->n_scans++;
+    if (!lull_proc_each_task(visit_task, poll)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "live tracking: cannot read /proc: %s",
+                    g_strerror(errno));
         return false;
     }
-    poll->n_scans++;
-    while ((name = g_dir_read_name(dir))) {
-        if (number_of(name, &pid) && pid != (uint32_t)getpid()) {
-            visit_process(poll, pid, boot_offset_ns);
-        }
-    }
-    g_dir_close(dir);
     return true;
 }
 

@@ -2,6 +2,8 @@
 /* Reads files of /proc, and what their texts say (proc(5), Documentation/accounting/psi.rst). */
 #include "live/poll_proc.h"
 
+#include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -135,6 +137,38 @@ void lull_proc_read_wait(uint32_t pid, uint32_t tid, struct lull_proc_wait *wait
     wait->is_hidden = is_hidden;
 }
 
+static bool read_any(uint32_t tid, const char *name, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/%s", tid, name);
+    return read_file(path, out, size);
+}
+
+/* The number after `key`, which is the start of a line. */
+static bool read_status(uint32_t tid, const char *key, uint32_t *number)
+{
+    char text[2048];
+    const char *at = read_any(tid, "status", text, sizeof text) ? strstr(text, key) : NULL;
+    return at && sscanf(at + strlen(key), "%" SCNu32, number) == 1;
+}
+
+bool lull_proc_read_pid(uint32_t tid, uint32_t *pid)
+{
+    return read_status(tid, "\nTgid:\t", pid);
+}
+
+bool lull_proc_read_uid(uint32_t tid, uint32_t *uid)
+{
+    return read_status(tid, "\nUid:\t", uid);
+}
+
+bool lull_proc_is_compat(uint32_t tid)
+{
+    char head[EI_CLASS + 2];
+    const bool is_elf = read_any(tid, "exe", head, sizeof head);
+    return is_elf && head[EI_CLASS] == ELFCLASS32 && sizeof(void *) == 8;
+}
+
 bool lull_proc_read_pressure(enum lull_pressure kind, uint64_t *some_us)
 {
     char path[64], text[256];
@@ -147,4 +181,49 @@ void lull_proc_read_machine(struct lull_proc_machine *machine)
     g_autofree char *text = NULL;
     const bool is_read = g_file_get_contents("/proc/stat", &text, NULL, NULL);
     lull_proc_parse_machine(is_read ? text : "", machine);
+}
+
+/* ---- all tasks ---- */
+
+struct visitor {
+    void (*visit)(void *user, uint32_t pid, uint32_t tid);
+    void *user;
+};
+
+/* The names of tasks in /proc are numbers; other names are not. False: there is no such directory. */
+static bool each_number(const char *path, uint32_t pid, const struct visitor *visitor,
+                        void (*found)(const struct visitor *visitor, uint32_t pid, uint32_t number))
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    guint64 number;
+    while (dir && (entry = readdir(dir))) {
+        if (g_ascii_string_to_unsigned(entry->d_name, 10, 1, G_MAXINT32, &number, NULL)) {
+            found(visitor, pid, (uint32_t)number);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return dir != NULL;
+}
+
+static void found_task(const struct visitor *visitor, uint32_t pid, uint32_t tid)
+{
+    visitor->visit(visitor->user, pid, tid);
+}
+
+static void found_process(const struct visitor *visitor, uint32_t unused, uint32_t pid)
+{
+    char path[64];
+    if (pid != (uint32_t)getpid()) {
+        snprintf(path, sizeof path, "/proc/%u/task", pid);
+        each_number(path, pid, visitor, found_task);
+    }
+}
+
+bool lull_proc_each_task(void (*visit)(void *user, uint32_t pid, uint32_t tid), void *user)
+{
+    const struct visitor visitor = {visit, user};
+    return each_number("/proc", 0, &visitor, found_process);
 }

@@ -46,6 +46,16 @@ void lull_proc_parse_machine(const char *text, struct lull_proc_machine *machine
 /* What cannot be read is not known. */
 void lull_proc_read_wait(uint32_t pid, uint32_t tid, struct lull_proc_wait *wait);
 
+/* Of a task, whatever its process. */
+bool lull_proc_read_pid(uint32_t tid, uint32_t *pid);
+bool lull_proc_read_uid(uint32_t tid, uint32_t *uid);
+/* Whether its program has the calls of a 32-bit machine, whose numbers are others. */
+bool lull_proc_is_compat(uint32_t tid);
+
+/* Calls visit() for each task there is, but those of this process. False, with errno, if /proc cannot be
+ * read. */
+bool lull_proc_each_task(void (*visit)(void *user, uint32_t pid, uint32_t tid), void *user);
+
 /* The same of the text of such a file. */
 bool lull_proc_parse_times(const char *text, struct lull_proc_times *times);
 bool lull_proc_parse_state(const char *text, struct lull_proc_state *state);

@@ -4,7 +4,6 @@
  * is still open afterwards. */
 #include "live/timeouts.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,21 +82,6 @@ static bool read_proc(uint32_t tid, const char *name, char *out, size_t size)
     return n > 0;
 }
 
-/* Calls of a 32-bit program have other numbers. */
-static bool is_compat(uint32_t tid)
-{
-    char head[EI_CLASS + 2];
-    const bool is_elf = read_proc(tid, "exe", head, sizeof head);
-    return is_elf && head[EI_CLASS] == ELFCLASS32 && sizeof(void *) == 8;
-}
-
-static bool read_uid(uint32_t tid, uint32_t *uid)
-{
-    char text[2048];
-    const char *at = read_proc(tid, "status", text, sizeof text) ? strstr(text, "\nUid:\t") : NULL;
-    return at && sscanf(at, "\nUid:\t%u", uid) == 1;
-}
-
 /* The 39th field; the second may hold anything, but is the only one with parentheses. */
 static bool read_cpu(uint32_t tid, uint32_t *cpu)
 {
@@ -118,8 +102,8 @@ static bool describe(const struct lull_track_slot *slot, const struct lull_track
     record->tgid = slot->tgid;
     record->flags = slot->flags & LULL_TRACK_FLAGS;
     record->call = LULL_TRACK_NO_CALL;
-    if (!read_proc(slot->tid, "comm", text, sizeof text) || !read_uid(slot->tid, &record->uid) ||
-        !read_cpu(slot->tid, &record->cpu)) {
+    if (!read_proc(slot->tid, "comm", text, sizeof text) ||
+        !lull_proc_read_uid(slot->tid, &record->uid) || !read_cpu(slot->tid, &record->cpu)) {
         return false;
     }
     char *end = strrchr(text, '\n'); /* of the line; a name may have one too */
@@ -136,7 +120,7 @@ static bool describe(const struct lull_track_slot *slot, const struct lull_track
         sscanf(text, "%d", &record->call);
     }
     record->call = MAX(record->call, LULL_TRACK_NO_CALL);
-    if (is_compat(slot->tid)) {
+    if (lull_proc_is_compat(slot->tid)) {
         record->flags |= LULL_TRACK_IS_COMPAT;
     }
     return true;

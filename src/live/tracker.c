@@ -6,6 +6,8 @@
 
 #include "live/kind.h"
 
+const char lull_tracker_needs_bpf[] = "eBPF";
+
 static bool can(const struct lull_live_kind *kind, const struct lull_tracker_question *question,
                 GError **error)
 {
@@ -117,6 +119,12 @@ int lull_tracker_fd(const struct lull_tracker *tracker)
 bool lull_tracker_take(struct lull_tracker *tracker, GError **error)
 {
     return tracker->kind->take(tracker, error);
+}
+
+bool lull_tracker_finish(struct lull_tracker *tracker, GError **error)
+{
+    const struct lull_live_kind *kind = tracker->kind;
+    return kind->finish ? kind->finish(tracker, error) : kind->take(tracker, error);
 }
 
 void lull_tracker_govern(struct lull_tracker *tracker)

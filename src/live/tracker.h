@@ -9,7 +9,7 @@ struct lull_tracker;
 struct lull_interval;
 
 struct lull_tracker_question {
-    const char *backend;                        /* "bpf", "poll"; NULL: the best that works here */
+    const char *backend; /* "bpf", "ftrace", "poll"; NULL: the best that works here */
     const struct lull_track_rule *const *rules; /* borrowed */
     uint32_t n_rules;                           /* at most LULL_TRACK_RULES */
     uint32_t
@@ -35,6 +35,7 @@ struct lull_tracker_counts {
     uint64_t missed;                 /* runs of programs that the kernel left out */
     double overhead;                 /* of the time of all CPUs; negative: not measured */
     bool has_no_chains;              /* they were given up, because of the overhead */
+    bool has_no_calls;               /* so was in which system call tasks wait */
     uint64_t least_ns;               /* with sums: shorter waits are in no chain */
 };
 
@@ -45,6 +46,9 @@ struct lull_tracker_how {
     const char *why;     /* why it is not done in a better way; or NULL */
     bool sees_waits;     /* single ones, so that there can be alarms and histograms */
 };
+
+/* What ftrace cannot do at all. */
+extern const char lull_tracker_needs_bpf[];
 
 /* By measure: an event that it needs and this kernel lacks, or NULL. `backend` as below. */
 bool lull_tracker_lacks(const char *backend, const char *lacks[LULL_TRACK_MEASURES],
@@ -58,6 +62,8 @@ struct lull_tracker_how lull_tracker_how(const struct lull_tracker *tracker);
 int lull_tracker_fd(const struct lull_tracker *tracker);
 /* Hands out the alarms there are. */
 bool lull_tracker_take(struct lull_tracker *tracker, GError **error);
+/* The same at the end: all that has happened until now. */
+bool lull_tracker_finish(struct lull_tracker *tracker, GError **error);
 /* To be called several times a second: measures what all this costs, and makes it cost less; hands out
  * alarms of waits whose time-out has passed. */
 void lull_tracker_govern(struct lull_tracker *tracker);

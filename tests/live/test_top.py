@@ -16,7 +16,7 @@ import tempfile
 import termios
 import time
 
-from live.tracked import LULL, PROGRAM, Hidden, Stamp, counted, why_not
+from live.tracked import BACKEND, LULL, PROGRAM, Hidden, Stamp, counted, why_not
 from tap import Tap
 
 MS = 1_000_000
@@ -30,7 +30,7 @@ def watch_once(*what, rules=()):
     """What lull top sees of the program, with its stamps and what the kernel says that it used."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "stamps")
-        with subprocess.Popen([LULL, "top", "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%",
+        with subprocess.Popen([LULL, "top", "--backend", BACKEND, "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%",
                                *(word for rule in rules for word in ("--rule", rule))], stdout=subprocess.PIPE, text=True) as top:
             lines = [top.stdout.readline()]  # it watches
             program = subprocess.Popen([PROGRAM, path, *map(str, what)])

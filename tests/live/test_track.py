@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from live.tracked import LULL, PROGRAM, Hidden, counted, has_event, inside, lull_track, names, track, track_once, why_not
+from live.tracked import BACKEND, LULL, PROGRAM, Hidden, counted, has_event, inside, lull_track, names, track, track_once, why_not
 from tap import Tap
 
 MS = 1_000_000
@@ -231,6 +231,9 @@ def test_forks():
 
 def test_governor():
     """What costs too much is given up; lengths stay."""
+    if BACKEND != "bpf":
+        tap.skip("chains are given up", "that costs less with eBPF alone")
+        return
     alarms, summary, sleeps = track_once(["offcpu > 1ms"], "sleeps", 200, 4 * MS, overhead="0.00001%")
     tap.ok(not summary["has_chains"] and summary["overhead"] > 0, "the chains are given up", summary)
     tap.ok(summary["overhead"] < 1, "the overhead is a share", summary)
@@ -297,7 +300,7 @@ def test_ends():
 
 def test_refusal():
     """Where bpf() is not permitted, one line says so."""
-    command = ["unshare", "--user", "--map-root-user", LULL, "track", "offcpu > 1s", "--duration", "100ms"]
+    command = ["unshare", "--user", "--map-root-user", LULL, "track", "--backend", "bpf", "offcpu > 1s", "--duration", "100ms"]
     if subprocess.run(["unshare", "--user", "--map-root-user", "true"], capture_output=True, check=False, timeout=60).returncode:
         tap.skip("without the right to bpf()", "no user namespaces here")
         return

@@ -11,6 +11,7 @@ import time
 
 LULL = os.environ["LULL"]
 PROGRAM = os.path.join(os.environ["LULL_PROGRAMS"], "live-waits")
+BACKEND = os.environ.get("LULL_LIVE_BACKEND", "bpf")  # what watches: "ftrace" instead, if the tests are to be run over that
 BPF_MAP_CREATE, SYS_BPF = 0, {"x86_64": 321, "aarch64": 280}
 
 Stamp = collections.namedtuple("Stamp", "tid label before after lost")
@@ -42,7 +43,7 @@ def has_event(name):
 
 
 def lull_track(*arguments, timeout=60):
-    done = subprocess.run([LULL, "track", *arguments], capture_output=True, text=True, check=False, timeout=timeout,
+    done = subprocess.run([LULL, "track", "--backend", BACKEND, *arguments], capture_output=True, text=True, check=False, timeout=timeout,
                           stdin=subprocess.DEVNULL)
     if done.returncode != 0 or done.stderr:
         raise RuntimeError(f"lull track {arguments}: exit {done.returncode}: {done.stderr}")

@@ -18,6 +18,7 @@ struct lull_alarm_view {
     struct lull_user_names *user_names;
     bool has_histograms;              /* there are no alarms */
     const struct lull_action *action; /* what alarms run, or NULL */
+    struct lull_tracker_how how;      /* of the last line */
     int64_t epoch_ns;                 /* what CLOCK_MONOTONIC is to be added to */
 };
 

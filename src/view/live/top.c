@@ -9,6 +9,7 @@
 #include "live/alarm.h"
 #include "view/live/alarms.h"
 #include "view/live/histograms.h"
+#include "view/live/how.h"
 #include "view/live/track_end.h"
 #include "view/table.h"
 #include "view/words.h"
@@ -277,20 +278,6 @@ static void append_samples(GString *out, const struct lull_live_samples *samples
     }
 }
 
-/* Not of the best: what it cannot see, and why it is used. */
-static void print_backend(const struct lull_top_view *view)
-{
-    const struct lull_tracker_how *how = &view->how;
-    if (how->unseen) {
-        g_autofree char *line =
-            g_strdup_printf("by %s, which cannot see %s", how->backend, how->unseen);
-        print_lines(view, line);
-    }
-    if (how->why) {
-        print_lines(view, how->why);
-    }
-}
-
 /* How much of all waiting the rows are, and what is missing. */
 static void print_foot(const struct lull_top_view *view, const struct lull_interval *interval)
 {
@@ -305,13 +292,16 @@ static void print_foot(const struct lull_top_view *view, const struct lull_inter
                                  ? ", wakers given up to cost less (--max-overhead)"
                                  : ", of each waker its last wait, four wakers");
     }
+    if (counts->has_no_calls) {
+        g_string_append(out, ", system calls given up to cost less (--max-overhead)");
+    }
     lull_track_losses_append(out, counts);
     if (counts->kernel.unsummed) {
         g_string_append_printf(out, "; %" PRIu64 " waits in no row: too many kinds of waits",
                                counts->kernel.unsummed);
     }
     print_lines(view, out->str);
-    print_backend(view);
+    lull_how_text(view->file, &view->style, &view->how);
 }
 
 /* ---- alarms ---- */
@@ -384,7 +374,7 @@ bool lull_top_histograms(const struct lull_top_view *view, const struct lull_int
     fputc('\n', view->file);
     if (!view->how.sees_waits) {
         print_lines(view, "there are none: single waits are not seen");
-        print_backend(view);
+        lull_how_text(view->file, &view->style, &view->how);
         return true;
     }
     const uint32_t n = lull_histogram_kinds(histogram, kinds);
@@ -502,12 +492,7 @@ static struct json_object *summary_json(const struct lull_top_view *view,
     lull_json_add_number(summary, "least_ns", (int64_t)counts->least_ns);
     lull_track_losses_json(summary, counts);
     lull_json_add_number(summary, "unsummed", (int64_t)counts->kernel.unsummed);
-    json_object_object_add(summary, "has_chains", json_object_new_boolean(!counts->has_no_chains));
-    json_object_object_add(summary, "overhead",
-                           counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);
-    lull_json_add_text(summary, "backend", view->how.backend);
-    lull_json_add_text(summary, "cannot_see", view->how.unseen);
-    lull_json_add_text(summary, "why", view->how.why);
+    lull_how_json(summary, &view->how, counts);
     json_object_object_add(summary, "samples", samples_json(&interval->samples));
     return summary;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/json.h"
+#include "view/live/how.h"
 
 static uint64_t sum_of(const uint64_t numbers[LULL_TRACK_RULES])
 {
@@ -122,10 +123,14 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
     if (counts->has_no_chains) {
         g_string_append(out, "; chains given up to cost less (--max-overhead)");
     }
+    if (counts->has_no_calls) {
+        g_string_append(out, "; system calls given up to cost less (--max-overhead)");
+    }
     if (counts->overhead >= 0) {
         g_string_append_printf(out, "; cost %.2f %% of the CPUs", 100 * counts->overhead);
     }
     fprintf(view->file, "%s\n", out->str);
+    lull_how_text(view->file, &view->style, &view->how);
 }
 
 void lull_alarm_end_json(const struct lull_alarm_view *view,
@@ -148,9 +153,7 @@ void lull_alarm_end_json(const struct lull_alarm_view *view,
         lull_json_add_number(summary, "commands_failed", (int64_t)view->action->n_failed);
         lull_json_add_number(summary, "commands_left_out", (int64_t)view->action->n_left_out);
     }
-    json_object_object_add(summary, "has_chains", json_object_new_boolean(!counts->has_no_chains));
-    json_object_object_add(summary, "overhead",
-                           counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);
+    lull_how_json(summary, &view->how, counts);
     json_object_object_add(object, "summary", summary);
     g_autofree char *text = lull_json_format(object, false);
     fprintf(view->file, "%s\n", text);

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* Switches, wakers and system calls: the waits of each task. */
+#include "live/ftrace/model.h"
+
+#include <string.h>
+
+/* Bits of a switch's prev_state (TRACE_EVENT(sched_switch) in the kernel): as task_struct.__state has them,
+ * but for these. */
+enum {
+    STATE_GONE = 0x10 | 0x20, /* dead, a zombie */
+    STATE_IDLE = 0x80,
+    STATES = 0xff, /* above them: it lost the CPU */
+};
+
+/* Waits that are shorter matter to nobody. */
+#define LEAST_NS 100000
+
+/* From leaving the queue to leaving the CPU a task takes less: it keeps out interrupts meanwhile. */
+#define LEAVING_NS 100000
+
+/* ---- wakers ---- */
+
+/* Who wakes now, and who had woken that one before. */
+static void explain(struct lull_ftrace_model *model, const struct lull_ftrace_event *event,
+                    struct lull_track_hop chain[LULL_TRACK_HOPS])
+{
+    const struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
+    const uint32_t tid = (uint32_t)event->fields->tid;
+    const bool is_interrupt =
+        event->fields->flags & (LULL_FTRACE_IN_HARDIRQ | LULL_FTRACE_IN_SOFTIRQ);
+    memset(chain, 0, LULL_TRACK_HOPS * sizeof *chain);
+    if (cpu->depth > 0 && cpu->depth <= LULL_TRACK_NESTED) {
+        chain[0] = cpu->frame[cpu->depth - 1];
+        return;
+    }
+    chain[0].kind = tid && !is_interrupt ? LULL_TRACK_HOP_TASK : LULL_TRACK_HOP_INTERRUPT;
+    if (chain[0].kind == LULL_TRACK_HOP_INTERRUPT) { /* that no event names */
+        return;
+    }
+    const struct lull_ftrace_task *waker = lull_ftrace_task_of(model, tid);
+    chain[0].a = chain[0].b = tid;
+    if (waker) {
+        chain[0].a = waker->slot.tgid;
+        memcpy(chain[0].comm, waker->comm, sizeof chain[0].comm);
+        chain[0].start_ns = waker->slot.begin;
+        memcpy(&chain[1], waker->slot.hop, (LULL_TRACK_HOPS - 1) * sizeof *chain);
+    }
+}
+
+static void wake(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
+{
+    struct lull_ftrace_task *task =
+        lull_ftrace_task_find(model, (uint32_t)event->fields->number[0]);
+    struct lull_track_slot *slot = task ? &task->slot : NULL;
+    if (!slot) {
+        return;
+    }
+    if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
+        explain(model, event, slot->early);
+        slot->early_ns = event->ns;
+        slot->flags &= ~(uint32_t)LULL_TRACK_WAS_QUEUED;
+        slot->flags |= slot->cpu == event->cpu ? LULL_TRACK_WAS_QUEUED : 0;
+    } else if (slot->woken == 0) {
+        explain(model, event, slot->hop);
+        slot->begin = slot->woken = MAX(event->ns, slot->since);
+    }
+}
+
+static void start_task(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
+{
+    struct lull_ftrace_task *task = lull_ftrace_task_of(model, (uint32_t)event->fields->number[0]);
+    if (!task) {
+        return;
+    }
+    struct lull_track_slot *slot = &task->slot;
+    explain(model, event, slot->hop);
+    slot->since = slot->woken = slot->begin = event->ns;
+    slot->state = 0;
+    slot->flags |= LULL_TRACK_IS_NEW;
+}
+
+/* ---- switches ---- */
+
+/* Only then wakers are seen. */
+static bool has_waits(const struct lull_ftrace_model *model)
+{
+    return model->wanted & (LULL_FTRACE_WAITS | 1u << LULL_TRACK_SYSCALL);
+}
+
+static uint64_t after(uint64_t now, uint64_t since)
+{
+    return now > since ? now - since : 0;
+}
+
+static void leaves(struct lull_ftrace_model *model, struct lull_ftrace_task *task, uint64_t now,
+                   uint32_t state)
+{
+    struct lull_track_slot *slot = &task->slot;
+    if (slot->since) {
+        slot->sums.unknown_ns += after(now, slot->since);
+    } else if (slot->ran && slot->flags & LULL_TRACK_IS_LOST) {
+        slot->sums.unknown_ns += after(now, slot->ran);
+    } else if (slot->ran) {
+        slot->sums.ran_ns += after(now, slot->ran);
+    }
+    slot->flags &= ~(uint32_t)LULL_TRACK_IS_LOST;
+    if (!(state & ~(uint32_t)STATES) && state & STATE_GONE) {
+        lull_ftrace_task_end(model, task);
+        return;
+    }
+    if (slot->since && has_waits(model) && lull_ftrace_is_followed(model, slot)) {
+        model->counts.kernel.unseen++;
+    }
+    if (after(now, slot->early_ns) > LEAVING_NS) {
+        slot->flags |= LULL_TRACK_WAS_QUEUED;
+    }
+    state = state & ~(uint32_t)STATES ? 0 : state;
+    slot->state = state & STATE_IDLE ? LULL_TRACK_STATE_IDLE : state;
+    slot->woken = state ? 0 : now;
+    slot->since = now;
+}
+
+static void end_wait(struct lull_ftrace_model *model, struct lull_ftrace_task *task,
+                     const struct lull_ftrace_event *event)
+{
+    struct lull_track_slot *slot = &task->slot;
+    const bool counts = has_waits(model) && lull_ftrace_is_followed(model, slot);
+    model->counts.kernel.waits += counts;
+    if (slot->woken == 0 && slot->early_ns > slot->ran) { /* woken before it was off the CPU */
+        memcpy(slot->hop, slot->early, sizeof slot->hop);
+        slot->woken = slot->begin = slot->since;
+    } else if (slot->woken == 0) {
+        slot->hop[0].kind = LULL_TRACK_HOP_NONE;
+        slot->begin = event->ns;
+        model->counts.kernel.unknown_wakers += counts;
+    }
+    const struct lull_ftrace_wait wait = {.task = task,
+                                          .since = slot->since,
+                                          .woken = slot->woken,
+                                          .now = event->ns,
+                                          .cpu = event->cpu,
+                                          .state = slot->state};
+    if (model->question.has_sums || model->question.has_metrics) {
+        lull_ftrace_sum(model, &wait);
+    }
+    if (event->ns - slot->since > model->least_rule_ns) {
+        lull_ftrace_judge(model, &wait);
+    }
+}
+
+static void comes(struct lull_ftrace_model *model, struct lull_ftrace_task *task,
+                  const struct lull_ftrace_event *event)
+{
+    struct lull_track_slot *slot = &task->slot;
+    if (slot->since && slot->since <= event->ns && slot->woken <= event->ns) {
+        end_wait(model, task, event);
+    } else if (slot->since == 0 && slot->ran) { /* it was never seen to leave */
+        model->counts.kernel.unseen += has_waits(model) && lull_ftrace_is_followed(model, slot);
+        slot->sums.unknown_ns += after(event->ns, slot->ran);
+    }
+    slot->flags &= ~(uint32_t)(LULL_TRACK_IS_NEW | LULL_TRACK_IS_LOST);
+    slot->since = 0;
+    slot->ran = event->ns;
+    slot->cpu = event->cpu;
+}
+
+static void switch_tasks(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
+{
+    const struct lull_ftrace_fields *f = event->fields;
+    struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
+    const uint32_t prev = (uint32_t)f->number[0], next = (uint32_t)f->number[2];
+    struct lull_ftrace_task *task;
+    model->counts.kernel.switches++;
+    cpu->depth = 0;
+    if (cpu->running && cpu->running != prev) { /* that one left unseen, nobody knows when */
+        task = lull_ftrace_task_find(model, cpu->running);
+        if (task && task->slot.since == 0 && task->slot.cpu == event->cpu) {
+            task->slot.flags |= LULL_TRACK_IS_LOST;
+        }
+    }
+    cpu->running = next;
+    if (prev && (task = lull_ftrace_task_of(model, prev))) {
+        lull_ftrace_task_name(task, &f->text[0]);
+        leaves(model, task, event->ns, (uint32_t)f->number[1]);
+    }
+    if (next && (task = lull_ftrace_task_of(model, next))) {
+        lull_ftrace_task_name(task, &f->text[1]);
+        comes(model, task, event);
+    }
+}
+
+/* ---- system calls ---- */
+
+static void start_call(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
+{
+    const struct lull_text *arguments = &event->fields->text[0];
+    struct lull_ftrace_task *task = lull_ftrace_task_of(model, (uint32_t)event->fields->tid);
+    unsigned long first = 0;
+    if (!task) {
+        return;
+    }
+    if (arguments->length >= sizeof first) {
+        memcpy(&first, arguments->data, sizeof first);
+    }
+    task->first_argument = first;
+    task->call = (int32_t)CLAMP(event->fields->number[0], LULL_TRACK_NO_CALL, INT32_MAX);
+    task->slot.call = task->call;
+    task->slot.call_since = event->ns;
+}
+
+static void end_call(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
+{
+    struct lull_ftrace_task *task = lull_ftrace_task_of(model, (uint32_t)event->fields->tid);
+    if (!task) {
+        return;
+    }
+    if (task->slot.call_since && task->slot.call_since <= event->ns &&
+        model->measures & 1u << LULL_TRACK_SYSCALL) {
+        const struct lull_ftrace_wait call = {.task = task,
+                                              .since = task->slot.call_since,
+                                              .now = event->ns,
+                                              .cpu = event->cpu,
+                                              .is_call = true};
+        model->counts.kernel.events += lull_ftrace_is_followed(model, &task->slot);
+        lull_ftrace_judge(model, &call);
+    }
+    task->slot.call_since = 0;
+    task->call = LULL_TRACK_NO_CALL;
+}
+
+/* ---- events ---- */
+
+void lull_ftrace_model_take(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
+{
+    const struct lull_ftrace_fields *f = event->fields;
+    switch (event->kind) {
+    case LULL_FTRACE_SWITCH:
+        switch_tasks(model, event);
+        break;
+    case LULL_FTRACE_WAKING:
+        wake(model, event);
+        break;
+    case LULL_FTRACE_STARTED:
+        start_task(model, event);
+        break;
+    case LULL_FTRACE_NEWTASK:
+        lull_ftrace_task_new(model, (uint32_t)f->number[0], (uint32_t)f->tid,
+                             (uint64_t)f->number[1], &f->text[0]);
+        break;
+    case LULL_FTRACE_EXEC:
+        lull_ftrace_task_exec(model, (uint32_t)f->number[0], (uint32_t)f->number[1], event->ns);
+        break;
+    case LULL_FTRACE_CALL_ENTRY:
+        start_call(model, event);
+        break;
+    case LULL_FTRACE_CALL_EXIT:
+        end_call(model, event);
+        break;
+    default:
+        lull_ftrace_spans_take(model, event);
+    }
+    model->now = MAX(model->now, event->ns);
+}
+
+/* What is known of each task ends where events were lost; until it is seen again, nothing is. */
+void lull_ftrace_model_lose(struct lull_ftrace_model *model, uint32_t cpu, uint64_t from_ns,
+                            uint64_t until_ns, uint64_t n)
+{
+    struct lull_ftrace_cpu_state *state = &model->cpus[cpu];
+    model->counts.missed += MAX(n, 1);
+    memset(state, 0, sizeof *state);
+    g_hash_table_remove_all(model->spans);
+    for (guint i = 0; i < model->slots->len; i++) {
+        struct lull_ftrace_task *task = model->slots->pdata[i];
+        if (!task || (!task->slot.since && !task->slot.ran)) {
+            continue;
+        }
+        struct lull_track_slot *slot = &task->slot;
+        slot->sums = lull_sums_of_slot(slot, from_ns);
+        slot->ran = MAX(from_ns, MAX(slot->since, slot->ran));
+        slot->since = slot->woken = slot->early_ns = slot->call_since = 0;
+        slot->flags |= LULL_TRACK_IS_LOST;
+        task->call = LULL_TRACK_NO_CALL;
+    }
+    model->now = MAX(model->now, until_ns);
+}
+
+void lull_ftrace_model_set_calls(struct lull_ftrace_model *model, enum lull_ftrace_calls calls)
+{
+    model->calls = calls;
+    for (guint i = 0; i < model->slots->len; i++) {
+        struct lull_ftrace_task *task = model->slots->pdata[i];
+        if (task) {
+            task->call = LULL_TRACK_NO_CALL;
+            task->slot.call_since = 0;
+        }
+    }
+}
+
+/* A filter may name the call too. */
+enum lull_ftrace_calls lull_ftrace_needed_calls(const struct lull_ftrace_model *model)
+{
+    enum lull_ftrace_calls needed = LULL_FTRACE_NO_CALLS;
+    for (uint32_t i = 0; i < model->question.n_rules; i++) {
+        const struct lull_track_kernel_rule *rule = &model->rule[i];
+        const bool is_wait = rule->measure < LULL_TRACK_SYSCALL;
+        enum lull_ftrace_calls by_rule = LULL_FTRACE_NO_CALLS;
+        if (rule->calls == LULL_TRACK_LISTED_CALLS) {
+            by_rule = LULL_FTRACE_LISTED_CALLS;
+        } else if (rule->calls == LULL_TRACK_OUTSIDE_CALLS || rule->measure == LULL_TRACK_SYSCALL ||
+                   (is_wait && model->question.rules[i]->filter)) {
+            by_rule = LULL_FTRACE_ALL_CALLS;
+        }
+        needed = MAX(needed, by_rule);
+    }
+    return needed;
+}
+
+bool lull_ftrace_is_listed(const struct lull_ftrace_model *model, int32_t call)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < model->question.n_rules; i++) {
+        for (uint32_t n = 0; n < model->rule[i].n_calls; n++) {
+            found |= model->rule[i].call[n] == call;
+        }
+    }
+    return found;
+}
+
+struct lull_ftrace_model *lull_ftrace_model_new(const struct lull_tracker_question *question,
+                                                uint32_t n_cpus)
+{
+    struct lull_ftrace_model *model = g_new0(struct lull_ftrace_model, 1);
+    model->question = *question;
+    model->n_cpus = n_cpus;
+    model->cpus = g_new0(struct lull_ftrace_cpu_state, MAX(n_cpus, 1));
+    model->counts.overhead = -1;
+    model->counts.least_ns = LEAST_NS;
+    model->least_rule_ns = UINT64_MAX;
+    model->tasks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    model->slots = g_ptr_array_new();
+    model->free_slots = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    model->wanted = question->has_sums || question->has_metrics
+                        ? LULL_FTRACE_WAITS | 1u << LULL_TRACK_IRQ | 1u << LULL_TRACK_SOFTIRQ |
+                              1u << LULL_TRACK_BLOCK
+                        : 0;
+    lull_ftrace_sums_init(model);
+    lull_ftrace_spans_init(model);
+    for (uint32_t i = 0; i < question->n_rules; i++) {
+        lull_track_rule_compile(question->rules[i], &model->rule[i]);
+        model->limit[i].threshold_ns = model->rule[i].threshold_ns;
+        model->measures |= 1u << model->rule[i].measure;
+        if (model->rule[i].measure < LULL_TRACK_SYSCALL) {
+            model->least_rule_ns = MIN(model->least_rule_ns, model->rule[i].threshold_ns);
+        }
+    }
+    model->wanted |= model->measures;
+    return model;
+}
+
+void lull_ftrace_model_free(struct lull_ftrace_model *model)
+{
+    if (model) {
+        g_hash_table_unref(model->tasks);
+        g_ptr_array_unref(model->slots);
+        g_array_unref(model->free_slots);
+        g_hash_table_unref(model->chains);
+        g_hash_table_unref(model->ended);
+        g_hash_table_unref(model->spans);
+        g_free(model->cpus);
+        g_free(model);
+    }
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* What the machine does, by its events: who waits since when, who woke whom, in which interrupt each CPU is.
+ * It decides as the eBPF programs do (bpf/wait.bpf.c), and keeps the same slots. */
+#ifndef LULL_LIVE_FTRACE_MODEL_H
+#define LULL_LIVE_FTRACE_MODEL_H
+
+#include "live/ftrace/events.h"
+#include "live/kind.h"
+
+struct lull_ftrace_task {
+    struct lull_track_slot slot;
+    uint32_t index; /* of the slot */
+    uint32_t uid;   /* when it was asked last */
+    char comm[LULL_TRACK_COMM];
+    int32_t call;            /* in which it is; LULL_TRACK_NO_CALL: none, or not known */
+    uint64_t first_argument; /* of the call */
+    bool knows_compat, is_compat;
+};
+
+/* A CPU: which interrupts it is in, who runs, and since when softirqs are raised. */
+struct lull_ftrace_cpu_state {
+    uint32_t depth, running; /* running 0: not known, or the idle task */
+    uint32_t frame_of;       /* the task that was there when the frames began */
+    struct lull_track_hop frame[LULL_TRACK_NESTED];
+    uint64_t raised[16]; /* by vector; 0: not */
+};
+
+struct lull_ftrace_limit {
+    uint64_t threshold_ns, window;
+    uint32_t spent;
+};
+
+/* Which system calls are seen. */
+enum lull_ftrace_calls {
+    LULL_FTRACE_NO_CALLS,
+    LULL_FTRACE_LISTED_CALLS, /* those that rules name */
+    LULL_FTRACE_ALL_CALLS,
+};
+
+struct lull_ftrace_model {
+    struct lull_tracker_question question;
+    struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
+    struct lull_ftrace_limit limit[LULL_TRACK_RULES];
+    uint32_t measures; /* bits of all rules */
+    uint32_t wanted;   /* and of what is counted by length and summed besides */
+    enum lull_ftrace_calls calls;
+    uint64_t least_rule_ns;
+    uint64_t from_ns; /* the interval's start */
+    uint64_t now;     /* until then everything is known */
+    struct lull_tracker_counts counts;
+    struct lull_track_histograms histograms;
+    GHashTable *tasks; /* tid → struct lull_ftrace_task * */
+    GPtrArray *slots;  /* the same by index; NULL: free */
+    GArray *free_slots;
+    uint64_t n_met;     /* tasks, ever */
+    GHashTable *chains; /* struct lull_track_chain * → struct lull_track_chain_sum * */
+    GHashTable *ended;  /* pid → struct lull_track_ended * */
+    GHashTable *spans;  /* requests that are not over */
+    uint32_t n_cpus;
+    struct lull_ftrace_cpu_state *cpus;
+};
+
+/* An event. */
+struct lull_ftrace_event {
+    enum lull_ftrace_kind kind;
+    uint64_t ns;
+    uint32_t cpu;
+    const struct lull_ftrace_fields *fields;
+};
+
+/* `question` is borrowed as lull_tracker_new() has it. */
+struct lull_ftrace_model *lull_ftrace_model_new(const struct lull_tracker_question *question,
+                                                uint32_t n_cpus);
+void lull_ftrace_model_free(struct lull_ftrace_model *model);
+/* Events come in order of time; one that does not is taken as it is. */
+void lull_ftrace_model_take(struct lull_ftrace_model *model, const struct lull_ftrace_event *event);
+/* Events of a CPU were lost: what each task did meanwhile is not known. */
+void lull_ftrace_model_lose(struct lull_ftrace_model *model, uint32_t cpu, uint64_t from_ns,
+                            uint64_t until_ns, uint64_t n);
+/* Which calls are seen from now on. In which one each task is has to be learnt anew. */
+void lull_ftrace_model_set_calls(struct lull_ftrace_model *model, enum lull_ftrace_calls calls);
+/* Which calls rules cannot be decided without. */
+enum lull_ftrace_calls lull_ftrace_needed_calls(const struct lull_ftrace_model *model);
+/* Whether a rule names it. */
+bool lull_ftrace_is_listed(const struct lull_ftrace_model *model, int32_t call);
+
+/* ---- tasks.c ---- */
+
+/* A task that was there before tracking began. */
+void lull_ftrace_meet(struct lull_ftrace_model *model, uint32_t pid, uint32_t tid);
+struct lull_ftrace_task *lull_ftrace_task_find(const struct lull_ftrace_model *model, uint32_t tid);
+/* Made if there is room: NULL, and counted, if not. */
+struct lull_ftrace_task *lull_ftrace_task_of(struct lull_ftrace_model *model, uint32_t tid);
+/* It has ended, or its number is another's: what it did stays in the sums of its process. */
+void lull_ftrace_task_end(struct lull_ftrace_model *model, struct lull_ftrace_task *task);
+void lull_ftrace_task_name(struct lull_ftrace_task *task, const struct lull_text *comm);
+/* It replaced its program: `before` is what its number was. */
+void lull_ftrace_task_exec(struct lull_ftrace_model *model, uint32_t tid, uint32_t before,
+                           uint64_t now);
+void lull_ftrace_task_new(struct lull_ftrace_model *model, uint32_t tid, uint32_t parent,
+                          uint64_t clone_flags, const struct lull_text *comm);
+/* Asks /proc, if the task is still there. */
+uint32_t lull_ftrace_task_uid(struct lull_ftrace_task *task);
+bool lull_ftrace_task_is_compat(struct lull_ftrace_task *task);
+
+/* ---- judge.c ---- */
+
+/* A wait, or a call, that is over. */
+struct lull_ftrace_wait {
+    struct lull_ftrace_task *task;
+    uint64_t since, woken, now;
+    uint32_t cpu, state;
+    bool is_call;
+};
+
+void lull_ftrace_judge(struct lull_ftrace_model *model, const struct lull_ftrace_wait *wait);
+
+/* What is no wait of a task, and is over; it happened to, or was started by, a task. */
+struct lull_ftrace_happened {
+    uint32_t measure, number;
+    uint64_t since, until;
+    uint32_t tid, tgid, uid, cpu;
+    char comm[LULL_TRACK_COMM];
+    struct lull_track_hop hop;
+};
+
+void lull_ftrace_judge_event(struct lull_ftrace_model *model,
+                             const struct lull_ftrace_happened *event);
+/* Who was on the CPU. */
+void lull_ftrace_happened_to(struct lull_ftrace_model *model, uint32_t tid,
+                             struct lull_ftrace_happened *event);
+void lull_ftrace_observe(struct lull_ftrace_model *model, struct lull_track_histogram *histogram,
+                         uint64_t ns);
+
+/* ---- spans.c ---- */
+
+/* Interrupts and requests to disks. */
+void lull_ftrace_spans_take(struct lull_ftrace_model *model, const struct lull_ftrace_event *event);
+void lull_ftrace_spans_init(struct lull_ftrace_model *model);
+
+/* ---- sums.c ---- */
+
+/* A wait that is over, in its task's sums and in a chain. */
+void lull_ftrace_sum(struct lull_ftrace_model *model, const struct lull_ftrace_wait *wait);
+void lull_ftrace_sums_init(struct lull_ftrace_model *model);
+void lull_ftrace_sums_of_dead(struct lull_ftrace_model *model, const struct lull_ftrace_task *task);
+/* As struct lull_live_kind and struct lull_live_slots have them. */
+void lull_ftrace_chains(struct lull_ftrace_model *model, GArray *chains);
+void lull_ftrace_ended(struct lull_ftrace_model *model,
+                       void (*add)(void *user, uint32_t pid, const struct lull_track_ended *ended),
+                       void *user);
+void lull_ftrace_histograms(const struct lull_ftrace_model *model,
+                            struct lull_track_histograms *before,
+                            struct lull_track_histograms *since);
+
+static inline bool lull_ftrace_is_followed(const struct lull_ftrace_model *model,
+                                           const struct lull_track_slot *slot)
+{
+    return !model->question.command || slot->flags & LULL_TRACK_IS_FOLLOWED;
+}
+
+#endif

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# `lull track` and `lull top` over ftrace, against programs that know how long they waited, and for whom, and against the
+# tracker over eBPF at the same time.
+#
+# LULL_LIVE_BACKEND=ftrace has test_track.py and test_top.py run over ftrace too.
+import collections
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+os.environ["LULL_LIVE_BACKEND"] = "ftrace"
+from live import tracked  # noqa: E402  pylint: disable=wrong-import-position
+from live.tracked import LULL, PROGRAM, Hidden, inside, names, track, track_once  # noqa: E402  pylint: disable=wrong-import-position
+from tap import Tap  # noqa: E402  pylint: disable=wrong-import-position
+
+MS = 1_000_000
+INSTANCES = "/sys/kernel/tracing/instances"
+tap = Tap()
+
+
+def why_not():
+    """Why this machine cannot be tracked over ftrace, or None. Asked of the kernel, not of Lull."""
+    listed = subprocess.run([LULL, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    if "recording with ftrace (libtracefs " not in listed or "ftrace (libtraceevent " not in listed:
+        return "this lull was built without ftrace"
+    if os.geteuid() != 0:
+        return "only root may use tracefs"
+    return None if os.access(INSTANCES, os.W_OK) else "no tracefs, or no right to write there"
+
+
+def whole(rules, *what):
+    """Alarms and stamps, none of which is missing because this machine is too busy to read all events in time."""
+    for _ in range(4):
+        alarms, summary, stamps = track(rules, *what)
+        if not summary["missed"]:
+            return alarms, summary, stamps
+    raise Hidden(f"events were lost each time: {summary}")
+
+
+def test_thresholds():
+    """Each sleep, and each call, that is longer than the threshold is reported once, none that is not."""
+    alarms, summary, sleeps = whole(["offcpu > 3ms", "syscall(clock_nanosleep) > 3ms"], "sleeps", 60, 3 * MS)
+    of = [{kind: [a for a in alarms if a["kind"] == kind and inside(a, sleep)] for kind in ("offcpu", "syscall")} for sleep in sleeps]
+    surely = [found for found, s in zip(of, sleeps) if int(s.label) > 4 * MS and s.lost == 0]
+    wrong = [(s, found) for found, s in zip(of, sleeps) if s.after - s.before <= 3 * MS and any(found.values())]
+    tap.ok(all(len(found[kind]) == 1 for found in surely for kind in found), "each longer wait and call is reported once", surely[:2])
+    tap.ok(not wrong and all(len(found[kind]) <= 1 for found in of for kind in found), "none twice, and no shorter one", wrong[:2])
+    waits = sum((found["offcpu"] for found in of), [])
+    tap.ok(all(names(a) == ["timer"] and a["call"] == "clock_nanosleep" and a["delay_ns"] > 3 * MS for a in waits),
+           "a timer ended them, in clock_nanosleep", waits[:2])
+    tap.ok(summary["backend"] == "ftrace" and summary["cannot_see"] and summary["why"] is None, "it says how it watched", summary)
+
+
+def test_chains():
+    alarms, _, stamps = whole(["offcpu: comm == \"c0\" > 5ms"], "chain", 3, 25, 3)
+    rounds = [s for s in stamps if s.label == "c0" and s.after - s.before > 20 * MS]
+    of = [[a for a in alarms if inside(a, s)] for s in rounds]
+    tap.ok(all(len(found) == 1 and found[0]["call"] == "read" for found in of), "each wait of the first is reported", of)
+    tap.ok(any(names(found[0]) == ["c1", "c2", "timer"] for found in of if found), "it was for the next, and so on", of)
+
+
+def test_timeout():
+    alarms, _, stamps = track_once(["offcpu: comm == \"c1\" timeout 100ms"], "chain", 2, 400, 1)
+    wait, = [s for s in stamps if s.label == "c1"]
+    of = [a for a in alarms if inside(a, wait)]
+    tap.ok([a["is_open"] for a in of] == [True, False] and of[0]["delay_ns"] > 100 * MS, "a wait that is open is reported, and its end", of)
+
+
+def stop(tops):
+    for top in tops:
+        top.send_signal(signal.SIGTERM)
+    return [[json.loads(line) for line in top.stdout] for top in tops]
+
+
+def sums_of(lines, pid):
+    of = [p for line in lines for p in line["processes"] if p["pid"] == pid]
+    return [sum(p[key] for p in of) for key in ("ran_ns", "blocked_ns", "cpu_wait_ns", "unknown_ns")]
+
+
+def compare_once():
+    command = [LULL, "top", "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%", "--backend"]
+    with subprocess.Popen([*command, "bpf"], stdout=subprocess.PIPE, text=True) as bpf, \
+            subprocess.Popen([*command, "ftrace"], stdout=subprocess.PIPE, text=True) as ftrace:
+        for top in bpf, ftrace:
+            top.stdout.readline()  # it watches
+        subprocess.run([PROGRAM, "/dev/null", "chain", "3", "20", "20"], check=True, timeout=60)
+        time.sleep(0.3)  # an interval later
+        seen = stop([bpf, ftrace])
+    rows = [[r for line in lines for r in line["rows"] if r["comm"] in ("c0", "c1", "c2") and r["end"] == "timer"] for lines in seen]
+    pids = sorted({r["pid"] for side in rows for r in side})
+    return [[sums_of(lines, pid) for lines in seen] for pid in pids], rows, seen[1][-1]["summary"]
+
+
+def test_agreement():
+    """What eBPF sees at the same time."""
+    if tracked.why_not():
+        tap.skip("the same as eBPF", tracked.why_not())
+        return
+    for _ in range(4):
+        sums, rows, summary = compare_once()
+        if not summary["missed"] and not any(side[3] for pair in sums for side in pair):
+            break
+    else:
+        raise Hidden("this kernel hid something each time, or events were lost")
+    wrong = [pair for pair in sums for a, b in zip(*pair) if abs(a - b) > max(0.02 * a, MS)]
+    tap.ok(len(sums) >= 3 and not wrong, "each process ran, waited and was delayed as long as eBPF says, to 2 %", sums)
+    waits = [collections.Counter() for _ in rows]
+    for count, side in zip(waits, rows):
+        for row in side:
+            who = " ".join(link["task"]["comm"] if link["task"] else link["kind"] for link in row["chain"])
+            count[row["comm"], row["call"], who] += row["waits"]
+    tap.ok(waits[0] == waits[1] and waits[0]["c0", "read", "c1 c2 timer"] > 10, "the rows of its chains are the same", waits)
+
+
+def own_instances(pid):
+    return [name for name in os.listdir(INSTANCES) if name.startswith(f"lull-{pid}-")]
+
+
+def test_killed():
+    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--backend", "ftrace"], stdout=subprocess.PIPE) as top:
+        top.stdout.readline()
+        tap.ok(len(own_instances(top.pid)) == 1, "it has an instance of its own", os.listdir(INSTANCES))
+        top.kill()
+        top.wait()
+        end = time.monotonic() + 2
+        while own_instances(top.pid) and time.monotonic() < end:
+            time.sleep(0.02)
+        tap.ok(not own_instances(top.pid), "two seconds after it was killed the instance is gone", os.listdir(INSTANCES))
+
+
+def test_lines():
+    """What cannot be seen is said in one line."""
+    for arguments, part in ((["serve(80) > 1s"], "ftrace does not see what “serve(80) > 1s” is about"),
+                            (["--stack", "user", "offcpu > 1s"], "ftrace takes no stacks")):
+        done = subprocess.run([LULL, "track", "--backend", "ftrace", *arguments], capture_output=True, text=True, timeout=60, check=False)
+        tap.ok(done.returncode == 1 and part in done.stderr and done.stderr.count("\n") == 1, part, done)
+    done = subprocess.run([LULL, "track", "--list", "--json", "--backend", "ftrace"], capture_output=True, text=True, timeout=60, check=True)
+    seen = {kind["kind"] for kind in json.loads(done.stdout)["kinds"] if kind["lacks"] is None}
+    tap.ok({"offcpu", "wakeup", "preempt", "futex", "syscall", "block", "queue", "irq", "softirq", "raise"} <= seen and
+           not seen & {"serve", "ask", "mark", "netrx"}, "--list says what can be seen", seen)
+    if tracked.why_not():
+        return
+    # In a user namespace bpf() is refused, and files of tracefs are still root's.
+    done = subprocess.run(["unshare", "--user", "--map-root-user", LULL, "track", "offcpu > 10s", "--duration", "100ms"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    tap.ok(done.returncode == 0 and "by ftrace, which cannot see" in done.stdout and "no bpf: " in done.stdout,
+           "where bpf() is refused it goes on, and says why", done)
+
+
+def unless_hidden(test):
+    try:
+        test()
+    except Hidden as why:
+        tap.skip(test.__name__, str(why))
+
+
+def main():
+    reason = why_not()
+    if reason:
+        tap.skip("lull over ftrace", reason)
+        return tap.done()
+    os.nice(-20)  # what else runs on the machine is not what is tested
+    for test in (test_thresholds, test_chains, test_timeout, test_agreement, test_killed, test_lines):
+        tap.run(test.__name__, unless_hidden, test)
+    return tap.done()
+
+
+sys.exit(main())

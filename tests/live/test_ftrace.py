@@ -43,7 +43,7 @@ def whole(rules, *what):
 
 def test_thresholds():
     """Each sleep, and each call, that is longer than the threshold is reported once, none that is not."""
-    alarms, summary, sleeps = whole(["offcpu > 3ms", "syscall(clock_nanosleep) > 3ms"], "sleeps", 60, 3 * MS)
+    alarms, summary, sleeps = whole(["offcpu > 3ms", "syscall(clock_nanosleep) > 3ms"], "sleeps", 40, 3 * MS)
     of = [{kind: [a for a in alarms if a["kind"] == kind and inside(a, sleep)] for kind in ("offcpu", "syscall")} for sleep in sleeps]
     surely = [found for found, s in zip(of, sleeps) if int(s.label) > 4 * MS and s.lost == 0]
     wrong = [(s, found) for found, s in zip(of, sleeps) if s.after - s.before <= 3 * MS and any(found.values())]
@@ -56,7 +56,7 @@ def test_thresholds():
 
 
 def test_chains():
-    alarms, _, stamps = whole(["offcpu: comm == \"c0\" > 5ms"], "chain", 3, 25, 3)
+    alarms, _, stamps = whole(["offcpu: comm == \"c0\" > 5ms"], "chain", 3, 25, 2)
     rounds = [s for s in stamps if s.label == "c0" and s.after - s.before > 20 * MS]
     of = [[a for a in alarms if inside(a, s)] for s in rounds]
     tap.ok(all(len(found) == 1 and found[0]["call"] == "read" for found in of), "each wait of the first is reported", of)

@@ -14,15 +14,16 @@
 #include "record/guard.h"
 #include "record/tasks.h"
 
-/* How often the buffers are read, and how old an event is at least then: one that its CPU still writes is
- * not overtaken by later ones. */
+/* How often the buffers are read, with rules and without, and how old an event is at least then: one that its
+ * CPU still writes is not overtaken by later ones. */
 #define EVERY_NS (20 * INT64_C(1000000))
+#define SELDOM_NS (100 * INT64_C(1000000))
 #define SLACK_NS (2 * INT64_C(1000000))
 /* Of each CPU. A very busy one fills it in half a second. */
 #define BUFFER_KB "16384"
 /* What an event costs the program that it interrupts, about: measured by bench/live.py. */
 #define EVENT_NS 250
-#define GOVERN_EVERY_NS LULL_NS_PER_S
+#define GOVERN_EVERY_NS (250 * INT64_C(1000000))
 
 struct watch {
     struct lull_tracker tracker;
@@ -234,11 +235,11 @@ static bool set_calls(struct watch *watch, enum lull_ftrace_calls calls, GError 
     return true;
 }
 
-/* Of waits all calls are named, as long as that does not cost too much. */
+/* Calls are named in alarms and rows, as long as that does not cost too much. */
 static enum lull_ftrace_calls wanted_calls(const struct lull_ftrace_model *model)
 {
     bool has_named = model->question.has_sums || model->question.has_metrics;
-    for (uint32_t i = 0; i < model->question.n_rules; i++) {
+    for (uint32_t i = 0; i < model->question.n_rules && !model->question.has_histograms; i++) {
         has_named |= model->rule[i].measure < LULL_TRACK_SYSCALL &&
                      model->rule[i].calls == LULL_TRACK_ANY_CALL;
     }
@@ -273,7 +274,7 @@ static void meet(void *user, uint32_t pid, uint32_t tid)
 /* What tasks do before they are met is told by events. */
 static bool begin(struct watch *watch, GError **error)
 {
-    const struct timespec every = {.tv_nsec = EVERY_NS};
+    const struct timespec every = {.tv_nsec = watch->question.n_rules ? EVERY_NS : SELDOM_NS};
     const struct itimerspec time = {.it_interval = every, .it_value = every};
     watch->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (watch->timer < 0 || timerfd_settime(watch->timer, 0, &time, NULL) != 0) {

@@ -43,7 +43,7 @@ static void explain(struct lull_ftrace_model *model, const struct lull_ftrace_ev
         chain[0].a = waker->slot.tgid;
         memcpy(chain[0].comm, waker->comm, sizeof chain[0].comm);
         chain[0].start_ns = waker->slot.begin;
-        memcpy(&chain[1], waker->slot.hop, (LULL_TRACK_HOPS - 1) * sizeof *chain);
+        memmove(&chain[1], waker->slot.hop, (LULL_TRACK_HOPS - 1) * sizeof *chain);
     }
 }
 

@@ -96,6 +96,9 @@ void lull_ftrace_task_new(struct lull_ftrace_model *model, uint32_t tid, uint32_
     const struct lull_ftrace_task *starter = lull_ftrace_task_of(model, parent);
     struct lull_ftrace_task *task = lull_ftrace_task_find(model, tid);
     const bool is_thread = clone_flags & CLONE_THREAD && starter;
+    if (tid == parent) { /* nobody starts itself */
+        return;
+    }
     if (task) { /* its end was not seen */
         lull_ftrace_task_end(model, task);
     }

@@ -102,7 +102,10 @@ struct lull_result_visitor {
     void (*progress)(void *user);
 };
 
-/** Names of the analyses, in a fixed order; NULL behind the last. */
+/** Names of the analyses, in a fixed order; NULL behind the last. There is one more, "states", which needs a
+ * file: the states that the setting "states" declares (docs/STATES.md). Its settings are the options of lull
+ * states: "group", "row", "kernel", "log", "limit", "refresh", "partial". What the reader of the file should know
+ * are notes of the first window. The rows of its table "log" are the intervals. */
 const char *lull_analysis_name(uint32_t index);
 
 struct lull_query;

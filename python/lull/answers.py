@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the tasks of a session waited for, and tables of analyses: the part of lull.Session that answers questions."""
+import os
 from typing import NamedTuple
 
 from ._lull import Error
@@ -197,6 +198,15 @@ class Answers:
                                  0 if slowest is None or is_share else int(slowest),
                                  -(1 << 63) if slower_than_ns is None else slower_than_ns, float(typical[0]),
                                  float(typical[1]), limit)
+
+    def states(self, path, *, group=None, row=None, log=False, kernel=False, limit=0, refresh=None, partial=False, begin=None,
+               end=None, host=None, filter=None):
+        """What the states that a file declares (docs/STATES.md) were: a list with a lull.Result for each window of time, which is one
+        unless there is a `refresh`. Its tables are "states" (how long each row was in each state), "numbers", "counts", with
+        `log` "log" (the intervals of all rows, in order of time), and with `kernel` "kernel" (what the tasks did in each state).
+        `limit`: rows of each table; 0 is all."""
+        return self.analysis("states", states=os.fsdecode(path), group=group, row=row, log=log, kernel=kernel, limit=str(limit),
+                             refresh=refresh, partial=partial, begin=begin, end=end, host=host, filter=filter)
 
     def analyses(self):
         """The names that analysis() takes."""

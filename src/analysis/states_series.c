@@ -46,13 +46,20 @@ static GArray *steps_of(GArray *changes, int64_t start_ns, int64_t end_ns)
     return steps;
 }
 
+static void free_steps(gpointer steps)
+{
+    if (steps) {
+        g_array_unref(steps);
+    }
+}
+
 /* How many of the rows that are shown were in the state of each count at each moment of the window: by host,
  * then by count, an array of struct lull_states_step; NULL of hosts without rows. */
 static GPtrArray *count(const struct states_report *report, uint32_t group, int64_t end_ns)
 {
     const struct lull_states_group *of = &report->question->states->groups[group];
     const uint32_t n = of->n_counts * lull_session_host_count(report->session);
-    GPtrArray *all = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    GPtrArray *all = g_ptr_array_new_with_free_func(free_steps);
     g_ptr_array_set_size(all, (gint)n);
     for (uint32_t i = 0; i < report->n_rows && n; i++) {
         const struct lull_states_row *row = lull_states_row(report->engine, report->rows[i]);

@@ -7,6 +7,7 @@
 
 #include "analysis/period_windows.h"
 #include "analysis/stolen.h"
+#include "answers/states_query.h"
 #include "answers/tasks.h"
 #include "base/sized.h"
 #include "kernel/vocabulary.h"
@@ -30,8 +31,10 @@ const struct lull_setting lull_settings[] = {
     {"freq-resolution", LULL_SETTING_NUMBER},
     {"freq-series", LULL_SETTING_FLAG},
     {"freq-uniform", LULL_SETTING_FLAG},
+    {"group", LULL_SETTING_TEXT},
     {"group-by", LULL_SETTING_TEXT},
     {"irq", LULL_SETTING_TEXT},
+    {"kernel", LULL_SETTING_FLAG},
     {"limit", LULL_SETTING_TEXT},
     {"log", LULL_SETTING_FLAG},
     {"max", LULL_SETTING_TEXT},
@@ -41,6 +44,7 @@ const struct lull_setting lull_settings[] = {
     {"min-duration", LULL_SETTING_TEXT},
     {"minsize", LULL_SETTING_TEXT},
     {"order-by", LULL_SETTING_TEXT},
+    {"partial", LULL_SETTING_FLAG},
     {"pid", LULL_SETTING_TEXT},
     {"per-prio", LULL_SETTING_FLAG},
     {"per-tid", LULL_SETTING_FLAG},
@@ -53,10 +57,12 @@ const struct lull_setting lull_settings[] = {
     {"period-key-value", LULL_SETTING_TEXT},
     {"procname", LULL_SETTING_TEXT},
     {"refresh", LULL_SETTING_TEXT},
+    {"row", LULL_SETTING_TEXT},
     {"select", LULL_SETTING_TEXT},
     {"softirq", LULL_SETTING_TEXT},
     {"stacks", LULL_SETTING_FLAG},
     {"state", LULL_SETTING_TEXT},
+    {"states", LULL_SETTING_TEXT},
     {"stats", LULL_SETTING_FLAG},
     {"tid", LULL_SETTING_TEXT},
     {"top", LULL_SETTING_FLAG},
@@ -68,7 +74,9 @@ const struct lull_setting lull_settings[] = {
 struct lull_query *lull_query_new(const char *analysis, GError **error)
 {
     const struct lull_analysis_class *class = NULL;
-    if (analysis && !(class = lull_analysis_find(analysis))) {
+    if (analysis && strcmp(analysis, lull_analysis_states.name) == 0) {
+        class = &lull_analysis_states;
+    } else if (analysis && !(class = lull_analysis_find(analysis))) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no analysis “%s”", analysis);
         return NULL;
     }
@@ -323,6 +331,7 @@ struct visiting {
     unsigned hidden; /* columns of these uses */
     const struct lull_result_visitor *visitor;
     void *user;
+    GString *warnings; /* lines that are notes of the first window; or NULL */
 };
 
 static struct visiting *visiting_of(struct lull_sink *sink)
@@ -336,6 +345,13 @@ static void visit_start(struct lull_sink *sink, const char *analysis,
     const struct visiting *visiting = visiting_of(sink);
     if (visiting->visitor->window) {
         visiting->visitor->window(visiting->user, window);
+    }
+    g_auto(GStrv) lines = g_strsplit(visiting->warnings ? visiting->warnings->str : "", "\n", -1);
+    for (uint32_t i = 0; window->number == 0 && lines[i]; i++) {
+        /* Not the place in the file, which is below a warning. */
+        if (*lines[i] && *lines[i] != ' ' && visiting->visitor->note) {
+            visiting->visitor->note(visiting->user, lines[i]);
+        }
     }
 }
 
@@ -389,6 +405,12 @@ bool lull_query_run_sized(struct lull_query *query, struct lull_session *session
         .hidden = LULL_USE_LAMI,
     };
     forget_parsed(query);
+    if (query->analysis == &lull_analysis_states) {
+        g_autoptr(GString) warnings = visiting.warnings = g_string_new(NULL);
+        lull_session_select(session, query->host, -1);
+        return lull_states_query_run(query, session, &visiting.sink, warnings,
+                                     visiting.visitor->progress, user, error);
+    }
     if (!lull_query_parse_periods(query, error) || !lull_query_parse(query, error)) {
         return false;
     }

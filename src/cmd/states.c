@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answers/query.h"
+#include "answers/states_query.h"
 #include "base/output.h"
 #include "cmd/analysis_args.h"
 #include "cmd/analysis_verb.h"
@@ -20,7 +20,7 @@
 #include "view/result/states.h"
 #include "view/result/view.h"
 
-enum { MOST_SLICES = 100000, MOST_LANES = 100 };
+enum { MOST_LANES = 100 };
 
 static const struct lull_option options[] = {
     LULL_OPTION_STATES(
@@ -61,42 +61,6 @@ static const struct lull_option options[] = {
     {.name = NULL},
 };
 
-/* The group that is asked for must be one of the file. */
-static bool check_group(const struct lull_states *states, const char *name, GError **error)
-{
-    for (uint32_t i = 0; name && i < states->n_groups; i++) {
-        if (g_strcmp0(states->groups[i].name, name) == 0) {
-            return true;
-        }
-    }
-    if (name) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "the file has no group “%s”", name);
-    }
-    return !name;
-}
-
-static bool check_slices(const struct lull_args *args, const struct lull_session *session,
-                         struct lull_states_question *question, GError **error)
-{
-    int64_t first_ns, last_ns;
-    const char *given = lull_args_text(args, "refresh");
-    if (!given) {
-        return true;
-    }
-    if (!lull_duration_setting("refresh", given, 1e9, &question->slice_ns, error)) {
-        return false;
-    }
-    if (question->slice_ns > 0 &&
-        (!lull_session_range(session, &first_ns, &last_ns) ||
-         (MIN(last_ns, question->end_ns) - MAX(first_ns, question->start_ns)) / question->slice_ns <
-             MOST_SLICES)) {
-        return true;
-    }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                "refresh: expected a duration of which the time range has at most %d", MOST_SLICES);
-    return false;
-}
-
 static bool fill_question(const struct lull_args *args, struct lull_session *session,
                           struct lull_states_question *question, GError **error)
 {
@@ -106,10 +70,10 @@ static bool fill_question(const struct lull_args *args, struct lull_session *ses
     question->group = lull_args_text(args, "group");
     question->row = lull_args_text(args, "row");
     question->limit = (uint32_t)CLAMP(limit, 0, UINT32_MAX);
-    return check_group(question->states, question->group, error) &&
+    return lull_states_check_group(question->states, question->group, error) &&
            lull_args_host(args, session, &question->host, error) &&
            lull_args_range(args, session, &question->start_ns, &question->end_ns, error) &&
-           check_slices(args, session, question, error);
+           lull_states_set_slices(session, lull_args_text(args, "refresh"), question, error);
 }
 
 /* ---- pictures ---- */

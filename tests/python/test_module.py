@@ -6,11 +6,13 @@
 import bisect
 import gc
 import os
+import pathlib
 import re
 import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import tracemalloc
@@ -591,6 +593,70 @@ class Answers(unittest.TestCase):
         for name in dir(lull.Session):
             if not name.startswith("_"):
                 self.assertRegex(stubs, rf"(?m)^    def {name}\b")
+
+
+class States(unittest.TestCase):
+    """Declared states of four ranks of OpenMPI. Truth: what tests/programs/mpi-ranks.c measured by its own clocks, in ms: it computed, it
+    waited, it ran while it waited; readings of the clock and events are some microseconds apart at each of five barriers."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        source = os.environ["LULL_SOURCE"]
+        with tarfile.open(os.path.join(source, "tests", "data", "openmpi.tar.xz")) as archive:
+            archive.extractall(cls.folder.name)
+        cls.session = lull.Session(os.path.join(cls.folder.name, "openmpi"))
+        cls.path = pathlib.Path(source, "share", "states", "mpi.states")
+        with open(os.path.join(cls.folder.name, "openmpi", "truth.txt"), encoding="utf-8") as file:
+            cls.truth = {f"rank {line.split()[1]}": [float(word) * 1e9 for word in re.findall(r"\d+\.\d+", line)] for line in file}
+
+    def test_rows_and_intervals(self):
+        result, = self.session.states(self.path, log=True)
+        self.assertEqual({row["row"] for row in result["states"]}, set(self.truth))
+        for row, (compute, wait, _) in self.truth.items():
+            for state, truth in (("compute", compute), ("at the barrier", wait)):
+                one, = [line for line in result["states"] if (line["row"], line["state"]) == (row, state)]
+                self.assertAlmostEqual(one["ns"], truth, delta=120000)
+                intervals = [line for line in result["log"] if (line["row"], line["state"]) == (row, state)]
+                self.assertEqual(sum(end - begin for begin, end in (line["time_range"] for line in intervals)), one["ns"])
+                self.assertEqual(len(intervals), one["times"])
+            self.assertEqual(one["times"], 5)
+        begins = [line["time_range"][0] for line in result["log"]]
+        self.assertEqual(begins, sorted(begins))
+
+    def test_kernel(self):
+        result, = self.session.states(self.path, kernel=True, row="rank 0")
+        running = sum(line["ns"] for line in result["kernel"] if (line["state"], line["task"]) == ("at the barrier", "running"))
+        self.assertAlmostEqual(running, self.truth["rank 0"][2], delta=120000)
+
+    def test_choice(self):
+        result, = self.session.states(self.path, row="*1", limit=1)
+        self.assertEqual(len(result["states"]), 1)
+        self.assertEqual(result["states"][0]["row"], "rank 1")
+        slices = self.session.states(self.path, refresh="10ms")
+        self.assertEqual([one.begin_ns for one in slices[1:]], [one.end_ns for one in slices[:-1]])
+        whole, = self.session.states(self.path)
+        self.assertEqual(sum(line["ns"] for one in slices for line in one["states"]), sum(line["ns"] for line in whole["states"]))
+
+    def test_mistakes(self):
+        other = os.path.join(self.folder.name, "other.states")
+        with open(other, "w", encoding="utf-8") as file:
+            file.write('group g { row rank states a, b on name == "mpi:begin" : a }')
+        notes = "\n".join(self.session.states(other)[0].notes)
+        self.assertIn("no rule uses this state", notes)
+        self.assertIn("mpi:begin", notes)
+        with open(other, "a", encoding="utf-8") as file:
+            file.write("}")
+        for wrong, message in ((lambda: self.session.states(other), r"other\.states:1:60"),
+                               (lambda: self.session.states(other + "x"), "No such file"),
+                               (lambda: self.session.states(self.path, group="nobody"), "no group"),
+                               (lambda: self.session.states(self.path, limit="x"), "limit"),
+                               (lambda: self.session.states(self.path, refresh="1ns"), "refresh"),
+                               (lambda: self.session.states(self.path, refresh="1s", kernel=True), "kernel"),
+                               (lambda: self.session.analysis("states"), "states")):
+            with self.assertRaisesRegex(lull.Error, message):
+                wrong()
 
 
 class CallChains(unittest.TestCase):

@@ -461,6 +461,8 @@ def check_mpi():
     good = all(abs(found["MPI ranks", f"rank {r}", "compute"][0] - 3 * (r + 1) * MS) < 100 and
                abs(found["MPI ranks", f"rank {r}", "at the barrier"][0] - 3 * (3 - r) * MS) < 100 for r in range(4))
     tap.ok(good, "ranks compute and wait as they were made to", found)
+    nobody = run("--states", example("mpi"), "--row", "nobody", os.path.join(scratch.name, "mpi"))
+    tap.ok(nobody.returncode == 0 and not nobody.stderr, "without a row there is nothing to count", nobody.stderr)
     real = recording("mpi")
     if not real:
         tap.skip("four ranks at a barrier", "the recording is not here")

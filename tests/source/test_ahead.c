@@ -12,6 +12,7 @@
 #define PACKETS 60
 #define EVENTS 150 /* of a packet; all of them take several times what is read ahead */
 #define LARGEST_TEXT 200000
+#define FILLED_US 20000 /* after this, what is read ahead waits for its reader, as a rule */
 
 /* What reading must give, in this order. */
 struct expected {
@@ -167,6 +168,9 @@ static void read_all(struct lull_session *session, const GArray *expected, GStri
     while ((event = lull_session_read(session))) {
         g_assert_cmpuint(n, <, expected->len);
         check_event(event, &g_array_index(expected, struct expected, n++));
+        if (n % (expected->len / 2) == 1) {
+            g_usleep(FILLED_US);
+        }
         if (lull_session_problem_count(session) != n_problems) {
             n_problems = lull_session_problem_count(session);
             note_new(session, n, trail);
@@ -235,6 +239,9 @@ static void test_stopped(void)
         for (guint i = 0; i < MIN(n, expected->len); i++) {
             g_assert_nonnull(event = lull_session_read(session));
             g_assert_null(event->impl);
+        }
+        if (n == 1) {
+            g_usleep(FILLED_US);
         }
         if (n % 2 == 1) {
             lull_session_end_ahead(session);

@@ -14,7 +14,8 @@
 #define BLOCKS 16u
 /* To wake a thread costs more than a block: who waits goes on when there are so many to do. */
 #define WAKE_BLOCKS (BLOCKS / 2)
-#define UNIT 8u /* bytes of which records consist */
+#define UNIT 8u         /* bytes of which records consist */
+#define KERNEL_NAME 16u /* bytes of most texts: names of tasks */
 
 /* Of an event: its fields follow, then their texts. */
 struct record {
@@ -161,22 +162,17 @@ static struct block *next_block(struct lull_ahead *ahead, size_t bytes)
     return g_atomic_int_get(&ahead->is_stopped) ? NULL : block;
 }
 
-/* Room for a record of `bytes`; NULL: nobody wants it. */
-static inline uint8_t *make_room(struct lull_ahead *ahead, size_t bytes)
+/* Has a block with room for a record of `bytes`. False: nobody wants it. */
+static bool make_room(struct lull_ahead *ahead, size_t bytes)
 {
     struct block *block = ahead->reader.block;
-    if (G_UNLIKELY(!block || bytes > block->capacity - block->used)) {
+    if (!block || bytes > block->capacity - block->used) {
         if (block && block->used > 0) {
             publish(ahead);
         }
-        block = ahead->reader.block = block ? next_block(ahead, bytes) : NULL;
-        if (!block) {
-            return NULL;
-        }
+        ahead->reader.block = block ? next_block(ahead, bytes) : NULL;
     }
-    uint8_t *room = block->data + block->used;
-    block->used += bytes;
-    return room;
+    return ahead->reader.block != NULL;
 }
 
 static inline size_t padded(size_t bytes)
@@ -184,60 +180,71 @@ static inline size_t padded(size_t bytes)
     return (bytes + UNIT - 1) & ~(size_t)(UNIT - 1);
 }
 
-static inline struct lull_text text_at(const struct shape *shape, uint64_t texts,
-                                       const uint8_t *fields)
+static inline struct lull_text *text_at(const struct shape *shape, uint64_t texts, void *fields)
 {
-    struct lull_text text;
-    memcpy(&text, fields + shape->offsets[__builtin_ctzll(texts)], sizeof text);
-    return text;
+    const uint32_t offset = shape->offsets[__builtin_ctzll(texts)];
+    return (struct lull_text *)(void *)((uint8_t *)fields + offset);
 }
 
-/* `size` is a multiple of UNIT, and mostly small. */
-static inline void copy_units(uint8_t *to, const uint8_t *from, size_t size)
+/* Which texts an event has, a bit for each. */
+static inline uint64_t texts_of(const struct shape *shape, const struct lull_event *event)
 {
-    size_t at = 0;
-    for (; at + 4 * UNIT <= size; at += 4 * UNIT) {
-        memcpy(to + at, from + at, 4 * UNIT);
+    return *(const uint64_t *)event->fields & shape->texts;
+}
+
+/* False if it does not fit. */
+static inline bool put_event(struct block *block, const struct shape *shape,
+                             const struct lull_event *event)
+{
+    const uint8_t *end = block->data + block->capacity;
+    struct record *record = (struct record *)(void *)(block->data + block->used);
+    if (G_UNLIKELY((size_t)(end - (uint8_t *)record) < sizeof *record + shape->size)) {
+        return false;
     }
-    for (; at < size; at += UNIT) {
-        memcpy(to + at, from + at, UNIT);
+    memcpy(record + 1, event->fields, shape->size);
+    uint8_t *data = (uint8_t *)(record + 1) + shape->size;
+    for (uint64_t left = texts_of(shape, event); left != 0; left &= left - 1) {
+        struct lull_text *text = text_at(shape, left, record + 1);
+        const size_t length = text->length;
+        if (G_UNLIKELY((size_t)(end - data) < padded(length))) {
+            return false;
+        }
+        if (length == KERNEL_NAME) {
+            memcpy(data, text->data, KERNEL_NAME);
+        } else if (length > 0) {
+            memcpy(data, text->data, length);
+        }
+        text->data = (const char *)data;
+        data += padded(length);
     }
+    *record = (struct record){.time_ns = event->time_ns,
+                              .event_class = event->event_class,
+                              .units = (uint32_t)((size_t)(data - (uint8_t *)record) / UNIT),
+                              .stream = event->stream,
+                              .cpu = event->cpu,
+                              .subscription = event->subscription};
+    block->used = (size_t)(data - block->data);
+    return true;
+}
+
+/* Where there is no room left. */
+static __attribute__((noinline)) bool
+put_in_next(struct lull_ahead *ahead, const struct shape *shape, const struct lull_event *event)
+{
+    size_t bytes = sizeof(struct record) + shape->size;
+    for (uint64_t left = texts_of(shape, event); left != 0; left &= left - 1) {
+        bytes += padded(text_at(shape, left, (void *)event->fields)->length);
+    }
+    return make_room(ahead, bytes) && put_event(ahead->reader.block, shape, event);
 }
 
 /* False: nobody wants it. */
 static inline bool write_event(struct lull_ahead *ahead, const struct lull_event *event)
 {
     const struct shape *shape = &ahead->shapes[event->subscription];
-    const uint8_t *fields = event->fields;
-    size_t bytes = sizeof(struct record) + shape->size;
-    uint64_t have;
-    memcpy(&have, fields, sizeof have);
-    have &= shape->texts;
-    for (uint64_t left = have; left != 0; left &= left - 1) {
-        bytes += padded(text_at(shape, left, fields).length);
-    }
-    uint8_t *p = make_room(ahead, bytes);
-    if (G_UNLIKELY(!p)) {
-        return false;
-    }
-    *(struct record *)(void *)p = (struct record){.time_ns = event->time_ns,
-                                                  .event_class = event->event_class,
-                                                  .units = (uint32_t)(bytes / UNIT),
-                                                  .stream = event->stream,
-                                                  .cpu = event->cpu,
-                                                  .subscription = event->subscription};
-    uint8_t *copy = p + sizeof(struct record), *data = copy + shape->size;
-    copy_units(copy, fields, shape->size);
-    for (uint64_t left = have; left != 0; left &= left - 1) {
-        struct lull_text text = text_at(shape, left, fields);
-        if (text.length > 0) {
-            memcpy(data, text.data, text.length);
-            text.data = (const char *)data;
-            memcpy(copy + shape->offsets[__builtin_ctzll(left)], &text, sizeof text);
-            data += padded(text.length);
-        }
-    }
-    return true;
+    struct block *block = ahead->reader.block;
+    return (G_LIKELY(block) && G_LIKELY(put_event(block, shape, event))) ||
+           put_in_next(ahead, shape, event);
 }
 
 static void write_note(void *user, const struct lull_session_note *what)
@@ -246,13 +253,15 @@ static void write_note(void *user, const struct lull_session_note *what)
     struct lull_ahead *ahead = listener->ahead;
     const struct note note = {listener->to, *what};
     const size_t bytes = sizeof(struct record) + padded(sizeof note);
-    uint8_t *p = make_room(ahead, bytes);
-    if (!p) {
+    if (!make_room(ahead, bytes)) {
         g_array_append_val(ahead->reader.late, note);
         return;
     }
-    *(struct record *)(void *)p = (struct record){.units = (uint32_t)(bytes / UNIT)};
-    memcpy(p + sizeof(struct record), &note, sizeof note);
+    struct block *block = ahead->reader.block;
+    struct record *record = (struct record *)(void *)(block->data + block->used);
+    *record = (struct record){.units = (uint32_t)(bytes / UNIT)};
+    memcpy(record + 1, &note, sizeof note);
+    block->used += bytes;
 }
 
 static gpointer run(gpointer data)

@@ -137,11 +137,8 @@ void lull_session_end_ahead(struct lull_session *session)
     }
 }
 
-const struct lull_event *lull_session_read(struct lull_session *session)
+static __attribute__((noinline)) const struct lull_event *read_usual(struct lull_session *session)
 {
-    if (session->ahead) {
-        return lull_ahead_read(session->ahead);
-    }
     if (G_UNLIKELY(!session->is_started)) {
         start(session);
         if (session->ahead) {
@@ -170,6 +167,11 @@ const struct lull_event *lull_session_read(struct lull_session *session)
         }
     } while (lull_session_follow(session) || (is_apart(session) && play_more(session)));
     return NULL;
+}
+
+const struct lull_event *lull_session_read(struct lull_session *session)
+{
+    return session->ahead ? lull_ahead_read(session->ahead) : read_usual(session);
 }
 
 bool lull_session_last_event(struct lull_session *session, uint32_t host, int64_t *last_ns)

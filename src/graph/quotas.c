@@ -177,7 +177,11 @@ static void settle(const struct lull_execgraph *eg, struct lull_quotas *quotas)
             own = homes.all.items[home];
         } else if (task->parent < i && task->birth_ns != INT64_MIN) {
             const struct membership *parent = &quotas->members.items[task->parent];
-            if (parent->since_ns <= task->birth_ns && task->birth_ns < parent->until_ns) {
+            const bool is_elsewhere = parent->quota != LULL_NONE &&
+                                      lull_model_is_placed(eg->model, i) &&
+                                      quotas->all.items[parent->quota].info->hierarchy == 0;
+            if (!is_elsewhere && parent->since_ns <= task->birth_ns &&
+                task->birth_ns < parent->until_ns) {
                 own.quota = parent->quota;
             }
         }

@@ -506,7 +506,7 @@ uint32_t calls_clone_flags(const struct lull_model *model, uint32_t parent)
         return UINT32_MAX;
     }
     if (call->args.have & CALL_ARG_FLAGS) {
-        return call->args.flags;
+        return call->args.flags & ~(uint32_t)CLONE_SIGNAL;
     }
     const char *name = call->name.kind->name;
     return strcmp(name, "fork") == 0 || strcmp(name, "vfork") == 0 ? 0 : UINT32_MAX;

@@ -139,7 +139,7 @@ static uint32_t container_of(struct lull_model *model, struct machine *machine, 
 static void update(struct lull_model *model, struct machine *machine, uint32_t number)
 {
     const struct task *task = &model->tasks.items[number];
-    const uint32_t container = task->cgroup == LULL_NONE && task->pid_ns == 0
+    const uint32_t container = task->cgroup == LULL_NONE && (task->pid_ns == 0 || task->is_placed)
                                    ? LULL_NONE
                                    : container_of(model, machine, task->cgroup, task->pid_ns);
     model->tasks.items[number].container = container;
@@ -192,7 +192,9 @@ void containers_forked(struct lull_model *model, struct machine *machine, uint32
 {
     const struct task *from = &model->tasks.items[parent];
     struct task *to = &model->tasks.items[child];
-    if (to->cgroup == LULL_NONE) {
+    to->is_placed |= (flags != UINT32_MAX && (flags & CLONE_PLACED)) ||
+                     (from->is_placed && from->cgroup == LULL_NONE);
+    if (to->cgroup == LULL_NONE && !to->is_placed) {
         to->cgroup = from->cgroup;
     }
     if (pid_ns > 0) {
@@ -215,6 +217,11 @@ void containers_attached(struct lull_model *model, struct machine *machine,
     }
     moved->cgroup = fact->path;
     update(model, machine, fact->task);
+}
+
+bool lull_model_is_placed(const struct lull_model *model, uint32_t task)
+{
+    return model->tasks.items[task].is_placed;
 }
 
 const struct lull_container *lull_model_container(const struct lull_model *model, uint32_t task)

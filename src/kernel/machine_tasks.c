@@ -18,11 +18,15 @@ enum {
 void sched_born(struct machine *machine, const struct lull_ev_task_newtask *ev)
 {
     enum { MANY = 1 << 16 }; /* whose forks were not recorded */
+    const uint64_t into_cgroup = UINT64_C(0x200000000);
     if (machine->newborn.count > MANY) {
         lull_map_clear(&machine->newborn);
     }
     if (LULL_HAS(ev, task_newtask, flags) && ev->tid > 0) {
-        lull_map_insert(&machine->newborn, (uint32_t)ev->tid, (uint32_t)ev->flags & INT32_MAX);
+        const uint64_t flags = (uint64_t)ev->flags;
+        const uint32_t kept = (uint32_t)flags & INT32_MAX & ~(uint32_t)CLONE_SIGNAL;
+        lull_map_insert(&machine->newborn, (uint32_t)ev->tid,
+                        kept | (flags & into_cgroup ? CLONE_PLACED : 0));
     }
 }
 

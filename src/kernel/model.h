@@ -103,6 +103,9 @@ const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64
 /* The container that the task is in now; one with the name "?" if that is not known. Valid as long as
  * the model. */
 const struct lull_container *lull_model_container(const struct lull_model *model, uint32_t task);
+/* Whether it was made in another control group of version 2 than its parent's, or its parent was: no
+ * event says in which. */
+bool lull_model_is_placed(const struct lull_model *model, uint32_t task);
 /* All containers in which tasks were seen, in that order, each with its host. */
 uint32_t lull_model_container_count(const struct lull_model *model);
 const struct lull_container *lull_model_container_at(const struct lull_model *model, uint32_t index,

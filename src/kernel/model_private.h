@@ -261,6 +261,7 @@ struct task {
     uint32_t cgroup;      /* label of its path, or LULL_NONE */
     uint32_t pid_ns;      /* number of its pid namespace, 0: not known */
     int32_t vtid;         /* what it is called there, 0: not known */
+    bool is_placed;       /* it, or who forked it, was made in a control group that was not told */
     uint32_t command;     /* of a process: how it was called, or LULL_NONE */
     uint32_t container;   /* by the two, or LULL_NONE */
     uint32_t chain;       /* of calls by which it became blocked, or LULL_NONE */
@@ -518,6 +519,8 @@ void containers_dumped(struct lull_model *model, struct machine *machine,
                        const struct lull_ev_statedump_cgroup *ev);
 void containers_dumped_ns(struct lull_model *model, struct machine *machine,
                           const struct lull_ev_statedump_pid_ns *ev);
+/* Among the flags of clone(), in place of a signal: CLONE_INTO_CGROUP, which is none of the low 32. */
+enum { CLONE_SIGNAL = 0xff, CLONE_PLACED = 1 };
 /* flags: of clone(), UINT32_MAX: not known. pid_ns: of the child, 0: not reported. */
 void containers_forked(struct lull_model *model, struct machine *machine, uint32_t parent,
                        uint32_t child, uint32_t flags, int64_t pid_ns);

@@ -164,6 +164,49 @@ static void test_names(struct fixture *f, gconstpointer data)
     g_assert_cmpuint(others, ==, 0);
 }
 
+static const char *group_of(struct fixture *f, int tid)
+{
+    return lull_model_container(f->model, lull_model_find_tid(f->model, 0, tid))->path;
+}
+
+static void feed_clone(struct fixture *f, int64_t t, uint64_t flags, int parent, int child)
+{
+    struct lull_model *model = f->model;
+    FEED(task_newtask, 0, 0, t, .have = ALL, .tid = child, .flags = (int64_t)flags);
+    feed_birth(f, t, ALL, parent, child);
+}
+
+/* CLONE_INTO_CGROUP is 1 << 33: where such a child is, and its own children, only a state dump says.
+ * SIGCHLD, which old kernels have among the flags, is none of them. */
+static void test_groups(struct fixture *f, gconstpointer data)
+{
+    const uint64_t into_cgroup = UINT64_C(1) << 33;
+    struct lull_model *model = f->model;
+    FEED(statedump_cgroup, 0, 0, 60, .have = ALL, .tid = 10, .path = feed_text("/one"));
+    FEED(statedump_pid_ns, 0, 0, 60, .have = ALL, .tid = 10, .vtid = 10, .number = 0xeffffffc);
+    feed_clone(f, 100, 17, 10, 20);
+    feed_clone(f, 110, into_cgroup | 0x4000, 10, 21);
+    feed_birth(f, 111, ALL, 10, 21); /* perf says so twice */
+    feed_birth(f, 120, ALL, 21, 22);
+    feed_birth(f, 130, ALL, 20, 23);
+    for (int tid = 20; tid <= 23; tid++) { /* each is seen, on a CPU of its own */
+        feed_switch(model, 0, tid - 19, 135, 0, tid, 0);
+    }
+    g_assert_cmpstr(group_of(f, 20), ==, "/one");
+    g_assert_cmpstr(group_of(f, 21), ==, "");
+    g_assert_cmpstr(group_of(f, 22), ==, "");
+    g_assert_cmpstr(group_of(f, 23), ==, "/one");
+    const uint32_t placed = lull_model_find_tid(model, 0, 21);
+    g_assert_cmpstr(lull_model_container(model, placed)->name, ==, "?");
+    g_assert_true(lull_model_is_placed(model, placed));
+    g_assert_false(lull_model_is_placed(model, lull_model_find_tid(model, 0, 20)));
+    FEED(statedump_cgroup, 0, 0, 140, .have = ALL, .tid = 21, .path = feed_text("/two"));
+    feed_birth(f, 150, ALL, 21, 24);
+    feed_switch(model, 0, 5, 160, 0, 24, 0);
+    g_assert_cmpstr(group_of(f, 21), ==, "/two");
+    g_assert_cmpstr(group_of(f, 24), ==, "/two");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -177,6 +220,7 @@ int main(int argc, char **argv)
         {"/kernel/tasks/freed", test_freed},
         {"/kernel/tasks/unseen-wakings", test_unseen_wakings},
         {"/kernel/tasks/names", test_names},
+        {"/kernel/tasks/groups", test_groups},
     };
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(tests); i++) {

@@ -16,12 +16,25 @@ from tap import Tap
 
 LULL = os.environ["LULL"]
 GROUPS = "/sys/fs/cgroup"
-IDS = {"old": "0a" * 32, "new": "0b" * 32}
+IDS = {"old": "0a" * 32, "new": "0b" * 32, "placed": "0c" * 32}
 tap = Tap()
 
-# Runs for a while within the recording, moves itself and its child into the second group, and says what the kernel counted.
+# Runs for a while within the recording, moves itself and its child into the second group, and says what the kernel counted. Before that it
+# makes a child in a third one (CLONE_INTO_CGROUP).
 INSIDE = """
-import os, subprocess, sys, time
+import ctypes, os, struct, subprocess, sys, time
+def place(path):
+    clone3, sigchld, into_cgroup = 435, 17, 1 << 33
+    flags = struct.pack("11Q", into_cgroup, 0, 0, 0, sigchld, 0, 0, 0, 0, 0, os.open(path, os.O_PATH | os.O_DIRECTORY))
+    child = ctypes.CDLL(None).syscall(clone3, flags, len(flags))
+    if child == 0:
+        end = time.process_time() + 0.1
+        while time.process_time() < end:
+            pass
+        os._exit(0)
+    if child > 0:
+        os.waitpid(child, 0)
+    return child
 old, new = sys.argv[1:3]
 groups, moved = sys.argv[3].split(":"), sys.argv[4].split(":")
 def used(path):
@@ -34,6 +47,7 @@ for cpu in allowed:
     os.sched_setaffinity(0, {cpu})
     time.sleep(0.02)
 os.sched_setaffinity(0, allowed)
+placed = place(sys.argv[5])
 start_ns, before = time.monotonic_ns(), (used(old), used(new))
 for path in moved:
     open(path + "/cgroup.procs", "w").write(str(os.getpid()))
@@ -42,7 +56,7 @@ end = time.monotonic() + 0.8
 while time.monotonic() < end:
     pass
 child.wait()
-print(used(old) - before[0], used(new) - before[1], start_ns, time.monotonic_ns())
+print(used(old) - before[0], used(new) - before[1], start_ns, time.monotonic_ns(), placed)
 """
 
 
@@ -55,6 +69,12 @@ def directories(name):
                  if os.path.isdir(root)]
         roots = list({os.path.realpath(root): root for root in roots}.values())
     return [f"{root}/docker/{IDS[name]}" for root in roots]
+
+
+def placed_directory():
+    """A group of version 2 alone."""
+    root = GROUPS if os.path.exists(f"{GROUPS}/cgroup.controllers") else f"{GROUPS}/unified"
+    return f"{root}/docker/{IDS['placed']}"
 
 
 def enter(paths):
@@ -72,21 +92,28 @@ def lull(*args):
 
 def main(directory):
     old, new = directories("old"), directories("new")
-    for path in old + new:
+    for path in [*old, *new, placed_directory()]:
         os.makedirs(path)
     burner = subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: enter(old))
     time.sleep(0.3)
     recording = os.path.join(directory, "recording")
     inside = subprocess.run([LULL, "record", "-o", recording, "--", sys.executable, "-c", INSIDE, old[0], new[0], ":".join(old),
-                             ":".join(new)], capture_output=True, text=True)
+                             ":".join(new), placed_directory()], capture_output=True, text=True)
     burner.kill()
     burner.wait()
     if inside.returncode:
         tap.ok(False, "the recording was made", inside.stderr)
         return
-    used_old, used_new, *during = map(int, inside.stdout.split())
+    used_old, used_new, *during, placed = map(int, inside.stdout.split())
     truth = {"old": used_old, "new": used_new}
     names = {kind: "docker:" + id[:12] for kind, id in IDS.items()}
+    if placed < 0:
+        tap.skip("a child that is made in another group", "the kernel cannot")
+    else:
+        table = lull("cputop", "--by", "container", "--tid", str(placed), "--csv", recording).split("\n\n")[0]
+        used = {row["process.comm"]: int(row["cpu_ns"]) for row in csv.DictReader(table.splitlines())}
+        tap.ok(sum(used.values()) > 50e6 and set(used) <= {"", names["placed"]},  # "": not known
+               "a child that is made in another group is not in its parent's", used)
 
     info = json.loads(lull("info", "--json", recording))
     zero_ns = next(trace["clock"]["offset_ns"] for trace in info["traces"] if trace["format"].startswith("trace.dat"))
@@ -136,7 +163,7 @@ else:
         main(scratch)
     finally:
         shutil.rmtree(scratch)
-        for path in directories("old") + directories("new"):
+        for path in [*directories("old"), *directories("new"), placed_directory()]:
             if os.path.isdir(path):
                 for _ in range(50):
                     try:
@@ -144,7 +171,7 @@ else:
                         break
                     except OSError:
                         time.sleep(0.05)
-        for path in {os.path.dirname(path) for path in directories("old")}:
+        for path in {os.path.dirname(path) for path in [*directories("old"), placed_directory()]}:
             if os.path.isdir(path) and not any(os.path.isdir(f"{path}/{name}") for name in os.listdir(path)):
                 os.rmdir(path)
 tap.done()

@@ -8,6 +8,7 @@
 #include "symbol/demangle.h"
 #include "symbol/directory.h"
 #include "symbol/here.h"
+#include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
 #include "symbol/object.h"
 #include "symbol/perf_map.h"
@@ -154,6 +155,42 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
         }
     }
     return symbols;
+}
+
+/* A dump is the program's that has it mapped if it has the inode and, in its head, the number in its name. */
+static struct lull_jitdump *read_jitdump(const struct lull_stacks *stacks,
+                                         const struct object *object, struct origin *origin)
+{
+    const char *directory = stacks->wishes ? stacks->wishes->directory : NULL;
+    int pid = 0;
+    lull_jitdump_is_name(object->path, &pid);
+    int fd = directory ? lull_directory_open(directory, object->path) : -1;
+    origin->from = LULL_NAMES_DIRECTORY;
+    if (fd < 0) {
+        fd = lull_jitdump_open(object->path, object->inode);
+        origin->from = LULL_NAMES_HERE;
+    }
+    struct lull_jitdump *dump = fd >= 0 ? lull_jitdump_read(fd, pid) : NULL;
+    if (!dump) {
+        *origin = (struct origin){
+            .why =
+                "the program's list of the code that it made is gone, another, damaged, or of another user"};
+    }
+    return dump;
+}
+
+bool stacks_find_made(const struct lull_stacks *stacks, struct object *jitdump, uint64_t address,
+                      uint64_t time, uint64_t *offset)
+{
+    if (!jitdump->has_read_jitdump) {
+        jitdump->has_read_jitdump = true;
+        jitdump->jitdump = read_jitdump(stacks, jitdump, &jitdump->origin);
+        if (jitdump->jitdump) {
+            jitdump->is_read = true;
+            jitdump->symbols = lull_jitdump_take_object(jitdump->jitdump);
+        }
+    }
+    return jitdump->jitdump && lull_jitdump_place(jitdump->jitdump, address, time, offset);
 }
 
 /* What the recording says of the file is of when it was mapped; the file may have changed since. */

@@ -63,3 +63,16 @@ struct lull_object *lull_directory_read(const char *directory, const char *path,
     }
     return object;
 }
+
+int lull_directory_open(const char *directory, const char *path)
+{
+    g_autofree char *name = g_path_get_basename(path);
+    g_autofree char *below = g_build_filename(directory, path, NULL);
+    g_autofree char *beside = g_build_filename(directory, name, NULL);
+    const char *why;
+    int fd;
+    return stays_below(path) && (lull_file_open(below, &fd, NULL, &why) == LULL_OPEN_DONE ||
+                                 lull_file_open(beside, &fd, NULL, &why) == LULL_OPEN_DONE)
+               ? fd
+               : -1;
+}

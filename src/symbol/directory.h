@@ -15,4 +15,8 @@ struct lull_object;
 struct lull_object *lull_directory_read(const char *directory, const char *path,
                                         const char *build_id, bool takes_debug, bool *is_other);
 
+/* Opens the copy of a file that is none of these, below the directory as there or side by side, for reading. -1: there
+ * is none. */
+int lull_directory_open(const char *directory, const char *path);
+
 #endif

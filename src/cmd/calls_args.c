@@ -52,5 +52,5 @@ bool lull_args_takes_symbols_file(const struct lull_args *args)
     while (options->name && !g_str_equal(options->name, "symbols")) {
         options++;
     }
-    return options->name && g_str_equal(options->argument, LULL_SYMBOLS_PATH);
+    return options->name && options->takes_either;
 }

@@ -8,22 +8,30 @@
 #include "cmd/verb.h"
 #include "symbol/table.h"
 
-#define LULL_SYMBOLS_PATH "PATH"
-
 #define LULL_OPTION_SYMBOLS                                                                        \
     {.name = "symbols",                                                                            \
      .kind = LULL_OPTION_FILE,                                                                     \
-     .argument = LULL_SYMBOLS_PATH,                                                                \
+     .argument = "PATH",                                                                           \
+     .takes_either = true,                                                                         \
      .help = "a directory with copies of the programs and libraries, for their names; or, for "    \
              "addresses of which the trace does not say in which file they lie, a file with what " \
-             "nm prints of a program (address, kind, name)"}
+             "nm prints of a program (address, kind, name)"},                                      \
+        LULL_OPTION_PATH_MAP
 /* For verbs that need no such list. */
 #define LULL_OPTION_SYMBOLS_DIRECTORY                                                              \
     {.name = "symbols",                                                                            \
      .kind = LULL_OPTION_FILE,                                                                     \
      .argument = "DIR",                                                                            \
      .help = "a directory with copies of the programs and libraries, for names of functions: "     \
-             "below it as they were on their machine, side by side, or in .build-id"}
+             "below it as they were on their machine, side by side, or in .build-id"},             \
+        LULL_OPTION_PATH_MAP
+/* Part of both. */
+#define LULL_OPTION_PATH_MAP                                                                       \
+    {.name = "path-map",                                                                           \
+     .kind = LULL_OPTION_TEXTS,                                                                    \
+     .argument = "OLD=NEW",                                                                        \
+     .help = "programs and libraries that were below OLD on their machine are below NEW here; "    \
+             "may be given several times, the first that fits counts"}
 
 #define LULL_OPTION_CALLS_WEIGHT                                                                   \
     {.name = "weight",                                                                             \

@@ -36,15 +36,34 @@ const char *lull_args_live(const struct lull_args *args)
     return NULL;
 }
 
+static bool check_path_maps(const char *const *maps, GError **error)
+{
+    for (; maps && *maps; maps++) {
+        const char *equals = strchr(*maps, '=');
+        if (**maps != '/' || !equals || equals[1] == '\0') {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                        "--path-map: “%s” is not OLD=NEW, of which OLD is an absolute path, as "
+                        "/build/app=/home/me/app",
+                        *maps);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Options of verbs that name functions. A file of --symbols is not for the session, and only some verbs take one. */
 static bool set_symbols(const struct lull_args *args, struct lull_session *session, GError **error)
 {
     const char *path = lull_args_takes(args, "symbols") ? lull_args_text(args, "symbols") : NULL;
     struct lull_symbol_wishes wishes = {
         .directory = path && g_file_test(path, G_FILE_TEST_IS_DIR) ? path : NULL,
+        .path_maps = lull_args_takes(args, "path-map") ? lull_args_texts(args, "path-map") : NULL,
         .wants_inlined = lull_args_takes(args, "inlines") && lull_args_flag(args, "inlines"),
     };
     lull_session_set_symbols(session, &wishes);
+    if (!check_path_maps(wishes.path_maps, error)) {
+        return false;
+    }
     if (path && !wishes.directory && !lull_args_takes_symbols_file(args)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "--symbols: %s is no directory; name one with copies of programs and libraries",

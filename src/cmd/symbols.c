@@ -261,7 +261,7 @@ const struct lull_verb lull_verb_symbols = {
         "of samples ('lull flame'), and of functions that were called ('lull calls'). PLACES counts different addresses in "
         "them, NAMED those of which the function is known.\n"
         "\n"
-        "FROM says where names came from: recording: 'lull record' kept them. directory: that of --symbols. build-id: a file of "
+        "FROM says where names came from: recording: 'lull record' kept them. directory: that of --symbols, or where --path-map leads. build-id: a file of "
         "this machine has the build-id that was recorded; copies of perf's in ~/.debug count, "
         "too. this machine: it recorded the trace, has not started anew, and the file has not changed "
         "since. WHY NOT says why there is none: a file that may be another is "

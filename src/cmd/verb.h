@@ -27,6 +27,7 @@ struct lull_option {
     const char *argument;       /* shown in help: "T", "N", "FILE" */
     const char *help;           /* one sentence, no full stop needed in the table of --help */
     const char *const *choices; /* NULL-terminated, for CHOICE */
+    bool takes_either;          /* FILE: a directory, or a file that is something else */
 };
 
 struct lull_args;          /* the parsed command line */

@@ -372,6 +372,7 @@ uint32_t lull_model_place(struct lull_model *model, uint32_t host, int32_t pid, 
 {
     return model->stacks
                ? lull_stacks_chain(model->stacks, host, pid,
-                                   (struct lull_text){(const char *)&address, sizeof address})
+                                   (struct lull_text){(const char *)&address, sizeof address},
+                                   INT64_MIN)
                : LULL_NONE;
 }

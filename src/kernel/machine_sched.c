@@ -253,7 +253,8 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     }
     enum lull_state next = state_after_switch(task, ev->prev_state);
     sched_change(model, number, t, next, c, NULL);
-    task->chain = next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev) : LULL_NONE;
+    task->chain =
+        next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev, t) : LULL_NONE;
     task->letter = letter_of(ev->prev_state);
     task->is_uninterruptible = (ev->prev_state & PREV_STATE_MASK) == PREV_STATE_UNINTERRUPTIBLE;
     if (task->waking.is_early && next == LULL_STATE_BLOCKED) {

@@ -21,6 +21,10 @@ void stacks_locate(struct lull_model *model)
         lull_stacks_set_recording(model->stacks, lull_session_recording(model->session, i)->host,
                                   lull_session_recording_file(model->session, i));
     }
+    for (uint32_t i = lull_session_trace_count(model->session); model->stacks && i-- > 0;) {
+        const struct lull_trace *trace = lull_session_trace(model->session, i);
+        lull_stacks_set_clock(model->stacks, trace->host, trace->clock_offset_ns);
+    }
     for (uint32_t i = 0; model->stacks && i < lull_session_trace_count(model->session); i++) {
         GHashTable *build_ids = lull_session_build_ids(model->session, i);
         if (build_ids) {
@@ -76,7 +80,7 @@ void stacks_renamed(struct lull_model *model, const struct machine *machine,
 }
 
 uint32_t stacks_left(struct lull_model *model, const struct machine *machine, uint32_t task,
-                     const struct lull_ev_sched_switch *ev)
+                     const struct lull_ev_sched_switch *ev, int64_t t)
 {
     int32_t pid = model->tasks.items[task].public.pid;
     if (!model->stacks || !LULL_HAS(ev, sched_switch, callchain) || ev->callchain.length == 0) {
@@ -85,7 +89,7 @@ uint32_t stacks_left(struct lull_model *model, const struct machine *machine, ui
     if (LULL_HAS(ev, sched_switch, context_pid) && ev->context_pid > 0) {
         pid = (int32_t)ev->context_pid;
     }
-    return lull_stacks_chain(model->stacks, machine->host, pid, ev->callchain);
+    return lull_stacks_chain(model->stacks, machine->host, pid, ev->callchain, t);
 }
 
 void stacks_sampled(struct lull_model *model, struct machine *machine,
@@ -111,7 +115,7 @@ void stacks_sampled(struct lull_model *model, struct machine *machine,
     }
     if (has_chain || LULL_HAS(ev, sample, address)) {
         fact.chain = lull_stacks_chain(model->stacks, machine->host, task->pid,
-                                       has_chain ? ev->callchain : address);
+                                       has_chain ? ev->callchain : address, t);
     }
     REPORT(model, sample, &fact);
 }

@@ -540,7 +540,7 @@ void stacks_sampled(struct lull_model *model, struct machine *machine,
                     const struct lull_ev_sample *ev, const struct lull_event_class *event_class,
                     int64_t t);
 uint32_t stacks_left(struct lull_model *model, const struct machine *machine, uint32_t task,
-                     const struct lull_ev_sched_switch *ev);
+                     const struct lull_ev_sched_switch *ev, int64_t t);
 
 /* machine_irq.c */
 void irq_init_labels(struct lull_model *model);

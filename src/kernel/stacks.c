@@ -6,6 +6,7 @@
 
 #include "base/search.h"
 #include "source/files/recording.h"
+#include "symbol/jitdump.h"
 #include "symbol/object.h"
 #include "symbol/perf_map.h"
 #include "symbol/saved.h"
@@ -24,6 +25,7 @@ static void free_object(void *data)
 {
     struct object *object = data;
     stacks_drop_lines(object);
+    lull_jitdump_free(object->jitdump);
     lull_object_free(object->symbols);
     g_free(object->build_id);
     g_free(object);
@@ -143,6 +145,11 @@ struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host)
     return names;
 }
 
+void lull_stacks_set_clock(struct lull_stacks *stacks, uint32_t host, int64_t offset_ns)
+{
+    stacks_names_of(stacks, host)->clock_offset_ns = offset_ns;
+}
+
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
                                struct lull_recording_file *recording)
 {
@@ -215,7 +222,12 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
     }
     object->is_kernel = pid < 0;
     object->start = address;
-    map(process_at(stacks, host, pid), object, address, length, offset);
+    struct process *process = process_at(stacks, host, pid);
+    object->is_jitdump = !object->is_kernel && lull_jitdump_is_name(object->path, NULL);
+    if (object->is_jitdump) {
+        process->jitdump = object;
+    }
+    map(process, object, address, length, offset);
 }
 
 void lull_stacks_map_image(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
@@ -273,6 +285,7 @@ void lull_stacks_fork(struct lull_stacks *stacks, uint32_t host, int32_t parent,
     }
     uint32_t from = process_of(stacks, host, parent), to = process_of(stacks, host, child);
     stacks->processes.items[to].mappings.count = 0; /* of another that had its number */
+    stacks->processes.items[to].jitdump = NULL;
     stacks->processes.items[to].parent = from;
 }
 
@@ -281,18 +294,43 @@ void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid)
     uint32_t number = process_of(stacks, host, pid);
     struct process *process = &stacks->processes.items[number];
     process->mappings.count = 0;
+    process->jitdump = NULL;
     process->parent = LULL_MAP_NONE;
 }
 
 /* ---- chains ---- */
 
-static struct lull_frame frame_of(const struct lull_stacks *stacks, uint32_t process,
-                                  uint64_t address)
+/* An address, and when it was that of the code. */
+struct place {
+    uint64_t address, time; /* on the host's own clock; UINT64_MAX: not known */
+};
+
+/* Memory that is of no file, or that nothing is known of, may be of code that the program made. */
+static bool find_made(const struct lull_stacks *stacks, const struct process *process,
+                      const struct object *object, struct place place, struct lull_frame *frame)
 {
+    uint64_t offset;
+    if (!process->jitdump || place.time == UINT64_MAX || (object && !object->pid) ||
+        !stacks_find_made(stacks, process->jitdump, place.address, place.time, &offset)) {
+        return false;
+    }
+    *frame = (struct lull_frame){.object = process->jitdump->path, .offset = offset};
+    return true;
+}
+
+static struct lull_frame frame_of(const struct lull_stacks *stacks, uint32_t process,
+                                  struct place place)
+{
+    const uint64_t address = place.address;
+    struct lull_frame made;
     for (unsigned i = 0; process != LULL_MAP_NONE && i < MOST_FORKS; i++) {
         const struct process *p = &stacks->processes.items[process];
         size_t at = find(p, address);
-        if (at < p->mappings.count && p->mappings.items[at].start <= address) {
+        const bool is_mapped = at < p->mappings.count && p->mappings.items[at].start <= address;
+        if (find_made(stacks, p, is_mapped ? p->mappings.items[at].object : NULL, place, &made)) {
+            return made;
+        }
+        if (is_mapped) {
             const struct mapping *mapping = &p->mappings.items[at];
             return (struct lull_frame){.object = mapping->object->path,
                                        .offset = address - mapping->start + mapping->offset};
@@ -344,14 +382,19 @@ static uint32_t keep_once(struct lull_stacks *stacks, uint32_t host, size_t firs
 }
 
 uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pid,
-                           struct lull_text addresses)
+                           struct lull_text addresses, int64_t t)
 {
+    const struct names *names = g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(host));
+    struct place place = {.time = UINT64_MAX};
+    if (t != INT64_MIN) {
+        place.time = (uint64_t)t - (uint64_t)(names ? names->clock_offset_ns : 0);
+    }
     uint32_t user = lull_map_find(&stacks->by_pid, key_of(host, pid));
     uint32_t kernel = lull_map_find(&stacks->by_pid, key_of(host, -1));
     size_t first = stacks->frames.count;
     for (uint32_t at = 0; at + 8 <= addresses.length; at += 8) {
-        uint64_t address;
-        memcpy(&address, addresses.data + at, sizeof address);
+        memcpy(&place.address, addresses.data + at, sizeof place.address);
+        const uint64_t address = place.address;
         if (address >= FIRST_MARK || address == 0) {
             continue;
         }
@@ -359,7 +402,7 @@ uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pi
             break;
         }
         /* The upper half is the kernel's on all machines with 64 bits. */
-        lull_vec_push(&stacks->frames, frame_of(stacks, address >> 63 ? kernel : user, address));
+        lull_vec_push(&stacks->frames, frame_of(stacks, address >> 63 ? kernel : user, place));
     }
     return stacks->frames.count > first ? keep_once(stacks, host, first) : LULL_NO_CHAIN;
 }

@@ -32,6 +32,8 @@ void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,
 /* A trace of the host: path → build-id of the file that was mapped, as struct lull_source has it.
  * Borrowed. */
 void lull_stacks_set_build_ids(struct lull_stacks *stacks, uint32_t host, GHashTable *build_ids);
+/* From the host's own clock to times; as programs on it knew time. */
+void lull_stacks_set_clock(struct lull_stacks *stacks, uint32_t host, int64_t offset_ns);
 /* A process, -1: the kernel, mapped `length` bytes of a file from byte `offset` on to `address` at
  * `t`; what was mapped there before is gone. `inode` of the file; 0: not known. */
 void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
@@ -52,10 +54,10 @@ void lull_stacks_fork(struct lull_stacks *stacks, uint32_t host, int32_t parent,
 void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid);
 
 /* The number of a chain of the process: numbers of 64 bits, addresses from the innermost call
- * outwards, between which PERF_CONTEXT_* (linux/perf_event.h) may say whose they are.
- * LULL_NO_CHAIN: it has no addresses. */
+ * outwards, between which PERF_CONTEXT_* (linux/perf_event.h) may say whose they are, at time t; INT64_MIN: none is of
+ * code that a program made while it ran. LULL_NO_CHAIN: it has no addresses. */
 uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pid,
-                           struct lull_text addresses);
+                           struct lull_text addresses, int64_t t);
 /* Frames of a chain, *n of them, innermost first, with those of calls in line if they are wished; borrowed until the next chain is taken in. Files
  * are read for their names now. */
 const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain,

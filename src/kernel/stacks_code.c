@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "symbol/jitdump.h"
 #include "symbol/object.h"
 
 /* What a name has after it if it is of a call in line. */
@@ -38,10 +39,25 @@ void stacks_drop_lines(struct object *object)
     }
 }
 
+/* Of code that a program made it is not known what was put in line. */
+static uint32_t made_code(const struct object *object, uint64_t place, struct lull_code *code)
+{
+    uint64_t offset;
+    const char *name = lull_object_find(object->symbols, place, &offset);
+    *code = (struct lull_code){.at = lull_jitdump_line(object->jitdump, place), .function = name};
+    if (name) {
+        code->start = lull_jitdump_line(object->jitdump, place - offset);
+    }
+    return code->at.file != NULL;
+}
+
 uint32_t stacks_code(struct lull_stacks *stacks, uint32_t host, struct object *object,
                      uint64_t place, struct lull_code code[LULL_MOST_INLINED])
 {
     uint64_t address = place;
+    if (object && object->jitdump) {
+        return made_code(object, place, code);
+    }
     struct lull_lines *lines =
         object && !object->is_kernel && !object->pid ? find_lines(stacks, host, object) : NULL;
     if (!lines || (!object->is_image && !lull_object_address(object->of_lines, place, &address))) {

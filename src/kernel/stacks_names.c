@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "source/files/recording.h"
 #include "symbol/demangle.h"
 #include "symbol/directory.h"
 #include "symbol/here.h"
+#include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
 #include "symbol/object.h"
 #include "symbol/perf_map.h"
@@ -135,14 +137,25 @@ static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t 
     return symbols;
 }
 
+/* Where --path-map says that the file is; NULL: nowhere. */
+static char *path_map_of(const struct lull_stacks *stacks, const struct object *object)
+{
+    return stacks->wishes ? lull_path_map(stacks->wishes->path_maps, object->path) : NULL;
+}
+
 struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t host,
                                      const struct object *object, const char *build_id,
                                      struct origin *origin)
 {
     const char *directory = stacks->wishes ? stacks->wishes->directory : NULL;
+    g_autofree char *mapped = path_map_of(stacks, object);
     struct lull_object *symbols = NULL;
-    bool is_other = false;
-    if (directory) {
+    bool is_other = false, is_other_there = false;
+    if (mapped) {
+        origin->from = LULL_NAMES_DIRECTORY;
+        symbols = lull_directory_read_at(mapped, build_id, &is_other_there);
+    }
+    if (!symbols && directory) {
         origin->from = LULL_NAMES_DIRECTORY;
         symbols =
             lull_directory_read(directory, object->path, build_id, object->is_image, &is_other);
@@ -152,8 +165,55 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
         if (is_other) {
             origin->why = "the file in the directory of --symbols is another build";
         }
+        if (is_other_there) {
+            origin->why = "the file to which --path-map leads is another build";
+        }
     }
     return symbols;
+}
+
+/* A dump is the program's that has it mapped if it has the inode and, in its head, the number in its name. */
+static struct lull_jitdump *read_jitdump(const struct lull_stacks *stacks,
+                                         const struct object *object, struct origin *origin)
+{
+    const char *directory = stacks->wishes ? stacks->wishes->directory : NULL;
+    int pid = 0;
+    lull_jitdump_is_name(object->path, &pid);
+    g_autofree char *mapped = path_map_of(stacks, object);
+    const char *why;
+    int fd = -1;
+    if (mapped && lull_file_open(mapped, &fd, NULL, &why) != LULL_OPEN_DONE) {
+        fd = -1;
+    }
+    if (fd < 0 && directory) {
+        fd = lull_directory_open(directory, object->path);
+    }
+    origin->from = LULL_NAMES_DIRECTORY;
+    if (fd < 0) {
+        fd = lull_jitdump_open(object->path, object->inode);
+        origin->from = LULL_NAMES_HERE;
+    }
+    struct lull_jitdump *dump = fd >= 0 ? lull_jitdump_read(fd, pid) : NULL;
+    if (!dump) {
+        *origin = (struct origin){
+            .why =
+                "the program's list of the code that it made is gone, another, damaged, or of another user"};
+    }
+    return dump;
+}
+
+bool stacks_find_made(const struct lull_stacks *stacks, struct object *jitdump, uint64_t address,
+                      uint64_t time, uint64_t *offset)
+{
+    if (!jitdump->has_read_jitdump) {
+        jitdump->has_read_jitdump = true;
+        jitdump->jitdump = read_jitdump(stacks, jitdump, &jitdump->origin);
+        if (jitdump->jitdump) {
+            jitdump->is_read = true;
+            jitdump->symbols = lull_jitdump_take_object(jitdump->jitdump);
+        }
+    }
+    return jitdump->jitdump && lull_jitdump_place(jitdump->jitdump, address, time, offset);
 }
 
 /* What the recording says of the file is of when it was mapped; the file may have changed since. */

@@ -26,6 +26,8 @@ struct object {
     char *build_id; /* of an image; NULL: not known, "": there were several */
     struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
     struct origin origin;        /* the same */
+    bool is_jitdump, has_read_jitdump;
+    struct lull_jitdump *jitdump; /* once it is read; NULL: none */
     bool has_looked_for_lines;
     struct lull_object *of_lines; /* whose file has them; `symbols` or another; NULL: none */
     struct lull_lines *lines;     /* once they are read; NULL: none */
@@ -39,6 +41,7 @@ struct mapping {
 
 struct process {
     LULL_VEC(struct mapping) mappings; /* by start, without overlap */
+    struct object *jitdump;            /* in which it says what code it makes; or NULL */
     uint32_t parent;                   /* whose mappings hold too, or LULL_MAP_NONE */
 };
 
@@ -64,6 +67,7 @@ struct names {
     GPtrArray *build_ids;                  /* of its traces; borrowed hash tables */
     struct lull_recording_file *recording; /* NULL: none, or several */
     uint32_t n_recordings;
+    int64_t clock_offset_ns; /* from the host's own clock */
     bool has_read_kernel, has_read_files;
     struct lull_symbol_table *kernel; /* once it is read; NULL: hidden, or not known */
     struct origin kernel_origin;      /* the same */
@@ -98,6 +102,9 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
 /* What lull_lines_find() says of a place in the object. */
 uint32_t stacks_code(struct lull_stacks *stacks, uint32_t host, struct object *object,
                      uint64_t place, struct lull_code code[LULL_MOST_INLINED]);
+/* The code that was at the address at `time` of the host's own clock. False: none. */
+bool stacks_find_made(const struct lull_stacks *stacks, struct object *jitdump, uint64_t address,
+                      uint64_t time, uint64_t *offset);
 /* Once its frames are named. */
 void stacks_split(struct lull_stacks *stacks, struct chain *chain);
 void stacks_drop_split(struct split *split);

@@ -35,6 +35,27 @@ static bool stays_below(const char *path)
     return *path == '/' && !strstr(path, "/../") && !g_str_has_suffix(path, "/..");
 }
 
+char *lull_path_map(const char *const *maps, const char *path)
+{
+    for (; stays_below(path) && maps && *maps; maps++) {
+        const char *equals = strchr(*maps, '=');
+        size_t n = equals ? (size_t)(equals - *maps) : 0;
+        while (n > 0 && (*maps)[n - 1] == '/') {
+            n--;
+        }
+        if (equals && strncmp(*maps, path, n) == 0 && (path[n] == '/' || path[n] == '\0')) {
+            return g_build_filename(equals + 1, path + n, NULL);
+        }
+    }
+    return NULL;
+}
+
+struct lull_object *lull_directory_read_at(const char *path, const char *build_id, bool *is_other)
+{
+    *is_other = false;
+    return read_copy(path, LULL_DEBUG_ROOT, build_id, is_other);
+}
+
 struct lull_object *lull_directory_read(const char *directory, const char *path,
                                         const char *build_id, bool takes_debug, bool *is_other)
 {
@@ -62,4 +83,17 @@ struct lull_object *lull_directory_read(const char *directory, const char *path,
         g_free(places[i]);
     }
     return object;
+}
+
+int lull_directory_open(const char *directory, const char *path)
+{
+    g_autofree char *name = g_path_get_basename(path);
+    g_autofree char *below = g_build_filename(directory, path, NULL);
+    g_autofree char *beside = g_build_filename(directory, name, NULL);
+    const char *why;
+    int fd;
+    return stays_below(path) && (lull_file_open(below, &fd, NULL, &why) == LULL_OPEN_DONE ||
+                                 lull_file_open(beside, &fd, NULL, &why) == LULL_OPEN_DONE)
+               ? fd
+               : -1;
 }

@@ -15,4 +15,13 @@ struct lull_object;
 struct lull_object *lull_directory_read(const char *directory, const char *path,
                                         const char *build_id, bool takes_debug, bool *is_other);
 
+/* Where the file of this path is, by the first "OLD=NEW" of which OLD is it or a directory above it; to be freed with
+ * g_free(). NULL: by none. `maps` is NULL-terminated, or NULL. */
+char *lull_path_map(const char *const *maps, const char *path);
+/* The same as lull_directory_read() of the file at this path, with the debug symbols that are kept for it. */
+struct lull_object *lull_directory_read_at(const char *path, const char *build_id, bool *is_other);
+/* Opens the copy of a file that is none of these, below the directory as there or side by side, for reading. -1: there
+ * is none. */
+int lull_directory_open(const char *directory, const char *path);
+
 #endif

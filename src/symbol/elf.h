@@ -5,6 +5,9 @@
 
 struct lull_object;
 
+/* Where distributions keep debug symbols apart. */
+#define LULL_DEBUG_ROOT "/usr/lib/debug"
+
 /* Reads .symtab and .dynsym of an open file; if it is stripped, .symtab of the separate file that
  * distributions keep below `debug_root` (/usr/lib/debug), or beside the file, if `path` says where
  * that is, or of the packed .gnu_debugdata. Without `debug_root` no other file is opened. Both may

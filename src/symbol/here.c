@@ -14,7 +14,6 @@
 #include "symbol/kallsyms.h"
 #include "symbol/object.h"
 
-#define DEBUG_ROOT "/usr/lib/debug"
 /* The largest programs have some hundred megabytes, with all debug information some gigabytes. */
 #define MOST_FILE_BYTES (INT64_C(8) << 30)
 
@@ -113,7 +112,7 @@ static struct lull_object *if_named(struct lull_object *object)
 
 static struct lull_object *read_file(int fd, const char *path)
 {
-    struct lull_object *object = lull_elf_read(fd, path, DEBUG_ROOT);
+    struct lull_object *object = lull_elf_read(fd, path, LULL_DEBUG_ROOT);
     close(fd);
     return object;
 }

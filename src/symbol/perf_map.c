@@ -61,7 +61,7 @@ struct lull_object *lull_perf_map_parse(const char *text, size_t length)
 
 bool lull_perf_map_is_for(const char *path)
 {
-    static const char *const starts[] = {"//anon", "[anon", "/memfd:", "[heap]"};
+    static const char *const starts[] = {"//anon", "[anon", "/memfd:", "/dev/zero", "[heap]"};
     for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
         if (g_str_has_prefix(path, starts[i])) {
             return true;

@@ -155,6 +155,19 @@ def symbols():
             b"ffffffffc0001000 t sync\t[ext4]\next4 8192 1 - Live 0xffffffffc0000000\n"]
 
 
+def jitdumps():
+    """Code at one address at two times, with lines, moved, and its end; of both orders of bytes."""
+    made = []
+    for order in "<>":
+        def pack(form, *values, order=order):
+            return struct.pack(order + form, *values)
+        records = [(2, 1, pack("QQQII", 16, 2, 16, 7, 0) + b"a.x\0" + pack("QII", 18, 8, 0) + b"\xff\0"),
+                   (0, 2, pack("IIQQQQ", 40, 40, 16, 16, 8, 1) + b"first\0" + b"\x90" * 8), (0, 5, pack("IIQQQQ", 40, 40, 20, 20, 4, 2) + b"second\0" + b"\x90" * 4),
+                   (1, 9, pack("IIQQQQQ", 40, 40, 64, 20, 64, 4, 2)), (3, 12, b"")]
+        made.append(pack("IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 40, 0, 0) + b"".join(pack("IIQ", kind, 16 + len(body), time) + body for kind, time, body in records))
+    return made
+
+
 def saved():
     return [b"object 0a1b 1 /a\nload 0 100 400000\nload 100 100 400200\n400010 20 main\n400018 8 inner\n400210 0 none\n400220 4 a b\n"
             b"object - 2 /b\nload 0 1 0\n", b"object - 1 /a\nload 0 ffffffffffffffff 0\n10 ffffffffffffffff f\n"]
@@ -283,6 +296,7 @@ def datagrams():
 MADE = {
     "bundle": archives,
     "elf": programs,
+    "jitdump": jitdumps,
     "filter": language,
     "format": formats,
     "live": conversations,

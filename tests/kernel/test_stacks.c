@@ -18,8 +18,8 @@ static void map(struct lull_stacks *stacks, int32_t pid, uint64_t address, uint6
 
 static uint32_t chain(struct lull_stacks *stacks, int32_t pid, const uint64_t *addresses, size_t n)
 {
-    return lull_stacks_chain(stacks, 0, pid,
-                             (struct lull_text){(const char *)addresses, (uint32_t)(n * 8)});
+    return lull_stacks_chain(
+        stacks, 0, pid, (struct lull_text){(const char *)addresses, (uint32_t)(n * 8)}, INT64_MIN);
 }
 
 static void check(struct lull_stacks *stacks, int32_t pid, uint64_t address, const char *object,

@@ -39,7 +39,8 @@ static void test_read(void)
 
 static void test_is_for(void)
 {
-    static const char *const made[] = {"//anon", "[anon:v8]", "/memfd:doublemapper", "[heap]"};
+    static const char *const made[] = {"//anon", "[anon:v8]", "/memfd:doublemapper",
+                                       "/dev/zero (deleted)", "[heap]"};
     static const char *const files[] = {"/bin/x", "[vdso]", "", "[kernel.kallsyms]", "/dev/shm/x"};
     for (size_t i = 0; i < G_N_ELEMENTS(made); i++) {
         g_assert_true(lull_perf_map_is_for(made[i]));

@@ -141,6 +141,28 @@ def check_directory():
     tap.ok(set(offsets) <= {row["function"] for row in rows}, "lull calls --symbols DIR", rows[:3])
 
 
+def check_path_map():
+    """Of several maps the first that fits; by whole names; a build is checked; nothing leads out of where a map leads."""
+    built = os.path.join(scratch.name, "built")
+    offsets = compiled(os.path.join(built, "deep", "server"), "e1" * 20)
+    compiled(os.path.join(built, "wrong"), "ee" * 20)
+    images = [("/app/deep/server", "e1" * 20), ("/app/wrong", "e2" * 20), ("/application/deep/server", "e1" * 20), ("/app/none/../deep/server", None)]
+    path = trace("mapped", images, list(offsets.values()))
+    for maps, named in ((("/app=" + built,), 1), (("/app/=" + built + "/",), 1), (("/app=/nowhere", "/app=" + built), 0), (("/other=" + built,), 0),
+                        (("/=" + built,), 0), (("/app/deep/server=" + os.path.join(built, "deep", "server"),), 1)):
+        files = {one["file"]: one for one in json.loads(run("--json", *(word for one in maps for word in ("--path-map", one)), path).stdout)["files"]}
+        found = {where: (files[where]["named"], files[where]["from"]) for where, _ in images}
+        tap.ok(found == {where: (6, "directory") if named and where == "/app/deep/server" else (0, None) for where, _ in images}, f"--path-map {maps}",
+               found)
+    why = [one["why"] for one in json.loads(run("--json", "--path-map", "/app=" + built, path).stdout)["files"] if one["file"] == "/app/wrong"]
+    tap.ok("--path-map leads is another build" in why[0], "--path-map: another build is refused", why)
+    for bad in ("app=/x", "/app", "/app="):
+        done = run("--path-map", bad, path)
+        tap.ok(done.returncode == 2 and "is not OLD=NEW" in done.stderr, f"--path-map {bad}", done.stderr)
+    rows = subprocess.run([lull, "calls", "--json", "--limit", "0", "--path-map", "/app=" + built, path], capture_output=True, text=True, timeout=100, check=False)
+    tap.ok(set(offsets) <= {row["function"] for row in json.loads(rows.stdout)["windows"][0]["tables"]["functions"]}, "lull calls --path-map")
+
+
 def check_critpath():
     """A recording of perf without build-ids: libc's calls are where a copy has one function that fills it."""
     chains = os.path.join(os.environ["LULL_SAMPLES"], "perf", "chains.data")
@@ -165,7 +187,7 @@ def check_critpath():
 
 
 if shutil.which("cc") and shutil.which("nm"):
-    for check in (check_files, check_inside, check_stripped, check_directory, check_critpath):
+    for check in (check_files, check_inside, check_stripped, check_directory, check_path_map, check_critpath):
         tap.run(check.__name__, check)
 else:
     tap.skip("lull symbols", "there is no compiler")

@@ -8,7 +8,9 @@
 
 struct lull_symbol_wishes {
     const char *directory; /* with copies of the programs and libraries; or NULL */
-    bool wants_inlined;    /* calls that the compiler put in line are frames of their own */
+    const char *const
+        *path_maps;     /* "OLD=NEW": where what was below OLD is; NULL-terminated, or NULL */
+    bool wants_inlined; /* calls that the compiler put in line are frames of their own */
 };
 
 /* Before a model is made. Texts stay the caller's, who keeps them as long as the session. */

@@ -64,6 +64,7 @@ struct lull_question_params {
                                  other */
     bool has_windows;         /* there are several windows: LAMI's summaries are wanted */
     const struct lull_periods_question *periods; /* of the analysis of periods; periods.h */
+    const struct lull_hot_waits *hot_waits;      /* of the analysis of that name; hot_waits.h */
     bool is_lami;   /* the peer's exact choice of rows, where it differs */
     bool is_report; /* one of many analyses: of statistics by task or call only `limit`
                        rows, those that took most; histograms over all tasks alone */

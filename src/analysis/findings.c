@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/report.h"
 #include "analysis/waits.h"
 #include "base/map.h"
 #include "base/sums.h"
@@ -177,19 +178,6 @@ static char *times_text(const struct lull_wait_sum *wait)
                                               wait->count, duration(wait->longest_ns, longest));
 }
 
-/* The trace's name if there is one only; else what the user gave. */
-static char *make_command(const struct findings *findings, uint32_t host, const char *what)
-{
-    const struct lull_session *session = findings->head.session;
-    const bool is_one = session && lull_session_trace_count(session) == 1;
-    const bool has_hosts = session && lull_session_host_count(session) > 1;
-    const char *path = is_one ? lull_session_trace(session, 0)->path : "TRACE…";
-    const bool is_plain = !is_one || !strpbrk(path, " \t\n'\"\\$`&|;<>()*?[]{}~!#");
-    g_autofree char *trace = is_plain ? g_strdup(path) : g_shell_quote(path);
-    return g_strdup_printf("lull %s%s%s %s", what, has_hosts ? " --host " : "",
-                           has_hosts ? lull_session_host(session, host)->name : "", trace);
-}
-
 /* Waits that are no rest: uninterruptible ones, for locks, and for a CPU. */
 static bool is_costly(const struct findings *findings, const struct lull_wait_sum *wait)
 {
@@ -234,7 +222,8 @@ static void add_wait(struct findings *findings, const struct lull_wait_sum *wait
                                              : ", ended by ",
                         by ? by : "", cause ? "" : ", and still did at the end", times);
     lull_vec_push(&findings->rows,
-                  (struct finding){"wait", text, make_command(findings, task->host, what),
+                  (struct finding){"wait", text,
+                                   lull_report_command(findings->head.session, task->host, what),
                                    task->host, wait->total_ns, wait->longest_at_ns});
 }
 
@@ -289,10 +278,11 @@ static void add_disk(struct findings *findings, int64_t length_ns)
                                  100.0 * (double)most->busy_ns / (double)MAX(length_ns, 1),
                                  most->count, most->count == 1 ? "" : "s",
                                  duration(most->in_device_ns / (int64_t)most->count, mean));
-    lull_vec_push(&findings->rows,
-                  (struct finding){"disk", text,
-                                   make_command(findings, most->host, "iolatencystats"), most->host,
-                                   most->busy_ns, INT64_MIN});
+    lull_vec_push(
+        &findings->rows,
+        (struct finding){"disk", text,
+                         lull_report_command(findings->head.session, most->host, "iolatencystats"),
+                         most->host, most->busy_ns, INT64_MIN});
 }
 
 static void add_delays(struct findings *findings)
@@ -310,9 +300,10 @@ static void add_delays(struct findings *findings)
         char *text = g_strdup_printf("%s was woken and got a CPU %s later%s%s%s", who,
                                      duration(length_ns, length), before ? ", when " : "",
                                      before ? before : "", before ? " left it" : "");
-        lull_vec_push(&findings->rows,
-                      (struct finding){"delay", text, make_command(findings, task->host, what),
-                                       task->host, length_ns, delay->wakeup_ns});
+        lull_vec_push(&findings->rows, (struct finding){"delay", text,
+                                                        lull_report_command(findings->head.session,
+                                                                            task->host, what),
+                                                        task->host, length_ns, delay->wakeup_ns});
     }
 }
 

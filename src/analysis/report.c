@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/hot_waits.h"
 #include "analysis/questions.h"
 
 #define STATS LULL_SECTION_STATS
@@ -11,6 +12,7 @@
 
 const struct lull_report_part lull_report_parts[] = {
     {"Findings", &lull_analysis_findings, 0, 0, false},
+    {"Waits", &lull_analysis_hot_waits, 0, 0, false},
     {"Over time", &lull_analysis_timeline, 0, 0, true},
     {"CPU", &lull_analysis_cputop, TOP, 0, false},
     {"CPU", &lull_analysis_freq, TOP, 0, false},
@@ -90,4 +92,16 @@ char *lull_report_missing(const struct lull_session *session, int32_t only_host,
     }
     g_ptr_array_add(names, NULL);
     return g_strjoinv(", ", (char **)names->pdata);
+}
+
+/* The trace's name if there is one only; else what the user gave. */
+char *lull_report_command(const struct lull_session *session, uint32_t host, const char *what)
+{
+    const bool is_one = session && lull_session_trace_count(session) == 1;
+    const bool has_host = session && host != LULL_NONE && lull_session_host_count(session) > 1;
+    const char *path = is_one ? lull_session_trace(session, 0)->path : "TRACE…";
+    const bool is_plain = !is_one || !strpbrk(path, " \t\n'\"\\$`&|;<>()*?[]{}~!#");
+    g_autofree char *trace = is_plain ? g_strdup(path) : g_shell_quote(path);
+    return g_strdup_printf("lull %s%s%s %s", what, has_host ? " --host " : "",
+                           has_host ? lull_session_host(session, host)->name : "", trace);
 }

@@ -19,6 +19,10 @@ extern const struct lull_report_part lull_report_parts[];
 /* The part of the analysis of that name, or NULL. */
 const struct lull_report_part *lull_report_find(const char *analysis);
 
+/* "lull waits --tid 7 my-trace": how to ask more of the traces, of a host (LULL_NONE: of all) of the session
+ * (or NULL). Free with g_free(). */
+char *lull_report_command(const struct lull_session *session, uint32_t host, const char *what);
+
 /* NULL if some host (or the one with number only_host, if >= 0) declares the events that the part
  * needs; else the names of those that are missing, with commas between. Free with g_free(). */
 char *lull_report_missing(const struct lull_session *session, int32_t only_host,

@@ -438,24 +438,28 @@ static void emit_causes(const struct waits *waits, struct lull_sink *sink)
                     .class = &causes_class, .n_rows = rows.count, .row = cause_row, .user = &rows});
 }
 
-/* "clock_nanosleep+0x47 < libc.so.6+0x10e9a7 < main+0x11c3" */
-static struct lull_cell stack_cell(const struct waits *waits, uint32_t chain)
+void lull_waits_append_stack(GString *text, const struct lull_model *model, uint32_t chain)
 {
     uint32_t n;
-    const struct lull_frame *frames = lull_model_frames(waits->head.model, chain, &n);
-    g_string_truncate(waits->text, 0);
+    const struct lull_frame *frames = lull_model_frames(model, chain, &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *object = frames[i].symbol ? frames[i].symbol : frames[i].object;
         const char *slash = object && !frames[i].symbol ? strrchr(object, '/') : NULL;
-        g_string_append_printf(waits->text, "%s%s%s0x%" G_GINT64_MODIFIER "x", i ? " < " : "",
+        g_string_append_printf(text, "%s%s%s0x%" G_GINT64_MODIFIER "x", i ? " < " : "",
                                slash && slash[1] ? slash + 1
                                : object          ? object
                                                  : "",
                                object ? "+" : "",
                                frames[i].symbol ? frames[i].symbol_offset : frames[i].offset);
     }
-    return n ? lull_cell_text(LULL_CELL_STRING, waits->text->str)
-             : (struct lull_cell){.class = LULL_CELL_EMPTY, .pid = -1, .tid = -1};
+}
+
+static struct lull_cell stack_cell(const struct waits *waits, uint32_t chain)
+{
+    g_string_truncate(waits->text, 0);
+    lull_waits_append_stack(waits->text, waits->head.model, chain);
+    return waits->text->len ? lull_cell_text(LULL_CELL_STRING, waits->text->str)
+                            : (struct lull_cell){.class = LULL_CELL_EMPTY, .pid = -1, .tid = -1};
 }
 
 static void wait_row(const void *user, uint64_t row, struct lull_cell *cells)

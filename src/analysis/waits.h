@@ -26,6 +26,8 @@ struct lull_wait_sum {
 /* Of an instance of lull_analysis_waits, in no order. */
 const struct lull_wait_sum *lull_waits_sums(const struct lull_analysis *waits, size_t *count);
 const char *lull_waits_object(const struct lull_analysis *waits, uint32_t object);
+/* Appends a chain of calls: "clock_nanosleep+0x47 < libc.so.6+0x10e9a7 < main+0x11c3". */
+void lull_waits_append_stack(GString *text, const struct lull_model *model, uint32_t chain);
 /* "disk", "preempted", … */
 const char *lull_waits_cause(uint8_t cause);
 

@@ -257,6 +257,20 @@ static void on_lost(void *user, const struct lull_lost_fact *fact)
 
 /* ---- the whole ---- */
 
+bool lull_calls_are_declared(const struct lull_session *session)
+{
+    static const enum lull_event_id starts[] = {LULL_EVENT_function_entry, LULL_EVENT_python_call,
+                                                LULL_EVENT_kernel_function_entry};
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
+            if (lull_session_declares(session, host, lull_vocabulary_names(starts[i]))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 struct lull_calls *lull_calls_new(struct lull_model *model, int64_t start_ns, int64_t end_ns,
                                   void (*ended)(void *user, const struct lull_call *call),
                                   void *user)

@@ -107,6 +107,8 @@ uint32_t lull_calls_catch_up(struct lull_calls *calls, uint32_t task, int64_t t)
 #define LULL_CALLS_GROUPS                                                                          \
     (LULL_GROUP_FUNCTIONS | LULL_GROUP_STACKS | LULL_GROUP_SCHED | LULL_GROUP_STATE |              \
      LULL_GROUP_IRQ | LULL_GROUP_BLOCK | LULL_GROUP_SYSCALL)
+/* Whether some host of the session may have events of calls. */
+bool lull_calls_are_declared(const struct lull_session *session);
 /* While reading: the calls that have not returned yet, of each line from the outermost on, as if they ended
  * at until_ns. */
 void lull_calls_each_open(const struct lull_calls *calls, int64_t until_ns,

@@ -335,17 +335,10 @@ void lull_flame_add_heap(struct lull_flame *flame, const struct lull_heap *heap,
 
 /* ---- samples ---- */
 
-/* What weighs the same stack of the same task. */
-struct sum {
-    uint32_t task, chain, what; /* what: label of the event, or enum lull_cause */
-    int64_t weight;
-    uint32_t next; /* with the same key of task and chain, or LULL_NONE */
-};
-
 struct lull_samples {
     struct lull_model *model;
     int64_t start_ns, end_ns;
-    LULL_VEC(struct sum) sums[2]; /* by enum lull_flame_weight */
+    LULL_VEC(struct lull_sample_sum) sums[2]; /* by enum lull_flame_weight */
     struct lull_map by_stack[2];
 };
 
@@ -360,7 +353,7 @@ static void add_sum(struct lull_samples *samples, enum lull_flame_weight kind, u
             return;
         }
     }
-    lull_vec_push(&samples->sums[kind], (struct sum){task, chain, what, weight, first});
+    lull_vec_push(&samples->sums[kind], (struct lull_sample_sum){task, chain, what, weight, first});
     lull_map_insert(&samples->by_stack[kind], key, (uint32_t)samples->sums[kind].count - 1);
 }
 
@@ -410,6 +403,14 @@ bool lull_samples_have(const struct lull_samples *samples, enum lull_flame_weigh
     return samples->sums[weight].count > 0;
 }
 
+void lull_samples_each(const struct lull_samples *samples, enum lull_flame_weight weight,
+                       void (*visit)(void *user, const struct lull_sample_sum *sum), void *user)
+{
+    for (size_t i = 0; i < samples->sums[weight].count; i++) {
+        visit(user, &samples->sums[weight].items[i]);
+    }
+}
+
 /* Where programs keep no frame pointers, what is found in their place are no addresses of code. The
  * kernel has the last of the 2^64 bytes. */
 static bool is_place(const struct lull_frame *frame)
@@ -431,8 +432,8 @@ static void append_frame(GString *name, const struct lull_frame *frame)
 }
 
 static uint32_t chain_node(struct lull_flame *flame, const struct lull_model *model,
-                           const struct sum *sum, const struct lull_flame_choice *choice,
-                           GString *name)
+                           const struct lull_sample_sum *sum,
+                           const struct lull_flame_choice *choice, GString *name)
 {
     const int32_t tid = lull_model_task(model, sum->task)->tid;
     uint32_t n = 0, n_dropped = 0, node = task_node(flame, model, sum->task, tid, choice);
@@ -459,7 +460,7 @@ void lull_flame_add_samples(struct lull_flame *flame, const struct lull_samples 
 {
     g_autoptr(GString) name = g_string_new(NULL);
     const size_t n = samples->sums[weight].count;
-    const struct sum *sums = samples->sums[weight].items;
+    const struct lull_sample_sum *sums = samples->sums[weight].items;
     for (size_t i = 0; i < n; i++) {
         if (weight == LULL_FLAME_ALL && sums[i].what != sums[0].what) {
             flame->n_ignored++;

@@ -80,6 +80,14 @@ struct lull_samples;
 struct lull_samples *lull_samples_new(struct lull_model *model, int64_t start_ns, int64_t end_ns);
 void lull_samples_free(struct lull_samples *samples);
 bool lull_samples_have(const struct lull_samples *samples, enum lull_flame_weight weight);
+/* What weighs the same stack of the same task. */
+struct lull_sample_sum {
+    uint32_t task, chain, what; /* what: label of the event, or enum lull_cause */
+    int64_t weight;
+    uint32_t next; /* with the same task and chain; not for others */
+};
+void lull_samples_each(const struct lull_samples *samples, enum lull_flame_weight weight,
+                       void (*visit)(void *user, const struct lull_sample_sum *sum), void *user);
 /* Those of the first event that was sampled, which is then the flame's unit. */
 void lull_flame_add_samples(struct lull_flame *flame, const struct lull_samples *samples,
                             enum lull_flame_weight weight, const struct lull_flame_choice *choice);

@@ -3,12 +3,14 @@
  */
 #include <stdio.h>
 
+#include "analysis/hot_waits.h"
 #include "analysis/stolen.h"
 #include "base/output.h"
 #include "cmd/analysis_args.h"
 #include "cmd/join_args.h"
 #include "cmd/options.h"
 #include "cmd/program_out.h"
+#include "cmd/progress.h"
 #include "cmd/stats_top.h"
 #include "view/result/view.h"
 
@@ -74,6 +76,37 @@ static struct lull_result_view *open_view(const struct lull_args *args,
                                         : lull_analysis_open_view(args, &view);
 }
 
+/* Sums over the whole time: there are none of its parts, nor of some waits. */
+static struct lull_hot_waits *read_waits(const struct lull_args *args, struct lull_session *session,
+                                         const struct lull_query *query)
+{
+    const struct lull_question_params *params = &query->params;
+    struct lull_progress progress;
+    if (query->slice_ns > 0 || query->periods || params->cpus.count > 0 ||
+        params->min_ns != INT64_MIN || params->max_ns != INT64_MAX) {
+        return NULL;
+    }
+    lull_progress_start(&progress, args, session, "reading stacks", false);
+    struct lull_hot_waits *hot = lull_hot_waits_read(session, params, query->host, query->start_ns,
+                                                     query->end_ns, lull_args_progress, &progress);
+    lull_progress_end(&progress);
+    lull_session_unsubscribe_all(session);
+    lull_session_limit(session, INT64_MIN, INT64_MAX);
+    lull_session_select(session, query->host, -1);
+    return hot;
+}
+
+static void choose_parts(struct lull_result_report *report, bool has_waits)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < report->parts.count; i++) {
+        if (has_waits || report->parts.items[i]->analysis != &lull_analysis_hot_waits) {
+            report->parts.items[n++] = report->parts.items[i];
+        }
+    }
+    report->parts.count = n;
+}
+
 static int report(const struct lull_args *args, struct lull_session *session,
                   struct lull_query *query, FILE *file, GError **error)
 {
@@ -86,6 +119,9 @@ static int report(const struct lull_args *args, struct lull_session *session,
     if (lull_args_text(args, "html")) {
         lull_stats_add_top(args, session, query, report);
     }
+    struct lull_hot_waits *hot = read_waits(args, session, query);
+    choose_parts(report, hot != NULL);
+    query->params.hot_waits = hot;
     const uint32_t n = (uint32_t)report->parts.count;
     g_autofree struct lull_question_params *params =
         params_of(report, &query->params, wants_freq ? LULL_SECTION_FREQ : 0);
@@ -98,6 +134,7 @@ static int report(const struct lull_args *args, struct lull_session *session,
         lull_analysis_answer(args, session, query, classes, params, n,
                              open_view(args, session, report, query->host, file), error);
     lull_result_report_free(report);
+    lull_hot_waits_free(hot);
     return status;
 }
 

@@ -115,16 +115,7 @@ static void on_open(void *user, const struct lull_call *call)
 
 unsigned lanes_groups(const struct store_build *build)
 {
-    static const enum lull_event_id starts[] = {LULL_EVENT_function_entry, LULL_EVENT_python_call,
-                                                LULL_EVENT_kernel_function_entry};
-    for (uint32_t host = 0; host < lull_session_host_count(build->session); host++) {
-        for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
-            if (lull_session_declares(build->session, host, lull_vocabulary_names(starts[i]))) {
-                return LULL_CALLS_GROUPS;
-            }
-        }
-    }
-    return 0;
+    return lull_calls_are_declared(build->session) ? LULL_CALLS_GROUPS : 0;
 }
 
 void lanes_start(struct store_build *build)

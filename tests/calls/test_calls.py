@@ -137,6 +137,42 @@ def check_waits():
            "part of the time: its part of what started before", shown)
 
 
+def check_stats():
+    """lull stats says in which functions tasks waited longest: 3000 ns of f1 in two threads, 2000 of them for a timer in its system call."""
+    user = [call(1000, "entry", "f0"), call(2000, "entry", "f1"), call(9000, "exit", "f1"), call(10000, "exit", "f0"),
+            call(1100, "entry", "f1", 200, 1), call(9100, "exit", "f1", 200, 1)]
+    kernel = [switch(500, 7, 100), syscall(3000, "entry", "read"), switch(4000, 100, 7), wake(6000, 100), switch(6500, 7, 100, 0),
+              syscall(7000, "exit", "read"), switch(9200, 100, 7), wake(9500, 100), switch(9600, 7, 100, 0), switch(11000, 100, 7),
+              switch(600, 8, 200, cpu=1), switch(2000, 200, 8, cpu=1), wake(3000, 200, 1), switch(3100, 8, 200, 0, cpu=1)]
+    path = both("stats", user, kernel)
+    windows = {one["analysis"]: one for one in json.loads(run("stats", "--json", path).stdout)["windows"]}
+    rows = [(row["function"].rpartition("x")[2], row["total_ns"], row["tasks"], row["task"]["tid"]) for row in
+            windows["hot-waits"]["tables"]["waits-by-function"]]
+    tap.ok(rows == [("401010", 3000, 2, 100), ("401000", 300, 1, 100)], "stats: in which functions tasks waited", rows)
+    off = [line.rsplit(" ", 1) for line in run("flame", "--off-cpu", path).stdout.splitlines()]
+    tap.ok(sum(int(ns) for _, ns in off) == 3300, "stats: as lull flame --off-cpu", off)
+    text = run("stats", path).stdout
+    tap.ok("Longest waits by function" in text and "lull flame --off-cpu" in text and "waits by stack" not in text, "stats: as text", text)
+    for arguments in (("--refresh", "5us"), ("--min", "1us"), ("--cpu", "0")):
+        tap.ok("waits by function" not in run("stats", *arguments, path).stdout, f"stats {' '.join(arguments)}: no sums of the whole")
+
+
+def check_stats_stacks():
+    """And by which stacks, where these were recorded: as lull waits --stacks and lull flame --off-cpu have them."""
+    path = os.path.join(os.environ["LULL_SAMPLES"], "perf", "chains.data")
+    tables = next(one["tables"] for one in json.loads(run("stats", "--json", "--limit", "0", path).stdout)["windows"] if one["analysis"] == "hot-waits")
+    found = {(row["stack"], row["cause"]): row["total_ns"] for row in tables["waits-by-stack"]}
+    expected = {}
+    for row in window("waits", "--stacks", "--asleep", path)["tables"]["waits"]:
+        if row["stack"] and row["state"] not in ("R", None):
+            key = (row["stack"], "unknown" if row["cause"] == "not ended" else row["cause"])
+            expected[key] = expected.get(key, 0) + row["total_ns"]
+    tap.ok(len(found) > 5 and found == expected and list(found.values()) == sorted(found.values(), reverse=True),
+           "stats: in which stacks tasks waited", found, expected)
+    short = next(one["tables"] for one in json.loads(run("stats", "--json", path).stdout)["windows"] if one["analysis"] == "hot-waits")
+    tap.ok(short["waits-by-stack"] == tables["waits-by-stack"][:5] and "waits-by-function" not in short, "stats: five of them")
+
+
 def check_python():
     def python(time, what, **payload):
         return scene.event(time, 0, f"python:{what}", 100, **payload)

@@ -382,7 +382,7 @@ static const struct lull_option options[] = {
      .argument = "LIST",
      .help = "also read these counters where tasks stop running, for 'lull counters': cycles, "
              "instructions, cache-misses, branch-misses, task-clock, page-faults, … with commas "
-             "between, or 'default'; only perf can"},
+             "between, or 'default'; perf and LTTng can"},
     {.name = "python",
      .kind = LULL_OPTION_FLAG,
      .help =

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Multiples of all sizes of pages. Most threads are short. */
 #define FIRST_PACKET_BYTES (64u << 10)
 #define PACKET_BYTES (1u << 20)
+#define PIECE_BYTES (64u << 10) /* both consist of these */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -29,35 +31,27 @@ static __thread unsigned n_rounds HOOK_INITIAL;
 /* ---- packets ---- */
 
 /* Room on the disk for the packet, so that writing to its pages cannot fail. It takes the longest, so it
- * comes first, beyond the end of the file; then the head, and at last its padding. */
+ * comes first, beyond the end of the file; then the head, and the padding. That is written, although a hole
+ * would read the same: the kernel then makes many pages at once, in large pieces, which costs a third of
+ * making each when it is touched. Pieces are not larger, as memory in such pieces may be hard to find. */
 static bool make_room(int fd, off_t offset, uint32_t room)
 {
-    static const uint8_t zeros[1 << 16];
-    const bool has_room = fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, room) == 0;
-    if (!has_room && errno != EOPNOTSUPP) {
+    static uint8_t zeros[PIECE_BYTES];
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, room) != 0 && errno != EOPNOTSUPP) {
         return false;
     }
     const uint64_t t = hook_now_ns();
-    const struct hook_head head = {.magic = 0xc1fc1fc1,
-                                   .start_ns = t,
-                                   .end_ns = t,
-                                   .content_bits = sizeof head * UINT64_C(8),
-                                   .packet_bits = room * UINT64_C(8)};
-    if (pwrite(fd, &head, sizeof head, offset) != (ssize_t)sizeof head) {
-        return false;
+    struct hook_head head = {.magic = 0xc1fc1fc1,
+                             .start_ns = t,
+                             .end_ns = t,
+                             .content_bits = sizeof head * UINT64_C(8),
+                             .packet_bits = room * UINT64_C(8)};
+    const struct iovec first[] = {{&head, sizeof head}, {zeros, sizeof zeros - sizeof head}};
+    bool is_done = pwritev(fd, first, 2, offset) == (ssize_t)sizeof zeros;
+    for (size_t at = sizeof zeros; at < room && is_done; at += sizeof zeros) {
+        is_done = pwrite(fd, zeros, sizeof zeros, offset + (off_t)at) == (ssize_t)sizeof zeros;
     }
-    if (has_room) {
-        return ftruncate(fd, offset + room) == 0;
-    }
-    for (size_t at = sizeof head; at < room;) {
-        const size_t want = room - at < sizeof zeros ? room - at : sizeof zeros;
-        const ssize_t n = pwrite(fd, zeros, want, offset + (off_t)at);
-        if (n <= 0) {
-            return false;
-        }
-        at += (size_t)n;
-    }
-    return true;
+    return is_done;
 }
 
 static void leave_packet(struct hook_stream *stream)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of counters (linux/perf_event.h; spelled as perf spells them). */
+/* Names of counters (linux/perf_event.h; spelled as perf spells them), and which of them this machine has. */
 #include "record/counters.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define HARDWARE(name, config) {name, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config}
 #define SOFTWARE(name, config) {name, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##config}
@@ -118,4 +121,72 @@ GArray *lull_counters_parse(const char *list, GStringChunk *texts, bool *is_defa
         return NULL;
     }
     return g_steal_pointer(&found);
+}
+
+/* 0, or why the kernel does not open it. */
+static int try_open(const struct lull_counter_kind *kind)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof attr, .type = kind->type, .config = kind->config, .disabled = 1};
+    const int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0) {
+        return errno;
+    }
+    close(fd);
+    return 0;
+}
+
+/* Of the defaults, the CPU's counters if it has some, else the kernel's. */
+static bool is_wanted(const struct lull_counter_kind *kind, bool is_default, bool has_hardware)
+{
+    return !is_default || (kind->type == PERF_TYPE_HARDWARE) == has_hardware;
+}
+
+static const char *reason_of(int why)
+{
+    return why == ENOENT || why == ENODEV || why == EOPNOTSUPP
+               ? "this machine's CPUs do not count that"
+           : why == EACCES || why == EPERM ? "root, or the capability CAP_PERFMON, is needed"
+                                           : g_strerror(why);
+}
+
+/* "cycles, instructions (reason)": those that follow each other with one reason have it once. */
+static void refuse(GString *refused, const struct lull_counter_kind *kind, int why)
+{
+    g_autofree char *reason = g_strdup_printf(" (%s)", reason_of(why));
+    if (g_str_has_suffix(refused->str, reason)) {
+        g_string_truncate(refused, refused->len - strlen(reason));
+    }
+    g_string_append_printf(refused, "%s%s%s", refused->len > 0 ? ", " : "", kind->name, reason);
+}
+
+GArray *lull_counters_choose(const char *list, GStringChunk *texts, char **remark, GError **error)
+{
+    g_autoptr(GArray) chosen = g_array_new(FALSE, FALSE, sizeof(struct lull_counter_kind));
+    g_autoptr(GString) refused = g_string_new(NULL);
+    bool is_default;
+    g_autoptr(GArray) wanted = lull_counters_parse(list, texts, &is_default, error);
+    if (!wanted) {
+        return NULL;
+    }
+    const bool has_hardware =
+        try_open(&g_array_index(wanted, struct lull_counter_kind, 0)) == 0; /* of the defaults */
+    for (guint i = 0; i < wanted->len; i++) {
+        const struct lull_counter_kind *kind = &g_array_index(wanted, struct lull_counter_kind, i);
+        const int why = try_open(kind);
+        if (why != 0) {
+            refuse(refused, kind, why);
+        } else if (is_wanted(kind, is_default, has_hardware)) {
+            g_array_append_val(chosen, *kind);
+        }
+    }
+    if (chosen->len == 0) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "none of the counters can be read: %s",
+                    refused->str);
+        return NULL;
+    }
+    if (refused->len > 0) {
+        *remark = g_strdup_printf("counters that are not recorded: %s", refused->str);
+    }
+    return g_steal_pointer(&chosen);
 }

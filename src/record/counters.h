@@ -24,5 +24,8 @@ struct lull_counter_kind {
  * there is no such counter. */
 GArray *lull_counters_parse(const char *list, GStringChunk *texts, bool *is_default,
                             GError **error);
+/* Those of such a list that this machine lets us open: each is tried. *remark becomes a sentence about
+ * others, to be freed with g_free(). As above; NULL and LULL_ERROR_QUESTION if there are none. */
+GArray *lull_counters_choose(const char *list, GStringChunk *texts, char **remark, GError **error);
 
 #endif

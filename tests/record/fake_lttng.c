@@ -134,6 +134,12 @@ int lttng_add_context(struct lttng_handle *handle, struct lttng_event_context *c
 {
     g_autofree char *number = g_strdup_printf("%d", (int)context->ctx);
     called("lttng_add_context", number);
+    if (context->ctx == LTTNG_EVENT_CONTEXT_PERF_CPU_COUNTER) {
+        const struct lttng_event_perf_counter_ctx *counter = &context->u.perf_counter;
+        g_autofree char *what = g_strdup_printf("%s %u:%u %s", counter->name, counter->type,
+                                                (unsigned)counter->config, channel);
+        called("counter", what);
+    }
     return g_strcmp0(fake.failing, "lttng_add_context") == 0 ? -LTTNG_ERR_FATAL : 0;
 }
 
@@ -141,6 +147,8 @@ int lttng_enable_event(struct lttng_handle *handle, struct lttng_event *event, c
 {
     g_autofree char *what =
         g_strdup_printf("%s%s", event->type == LTTNG_EVENT_SYSCALL ? "syscall " : "", event->name);
+    g_autofree char *where = g_strdup_printf("%s %s", event->name, channel);
+    called("in_channel", where);
     return called("lttng_enable_event", what);
 }
 

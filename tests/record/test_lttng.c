@@ -94,6 +94,37 @@ static void test_records(struct position *position, gconstpointer unused)
     KIND->free(tracer);
 }
 
+/* Counters of the kernel's own, which each machine has, are read with switches and nothing else; those
+ * that it does not have are left out, since LTTng would record nothing. */
+static void test_counters(struct position *position, gconstpointer unused)
+{
+    static const char *const calls[] = {
+        "counter perf_cpu_page_faults 1:2 counted", "counter perf_cpu_task_clock 1:1 counted",
+        "in_channel sched_switch counted", "in_channel sched_waking channel0",
+        "in_channel lttng_statedump_* channel0"};
+    g_autoptr(GError) error = NULL;
+    position->request.counters = "page-faults,rffffffffffffffff,task-clock";
+    struct lull_tracer *tracer = KIND->set_up(&position->request, &error);
+    if (!tracer && strstr(error->message, "CAP_PERFMON")) {
+        g_test_skip("no counter may be read here");
+        return;
+    }
+    g_assert_no_error(error);
+    for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+        g_assert_true(fake_lttng_was_called(calls[i]));
+    }
+    g_assert_false(fake_lttng_was_called("in_channel sched_switch channel0"));
+    g_assert_nonnull(tracer->remark);
+    g_assert_nonnull(strstr(tracer->remark, "rffffffffffffffff"));
+    KIND->free(tracer);
+    g_assert_cmpuint(fake.sessions->len, ==, 0);
+
+    position->request.counters = "rffffffffffffffff";
+    g_assert_null(KIND->set_up(&position->request, &error));
+    g_assert_error(error, LULL_ERROR, LULL_ERROR_QUESTION);
+    g_assert_cmpuint(fake.sessions->len, ==, 0);
+}
+
 /* One after the other, each call of the daemon fails. */
 static void test_failures(struct position *position, gconstpointer unused)
 {
@@ -266,6 +297,7 @@ int main(int argc, char **argv)
         void (*test)(struct position *position, gconstpointer unused);
     } tests[] = {
         {"/record/lttng/records", test_records},
+        {"/record/lttng/counters", test_counters},
         {"/record/lttng/failures", test_failures},
         {"/record/lttng/needed-events", test_needed_events},
         {"/record/lttng/buffers", test_buffers},

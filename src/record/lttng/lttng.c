@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records with LTTng: its kernel modules make the events, its session daemon writes them as CTF; we
  * only send the daemon commands. Everything happens in a recording session of our own. */
+#include "record/counters.h"
 #include "record/lttng/lttng.h"
 
 #include <stdio.h>
@@ -9,6 +10,9 @@
 #include <unistd.h>
 
 #define CHANNEL "channel0"
+/* Contexts are a channel's: what they are read for has one of its own. */
+#define COUNTED_CHANNEL "counted"
+#define COUNTED "sched_switch"
 /* Everything that LTTng records about the machine when a recording starts. */
 #define STATE_DUMP "lttng_statedump_*"
 #define SYSTEM_CALLS "syscall"
@@ -33,6 +37,7 @@ struct lttng {
     bool has_session;
     struct lttng_handle *handle;
     GPtrArray *events; /* names, NULL at the end */
+    char *remark;      /* which counters there are not; or NULL */
 };
 
 /* ---- setting up ---- */
@@ -96,12 +101,12 @@ static void set_buffers(const struct lttng *l, struct lttng_channel_attr *attr)
     attr->subbuf_size = power_of_two_from(MAX((bytes - 1) / attr->num_subbuf + 1, page));
 }
 
-static bool create_channel(struct lttng *l, GError **error)
+static bool create_channel(struct lttng *l, const char *name, GError **error)
 {
     struct lttng_channel *channel = lttng_channel_create(&l->handle->domain);
     int code = -LTTNG_ERR_NOMEM;
     if (channel) {
-        g_strlcpy(channel->name, CHANNEL, sizeof channel->name);
+        g_strlcpy(channel->name, name, sizeof channel->name);
         set_buffers(l, &channel->attr);
         channel->attr.overwrite = l->request.is_snapshot;
         if (l->request.is_snapshot) {
@@ -114,18 +119,54 @@ static bool create_channel(struct lttng *l, GError **error)
 }
 
 /* Each event records who did it, so that it is known although an event was lost. */
-static bool add_contexts(const struct lttng *l, GError **error)
+static bool add_contexts(const struct lttng *l, const char *channel, GError **error)
 {
     static const enum lttng_event_context_type contexts[] = {
         LTTNG_EVENT_CONTEXT_PID, LTTNG_EVENT_CONTEXT_TID, LTTNG_EVENT_CONTEXT_PROCNAME};
     for (size_t i = 0; i < G_N_ELEMENTS(contexts); i++) {
         struct lttng_event_context context = {.ctx = contexts[i]};
-        const int code = lttng_add_context(l->handle, &context, NULL, CHANNEL);
+        const int code = lttng_add_context(l->handle, &context, NULL, channel);
         if (code != 0) {
             return lull_lttng_fail("pid, tid and procname cannot be added to events", code, error);
         }
     }
     return true;
+}
+
+/* "page-faults" is the field perf_cpu_page_faults, as "lttng add-context -t perf:cpu:page-faults" calls
+ * it. */
+static bool add_counter(const struct lttng *l, const struct lull_counter_kind *kind, GError **error)
+{
+    struct lttng_event_context context = {.ctx = LTTNG_EVENT_CONTEXT_PERF_CPU_COUNTER};
+    context.u.perf_counter.type = kind->type;
+    context.u.perf_counter.config = kind->config;
+    g_snprintf(context.u.perf_counter.name, sizeof context.u.perf_counter.name, "perf_cpu_%s",
+               kind->name);
+    g_strdelimit(context.u.perf_counter.name, "-", '_');
+    const int code = lttng_add_context(l->handle, &context, NULL, COUNTED_CHANNEL);
+    if (code == 0) {
+        return true;
+    }
+    g_autofree char *what = g_strdup_printf("the counter %s cannot be added to events", kind->name);
+    return lull_lttng_fail(what, code, error);
+}
+
+/* LTTng records nothing at all, and says so nowhere, if one of them cannot be read: only those that
+ * can be are asked for. */
+static bool add_counters(struct lttng *l, GError **error)
+{
+    if (!l->request.counters) {
+        return true;
+    }
+    g_autoptr(GStringChunk) texts = g_string_chunk_new(64);
+    g_autoptr(GArray) kinds = lull_counters_choose(l->request.counters, texts, &l->remark, error);
+    l->base.remark = l->remark;
+    bool is_done = kinds && create_channel(l, COUNTED_CHANNEL, error) &&
+                   add_contexts(l, COUNTED_CHANNEL, error);
+    for (guint i = 0; is_done && i < kinds->len; i++) {
+        is_done = add_counter(l, &g_array_index(kinds, struct lull_counter_kind, i), error);
+    }
+    return is_done;
 }
 
 static int enable(const struct lttng *l, enum lttng_event_type type, const char *name)
@@ -136,7 +177,8 @@ static int enable(const struct lttng *l, enum lttng_event_type type, const char 
         event->type = type;
         event->loglevel = -1;
         g_strlcpy(event->name, name, sizeof event->name);
-        code = lttng_enable_event(l->handle, event, CHANNEL);
+        const bool is_counted = l->request.counters && strcmp(name, COUNTED) == 0;
+        code = lttng_enable_event(l->handle, event, is_counted ? COUNTED_CHANNEL : CHANNEL);
     }
     lttng_event_destroy(event);
     return code;
@@ -215,6 +257,7 @@ static void tracer_free(struct lull_tracer *tracer)
     lull_lttng_daemon_end(&l->daemon);
     g_ptr_array_unref(l->events);
     g_free(l->session);
+    g_free(l->remark);
     g_free(l);
 }
 
@@ -226,7 +269,8 @@ static struct lull_tracer *tracer_set_up(const struct lull_tracer_request *reque
     l->session = lull_lttng_session_name();
     l->events = g_ptr_array_new_with_free_func(g_free);
     if (lull_lttng_daemon_start(&l->daemon, error) && create_session(l, error) &&
-        create_channel(l, error) && add_contexts(l, error) && switch_on(l, error)) {
+        create_channel(l, CHANNEL, error) && add_contexts(l, CHANNEL, error) &&
+        add_counters(l, error) && switch_on(l, error)) {
         return &l->base;
     }
     tracer_free(&l->base);
@@ -389,6 +433,7 @@ static const char *tracer_name_of(const struct lull_tracer *tracer)
 const struct lull_tracer_kind lull_tracer_lttng = {
     .name = "lttng",
     .files = FILES,
+    .can_count = true,
     .needs_state = false,
     .needs_root = true,
     .missing = lull_lttng_missing,

@@ -133,7 +133,7 @@ static bool add_contexts(const struct lttng *l, const char *channel, GError **er
     return true;
 }
 
-/* "page-faults" is the field perf_cpu_page_faults, as "lttng add-context -t perf:cpu:page-faults" calls
+/* "page-faults" is the field perf_cpu_page_faults, in the form that "lttng add-context -t perf:cpu:…" gives
  * it. */
 static bool add_counter(const struct lttng *l, const struct lull_counter_kind *kind, GError **error)
 {

@@ -133,8 +133,7 @@ static bool add_contexts(const struct lttng *l, const char *channel, GError **er
     return true;
 }
 
-/* "page-faults" is the field perf_cpu_page_faults, as "lttng add-context -t perf:cpu:page-faults" calls
- * it. */
+/* "page-faults" is the field perf_cpu_page_faults; "lttng add-context -t perf:cpu:page-faults" names it so. */
 static bool add_counter(const struct lttng *l, const struct lull_counter_kind *kind, GError **error)
 {
     struct lttng_event_context context = {.ctx = LTTNG_EVENT_CONTEXT_PERF_CPU_COUNTER};

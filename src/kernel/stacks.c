@@ -25,6 +25,7 @@ static void free_object(void *data)
     struct object *object = data;
     stacks_drop_lines(object);
     lull_object_free(object->symbols);
+    lull_object_free(object->frames);
     g_free(object->build_id);
     g_free(object);
 }
@@ -228,11 +229,27 @@ void lull_stacks_map_image(struct lull_stacks *stacks, uint32_t host, int32_t pi
     }
 }
 
+void lull_stacks_map_data(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
+                          uint64_t length)
+{
+    if (length == 0 || length > UINT64_MAX - address) {
+        return;
+    }
+    struct process *process = process_at(stacks, host, pid);
+    const size_t at = find(process, address);
+    const bool is_free =
+        at == process->mappings.count || process->mappings.items[at].start >= address + length;
+    if (!is_free || process->parent != LULL_MAP_NONE) {
+        map(process, NULL, address, length, 0);
+    }
+}
+
 /* The mapping that starts at the address; its index, or none. */
 static bool find_start(const struct process *process, uint64_t address, size_t *at)
 {
     *at = find(process, address);
-    return *at < process->mappings.count && process->mappings.items[*at].start == address;
+    return *at < process->mappings.count && process->mappings.items[*at].start == address &&
+           process->mappings.items[*at].object;
 }
 
 void lull_stacks_identify(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
@@ -286,20 +303,32 @@ void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid)
 
 /* ---- chains ---- */
 
-static struct lull_frame frame_of(const struct lull_stacks *stacks, uint32_t process,
-                                  uint64_t address)
+uint32_t stacks_process(const struct lull_stacks *stacks, uint32_t host, int32_t pid)
+{
+    return lull_map_find(&stacks->by_pid, key_of(host, pid));
+}
+
+const struct mapping *stacks_mapping_at(const struct lull_stacks *stacks, uint32_t process,
+                                        uint64_t address)
 {
     for (unsigned i = 0; process != LULL_MAP_NONE && i < MOST_FORKS; i++) {
         const struct process *p = &stacks->processes.items[process];
         size_t at = find(p, address);
         if (at < p->mappings.count && p->mappings.items[at].start <= address) {
-            const struct mapping *mapping = &p->mappings.items[at];
-            return (struct lull_frame){.object = mapping->object->path,
-                                       .offset = address - mapping->start + mapping->offset};
+            return p->mappings.items[at].object ? &p->mappings.items[at] : NULL;
         }
         process = p->parent;
     }
-    return (struct lull_frame){.offset = address};
+    return NULL;
+}
+
+static struct lull_frame frame_of(const struct lull_stacks *stacks, uint32_t process,
+                                  uint64_t address)
+{
+    const struct mapping *mapping = stacks_mapping_at(stacks, process, address);
+    return mapping ? (struct lull_frame){.object = mapping->object->path,
+                                         .offset = address - mapping->start + mapping->offset}
+                   : (struct lull_frame){.offset = address};
 }
 
 static uint64_t hash_of(const struct lull_frame *frames, uint32_t n)
@@ -346,8 +375,8 @@ static uint32_t keep_once(struct lull_stacks *stacks, uint32_t host, size_t firs
 uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pid,
                            struct lull_text addresses)
 {
-    uint32_t user = lull_map_find(&stacks->by_pid, key_of(host, pid));
-    uint32_t kernel = lull_map_find(&stacks->by_pid, key_of(host, -1));
+    uint32_t user = stacks_process(stacks, host, pid);
+    uint32_t kernel = stacks_process(stacks, host, -1);
     size_t first = stacks->frames.count;
     for (uint32_t at = 0; at + 8 <= addresses.length; at += 8) {
         uint64_t address;

@@ -6,13 +6,14 @@
 
 #include <stdbool.h>
 
-struct lull_object;
+#include "symbol/object.h"
 
 /* The copy of the file that was at `path`, with its debug symbols if they are there, too
  * (.build-id/ab/cdef.debug). If `build_id` (hexadecimal digits) is not NULL, it has that one; a file which has
  * another is refused (*is_other). `takes_debug`: a file of debug symbols will do by itself; it does not say which
- * bytes of the file have which addresses. NULL: there is none that names functions. */
+ * bytes of the file have which addresses. NULL: there is none that `reader` finds something of use in. */
 struct lull_object *lull_directory_read(const char *directory, const char *path,
-                                        const char *build_id, bool takes_debug, bool *is_other);
+                                        const char *build_id, bool takes_debug,
+                                        lull_object_reader *reader, bool *is_other);
 
 #endif

@@ -183,7 +183,7 @@ static void report_ends(const struct lull_stack_ends *ends)
                 "lull: %" PRIu64 " of %" PRIu64
                 " stacks lack calls: nothing says how functions call in %s; "
                 "--symbols names a directory with its file (or perf record --buildid-all)\n",
-                ends->n_unknown, ends->n, ends->file ? ends->file : "memory of no file");
+                ends->n_unknown, ends->n, ends->file);
     }
 }
 
@@ -200,10 +200,11 @@ static void report(const struct question *question, const struct lull_flame *fla
     const struct lull_stack_ends ends = lull_model_stack_ends(question->reading.model);
     report_ends(&ends);
     if (flame->n_broken && ends.n == 0) {
-        fprintf(stderr,
-                "lull: %" PRIu64 " stack%s calls: code without frame pointers "
-                "(-fno-omit-frame-pointer keeps them)\n",
-                flame->n_broken, flame->n_broken == 1 ? " lacks" : "s lack");
+        fprintf(
+            stderr,
+            "lull: %" PRIu64 " stack%s calls: code without frame pointers "
+            "(-fno-omit-frame-pointer keeps them; --call-graph=dwarf records what does without)\n",
+            flame->n_broken, flame->n_broken == 1 ? " lacks" : "s lack");
     }
     if (flame->n_ignored) {
         fprintf(stderr, "lull: only samples of %s are shown; the trace has others\n", flame->event);

@@ -82,6 +82,8 @@ static void count_end(const struct search *search, enum lull_unwind_end end, uin
         end = LULL_UNWIND_WHOLE;
     } else if (mapping) {
         mapping->object->n_ends++;
+    } else if (end == LULL_UNWIND_UNKNOWN) { /* a process of which nothing is known */
+        end = LULL_UNWIND_BROKEN;
     }
     search->stacks->ends[end]++;
 }

@@ -124,6 +124,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
         .buffer_bytes = question->buffer_bytes,
         .is_snapshot = question->is_snapshot,
         .has_call_chains = question->has_call_chains,
+        .stack_bytes = question->stack_bytes,
         .counters = question->counters,
         .is_filtered = question->only_command || question->n_pids > 0,
         .pids = question->pids,

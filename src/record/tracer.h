@@ -24,6 +24,8 @@ struct lull_tracer_request {
     enum lull_purpose purpose;
     uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
     bool has_call_chains;  /* also where tasks stop running; for tracers that can record it */
+    uint32_t stack_bytes; /* with call chains: so much of the program's stack, a multiple of 8 up to
+                             LULL_MOST_STACK_BYTES; 0: what frame pointers lead to instead */
     const char
         *counters;     /* likewise: which are read where tasks stop running (counters.h); or NULL */
     bool is_snapshot;  /* only the last of the buffers is kept, and written by snapshot() */
@@ -32,6 +34,9 @@ struct lull_tracer_request {
     uint32_t n_pids;
     int64_t epoch_offset_ns; /* CLOCK_MONOTONIC plus this is the time since the Unix epoch */
 };
+
+/* A record of perf's has 64 KiB at most. */
+#define LULL_MOST_STACK_BYTES 65528u
 
 /* What a recording, or a snapshot of it, holds. */
 struct lull_tracer_result {

@@ -228,10 +228,43 @@ def test_recorded():
     tap.ok({"main", "one", "two", "three", "leaf", "compare"} <= names, "the flame graph has their names", sorted(names)[:40])
 
 
+WAITS = """
+#include <time.h>
+#include <unistd.h>
+#define APART __attribute__((noinline, noclone))
+APART int rest(int n) { struct timespec t = {0, n}; clock_nanosleep(CLOCK_MONOTONIC, 0, &t, 0); return n + 1; }
+APART int step(int n) { char b[200]; for (int i = 0; i < 200; i++) b[i] = (char)(n * i); return rest(20000000 + b[n & 127] % 2) + b[3]; }
+APART int work(int n) { return step(n) * 2 + step(n + 1); }
+int main(void) { return (work(1) ^ work(2)) == 7; }
+"""
+
+
+def test_waits():
+    """lull record --call-graph=dwarf: a program without frame pointers sleeps four times, by calls that are known."""
+    program, path = os.path.join(scratch.name, "waits"), os.path.join(scratch.name, "waits.recording")
+    subprocess.run(["cc", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-x", "c", "-o", program, "-"], input=WAITS, text=True,
+                   check=True)
+    made = subprocess.run([lull, "record", "--tracer", "perf", "--for", "sched", "--only", "--call-graph=dwarf,4096", "-o", path, "--", program],
+                          capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    if not os.path.isdir(path):
+        tap.skip("lull record --call-graph=dwarf", " ".join(made.stderr.split())[:120])
+        return
+    result = subprocess.run([lull, "flame", "--off-cpu", "--comm", "waits", path], capture_output=True, text=True, timeout=60, check=False,
+                            stdin=subprocess.DEVNULL)
+    rests = [line.rsplit(" ", 1) for line in result.stdout.splitlines() if ";rest;" in line]
+    whole = [int(ns) for stack, ns in rests if re.search(r"_start;.*main;work;step;rest;.*nanosleep", stack)]
+    tap.ok(whole and len(whole) == len(rests) and 80e6 <= sum(whole) < 2e9 and "lack" not in result.stderr,
+           "lull record --call-graph=dwarf: the calls that a program sleeps in", result.stdout, result.stderr, made.stderr)
+    for form in ["dwarf,70000", "dwarf,", "dwarfs", "lbr", ""]:
+        refused = subprocess.run([lull, "record", f"--call-graph={form}", "--", "true"], capture_output=True, text=True, timeout=60, check=False)
+        tap.ok(refused.returncode == 2 and "--call-graph takes =fp, =dwarf" in refused.stderr, f"--call-graph={form} is refused", refused.stderr)
+
+
 if platform.machine() != "x86_64" or not all(map(shutil.which, ["cc", "nm", "readelf"])):
     tap.skip("dumps of stacks", "needs a compiler for x86-64")
 else:
     test_written()
+    test_waits()
     if shutil.which("perf") and shutil.which("setarch"):
         test_recorded()
     else:

@@ -75,8 +75,7 @@ struct lull_stack_ends {
     uint64_t n_short;    /* the rest lies beyond what was recorded of the stack */
     uint64_t
         n_unknown; /* nothing says how a function calls: its file is not there, or does not tell */
-    const char
-        *file; /* where most of those end, borrowed; NULL: there are none */
+    const char *file; /* where most of those end, borrowed; NULL: there are none */
 };
 struct lull_stack_ends lull_stacks_ends(const struct lull_stacks *stacks);
 /* Frames of a chain, *n of them, innermost first, with those of calls in line if they are wished; borrowed until the next chain is taken in. Files

@@ -82,8 +82,34 @@ static unsigned parse_hooks(const struct lull_args *args)
 {
     return (lull_args_flag(args, "python") ? LULL_HOOK_PYTHON : 0) |
            (lull_args_flag(args, "python-c") ? LULL_HOOK_PYTHON | LULL_HOOK_PYTHON_C : 0) |
-           (lull_args_flag(args, "functions") ? LULL_HOOK_FUNCTIONS : 0) |
+           (lull_args_flag(args, "functions") && !lull_args_text(args, "functions")
+                ? LULL_HOOK_FUNCTIONS
+                : 0) |
            (lull_args_flag(args, "heap") ? LULL_HOOK_HEAP | LULL_HOOK_FUNCTIONS : 0);
+}
+
+/* What --functions=kernel requests: patterns of names. */
+static bool parse_functions(const struct lull_args *args, struct lull_record_question *question,
+                            GError **error)
+{
+    const char *text = lull_args_text(args, "functions");
+    if (!text) {
+        return true;
+    }
+    question->kernel_functions = strcmp(text, "kernel") == 0         ? "*"
+                                 : g_str_has_prefix(text, "kernel:") ? text + strlen("kernel:")
+                                                                     : NULL;
+    const char *patterns = question->kernel_functions;
+    if (!patterns || *patterns == '\0' || strpbrk(patterns, " \t\n") || strstr(patterns, ",,") ||
+        *patterns == ',' || g_str_has_suffix(patterns, ",")) {
+        g_set_error(
+            error, LULL_ERROR, LULL_ERROR_USAGE,
+            "--functions takes =kernel, or =kernel: with names and patterns of functions and "
+            "commas between, such as =kernel:vfs_*, not “%s”",
+            text);
+        return false;
+    }
+    return true;
 }
 
 /* What --call-graph=FORM requests, as perf record spells it. */
@@ -151,8 +177,8 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
         !lull_args_duration(args, "if-slower", (double)LULL_NS_PER_S, &question->if_slower_ns,
                             error) ||
         !parse_size(lull_args_text(args, "buffer"), &question->buffer_bytes, error) ||
-        !parse_call_graph(args, question, error) || !parse_pids(args, pids, error) ||
-        !check_counters(question->counters, error)) {
+        !parse_call_graph(args, question, error) || !parse_functions(args, question, error) ||
+        !parse_pids(args, pids, error) || !check_counters(question->counters, error)) {
         return false;
     }
     question->pids = (const pid_t *)pids->data;
@@ -421,8 +447,10 @@ static const struct lull_option options[] = {
      .help = "like --python, and record the functions of C that they call, such as time.sleep"},
     {.name = "functions",
      .kind = LULL_OPTION_FLAG,
+     .argument = "OF",
      .help = "also record each call and return of functions that were compiled with "
-             "-finstrument-functions"},
+             "-finstrument-functions; with =kernel those of the kernel, or =kernel:vfs_*,… some of "
+             "them (only ftrace can)"},
     {.name = "heap",
      .kind = LULL_OPTION_FLAG,
      .help = "also record what programs that the command is or starts allocate and free, for 'lull "

@@ -27,7 +27,9 @@ struct lull_tracer_request {
     uint32_t stack_bytes; /* with call chains: so much of the program's stack, a multiple of 8 up to
                              LULL_MOST_STACK_BYTES; 0: what frame pointers lead to instead */
     const char
-        *counters;     /* likewise: which are read where tasks stop running (counters.h); or NULL */
+        *counters; /* likewise: which are read where tasks stop running (counters.h); or NULL */
+    const char *kernel_functions; /* likewise: calls of functions of the kernel that one of these
+                                     patterns matches, with commas between; NULL: none */
     bool is_snapshot;  /* only the last of the buffers is kept, and written by snapshot() */
     bool is_filtered;  /* only tasks in `pids`, what they start, and interrupts while CPUs idle */
     const pid_t *pids; /* those of set_up(); follow() adds the command */
@@ -59,6 +61,7 @@ struct lull_tracer_kind {
     const char *files;    /* what it leaves in the directory: "trace.dat", "perf.data", "kernel" */
     bool can_call_chains; /* has_call_chains */
     bool can_count;       /* counters */
+    bool can_functions;   /* kernel_functions */
     bool needs_state;     /* it does not dump the state of the machine itself, see state.h */
     bool needs_root;      /* what set_up() needed root for, the others need it for as well */
     /* NULL if this machine, and who runs this, can use the tracer; else what is missing and how to

@@ -168,6 +168,25 @@ static struct lull_flame *grow(struct question *question, const struct lull_sess
     return flame;
 }
 
+/* Stacks that were recorded as they lay in memory, and could not be unwound to the end. */
+static void report_ends(const struct lull_stack_ends *ends)
+{
+    if (ends->n_short) {
+        fprintf(stderr,
+                "lull: %" PRIu64 " of %" PRIu64
+                " stacks lack their outer calls: more of the stack must be "
+                "recorded (--call-graph dwarf,32768)\n",
+                ends->n_short, ends->n);
+    }
+    if (ends->n_unknown) {
+        fprintf(stderr,
+                "lull: %" PRIu64 " of %" PRIu64
+                " stacks lack calls: nothing says how functions call in %s; "
+                "--symbols names a directory with its file (or perf record --buildid-all)\n",
+                ends->n_unknown, ends->n, ends->file);
+    }
+}
+
 /* What the stacks do not say. */
 static void report(const struct question *question, const struct lull_flame *flame)
 {
@@ -178,11 +197,14 @@ static void report(const struct question *question, const struct lull_flame *fla
                     ? "stack with which a task fell asleep"
                     : "call of a function, and no sample of a stack");
     }
-    if (flame->n_broken) {
-        fprintf(stderr,
-                "lull: %" PRIu64 " stack%s calls: code without frame pointers "
-                "(-fno-omit-frame-pointer keeps them)\n",
-                flame->n_broken, flame->n_broken == 1 ? " lacks" : "s lack");
+    const struct lull_stack_ends ends = lull_model_stack_ends(question->reading.model);
+    report_ends(&ends);
+    if (flame->n_broken && ends.n == 0) {
+        fprintf(
+            stderr,
+            "lull: %" PRIu64 " stack%s calls: code without frame pointers "
+            "(-fno-omit-frame-pointer keeps them; --call-graph=dwarf records what does without)\n",
+            flame->n_broken, flame->n_broken == 1 ? " lacks" : "s lack");
     }
     if (flame->n_ignored) {
         fprintf(stderr, "lull: only samples of %s are shown; the trace has others\n", flame->event);

@@ -103,10 +103,11 @@ static void put_options(FILE *file, const struct lull_verb *verb)
         fputs("\\fB\\-\\-", file);
         put(file, options[i]->name, false);
         fputs("\\fR", file);
-        if (options[i]->kind != LULL_OPTION_FLAG) {
-            fputs(" \\fI", file);
+        const bool is_flag = options[i]->kind == LULL_OPTION_FLAG;
+        if (options[i]->argument) {
+            fputs(is_flag ? "[=\\fI" : " \\fI", file);
             put(file, options[i]->argument, false);
-            fputs("\\fR", file);
+            fputs(is_flag ? "\\fR]" : "\\fR", file);
         }
         fputc('\n', file);
         put_line(file, text);

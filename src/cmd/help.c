@@ -113,10 +113,14 @@ static void print_heading(FILE *file, const char *heading, const struct lull_vie
 
 char *lull_help_option_label(const struct lull_option *option)
 {
-    const bool has_argument = option->kind != LULL_OPTION_FLAG;
+    const bool is_flag = option->kind == LULL_OPTION_FLAG, has_argument = option->argument != NULL;
     g_autofree char *letter = option->letter ? g_strdup_printf("-%c, ", option->letter) : NULL;
-    return g_strdup_printf("%s--%s%s%s", letter ? letter : "", option->name,
-                           has_argument ? " " : "", has_argument ? option->argument : "");
+    return g_strdup_printf("%s--%s%s%s%s", letter ? letter : "", option->name,
+                           !has_argument ? ""
+                           : is_flag     ? "[="
+                                         : " ",
+                           has_argument ? option->argument : "",
+                           has_argument && is_flag ? "]" : "");
 }
 
 char *lull_help_option_text(const struct lull_option *option)

@@ -197,11 +197,12 @@ static bool parse_long(struct lull_args *args, struct words *words, GError **err
     }
     g_autofree char *shown = g_strdup_printf("--%s", value->option->name);
     if (value->option->kind == LULL_OPTION_FLAG) {
-        if (name[length]) {
+        if (name[length] && !value->option->argument) {
             g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s takes no value", shown);
             return false;
         }
         value->is_given = true;
+        value->text = name[length] ? name + length + 1 : NULL;
         return true;
     }
     if (name[length]) {

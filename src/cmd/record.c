@@ -7,6 +7,7 @@
 
 #include <lull/error.h>
 
+#include "base/bits.h"
 #include "base/size.h"
 #include "base/time.h"
 #include "cmd/analysis_args.h"
@@ -81,8 +82,58 @@ static unsigned parse_hooks(const struct lull_args *args)
 {
     return (lull_args_flag(args, "python") ? LULL_HOOK_PYTHON : 0) |
            (lull_args_flag(args, "python-c") ? LULL_HOOK_PYTHON | LULL_HOOK_PYTHON_C : 0) |
-           (lull_args_flag(args, "functions") ? LULL_HOOK_FUNCTIONS : 0) |
+           (lull_args_flag(args, "functions") && !lull_args_text(args, "functions")
+                ? LULL_HOOK_FUNCTIONS
+                : 0) |
            (lull_args_flag(args, "heap") ? LULL_HOOK_HEAP | LULL_HOOK_FUNCTIONS : 0);
+}
+
+/* What --functions=kernel requests: patterns of names. */
+static bool parse_functions(const struct lull_args *args, struct lull_record_question *question,
+                            GError **error)
+{
+    const char *text = lull_args_text(args, "functions");
+    if (!text) {
+        return true;
+    }
+    question->kernel_functions = strcmp(text, "kernel") == 0         ? "*"
+                                 : g_str_has_prefix(text, "kernel:") ? text + strlen("kernel:")
+                                                                     : NULL;
+    const char *patterns = question->kernel_functions;
+    if (!patterns || *patterns == '\0' || strpbrk(patterns, " \t\n") || strstr(patterns, ",,") ||
+        *patterns == ',' || g_str_has_suffix(patterns, ",")) {
+        g_set_error(
+            error, LULL_ERROR, LULL_ERROR_USAGE,
+            "--functions takes =kernel, or =kernel: with names and patterns of functions and "
+            "commas between, such as =kernel:vfs_*, not “%s”",
+            text);
+        return false;
+    }
+    return true;
+}
+
+/* What --call-graph=FORM requests, as perf record spells it. */
+static bool parse_call_graph(const struct lull_args *args, struct lull_record_question *question,
+                             GError **error)
+{
+    enum { USUAL_BYTES = 8192 };
+    const char *form = lull_args_text(args, "call-graph");
+    uint64_t bytes = USUAL_BYTES;
+    question->has_call_chains = lull_args_flag(args, "call-graph");
+    if (!form || strcmp(form, "fp") == 0) {
+        return true;
+    }
+    const bool is_dwarf = g_str_has_prefix(form, "dwarf") && (form[5] == '\0' || form[5] == ',');
+    if (!is_dwarf || (form[5] && !lull_size_parse(form + 6, &bytes)) ||
+        bytes > LULL_MOST_STACK_BYTES) {
+        g_set_error(
+            error, LULL_ERROR, LULL_ERROR_USAGE,
+            "--call-graph takes =fp, =dwarf or =dwarf,SIZE with a size up to %u bytes, not “%s”",
+            LULL_MOST_STACK_BYTES, form);
+        return false;
+    }
+    question->stack_bytes = (uint32_t)lull_align_up(bytes, 8);
+    return true;
 }
 
 static bool parse(const struct lull_args *args, GArray *pids, struct lull_record_question *question,
@@ -96,7 +147,6 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
     question->tracer = tracer && strcmp(tracer, "auto") != 0 ? tracer : NULL;
     question->output = lull_args_text(args, "output");
     question->only_command = lull_args_flag(args, "only");
-    question->has_call_chains = lull_args_flag(args, "call-graph");
     question->counters = lull_args_text(args, "counters");
     question->hooks = parse_hooks(args);
     const bool is_slower = lull_args_text(args, "if-slower") != NULL;
@@ -127,6 +177,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
         !lull_args_duration(args, "if-slower", (double)LULL_NS_PER_S, &question->if_slower_ns,
                             error) ||
         !parse_size(lull_args_text(args, "buffer"), &question->buffer_bytes, error) ||
+        !parse_call_graph(args, question, error) || !parse_functions(args, question, error) ||
         !parse_pids(args, pids, error) || !check_counters(question->counters, error)) {
         return false;
     }
@@ -375,8 +426,11 @@ static const struct lull_option options[] = {
      .help = "only the command and its children, and interrupts while CPUs idle"},
     {.name = "call-graph",
      .kind = LULL_OPTION_FLAG,
-     .help = "also record the call chain of each task where it stops running, in the kernel "
-             "and, by frame pointers, in the program; only perf can"},
+     .argument = "FORM",
+     .help =
+         "also record the call chain of each task where it stops running, in the kernel "
+         "and, by frame pointers (fp), in the program; with =dwarf the top of its stack instead, "
+         "8 KiB or =dwarf,SIZE, for code without frame pointers; only perf can"},
     {.name = "counters",
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
@@ -393,8 +447,10 @@ static const struct lull_option options[] = {
      .help = "like --python, and record the functions of C that they call, such as time.sleep"},
     {.name = "functions",
      .kind = LULL_OPTION_FLAG,
+     .argument = "OF",
      .help = "also record each call and return of functions that were compiled with "
-             "-finstrument-functions"},
+             "-finstrument-functions; with =kernel those of the kernel, or =kernel:vfs_*,… some of "
+             "them (only ftrace can)"},
     {.name = "heap",
      .kind = LULL_OPTION_FLAG,
      .help = "also record what programs that the command is or starts allocate and free, for 'lull "
@@ -453,6 +509,11 @@ const struct lull_verb lull_verb_record = {
         "processes stay unexplained, and of the tasks that had a CPU meanwhile only the first "
         "is known. LTTng cannot follow a process to its children, so Lull then uses another "
         "tracer.\n"
+        "\n"
+        "--call-graph says by which calls tasks came to wait. Most programs that distributions build keep no frame "
+        "pointers; then the part of the program is missing, and --call-graph=dwarf records what 'lull flame "
+        "--off-cpu' unwinds: 8 KiB for each wait. That needs the files of the programs when it is read: on this "
+        "machine until they change, elsewhere copies (--symbols).\n"
         "\n"
         "--python also records each call and return of functions in Python programs that the command is "
         "or starts, for lull calls, calllog and flame. A call costs the program some 100 to 150 ns. "

@@ -11,7 +11,7 @@
 #include <lull/session.h>
 
 enum lull_option_kind {
-    LULL_OPTION_FLAG,   /* bool */
+    LULL_OPTION_FLAG,   /* bool; with an argument also const char *, which may follow as "=…" */
     LULL_OPTION_TEXT,   /* const char *  */
     LULL_OPTION_TEXTS,  /* the same, several times: const char *const * */
     LULL_OPTION_NUMBER, /* int64_t, >= 0; -1 if not given */

@@ -39,23 +39,30 @@ SAME_COMMON(io_entry);
 
 /* ---- names ---- */
 
-const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host)
+const char *calls_architecture(const struct lull_model *model, uint32_t host)
 {
     const struct lull_session *session = model->session;
-    const char *release = "", *machine = "";
     uint32_t n = 0;
     const uint32_t *traces = session ? lull_session_host_traces(session, host, &n) : NULL;
     for (uint32_t i = 0; i < n; i++) {
-        const struct lull_trace *trace = lull_session_trace(session, traces[i]);
         const char *reported = lull_session_environment(session, traces[i], "architecture");
-        if (*release == '\0') {
-            release = trace->kernel;
-        }
-        if (reported && *machine == '\0') {
-            machine = reported;
+        if (reported && *reported != '\0') {
+            return reported;
         }
     }
-    return call_arch_find(machine, release);
+    return NULL;
+}
+
+const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host)
+{
+    const struct lull_session *session = model->session;
+    const char *release = "", *machine = calls_architecture(model, host);
+    uint32_t n = 0;
+    const uint32_t *traces = session ? lull_session_host_traces(session, host, &n) : NULL;
+    for (uint32_t i = 0; i < n && *release == '\0'; i++) {
+        release = lull_session_trace(session, traces[i])->kernel;
+    }
+    return call_arch_find(machine ? machine : "", release);
 }
 
 struct array_search {

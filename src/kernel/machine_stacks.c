@@ -5,6 +5,7 @@
 
 #include <lull/recording.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "source/session/clocks.h"
 #include "source/session/streams.h"
@@ -56,6 +57,11 @@ void stacks_mapped(struct lull_model *model, const struct machine *machine,
         }
         offset = 0;
     }
+    if (ev->pid > 0 && LULL_HAS(ev, mapping, protection) && !(ev->protection & PROT_EXEC)) {
+        lull_stacks_map_data(model->stacks, machine->host, (int32_t)ev->pid, (uint64_t)ev->address,
+                             (uint64_t)ev->length);
+        return;
+    }
     lull_stacks_map(model->stacks, machine->host, (int32_t)ev->pid, (uint64_t)ev->address,
                     (uint64_t)ev->length, offset, path,
                     LULL_HAS(ev, mapping, inode) ? (uint64_t)ev->inode : 0, t);
@@ -79,17 +85,27 @@ void stacks_renamed(struct lull_model *model, const struct machine *machine,
     }
 }
 
+/* The chain of an event of the vocabulary which `has` both parts of a dump of the program's stack, or not. */
+#define CHAIN_OF(model, machine, pid, ev, event, chain, t)                                         \
+    (LULL_HAS(ev, event, user_regs) && LULL_HAS(ev, event, user_stack) &&                          \
+             (ev)->user_stack.length > 0                                                           \
+         ? lull_stacks_unwind((model)->stacks, (machine)->host, pid, chain,                        \
+                              &(const struct lull_stack_dump){(machine)->architecture,             \
+                                                              (ev)->user_regs, (ev)->user_stack},  \
+                              t)                                                                   \
+         : lull_stacks_chain((model)->stacks, (machine)->host, pid, chain, t))
+
 uint32_t stacks_left(struct lull_model *model, const struct machine *machine, uint32_t task,
                      const struct lull_ev_sched_switch *ev, int64_t t)
 {
     int32_t pid = model->tasks.items[task].public.pid;
-    if (!model->stacks || !LULL_HAS(ev, sched_switch, callchain) || ev->callchain.length == 0) {
+    if (!model->stacks || !LULL_HAS(ev, sched_switch, callchain)) {
         return LULL_NONE;
     }
     if (LULL_HAS(ev, sched_switch, context_pid) && ev->context_pid > 0) {
         pid = (int32_t)ev->context_pid;
     }
-    return lull_stacks_chain(model->stacks, machine->host, pid, ev->callchain, t);
+    return CHAIN_OF(model, machine, pid, ev, sched_switch, ev->callchain, t);
 }
 
 void stacks_sampled(struct lull_model *model, struct machine *machine,
@@ -114,8 +130,8 @@ void stacks_sampled(struct lull_model *model, struct machine *machine,
         task->pid = (int32_t)ev->pid;
     }
     if (has_chain || LULL_HAS(ev, sample, address)) {
-        fact.chain = lull_stacks_chain(model->stacks, machine->host, task->pid,
-                                       has_chain ? ev->callchain : address, t);
+        fact.chain =
+            CHAIN_OF(model, machine, task->pid, ev, sample, has_chain ? ev->callchain : address, t);
     }
     REPORT(model, sample, &fact);
 }

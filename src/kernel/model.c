@@ -174,6 +174,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
         machine->first_ns = INT64_MAX;
         machine->last_ns = INT64_MIN;
         machine->arch = calls_arch(model, machine->host);
+        machine->architecture = calls_architecture(model, machine->host);
         if (model->session) {
             learn_habits(model->session, machine);
         }
@@ -405,6 +406,9 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
         break;
     case LULL_EVENT_mapping:
         stacks_mapped(model, machine, event, t);
+        break;
+    case LULL_EVENT_sched_process_fork: /* perf records its own on no CPU, unless told to */
+        sched_forked(model, machine, t, event);
         break;
     case LULL_EVENT_task_rename: { /* perf may leave out on which CPU */
         const struct lull_ev_task_rename *ev = event;

@@ -143,6 +143,9 @@ const struct lull_frame *lull_model_frames(const struct lull_model *model, uint3
 /* Where the source of the function of one of these calls starts. */
 struct lull_source_line lull_model_start(const struct lull_model *model, uint32_t chain,
                                          uint32_t frame);
+/* What became of stacks that were recorded as they lay in memory; all 0: there were none, or
+ * no model. */
+struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model);
 /* What lies at an address of a process (of the kernel, if the address is there), as a chain of one
  * call; LULL_NONE: nothing can. */
 uint32_t lull_model_place(struct lull_model *model, uint32_t host, int32_t pid, uint64_t address);

@@ -172,10 +172,11 @@ struct call {
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
-    bool has_headers;     /* packets with their headers were seen */
-    bool has_sockets;     /* tcp_probe is recorded */
-    bool has_softirqs;    /* the host's traces record when softirqs run */
-    bool reports_current; /* its events say who is on the CPU, as the kernel knows it */
+    const char *architecture; /* as uname(2) has it; or NULL */
+    bool has_headers;         /* packets with their headers were seen */
+    bool has_sockets;         /* tcp_probe is recorded */
+    bool has_softirqs;        /* the host's traces record when softirqs run */
+    bool reports_current;     /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;
     /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
@@ -615,6 +616,8 @@ void use_received(struct lull_model *model, struct machine *machine, int32_t c, 
 /* machine_calls.c */
 /* What calls look like on a host. */
 const struct call_arch *calls_arch(const struct lull_model *model, uint32_t host);
+/* What the host's traces call its architecture, as uname(2) does; NULL: they do not say. */
+const char *calls_architecture(const struct lull_model *model, uint32_t host);
 /* A system call started or ended, as the event says. */
 void calls_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  enum lull_event_id id, const void *event,

@@ -206,6 +206,12 @@ struct lull_source_line lull_model_start(const struct lull_model *model, uint32_
     return lull_stacks_start(model->stacks, chain, frame);
 }
 
+struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model)
+{
+    return model && model->stacks ? lull_stacks_ends(model->stacks)
+                                  : (struct lull_stack_ends){.n = 0};
+}
+
 const char *lull_model_label(const struct lull_model *model, uint32_t label)
 {
     return label == LULL_NONE ? NULL : model->labels.items[label];

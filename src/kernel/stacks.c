@@ -27,6 +27,7 @@ static void free_object(void *data)
     stacks_drop_lines(object);
     lull_jitdump_free(object->jitdump);
     lull_object_free(object->symbols);
+    lull_object_free(object->frames);
     g_free(object->build_id);
     g_free(object);
 }
@@ -240,11 +241,27 @@ void lull_stacks_map_image(struct lull_stacks *stacks, uint32_t host, int32_t pi
     }
 }
 
+void lull_stacks_map_data(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
+                          uint64_t length)
+{
+    if (length == 0 || length > UINT64_MAX - address) {
+        return;
+    }
+    struct process *process = process_at(stacks, host, pid);
+    const size_t at = find(process, address);
+    const bool is_free =
+        at == process->mappings.count || process->mappings.items[at].start >= address + length;
+    if (!is_free || process->parent != LULL_MAP_NONE) {
+        map(process, NULL, address, length, 0);
+    }
+}
+
 /* The mapping that starts at the address; its index, or none. */
 static bool find_start(const struct process *process, uint64_t address, size_t *at)
 {
     *at = find(process, address);
-    return *at < process->mappings.count && process->mappings.items[*at].start == address;
+    return *at < process->mappings.count && process->mappings.items[*at].start == address &&
+           process->mappings.items[*at].object;
 }
 
 void lull_stacks_identify(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
@@ -300,6 +317,34 @@ void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid)
 
 /* ---- chains ---- */
 
+uint32_t stacks_process(const struct lull_stacks *stacks, uint32_t host, int32_t pid)
+{
+    return lull_map_find(&stacks->by_pid, key_of(host, pid));
+}
+
+/* What the process itself has there, or NULL. */
+static const struct mapping *mapping_of(const struct process *process, uint64_t address)
+{
+    const size_t at = find(process, address);
+    const bool is_mapped =
+        at < process->mappings.count && process->mappings.items[at].start <= address;
+    return is_mapped ? &process->mappings.items[at] : NULL;
+}
+
+const struct mapping *stacks_mapping_at(const struct lull_stacks *stacks, uint32_t process,
+                                        uint64_t address)
+{
+    for (unsigned i = 0; process != LULL_MAP_NONE && i < MOST_FORKS; i++) {
+        const struct process *p = &stacks->processes.items[process];
+        const struct mapping *mapping = mapping_of(p, address);
+        if (mapping) {
+            return mapping->object ? mapping : NULL;
+        }
+        process = p->parent;
+    }
+    return NULL;
+}
+
 /* An address, and when it was that of the code. */
 struct place {
     uint64_t address, time; /* on the host's own clock; UINT64_MAX: not known */
@@ -321,23 +366,20 @@ static bool find_made(const struct lull_stacks *stacks, const struct process *pr
 static struct lull_frame frame_of(const struct lull_stacks *stacks, uint32_t process,
                                   struct place place)
 {
-    const uint64_t address = place.address;
-    struct lull_frame made;
+    struct lull_frame frame = {.offset = place.address};
     for (unsigned i = 0; process != LULL_MAP_NONE && i < MOST_FORKS; i++) {
         const struct process *p = &stacks->processes.items[process];
-        size_t at = find(p, address);
-        const bool is_mapped = at < p->mappings.count && p->mappings.items[at].start <= address;
-        if (find_made(stacks, p, is_mapped ? p->mappings.items[at].object : NULL, place, &made)) {
-            return made;
+        const struct mapping *mapping = mapping_of(p, place.address);
+        if (find_made(stacks, p, mapping ? mapping->object : NULL, place, &frame)) {
+            break;
         }
-        if (is_mapped) {
-            const struct mapping *mapping = &p->mappings.items[at];
-            return (struct lull_frame){.object = mapping->object->path,
-                                       .offset = address - mapping->start + mapping->offset};
+        if (mapping && mapping->object) {
+            frame.object = mapping->object->path;
+            frame.offset = place.address - mapping->start + mapping->offset;
         }
-        process = p->parent;
+        process = mapping ? LULL_MAP_NONE : p->parent;
     }
-    return (struct lull_frame){.offset = address};
+    return frame;
 }
 
 static uint64_t hash_of(const struct lull_frame *frames, uint32_t n)
@@ -389,8 +431,8 @@ uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pi
     if (t != INT64_MIN) {
         place.time = (uint64_t)t - (uint64_t)(names ? names->clock_offset_ns : 0);
     }
-    uint32_t user = lull_map_find(&stacks->by_pid, key_of(host, pid));
-    uint32_t kernel = lull_map_find(&stacks->by_pid, key_of(host, -1));
+    uint32_t user = stacks_process(stacks, host, pid);
+    uint32_t kernel = stacks_process(stacks, host, -1);
     size_t first = stacks->frames.count;
     for (uint32_t at = 0; at + 8 <= addresses.length; at += 8) {
         memcpy(&place.address, addresses.data + at, sizeof place.address);

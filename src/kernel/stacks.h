@@ -39,6 +39,9 @@ void lull_stacks_set_clock(struct lull_stacks *stacks, uint32_t host, int64_t of
 void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
                      uint64_t length, uint64_t offset, struct lull_text path, uint64_t inode,
                      int64_t t);
+/* Memory that holds no code takes the place of what was mapped there. */
+void lull_stacks_map_data(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
+                          uint64_t length);
 /* The same of a program or library as its dynamic linker knows it: the file lies at `address` as its
  * segments say; at addresses that it names itself, unless it `is_pic`. */
 void lull_stacks_map_image(struct lull_stacks *stacks, uint32_t host, int32_t pid, uint64_t address,
@@ -58,6 +61,26 @@ void lull_stacks_exec(struct lull_stacks *stacks, uint32_t host, int32_t pid);
  * code that a program made while it ran. LULL_NO_CHAIN: it has no addresses. */
 uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pid,
                            struct lull_text addresses, int64_t t);
+/* What a thread was doing in its program: its registers and the top of its stack, as lull_unwind_start()
+ * takes them. */
+struct lull_stack_dump {
+    const char *architecture; /* or NULL */
+    struct lull_text registers, stack;
+};
+/* The same with the part of the program from its stack; `addresses` have that of the kernel. What is known of
+ * the files that are mapped decides how far that leads. */
+uint32_t lull_stacks_unwind(struct lull_stacks *stacks, uint32_t host, int32_t pid,
+                            struct lull_text addresses, const struct lull_stack_dump *dump,
+                            int64_t t);
+/* What became of stacks that were unwound. */
+struct lull_stack_ends {
+    uint64_t n, n_whole; /* n_whole: up to the outermost call */
+    uint64_t n_short;    /* the rest lies beyond what was recorded of the stack */
+    uint64_t
+        n_unknown; /* nothing says how a function calls: its file is not there, or does not tell */
+    const char *file; /* where most of those end, borrowed; NULL: there are none */
+};
+struct lull_stack_ends lull_stacks_ends(const struct lull_stacks *stacks);
 /* Frames of a chain, *n of them, innermost first, with those of calls in line if they are wished; borrowed until the next chain is taken in. Files
  * are read for their names now. */
 const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain,

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "symbol/elf.h"
 #include "symbol/jitdump.h"
 #include "symbol/object.h"
 
@@ -23,9 +24,10 @@ static struct lull_lines *find_lines(struct lull_stacks *stacks, uint32_t host,
         if (!build_id && object->symbols) {
             build_id = object->symbols->build_id;
         }
-        object->of_lines = object->symbols && object->symbols->file.path
-                               ? object->symbols
-                               : stacks_find_file(stacks, host, object, build_id, &origin);
+        object->of_lines =
+            object->symbols && object->symbols->file.path
+                ? object->symbols
+                : stacks_find_file(stacks, host, object, build_id, lull_elf_read, &origin);
         object->lines = object->of_lines ? lull_lines_new(object->of_lines) : NULL;
     }
     return object->lines;

@@ -8,6 +8,7 @@
 #include "source/files/recording.h"
 #include "symbol/demangle.h"
 #include "symbol/directory.h"
+#include "symbol/elf.h"
 #include "symbol/here.h"
 #include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
@@ -27,7 +28,7 @@ const char *stacks_build_id_of(const struct names *names, const struct object *o
     if (id) {
         return id;
     }
-    for (guint i = 0; i < names->build_ids->len; i++) {
+    for (guint i = 0; names && i < names->build_ids->len; i++) {
         const char *other = g_hash_table_lookup(names->build_ids->pdata[i], object->path);
         id = !id || g_strcmp0(id, other) == 0 ? other : other ? "" : id;
     }
@@ -112,7 +113,7 @@ static struct lull_object *find_recorded(struct names *names, const struct objec
 /* Files of this machine, if they are surely those that were mapped. */
 static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t host,
                                      const struct object *object, const char *build_id,
-                                     struct origin *origin)
+                                     lull_object_reader *reader, struct origin *origin)
 {
     struct lull_object *symbols = NULL;
     bool is_other = false;
@@ -123,12 +124,12 @@ static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t 
     } else if (build_id && *build_id == '\0') {
         origin->why = "several files of this path were mapped";
     } else if (build_id) {
-        symbols = lull_here_build(object->path, build_id, &is_other);
+        symbols = lull_here_build(object->path, build_id, reader, &is_other);
         origin->from = LULL_NAMES_BUILD;
         origin->why = is_other ? "the file of this machine is another build"
                                : "this machine has no file of this build that names functions";
     } else if (host == stacks->here) {
-        symbols = lull_here_file(object->path, object->inode, object->mapped_ns);
+        symbols = lull_here_file(object->path, object->inode, object->mapped_ns, reader);
         origin->from = LULL_NAMES_HERE;
         origin->why = "the file is gone, has changed since, or names no function";
     } else {
@@ -145,7 +146,7 @@ static char *path_map_of(const struct lull_stacks *stacks, const struct object *
 
 struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t host,
                                      const struct object *object, const char *build_id,
-                                     struct origin *origin)
+                                     lull_object_reader *reader, struct origin *origin)
 {
     const char *directory = stacks->wishes ? stacks->wishes->directory : NULL;
     g_autofree char *mapped = path_map_of(stacks, object);
@@ -153,15 +154,15 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
     bool is_other = false, is_other_there = false;
     if (mapped) {
         origin->from = LULL_NAMES_DIRECTORY;
-        symbols = lull_directory_read_at(mapped, build_id, &is_other_there);
+        symbols = lull_directory_read_at(mapped, build_id, reader, &is_other_there);
     }
     if (!symbols && directory) {
         origin->from = LULL_NAMES_DIRECTORY;
-        symbols =
-            lull_directory_read(directory, object->path, build_id, object->is_image, &is_other);
+        symbols = lull_directory_read(directory, object->path, build_id, object->is_image, reader,
+                                      &is_other);
     }
     if (!symbols) {
-        symbols = find_here(stacks, host, object, build_id, origin);
+        symbols = find_here(stacks, host, object, build_id, reader, origin);
         if (is_other) {
             origin->why = "the file in the directory of --symbols is another build";
         }
@@ -225,7 +226,7 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
     object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
     if (!symbols) {
         symbols = stacks_find_file(stacks, host, object, stacks_build_id_of(names, object),
-                                   &object->origin);
+                                   lull_elf_read, &object->origin);
     }
     if (symbols) {
         object->origin.why = NULL;
@@ -235,16 +236,16 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
     return symbols;
 }
 
-static const char *name_in_file(struct lull_stacks *stacks, uint32_t host, struct object *object,
-                                uint64_t file_offset, uint64_t *offset)
+const char *stacks_symbol_at(struct lull_stacks *stacks, uint32_t host, struct object *object,
+                             uint64_t place, uint64_t *offset)
 {
     if (!object->is_read) {
         object->is_read = true;
         object->symbols = find_symbols(stacks, host, object);
     }
     return !object->symbols   ? NULL
-           : object->is_image ? lull_symbol_table_find(object->symbols->table, file_offset, offset)
-                              : lull_object_find(object->symbols, file_offset, offset);
+           : object->is_image ? lull_symbol_table_find(object->symbols->table, place, offset)
+                              : lull_object_find(object->symbols, place, offset);
 }
 
 /* Symbols stay where they are, so each is looked at once. */
@@ -271,7 +272,7 @@ static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_fr
                                                                &frame->symbol_offset)
                                               : NULL;
     } else {
-        frame->symbol = name_in_file(stacks, host, object, place, &frame->symbol_offset);
+        frame->symbol = stacks_symbol_at(stacks, host, object, place, &frame->symbol_offset);
     }
     if (frame->symbol) {
         frame->symbol = readable_name(stacks, frame->symbol);

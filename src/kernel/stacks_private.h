@@ -8,6 +8,8 @@
 #include "kernel/stack_files.h"
 #include "kernel/stacks.h"
 #include "source/session/symbols.h"
+#include "symbol/object.h"
+#include "unwind/unwind.h"
 
 /* Where names came from, or why there are none. */
 struct origin {
@@ -21,7 +23,7 @@ struct object {
     int32_t pid;       /* whose memory it is, if it is of no file; else 0 */
     int64_t mapped_ns; /* first */
     uint64_t start;    /* address of the kernel */
-    bool is_kernel, is_read;
+    bool is_kernel, is_read, has_read_frames;
     bool is_image;  /* places in it are addresses as its symbols have them, not bytes of the file */
     char *build_id; /* of an image; NULL: not known, "": there were several */
     struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
@@ -31,12 +33,14 @@ struct object {
     bool has_looked_for_lines;
     struct lull_object *of_lines; /* whose file has them; `symbols` or another; NULL: none */
     struct lull_lines *lines;     /* once they are read; NULL: none */
+    struct lull_object *frames; /* how its functions call each other; once that is read, or NULL */
+    uint64_t n_ends;            /* stacks that end here, since that is not known */
     char path[];
 };
 
 struct mapping {
     uint64_t start, end, offset; /* offset: in the file, of `start` */
-    struct object *object;
+    struct object *object;       /* NULL: it holds no code */
 };
 
 struct process {
@@ -86,19 +90,27 @@ struct lull_stacks {
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
     GStringChunk *texts;     /* names of calls in line */
     const struct lull_symbol_wishes *wishes; /* NULL: none */
+    uint64_t ends[LULL_UNWIND_ENDS];         /* of stacks that were unwound */
 };
 
 /* What is known of the host's names; made if there is nothing yet. */
 struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host);
+/* What a process (its number, or LULL_MAP_NONE) has at an address; NULL: no code. Until the next is mapped. */
+const struct mapping *stacks_mapping_at(const struct lull_stacks *stacks, uint32_t process,
+                                        uint64_t address);
+uint32_t stacks_process(const struct lull_stacks *stacks, uint32_t host, int32_t pid);
+/* The symbol of a place in a file (of an image: of an address), *offset bytes before it; NULL: none is known. */
+const char *stacks_symbol_at(struct lull_stacks *stacks, uint32_t host, struct object *object,
+                             uint64_t place, uint64_t *offset);
 /* Whose path the text of a frame is; NULL for NULL. */
 struct object *stacks_object_of(const char *path);
-/* The build-id that was recorded. NULL: none; "": there were several. */
+/* The build-id that was recorded. NULL: none; "": there were several. `names` may be NULL. */
 const char *stacks_build_id_of(const struct names *names, const struct object *object);
 /* A file of this machine, or a copy, which surely is the one that was mapped; NULL: there is none. *origin: where it
  * is from, or why there is none. */
 struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t host,
                                      const struct object *object, const char *build_id,
-                                     struct origin *origin);
+                                     lull_object_reader *reader, struct origin *origin);
 /* What lull_lines_find() says of a place in the object. */
 uint32_t stacks_code(struct lull_stacks *stacks, uint32_t host, struct object *object,
                      uint64_t place, struct lull_code code[LULL_MOST_INLINED]);

@@ -36,6 +36,9 @@ static char *missing_of(const struct lull_recorder *recorder, const struct lull_
     if (recorder->request.counters && !kind->can_count) {
         return g_strdup("it does not record counters");
     }
+    if (recorder->request.kernel_functions && !kind->can_functions) {
+        return g_strdup("it does not record calls of functions of the kernel");
+    }
     return kind->missing(&recorder->request);
 }
 
@@ -124,7 +127,9 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
         .buffer_bytes = question->buffer_bytes,
         .is_snapshot = question->is_snapshot,
         .has_call_chains = question->has_call_chains,
+        .stack_bytes = question->stack_bytes,
         .counters = question->counters,
+        .kernel_functions = question->kernel_functions,
         .is_filtered = question->only_command || question->n_pids > 0,
         .pids = question->pids,
         .n_pids = question->n_pids,

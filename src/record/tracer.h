@@ -24,14 +24,21 @@ struct lull_tracer_request {
     enum lull_purpose purpose;
     uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
     bool has_call_chains;  /* also where tasks stop running; for tracers that can record it */
+    uint32_t stack_bytes; /* with call chains: so much of the program's stack, a multiple of 8 up to
+                             LULL_MOST_STACK_BYTES; 0: what frame pointers lead to instead */
     const char
-        *counters;     /* likewise: which are read where tasks stop running (counters.h); or NULL */
+        *counters; /* likewise: which are read where tasks stop running (counters.h); or NULL */
+    const char *kernel_functions; /* likewise: calls of functions of the kernel that one of these
+                                     patterns matches, with commas between; NULL: none */
     bool is_snapshot;  /* only the last of the buffers is kept, and written by snapshot() */
     bool is_filtered;  /* only tasks in `pids`, what they start, and interrupts while CPUs idle */
     const pid_t *pids; /* those of set_up(); follow() adds the command */
     uint32_t n_pids;
     int64_t epoch_offset_ns; /* CLOCK_MONOTONIC plus this is the time since the Unix epoch */
 };
+
+/* A record of perf's has 64 KiB at most. */
+#define LULL_MOST_STACK_BYTES 65528u
 
 /* What a recording, or a snapshot of it, holds. */
 struct lull_tracer_result {
@@ -54,6 +61,7 @@ struct lull_tracer_kind {
     const char *files;    /* what it leaves in the directory: "trace.dat", "perf.data", "kernel" */
     bool can_call_chains; /* has_call_chains */
     bool can_count;       /* counters */
+    bool can_functions;   /* kernel_functions */
     bool needs_state;     /* it does not dump the state of the machine itself, see state.h */
     bool needs_root;      /* what set_up() needed root for, the others need it for as well */
     /* NULL if this machine, and who runs this, can use the tracer; else what is missing and how to

@@ -3,8 +3,19 @@
 #include <stddef.h>
 
 #include "symbol/elf.h"
+#include "symbol/elf_frames.h"
 
 struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_root)
+{
+    return NULL;
+}
+
+struct lull_object *lull_elf_read_frames(int fd, const char *path, const char *debug_root)
+{
+    return NULL;
+}
+
+struct lull_object *lull_elf_read_vdso(void)
 {
     return NULL;
 }

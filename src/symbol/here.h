@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct lull_object;
+#include "symbol/object.h"
+
 struct lull_symbol_table;
 
 /* Whether this is the boot id of the running kernel. */
@@ -26,13 +27,15 @@ int lull_here_open(const char *path, uint64_t inode, int64_t mapped_ns);
  * opened, not for a moment. */
 int lull_here_look(const char *path);
 int lull_here_take(int place, bool is_good);
-/* Reads such a file, and files with its debug symbols, and closes it. NULL: it has no symbols. */
+/* Reads the symbols of such a file, of files with its debug symbols, too, and closes it. NULL: it has none. */
 struct lull_object *lull_here_read(int fd, const char *path);
-/* Both: the file with this inode that was mapped at `mapped_ns`; NULL: it is gone, has changed, or has no
- * symbols. */
-struct lull_object *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns);
+/* Both, with any reader: of the file with this inode that was mapped at `mapped_ns`; NULL: it is gone, has
+ * changed, or has nothing of use. */
+struct lull_object *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns,
+                                   lull_object_reader *reader);
 /* The build of a file with this id (hexadecimal digits), there or where perf keeps copies (~/.debug).
- * NULL: it is gone, another build has its place (*is_other), or it has no symbols. */
-struct lull_object *lull_here_build(const char *path, const char *build_id, bool *is_other);
+ * NULL: it is gone, another build has its place (*is_other), or it has nothing of use. */
+struct lull_object *lull_here_build(const char *path, const char *build_id,
+                                    lull_object_reader *reader, bool *is_other);
 
 #endif

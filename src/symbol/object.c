@@ -5,6 +5,7 @@
 #include <glib.h>
 
 #include "symbol/table.h"
+#include "unwind/cfi.h"
 
 #define MOST_LOADS 1024u
 
@@ -19,12 +20,18 @@ void lull_object_free(struct lull_object *object)
 {
     if (object) {
         lull_symbol_table_free(object->table);
+        lull_cfi_free(object->cfi);
         g_free(object->loads);
         g_free(object->build_id);
         g_free(object->file.path);
         g_free(object->file.debug_root);
         g_free(object);
     }
+}
+
+bool lull_object_is_useful(const struct lull_object *object)
+{
+    return object->cfi || lull_symbol_table_count(object->table) > 0;
 }
 
 bool lull_object_add_load(struct lull_object *object, const struct lull_load *load)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of a program or library: which bytes of its file have which addresses, and the
- * symbols of these. It does not know where they come from. */
+/* The functions of a program or library: which bytes of its file have which addresses, the symbols of
+ * these, or how they call each other. It does not know where they come from. */
 #ifndef LULL_SYMBOL_OBJECT_H
 #define LULL_SYMBOL_OBJECT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct lull_cfi;
 struct lull_symbol_table;
 
 /* Part of the file that is mapped: which address its bytes have. */
@@ -28,11 +29,18 @@ struct lull_object {
     char *build_id; /* in hexadecimal digits; or NULL */
     struct lull_symbol_table *table;
     struct lull_object_file file;
+    struct lull_cfi
+        *cfi; /* how its functions call each other; NULL: that was not wanted, or is not known */
 };
+
+/* What to read of an open file: lull_elf_read() for its symbols, lull_elf_read_frames(). */
+typedef struct lull_object *lull_object_reader(int fd, const char *path, const char *debug_root);
 
 /* Without loads and symbols. */
 struct lull_object *lull_object_new(void);
 void lull_object_free(struct lull_object *object);
+/* Whether anything is known of its functions. */
+bool lull_object_is_useful(const struct lull_object *object);
 
 /* False: it has more than any program has. */
 bool lull_object_add_load(struct lull_object *object, const struct lull_load *load);

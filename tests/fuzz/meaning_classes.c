@@ -113,8 +113,9 @@ static void shape_raw(struct meaning_field *field)
     static const struct {
         const char *part;
         uint8_t unit, count;
-    } shapes[] = {{"callchain", 8, 0}, {"args", 8, 6}, {"v4addr", 1, 4}, {"v6addr", 1, 16},
-                  {"ipv6", 1, 16},     {"ipv4", 1, 4}, {"", 4, 2}};
+    } shapes[] = {{"callchain", 8, 0}, {"user_regs", 8, 0}, {"user_stack", 1, 0},
+                  {"args", 8, 6},      {"v4addr", 1, 4},    {"v6addr", 1, 16},
+                  {"ipv6", 1, 16},     {"ipv4", 1, 4},      {"", 4, 2}};
     unsigned i = 0;
     while (!strstr(field->path, shapes[i].part)) {
         i++;

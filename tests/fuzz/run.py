@@ -206,6 +206,36 @@ def perfs():
         w.record(10, w.pack("IIQQQ", 10, 11, 1, 2, 3) + b"\x08\0\0\0" + bytes(20) + w.pack("II", 5, 2) + b"/b\0\0\0\0\0\0" +
                  w.trailer(10, 11, 40, 1, 5, few), misc=1 << 14)
         made += [w.file(), w.pipe()]
+        dumped = perf.Writer(big)
+        dumped.attr([5], few | perf.REGS_USER | perf.STACK_USER, kind=1, config=0, regs_user=0b101)
+        for abi, stack in ((2, b"stack..."), (0, b""), (1, bytes(24))):
+            regs = dumped.pack("Q", abi) + (dumped.pack("QQ", 0x10, 0x20) if abi else b"")
+            dumped.record(9, dumped.pack("IIQQII", 10, 11, 10, 5, 1, 0) + regs + dumped.pack("Q", len(stack)) + stack +
+                          (dumped.pack("Q", 16) if stack else b""))
+        made += [dumped.file(), dumped.pipe()]
+    return made
+
+
+def unwinds():
+    """Sections of each kind with a function or two, registers and a stack on which they called each other."""
+    def entry(body, is_cie):
+        body += bytes(-len(body) % 4)
+        return (lambda at, kind: struct.pack("<I", len(body) + 4) + kind(at, is_cie) + body), len(body) + 8
+
+    made = []
+    common = bytes([1]) + b"zR\0" + bytes([1, 0x78, 16, 1, 0]) + bytes([0x0c, 7, 8, 0x90, 1])
+    plain = bytes([3]) + b"\0" + bytes([1, 0x78, 16]) + bytes([0x0c, 7, 8, 0x90, 1])
+    program = bytes([0x41, 0x0e, 16, 0x86, 2, 0x0a, 0x43, 0x0d, 6, 0x0b, 0x02, 9, 0x0f, 3, 0x77, 8, 0x06, 0x10, 3, 1, 0x32, 0x2e, 1])
+    for is_debug in (False, True):
+        for start, length in ((0x10, 0x40), (0, 0x7000)):
+            def kind(at, is_cie, is_debug=is_debug):
+                return b"\xff\xff\xff\xff" if is_debug and is_cie else struct.pack("<I", 0 if is_debug or is_cie else at + 4)
+            first, size = entry(plain if is_debug else common, True)
+            second, _ = entry(struct.pack("<QQ", start, length) + (b"" if is_debug else b"\0") + program, False)
+            section = first(0, kind) + second(size, kind) + bytes(4)
+            registers = struct.pack("<QQ", 2, 0xff0fff) + struct.pack("<20Q", *[0] * 6, 0x2018, 0x2000, 0x12, *range(11)) + bytes(104)
+            stack = struct.pack("<16Q", 0x20, 0x14, 0x2030, 0x2030, 0x30, 0x15, 0x16, 0x2060, 0x18, *[0x11] * 7)
+            made += [bytes([flags | 4 * is_debug, len(section) & 255, len(section) >> 8]) + section + registers + stack for flags in (0, 1, 2, 8)]
     return made
 
 
@@ -312,6 +342,7 @@ MADE = {
     "saved": saved,
     "stream": lambda: files_of(lambda name: "/" not in name and name != "metadata", b"\0"),
     "tracedat": tracedats,
+    "unwind": unwinds,
 }
 
 

@@ -46,6 +46,9 @@ static void parse(struct options *options, char **at)
             options->stops_early = true;
         } else if (strcmp(*at, "--call-chains") == 0) {
             request->has_call_chains = true;
+        } else if (strcmp(*at, "--stacks") == 0) {
+            request->has_call_chains = true;
+            request->stack_bytes = 8192;
         } else if (strcmp(*at, "--snapshot") == 0) {
             request->is_snapshot = true;
         } else if (strcmp(*at, "--buffer") == 0) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/kernel_functions.h"
 #include "record/tasks.h"
 
 /* Of one CPU and of all. */
@@ -68,6 +69,17 @@ static char *not_allowed(void)
     return missing;
 }
 
+#define FUNCTION_TRACER "function_graph"
+
+/* Whether an instance, or NULL: the machine, has the tracer that records calls. */
+static bool has_function_tracer(struct tracefs_instance *instance)
+{
+    char *text = tracefs_instance_file_read(instance, "available_tracers", NULL);
+    g_auto(GStrv) names = g_strsplit_set(text ? text : "", " \n", -1);
+    free(text);
+    return g_strv_contains((const char *const *)names, FUNCTION_TRACER);
+}
+
 static char *ftrace_missing(const struct lull_tracer_request *request)
 {
     if (!lull_ftrace_is_mounted()) {
@@ -77,6 +89,10 @@ static char *ftrace_missing(const struct lull_tracer_request *request)
     if (!missing && request->is_filtered && !lull_tasks_are_global()) {
         missing = g_strdup("in a container with its own process ids the kernel cannot be given "
                            "which tasks are meant; record the whole machine");
+    }
+    if (!missing && request->kernel_functions && !has_function_tracer(NULL)) {
+        missing = g_strdup("this kernel does not record calls of its functions "
+                           "(CONFIG_FUNCTION_GRAPH_TRACER)");
     }
     for (uint32_t i = 0; !missing && i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];
@@ -141,7 +157,9 @@ static bool set_options(const struct ftrace *f, GError **error)
     return lull_ftrace_instance_write(f->instance, "trace_clock", "mono", error) &&
            lull_ftrace_instance_write(f->instance, "options/overwrite", "1", error) &&
            (!f->request.is_filtered ||
-            lull_ftrace_instance_write(f->instance, "options/event-fork", "1", error));
+            lull_ftrace_instance_write(f->instance, "options/event-fork", "1", error)) &&
+           (!f->request.is_filtered || !f->request.kernel_functions ||
+            lull_ftrace_instance_write(f->instance, "options/function-fork", "1", error));
 }
 
 static bool switch_on(struct ftrace *f, GError **error)
@@ -164,11 +182,47 @@ static bool switch_on(struct ftrace *f, GError **error)
     return true;
 }
 
+/* Which functions, and that their calls and returns are recorded. */
+static bool trace_functions(struct ftrace *f, GError **error)
+{
+    struct tracefs_instance *instance = f->instance->tracefs;
+    if (!f->request.kernel_functions) {
+        return true;
+    }
+    if (!has_function_tracer(instance)) {
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
+            "this kernel records calls of its functions for one tracer alone, not in "
+            "an instance of tracefs (Linux 6.12 can)");
+        return false;
+    }
+    g_auto(GStrv) patterns = g_strsplit(f->request.kernel_functions, ",", -1);
+    for (char **pattern = patterns; *pattern; pattern++) {
+        /* Only a word that ends is looked up at once. */
+        g_autofree char *line = g_strconcat(*pattern, "\n", NULL);
+        errno = 0;
+        if (tracefs_instance_file_append(instance, "set_ftrace_filter", line) < 0) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                        "no function of the kernel that can be recorded matches “%s” (%s); "
+                        "available_filter_functions of tracefs lists them",
+                        *pattern, g_strerror(errno));
+            return false;
+        }
+    }
+    f->base.remark = strchr(f->request.kernel_functions, '*')
+                         ? "each recorded call of a function of the kernel costs some 100 to 300 ns"
+                         : NULL;
+    return lull_ftrace_instance_write(f->instance, "current_tracer", FUNCTION_TRACER, error);
+}
+
 static bool add_tid(struct ftrace *f, pid_t tid, GError **error)
 {
     char text[16];
     g_snprintf(text, sizeof text, "%d", (int)tid);
-    if (tracefs_instance_file_append(f->instance->tracefs, "set_event_pid", text) >= 0) {
+    struct tracefs_instance *instance = f->instance->tracefs;
+    const bool has_functions = f->request.kernel_functions && tid != 0;
+    if (tracefs_instance_file_append(instance, "set_event_pid", text) >= 0 &&
+        (!has_functions || tracefs_instance_file_append(instance, "set_ftrace_pid", text) >= 0)) {
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot restrict the events to task %d: %s",
@@ -241,8 +295,9 @@ static struct lull_tracer *ftrace_set_up(const struct lull_tracer_request *reque
     f->request = *request;
     f->events = g_ptr_array_new_with_free_func(g_free);
     f->instance = lull_ftrace_instance_new(error);
-    if (f->instance && set_options(f, error) && set_buffers(f, error) && find_cpus(f, error) &&
-        filter(f, error) && switch_on(f, error)) {
+    /* The tracer cannot be chosen any more when the buffers of the CPUs are open. */
+    if (f->instance && set_options(f, error) && trace_functions(f, error) &&
+        set_buffers(f, error) && find_cpus(f, error) && filter(f, error) && switch_on(f, error)) {
         return &f->base;
     }
     ftrace_free(&f->base);
@@ -347,6 +402,15 @@ static uint32_t count_used(const struct ftrace *f)
     return n;
 }
 
+/* Of what is called. */
+static bool save_functions(const struct ftrace *f, GError **error)
+{
+    g_autofree char *symbols = NULL;
+    return !f->request.kernel_functions ||
+           !g_file_get_contents("/proc/kallsyms", &symbols, NULL, NULL) ||
+           lull_kernel_functions_save(f->request.keeper, symbols, error);
+}
+
 /* Moves what the buffers hold to the files and makes trace.dat of them. The first page of a flight
  * recorder says that events before it were lost: they were overwritten, as they should be. */
 static bool write_dat(struct ftrace *f, struct lull_tracer_result *result, GError **error)
@@ -377,7 +441,8 @@ static bool write_dat(struct ftrace *f, struct lull_tracer_result *result, GErro
                                         .stats = stats,
                                         .n_cpus = count_used(f),
                                         .epoch_offset_ns = f->request.epoch_offset_ns};
-    return lull_ftrace_dat_write(&dat, f->request.keeper, &result->bytes, error);
+    return lull_ftrace_dat_write(&dat, f->request.keeper, &result->bytes, error) &&
+           save_functions(f, error);
 }
 
 static void end_files(struct ftrace *f)
@@ -445,6 +510,7 @@ static const char *ftrace_name_of(const struct lull_tracer *tracer)
 const struct lull_tracer_kind lull_tracer_ftrace = {
     .name = "ftrace",
     .files = "trace.dat",
+    .can_functions = true,
     .needs_state = true,
     .needs_root = true,
     .missing = ftrace_missing,

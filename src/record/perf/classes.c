@@ -9,6 +9,15 @@
 /* Identifier, task, time and CPU come with each record; what a tracepoint says is raw data. */
 #define EVERYWHERE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
+/* What unwinding needs (asm/perf_regs.h): all but those of segments that x86-64 does not keep. */
+#if defined(__x86_64__)
+#define USER_REGISTERS UINT64_C(0xff0fff)
+#elif defined(__aarch64__)
+#define USER_REGISTERS UINT64_C(0x1ffffffff)
+#else
+#define USER_REGISTERS UINT64_C(0) /* the kernel refuses it, and says so */
+#endif
+
 static struct perfrec_class *add(GArray *all, char *name, uint32_t type, uint64_t config,
                                  const struct lull_tracer_request *request)
 {
@@ -75,6 +84,12 @@ static bool add_tracepoint(GArray *all, const struct lull_purpose_event *event,
     /* Where a task waits: the stack of who stops running is that of the moment. */
     if (request->has_call_chains) {
         class->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    }
+    if (request->stack_bytes > 0) {
+        class->attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        class->attr.sample_regs_user = USER_REGISTERS;
+        class->attr.sample_stack_user = request->stack_bytes;
+        class->attr.exclude_callchain_user = 1;
     }
     return !request->counters || perfrec_counters_add(all, add, request, remark, error);
 }

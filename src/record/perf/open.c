@@ -64,7 +64,8 @@ uint64_t perfrec_buffer_bytes(const struct lull_tracer_request *request)
     uint64_t requested = request->buffer_bytes;
     if (requested == 0) {
         uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-        requested = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
+        const uint64_t each = request->stack_bytes > 0 ? 4 * BUFFER_BYTES : BUFFER_BYTES;
+        requested = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, each);
     }
     uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     while (bytes < requested && bytes <= UINT64_MAX / 4) {

@@ -27,6 +27,7 @@ struct lull_format_field {
     bool is_relative; /* and that counts from the end of the word */
     bool is_aside;    /* not in the record: a number lies in record.aside in this machine's byte
                          order, any other as a struct lull_text */
+    bool is_hidden;   /* for who subscribes to it by its name, not for people: memory */
 };
 
 /* A record, for the functions below. */
@@ -46,6 +47,7 @@ struct lull_format {
     bool is_big_endian;
     const struct lull_format_field *fields; /* contexts first */
     uint32_t n_fields;
+    uint32_t n_hidden;   /* of those that are hidden, which come after the others */
     uint32_t least_size; /* a shorter record is damaged */
     /* Why its own fields are not known: its events have a name and contexts only. NULL: they are. */
     const char *undecoded;

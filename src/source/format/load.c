@@ -100,7 +100,7 @@ const struct lull_format_field *lull_format_find_field(const struct lull_format 
     if (in_context || g_str_has_prefix(path, "payload.")) {
         path += strlen("context.");
     }
-    for (uint32_t i = 0; i < format->n_fields; i++) {
+    for (uint32_t i = 0; i < format->n_fields + format->n_hidden; i++) {
         if (format->fields[i].is_context == in_context &&
             strcmp(format->fields[i].name, path) == 0) {
             return &format->fields[i];

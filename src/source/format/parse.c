@@ -211,8 +211,9 @@ static struct lull_format *add_class(struct lull_formats *formats, const char *s
 {
     struct lull_format *format = g_new0(struct lull_format, 1);
     struct lull_format_field *copy = g_new0(struct lull_format_field, MAX((size_t)n_fields, 1));
-    if (n_fields > 0) {
-        memcpy(copy, fields, n_fields * sizeof *copy);
+    uint32_t n_shown = 0, n_hidden = 0;
+    for (uint32_t i = 0; i < n_fields; i++) {
+        copy[fields[i].is_hidden ? n_fields - ++n_hidden : n_shown++] = fields[i];
     }
     g_ptr_array_add(formats->owned, format);
     g_ptr_array_add(formats->owned, copy);
@@ -224,7 +225,8 @@ static struct lull_format *add_class(struct lull_formats *formats, const char *s
     format->is_big_endian = formats->is_big_endian;
     format->subscription = -1;
     format->fields = copy;
-    format->n_fields = n_fields;
+    format->n_fields = n_shown;
+    format->n_hidden = n_hidden;
     format->least_size = least_size(system, copy, n_fields);
     g_ptr_array_add(formats->all, format);
     return format;

@@ -54,7 +54,7 @@ struct perf_attr *perf_attr_add(struct perf_file *file, const uint8_t *data, uin
     attr->is_inherited = flag(file, flags, BIT_INHERIT);
     attr->counter = PERF_NO_COUNTER;
     attr->branch_type = u64_at(file, data, size, 72);
-    attr->n_regs_user = (uint32_t)__builtin_popcountll(u64_at(file, data, size, 80));
+    attr->regs_user = u64_at(file, data, size, 80);
     attr->n_regs_intr = (uint32_t)__builtin_popcountll(u64_at(file, data, size, 96));
     attr->clock =
         flag(file, flags, BIT_USE_CLOCKID) && size >= 96 ? (int32_t)perf_u32(file, data + 92) : -1;
@@ -223,7 +223,8 @@ static void clear(struct perf_sample *sample)
 {
     memset(sample, 0, offsetof(struct perf_sample, reading));
     sample->cpu = sample->pid = sample->tid = -1;
-    sample->callchain = sample->raw = sample->text = (struct lull_text){"", 0};
+    sample->callchain = sample->raw = sample->text = sample->user_regs = sample->user_stack =
+        (struct lull_text){"", 0};
 }
 
 static void take_task(struct cursor *c, struct perf_sample *sample)
@@ -262,12 +263,25 @@ static void skip_regs(struct cursor *c, uint32_t n)
     }
 }
 
-static void skip_stack(struct cursor *c)
+/* With the ABI in front, which is 0 where there are none: in threads of the kernel. */
+static void take_user_regs(struct cursor *c, const struct perf_attr *attr,
+                           struct perf_sample *sample)
 {
-    uint64_t size = take_u64(c);
-    skip(c, size);
-    if (size > 0) {
-        skip(c, 8); /* how much of it was filled */
+    const uint32_t bytes = 8 * (uint32_t)__builtin_popcountll(attr->regs_user);
+    const uint8_t *p = skip(c, 8);
+    if (p && perf_u64(c->file, p) != 0 && skip(c, bytes)) {
+        sample->user_regs = (struct lull_text){(const char *)p, 8 + bytes};
+    }
+}
+
+static void take_user_stack(struct cursor *c, struct perf_sample *sample)
+{
+    const uint64_t size = take_u64(c);
+    const uint8_t *p = skip(c, size);
+    if (size > 0) { /* how much of it was filled */
+        const uint64_t filled = take_u64(c);
+        sample->user_stack =
+            (struct lull_text){(const char *)p, p ? (uint32_t)MIN(size, filled) : 0};
     }
 }
 
@@ -298,10 +312,10 @@ static void take_rest(struct cursor *c, const struct perf_attr *attr, struct per
         skip_branches(c, attr->branch_type);
     }
     if (type & PERF_HAS_REGS_USER) {
-        skip_regs(c, attr->n_regs_user);
+        take_user_regs(c, attr, sample);
     }
     if (type & PERF_HAS_STACK_USER) {
-        skip_stack(c);
+        take_user_stack(c, sample);
     }
     if (type & (PERF_HAS_WEIGHT | PERF_HAS_WEIGHT_STRUCT)) {
         sample->weight = take_u64(c);

@@ -48,6 +48,15 @@ static const struct shown {
       .size = sizeof(struct lull_text),                                                            \
       .element_bytes = bytes,                                                                      \
       .is_address = bytes == 8}}
+#define HIDDEN(bits, member, bytes)                                                                \
+    {                                                                                              \
+        bits, false,                                                                               \
+        {                                                                                          \
+            .name = #member, .kind = LULL_INFO_BYTES,                                              \
+            .offset = offsetof(struct perf_sample, member), .size = sizeof(struct lull_text),      \
+            .element_bytes = bytes, .is_hidden = true                                              \
+        }                                                                                          \
+    }
     TASK(pid),
     TASK(tid),
     NUMBER(PERF_HAS_IP, ip, true, true),
@@ -61,6 +70,8 @@ static const struct shown {
     NUMBER(PERF_HAS_DATA_PAGE_SIZE, data_page_size, false, false),
     NUMBER(PERF_HAS_CODE_PAGE_SIZE, code_page_size, false, false),
     ARRAY(PERF_HAS_CALLCHAIN, callchain, 8, false),
+    HIDDEN(PERF_HAS_REGS_USER, user_regs, 8),
+    HIDDEN(PERF_HAS_STACK_USER, user_stack, 1),
 };
 
 /* Raw data without a format. */

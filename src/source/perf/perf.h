@@ -105,8 +105,9 @@ enum perf_exclude {
 struct perf_attr {
     uint32_t index, type;
     uint64_t config, sample_type, read_format, branch_type;
-    uint64_t period; /* or frequency; 0: it has no samples, it is read with those of others */
-    uint32_t n_regs_user, n_regs_intr;
+    uint64_t period;    /* or frequency; 0: it has no samples, it is read with those of others */
+    uint64_t regs_user; /* which registers of a program samples have */
+    uint32_t n_regs_intr;
     bool has_trailer; /* sample_id_all */
     bool is_inherited;
     uint8_t counter;  /* its place among perf_sample.counters, or PERF_NO_COUNTER */
@@ -154,6 +155,8 @@ struct perf_sample {
     /* For events of perf's own records, as their class names them. */
     int64_t numbers[8];
     struct lull_text callchain, raw, text;
+    /* Registers of the program (their ABI, and those of the mask), and the top of its stack. */
+    struct lull_text user_regs, user_stack;
     /* If the file has counters. Stays last: it is cleared only then. */
     struct perf_reading {
         uint64_t time_enabled, time_running;   /* ns for which the counters should, and did count */

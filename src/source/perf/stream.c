@@ -251,6 +251,18 @@ static void swap_callchain(struct lull_perf_stream *s)
     chain->data = (const char *)s->swapped->data;
 }
 
+/* What registers they are is known of the event only. */
+static void complete_registers(struct lull_perf_stream *s)
+{
+    struct lull_text *regs = &s->sample.user_regs;
+    const uint32_t n = regs->length / 8;
+    for (uint32_t i = 0; i < n; i++) {
+        s->user_regs[i == 0 ? 0 : i + 1] = perf_u64(s->file, (const uint8_t *)regs->data + 8 * i);
+    }
+    s->user_regs[1] = s->head.attr->regs_user;
+    *regs = (struct lull_text){(const char *)s->user_regs, 8 * (n + 1)};
+}
+
 /* Fills s->sample and s->base.record from s->record, which has been found whole. */
 static void parse(struct lull_perf_stream *s)
 {
@@ -261,6 +273,9 @@ static void parse(struct lull_perf_stream *s)
         if (file->is_big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) &&
             sample->callchain.length > 0) {
             swap_callchain(s);
+        }
+        if (G_UNLIKELY(sample->user_regs.length > 0)) {
+            complete_registers(s);
         }
     } else {
         uint32_t behind = s->head.attr->has_trailer ? s->head.attr->trailer_size : 0;

@@ -30,6 +30,8 @@ struct lull_perf_stream {
     struct perf_head head;
     struct perf_sample sample;
     GByteArray *swapped; /* its call chain in this machine's byte order */
+    /* Its registers, likewise, after their ABI and mask. */
+    uint64_t user_regs[2 + 64];
 };
 
 struct perf_waiting {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads how the functions of a program or library call each other from its ELF file. */
+#ifndef LULL_SYMBOL_ELF_FRAMES_H
+#define LULL_SYMBOL_ELF_FRAMES_H
+
+struct lull_object;
+
+/* Like lull_elf_read(), but for call frame information, from .eh_frame and .debug_frame of the file and
+ * .debug_frame of its separate file below `debug_root`; without symbols. */
+struct lull_object *lull_elf_read_frames(int fd, const char *path, const char *debug_root);
+/* The same of what the kernel maps into each program of this machine ([vdso]). NULL: there is nothing. */
+struct lull_object *lull_elf_read_vdso(void);
+
+#endif

@@ -148,7 +148,11 @@ static void route(const struct server_settings *settings, struct MHD_Connection 
 {
     bool is_bad;
     struct json_object *object = parse(exchange->body, &is_bad);
-    struct server_request request = {method, exchange->path, NULL, connection};
+    struct server_request request = {.method = method,
+                                     .path = exchange->path,
+                                     .body = object,
+                                     .authorization = header_of(connection, "Authorization"),
+                                     .connection = connection};
     if (strcmp(method, "OPTIONS") == 0) {
         exchange->answer.status = 204;
     } else if (is_bad) {

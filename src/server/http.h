@@ -12,7 +12,9 @@
 struct server_request {
     const char *method;
     const char *path;           /* "tsp/api/health" */
-    struct json_object *params; /* the body's "parameters", or NULL */
+    struct json_object *body;   /* or NULL: there is none */
+    struct json_object *params; /* its "parameters", or NULL */
+    const char *authorization;  /* the header, or NULL */
     void *connection;           /* of the HTTP library */
 };
 

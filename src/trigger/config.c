@@ -46,6 +46,7 @@ static const struct key {
     {"daemon", "user", KIND_TEXT, AT(user), "nobody", 0},
     {"daemon", "marks", KIND_PATHS, AT(marks), NULL, 0},
     {"daemon", "metrics", KIND_ADDRESS, AT(metrics_port), NULL, 65535},
+    {"daemon", "token", KIND_PATH, AT(token), NULL, 0},
     {"daemon", "listen", KIND_ENDPOINT, AT(listen), NULL, 0},
     {"daemon", "peers", KIND_NETWORKS, AT(peers), NULL, 0},
     {"daemon", "key", KIND_PATH, AT(key), NULL, 0},
@@ -202,6 +203,9 @@ static void read_keys(const struct reader *reader)
     if (is_spread != g_key_file_has_key(reader->file, "daemon", "peers", NULL) ||
         is_spread != g_key_file_has_key(reader->file, "daemon", "key", NULL)) {
         report(reader, "daemon", NULL, "listen, peers and key belong together: give all or none");
+    }
+    if (config->token && config->metrics_port == 0) {
+        report(reader, "daemon", "token", "it is for the port of “metrics”: give that as well");
     }
     if (config->tracer && strcmp(config->tracer, "auto") == 0) {
         g_clear_pointer(&config->tracer, g_free);

@@ -46,6 +46,8 @@ struct lull_trigger_config {
     char *user;            /* who the process that listens becomes */
     char **marks;          /* programs and libraries whose marks rules are about; or NULL */
     uint64_t metrics_port; /* on the loopback interface; 0: none */
+    char *
+        token; /* the file (key.h) with what programs say that may ask and report there; NULL: none may */
     struct lull_trigger_endpoint listen;
     GArray
         *peers; /* of struct lull_trigger_network: the machines that are asked and heard; or NULL */

@@ -57,17 +57,31 @@ static void show_machines(GString *out, const struct lull_trigger_counts *counts
 
 /* ---- waits ---- */
 
+/* Before and after what is read as a whole is written. */
+static void turn(struct lull_trigger_counts *counts)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&counts->version, counts->version + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 void lull_trigger_counts_set_waits(struct lull_trigger_counts *counts,
                                    const struct lull_track_histograms *lengths,
                                    const struct lull_waited_sums *waited)
 {
-    __atomic_store_n(&counts->version, counts->version + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    turn(counts);
     counts->lengths = *lengths;
     counts->waited = *waited;
     counts->has_waits = 1;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    __atomic_store_n(&counts->version, counts->version + 1, __ATOMIC_RELAXED);
+    turn(counts);
+}
+
+void lull_trigger_counts_add_alarm(struct lull_trigger_counts *counts,
+                                   const struct lull_trigger_alarm *alarm)
+{
+    turn(counts);
+    counts->last[counts->n_alarms++ % LULL_TRIGGER_LAST] = *alarm;
+    turn(counts);
 }
 
 bool lull_trigger_counts_copy(const struct lull_trigger_counts *from,

@@ -6,12 +6,27 @@
 #include "live/waited.h"
 #include "trigger/spread.h"
 
+/* Of alarms that are remembered. */
+#define LULL_TRIGGER_LAST 64
+/* Of the path of a snapshot, with its NUL; longer ones are not remembered. */
+#define LULL_TRIGGER_PATH 256
+
 enum lull_command_result {
     LULL_COMMAND_DONE,
     LULL_COMMAND_FAILED, /* it could not be started, or its exit status is not 0 */
     LULL_COMMAND_KILLED, /* it took too long */
     LULL_COMMAND_BUSY,   /* it was not started: the one before still ran */
     LULL_COMMAND_RESULTS
+};
+
+/* Something that was too slow. Its members are of 8 bytes, or whole multiples, as those of the counts are. */
+struct lull_trigger_alarm {
+    char rule[LULL_TRIGGER_NAME];
+    char comm[LULL_TRACK_COMM];   /* "": nobody said */
+    char path[LULL_TRIGGER_PATH]; /* the snapshot that shows it; "": there is none */
+    int64_t pid, tid;             /* -1: nobody said */
+    int64_t start_ns, end_ns;     /* since the epoch */
+    uint64_t verdict;             /* enum lull_trigger_verdict */
 };
 
 /* Every member is 8 bytes, written and read as a whole. */
@@ -28,7 +43,10 @@ struct lull_trigger_counts {
     uint64_t has_waits;  /* the next two are there */
     struct lull_track_histograms lengths;
     struct lull_waited_sums waited;
-    uint64_t version;   /* odd while they are written */
+    uint64_t
+        n_alarms; /* how many there ever were; the last of them are next, the latest at n_alarms - 1 */
+    struct lull_trigger_alarm last[LULL_TRIGGER_LAST];
+    uint64_t version;   /* odd while waits and alarms are written */
     uint64_t questions; /* of other machines */
     uint64_t
         outcomes[LULL_TRIGGER_VERDICTS]; /* of questions to them; LULL_TRIGGER_FAST: no answer */
@@ -42,6 +60,8 @@ struct lull_trigger_counts {
 void lull_trigger_counts_set_waits(struct lull_trigger_counts *counts,
                                    const struct lull_track_histograms *lengths,
                                    const struct lull_waited_sums *waited);
+void lull_trigger_counts_add_alarm(struct lull_trigger_counts *counts,
+                                   const struct lull_trigger_alarm *alarm);
 /* A copy that belongs together. False if `from` is written all the time. */
 bool lull_trigger_counts_copy(const struct lull_trigger_counts *from,
                               struct lull_trigger_counts *to);

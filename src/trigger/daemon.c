@@ -234,6 +234,23 @@ static void run_command(const struct lull_daemon *daemon, uint32_t number,
     }
 }
 
+static void remember(const struct lull_daemon *daemon, const struct lull_recording_trigger *trigger,
+                     enum lull_trigger_verdict verdict)
+{
+    struct lull_trigger_alarm alarm = {.pid = trigger->pid,
+                                       .tid = trigger->tid,
+                                       .start_ns = trigger->start_ns,
+                                       .end_ns = trigger->end_ns,
+                                       .verdict = verdict};
+    const bool has_path = verdict == LULL_TRIGGER_WRITTEN || verdict == LULL_TRIGGER_COALESCED;
+    g_strlcpy(alarm.rule, trigger->rule, sizeof alarm.rule);
+    g_strlcpy(alarm.comm, trigger->comm, sizeof alarm.comm);
+    if (has_path && daemon->last->len < sizeof alarm.path) {
+        g_strlcpy(alarm.path, daemon->last->str, sizeof alarm.path);
+    }
+    lull_trigger_counts_add_alarm(daemon->speaker.counts, &alarm);
+}
+
 /* Something was too slow, by a rule of the configuration. */
 static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number,
                                      struct lull_recording_trigger *trigger,
@@ -257,6 +274,7 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
         run_command(daemon, number, trigger, comm, verdict);
     }
     counts->results[verdict]++;
+    remember(daemon, trigger, verdict);
     return verdict;
 }
 

@@ -73,6 +73,23 @@ bool lull_peer_keys_read(const char *path, struct lull_peer_keys *keys, GError *
                 "writes them");
 }
 
+bool lull_peer_keys_have(const struct lull_peer_keys *keys, const char *digits)
+{
+    struct lull_peer_keys guess = {.n = 0};
+    bool is_known = false;
+    if (!take_line(digits, &guess)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < keys->n; i++) {
+        uint8_t difference = 0;
+        for (size_t k = 0; k < LULL_PEER_KEY_BYTES; k++) {
+            difference |= keys->key[i].bytes[k] ^ guess.key[0].bytes[k];
+        }
+        is_known |= difference == 0;
+    }
+    return is_known;
+}
+
 bool lull_peer_keys_make(const char *path, GError **error)
 {
     uint8_t bytes[LULL_PEER_KEY_BYTES];

@@ -26,4 +26,7 @@ bool lull_peer_keys_read(const char *path, struct lull_peer_keys *keys, GError *
 /* Writes a file with a new random key; there must be none. */
 bool lull_peer_keys_make(const char *path, GError **error);
 
+/* Whether these are the digits of one of them; takes as long for each guess. */
+bool lull_peer_keys_have(const struct lull_peer_keys *keys, const char *digits);
+
 #endif

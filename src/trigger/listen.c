@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "server/http.h"
+#include "trigger/http.h"
 #include "trigger/peer_socket.h"
 #include "trigger/set_server.h"
 #include "trigger/speaker_private.h"
@@ -36,6 +37,7 @@ struct listener {
     struct client client[CLIENTS];
     uint32_t last_client;
     struct server_http *http;
+    struct lull_trigger_http reports; /* over HTTP */
     struct lull_commands commands;
 };
 
@@ -74,23 +76,34 @@ static void count(uint64_t *word)
     __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
 }
 
+/* For threads of the HTTP library's. */
+static const struct lull_trigger_config *config_of(const struct listener *listener)
+{
+    return __atomic_load_n(&listener->config, __ATOMIC_ACQUIRE);
+}
+
 /* Called in threads of the HTTP library's. */
 static void answer_http(void *user, const struct server_request *request,
                         struct server_answer *answer)
 {
     const struct listener *listener = user;
-    struct lull_trigger_counts counts;
-    if (strcmp(request->path, "metrics") != 0 || strcmp(request->method, "GET") != 0) {
-        server_refuse(answer, 404, "Not found", "there is only GET /metrics");
+    g_autofree struct lull_trigger_counts *counts = g_new(struct lull_trigger_counts, 1);
+    const bool is_report = lull_trigger_http_has(request->path);
+    if (!is_report &&
+        (strcmp(request->path, "metrics") != 0 || strcmp(request->method, "GET") != 0)) {
+        server_refuse(answer, 404, "Not found", "there are GET /metrics, and what starts with /v1");
         return;
     }
-    if (!lull_trigger_counts_copy(listener->counts, &counts)) {
+    if (!lull_trigger_counts_copy(listener->counts, counts)) {
         server_refuse(answer, 503, "Not now", "the daemon changes its counts all the time");
         return;
     }
+    if (is_report) {
+        lull_trigger_http_answer(&listener->reports, counts, request, answer);
+        return;
+    }
     answer->type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    lull_trigger_metrics(answer->body, __atomic_load_n(&listener->config, __ATOMIC_ACQUIRE),
-                         &counts);
+    lull_trigger_metrics(answer->body, config_of(listener), counts);
 }
 
 /* ---- hooks ---- */
@@ -125,14 +138,16 @@ static void forget(struct listener *listener, uint32_t number)
     }
 }
 
-/* The first rule that the request is too slow for; its number, or that of no rule. */
-static uint32_t find_rule(const struct listener *listener, const struct lull_hook *hook)
+/* The first rule, of that name or any (NULL), that the request is too slow for; its number, or that of no rule. */
+static uint32_t find_rule(const struct lull_trigger_config *config, const struct lull_hook *hook,
+                          const char *name)
 {
-    const GPtrArray *rules = listener->config->rules;
+    const GPtrArray *rules = config->rules;
     guint i = 0;
     for (; i < rules->len; i++) {
         const struct lull_trigger_rule *rule = rules->pdata[i];
         if (!rule->when && hook->delay_ns > rule->slower_ns &&
+            (!name || strcmp(name, rule->name) == 0) &&
             (!rule->id || g_pattern_spec_match_string(rule->id, hook->id))) {
             break;
         }
@@ -145,6 +160,39 @@ static bool pass_on(const struct listener *listener, const struct lull_speaker_r
     return lull_speaker_send(listener->socket, report, sizeof *report, -1);
 }
 
+static bool has_rule(const struct lull_trigger_config *config, const char *name)
+{
+    for (guint i = 0; i < config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = config->rules->pdata[i];
+        if (!rule->when && strcmp(rule->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Called in threads of the HTTP library's. */
+static enum lull_http_report report_over_http(void *user, const struct lull_hook *hook,
+                                              const char *rule)
+{
+    const struct listener *listener = user;
+    const struct lull_trigger_config *config = config_of(listener);
+    const struct lull_speaker_report report = {
+        .kind = LULL_SPEAKER_SLOW, .rule = find_rule(config, hook, rule), .hook = *hook};
+    if (rule && !has_rule(config, rule)) {
+        return LULL_HTTP_NO_RULE;
+    }
+    count(&listener->counts->hooks);
+    if (report.rule == config->rules->len) {
+        return LULL_HTTP_FAST;
+    }
+    if (!pass_on(listener, &report)) {
+        count(&listener->counts->dropped_hooks);
+        return LULL_HTTP_BUSY;
+    }
+    return LULL_HTTP_PASSED_ON;
+}
+
 static void take_hook(struct listener *listener, const char *text, size_t size,
                       const struct client *client)
 {
@@ -155,7 +203,7 @@ static void take_hook(struct listener *listener, const char *text, size_t size,
         return;
     }
     count(&listener->counts->hooks);
-    report.rule = find_rule(listener, &report.hook);
+    report.rule = find_rule(listener->config, &report.hook, NULL);
     if (report.rule == listener->config->rules->len) {
         send_answer(listener, client, lull_trigger_verdicts[LULL_TRIGGER_FAST]);
         return;
@@ -354,7 +402,8 @@ static void serve(struct listener *listener)
 
 void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
                         const struct lull_trigger_config *config, const struct lull_peer_keys *keys,
-                        struct lull_trigger_counts *counts, uid_t uid, gid_t gid)
+                        const struct lull_peer_keys *tokens, struct lull_trigger_counts *counts,
+                        uid_t uid, gid_t gid)
 {
     static struct listener listener;
     g_autoptr(GError) error = NULL;
@@ -363,7 +412,8 @@ void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
                                  .socket = sockets->daemon,
                                  .hook = sockets->hook,
                                  .peers = sockets->peers,
-                                 .collectors = sockets->collectors};
+                                 .collectors = sockets->collectors,
+                                 .reports = {*tokens, report_over_http, &listener}};
     keep_only((int *[]){&listener.socket, &listener.hook, &listener.peers, &listener.collectors},
               4);
     const struct lull_spread_actions actions = {send_datagram, was_asked, has_outcome, &listener};

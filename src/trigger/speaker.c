@@ -132,8 +132,8 @@ static bool receive_hello(int fd, GError **error)
 }
 
 static bool start_process(struct lull_speaker *speaker, const struct lull_trigger_config *config,
-                          const struct lull_peer_keys *keys, struct lull_speaker_sockets *given,
-                          GError **error)
+                          const struct lull_peer_keys *keys, const struct lull_peer_keys *tokens,
+                          struct lull_speaker_sockets *given, GError **error)
 {
     int sockets[2];
     uid_t uid;
@@ -151,7 +151,7 @@ static bool start_process(struct lull_speaker *speaker, const struct lull_trigge
     if (speaker->pid == 0) {
         close(sockets[0]);
         given->daemon = sockets[1];
-        lull_speaker_serve(given, config, keys, speaker->counts, uid, gid);
+        lull_speaker_serve(given, config, keys, tokens, speaker->counts, uid, gid);
         _exit(0);
     }
     close(sockets[1]);
@@ -164,19 +164,22 @@ bool lull_speaker_start(struct lull_speaker *speaker, const struct lull_trigger_
                         GError **error)
 {
     *speaker = (struct lull_speaker){.pid = -1, .socket = -1, .counts = MAP_FAILED};
-    struct lull_peer_keys keys = {.n = 0};
+    struct lull_peer_keys keys = {.n = 0}, tokens = {.n = 0};
     struct lull_speaker_sockets given = {-1, -1, -1, -1};
+    const bool has_token = !config->token || lull_peer_keys_read(config->token, &tokens, error);
     const bool has_peers =
-        !config->key || (lull_peer_keys_read(config->key, &keys, error) &&
-                         (given.peers = lull_peer_socket_open(config, error)) >= 0 &&
-                         (given.collectors = lull_peer_socket_listen(config, error)) >= 0);
+        has_token &&
+        (!config->key || (lull_peer_keys_read(config->key, &keys, error) &&
+                          (given.peers = lull_peer_socket_open(config, error)) >= 0 &&
+                          (given.collectors = lull_peer_socket_listen(config, error)) >= 0));
     const bool has_hook =
         has_peers && (!config->hook || (given.hook = open_hook(config, error)) >= 0);
-    const bool done = has_hook && start_process(speaker, config, &keys, &given, error);
+    const bool done = has_hook && start_process(speaker, config, &keys, &tokens, &given, error);
     close_socket(given.hook);
     close_socket(given.peers);
     close_socket(given.collectors);
     explicit_bzero(&keys, sizeof keys); /* the daemon does not need them */
+    explicit_bzero(&tokens, sizeof tokens);
     if (!done && given.hook >= 0) {
         unlink(config->hook);
     }

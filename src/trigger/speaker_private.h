@@ -49,6 +49,7 @@ ssize_t lull_speaker_receive(int socket, void *message, size_t size, int *fd);
 /* Becomes the user, without any right, and serves until the daemon has gone. */
 void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
                         const struct lull_trigger_config *config, const struct lull_peer_keys *keys,
-                        struct lull_trigger_counts *counts, uid_t uid, gid_t gid);
+                        const struct lull_peer_keys *tokens, struct lull_trigger_counts *counts,
+                        uid_t uid, gid_t gid);
 
 #endif

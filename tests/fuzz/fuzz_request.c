@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct json_tokener *tokener = json_tokener_new_ex(16);
     struct json_object *params = json_tokener_parse_ex(tokener, body, (int)strlen(body));
     json_tokener_free(tokener);
-    const struct server_request request = {text, whole, params, NULL};
+    const struct server_request request = {.method = text, .path = whole, .params = params};
     struct server_answer answer = {
         .status = 200, .body = g_string_new(NULL), .type = "application/json"};
     if (*whole == '#') {

@@ -27,11 +27,11 @@ def free_port():
 
 
 class Daemon:
-    def __init__(self, directory, rules, limits=""):
+    def __init__(self, directory, rules, limits="", more=""):
         self.sets, self.hook = os.path.join(directory, "sets"), os.path.join(directory, "run", "hook")
         self.port, self.config = free_port(), os.path.join(directory, "lulld.conf")
         with open(self.config, "w") as file:
-            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nmetrics=127.0.0.1:{self.port}\nbuffer=2M\n"
+            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nmetrics=127.0.0.1:{self.port}\nbuffer=2M\n{more}\n"
                        f"[limits]\nfree=0%\n{limits}\n{rules}\n")
         self.log = open(os.path.join(directory, "log"), "w+")
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -78,7 +78,7 @@ static void set_register(struct run *r, uint64_t number, uint64_t from)
     *rule_of(r, number, &ignored) =
         (struct lull_cfi_rule){.kind = is_known ? LULL_CFI_REGISTER : LULL_CFI_UNDEFINED,
                                .of = (uint8_t)number,
-                               .from = (uint8_t)from};
+                               .from = is_known ? (uint8_t)from : 0};
 }
 
 static struct lull_cfi_rule take_expression(struct run *r, uint8_t kind)

@@ -2,7 +2,7 @@
 /* What counters counted, by the call that it was counted in: what the model charges to a task between
  * two reads goes to the calls that the task was in meanwhile, by the time that they were on a CPU.
  * Nothing is lost: what was counted outside of calls, of idle CPUs, in interrupts and by who is not
- * known is told apart, and all together is what a counter rose. */
+ * known is kept apart, and all together is what a counter rose. */
 #ifndef LULL_CALLS_COUNTS_H
 #define LULL_CALLS_COUNTS_H
 

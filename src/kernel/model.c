@@ -639,45 +639,6 @@ void lull_model_stop(struct lull_model *model)
     model->is_stopped = true;
 }
 
-/* A state that still lasts at end_ns; false if there is none, or nothing of it. *note has room for
- * the call. */
-static bool open_state(const struct lull_model *model, uint32_t number, int64_t end_ns,
-                       struct lull_state_fact *fact, struct lull_call_note *note)
-{
-    const struct task *task = &model->tasks.items[number];
-    if (task->is_idle || task->state == LULL_STATE_NONE || end_ns <= task->since_ns) {
-        return false;
-    }
-    const bool is_blocked = task->state == LULL_STATE_BLOCKED;
-    *fact = (struct lull_state_fact){
-        .task = number,
-        .start_ns = task->since_ns,
-        .end_ns = end_ns,
-        .state = task->state,
-        .next = LULL_STATE_NONE,
-        .before = task->before,
-        .cpu = task->cpu,
-        .syscall = is_blocked ? task->syscall : LULL_NONE,
-        .chain = is_blocked ? task->chain : LULL_NONE,
-        .letter = is_blocked ? task->letter : 0,
-        .call = is_blocked && calls_note(model, task, note) ? note : NULL,
-    };
-    return true;
-}
-
-void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
-                           void (*visit)(void *user, const struct lull_state_fact *fact),
-                           void *user)
-{
-    struct lull_state_fact fact;
-    struct lull_call_note note;
-    for (uint32_t i = 0; i < model->tasks.count; i++) {
-        if (open_state(model, i, now_ns, &fact, &note)) {
-            visit(user, &fact);
-        }
-    }
-}
-
 /* States that still last. */
 static void finish_states(struct lull_model *model)
 {
@@ -686,7 +647,7 @@ static void finish_states(struct lull_model *model)
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
         const int64_t end_ns = model->machines.items[task->public.host].last_ns;
-        if (open_state(model, i, end_ns, &fact, &note)) {
+        if (model_open_state(model, i, end_ns, &fact, &note)) {
             REPORT(model, state, &fact);
             task->public.last_ns = end_ns;
             task->state = LULL_STATE_NONE;

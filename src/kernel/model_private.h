@@ -678,4 +678,11 @@ void files_dumped(struct lull_model *model, struct machine *machine,
                   const struct lull_ev_statedump_file *ev);
 void files_free(struct lull_model *model);
 
+/* model_queries.c */
+
+/* A state that still lasts at end_ns; false if there is none, or nothing of it. *note has room for
+ * the call. */
+bool model_open_state(const struct lull_model *model, uint32_t number, int64_t end_ns,
+                      struct lull_state_fact *fact, struct lull_call_note *note);
+
 #endif

@@ -262,3 +262,40 @@ void lull_model_range(const struct lull_model *model, int64_t *start_ns, int64_t
     *start_ns = model->start_ns;
     *end_ns = model->end_ns;
 }
+
+bool model_open_state(const struct lull_model *model, uint32_t number, int64_t end_ns,
+                      struct lull_state_fact *fact, struct lull_call_note *note)
+{
+    const struct task *task = &model->tasks.items[number];
+    if (task->is_idle || task->state == LULL_STATE_NONE || end_ns <= task->since_ns) {
+        return false;
+    }
+    const bool is_blocked = task->state == LULL_STATE_BLOCKED;
+    *fact = (struct lull_state_fact){
+        .task = number,
+        .start_ns = task->since_ns,
+        .end_ns = end_ns,
+        .state = task->state,
+        .next = LULL_STATE_NONE,
+        .before = task->before,
+        .cpu = task->cpu,
+        .syscall = is_blocked ? task->syscall : LULL_NONE,
+        .chain = is_blocked ? task->chain : LULL_NONE,
+        .letter = is_blocked ? task->letter : 0,
+        .call = is_blocked && calls_note(model, task, note) ? note : NULL,
+    };
+    return true;
+}
+
+void lull_model_each_state(const struct lull_model *model, int64_t now_ns,
+                           void (*visit)(void *user, const struct lull_state_fact *fact),
+                           void *user)
+{
+    struct lull_state_fact fact;
+    struct lull_call_note note;
+    for (uint32_t i = 0; i < model->tasks.count; i++) {
+        if (model_open_state(model, i, now_ns, &fact, &note)) {
+            visit(user, &fact);
+        }
+    }
+}

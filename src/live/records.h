@@ -71,7 +71,7 @@ enum lull_track_calls {
     LULL_TRACK_OUTSIDE_CALLS, /* a page fault: no call, and no task of the kernel's */
 };
 
-/* Waits that are told apart by what the task called. */
+/* Waits in some system calls, or outside of all, are also counted by themselves. */
 enum lull_track_called {
     LULL_TRACK_IN_FUTEX,
     LULL_TRACK_IN_POLL,

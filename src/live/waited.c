@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* More are not told apart. */
+/* More are counted together. */
 #define MOST_PAIRS 4096
 /* What was waited earlier counts less at each interval; below the least a pair is forgotten. */
 #define DECAY 0.98

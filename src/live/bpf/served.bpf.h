@@ -48,7 +48,7 @@ static __always_inline void keep_past(const struct lull_track_slot *slot, uint64
     wait->woken = slot->woken ? slot->woken : now;
     wait->until = now;
     if (slot->state && slot->woken) {
-        link_to(&wait->link, &slot->hop[0]);
+        lull_track_link_to(&wait->link, &slot->hop[0]);
     }
     of->n++;
 }

@@ -449,7 +449,7 @@ static __always_inline void sum(struct ended *wait, struct lull_track_counts *co
         chain->call = wait->call;
         chain->flags = wait->flags & LULL_TRACK_IS_COMPAT;
         chain->state = slot->state;
-        link_chain(chain, slot);
+        lull_track_link_chain(chain, slot);
         add_to_chain(chain, slot->since, woken, count);
     }
 }

@@ -271,7 +271,7 @@ static void meet(void *user, uint32_t pid, uint32_t tid)
     lull_ftrace_meet(user, pid, tid);
 }
 
-/* What tasks do before they are met is told by events. */
+/* Events already say what tasks do that are not met yet. */
 static bool begin(struct watch *watch, GError **error)
 {
     const struct timespec every = {.tv_nsec = watch->question.n_rules ? EVERY_NS : SELDOM_NS};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "source/session/merge.h"
 
 /* The head of a page, as this machine's kernel lays it out: a time, then a long. */
 enum { COMMIT_AT = 8, DATA_AT = COMMIT_AT + sizeof(long) };
@@ -22,9 +23,10 @@ struct cpu {
 struct lull_ftrace_pages {
     struct lull_ftrace_pages_ops ops;
     uint32_t n_cpus, page_bytes;
-    uint64_t until_ns, last_ns;
-    uint64_t damaged, late;
-    int32_t taken; /* the CPU whose record was handed out; -1: none */
+    uint64_t until_ns, damaged;
+    struct lull_merge merge; /* by CPU */
+    bool is_merged;          /* since the start */
+    bool is_taken;           /* the winner's record was handed out */
     struct cpu cpus[];
 };
 
@@ -36,7 +38,7 @@ struct lull_ftrace_pages *lull_ftrace_pages_new(uint32_t n_cpus, uint32_t page_b
     pages->ops = *ops;
     pages->n_cpus = n_cpus;
     pages->page_bytes = page_bytes;
-    pages->taken = -1;
+    lull_merge_init(&pages->merge, n_cpus);
     for (uint32_t i = 0; i < n_cpus; i++) {
         pages->cpus[i].page = g_malloc0(page_bytes + LULL_LOAD_SLACK);
     }
@@ -45,15 +47,19 @@ struct lull_ftrace_pages *lull_ftrace_pages_new(uint32_t n_cpus, uint32_t page_b
 
 void lull_ftrace_pages_free(struct lull_ftrace_pages *pages)
 {
-    for (uint32_t i = 0; pages && i < pages->n_cpus; i++) {
-        g_free(pages->cpus[i].page);
+    if (pages) {
+        for (uint32_t i = 0; i < pages->n_cpus; i++) {
+            g_free(pages->cpus[i].page);
+        }
+        lull_merge_clear(&pages->merge);
+        g_free(pages);
     }
-    g_free(pages);
 }
 
 void lull_ftrace_pages_start(struct lull_ftrace_pages *pages, uint64_t until_ns)
 {
     pages->until_ns = until_ns;
+    pages->is_merged = false;
     for (uint32_t i = 0; i < pages->n_cpus; i++) {
         pages->cpus[i].is_empty = false;
     }
@@ -122,33 +128,54 @@ static bool step(struct lull_ftrace_pages *pages, uint32_t index, GError **error
 
 /* ---- all CPUs ---- */
 
+static int64_t time_of(const struct cpu *cpu)
+{
+    return cpu->has_record ? (int64_t)cpu->clock : INT64_MAX;
+}
+
+/* Asks all CPUs that have no record. False and an error. */
+static bool merge_all(struct lull_ftrace_pages *pages, GError **error)
+{
+    for (uint32_t i = 0; i < pages->n_cpus; i++) {
+        if (!pages->cpus[i].has_record && !step(pages, i, error)) {
+            return false;
+        }
+        pages->merge.times[i] = time_of(&pages->cpus[i]);
+    }
+    lull_merge_play(&pages->merge);
+    pages->is_merged = true;
+    return true;
+}
+
+/* Goes on from the record that was handed out. False and an error. */
+static bool go_on(struct lull_ftrace_pages *pages, GError **error)
+{
+    const uint32_t index = pages->merge.winner;
+    if (pages->is_taken) {
+        if (!step(pages, index, error)) {
+            return false;
+        }
+        pages->is_taken = false;
+        if (pages->is_merged) {
+            lull_merge_update(&pages->merge, time_of(&pages->cpus[index]));
+        }
+    }
+    return pages->is_merged || merge_all(pages, error);
+}
+
 int lull_ftrace_pages_next(struct lull_ftrace_pages *pages, struct lull_ftrace_record *record,
                            GError **error)
 {
-    const struct cpu *first = NULL;
-    uint32_t index = 0;
-    if (pages->taken >= 0) {
-        pages->cpus[pages->taken].has_record = false;
-        pages->taken = -1;
+    if (!go_on(pages, error)) {
+        return -1;
     }
-    for (uint32_t i = 0; i < pages->n_cpus; i++) {
-        struct cpu *cpu = &pages->cpus[i];
-        if (!cpu->has_record && !step(pages, i, error)) {
-            return -1;
-        }
-        if (cpu->has_record && (!first || cpu->clock < first->clock)) {
-            first = cpu;
-            index = i;
-        }
-    }
-    if (!first || first->clock > pages->until_ns) {
+    const uint32_t index = pages->merge.winner;
+    const struct cpu *cpu = &pages->cpus[index];
+    if (!cpu->has_record || cpu->clock > pages->until_ns) {
         return 0;
     }
-    pages->late += first->clock < pages->last_ns;
-    pages->last_ns = MAX(pages->last_ns, first->clock);
-    pages->taken = (int32_t)index;
-    *record =
-        (struct lull_ftrace_record){.ns = first->clock, .cpu = index, .record = first->record};
+    pages->is_taken = true;
+    *record = (struct lull_ftrace_record){.ns = cpu->clock, .cpu = index, .record = cpu->record};
     return 1;
 }
 
@@ -157,9 +184,4 @@ uint64_t lull_ftrace_pages_take_damaged(struct lull_ftrace_pages *pages)
     const uint64_t damaged = pages->damaged;
     pages->damaged = 0;
     return damaged;
-}
-
-uint64_t lull_ftrace_pages_late(const struct lull_ftrace_pages *pages)
-{
-    return pages->late;
 }

@@ -36,7 +36,5 @@ int lull_ftrace_pages_next(struct lull_ftrace_pages *pages, struct lull_ftrace_r
                            GError **error);
 /* Pages whose bytes are none that the kernel writes, since it was asked last. */
 uint64_t lull_ftrace_pages_take_damaged(struct lull_ftrace_pages *pages);
-/* Records that came after later ones of another CPU had been handed out. */
-uint64_t lull_ftrace_pages_late(const struct lull_ftrace_pages *pages);
 
 #endif

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "live/ftrace/model.h"
+#include "live/links.h"
 
 /* ---- chains ---- */
 
@@ -22,39 +23,6 @@ static guint hash_chain(const void *data)
 static gboolean same_chain(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(struct lull_track_chain)) == 0;
-}
-
-static void link_to(struct lull_track_link *link, const struct lull_track_hop *hop)
-{
-    link->kind = hop->kind;
-    link->a = hop->a;
-    if (hop->kind == LULL_TRACK_HOP_TASK) {
-        memcpy(link->comm, hop->comm, sizeof link->comm);
-    } else if (hop->kind == LULL_TRACK_HOP_DISK) {
-        link->b = hop->b;
-    } else if (hop->kind == LULL_TRACK_HOP_PACKET) { /* the lower port names the service */
-        const bool is_to = hop->b < hop->a;
-        link->a = is_to ? hop->b : hop->a;
-        link->b = (hop->c ? LULL_TRACK_PACKET_IPV6 : 0) | (is_to ? LULL_TRACK_PACKET_TO : 0);
-        memcpy(link->address, hop->address, hop->c ? sizeof link->address : sizeof(uint32_t));
-    }
-}
-
-/* Those whom the wait was for, as far as it reaches back. */
-static void link_chain(struct lull_track_chain *chain, const struct lull_track_slot *slot)
-{
-    for (uint32_t i = 0; i < LULL_TRACK_HOPS; i++) {
-        const struct lull_track_hop *hop = &slot->hop[i];
-        if (hop->kind == LULL_TRACK_HOP_NONE) {
-            chain->flags |= i ? LULL_TRACK_IS_CUT : 0;
-            return;
-        }
-        link_to(&chain->link[i], hop);
-        if (hop->kind != LULL_TRACK_HOP_TASK || hop->start_ns <= slot->since) {
-            return;
-        }
-    }
-    chain->flags |= LULL_TRACK_IS_CUT;
 }
 
 /* Adds a wait, of which only what is in this interval counts. */
@@ -122,7 +90,7 @@ void lull_ftrace_sum(struct lull_ftrace_model *model, const struct lull_ftrace_w
         chain.flags =
             task->call >= 0 && lull_ftrace_task_is_compat(task) ? LULL_TRACK_IS_COMPAT : 0;
         chain.state = slot->state;
-        link_chain(&chain, slot);
+        lull_track_link_chain(&chain, slot);
         add(model, &chain, slot->since, woken);
     }
 }

@@ -27,6 +27,7 @@ struct lull_result_view *lull_analysis_open_view(const struct lull_args *args,
     options->style.local_time = lull_args_flag(args, "local");
     options->has_iso_times = g_strcmp0(lull_args_text(args, "json-times"), "iso") == 0;
     options->separator = is_csv ? ',' : '\t';
+    options->notes = stderr;
     return lull_args_flag(args, "json") ? lull_result_json_new(options)
            : is_csv || is_tsv           ? lull_result_csv_new(options)
                                         : lull_result_text_new(options);

@@ -86,12 +86,23 @@ def forms_are_the_same():
                       ("iousagetop", db), ("syscallstats", chain), ("memtop", chain), ("cputop", "--refresh", "100ms", chain), ("futex", chain),
                       ("periodlog", "--period", READ, chain), ("cputop", "--period", READ, "--period-captures", "read : fd = $evt.fd", chain),
                       ("stats", db), ("nettop", os.path.join(samples, "django"))):
-        expected = list(rows_of_json(json.loads(run(arguments[0], "--json", "--limit=0", *arguments[1:]).stdout)))
+        document = json.loads(run(arguments[0], "--json", "--limit=0", *arguments[1:]).stdout)
+        expected = list(rows_of_json(document))
+        notes = list(dict.fromkeys(note for window in document["windows"] for note in window["notes"]))
+        notes += [gap["missing"] for gap in document.get("unanswered", ())]
         for option in ("--csv", "--tsv"):
             done = run(arguments[0], option, "--limit=0", *arguments[1:])
             rows = rows_of_text(done.stdout, option == "--tsv")
             tap.ok(done.returncode == 0 and expected and same(rows, expected), f"{' '.join(arguments[:2])[:40]} {option}", len(rows), len(expected),
                    [pair for pair in zip(rows, expected) if not same([pair[0]], [pair[1]])][:1])
+            said = [line for line in done.stderr.splitlines() if line.startswith("lull: ")]
+            tap.ok(len(said) == len(notes) and all(line.endswith(note) for line, note in zip(said, notes)), "its notes, once each, on standard error",
+                   said[:3], notes[:3])
+
+
+def nothing_is_said():
+    done = run("calls", "--csv", chain)
+    tap.ok(done.returncode == 0 and not done.stdout and done.stderr.endswith("lull: nothing was found in this time\n"), "no row", done.stderr)
 
 
 def nanoseconds(text):
@@ -133,6 +144,6 @@ def one_form():
     tap.ok(done.returncode == 2 and "--html and --csv" in done.stderr, "--html --csv", done.stderr)
 
 
-for test in (forms_are_the_same, times_as_texts, one_form):
+for test in (forms_are_the_same, nothing_is_said, times_as_texts, one_form):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

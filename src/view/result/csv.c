@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "view/csv.h"
 #include "view/result/private.h"
+#include "view/words.h"
 
 struct csv_view {
     struct lull_result_view view;
@@ -14,6 +15,7 @@ struct csv_view {
     char *analysis, *period, *captures;
     const struct lull_result_column *columns; /* of the headings printed last; NULL: none yet */
     const struct lull_result_class *class;
+    GHashTable *notes; /* those that were printed */
 };
 
 static void put_separator(struct csv_view *csv)
@@ -50,8 +52,14 @@ static void csv_start(struct lull_sink *sink, const char *analysis,
     csv->captures = g_strdup(window->captures);
 }
 
+/* Each once: beside the tables, where no program takes it for a row. */
 static void csv_note(struct lull_sink *sink, const char *note)
 {
+    struct csv_view *csv = (struct csv_view *)sink;
+    if (csv->view.options.notes && g_hash_table_add(csv->notes, g_strdup(note))) {
+        g_autofree char *clean = lull_clean_text(note, false);
+        fprintf(csv->view.options.notes, "lull: %s\n", clean);
+    }
 }
 
 static void csv_end(struct lull_sink *sink)
@@ -228,12 +236,29 @@ static void csv_table(struct lull_sink *sink, const struct lull_result_table *ta
     lull_result_rows_clear(&rows);
 }
 
+/* What is in no table at all. */
+static void put_gaps(const struct csv_view *csv)
+{
+    const struct lull_result_report *report = csv->view.options.report;
+    for (size_t i = 0; report && i < report->gaps.count; i++) {
+        fprintf(csv->view.options.notes, "lull: %s: not recorded: %s\n",
+                report->gaps.items[i].part->analysis->title, report->gaps.items[i].missing);
+    }
+    if (!csv->columns) {
+        fputs("lull: nothing was found in this time\n", csv->view.options.notes);
+    }
+}
+
 static void csv_finish(struct lull_result_view *view)
 {
     struct csv_view *csv = (struct csv_view *)view;
+    if (csv->view.options.notes && csv->analysis) {
+        put_gaps(csv);
+    }
     g_free(csv->analysis);
     g_free(csv->period);
     g_free(csv->captures);
+    g_hash_table_unref(csv->notes);
 }
 
 struct lull_result_view *lull_result_csv_new(const struct lull_result_options *options)
@@ -241,6 +266,7 @@ struct lull_result_view *lull_result_csv_new(const struct lull_result_options *o
     struct csv_view *csv = g_new0(struct csv_view, 1);
     lull_result_view_init(&csv->view, options, options->separator == ',' ? "CSV" : "TSV",
                           csv_finish);
+    csv->notes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     csv->view.sink = (struct lull_sink){csv_start, csv_note, csv_table, csv_end};
     return &csv->view;
 }

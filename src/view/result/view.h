@@ -15,6 +15,7 @@
 
 struct lull_result_options {
     FILE *file;                   /* stays open */
+    FILE *notes;                  /* CSV: for what is no row; NULL: nobody reads it */
     struct lull_view_style style; /* text only: colours, character set, width, local time */
     char separator;               /* CSV: ',' or '\t' */
     bool has_iso_times;           /* JSON, CSV: times as texts, not as ns since 1970 */

@@ -38,13 +38,7 @@ lint_shell() {
 }
 
 lint_python() {
-    find tools bench tests python -name '*.py' | sort | xargs python3 -c '
-import ast, sys
-for path in sys.argv[1:]:
-    try:
-        ast.parse(open(path, encoding="utf-8").read(), path)
-    except SyntaxError as error:
-        sys.exit(f"{error.filename}:{error.lineno}: {error.msg}")'
+    find tools bench tests python -name '*.py' | sort | xargs tools/pylint.py
 }
 
 lint_licence() {

@@ -29,7 +29,8 @@ struct row {
     int64_t total_ns;
     uint32_t n_tasks, task; /* task: who waited longest, */
     int64_t task_ns;        /* and how long */
-    uint32_t last_task;     /* that was added */
+    uint32_t last_task;     /* that was added, */
+    int64_t last_ns;        /* and for how long so far */
 };
 
 /* One of the tables. */
@@ -74,13 +75,17 @@ static void add_wait(struct list *list, const struct key *key, const struct row 
         g_hash_table_insert(list->by_key, g_memdup2(key, sizeof *key), GUINT_TO_POINTER(at));
     }
     struct row *row = &list->rows.items[at - 1];
-    row->n_tasks += row->last_task != wait->task;
-    row->last_task = wait->task;
+    if (row->last_task != wait->task) {
+        row->n_tasks++;
+        row->last_task = wait->task;
+        row->last_ns = 0;
+    }
+    lull_add(&row->last_ns, wait->total_ns);
     lull_add(&row->total_ns, wait->total_ns);
     lull_add(&list->total_ns, wait->total_ns);
-    if (wait->total_ns > row->task_ns) {
+    if (row->last_ns > row->task_ns) {
         row->task = wait->task;
-        row->task_ns = wait->total_ns;
+        row->task_ns = row->last_ns;
     }
 }
 
@@ -89,19 +94,30 @@ static bool is_wanted(const struct lull_hot_waits *hot, uint32_t task)
     return lull_params_want_task(hot->params, hot->reading.model, task, hot->reading.end_ns);
 }
 
-static uint32_t line_of(const struct lull_calls *calls, uint32_t node)
+static const struct lull_calls_line *line_of(const struct lull_calls *calls,
+                                             const struct lull_calls_wait *wait)
 {
-    const uint32_t function = lull_calls_node(calls, node)->function;
-    return lull_calls_function(calls, function)->line;
+    const uint32_t function = lull_calls_node(calls, wait->node)->function;
+    return lull_calls_line(calls, lull_calls_function(calls, function)->line);
+}
+
+static int compare_tasks(const void *a, const void *b, void *calls)
+{
+    const uint32_t x = line_of(calls, a)->task, y = line_of(calls, b)->task;
+    return (x > y) - (x < y);
 }
 
 static void add_functions(struct lull_hot_waits *hot)
 {
     const struct lull_calls *calls = hot->reading.calls;
     size_t n;
-    const struct lull_calls_wait *waits = lull_calls_waits(calls, &n);
+    const struct lull_calls_wait *found = lull_calls_waits(calls, &n);
+    g_autofree struct lull_calls_wait *waits = g_memdup2(found, n * sizeof *found);
+    if (n > 0) {
+        g_qsort_with_data(waits, (int)n, sizeof *waits, compare_tasks, hot->reading.calls);
+    }
     for (size_t i = 0; i < n; i++) {
-        const struct lull_calls_line *line = lull_calls_line(calls, line_of(calls, waits[i].node));
+        const struct lull_calls_line *line = line_of(calls, &waits[i]);
         const uint32_t function = lull_calls_own_function(calls, waits[i].node);
         if (waits[i].ns > 0 && is_wanted(hot, line->task)) {
             const struct key key = {

@@ -266,15 +266,3 @@ class Reader:
         places = [(self.number("Q"), self.number("Q")) for _ in range(self.n_cpus)]
         return {cpu: [self.data[begin + i:begin + i + self.page] for i in range(0, size, self.page)]
                 for cpu, (begin, size) in enumerate(places)}
-
-
-def cut(data, names, most_pages):
-    """The file with the formats of these events only, without symbols, and so many pages of each CPU."""
-    old = Reader(data)
-    new = Writer(6, old.order == ">", old.page, "none", old.long_bytes)
-    new.formats = [(system, text) for system, text in old.formats
-                   if f"{system}:{text.split()[1]}" in names or text.split()[1] in names]
-    new.options, new.cmdlines = old.options, old.cmdlines
-    new.buffers = [(name, clock, {cpu: pages[:most_pages] for cpu, pages in cpus.items()})
-                   for name, clock, cpus in old.buffers]
-    return new.write()

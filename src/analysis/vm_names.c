@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which processes run virtual machines: those with threads that entered a guest. One whose guest was
- * recorded has the guest's name. */
+ * recorded has the guest's name, others that which their manager gave them. */
 #include "analysis/vm_names.h"
+
+#include <string.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -26,6 +28,10 @@ struct lull_vm_names {
 char *lull_vm_name(const struct lull_model *model, uint32_t thread, int64_t time_ns)
 {
     const struct lull_task *task = lull_model_task(model, thread);
+    const struct lull_container *machine = lull_model_container(model, thread);
+    if (strcmp(machine->runtime, "qemu") == 0) {
+        return g_strdup(machine->name);
+    }
     const int32_t pid = task->pid > 0 ? task->pid : task->tid;
     const uint32_t leader = lull_model_find_tid(model, task->host, pid);
     return g_strdup_printf(

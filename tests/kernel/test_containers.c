@@ -8,6 +8,7 @@
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define INNER "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
+#define HASH "0123456789abcdef0123456789abcdef"
 #define UID "1a2b3c4d-0000-4111-8222-333344445555"
 #define UID_ESCAPED "1a2b3c4d_0000_4111_8222_333344445555"
 
@@ -32,19 +33,90 @@ static const struct {
      UID_ESCAPED},
     {"/kubepods.slice/kubepods-pod" UID_ESCAPED ".slice/crio-conmon-" ID ".scope", NULL, "",
      UID_ESCAPED},
-    {"/kubepods/burstable/pod" UID "/" ID, "containerd", ID, UID},
-    {"/kubepods/pod" UID "/" ID, "containerd", ID, UID},
-    {"/docker/" ID "/kubepods/besteffort/pod" UID "/" INNER, "containerd", INNER, UID}, /* kind */
+    {"/kubepods/burstable/pod" UID "/" ID, "kubernetes", ID, UID},
+    {"/kubepods/pod" UID "/" ID, "kubernetes", ID, UID},
+    {"/docker/" ID "/kubepods/besteffort/pod" UID "/" INNER, "kubernetes", INNER, UID}, /* kind */
     {"/system.slice/nerdctl-" ID ".scope", "nerdctl", ID, ""},
     {"/lxc/web", "lxc", "web", ""},
     {"/lxc.payload.web/system.slice/cron.service", "lxc", "web", ""},
     {"/lxc.monitor.web", NULL, "", ""},
     {"/machine.slice/machine-debian.scope", "nspawn", "debian", ""},
-    {"/machine.slice/machine-qemu\\x2d3\\x2dbuild.scope/libvirt/vcpu0", "qemu", "3\\x2dbuild", ""},
+    {"/machine.slice/machine-qemu\\x2d3\\x2dbuild.scope/libvirt/vcpu0", "qemu", "build", ""},
     {"/system.slice/nginx.service", "systemd", "nginx.service", ""},
     {"/user.slice/user-1000.slice/session-3.scope", "systemd", "session-3.scope", ""},
     {"/user.slice/user-1000.slice/user@1000.service/app.slice/foot.service", "systemd",
      "foot.service", ""},
+    /* Docker: of a group that its user chose, of Amazon's ECS with both drivers, without root, built */
+    {"/actions_job/" ID, "container", ID, ""},
+    {"/ecs/1a2b3c4d-0000-4111-8222-333344445555/" ID, "container", ID, ""},
+    {"/ecstasks.slice/ecstasks-1a2b.slice/docker-" ID ".scope", "docker", ID, ""},
+    {"/user.slice/user-1000.slice/user@1000.service/user.slice/docker-" ID ".scope", "docker", ID,
+     ""},
+    {"/system.slice:docker:" ID, "docker", ID, ""},
+    {"/docker/buildkit/k2x9q8w7e6r5t4y3u2i1o0p9a", "buildkit", "k2x9q8w7e6r5t4y3u2i1o0p9a", ""},
+    {"/system.slice/snap.docker.dockerd.service", "systemd", "snap.docker.dockerd.service", ""},
+    /* Kubernetes: pods of the node itself, of kind, where containerd and the kubelet disagree about
+     * systemd; CRI-O without systemd; a container within the group of one */
+    {"/kubepods/burstable/pod" HASH "/" ID, "kubernetes", ID, HASH},
+    {"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" HASH
+     ".slice/cri-containerd-" ID ".scope",
+     "containerd", ID, HASH},
+    {"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
+     "kubelet-kubepods-besteffort-pod" UID_ESCAPED ".slice/cri-containerd-" ID ".scope",
+     "containerd", ID, UID_ESCAPED},
+    {"/docker/" ID "/kubelet/kubepods/besteffort/pod" UID "/" INNER, "kubernetes", INNER, UID},
+    {"/system.slice/containerd.service/kubepods-burstable-pod" UID_ESCAPED
+     ".slice:cri-containerd:" ID,
+     "containerd", ID, UID_ESCAPED},
+    {"/kubepods-pod" UID_ESCAPED ".slice:cri-containerd:" ID, "containerd", ID, UID_ESCAPED},
+    {"/kubepods/burstable/pod" UID "/crio-" ID, "cri-o", ID, UID},
+    {"/kubepods/burstable/pod" UID "/crio-conmon-" ID, NULL, "", UID},
+    {"/kubepods.slice/kubepods-pod" UID_ESCAPED ".slice/crio-" ID ".scope/container", "cri-o", ID,
+     UID_ESCAPED},
+    {"/kubepods.slice/kubepods-pod" UID_ESCAPED ".slice/docker-" ID ".scope", "docker", ID,
+     UID_ESCAPED},
+    {"/kubepods/pod" UID "/kata_" ID, "kata", ID, UID},
+    /* containerd alone: of its namespaces, with nerdctl, without root */
+    {"/k8s.io/" ID, "container", ID, ""},
+    {"/default/" ID, "container", ID, ""},
+    {"/user.slice/user-1000.slice/user@1000.service/user.slice/nerdctl-" ID ".scope", "nerdctl", ID,
+     ""},
+    {"/system.slice:nerdctl:" ID, "nerdctl", ID, ""},
+    /* podman: a pod, a unit that has its container in its own group, and who watches it there */
+    {"/machine.slice/machine-libpod_pod_" ID ".slice/libpod-" INNER ".scope", "podman", INNER, ""},
+    {"/system.slice/web.service/libpod-payload-" ID, "podman", ID, ""},
+    {"/system.slice/web.service/libpod-payload-" ID "/init.scope", "podman", ID, ""},
+    {"/system.slice/web.service/runtime", "systemd", "web.service", ""},
+    {"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-conmon-" ID ".scope",
+     "systemd", "user@1000.service", ""},
+    {"/libpod_parent/libpod-conmon-" ID, NULL, "", ""},
+    /* LXC 4, Proxmox, libvirt's, one that a user started */
+    {"/lxc.payload/web", "lxc", "web", ""},
+    {"/lxc/101/ns/system.slice/postfix.service", "lxc", "101", ""},
+    {"/lxc.monitor/101", NULL, "", ""},
+    {"/machine.slice/machine-lxc\\x2d4711\\x2dbox.scope", "lxc", "box", ""},
+    {"/user.slice/user-1000.slice/session-3.scope/lxc/box", "lxc", "box", ""},
+    /* systemd-nspawn: what runs in there, what looks after it, and as a service */
+    {"/machine.slice/machine-debian.scope/payload/system.slice/ssh.service", "nspawn", "debian",
+     ""},
+    {"/machine.slice/machine-debian.scope/supervisor", NULL, "", ""},
+    {"/machine.slice/systemd-nspawn@debian.service/payload", "nspawn", "debian", ""},
+    {"/machine.slice/systemd-nspawn@debian.service/supervisor", NULL, "", ""},
+    {"/machine.slice/machine-my\\x2dbox.scope", "nspawn", "my\\x2dbox", ""},
+    /* virtual machines: a name with dashes and digits; without systemd */
+    {"/machine.slice/machine-qemu\\x2d12\\x2dweb\\x2d01.scope/libvirt/emulator", "qemu",
+     "web\\x2d01", ""},
+    {"/machine/qemu-2-web.libvirt-qemu/vcpu0", "qemu", "web", ""},
+    /* programs of a user, and of HPC */
+    {"/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-gedit-4711.scope",
+     "systemd", "app-gnome-gedit-4711.scope", ""},
+    {"/user.slice/user-1000.slice/user@1000.service/app.slice/app-flatpak-org.gimp.GIMP-42.scope",
+     "flatpak", "app-flatpak-org.gimp.GIMP-42.scope", ""},
+    {"/user.slice/user-1000.slice/user@1000.service/app.slice/snap.firefox.firefox-1a2b.scope",
+     "snap", "snap.firefox.firefox-1a2b.scope", ""},
+    {"/system.slice/run-u12.scope", "systemd", "run-u12.scope", ""},
+    {"/user.slice/user-1000.slice/user@1000.service/user.slice/apptainer-4711.scope", "apptainer",
+     "4711", ""},
     {"/", NULL, "", ""},
     {"", NULL, "", ""},
     {"/user.slice", NULL, "", ""},
@@ -54,6 +126,11 @@ static const struct {
     {"/docker/buildx", NULL, "", ""},
     {"/docker/0123", NULL, "", ""},
     {"/docker/" ID "0", NULL, "", ""},
+    {"/:docker:" ID, NULL, "", ""},
+    {"/a:unknown:" ID, NULL, "", ""},
+    {"/kubepods/podffffffffffffffffffffffffffffffff0/x", NULL, "", ""}, /* 33 digits */
+    {"/machine.slice/machine-qemu\\x2d3\\x2d.scope", "qemu", "3\\x2d", ""},
+    {"/supervisor", NULL, "", ""},
     {"/system.slice/docker-0123456789abcdef.scope", NULL, "", ""},
     {"/system.slice/docker.service", "systemd", "docker.service", ""},
     {"/.service", NULL, "", ""},

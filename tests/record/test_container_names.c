@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "record/state/containers.h"
+#include "record/state/state.h"
 
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -115,10 +116,48 @@ static void test_damaged(void)
     g_assert_cmpuint(written->len, ==, 0);
 }
 
+/* /proc/PID/cgroup, and the path that counts. */
+static const struct {
+    const char *text, *path;
+} groups[] = {
+    {"0::/user.slice/user-1000.slice/session-3.scope\n",
+     "/user.slice/user-1000.slice/session-3.scope"},
+    {"0::/\n", "/"},
+    /* version 1 alone, and both in use */
+    {"4:memory:/docker/" A "\n3:cpuset:/\n2:cpu,cpuacct:/docker/" A "\n1:name=systemd:/docker/" A
+     "\n",
+     "/docker/" A},
+    {"12:cpu:/lxc/web\n1:name=systemd:/lxc/web\n0::/\n", "/lxc/web"},
+    {"2:cpu:/\n1:name=systemd:/user.slice\n0::/user.slice/user-0.slice\n",
+     "/user.slice/user-0.slice"},
+    {"4:memory:/jobs/long/one\n1:cpu:/\n0::/\n", "/jobs/long/one"},
+    /* docker as a snap; the id in version 2 is as good */
+    {"10:pids:/docker/" B "\n9:memory:/docker/" B "\n1:name=systemd:/docker/" B
+     "\n0::/system.slice/snap.docker.dockerd.service\n",
+     "/docker/" B},
+    {"9:memory:/x/" C "/much/longer/than/that/other/one\n0::/system.slice/docker-" C ".scope\n",
+     "/system.slice/docker-" C ".scope"},
+    {"0::/a:b\n", "/a:b"},
+    /* broken */
+    {"", NULL},
+    {"0::/cut", NULL},
+    {"\n\n", NULL},
+    {"0:\n::\n", ""},
+};
+
+static void test_groups(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(groups); i++) {
+        g_autofree char *text = g_strdup(groups[i].text);
+        g_assert_cmpstr(lull_state_group(text), ==, groups[i].path);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/container-names/files", test_names);
     g_test_add_func("/container-names/damaged", test_damaged);
+    g_test_add_func("/container-names/groups", test_groups);
     return g_test_run();
 }

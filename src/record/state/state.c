@@ -172,10 +172,24 @@ static int rank_of_group(const char *controllers)
     return -1;
 }
 
-/* The control group, from "0::/user.slice\n…"; NULL: none. Cuts the text. */
-static const char *parse_group(char *text)
+/* Whether a group has the id of a container in its name. */
+static bool has_id(const char *path)
+{
+    enum { ID_LENGTH = 64 };
+    for (const char *at = path; *at; at++) {
+        const size_t digits = strspn(at, "0123456789abcdef");
+        if (digits >= ID_LENGTH) {
+            return true;
+        }
+        at += digits ? digits - 1 : 0;
+    }
+    return false;
+}
+
+const char *lull_state_group(char *text)
 {
     const char *best = NULL;
+    int most = 0;
     char *rest = text, *end = strrchr(text, '\n');
     if (!end) {
         return NULL;
@@ -189,11 +203,11 @@ static const char *parse_group(char *text)
         }
         *path++ = '\0';
         const int rank = rank_of_group(controllers + 1);
-        if (rank == 0 && strcmp(path, "/") != 0) {
-            return path;
-        }
-        if (rank >= 0 && (!best || strlen(path) > strlen(best))) {
+        const int weight = 2 * has_id(path) + (rank == 0 && strcmp(path, "/") != 0);
+        if (rank >= 0 &&
+            (!best || weight > most || (weight == most && strlen(path) > strlen(best)))) {
             best = path;
+            most = weight;
         }
     }
     return best;
@@ -203,7 +217,7 @@ static void dump_group(struct snapshot *snapshot, int tasks, int tid)
 {
     char path[32];
     g_snprintf(path, sizeof path, "%d/cgroup", tid);
-    const char *group = read_text(snapshot, tasks, path) ? parse_group(snapshot->text) : NULL;
+    const char *group = read_text(snapshot, tasks, path) ? lull_state_group(snapshot->text) : NULL;
     if (group) {
         lull_state_trace_put(snapshot->trace, LULL_STATE_CGROUP,
                              (union lull_state_value[]){{tid}, {.text = group}});

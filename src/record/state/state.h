@@ -34,6 +34,12 @@ struct lull_state_trace *lull_state_start_at(const struct lull_state_files *file
                                              int64_t epoch_offset_ns, int64_t time_ns,
                                              GError **error);
 
+/* The control group that a process is in, from the text of its /proc/PID/cgroup, which is cut; NULL:
+ * none. Of version 2, unless that is the root: where version 1 manages all, the longest of its paths.
+ * One with the id of a container counts before others: docker as a snap leaves its containers in its
+ * own service, as far as version 2 is concerned. */
+const char *lull_state_group(char *text);
+
 /* What is kept of a command: its arguments, each with a NUL at its end but perhaps the last, as they
  * could be typed. Free with g_free(). */
 char *lull_state_command_line(const char *arguments, size_t length, bool is_cut);

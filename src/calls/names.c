@@ -63,8 +63,8 @@ struct lull_source_line lull_calls_start(const struct lull_model *model,
                  : (struct lull_source_line){.file = NULL};
 }
 
-static void append_place(GString *text, const struct lull_frame *frame,
-                         const struct lull_symbol_table *others,
+static void append_place(GString *text, const struct lull_model *model,
+                         const struct lull_frame *frame, const struct lull_symbol_table *others,
                          const struct lull_calls_function *function)
 {
     uint64_t offset;
@@ -73,6 +73,8 @@ static void append_place(GString *text, const struct lull_frame *frame,
                                 : NULL;
     if (function->key == 0) {
         g_string_append_c(text, '?');
+    } else if (name && lull_model_wants_raw_names(model)) {
+        g_string_append(text, name);
     } else if (name) {
         lull_demangle_append(name, text);
     } else if (frame && frame->object) {
@@ -96,7 +98,7 @@ void lull_calls_append_name(GString *text, const struct lull_model *model,
         if (frame && frame->symbol) {
             g_string_append(text, frame->symbol);
         } else {
-            append_place(text, frame, others, function);
+            append_place(text, model, frame, others, function);
         }
     } else if (function->layer == LULL_FUNCTION_SYSCALL) {
         g_string_append_printf(text, "[%s]", label ? label : "?");

@@ -31,7 +31,12 @@
      .kind = LULL_OPTION_TEXTS,                                                                    \
      .argument = "OLD=NEW",                                                                        \
      .help = "programs and libraries that were below OLD on their machine are below NEW here; "    \
-             "may be given several times, the first that fits counts"}
+             "may be given several times, the first that fits counts"},                            \
+        {.name = "raw-names",                                                                      \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help =                                                                                   \
+             "names of functions as compilers write them, with all types: _ZN3app4workEi, not "    \
+             "app::work"}
 
 #define LULL_OPTION_CALLS_WEIGHT                                                                   \
     {.name = "weight",                                                                             \

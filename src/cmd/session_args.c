@@ -58,6 +58,7 @@ static bool set_symbols(const struct lull_args *args, struct lull_session *sessi
     struct lull_symbol_wishes wishes = {
         .directory = path && g_file_test(path, G_FILE_TEST_IS_DIR) ? path : NULL,
         .path_maps = lull_args_takes(args, "path-map") ? lull_args_texts(args, "path-map") : NULL,
+        .wants_raw = lull_args_takes(args, "raw-names") && lull_args_flag(args, "raw-names"),
         .wants_inlined = lull_args_takes(args, "inlines") && lull_args_flag(args, "inlines"),
     };
     lull_session_set_symbols(session, &wishes);

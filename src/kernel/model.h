@@ -143,6 +143,8 @@ const struct lull_frame *lull_model_frames(const struct lull_model *model, uint3
 /* Where the source of the function of one of these calls starts. */
 struct lull_source_line lull_model_start(const struct lull_model *model, uint32_t chain,
                                          uint32_t frame);
+/* Whether names are to be as compilers write them. */
+bool lull_model_wants_raw_names(const struct lull_model *model);
 /* What became of stacks that were recorded as they lay in memory; all 0: there were none, or
  * no model. */
 struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model);

@@ -206,6 +206,11 @@ struct lull_source_line lull_model_start(const struct lull_model *model, uint32_
     return lull_stacks_start(model->stacks, chain, frame);
 }
 
+bool lull_model_wants_raw_names(const struct lull_model *model)
+{
+    return model->stacks && lull_stacks_wants_raw_names(model->stacks);
+}
+
 struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model)
 {
     return model && model->stacks ? lull_stacks_ends(model->stacks)

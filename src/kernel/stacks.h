@@ -25,6 +25,7 @@ void lull_stacks_free(struct lull_stacks *stacks);
 void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host);
 /* How functions of all hosts are to be named; borrowed. */
 void lull_stacks_set_wishes(struct lull_stacks *stacks, const struct lull_symbol_wishes *wishes);
+bool lull_stacks_wants_raw_names(const struct lull_stacks *stacks);
 /* A recording of the host, which may hold the names of functions of the kernel, of programs and
  * libraries; a reference is taken. If a host has several, none counts: each is of its own state of the kernel. */
 void lull_stacks_set_recording(struct lull_stacks *stacks, uint32_t host,

@@ -65,7 +65,11 @@ uint32_t stacks_code(struct lull_stacks *stacks, uint32_t host, struct object *o
     if (!lines || (!object->is_image && !lull_object_address(object->of_lines, place, &address))) {
         return 0;
     }
-    return lull_lines_find(lines, address, code);
+    const uint32_t n = lull_lines_find(lines, address, code);
+    for (uint32_t i = 0; i < n; i++) {
+        code[i].function = code[i].function ? stacks_readable(stacks, code[i].function) : NULL;
+    }
+    return n;
 }
 
 /* ---- calls in line ---- */

@@ -248,10 +248,17 @@ const char *stacks_symbol_at(struct lull_stacks *stacks, uint32_t host, struct o
                               : lull_object_find(object->symbols, place, offset);
 }
 
-/* Symbols stay where they are, so each is looked at once. */
-static const char *readable_name(struct lull_stacks *stacks, const char *symbol)
+bool lull_stacks_wants_raw_names(const struct lull_stacks *stacks)
+{
+    return stacks->wishes && stacks->wishes->wants_raw;
+}
+
+const char *stacks_readable(struct lull_stacks *stacks, const char *symbol)
 {
     void *known;
+    if (lull_stacks_wants_raw_names(stacks)) {
+        return symbol;
+    }
     if (!g_hash_table_lookup_extended(stacks->readable, symbol, NULL, &known)) {
         known = lull_demangle(symbol);
         g_hash_table_insert(stacks->readable, (void *)symbol, known);
@@ -275,7 +282,7 @@ static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_fr
         frame->symbol = stacks_symbol_at(stacks, host, object, place, &frame->symbol_offset);
     }
     if (frame->symbol) {
-        frame->symbol = readable_name(stacks, frame->symbol);
+        frame->symbol = stacks_readable(stacks, frame->symbol);
         frame->symbol_offset += back;
     }
 }

@@ -102,6 +102,8 @@ uint32_t stacks_process(const struct lull_stacks *stacks, uint32_t host, int32_t
 /* The symbol of a place in a file (of an image: of an address), *offset bytes before it; NULL: none is known. */
 const char *stacks_symbol_at(struct lull_stacks *stacks, uint32_t host, struct object *object,
                              uint64_t place, uint64_t *offset);
+/* A name as its source has it, if that is wished. It stays where it is, so each is looked at once. */
+const char *stacks_readable(struct lull_stacks *stacks, const char *symbol);
 /* Whose path the text of a frame is; NULL for NULL. */
 struct object *stacks_object_of(const char *path);
 /* The build-id that was recorded. NULL: none; "": there were several. `names` may be NULL. */

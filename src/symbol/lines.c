@@ -3,9 +3,9 @@
 #include "symbol/lines.h"
 
 #include <dwarf.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "symbol/demangle.h"
 #include "symbol/lines_private.h"
 
 /* The largest programs have some ten thousands. */
@@ -52,11 +52,18 @@ static bool find_file(const struct lull_object *object, struct search *search)
     return is_found;
 }
 
-/* A unit whose contents are here: libdw would look for others' files by names that it finds. */
-static bool is_whole(Dwarf_Die *die)
+static bool is_unit(Dwarf_Die *die)
 {
-    return dwarf_tag(die) == DW_TAG_compile_unit && !dwarf_hasattr(die, DW_AT_GNU_dwo_name) &&
-           !dwarf_hasattr(die, DW_AT_dwo_name);
+    const int tag = dwarf_tag(die);
+    return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
+}
+
+/* Of a unit whose functions are in a file of their own (gcc -gsplit-dwarf) the lines are here: libdw would look for that
+ * file by a name that it finds. */
+static bool is_split(Dwarf_Die *die)
+{
+    return dwarf_tag(die) == DW_TAG_skeleton_unit || dwarf_hasattr(die, DW_AT_GNU_dwo_name) ||
+           dwarf_hasattr(die, DW_AT_dwo_name);
 }
 
 static void find_units(struct lull_lines *lines)
@@ -67,9 +74,10 @@ static void find_units(struct lull_lines *lines)
     while (lines->units.count < MOST_UNITS &&
            dwarf_next_unit(lines->file.dwarf, at, &next, &head, NULL, NULL, NULL, NULL, NULL,
                            NULL) == 0) {
-        if (dwarf_offdie(lines->file.dwarf, at + head, &die) && is_whole(&die) &&
+        if (dwarf_offdie(lines->file.dwarf, at + head, &die) && is_unit(&die) &&
             spans_add(&lines->spans, &die, (uint32_t)lines->units.count)) {
-            lull_vec_push(&lines->units, (struct unit){.die = at + head});
+            const struct unit unit = {.die = at + head, .is_read = is_split(&die)};
+            lull_vec_push(&lines->units, unit);
         }
         at = next;
     }
@@ -91,7 +99,6 @@ struct lull_lines *lull_lines_new(const struct lull_object *object)
     lines->file = search.file;
     lines->shared = search.shared;
     lines->texts = g_string_chunk_new(4096);
-    lines->readable = g_hash_table_new(g_str_hash, g_str_equal);
     find_units(lines);
     return lines;
 }
@@ -104,7 +111,6 @@ void lull_lines_free(struct lull_lines *lines)
         }
         lull_vec_free(&lines->units);
         spans_clear(&lines->spans);
-        g_hash_table_unref(lines->readable);
         g_string_chunk_free(lines->texts);
         debug_file_clear(&lines->file);
         debug_file_clear(&lines->shared);
@@ -114,15 +120,36 @@ void lull_lines_free(struct lull_lines *lines)
 
 /* ---- sources ---- */
 
-/* Below the directory of the unit unless it is absolute, without "." and "..". */
+/* Whether a relative path leads out of where it starts. */
+static bool leads_out(const char *path)
+{
+    int depth = 0;
+    while (*path && depth >= 0) {
+        const size_t n = strcspn(path, "/");
+        depth += n == 0 || (n == 1 && *path == '.')     ? 0
+                 : n == 2 && memcmp(path, "..", 2) == 0 ? -1
+                                                        : 1;
+        path += n + (path[n] == '/');
+    }
+    return depth < 0;
+}
+
+/* Below the directory of the unit unless it is absolute, without "." and "..". Both are relative if the compiler was
+ * told to leave out where the sources were (gcc -ffile-prefix-map). */
 static const char *keep_path(struct lull_lines *lines, Dwarf_Die *unit, const char *path)
 {
     Dwarf_Attribute attribute;
     const char *directory =
         *path != '/' ? dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)) : NULL;
-    const bool is_placed = *path == '/' || (directory && *directory == '/');
-    g_autofree char *whole = is_placed ? g_canonicalize_filename(path, directory) : NULL;
-    return g_string_chunk_insert_const(lines->texts, whole ? whole : path);
+    const size_t n = directory ? strlen(directory) : 0;
+    /* In DWARF 5 that directory is the first of those of the files, and part of the path then. */
+    const bool is_placed = n == 0 || (strncmp(path, directory, n) == 0 && path[n] == '/');
+    g_autofree char *below = is_placed ? NULL : g_build_filename(directory, path, NULL);
+    const char *joined = below ? below : path;
+    g_autofree char *whole = g_canonicalize_filename(joined, "/");
+    return g_string_chunk_insert_const(lines->texts, *joined == '/'      ? whole
+                                                     : leads_out(joined) ? joined
+                                                                         : whole + 1);
 }
 
 /* The debug information that a unit is part of. */
@@ -178,26 +205,14 @@ static struct lull_source_line line_of(struct lull_lines *lines, Dwarf_Die *unit
 
 /* ---- functions ---- */
 
-static const char *keep_name(struct lull_lines *lines, const char *name)
-{
-    const char *known = g_hash_table_lookup(lines->readable, name);
-    if (!known) {
-        g_autofree char *readable = lull_demangle(name);
-        known = g_string_chunk_insert_const(lines->texts, readable ? readable : name);
-        g_hash_table_insert(lines->readable, g_string_chunk_insert_const(lines->texts, name),
-                            (void *)known);
-    }
-    return known;
-}
-
-static const char *name_of(struct lull_lines *lines, Dwarf_Die *die)
+static const char *name_of(Dwarf_Die *die)
 {
     static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
     Dwarf_Attribute attribute;
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         const char *name = dwarf_formstring(dwarf_attr_integrate(die, names[i], &attribute));
         if (name && *name) {
-            return keep_name(lines, name);
+            return name;
         }
     }
     return NULL;
@@ -206,7 +221,7 @@ static const char *name_of(struct lull_lines *lines, Dwarf_Die *die)
 static void describe(struct lull_lines *lines, Dwarf_Die *die, struct lull_code *code)
 {
     Dwarf_Attribute attribute;
-    code->function = name_of(lines, die);
+    code->function = name_of(die);
     code->start.file = numbered_file(lines, dwarf_attr_integrate(die, DW_AT_decl_file, &attribute));
     code->start.line = line_number(dwarf_attr_integrate(die, DW_AT_decl_line, &attribute));
 }

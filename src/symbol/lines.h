@@ -27,7 +27,7 @@ struct lull_code {
     struct lull_source_line
         at; /* the address itself; of a function around calls in line: where it calls */
     struct lull_source_line start; /* where the function is declared */
-    const char *function;          /* readable; NULL: not known */
+    const char *function;          /* as the compiler names it; NULL: not known */
 };
 
 /* The debug information of the file that the object was read from, or of the file apart that has it. NULL: there is

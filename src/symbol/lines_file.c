@@ -13,6 +13,8 @@
 #define MOST_DEBUG_BYTES (UINT64_C(1) << 30)
 /* The lines of one unit: a hundred thousand lines of C have half a megabyte. */
 #define MOST_PROGRAM_BYTES (UINT32_C(4) << 20)
+/* In place of a length: one of 64 bits follows. */
+#define LONG_FORM UINT32_MAX
 /* Build-ids of fewer or more bytes are none. */
 enum { LEAST_ID = 3, MOST_ID = 64 };
 
@@ -162,15 +164,25 @@ bool debug_file_take_shared(struct debug_file *shared, const struct debug_file *
 static uint64_t program_bytes(const struct debug_file *file, uint64_t offset)
 {
     const uint8_t *bytes = file->lines ? file->lines->d_buf : NULL;
+    const char *ident = elf_getident(file->elf.file, NULL);
+    const bool is_big = ident && ident[EI_DATA] == ELFDATA2MSB;
+    const uint64_t left = bytes && offset < file->lines->d_size ? file->lines->d_size - offset : 0;
     uint32_t length;
-    if (!bytes || offset > file->lines->d_size || file->lines->d_size - offset < sizeof length) {
+    uint64_t long_length;
+    if (left < sizeof length) {
         return 0;
     }
     memcpy(&length, bytes + offset, sizeof length);
-    const char *ident = elf_getident(file->elf.file, NULL);
-    length =
-        ident && ident[EI_DATA] == ELFDATA2MSB ? GUINT32_FROM_BE(length) : GUINT32_FROM_LE(length);
-    return (uint64_t)length + sizeof length;
+    length = is_big ? GUINT32_FROM_BE(length) : GUINT32_FROM_LE(length);
+    if (length != LONG_FORM) {
+        return (uint64_t)length + sizeof length;
+    }
+    if (left < sizeof length + sizeof long_length) {
+        return 0;
+    }
+    memcpy(&long_length, bytes + offset + sizeof length, sizeof long_length);
+    long_length = is_big ? GUINT64_FROM_BE(long_length) : GUINT64_FROM_LE(long_length);
+    return long_length <= left ? long_length + sizeof length + sizeof long_length : 0;
 }
 
 bool debug_file_has_lines(struct debug_file *file, Dwarf_Die *unit)

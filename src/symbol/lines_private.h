@@ -64,8 +64,7 @@ struct lull_lines {
     LULL_VEC(struct unit) units;
     struct spans spans; /* of the units */
     GStringChunk *texts;
-    GHashTable *readable; /* name → how its source has it */
-    int64_t spent_us;     /* on units */
+    int64_t spent_us; /* on units */
 };
 
 /* Adds what the DIE covers. False: it covers nothing, or there is too much. */

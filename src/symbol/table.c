@@ -59,6 +59,12 @@ bool lull_symbol_table_add(struct lull_symbol_table *table, uint64_t start, uint
     return true;
 }
 
+/* Names within a library for functions that it exports (the GNU C library has some thousand) come last. */
+static size_t oddness(const char *name)
+{
+    return g_str_has_prefix(name, "__GI_") ? 100 : strspn(name, "_");
+}
+
 /* By start; of one start the best first. */
 static int compare(const void *left, const void *right, void *names)
 {
@@ -70,9 +76,9 @@ static int compare(const void *left, const void *right, void *names)
     if (a->rank != b->rank) {
         return a->rank < b->rank ? -1 : 1;
     }
-    const size_t a_lines = strspn(a_name, "_"), b_lines = strspn(b_name, "_");
-    if (a_lines != b_lines) {
-        return a_lines < b_lines ? -1 : 1;
+    const size_t a_odd = oddness(a_name), b_odd = oddness(b_name);
+    if (a_odd != b_odd) {
+        return a_odd < b_odd ? -1 : 1;
     }
     const size_t a_length = strlen(a_name), b_length = strlen(b_name);
     return a_length != b_length ? (a_length < b_length ? -1 : 1) : strcmp(a_name, b_name);

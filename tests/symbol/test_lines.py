@@ -12,19 +12,16 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 source = os.environ["LULL_SOURCE"]
-sys.path[:0] = [os.path.join(source, "tests", "calls"), os.path.join(source, "tests", "lib")]
-import jsonl_to_ctf  # noqa: E402
+sys.path[:0] = [os.path.join(source, "tests", "lib")]
 import perf_writer  # noqa: E402
-import scene  # noqa: E402
+from asked import ask, bare, id_of, peer, symbolizer  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
 lull = os.environ["LULL"]
 scratch = tempfile.TemporaryDirectory()  # pylint: disable=R1732
-BASE = 0x7f0000000000
 
 # Calls in line within calls in line, in several places, also of another file.
 HEADER = """INLINE __attribute__((always_inline)) int leaf(volatile int *at, int n)
@@ -73,11 +70,6 @@ def build(name, text, *options, compiler="cc"):
     return os.path.join(folder, "program")
 
 
-def id_of(path):
-    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
-    return re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
-
-
 def code_of(path):
     """Where the section .text is."""
     listed = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
@@ -97,50 +89,10 @@ def within(path, addresses):
     return sorted(inside)
 
 
-def peer(path, addresses):
-    """address → [(function, file, line), …], the innermost first."""
-    done = subprocess.run(["addr2line", "-a", "-f", "-i", "-C", "-e", path], input="".join(f"{at:#x}\n" for at in addresses), text=True,
-                          capture_output=True, check=True)
-    found, lines = {}, iter(done.stdout.splitlines())
-    for line in lines:
-        if line.startswith("0x"):
-            block = found[int(line, 16)] = []
-            continue
-        file, number = re.sub(r" \(discriminator \d+\)$", "", next(lines)).rsplit(":", 1)
-        block.append((line, os.path.normpath(file) if file[:1] not in ("", "?") else None, int(number) if number.isdigit() else 0))
-    return found
-
-
-def ask(path, addresses, mapped=None, folder=None):
-    """The same of Lull, of a trace of a program that called all these; how long lines took; and the trace."""
-    mapped = mapped or path
-    events = [scene.event(1000, 0, "lttng_ust_statedump:bin_info", 100, pid=100, baddr=BASE, memsz=1 << 30, path=mapped, is_pic=1),
-              scene.event(1001, 0, "lttng_ust_statedump:build_id", 100, pid=100, baddr=BASE, build_id=list(bytes.fromhex(id_of(path))))]
-    for i, at in enumerate(addresses):
-        events += [scene.event(2000 + 2 * i + k, 0, f"lttng_ust_cyg_profile:func_{what}", 100, pid=100, addr=BASE + at)
-                   for k, what in enumerate(("entry", "exit"))]
-    where = os.path.join(tempfile.mkdtemp(dir=scratch.name), "trace")
-    jsonl_to_ctf.write_trace(events, where, {"domain": "ust", "tracer_name": "lttng-ust"})
-    times = [0]
-    for options in ((), ("--lines",))["LULL_TEST_LINES" not in os.environ:]:
-        start = time.monotonic()
-        done = subprocess.run([lull, "symbols", "--json", "--places", *options, *(("--symbols", folder) if folder else ()), where], capture_output=True, text=True, check=True, timeout=600)
-        times.append(time.monotonic() - start)
-    found = collections.defaultdict(list)
-    for one in json.loads(done.stdout)["places"]:
-        found[int(one["offset"], 16)].append((one["function"], one["source"], one["line"] or 0))
-    return found, times[-1] - times[-2], where
-
-
-def bare(name):
-    """Without the types of parameters, and what the compiler split off: "f(int)" and "f.part.0" are f."""
-    return re.sub(r"\(.*\)( const)?$|\.(part|isra|constprop|cold)\b.*$", "", re.sub(r"^[\w:<>]+ (?=\w+::)", "", name or "")) if name != "??" else ""
-
-
-def compare(what, path, addresses):
+def compare(what, path, addresses, by=peer):
     addresses = within(path, addresses)
-    theirs = peer(path, addresses)
-    ours, seconds, where = ask(path, addresses)
+    theirs = by(path, addresses)
+    ours, seconds, where = ask(scratch.name, path, addresses)
     # Without debug information it knows files by symbols alone, and without their directories.
     known = [at for at in theirs if (theirs[at][0][1] or "").startswith("/")]
     lines = [at for at in known if ours[at] and ours[at][0][1:] == theirs[at][0][1:]]
@@ -151,7 +103,7 @@ def compare(what, path, addresses):
     print(f"# {what}: {len(known)} of {len(addresses)} addresses have lines, {inlined} calls in line; equal lines {len(lines)}, names {len(names)}, "
              f"lines of all calls {len(all_lines)}; {seconds:.2f} s")
     tap.ok(len(known) > 50 and len(lines) >= 0.995 * len(known) and len(names) >= 0.999 * len(known)
-           and len(all_lines) >= 0.995 * len(known), f"{what}: as addr2line",
+           and len(all_lines) >= 0.995 * len(known), f"{what}: as {'addr2line' if by == peer else 'llvm-symbolizer'}",
            *[(hex(at), ours[at], theirs[at]) for at in other[:int(os.environ.get("LULL_TEST_SHOW", "3"))]])
     return inlined, where
 
@@ -163,7 +115,7 @@ def all_of(path):
 
 def check_forms():
     """The forms in which compilers leave it."""
-    forms = {"DWARF 4": (PROGRAM, "cc", "-gdwarf-4"), "packed": (PROGRAM, "cc", "-gz"),
+    forms = {"DWARF 4": (PROGRAM, "cc", "-gdwarf-4"), "sections of their own": (PROGRAM, "cc", "-ffunction-sections", "-Wl,--gc-sections"), "packed": (PROGRAM, "cc", "-gz"),
              "at fixed addresses": (PROGRAM, "cc", "-no-pie"), "C++": (CXX, "c++", "-DINLINE=inline"), "clang": (PROGRAM, "clang")}
     for name, (text, compiler, *options) in forms.items():
         if not shutil.which(compiler):
@@ -172,6 +124,40 @@ def check_forms():
         path = build(name.replace(" ", "-"), text, *options, compiler=compiler)
         inlined, _ = compare(name, path, all_of(path))
         tap.ok(inlined > 20, f"{name}: calls in line", inlined)
+
+
+def check_other_forms():
+    """Those that addr2line does not read, or tells wrong lines of."""
+    if not shutil.which("llvm-symbolizer"):
+        tap.skip("other forms", "there is no llvm-symbolizer")
+        return
+    for name, options in {"DWARF of 64 bits": ["-gdwarf64"], "linked as one": ["-flto"]}.items():
+        path = build(name.replace(" ", "-"), PROGRAM, *options)
+        inlined, _ = compare(name, path, all_of(path), symbolizer)
+        tap.ok(inlined > 20, f"{name}: calls in line", inlined)
+
+
+def check_split():
+    """Functions in a file of their own, of which this one has the lines: those that the compiler's listing has for the same code when it is not split."""
+    for version in ("4", "5"):
+        whole = build(f"whole-{version}", PROGRAM, f"-gdwarf-{version}")
+        path = build(f"split-{version}", PROGRAM, f"-gdwarf-{version}", "-gsplit-dwarf")
+        addresses = within(whole, all_of(whole))
+        theirs = {at: (os.path.basename(block[0][1]), block[0][2]) for at, block in peer(whole, addresses).items() if block[0][1]}
+        found = ask(scratch.name, path, addresses)[0]
+        ours = {at: (os.path.basename(found[at][0][1] or ""), found[at][0][2]) for at in theirs}
+        tap.ok(addresses == within(path, all_of(path)) and len(theirs) > 100 and ours == theirs, f"split DWARF {version}: lines",
+               *[(hex(at), ours[at], theirs[at]) for at in theirs if ours[at] != theirs[at]][:3])
+
+
+def check_relative():
+    """Sources below directories that the compiler was told to call "." are below "."; addr2line has the directory of the unit twice."""
+    path = build("relative", PROGRAM, f"-ffile-prefix-map={os.path.join(scratch.name, 'relative')}=.")
+    theirs = peer(path, within(path, all_of(path)))
+    ours = ask(scratch.name, path, sorted(theirs))[0]
+    files = {one[1] for block in ours.values() for one in block}
+    tap.ok({"src/main.c", "src/leaf.h"} <= files <= {"src/main.c", "src/leaf.h", None}, "relative paths", files)
+    tap.ok(all(block[0][2] in (0, ours[at][0][2]) for at, block in theirs.items()), "relative paths: lines as addr2line")
 
 
 def apart(folder, *paths, shared=False):
@@ -196,7 +182,7 @@ def check_apart():
     """In a file apart, found by build-id or by name, and shared by several of them; and in one that is another build."""
     paths = [build(f"apart-{i}", PROGRAM + f"int more_{i}(int n) {{ return middle(n) + {i}; }}\n") for i in range(3)]
     addresses = [within(path, all_of(path)) for path in paths]
-    whole = [lines_of(ask(path, at)[0]) for path, at in zip(paths, addresses)]
+    whole = [lines_of(ask(scratch.name, path, at)[0]) for path, at in zip(paths, addresses)]
     tap.ok(all(len(found) > 100 for found in whole), "in the files themselves")
     for shared in (False, True) if shutil.which("dwz") else (False,):
         folder = os.path.join(scratch.name, f"debug-{shared}")
@@ -205,19 +191,19 @@ def check_apart():
         # What is shared has names of strings that another section holds.
         listed = subprocess.run(["readelf", "-SW", kept[0]], capture_output=True, text=True, check=True).stdout
         tap.ok((".gnu_debugaltlink" in listed) == shared, "whether it is shared")
-        found = [lines_of(ask(path, at, "/elsewhere/" + os.path.basename(path), folder)[0]) for path, at in zip(copies, addresses)]
+        found = [lines_of(ask(scratch.name, path, at, "/elsewhere/" + os.path.basename(path), folder)[0]) for path, at in zip(copies, addresses)]
         tap.ok(found == whole, f"by build-id, shared: {shared}", *[(hex(at), found[0].get(at), block) for at, block in list(whole[0].items())[:3]])
         if shared:
             os.remove(os.path.join(folder, "shared.debug"))
-            tap.ok(not lines_of(ask(copies[0], addresses[0], "/elsewhere/x", folder)[0]), "without what is shared there are none")
+            tap.ok(not lines_of(ask(scratch.name, copies[0], addresses[0], "/elsewhere/x", folder)[0]), "without what is shared there are none")
         # Another build under its name.
         shutil.copy(kept[1], kept[0])
-        tap.ok(not lines_of(ask(copies[0], addresses[0], "/elsewhere/x", folder)[0]), "another build is refused")
+        tap.ok(not lines_of(ask(scratch.name, copies[0], addresses[0], "/elsewhere/x", folder)[0]), "another build is refused")
     linked = shutil.copy(paths[2], paths[2] + "-linked")
     subprocess.run(["objcopy", "--only-keep-debug", linked, linked + ".debug"], check=True)
     subprocess.run(["strip", "-s", linked], check=True)
     subprocess.run(["objcopy", f"--add-gnu-debuglink={linked}.debug", linked], check=True, cwd=os.path.dirname(linked))
-    tap.ok(lines_of(ask(linked, addresses[2])[0]) == whole[2], "by name beside it")
+    tap.ok(lines_of(ask(scratch.name, linked, addresses[2])[0]) == whole[2], "by name beside it")
 
 
 def segment_of(path):
@@ -249,7 +235,7 @@ def check_flame():
     """Stacks of samples: outer calls are where addresses return to, so before them; calls in line are frames."""
     path = build("flame", PROGRAM)
     chance, folder = random.Random(2), os.path.dirname(path)
-    known = [at for at, block in lines_of(ask(path, within(path, all_of(path)))[0]).items() if block[-1][0] in ("work", "main")]
+    known = [at for at, block in lines_of(ask(scratch.name, path, within(path, all_of(path)))[0]).items() if block[-1][0] in ("work", "main")]
     chains = [[chance.choice(known), *(chance.choice(known) + 1 for _ in range(chance.randint(0, 3)))] for _ in range(200)]
     theirs = peer(path, {at - (i > 0) for chain in chains for i, at in enumerate(chain)})
     expected = collections.Counter()
@@ -284,7 +270,7 @@ def check_calls():
     path = build("calls", PROGRAM)
     listed = [line.split() for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines()]
     starts = {words[2]: int(words[0], 16) for words in listed if len(words) == 3 and words[2] in ("main", "work")}
-    where = ask(path, sorted(starts.values()))[2]
+    where = ask(scratch.name, path, sorted(starts.values()))[2]
     for options, table in (((), "functions"), (("--at", "0.000002000"), "stacks")):
         done = subprocess.run([lull, "calls", "--json", *options, where], capture_output=True, text=True, check=False, timeout=100)
         rows = json.loads(done.stdout)["windows"][0]["tables"][table] if done.stdout else []
@@ -303,6 +289,6 @@ def check_lull():
     compare("Lull", lull, [start + at for at in sorted(chance.sample(range(size), n))])
 
 
-for check in (check_forms, check_apart, check_flame, check_calls, check_lull):
+for check in (check_forms, check_other_forms, check_split, check_relative, check_apart, check_flame, check_calls, check_lull):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

@@ -163,6 +163,23 @@ def check_path_map():
     tap.ok(set(offsets) <= {row["function"] for row in json.loads(rows.stdout)["windows"][0]["tables"]["functions"]}, "lull calls --path-map")
 
 
+def check_raw_names():
+    """Names as compilers write them, of a file and, where that is not known, of a list of nm."""
+    path = os.path.join(scratch.name, "bin", "mangled")
+    offset = compiled(path, "f1" * 20)["f0"]
+    subprocess.run(["objcopy", "--redefine-sym", "f0=_ZN3app4workEi", path], check=True)
+    where = trace("raw", [(path, "f1" * 20)], [offset])
+    listed = os.path.join(scratch.name, "listed.txt")
+    with open(listed, "w", encoding="ascii") as out:
+        out.write(f"{BASE + offset:016x} T _ZN3app5otherEv\n")
+    for options, name, other in (((), "app::work", "app::other"), (("--raw-names",), "_ZN3app4workEi", "_ZN3app5otherEv")):
+        places = json.loads(run("--json", "--places", *options, where).stdout)["places"]
+        tap.ok([one["function"] for one in places if one["file"]] == [name], f"names of files {options}", places)
+        rows = subprocess.run([lull, "calls", "--json", "--symbols", listed, *options, where], capture_output=True, text=True, timeout=100, check=False)
+        functions = {row["function"] for row in json.loads(rows.stdout)["windows"][0]["tables"]["functions"]}
+        tap.ok(functions == {name, other}, f"names of a list {options}", functions, rows.stderr)
+
+
 def check_critpath():
     """A recording of perf without build-ids: libc's calls are where a copy has one function that fills it."""
     chains = os.path.join(os.environ["LULL_SAMPLES"], "perf", "chains.data")
@@ -187,7 +204,7 @@ def check_critpath():
 
 
 if shutil.which("cc") and shutil.which("nm"):
-    for check in (check_files, check_inside, check_stripped, check_directory, check_path_map, check_critpath):
+    for check in (check_files, check_inside, check_stripped, check_directory, check_path_map, check_raw_names, check_critpath):
         tap.run(check.__name__, check)
 else:
     tap.skip("lull symbols", "there is no compiler")

@@ -10,6 +10,7 @@ struct lull_symbol_wishes {
     const char *directory; /* with copies of the programs and libraries; or NULL */
     const char *const
         *path_maps;     /* "OLD=NEW": where what was below OLD is; NULL-terminated, or NULL */
+    bool wants_raw;     /* names as compilers write them */
     bool wants_inlined; /* calls that the compiler put in line are frames of their own */
 };
 

@@ -14,7 +14,7 @@ import time
 
 os.environ["LULL_LIVE_BACKEND"] = "ftrace"
 from live import tracked  # noqa: E402  pylint: disable=wrong-import-position
-from live.tracked import LULL, PROGRAM, Hidden, inside, names, track, track_once  # noqa: E402  pylint: disable=wrong-import-position
+from live.tracked import INSTANCES, LULL, PROGRAM, Hidden, inside, names, own_instances, track, track_once, why_no_ftrace  # noqa: E402  pylint: disable=wrong-import-position
 from tap import Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 MS = 1_000_000

@@ -51,9 +51,9 @@ static void take_mount(struct lull_groups *groups, const char *line)
     g_auto(GStrv) options = g_strsplit(words[at + 3], ",", -1);
     const bool is_second = strcmp(words[at + 1], "cgroup2") == 0;
     for (uint32_t i = 0; i < LULL_TRACK_HIERARCHIES; i++) {
-        const bool is_meant =
-            is_second ? i == LULL_TRACK_UNIFIED
-                      : g_strv_contains((const char *const *)options, controllers[i]);
+        const bool is_meant = is_second
+                                  ? i == LULL_TRACK_UNIFIED
+                                  : g_strv_contains((const char *const *)options, controllers[i]);
         if (is_meant && !groups->mount[i]) {
             groups->mount[i] = g_strcompress(words[4]);
             groups->fd[i] = open(groups->mount[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);

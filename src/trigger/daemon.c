@@ -20,6 +20,7 @@
 #include "trigger/reach.h"
 #include "trigger/set_sender.h"
 #include "trigger/sets.h"
+#include "trigger/urgent.h"
 
 #define COUNT_EVERY_NS LULL_NS_PER_S
 #define WAITS_EVERY_NS (2 * LULL_NS_PER_S)
@@ -45,6 +46,7 @@ struct lull_daemon {
     int sockets; /* asks the kernel about connections; -1: there are no other machines */
     struct lull_talks *talks; /* remembers those that are closed; or NULL */
     struct lull_set_senders senders;
+    struct lull_urgent urgent, urgent_speaker;
     GString *last; /* the directory that was written last */
 };
 
@@ -120,14 +122,16 @@ static enum lull_trigger_verdict save(struct lull_daemon *daemon, uint32_t numbe
     g_autoptr(GError) error = NULL;
     char took[LULL_TIME_TEXT_SIZE];
     lull_duration_format(trigger->end_ns - trigger->start_ns, took);
+    lull_urgent_set(0, false); /* whoever else has to be frozen is asked */
     if (lull_recorder_freeze(daemon->recorder, &error) && has_room(daemon, &error) &&
         write_snapshot(daemon, number, trigger, &error)) {
         report(daemon, "%s: %s%s: wrote %s", trigger->rule, took, whose, daemon->last->str);
-        return LULL_TRIGGER_WRITTEN;
+    } else {
+        lull_recorder_thaw(daemon->recorder, NULL);
+        report(daemon, "%s: %s%s: no snapshot: %s", trigger->rule, took, whose, error->message);
     }
-    lull_recorder_thaw(daemon->recorder, NULL);
-    report(daemon, "%s: %s%s: no snapshot: %s", trigger->rule, took, whose, error->message);
-    return LULL_TRIGGER_FAILED;
+    lull_urgent_start(&daemon->urgent, 0);
+    return error ? LULL_TRIGGER_FAILED : LULL_TRIGGER_WRITTEN;
 }
 
 /* ---- other machines ---- */
@@ -367,6 +371,8 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
 {
     struct lull_daemon *daemon = user;
     struct lull_speaker_report heard;
+    lull_urgent_check(&daemon->urgent);
+    lull_urgent_check(&daemon->urgent_speaker);
     if (daemon->tracker) {
         lull_tracker_govern(daemon->tracker);
     }
@@ -508,19 +514,26 @@ static void reload(void *user)
     struct lull_daemon *daemon = user;
     g_autoptr(GString) text = g_string_new(NULL);
     g_autoptr(GError) error = NULL;
+    lull_urgent_set(0, false);
     struct lull_trigger_config *next =
         lull_trigger_config_read(daemon->question->path, text, &error);
     if (next && change(daemon, text, next, &error)) {
         report(daemon, "read the configuration again: %u rules", next->rules->len);
-        return;
+    } else {
+        lull_trigger_config_free(next);
+        report(daemon, "nothing is changed: %s", error->message);
     }
-    lull_trigger_config_free(next);
-    report(daemon, "nothing is changed: %s", error->message);
+    lull_urgent_start(&daemon->urgent, 0);
 }
 
 static void started(void *user, struct lull_recorder *recorder)
 {
-    const struct lull_daemon *daemon = user;
+    struct lull_daemon *daemon = user;
+    if (!lull_urgent_start(&daemon->urgent, 0) ||
+        !lull_urgent_start(&daemon->urgent_speaker, daemon->speaker.pid)) {
+        report(daemon, "no real-time priority, so others that want a CPU delay it: %s",
+               g_strerror(errno));
+    }
     report(daemon, "ready: %u rules; the flight recorder uses %s; snapshots go to %s",
            daemon->config->rules->len, lull_recorder_tracer(recorder), daemon->config->snapshots);
     lull_notify_ready();

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "server/http.h"
 #include "trigger/http.h"
 #include "trigger/peer_socket.h"
@@ -20,6 +21,7 @@
 
 /* As many may wait for an answer; who comes later gets none. */
 #define CLIENTS 64
+#define MOST_WAIT_NS (60 * LULL_NS_PER_S)
 
 struct client {
     uint32_t number; /* 0: free */
@@ -289,13 +291,12 @@ static void fetch(void *user, const char *set, int out)
     lull_speaker_send(listener->socket, &report, sizeof report, out);
 }
 
-/* Milliseconds until something has to be sent again; -1: nothing. */
-static int run_spread(struct listener *listener)
+/* Nanoseconds until something has to be sent again, or there may be other work. */
+static int64_t run_spread(struct listener *listener)
 {
     const struct lull_spread_now at = now();
     const int64_t next_ns = listener->spread ? lull_spread_run(listener->spread, &at) : INT64_MAX;
-    return next_ns == INT64_MAX ? -1
-                                : (int)CLAMP((next_ns - at.monotonic_ns) / 1000000 + 1, 1, 60000);
+    return CLAMP(next_ns, at.monotonic_ns, at.monotonic_ns + MOST_WAIT_NS) - at.monotonic_ns;
 }
 
 /* ---- serving ---- */
@@ -370,6 +371,12 @@ static bool say_hello(const struct listener *listener, const char *why)
     return send(listener->socket, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello && !*why;
 }
 
+/* Of a time, and another in ms that may be -1: never. */
+static int64_t sooner(int64_t wait_ns, int other_ms)
+{
+    return other_ms < 0 ? wait_ns : MIN(wait_ns, other_ms * (LULL_NS_PER_S / 1000));
+}
+
 static void serve(struct listener *listener)
 {
     struct pollfd ready[] = {{.fd = listener->socket, .events = POLLIN},
@@ -377,12 +384,10 @@ static void serve(struct listener *listener)
                              {.fd = listener->peers, .events = POLLIN},
                              {.fd = listener->collectors, .events = POLLIN}};
     for (;;) {
-        const int spread_ms = run_spread(listener);
-        const int commands_ms = lull_commands_check(&listener->commands, listener->counts);
-        const int wait_ms = spread_ms < 0     ? commands_ms
-                            : commands_ms < 0 ? spread_ms
-                                              : MIN(spread_ms, commands_ms);
-        if (poll(ready, G_N_ELEMENTS(ready), wait_ms) < 0) {
+        int64_t wait_ns = run_spread(listener);
+        wait_ns = sooner(wait_ns, lull_commands_check(&listener->commands, listener->counts));
+        const struct timespec wait = {wait_ns / LULL_NS_PER_S, wait_ns % LULL_NS_PER_S};
+        if (ppoll(ready, G_N_ELEMENTS(ready), &wait, NULL) < 0) {
             continue;
         }
         if (ready[0].revents && !take_order(listener)) {

@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trigger/urgent.h"
+
 #define NS_PER_MS INT64_C(1000000)
 /* The kernel counts in ticks, of 10 ms at most, and both ends of a time are rounded. */
 #define TICKS_NS (20 * NS_PER_MS)
@@ -464,6 +466,7 @@ bool lull_touched_is_here(const struct in6_addr *address)
 /* In a thread of its own, which never has to come back. */
 static gpointer open_in(gpointer namespace)
 {
+    lull_urgent_set(0, true); /* as the thread that waits for it */
     const bool is_there = setns(GPOINTER_TO_INT(namespace), CLONE_NEWNET) == 0;
     return GINT_TO_POINTER(is_there ? lull_touched_open(NULL) : -1);
 }

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "source/session/streams.h"
+
 struct counting {
     struct lull_session *session;
     GHashTable **by_name; /* by host: name to index in `counts`, plus one */
@@ -49,7 +51,7 @@ GArray *lull_event_counts(struct lull_session *session)
     for (uint32_t i = 0; i < n_hosts; i++) {
         counting.by_name[i] = g_hash_table_new(g_str_hash, g_str_equal);
     }
-    lull_session_count(session, add, &counting);
+    lull_session_count_shared(session, add, &counting);
     for (uint32_t i = 0; i < n_hosts; i++) {
         g_hash_table_unref(counting.by_name[i]);
     }

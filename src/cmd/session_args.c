@@ -254,7 +254,7 @@ static bool has_events(struct lull_session *session, int64_t start_ns, int64_t e
 {
     uint64_t n = 0;
     lull_session_limit(session, start_ns, end_ns);
-    lull_session_count(session, add_count, &n);
+    lull_session_count_shared(session, add_count, &n);
     lull_session_limit(session, INT64_MIN, INT64_MAX);
     return n > 0;
 }

@@ -80,7 +80,7 @@ struct lull_source_stream_ops {
     /* Where it reports what it finds from now on; NULL: where its source does. Streams with
      * reports of their own can be counted and summed by several threads at a time. */
     void (*set_report)(struct lull_source_stream *stream, const struct lull_report *report);
-    /* Instead of start(): nothing of the stream is wanted. May be NULL. */
+    /* Instead of start(), or after it: nothing of the stream is wanted, or nothing more. May be NULL. */
     void (*leave)(struct lull_source_stream *stream);
     /* For counting and summing one stream by several threads; all NULL if it cannot be. See
      * lull_ctf_stream_part_end() and what follows it. */

@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tarfile
@@ -18,11 +19,13 @@ source = os.environ["LULL_SOURCE"]
 tap = Tap()
 FEW, MANY = 9, 60
 KIB_FOR_A_HOST = 150
+FILES = 40  # fewer than there are machines
 
 
-def run(*arguments):
-    """What Lull prints, and the most memory it had, in KiB."""
-    child = subprocess.Popen([lull, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def run(*arguments, files=None):
+    """What Lull prints, and the most memory it had, in KiB; with so many open files at most."""
+    child = subprocess.Popen([lull, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))))
     out = child.stdout.read()
     err = child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
@@ -104,12 +107,23 @@ with tempfile.TemporaryDirectory() as folder:
         tap.ok(merged == apart, f"{verb}: host after host or all at once", [row for name in merged for row in merged[name]
                                                                            if row not in apart.get(name, [])][:3])
 
-    used = [run("cputop", path)[1] for path in (few, many)]
-    each = (used[1] - used[0]) / (MANY - FEW)
-    if os.environ.get("LULL_SANITIZED"):
-        tap.skip("memory for a machine more", "sanitizers take more")
-    else:
-        tap.ok(each < KIB_FOR_A_HOST, f"a machine more costs less than {KIB_FOR_A_HOST} KiB", f"{used} KiB: {each:.0f}")
+    for verb in (["cputop"], ["info"], ["info", "--events"]):
+        name = " ".join(verb)
+        used = [run(*verb, path)[1] for path in (few, many)]
+        each = (used[1] - used[0]) / (MANY - FEW)
+        if os.environ.get("LULL_SANITIZED"):
+            tap.skip(f"{name}: memory for a machine more", "sanitizers take more")
+        else:
+            tap.ok(each < KIB_FOR_A_HOST, f"{name}: a machine more costs less than {KIB_FOR_A_HOST} KiB", f"{used} KiB: {each:.0f}")
+
+    # Streams that are looked at one after the other are not open at a time.
+    limited, free = (run("info", "--events", "--json", many, files=files)[0] for files in (FILES, None))
+    tap.ok(limited == free, f"info of {MANY} machines with {FILES} open files")
+    counts = [{}, {}]
+    for of_host, path in zip(counts, (traces, many)):
+        for row in json.loads(run("info", "--events", "--json", path)[0])["events"]:
+            of_host.setdefault(row["host"], {})[row["name"]] = row["count"]
+    tap.ok(counts[1] == {name: counts[0][name.rsplit("-", 1)[0]] for name in names}, "each has the events that it has alone")
 
     # The loopback of each is its own, though their connections have the same addresses and ports.
     with tarfile.open(os.path.join(source, "tests", "data", "truth.tar.xz")) as archive:

@@ -17,8 +17,6 @@ void lull_ctf_stream_damaged(struct lull_ctf_stream *s, uint64_t pos, const char
 bool lull_ctf_stream_refill(struct lull_ctf_stream *s);
 /* Goes to the next packet that may hold events in the limits. False, and done, if there is none. */
 bool lull_ctf_stream_next_packet(struct lull_ctf_stream *s);
-/* Lets go of the stream: there is nothing more to read. */
-void lull_ctf_stream_finish(struct lull_ctf_stream *s);
 
 /* ---- stream_first.c ---- */
 

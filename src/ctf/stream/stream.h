@@ -69,6 +69,8 @@ static inline int64_t lull_ctf_stream_bound(const struct lull_ctf_stream *stream
 
 /* Next subscribed event; false at the end. Fills all of *event but host, trace and stream. */
 bool lull_ctf_stream_next(struct lull_ctf_stream *stream, struct lull_event *event);
+/* Ends the reading: the stream keeps no file open and no window until it is started again. */
+void lull_ctf_stream_finish(struct lull_ctf_stream *stream);
 /* Goes on with `packet`, the only one of the list from now on, whose event classes `plan` knows:
  * the same plan as before, or one that knows more of the same trace. Call when there is no next
  * event. Times do not go back. */

@@ -53,6 +53,12 @@ static bool stream_next(struct lull_source_stream *base)
     return base->has_event;
 }
 
+static void stream_leave(struct lull_source_stream *base)
+{
+    lull_ctf_stream_finish(((struct ctf_stream *)base)->cursor);
+    base->has_event = false;
+}
+
 static int64_t stream_last(struct lull_source_stream *base)
 {
     const struct ctf_stream *stream = (struct ctf_stream *)base;
@@ -152,6 +158,7 @@ static void stream_bytes(const struct lull_source_stream *base, struct lull_even
 static const struct lull_source_stream_ops stream_ops = {
     .start = stream_start,
     .next = stream_next,
+    .leave = stream_leave,
     .last = stream_last,
     .count = stream_count,
     .sum = stream_sum,

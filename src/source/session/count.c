@@ -7,6 +7,7 @@
 
 #include "base/sized.h"
 #include "source/session/private.h"
+#include "source/session/streams.h"
 
 /* Some milliseconds of work. */
 #define PART_BYTES (UINT64_C(4) << 20)
@@ -285,6 +286,15 @@ void lull_session_count(struct lull_session *session,
                         void *user)
 {
     lull_session_separate(session);
+    lull_session_count_shared(session, visit, user);
+}
+
+void lull_session_count_shared(struct lull_session *session,
+                               void (*visit)(void *user, uint32_t trace,
+                                             const struct lull_event_class *event_class,
+                                             uint64_t count),
+                               void *user)
+{
     read_apart(session, false, visit, user);
 }
 

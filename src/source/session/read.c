@@ -188,7 +188,8 @@ bool lull_session_last_event(struct lull_session *session, uint32_t host, int64_
                 return false;
             }
             lull_session_start_stream(session, stream);
-            *last_ns = MAX(*last_ns, stream->ops->last(stream));
+            const int64_t time_ns = stream->ops->last(stream); /* not in MAX, which reads twice */
+            *last_ns = MAX(*last_ns, time_ns);
         }
     }
     return true;

@@ -42,6 +42,14 @@ const unsigned *lull_session_loss_counter(const struct lull_session *session);
  * there is none, or a session is live. Reads no further, and rewinds. */
 void lull_session_first_events(struct lull_session *session, int64_t *by_host);
 
+/* lull_session_count(), but traces that declare the same may share the classes that `visit` gets:
+ * each of them costs no memory then. */
+void lull_session_count_shared(struct lull_session *session,
+                               void (*visit)(void *user, uint32_t trace,
+                                             const struct lull_event_class *event_class,
+                                             uint64_t count),
+                               void *user);
+
 /* The numbers of a host's traces, in order. Nothing that is done for each host looks at all traces.
  */
 const uint32_t *lull_session_host_traces(const struct lull_session *session, uint32_t host,

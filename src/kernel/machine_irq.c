@@ -253,7 +253,7 @@ static void report_timer(struct lull_model *model, const struct machine *machine
 static void interrupted(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         bool is_reported, int64_t tid)
 {
-    struct cpu *cpu = model_cpu_at(machine, c);
+    struct cpu *cpu = model->cpu;
     if (is_reported && cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid == tid) {
         sched_seen(model, cpu, t);
     } else if (is_reported) {
@@ -266,7 +266,7 @@ static void interrupted(struct lull_model *model, struct machine *machine, int32
 bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event)
 {
-    struct cpu *cpu = model_cpu_at(machine, c);
+    struct cpu *cpu = model->cpu;
     if (id == LULL_EVENT_irq_handler_entry) {
         const struct lull_ev_irq_handler_entry *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, irq_handler_entry);

@@ -192,6 +192,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
     struct cpu *added = lull_vec_add(&machine->cpus);
+    model->cpu = NULL; /* they may have moved */
     *lull_slots_at(&machine->cpu_numbers, (uint32_t)cpu) = (uint32_t)machine->cpus.count;
     memset(added, 0, sizeof *added);
     added->passed[0].number = added->passed[1].number = LULL_NONE;
@@ -476,7 +477,7 @@ dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
         dumped(model, machine, id, event, t);
         return;
     }
-    struct cpu *cpu = model_cpu(model, machine, c);
+    struct cpu *cpu = model->cpu = model_cpu(model, machine, c);
     cpu->last_ns = t;
     if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream) {
         cpu->since_ns = t;

@@ -319,6 +319,7 @@ struct lull_model {
     struct losses *losses;
     int64_t loss_ns;          /* the next loss is reported before the first event after this time */
     uint32_t stream;          /* of the event that is read, or LULL_NONE */
+    struct cpu *cpu;          /* where that happened, until another CPU is seen: then NULL */
     bool *is_user;            /* by trace: of a program, not of a kernel */
     struct lull_facts wanted; /* a callback is not NULL if some subscriber has it */
     struct subscriber subscribers[LULL_MAX_SUBSCRIBERS];
@@ -475,10 +476,10 @@ static inline void sched_seen(struct lull_model *model, struct cpu *cpu, int64_t
        memcmp((ev)->context_comm.data, (task)->said, sizeof(task)->said) == 0)))
 
 /* sched_current() with the contexts of a typed event, which is not called if these say nothing
- * new. */
+ * new. It is the first thing that is done with the event: model->cpu is its CPU. */
 #define SCHED_CURRENT(model, machine, c, t, ev, event)                                             \
     (__extension__({                                                                               \
-        struct cpu *cpu_ = model_cpu_at(machine, c);                                               \
+        struct cpu *cpu_ = (model)->cpu;                                                           \
         uint32_t number_ = cpu_->task;                                                             \
         if (G_LIKELY(number_ != LULL_NONE) &&                                                      \
             G_LIKELY(SAYS_KNOWN(&(model)->tasks.items[number_], ev, event))) {                     \

@@ -91,7 +91,8 @@ static void set_alarm(struct lull_runner *runner);
     X(function, lull_function_fact)                                                                \
     X(sample, lull_sample_fact)                                                                    \
     X(heap, lull_heap_fact)                                                                        \
-    X(count, lull_count_fact)
+    X(count, lull_count_fact)                                                                      \
+    X(place, lull_place_fact)
 
 #define ONE(member, type) +1
 _Static_assert(EACH_FACT(ONE) == FACT_KINDS, "every kind of fact is handed on");

@@ -143,6 +143,7 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
         .comm = lull_args_text(args, "comm"),
         .only_threads = lull_args_text(args, "container") != NULL,
         .is_live = lull_args_live(args) != NULL,
+        .wants_places = lull_args_takes(args, "places") && lull_args_flag(args, "places"),
     };
     const bool is_shown = query.pid >= 0 && !query.is_live && lull_running_shows_pid(session);
     if ((query.only_threads || (query.pid >= 0 && !is_shown)) &&

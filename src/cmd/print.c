@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cmd/calls_args.h"
 #include "cmd/count_fields.h"
 #include "cmd/event_args.h"
 #include "cmd/follow.h"
 #include "cmd/join_args.h"
 #include "cmd/live_list.h"
+#include "kernel/event_places.h"
 #include "kernel/running_filter.h"
+#include "source/session/event_filter.h"
 #include "view/event/babeltrace.h"
 #include "view/event/json.h"
 #include "view/event/text.h"
@@ -26,6 +29,8 @@ struct printer {
     struct lull_event_text text;
     struct lull_event_babeltrace babeltrace;
     struct lull_event_json json;
+    struct lull_event_places *places; /* NULL: not wanted */
+    struct lull_event_place place;    /* of the event */
     struct lull_linebuf *line; /* of the printer that is used; written when it is long enough */
     int write_error;           /* errno, when stdout takes no more */
     uint64_t damaged;          /* events */
@@ -86,6 +91,10 @@ static bool check_form(const struct lull_args *args, struct lull_event_babeltrac
                (lull_args_text(args, "fields") || lull_args_text(args, "names") ||
                 lull_args_flag(args, "no-delta"))) {
         wrong = "--fields, --names and --no-delta belong to --format=babeltrace";
+    } else if (lull_args_flag(args, "places") &&
+               (form == FORM_BABELTRACE || lull_args_live(args))) {
+        wrong = "--places goes with traces that are complete, and not with --format=babeltrace: "
+                "what lies where in memory may be recorded after the events";
     } else if (form == FORM_BABELTRACE && lull_args_text(args, "time")) {
         wrong = "with --format=babeltrace times are chosen with --clock-cycles, --clock-date and "
                 "--clock-seconds, not with --time";
@@ -171,6 +180,18 @@ static void printer_init(struct printer *printer, const struct lull_args *args,
     printer->line = printer->form == FORM_JSON         ? &printer->json.line
                     : printer->form == FORM_BABELTRACE ? &printer->babeltrace.line
                                                        : &printer->text.line;
+}
+
+/* The event is printed with where it happened. */
+static void find_place(struct printer *printer, const struct lull_running_filter *filter,
+                       const struct lull_event *event)
+{
+    uint64_t address;
+    int32_t pid;
+    const bool is_known = lull_running_filter_spot(filter, event, &address, &pid) &&
+                          lull_event_places_find(printer->places, event->host, pid, address,
+                                                 event->time_ns, &printer->place);
+    printer->text.place = printer->json.place = is_known ? &printer->place : NULL;
 }
 
 static void printer_clear(struct printer *printer)
@@ -269,6 +290,9 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
            (event = lull_session_read(printer->session)) && !lull_follow_tick(printer->follow)) {
         lull_progress_tick(&progress);
         if (lull_running_filter_passes(filter, event)) {
+            if (printer->places) {
+                find_place(printer, filter, event);
+            }
             is_written = print_event(printer, event);
             printed++;
         }
@@ -282,16 +306,44 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
     return is_written && (printed > 0 || explain_nothing(args, printer, error));
 }
 
+/* What --places needs to know before the first line; NULL without it. What is mapped where is of interest whatever
+ * --filter leaves. */
+static struct lull_event_places *read_places(const struct lull_args *args,
+                                             struct lull_session *session)
+{
+    if (!lull_args_flag(args, "places")) {
+        return NULL;
+    }
+    struct lull_event_filter *wanted = lull_session_take_filter(session);
+    struct lull_progress progress;
+    lull_progress_start(&progress, args, session, "reading", false);
+    struct lull_event_places *places =
+        lull_event_places_new(session, lull_args_progress, &progress);
+    lull_progress_end(&progress);
+    lull_session_set_filter(session, wanted);
+    if (!lull_event_places_any(places)) {
+        fputs(
+            "lull: --places: no event says at which address it happened; LTTng records that of programs after "
+            "'lttng add-context -u -t ip -t vpid'\n",
+            stderr);
+    }
+    return places;
+}
+
 static int print_session(const struct lull_args *args, struct lull_session *session,
                          struct lull_follow *follow, char *const *names, GError **error)
 {
+    struct lull_event_places *places = read_places(args, session);
     struct lull_running_filter *filter = lull_args_select_events(args, session, names, error);
     if (!filter) {
+        lull_event_places_free(places);
         return 1;
     }
     setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
     struct printer printer;
     printer_init(&printer, args, session, follow);
+    printer.places = places;
+    printer.json.shows_places = places != NULL;
     lull_follow_flush(follow, flush_lines, &printer);
     bool done = print_events(&printer, filter, args, error);
     lull_follow_flush(follow, NULL, NULL);
@@ -306,6 +358,7 @@ static int print_session(const struct lull_args *args, struct lull_session *sess
     }
     printer_clear(&printer);
     lull_running_filter_free(filter);
+    lull_event_places_free(places);
     return status;
 }
 
@@ -409,6 +462,12 @@ static const struct lull_option options[] = {
      .argument = "LIST",
      .help = "with --format=babeltrace: which names to show, separated by commas: payload, "
              "context, scope, header, all or none (default: payload,context)"},
+    {.name = "places",
+     .kind = LULL_OPTION_FLAG,
+     .help =
+         "show in which function, line and file each event happened that has an address (the context "
+         "ip of LTTng, samples of perf)"},
+    LULL_OPTION_SYMBOLS_DIRECTORY,
     {.name = "from-start",
      .kind = LULL_OPTION_FLAG,
      .help = "for a live session, also what the relay has kept from before"},
@@ -438,6 +497,8 @@ static const struct lull_example examples[] = {
      "Follows a session that was created with 'lttng create my-session --live'."},
     {"lull print --json --events sched_switch my-trace | jq .fields.next_comm",
      "Who ran, for a program to read."},
+    {"lull print --places --filter 'name =~ \"my_app:*\"' my-trace",
+     "The events of a program, each with the line of its source."},
     {"lull print --count-fields my-trace", "How many events and fields the trace holds."},
     {NULL, NULL},
 };
@@ -469,6 +530,12 @@ const struct lull_verb lull_verb_print = {
         "sched_switch on that CPU does. --filter keeps the events for which an expression is "
         "true; 'lull help filter' describes its language.\n"
         "\n"
+        "--places shows where in its program an event happened, if it says at which address "
+        "(for LTTng: 'lttng add-context -u -t ip -t vpid', and events lttng_ust_statedump*, lttng_ust_dl* and "
+        "lttng_ust_lib*): the function, the line if there is debug information, the file and the offset in it. An event "
+        "of which nothing is known to lie there has none. "
+        "'lull symbols --help' says where names come from. The traces are read twice for it.\n"
+        "\n"
         "--format=babeltrace prints what babeltrace2 2.0.4 prints, byte for byte, for scripts "
         "that read it: times in the local time zone (but --begin and --end are in UTC unless "
         "--local is given), clocks as the traces have them (not joined), events of equal time "
@@ -493,6 +560,13 @@ const struct lull_verb lull_verb_print = {
         "variant an object with the one option that was chosen. \"cpu\" is null if the stream "
         "belongs to none. \"process\" (\"name\", \"pid\") is there if the trace is of one process "
         "alone. An event that is damaged inside ends with \"damaged\": true.\n"
+        "\n"
+        "With --places there is \"place\" too, null where it is not known:\n"
+        "\n"
+        " {\"file\", \"offset\", \"function\", \"source\", \"line\"}\n"
+        "\n"
+        "The offset is a text (\"0x14d4\"), as symbols of the file count it; function, source and line are null "
+        "where names are missing.\n"
         "\n"
         "With --count-fields and --json one object:\n"
         "\n"

@@ -472,6 +472,16 @@ struct lull_count_fact {
 };
 
 /* A subscriber; callbacks it does not want are NULL. */
+/* An event says at which address its program, or the kernel, was; or, with a length, something was put into
+ * the memory of a process there. */
+struct lull_place_fact {
+    int64_t time_ns;
+    uint64_t address, length;
+    uint32_t host;
+    int32_t pid;    /* -1: not known */
+    bool is_return; /* the call is before the address */
+};
+
 struct lull_facts {
     void (*state)(void *user, const struct lull_state_fact *fact);
     void (*switched)(void *user, const struct lull_switch_fact *fact);
@@ -502,6 +512,7 @@ struct lull_facts {
     void (*sample)(void *user, const struct lull_sample_fact *fact);
     void (*heap)(void *user, const struct lull_heap_fact *fact);
     void (*count)(void *user, const struct lull_count_fact *fact);
+    void (*place)(void *user, const struct lull_place_fact *fact);
 };
 
 #endif

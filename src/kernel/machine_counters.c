@@ -532,13 +532,9 @@ static void read_one(struct lull_model *model, struct machine *machine,
 void counters_read(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                    enum lull_event_id id, const void *event)
 {
-    const struct lull_vocabulary_size size = lull_vocabulary_size(id);
+    const struct more_values more = more_values(id, event);
     struct counters *counters = model->counters;
-    const struct reading reading = {
-        .have = size.n_fields < 64 ? *(const uint64_t *)event >> size.n_fields : 0,
-        .values = (const uint64_t *)(const void *)((const char *)event + size.bytes),
-        .cpu = c,
-        .time_ns = t};
+    const struct reading reading = {.have = more.have, .values = more.of, .cpu = c, .time_ns = t};
     const uint64_t counted = reading.have >> FIELD_COUNTERS;
     if (counted == 0 || !model->wanted.count) {
         return;

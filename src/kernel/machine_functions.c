@@ -26,6 +26,13 @@ static int32_t number_of(int64_t number)
     return number > 0 && number <= INT32_MAX ? (int32_t)number : -1;
 }
 
+/* The process that an event says, else that of its trace; -1: neither says. */
+static int32_t pid_of(const struct lull_model *model, int64_t said)
+{
+    const int32_t pid = number_of(said);
+    return pid > 0 ? pid : model->process;
+}
+
 /* ---- the kernel ---- */
 
 /* Idle tasks have the number 0. */
@@ -95,7 +102,7 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, struc
     const uint32_t number = model_task(model, machine, number_of(caller.tid), 0);
     struct task *task = &model->tasks.items[number];
     if (task->public.pid < 0) {
-        task->public.pid = number_of(caller.pid);
+        task->public.pid = pid_of(model, caller.pid);
     }
     task->public.first_ns = MIN(task->public.first_ns, t);
     task->public.last_ns = MAX(task->public.last_ns, t);
@@ -105,7 +112,7 @@ static uint32_t task_of(struct lull_model *model, struct machine *machine, struc
 static void report_caller(struct lull_model *model, struct machine *machine, struct caller caller,
                           struct lull_function_fact *fact)
 {
-    fact->pid = number_of(caller.pid);
+    fact->pid = pid_of(model, caller.pid);
     fact->task = task_of(model, machine, caller, fact->time_ns);
     if (fact->task == LULL_NONE) {
         return;
@@ -123,7 +130,7 @@ static void report_heap(struct lull_model *model, struct machine *machine, int32
 {
     fact.time_ns = t;
     fact.host = machine->host;
-    fact.pid = number_of(caller.pid);
+    fact.pid = pid_of(model, caller.pid);
     fact.cpu = c;
     fact.task = task_of(model, machine, caller, t);
     if (fact.task != LULL_NONE && caller.comm.length > 0) {
@@ -172,61 +179,64 @@ static bool heap_event(struct lull_model *model, struct machine *machine, int32_
     return true;
 }
 
+/* What the dynamic linker says has no size: the kernel's code in each process. */
+#define VDSO_BYTES UINT64_C(8192)
+
 static void map_image(struct lull_model *model, const struct machine *machine, int64_t t,
-                      const struct lull_ev_image *ev)
+                      int32_t pid, const struct lull_ev_image *ev)
 {
+    static const char vdso[] = "[linux-vdso";
+    const bool is_vdso =
+        ev->path.length >= strlen(vdso) && memcmp(ev->path.data, vdso, strlen(vdso)) == 0;
+    const uint64_t length = ev->length == 0 && is_vdso ? VDSO_BYTES : (uint64_t)ev->length;
     if (LULL_HAS(ev, image, path) && ev->path.length > 0) {
-        lull_stacks_map_image(model->stacks, machine->host, number_of(ev->pid),
-                              (uint64_t)ev->address, (uint64_t)ev->length,
+        lull_stacks_map_image(model->stacks, machine->host, pid, (uint64_t)ev->address, length,
                               !LULL_HAS(ev, image, is_pic) || ev->is_pic != 0, ev->path,
                               (uint64_t)ev->inode, t);
+        places_mapped(model, machine, pid, (uint64_t)ev->address, length, t);
     }
 }
 
 /* Whoever keeps addresses looks up what they are before that changes. */
-static void unmap(struct lull_model *model, const struct machine *machine, int64_t t, int64_t pid)
+static void unmap(struct lull_model *model, const struct machine *machine, int64_t t, int32_t pid)
 {
     struct lull_function_fact fact = fact_of(machine, t, LULL_FUNCTION_UNMAP);
-    fact.pid = number_of(pid);
+    fact.pid = pid;
     REPORT(model, function, &fact);
 }
 
 static void image_event(struct lull_model *model, const struct machine *machine, int64_t t,
                         enum lull_event_id id, const void *event)
 {
+    const struct lull_ev_image *image = event;
     const struct lull_ev_image_id *image_id = event;
     const struct lull_ev_image_gone *gone = event;
     const struct lull_ev_image_reset *reset = event;
-    if (!model->stacks) {
+    const int32_t pid = id == LULL_EVENT_image         ? pid_of(model, image->pid)
+                        : id == LULL_EVENT_image_id    ? pid_of(model, image_id->pid)
+                        : id == LULL_EVENT_image_gone  ? pid_of(model, gone->pid)
+                        : id == LULL_EVENT_image_reset ? pid_of(model, reset->pid)
+                                                       : -1;
+    if (!model->stacks || pid < 0) {
         return;
     }
     switch (id) {
     case LULL_EVENT_image:
-        if (number_of(((const struct lull_ev_image *)event)->pid) > 0) {
-            map_image(model, machine, t, event);
-        }
+        map_image(model, machine, t, pid, image);
         break;
     case LULL_EVENT_image_id:
-        if (number_of(image_id->pid) > 0 && LULL_HAS(image_id, image_id, id)) {
-            lull_stacks_identify(model->stacks, machine->host, number_of(image_id->pid),
-                                 (uint64_t)image_id->address, image_id->id);
+        if (LULL_HAS(image_id, image_id, id)) {
+            lull_stacks_identify(model->stacks, machine->host, pid, (uint64_t)image_id->address,
+                                 image_id->id);
         }
         break;
     case LULL_EVENT_image_gone:
-        if (number_of(gone->pid) > 0) {
-            unmap(model, machine, t, gone->pid);
-            lull_stacks_unmap(model->stacks, machine->host, number_of(gone->pid),
-                              (uint64_t)gone->address);
-        }
-        break;
-    case LULL_EVENT_image_reset:
-        if (number_of(reset->pid) > 0) {
-            unmap(model, machine, t, reset->pid);
-            lull_stacks_exec(model->stacks, machine->host, number_of(reset->pid));
-        }
+        unmap(model, machine, t, pid);
+        lull_stacks_unmap(model->stacks, machine->host, pid, (uint64_t)gone->address);
         break;
     default:
-        break;
+        unmap(model, machine, t, pid);
+        lull_stacks_exec(model->stacks, machine->host, pid);
     }
 }
 

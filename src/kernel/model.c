@@ -7,6 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of each trace the process that it alone is of, or -1. */
+static int32_t *find_processes(const struct lull_session *session)
+{
+    const uint32_t n = lull_session_trace_count(session);
+    int32_t *processes = g_new(int32_t, MAX(n, 1));
+    for (uint32_t i = 0; i < n; i++) {
+        const int64_t pid = lull_session_trace(session, i)->process_id;
+        processes[i] = pid > 0 && pid <= INT32_MAX ? (int32_t)pid : -1;
+    }
+    return processes;
+}
+
 /* User-space programs may call their events what they like: none of them is the kernel's. */
 static bool *find_user_traces(const struct lull_session *session)
 {
@@ -21,8 +33,8 @@ static bool *find_user_traces(const struct lull_session *session)
 void model_subscribe(struct lull_model *model)
 {
     struct lull_vocabulary_more more;
-    const bool has_counters = counters_more(model, &more);
-    lull_vocabulary_subscribe(model->session, model->groups, has_counters ? &more : NULL,
+    model->reads_more = counters_more(model, &more) || places_more(model, &more);
+    lull_vocabulary_subscribe(model->session, model->groups, model->reads_more ? &more : NULL,
                               model->ids);
 }
 
@@ -50,9 +62,12 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->stream = LULL_NONE;
     if (session) {
         model->is_user = find_user_traces(session);
+        model->processes = find_processes(session);
         lull_session_unsubscribe_all(session);
         if (groups & LULL_GROUP_COUNTERS) {
             counters_find(model);
+        } else if (groups & LULL_GROUP_PLACES) {
+            places_find(model);
         }
         model_subscribe(model);
         for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
@@ -98,6 +113,7 @@ void lull_model_free(struct lull_model *model)
     lull_vec_free(&model->requests);
     calls_free(model);
     counters_free(model);
+    places_free(model);
     files_free(model);
     containers_free(model);
     g_hash_table_unref(model->label_numbers);
@@ -108,6 +124,7 @@ void lull_model_free(struct lull_model *model)
     lull_stacks_free(model->stacks);
     lost_free(model->losses);
     g_free(model->is_user);
+    g_free(model->processes);
     g_free(model);
 }
 
@@ -139,6 +156,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(function);
     ADD(sample);
     ADD(count);
+    ADD(place);
 #undef ADD
     model->follows_files = model->wanted.syscall && (model->groups & LULL_GROUP_IO);
 }
@@ -439,10 +457,23 @@ static inline void seen(struct lull_model *model, struct machine *machine, int64
     }
 }
 
+/* What events of any kind have. */
+static void read_more(struct lull_model *model, struct machine *machine,
+                      const struct lull_event *event, enum lull_event_id id)
+{
+    if (model->counters) {
+        counters_read(model, machine, event->cpu, event->time_ns, id, event->fields);
+    } else {
+        places_read(model, machine, event, id);
+    }
+}
+
 /* An event of a program: nothing of it is taken for the kernel's. */
 static void dispatch_user(struct lull_model *model, const struct lull_event *event)
 {
-    if (!(model->groups & (LULL_GROUP_FUNCTIONS | LULL_GROUP_HEAP | LULL_GROUP_COUNTERS))) {
+    const unsigned of_programs =
+        LULL_GROUP_FUNCTIONS | LULL_GROUP_HEAP | LULL_GROUP_COUNTERS | LULL_GROUP_PLACES;
+    if (!(model->groups & of_programs)) {
         return;
     }
     if (G_UNLIKELY(event->time_ns >= model->alarm_ns || event->time_ns > model->loss_ns)) {
@@ -451,9 +482,10 @@ static void dispatch_user(struct lull_model *model, const struct lull_event *eve
     struct machine *machine = model_machine(model, event->host);
     seen(model, machine, event->time_ns);
     const enum lull_event_id id = model->ids[event->subscription];
+    model->process = model->processes[event->trace];
     functions_of_user(model, machine, event->cpu, event->time_ns, id, event->fields);
-    if (G_UNLIKELY(model->counters)) {
-        counters_read(model, machine, event->cpu, event->time_ns, id, event->fields);
+    if (G_UNLIKELY(model->reads_more)) {
+        read_more(model, machine, event, id);
     }
 }
 
@@ -624,9 +656,8 @@ void lull_model_run(struct lull_model *model, void (*progress)(void *user), void
             const enum lull_event_id id = model->ids[event->subscription];
             dispatch(model, id, event->fields, event->event_class, event->host, event->cpu,
                      event->time_ns);
-            if (G_UNLIKELY(model->counters)) {
-                counters_read(model, model_machine(model, event->host), event->cpu, event->time_ns,
-                              id, event->fields);
+            if (G_UNLIKELY(model->reads_more)) {
+                read_more(model, model_machine(model, event->host), event, id);
             }
         }
         if (G_UNLIKELY((++n & 0xffff) == 0) && progress) {

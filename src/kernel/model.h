@@ -145,6 +145,12 @@ struct lull_source_line lull_model_start(const struct lull_model *model, uint32_
                                          uint32_t frame);
 /* Whether names are to be as compilers write them. */
 bool lull_model_wants_raw_names(const struct lull_model *model);
+/* The line of the call itself, and whether it is known what lies at an address of a process: with
+ * LULL_GROUP_STACKS. */
+struct lull_source_line lull_model_line(const struct lull_model *model, uint32_t chain,
+                                        uint32_t frame);
+bool lull_model_is_mapped(const struct lull_model *model, uint32_t host, int32_t pid,
+                          uint64_t address);
 /* What became of stacks that were recorded as they lay in memory; all 0: there were none, or
  * no model. */
 struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model);

@@ -309,6 +309,10 @@ struct lull_model {
     struct sockets *sockets;
     struct lull_stacks *stacks; /* NULL: not wanted */
     struct counters *counters;  /* likewise */
+    struct places *places;      /* likewise */
+    bool reads_more;            /* events have values behind their own: counters or places */
+    int32_t *processes;         /* by trace: whose alone it is; -1: of several */
+    int32_t process;            /* of the event of a program that is looked at */
     uint32_t n_packets;
     uint32_t execve, execveat;         /* labels */
     struct irq_label fixed_labels[24]; /* see machine_irq.c */
@@ -339,6 +343,30 @@ void functions_of_user(struct lull_model *model, struct machine *machine, int32_
 void functions_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t);
 void functions_executed(struct lull_model *model, uint32_t task, int64_t t);
 void functions_lost(struct lull_model *model, const struct lull_lost_fact *lost);
+
+/* Values that an event has behind its own. */
+struct more_values {
+    uint64_t have; /* by field */
+    const uint64_t *of;
+};
+
+static inline struct more_values more_values(enum lull_event_id id, const void *event)
+{
+    const struct lull_vocabulary_size size = lull_vocabulary_size(id);
+    return (struct more_values){
+        .have = size.n_fields < 64 ? *(const uint64_t *)event >> size.n_fields : 0,
+        .of = (const uint64_t *)(const void *)((const char *)event + size.bytes)};
+}
+
+/* machine_places.c: where programs were at events. */
+void places_find(struct lull_model *model);
+bool places_more(const struct lull_model *model, struct lull_vocabulary_more *more);
+void places_free(struct lull_model *model);
+void places_read(struct lull_model *model, const struct machine *machine,
+                 const struct lull_event *event, enum lull_event_id id);
+/* Something was put into the memory of a process. */
+void places_mapped(struct lull_model *model, const struct machine *machine, int32_t pid,
+                   uint64_t address, uint64_t length, int64_t t);
 
 /* machine_counters.c */
 /* Finds which counters the session has. */

@@ -211,6 +211,18 @@ bool lull_model_wants_raw_names(const struct lull_model *model)
     return model->stacks && lull_stacks_wants_raw_names(model->stacks);
 }
 
+struct lull_source_line lull_model_line(const struct lull_model *model, uint32_t chain,
+                                        uint32_t frame)
+{
+    return lull_stacks_line(model->stacks, chain, frame);
+}
+
+bool lull_model_is_mapped(const struct lull_model *model, uint32_t host, int32_t pid,
+                          uint64_t address)
+{
+    return lull_stacks_knows(model->stacks, host, pid, address);
+}
+
 struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model)
 {
     return model && model->stacks ? lull_stacks_ends(model->stacks)

@@ -19,6 +19,7 @@ struct fields {
     uint64_t present;
     int64_t tid, pid;
     struct lull_text comm;
+    int64_t address, process;
     int64_t prev_tid, next_tid;
     struct lull_text prev_comm, next_comm;
 };
@@ -27,11 +28,16 @@ enum {
     HAS_TID = 1,
     HAS_COMM = 2,
     HAS_PID = 4,
-    HAS_PREV_TID = 8,
-    HAS_NEXT_TID = 16,
-    HAS_PREV_COMM = 32,
-    HAS_NEXT_COMM = 64
+    HAS_ADDRESS = 8,
+    HAS_PROCESS = 16,
+    HAS_PREV_TID = 32,
+    HAS_NEXT_TID = 64,
+    HAS_PREV_COMM = 128,
+    HAS_NEXT_COMM = 256
 };
+
+/* Of the bindings: those that tell tasks, and with them those that tell places. */
+enum { OF_TASKS = 3, OF_PLACES = 5 };
 
 #define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -40,6 +46,8 @@ static const struct lull_binding bindings[] = {
      offsetof(struct fields, tid)},
     {PATHS("context.procname"), LULL_BIND_TEXT, offsetof(struct fields, comm)},
     {PATHS("context.pid"), LULL_BIND_INT, offsetof(struct fields, pid)},
+    {PATHS("context.ip", "ip"), LULL_BIND_INT, offsetof(struct fields, address)},
+    {PATHS("context.vpid", "context.pid"), LULL_BIND_INT, offsetof(struct fields, process)},
     {PATHS("prev_tid", "prev_pid"), LULL_BIND_INT, offsetof(struct fields, prev_tid)},
     {PATHS("next_tid", "next_pid"), LULL_BIND_INT, offsetof(struct fields, next_tid)},
     {PATHS("prev_comm"), LULL_BIND_TEXT, offsetof(struct fields, prev_comm)},
@@ -103,13 +111,15 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->start_ns, query->end_ns);
     if (!filter->by_task) {
-        lull_session_subscribe(session, everything, NULL, 0, 0);
+        lull_session_subscribe(session, everything, bindings, query->wants_places ? OF_PLACES : 0,
+                               query->wants_places ? sizeof(struct fields) : 0);
         return filter;
     }
     filter->switches =
         lull_session_subscribe(session, lull_vocabulary_names(LULL_EVENT_sched_switch), bindings,
                                G_N_ELEMENTS(bindings), sizeof(struct fields));
-    lull_session_subscribe(session, everything, bindings, 3, sizeof(struct fields));
+    lull_session_subscribe(session, everything, bindings,
+                           query->wants_places ? OF_PLACES : OF_TASKS, sizeof(struct fields));
     if (!contexts_suffice(filter, session)) {
         lull_session_limit(session, INT64_MIN, query->end_ns);
         lull_session_exempt(session, filter->switches);
@@ -194,4 +204,19 @@ bool lull_running_filter_passes(struct lull_running_filter *filter, const struct
         lull_running_set(running, fields->next_tid, fields->next_comm);
     }
     return passes;
+}
+
+bool lull_running_filter_spot(const struct lull_running_filter *filter,
+                              const struct lull_event *event, uint64_t *address, int32_t *pid)
+{
+    const struct fields *fields = event->fields;
+    if (!filter->query.wants_places || !(fields->present & HAS_ADDRESS) || fields->address == 0) {
+        return false;
+    }
+    const int64_t said = fields->present & HAS_PROCESS
+                             ? fields->process
+                             : lull_session_trace(filter->session, event->trace)->process_id;
+    *address = (uint64_t)fields->address;
+    *pid = said > 0 && said <= INT32_MAX ? (int32_t)said : -1;
+    return true;
 }

@@ -15,6 +15,7 @@ struct lull_running_query {
     const char *comm;         /* NULL: any; for lull_comm_matches() */
     int64_t start_ns, end_ns; /* INT64_MIN, INT64_MAX: no limit */
     bool is_live;             /* the session can be read once only */
+    bool wants_places;        /* lull_running_filter_spot() will be asked */
 };
 
 struct lull_running_filter;
@@ -37,5 +38,8 @@ void lull_running_filter_free(struct lull_running_filter *filter);
 
 /* Feeds the next event of the session; true if the query wants it. */
 bool lull_running_filter_passes(struct lull_running_filter *filter, const struct lull_event *event);
+/* The address at which the event happened, as it says, and of which process (-1: not known); false: it does not. */
+bool lull_running_filter_spot(const struct lull_running_filter *filter,
+                              const struct lull_event *event, uint64_t *address, int32_t *pid);
 
 #endif

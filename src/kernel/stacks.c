@@ -353,6 +353,13 @@ const struct mapping *stacks_mapping_at(const struct lull_stacks *stacks, uint32
     return NULL;
 }
 
+bool lull_stacks_knows(const struct lull_stacks *stacks, uint32_t host, int32_t pid,
+                       uint64_t address)
+{
+    return address >> 63 ||
+           stacks_mapping_at(stacks, stacks_process(stacks, host, pid), address) != NULL;
+}
+
 /* An address, and when it was that of the code. */
 struct place {
     uint64_t address, time; /* on the host's own clock; UINT64_MAX: not known */

@@ -89,5 +89,11 @@ const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t
 /* Where the source of the function of one of these frames starts. Files are read for it now. */
 struct lull_source_line lull_stacks_start(struct lull_stacks *stacks, uint32_t chain,
                                           uint32_t frame);
+/* The line of the frame itself; of a function around calls in line: where it calls. */
+struct lull_source_line lull_stacks_line(struct lull_stacks *stacks, uint32_t chain,
+                                         uint32_t frame);
+/* Whether it is known what lies at an address of a process; of the kernel all is. */
+bool lull_stacks_knows(const struct lull_stacks *stacks, uint32_t host, int32_t pid,
+                       uint64_t address);
 
 #endif

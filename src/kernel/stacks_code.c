@@ -117,8 +117,8 @@ void stacks_drop_split(struct split *split)
     }
 }
 
-struct lull_source_line lull_stacks_start(struct lull_stacks *stacks, uint32_t chain,
-                                          uint32_t frame)
+/* What the sources say of one of the frames that lull_stacks_frames() gives. */
+static struct lull_code code_of(struct lull_stacks *stacks, uint32_t chain, uint32_t frame)
 {
     struct lull_code code[LULL_MOST_INLINED];
     const struct chain *it = &stacks->chains.items[chain];
@@ -127,5 +127,16 @@ struct lull_source_line lull_stacks_start(struct lull_stacks *stacks, uint32_t c
     const struct lull_frame *place = &stacks->frames.items[it->first + of.frame];
     const uint32_t n = stacks_code(stacks, it->host, stacks_object_of(place->object),
                                    place->offset - (of.frame > 0), code);
-    return n > 0 ? code[MIN(of.level, n - 1)].start : (struct lull_source_line){.file = NULL};
+    return n > 0 ? code[MIN(of.level, n - 1)] : (struct lull_code){.function = NULL};
+}
+
+struct lull_source_line lull_stacks_start(struct lull_stacks *stacks, uint32_t chain,
+                                          uint32_t frame)
+{
+    return code_of(stacks, chain, frame).start;
+}
+
+struct lull_source_line lull_stacks_line(struct lull_stacks *stacks, uint32_t chain, uint32_t frame)
+{
+    return code_of(stacks, chain, frame).at;
 }

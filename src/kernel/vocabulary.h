@@ -78,6 +78,10 @@ enum lull_event_group {
     LULL_GROUP_SAMPLES = 524288,   /* what CPUs were found to do, likewise */
     LULL_GROUP_HEAP = 1048576,     /* memory that programs allocate */
     LULL_GROUP_COUNTERS = 2097152, /* counters that were read with events of any kind */
+    LULL_GROUP_PLACES = 4194304, /* where programs were at events of any kind, with STACKS; nothing
+                                      with COUNTERS */
+    /* What lies where in the memory of programs. */
+    LULL_GROUP_IMAGES = LULL_GROUP_FUNCTIONS | LULL_GROUP_PLACES,
 };
 
 /* Numbers that events may have besides those of the vocabulary. They are laid out behind the struct

@@ -215,6 +215,7 @@ def own_outputs():
     for trace in (django, chain, os.path.join(samples, "ftrace/ring.dat"), os.path.join(samples, "perf/file.data")):
         checker, event = check_own("print", "--limit", "200", trace, lines=True)
     check_own("print", "--limit", "10", "--json-times=iso", chain, lines=True)
+    check_own("print", "--limit", "40", "--places", os.path.join(samples, "perf/chains.data"), lines=True)
     for key in event:
         tap.ok(key in ("context", "fields") or errors(checker, {k: v for k, v in event.items() if k != key}), f"print: without {key}")
 

@@ -3,6 +3,7 @@
  * per event would cost more than reading the trace. */
 #include "view/event/json.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -269,6 +270,42 @@ static void start_event(struct lull_event_json *json, const struct lull_event *e
     lull_linebuf_json(line, name, strlen(name));
 }
 
+static void add_text_or_null(struct lull_linebuf *line, const char *text)
+{
+    if (text) {
+        lull_linebuf_json(line, text, strlen(text));
+    } else {
+        lull_linebuf_literal(line, "null");
+    }
+}
+
+/* As `lull symbols` has it. */
+static void add_place(struct lull_linebuf *line, const struct lull_event_place *place)
+{
+    lull_linebuf_literal(line, ",\"place\":");
+    if (!place) {
+        lull_linebuf_literal(line, "null");
+        return;
+    }
+    lull_linebuf_literal(line, "{\"file\":");
+    add_text_or_null(line, place->object);
+    char offset[32];
+    g_snprintf(offset, sizeof offset, "0x%" PRIx64, place->offset);
+    lull_linebuf_literal(line, ",\"offset\":");
+    add_text_or_null(line, offset);
+    lull_linebuf_literal(line, ",\"function\":");
+    add_text_or_null(line, place->function);
+    lull_linebuf_literal(line, ",\"source\":");
+    add_text_or_null(line, place->source.file);
+    lull_linebuf_literal(line, ",\"line\":");
+    if (place->source.line > 0) {
+        lull_linebuf_unsigned(line, place->source.line);
+    } else {
+        lull_linebuf_literal(line, "null");
+    }
+    lull_linebuf_char(line, '}');
+}
+
 static void end_event(struct lull_event_json *json, bool is_damaged)
 {
     while (json->open.length) {
@@ -279,6 +316,9 @@ static void end_event(struct lull_event_json *json, bool is_damaged)
     }
     if (!json->has_fields) {
         lull_linebuf_literal(&json->line, ",\"fields\":{}");
+    }
+    if (json->shows_places) {
+        add_place(&json->line, json->place);
     }
     if (is_damaged) {
         lull_linebuf_literal(&json->line, ",\"damaged\":true");

@@ -5,12 +5,16 @@
 
 #include <lull/session.h>
 
+#include "kernel/event_places.h"
 #include "view/linebuf.h"
 
 /* Set the first members, leave the rest zero. */
 struct lull_event_json {
     const struct lull_session *session;
     bool has_iso_times, local_time; /* times as texts, in the local zone or UTC */
+
+    bool shows_places;                    /* where the events happened; `place` is of the next */
+    const struct lull_event_place *place; /* NULL: not known */
 
     struct lull_linebuf line; /* the result */
     struct lull_linebuf open; /* the closing brackets still to be written, innermost last */

@@ -3,6 +3,9 @@
  * value`. */
 #include "view/event/text.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "view/digits.h"
 
 void lull_event_text_clear(struct lull_event_text *text)
@@ -45,6 +48,28 @@ static void add_cpu(struct lull_linebuf *line, int32_t cpu)
     line->length += (size_t)(lull_put_unsigned(out, (uint64_t)cpu) - out);
 }
 
+/* " at handle_request (server.c:120) libserver.so+0x14d4". */
+static void add_place(struct lull_linebuf *line, const struct lull_event_place *place)
+{
+    const char *slash = strrchr(place->object, '/');
+    const char *file = slash && slash[1] ? slash + 1 : place->object;
+    g_autofree char *source = lull_source_line_text(&place->source);
+    lull_linebuf_literal(line, " at ");
+    if (place->function) {
+        lull_linebuf_escaped(line, place->function, strlen(place->function));
+        lull_linebuf_char(line, ' ');
+    }
+    if (source) {
+        lull_linebuf_char(line, '(');
+        lull_linebuf_escaped(line, source, strlen(source));
+        lull_linebuf_literal(line, ") ");
+    }
+    lull_linebuf_escaped(line, file, strlen(file));
+    char offset[32];
+    lull_linebuf_bytes(line, offset,
+                       (size_t)g_snprintf(offset, sizeof offset, "+0x%" PRIx64, place->offset));
+}
+
 bool lull_event_text_format(struct lull_event_text *text, const struct lull_event *event,
                             GError **error)
 {
@@ -60,6 +85,9 @@ bool lull_event_text_format(struct lull_event_text *text, const struct lull_even
     bool done = lull_event_fields_add(&text->fields, head, event, line, error);
     if (!done) {
         lull_linebuf_literal(line, " [damaged]");
+    }
+    if (G_UNLIKELY(text->place)) {
+        add_place(line, text->place);
     }
     lull_linebuf_char(line, '\n');
     return done;

@@ -5,6 +5,7 @@
 
 #include <lull/session.h>
 
+#include "kernel/event_places.h"
 #include "view/event/clock.h"
 #include "view/event/fields.h"
 
@@ -14,6 +15,8 @@ struct lull_event_text {
     struct lull_event_clock clock;
     struct lull_event_fields fields;
     bool with_host;
+    const struct lull_event_place
+        *place; /* where the next event happened; NULL: not known, or not wanted */
 
     struct lull_linebuf line; /* the result */
 };

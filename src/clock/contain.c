@@ -405,10 +405,26 @@ static void find_outer(const struct lull_vcpus *vcpus, struct pair *pairs, size_
     lull_map_free(&runs);
 }
 
-/* A process runs one guest, and a guest runs in one process. */
-static bool is_alone(const struct pair *pair, const struct pair *pairs, size_t n)
+/* Whether a machine runs, by what it recorded itself, the one that runs it: somebody made that up. */
+static bool is_round(const struct pair *pair, const struct pair *pairs, size_t n, uint32_t n_hosts)
 {
-    if (!pair->is_match || pair->is_outer) {
+    g_autofree bool *is_above = g_new0(bool, n_hosts); /* it runs the guest, or who does */
+    is_above[pair->host] = true;
+    for (bool has_more = true; has_more && !is_above[pair->guest];) {
+        has_more = false;
+        for (size_t i = 0; i < n; i++) {
+            if (pairs[i].is_match && is_above[pairs[i].guest] && !is_above[pairs[i].host]) {
+                is_above[pairs[i].host] = has_more = true;
+            }
+        }
+    }
+    return is_above[pair->guest];
+}
+
+/* A process runs one guest, and a guest runs in one process. */
+static bool is_alone(const struct pair *pair, const struct pair *pairs, size_t n, uint32_t n_hosts)
+{
+    if (!pair->is_match || pair->is_outer || is_round(pair, pairs, n, n_hosts)) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
@@ -500,7 +516,7 @@ void lull_contain(struct lull_session *session, struct lull_sync *sync,
     }
     find_outer(vcpus, pairs.items, pairs.count);
     for (size_t i = 0; i < pairs.count; i++) {
-        if (is_alone(&pairs.items[i], pairs.items, pairs.count)) {
+        if (is_alone(&pairs.items[i], pairs.items, pairs.count, vcpus->n_hosts)) {
             join(&pairs.items[i], sync);
             pairs.items[i].is_joined = true;
         }

@@ -53,10 +53,16 @@ struct resent {
     int64_t arrived_ns; /* data, last */
 };
 
+/* Of a flow, what was looked for last. */
+struct last_half {
+    uint32_t host, number; /* LULL_NONE: nothing was */
+};
+
 struct lull_tcp_waits {
     const struct lull_flows *flows;
     LULL_VEC(struct half) halves;
     struct lull_map by_key;
+    LULL_VEC(struct last_half) by_flow;
     LULL_VEC(struct lull_tcp_wait_note) notes;
     struct lull_map by_number;
     LULL_VEC(struct resent) resent; /* by flow */
@@ -76,6 +82,7 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits)
     if (waits) {
         lull_vec_free(&waits->halves);
         lull_map_free(&waits->by_key);
+        lull_vec_free(&waits->by_flow);
         lull_vec_free(&waits->notes);
         lull_map_free(&waits->by_number);
         lull_vec_free(&waits->resent);
@@ -86,22 +93,19 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits)
 }
 
 /* Sockets are known by addresses, of which the lowest bit is free. */
-static uint64_t key_of(const struct lull_tcp_waits *waits, const struct lull_net_packet *packet,
-                       uint32_t host, bool is_back)
+static uint64_t key_of(const struct lull_net_packet *packet, uint32_t flow, uint32_t host,
+                       bool is_back)
 {
     if (packet->flow == LULL_NONE) {
         const uint64_t low = packet->socket & ((UINT64_C(1) << 48) - 2);
         return UINT64_C(1) << 63 | (uint64_t)host << 48 | low | (packet->is_send != is_back);
     }
-    const uint32_t flow =
-        is_back ? lull_flows_at(waits->flows, packet->flow)->reverse : packet->flow;
     return (uint64_t)host << 32 | flow;
 }
 
-static uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_net_packet *packet,
-                        uint32_t host, bool is_back)
+static __attribute__((noinline)) uint32_t find_half(struct lull_tcp_waits *waits, uint64_t key,
+                                                    uint32_t flow, uint32_t host)
 {
-    const uint64_t key = key_of(waits, packet, host, is_back);
     uint32_t number = lull_map_find(&waits->by_key, key);
     if (number == LULL_MAP_NONE) {
         number = waits->halves.count;
@@ -112,7 +116,26 @@ static uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_net_pack
                                                     .ack_sent = LULL_NONE});
         lull_map_insert(&waits->by_key, key, number);
     }
+    while (flow != LULL_NONE && waits->by_flow.count <= flow) {
+        lull_vec_push(&waits->by_flow, (struct last_half){LULL_NONE, LULL_NONE});
+    }
+    if (flow != LULL_NONE) {
+        waits->by_flow.items[flow] = (struct last_half){host, number};
+    }
     return number;
+}
+
+/* Most connections are between programs of one host, or seen on one only. */
+static inline uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_net_packet *packet,
+                               uint32_t host, bool is_back)
+{
+    const uint32_t flow = packet->flow != LULL_NONE && is_back
+                              ? lull_flows_at(waits->flows, packet->flow)->reverse
+                              : packet->flow;
+    if (flow < waits->by_flow.count && waits->by_flow.items[flow].host == host) {
+        return waits->by_flow.items[flow].number;
+    }
+    return find_half(waits, key_of(packet, flow, host, is_back), flow, host);
 }
 
 static void note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wait_kind kind,

@@ -188,8 +188,10 @@ static void print_unmatched(const struct lull_session *session, struct lull_out 
                             nearest, one->contained, all, 100 * one->other);
             break;
         case LULL_UNMATCHED_SEVERAL:
-            lull_out_printf(out, "%s fits, but so does another host, or it fits another process.\n",
-                            nearest);
+            lull_out_printf(
+                out,
+                "%s fits, but so does another host, or it fits another process, or runs this host.\n",
+                nearest);
             break;
         }
     }

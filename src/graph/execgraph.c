@@ -44,13 +44,20 @@ static uint32_t choose_packet(const struct lull_execgraph *eg, const struct lull
     return chosen;
 }
 
-/* The last wait of a task in the call that it is in; its place in `sent` is made too. */
-static struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t task)
+static __attribute__((noinline)) void add_waits(struct lull_execgraph *eg, uint32_t task)
 {
     while (eg->last_waits.count <= task) {
         lull_vec_push(&eg->last_waits,
                       (struct wait_note){.evidence = LULL_NONE, .tries = LULL_NONE});
         lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
+    }
+}
+
+/* The last wait of a task in the call that it is in; its place in `sent` is made too. */
+static inline struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t task)
+{
+    if (G_UNLIKELY(eg->last_waits.count <= task)) {
+        add_waits(eg, task);
     }
     return &eg->last_waits.items[task];
 }

@@ -445,8 +445,16 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
 
 static bool is_exit(enum lull_event_id id)
 {
-    return id == LULL_EVENT_named_exit || id == LULL_EVENT_bare_exit ||
-           id == LULL_EVENT_syscall_exit || id == LULL_EVENT_io_exit || id == LULL_EVENT_raw_exit;
+    switch (id) {
+    case LULL_EVENT_named_exit:
+    case LULL_EVENT_bare_exit:
+    case LULL_EVENT_syscall_exit:
+    case LULL_EVENT_io_exit:
+    case LULL_EVENT_raw_exit:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* All that states of tasks need: the name of the call that a task is in. */
@@ -456,7 +464,7 @@ static void name_only(struct lull_model *model, struct machine *machine, int32_t
 {
     const struct lull_ev_syscall_exit *ev = event;
     if (id != LULL_EVENT_named_entry && id != LULL_EVENT_named_exit) { /* which have no fields */
-        sched_current(model, machine, c, t, CURRENT_OF(ev, syscall_exit));
+        SCHED_CURRENT(model, machine, c, t, ev, syscall_exit);
     }
     uint32_t task = model_cpu_at(machine, c)->task;
     if (task == LULL_NONE) {
@@ -490,7 +498,7 @@ void calls_event(struct lull_model *model, struct machine *machine, int32_t c, i
         return;
     }
     const struct lull_ev_syscall_exit *ev = event;
-    uint32_t task = sched_current(model, machine, c, t, CURRENT_OF(ev, syscall_exit));
+    uint32_t task = SCHED_CURRENT(model, machine, c, t, ev, syscall_exit);
     if (task == LULL_NONE || model->tasks.items[task].is_idle) {
         return;
     }

@@ -154,7 +154,6 @@ struct ended {
     const struct call_class *call_class;
     const struct call *call;
     const struct call_kind *kind;
-    const struct call_arch *arch;
     const struct lull_ev_io_exit *event; /* or NULL */
     uint32_t task;
     int64_t t;
@@ -180,6 +179,11 @@ static int32_t returned_fd(const struct ended *e)
     return succeeded(e) && e->ret >= 0 && e->ret <= INT32_MAX ? (int32_t)e->ret : -1;
 }
 
+static const struct call_arch *arch_of(const struct ended *e)
+{
+    return e->model->machines.items[e->model->tasks.items[e->task].public.host].arch;
+}
+
 static bool wants_cloexec(const struct ended *e)
 {
     uint32_t bits = e->kind->cloexec;
@@ -187,7 +191,7 @@ static bool wants_cloexec(const struct ended *e)
         return true;
     }
     if (bits == CALL_CLOEXEC_O_CLOEXEC) {
-        bits = e->arch->o_cloexec;
+        bits = arch_of(e)->o_cloexec;
     }
     return has(e, CALL_ARG_FLAGS) && (e->call->args.flags & bits);
 }
@@ -380,7 +384,7 @@ static void name_socket(struct ended *e, bool is_done)
 
 static void connect_peer(struct ended *e)
 {
-    name_socket(e, e->has_ret && (e->ret == 0 || e->ret == -e->arch->einprogress));
+    name_socket(e, e->has_ret && (e->ret == 0 || e->ret == -arch_of(e)->einprogress));
 }
 
 static void bind_address(struct ended *e)
@@ -541,7 +545,6 @@ bool call_end_io(struct lull_model *model, const struct call_class *call_class,
         .call_class = call_class,
         .call = call,
         .kind = kind,
-        .arch = model->machines.items[model->tasks.items[call->task].public.host].arch,
         .event = event,
         .task = call->task,
         .t = t,

@@ -137,7 +137,7 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
                bool is_send, const void *event)
 {
     const struct lull_ev_packet_sent *ev = event;
-    sched_current(model, machine, c, t, CURRENT_OF(ev, packet_sent));
+    SCHED_CURRENT(model, machine, c, t, ev, packet_sent);
     if (!is_send) {
         use_received(model, machine, c, t, ev->len, ev->device);
     }
@@ -184,7 +184,7 @@ void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t
                       bool is_send, const void *event)
 {
     const struct lull_ev_socket_sent *ev = event;
-    sched_current(model, machine, c, t, CURRENT_OF(ev, socket_sent));
+    SCHED_CURRENT(model, machine, c, t, ev, socket_sent);
     /* The same packet with its headers is worth more. */
     if (machine->has_headers || (!model->wanted.packet && !model->wanted.state)) {
         return;
@@ -476,7 +476,7 @@ void io_request(struct lull_model *model, struct machine *machine, int32_t c, in
                 enum lull_event_id id, const void *event)
 {
     const struct lull_ev_block_rq_issue *ev = event; /* the three have the same fields */
-    sched_current(model, machine, c, t, CURRENT_OF(ev, block_rq_issue));
+    SCHED_CURRENT(model, machine, c, t, ev, block_rq_issue);
     struct cpu *cpu = model_cpu_at(machine, c);
     if (id != LULL_EVENT_block_rq_complete) {
         bool is_issue = id == LULL_EVENT_block_rq_issue;

@@ -253,20 +253,23 @@ static void report_timer(struct lull_model *model, const struct machine *machine
 static void interrupted(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                         bool is_reported, int64_t tid)
 {
-    if (is_reported) {
-        sched_current(
-            model, machine, c, t,
-            (struct current){.tid = current_number(true, tid), .pid = -1, .is_sure = true});
+    struct cpu *cpu = model->cpu;
+    if (is_reported && cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid == tid) {
+        sched_seen(model, cpu, t);
+    } else if (is_reported) {
+        const struct current current = {
+            .tid = current_number(true, tid), .pid = -1, .is_sure = true};
+        sched_current(model, machine, c, t, &current);
     }
 }
 
 bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                enum lull_event_id id, const void *event)
 {
-    struct cpu *cpu = model_cpu_at(machine, c);
+    struct cpu *cpu = model->cpu;
     if (id == LULL_EVENT_irq_handler_entry) {
         const struct lull_ev_irq_handler_entry *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, irq_handler_entry));
+        SCHED_CURRENT(model, machine, c, t, ev, irq_handler_entry);
         push(cpu, t, FRAME_IRQ, ev->irq, irq_label(model, machine, ev->irq, ev->name));
         return true;
     }
@@ -279,7 +282,7 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     if (id == LULL_EVENT_softirq_entry) {
         const struct lull_ev_softirq_entry *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, softirq_entry));
+        SCHED_CURRENT(model, machine, c, t, ev, softirq_entry);
         if (ev->vec >= 0 && ev->vec < LULL_SOFTIRQS) {
             push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec])->raise_ns =
                 cpu->raised_ns[ev->vec];

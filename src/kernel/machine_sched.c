@@ -418,8 +418,9 @@ static void take_name(struct lull_model *model, uint32_t number, int64_t t,
     }
 }
 
-void sched_learned(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                   const struct current *current)
+/* Takes what contexts say that is new. */
+static void learn(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                  const struct current *current)
 {
     struct cpu *cpu = model_cpu_at(machine, c);
     if (current->tid >= 0) {
@@ -445,6 +446,17 @@ void sched_learned(struct lull_model *model, struct machine *machine, int32_t c,
     if (!is_named || (current->pid > 0 && task->public.pid != current->pid)) {
         take_name(model, known, t, current);
     }
+}
+
+uint32_t sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       const struct current *current)
+{
+    const uint32_t known = model_cpu_at(machine, c)->task;
+    if (current->tid < 0 && current->pid < 0 && current->comm_length == 0) {
+        return known; /* there are none */
+    }
+    learn(model, machine, c, t, current);
+    return model_cpu_at(machine, c)->task;
 }
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -554,7 +566,7 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
         return;
     }
     /* Of a task that is not recorded, its wakings of others may still be. */
-    sched_current(model, machine, c, t, CURRENT_OF(ev, sched_waking));
+    SCHED_CURRENT(model, machine, c, t, ev, sched_waking);
     if (ev->tid <= 0) {
         return;
     }

@@ -285,7 +285,7 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
                    const struct lull_ev_sock_send_length *ev, bool is_send)
 {
     /* The first that is heard of a task that received, where switches out of idle are hidden. */
-    sched_current(model, machine, c, t, CURRENT_OF(ev, sock_send_length));
+    SCHED_CURRENT(model, machine, c, t, ev, sock_send_length);
     uint32_t task = model_on_cpu(model, model_cpu_at(machine, c));
     uint32_t number;
     struct lull_net_packet packet = segment(machine, task, c, take_start(model, task, t, &number));

@@ -210,7 +210,7 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     switch (id) {
     case LULL_EVENT_page_alloc: {
         const struct lull_ev_page_alloc *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, page_alloc));
+        SCHED_CURRENT(model, machine, c, t, ev, page_alloc);
         if (!is_failed(ev)) {
             use_pages(model, machine, c, t, false, LULL_HAS(ev, page_alloc, order), ev->order);
         }
@@ -218,31 +218,31 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     case LULL_EVENT_page_free: {
         const struct lull_ev_page_free *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, page_free));
+        SCHED_CURRENT(model, machine, c, t, ev, page_free);
         use_pages(model, machine, c, t, true, LULL_HAS(ev, page_free, order), ev->order);
         break;
     }
     case LULL_EVENT_filemap_fault: {
         const struct lull_ev_filemap_fault *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, filemap_fault));
+        SCHED_CURRENT(model, machine, c, t, ev, filemap_fault);
         use_paging(model, machine, c, t, LULL_PAGING_FILE, (uint64_t)ev->inode);
         break;
     }
     case LULL_EVENT_reclaim_begin: {
         const struct lull_ev_reclaim_begin *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, reclaim_begin));
+        SCHED_CURRENT(model, machine, c, t, ev, reclaim_begin);
         use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_START, 0);
         break;
     }
     case LULL_EVENT_reclaim_end: {
         const struct lull_ev_reclaim_end *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, reclaim_end));
+        SCHED_CURRENT(model, machine, c, t, ev, reclaim_end);
         use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0);
         break;
     }
     case LULL_EVENT_signal_deliver: {
         const struct lull_ev_signal_deliver *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, signal_deliver));
+        SCHED_CURRENT(model, machine, c, t, ev, signal_deliver);
         if (LULL_HAS(ev, signal_deliver, handler) && ev->handler == 0 && dumps_core(ev->sig)) {
             use_paging(model, machine, c, t, LULL_PAGING_DUMP, 0);
         }
@@ -250,7 +250,7 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     case LULL_EVENT_netif_sent: {
         const struct lull_ev_netif_sent *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, netif_sent));
+        SCHED_CURRENT(model, machine, c, t, ev, netif_sent);
         if (!LULL_HAS(ev, netif_sent, rc) || ev->rc != BUSY) {
             use_device(model, machine, c, t, true, ev->len, ev->device);
         }
@@ -258,25 +258,25 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     case LULL_EVENT_netif_received: {
         const struct lull_ev_netif_received *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, netif_received));
+        SCHED_CURRENT(model, machine, c, t, ev, netif_received);
         use_device(model, machine, c, t, false, ev->len, ev->device);
         break;
     }
     case LULL_EVENT_kvm_entry: {
         const struct lull_ev_kvm_entry *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_entry));
+        SCHED_CURRENT(model, machine, c, t, ev, kvm_entry);
         use_vcpu(model, machine, c, t, LULL_VCPU_ENTER, LULL_HAS(ev, kvm_entry, vcpu), ev->vcpu);
         break;
     }
     case LULL_EVENT_kvm_exit: {
         const struct lull_ev_kvm_exit *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_exit));
+        SCHED_CURRENT(model, machine, c, t, ev, kvm_exit);
         use_vcpu_exit(model, machine, c, t, ev);
         break;
     }
     case LULL_EVENT_ioctl_raw_entry: {
         const struct lull_ev_ioctl_raw_entry *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, ioctl_raw_entry));
+        SCHED_CURRENT(model, machine, c, t, ev, ioctl_raw_entry);
         if (runs_guest(machine, ev)) {
             use_vcpu(model, machine, c, t, LULL_VCPU_RUN, false, 0);
         }
@@ -284,13 +284,13 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     case LULL_EVENT_ioctl_raw_exit: { /* of any call: one at a time */
         const struct lull_ev_ioctl_raw_exit *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, ioctl_raw_exit));
+        SCHED_CURRENT(model, machine, c, t, ev, ioctl_raw_exit);
         use_vcpu(model, machine, c, t, LULL_VCPU_RETURN, false, 0);
         break;
     }
     case LULL_EVENT_ioctl_entry: {
         const struct lull_ev_ioctl_entry *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, ioctl_entry));
+        SCHED_CURRENT(model, machine, c, t, ev, ioctl_entry);
         if (ev->command == KVM_RUN) {
             use_vcpu(model, machine, c, t, LULL_VCPU_RUN, false, 0);
         }
@@ -298,20 +298,20 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
     }
     case LULL_EVENT_ioctl_exit: {
         const struct lull_ev_ioctl_exit *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, ioctl_exit));
+        SCHED_CURRENT(model, machine, c, t, ev, ioctl_exit);
         use_vcpu(model, machine, c, t, LULL_VCPU_RETURN, false, 0);
         break;
     }
     case LULL_EVENT_kvm_inject: {
         const struct lull_ev_kvm_inject *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_inject));
+        SCHED_CURRENT(model, machine, c, t, ev, kvm_inject);
         use_vcpu(model, machine, c, t, LULL_VCPU_INJECT, LULL_HAS(ev, kvm_inject, vector),
                  ev->vector);
         break;
     }
     case LULL_EVENT_kvm_raise: {
         const struct lull_ev_kvm_raise *ev = event;
-        sched_current(model, machine, c, t, CURRENT_OF(ev, kvm_raise));
+        SCHED_CURRENT(model, machine, c, t, ev, kvm_raise);
         use_raise(model, machine, c, t, ev);
         break;
     }

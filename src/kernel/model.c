@@ -192,6 +192,7 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int32_t cpu)
 {
     struct cpu *added = lull_vec_add(&machine->cpus);
+    model->cpu = NULL; /* they may have moved */
     *lull_slots_at(&machine->cpu_numbers, (uint32_t)cpu) = (uint32_t)machine->cpus.count;
     memset(added, 0, sizeof *added);
     added->passed[0].number = added->passed[1].number = LULL_NONE;
@@ -423,12 +424,19 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     }
 }
 
+/* Few are the first of a machine. */
 static inline void seen(struct lull_model *model, struct machine *machine, int64_t t)
 {
-    machine->first_ns = MIN(machine->first_ns, t);
+    if (G_UNLIKELY(t < machine->first_ns)) {
+        machine->first_ns = t;
+    }
     machine->last_ns = t;
-    model->start_ns = MIN(model->start_ns, t);
-    model->end_ns = MAX(model->end_ns, t);
+    if (G_UNLIKELY(t < model->start_ns)) {
+        model->start_ns = t;
+    }
+    if (G_LIKELY(t > model->end_ns)) {
+        model->end_ns = t;
+    }
 }
 
 /* An event of a program: nothing of it is taken for the kernel's. */
@@ -449,9 +457,10 @@ static void dispatch_user(struct lull_model *model, const struct lull_event *eve
     }
 }
 
-static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
-                     const struct lull_event_class *event_class, uint32_t host, int32_t c,
-                     int64_t t)
+/* In line in the loop that reads: handing so much on would cost as much as what is done here. */
+static inline __attribute__((always_inline)) void
+dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
+         const struct lull_event_class *event_class, uint32_t host, int32_t c, int64_t t)
 {
     if (G_UNLIKELY(t >= model->alarm_ns || t > model->loss_ns)) {
         check_loss_edges(model, t);
@@ -468,7 +477,7 @@ static void dispatch(struct lull_model *model, enum lull_event_id id, const void
         dumped(model, machine, id, event, t);
         return;
     }
-    struct cpu *cpu = model_cpu(model, machine, c);
+    struct cpu *cpu = model->cpu = model_cpu(model, machine, c);
     cpu->last_ns = t;
     if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream) {
         cpu->since_ns = t;

@@ -319,6 +319,7 @@ struct lull_model {
     struct losses *losses;
     int64_t loss_ns;          /* the next loss is reported before the first event after this time */
     uint32_t stream;          /* of the event that is read, or LULL_NONE */
+    struct cpu *cpu;          /* where that happened, until another CPU is seen: then NULL */
     bool *is_user;            /* by trace: of a program, not of a kernel */
     struct lull_facts wanted; /* a callback is not NULL if some subscriber has it */
     struct subscriber subscribers[LULL_MAX_SUBSCRIBERS];
@@ -449,34 +450,46 @@ void sched_bury(struct lull_model *model, struct machine *machine, uint32_t numb
  * number, which may be believed although another task was known to be there. */
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  int32_t tid, bool is_sure);
-/* Takes what contexts say that is new. */
-void sched_learned(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                   const struct current *current);
 
 /* The contexts of an event say who is on the CPU: the tracer asked the kernel at that moment, so
- * they are believed over what was concluded from earlier events. Mostly they say what is known.
- * Returns the task on the CPU, or LULL_NONE. */
-static inline __attribute__((always_inline)) uint32_t sched_current(struct lull_model *model,
-                                                                    struct machine *machine,
-                                                                    int32_t c, int64_t t,
-                                                                    struct current current)
+ * they are believed over what was concluded from earlier events. Returns the task on the CPU, or
+ * LULL_NONE. */
+uint32_t sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       const struct current *current);
+
+/* The task that is known to be on the CPU still is. */
+static inline void sched_seen(struct lull_model *model, struct cpu *cpu, int64_t t)
 {
-    struct cpu *cpu = model_cpu_at(machine, c);
-    if (G_LIKELY(cpu->task != LULL_NONE)) {
-        struct task *task = &model->tasks.items[cpu->task];
-        if (G_LIKELY(task->public.tid == current.tid &&
-                     (current.comm_length == 0 ||
-                      (current.comm_length == sizeof task->said &&
-                       memcmp(current.comm, task->said, sizeof task->said) == 0)) &&
-                     (current.pid <= 0 || task->public.pid == current.pid))) {
-            cpu->seen_ns = t;
-            task->is_partial = false;
-            return cpu->task;
-        }
-    }
-    sched_learned(model, machine, c, t, &current);
-    return model_cpu_at(machine, c)->task;
+    cpu->seen_ns = t;
+    model->tasks.items[cpu->task].is_partial = false;
 }
+
+/* Whether the contexts of a typed event say of a task what was known, as they mostly do. */
+#define SAYS_KNOWN(task, ev, event)                                                                \
+    ((LULL_HAS(ev, event, context_tid)                                                             \
+          ? (ev)->context_tid == (task)->public.tid                                                \
+          : LULL_HAS(ev, event, context_vtid) && (ev)->context_vtid > 0 &&                         \
+                (ev)->context_vtid == (task)->public.tid) &&                                       \
+     (!LULL_HAS(ev, event, context_pid) || (ev)->context_pid == (task)->public.pid) &&             \
+     (!LULL_HAS(ev, event, context_comm) ||                                                        \
+      ((ev)->context_comm.length == sizeof(task)->said &&                                          \
+       memcmp((ev)->context_comm.data, (task)->said, sizeof(task)->said) == 0)))
+
+/* sched_current() with the contexts of a typed event, which is not called if these say nothing
+ * new. It is the first thing that is done with the event: model->cpu is its CPU. */
+#define SCHED_CURRENT(model, machine, c, t, ev, event)                                             \
+    (__extension__({                                                                               \
+        struct cpu *cpu_ = (model)->cpu;                                                           \
+        uint32_t number_ = cpu_->task;                                                             \
+        if (G_LIKELY(number_ != LULL_NONE) &&                                                      \
+            G_LIKELY(SAYS_KNOWN(&(model)->tasks.items[number_], ev, event))) {                     \
+            sched_seen(model, cpu_, t);                                                            \
+        } else {                                                                                   \
+            const struct current current_ = CURRENT_OF(ev, event);                                 \
+            number_ = sched_current(model, machine, c, t, &current_);                              \
+        }                                                                                          \
+        number_;                                                                                   \
+    }))
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_switch *ev);

@@ -168,6 +168,42 @@ def check_made(name, has_numbers, tids, drift_ppm=0):
                    f'{name}: and its offset', f'{middle} {found}')
 
 
+def check_forged():
+    """The guest's recording has what its host recorded of it as its own: then each would run the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        host, guest = Machine('host', lambda t: t - START), Machine('guest', lambda t: t - START)
+        make_vm(host, guest, 1, 100, (101, 102), (0, 1), True)
+        guest.events += [dict(event) for event in host.events if event['n'].startswith('kvm_')]
+        host.write(folder)
+        guest.write(folder)
+        answer = sync_of(folder)
+        tap.ok(not answer['pairs'] and len(answer['unmatched']) == 2, 'two machines that run each other: not joined', str(answer))
+        tables = json.loads(run('vms', '--json', folder))['windows'][0]['tables']
+        tap.ok([vm['guest'] for vm in tables['vms']] == [None, None] and not tables['tasks'], 'and neither is a guest', str(tables['vms']))
+
+
+def check_moving():
+    """The virtual CPU's thread goes from CPU to CPU; numbers of virtual CPUs are anything."""
+    with tempfile.TemporaryDirectory() as folder:
+        host, guest, dice, t, cpu = Machine('host', lambda t: t - START), Machine('guest', lambda t: t - START + 5 * SECOND), random.Random(3), START, 0
+        while t < START + 2 * SECOND:
+            before, cpu = cpu, dice.randrange(4)
+            if before != cpu:
+                switch = {'prev_comm': 'kvm', 'prev_tid': 101, 'prev_prio': 20, 'prev_state': 0, 'next_comm': 'swapper', 'next_tid': 0, 'next_prio': 20}
+                host.event(t, 'sched_switch', switch, before)
+                host.event(t + 2 * US, 'sched_switch', {**switch, 'prev_tid': 0, 'next_tid': 101, 'next_comm': 'kvm'}, cpu)
+            end = t + dice.randrange(20 * US, 900 * US)
+            host.event(t + 5 * US, 'kvm_entry', {'vcpu_id': dice.choice((-1, 2**62, 0))}, cpu, 101, 100)
+            for _ in range(dice.randrange(4)):
+                guest.event(dice.randrange(t + 6 * US, end), 'x', {'y': 1})
+            host.event(end, 'kvm_exit', {'exit_reason': 1, 'vcpu_id': 0}, cpu, 101, 100)
+            t = end + dice.choice((50 * US, 400 * US, dice.randrange(100 * US, 3 * MS)))
+        host.write(folder)
+        guest.write(folder)
+        pairs = pairs_of(folder)
+        tap.ok(len(pairs) == 1 and is_true(pairs[0], 'guest', -5 * SECOND, -5 * SECOND), 'a virtual CPU that goes from CPU to CPU', str(pairs))
+
+
 def check_unmatched(name, expected, fill):
     """fill(host, guest) makes the events of a host and its guest, on one clock; returns how many of the guest's lie inside and outside."""
     with tempfile.TemporaryDirectory() as folder:
@@ -215,6 +251,8 @@ with tempfile.TemporaryDirectory() as place:
 check_unmatched('events where it did not run', 'outside', outside)
 check_unmatched('windows that recur', 'unsure', periodic)
 check_unmatched('too short', 'few', apart)
+check_forged()
+check_moving()
 check_made('two CPUs', True, (101, 102))
 check_made('two CPUs, not numbered', False, (101, 102))
 check_made('two CPUs, in the other order', False, (102, 101))

@@ -24,14 +24,18 @@ void lull_merge_play(struct lull_merge *merge);
 /* For lull_merge_update(). */
 void lull_merge_replay(struct lull_merge *merge);
 
-/* The winner's next time is `time`, which is not before its last. */
-static inline void lull_merge_update(struct lull_merge *merge, int64_t time)
+/* The winner's next time is `time`, which is not before its last. True: it has the first event, and
+ * no other is of that time. */
+static inline bool lull_merge_update(struct lull_merge *merge, int64_t time)
 {
     merge->times[merge->winner] = time;
-    if (time > merge->second_time ||
-        (time == merge->second_time && merge->winner > merge->second)) {
+    if (time < merge->second_time) {
+        return true;
+    }
+    if (time > merge->second_time || merge->winner > merge->second) {
         lull_merge_replay(merge);
     }
+    return false;
 }
 
 #endif

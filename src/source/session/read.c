@@ -160,9 +160,12 @@ static __attribute__((noinline)) const struct lull_event *read_usual(struct lull
             /* The tree has held a lower bound, or the time of the event that was handed out. */
             bool any = G_LIKELY(!session->filter) ? stream->ops->next(stream)
                                                   : lull_session_next_passing(session, stream);
-            lull_merge_update(merge, any ? stream->event.time_ns : INT64_MAX);
+            const bool is_next = lull_merge_update(merge, any ? stream->event.time_ns : INT64_MAX);
             if (G_UNLIKELY(session->has_news)) {
                 lull_session_take_news(session);
+            } else if (G_LIKELY(is_next && stream->has_event && !session->watch)) {
+                stream->has_event = false;
+                return &stream->event;
             }
         }
     } while (lull_session_follow(session) || (is_apart(session) && play_more(session)));

@@ -4,7 +4,8 @@
 #
 # The commands run in turn (A B C A B C …), so that a machine that slows down slows all of them; what is
 # compared is the median of wall times of whole processes. Peak memory is the kernel's own figure for the finished
-# child. One uncounted round warms the file cache. Prints a table and writes BUILD/bench.json.
+# child. One uncounted round warms the file cache. Prints a table and writes BUILD/bench.json, which also says on
+# which machine and at what load, and of each floor whether it was kept.
 #
 # With --lttng-analyses (or $LULL_LTTNG_ANALYSES), the path of a checkout of lttng-analyses that runs here, its
 # lttng-cputop is timed as well, once: it takes minutes.
@@ -150,14 +151,14 @@ def summarise(name, command, figures, peer_wall, size):
     return result
 
 
-def measure_analyses(directory, trace, lull_wall, judged):
+def measure_analyses(directory, trace, lull_wall, judged, judgements):
     """One run of lttng-cputop, and what share of its time lull cputop takes."""
     command = [os.path.join(directory, "lttng-cputop"), "--no-progress", "--skip-validation", trace]
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         wall, cpu, memory = run_once(command, output)
     ratio = lull_wall / wall
     print(f"lttng-cputop takes {wall:.1f} s ({cpu:.1f} s of CPU, {memory / 2**20:.0f} MiB), lull cputop {share(ratio)} of that "
-          f"({verdict(ratio, ANALYSES_FLOOR, judged)})")
+          f"({verdict(judgements, 'cputop, share of lttng-cputop', ratio, ANALYSES_FLOOR, judged)})")
     return {"command": command, "wall_s": wall, "cpu_s": cpu, "peak_bytes": memory, "ratio_of_lull": ratio}
 
 
@@ -167,18 +168,18 @@ def tid_at_start(lull, trace):
     return json.loads(done.stdout)["windows"][0]["tables"]["per-process"][0]["process"]["tid"]
 
 
-def judge_range(figures, judged):
+def judge_range(figures, judged, judgements):
     """What the path of a short time costs, as a share of that of a whole life."""
     for name in sorted(RANGES & figures.keys()):
         pairs = list(zip(figures[name], figures["critpath"]))
         ratio = statistics.median(short[1] / whole[1] for short, whole in pairs)
         memory = max(short[2] for short, _ in pairs)
         print(f"{name} takes {ratio:.2f} of the CPU of the whole (<= {RANGE_FLOOR}: "
-              f"{verdict(ratio, RANGE_FLOOR, judged)}), {memory / 2**20:.0f} MiB (<= {RANGE_MEMORY_FLOOR / 2**20:.0f} MiB: "
-              f"{verdict(memory, RANGE_MEMORY_FLOOR, judged)})")
+              f"{verdict(judgements, f'{name}, share of the whole', ratio, RANGE_FLOOR, judged)}), {memory / 2**20:.0f} MiB (<= {RANGE_MEMORY_FLOOR / 2**20:.0f} MiB: "
+              f"{verdict(judgements, f'{name}, bytes', memory, RANGE_MEMORY_FLOOR, judged)})")
 
 
-def measure_hosts(lull, n):
+def measure_hosts(lull, n, judgements):
     """One run of cputop of n machines."""
     with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
         unpack(os.path.join(SOURCE, "examples", "data", "django.tar.xz"), directory)
@@ -188,13 +189,13 @@ def measure_hosts(lull, n):
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             wall, cpu, memory = run_once([lull, "cputop", hosts], output)
     judged = n >= HOSTS_JUDGED
-    print(f"cputop of {n} hosts takes {cpu:.1f} s of CPU (<= {HOSTS_FLOOR} s: {verdict(cpu, HOSTS_FLOOR, judged)}), "
+    print(f"cputop of {n} hosts takes {cpu:.1f} s of CPU (<= {HOSTS_FLOOR} s: {verdict(judgements, 'hosts, s of CPU', cpu, HOSTS_FLOOR, judged)}), "
           f"{memory / 2**20:.0f} MiB (<= {HOSTS_MEMORY_FLOOR / 2**20:.0f} MiB: "
-          f"{verdict(memory, HOSTS_MEMORY_FLOOR, judged)})")
+          f"{verdict(judgements, 'hosts, bytes', memory, HOSTS_MEMORY_FLOOR, judged)})")
     return {"hosts": n, "wall_s": wall, "cpu_s": cpu, "peak_bytes": memory}
 
 
-def measure_exits(lull, n, runs):
+def measure_exits(lull, n, runs, judgements):
     with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
         commands = {}
         for verb, entries in (("cputop", 0), ("vms", vm_load.ENTRIES)):
@@ -205,11 +206,11 @@ def measure_exits(lull, n, runs):
     cpu = {verb: min(figure[1] for figure in figures[verb]) for verb in commands}
     ratio = cpu["vms"] / cpu["cputop"]
     print(f"vms of {n} exits takes {cpu['vms']:.2f} s of CPU, {ratio:.2f} of what cputop takes for as many events without "
-          f"(<= {EXITS_FLOOR}: {verdict(ratio, EXITS_FLOOR, n >= EXITS_JUDGED)})")
+          f"(<= {EXITS_FLOOR}: {verdict(judgements, 'exits, share of cputop', ratio, EXITS_FLOOR, n >= EXITS_JUDGED)})")
     return {"exits": n, "cpu_s": cpu["vms"], "cpu_s_without": cpu["cputop"], "ratio": ratio}
 
 
-def measure_states(lull, n, runs):
+def measure_states(lull, n, runs, judgements):
     with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
         trace, path = os.path.join(directory, "jobs"), os.path.join(directory, "jobs.states")
         states_load.write(trace, n)
@@ -220,12 +221,12 @@ def measure_states(lull, n, runs):
     cpu = {name: min(figure[1] for figure in figures[name]) for name in figures}
     rate, memory = n / cpu["states"], max(figure[2] for figure in figures["states"])
     print(f"states of {n} events, {states_load.ROWS} rows and 10 rules: {rate / 1e6:.2f} M events/s of CPU (>= {STATES_FLOOR / 1e6:.0f} M: "
-          f"{verdict(STATES_FLOOR, rate, n >= STATES_JUDGED)}), {memory / 2**20:.0f} MiB; count-fields takes {cpu['read'] / cpu['states']:.2f} of that")
+          f"{verdict(judgements, 'states, s of CPU an event', 1 / rate, 1 / STATES_FLOOR, n >= STATES_JUDGED)}), {memory / 2**20:.0f} MiB; count-fields takes {cpu['read'] / cpu['states']:.2f} of that")
     return {"events": n, "rows": states_load.ROWS, "cpu_s": cpu["states"], "cpu_s_reading": cpu["read"], "peak_bytes": memory,
             "events_per_s": rate}
 
 
-def measure_calls(lull, n, runs):
+def measure_calls(lull, n, runs, judgements):
     """Flame graphs and tables of a program that called functions so often."""
     with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
         trace = os.path.join(directory, "calls")
@@ -235,9 +236,9 @@ def measure_calls(lull, n, runs):
     cpu = {verb: min(figure[1] for figure in figures[verb]) for verb in figures}
     peak = {verb: max(figure[2] for figure in figures[verb]) for verb in figures}
     floor = CALLS_FLOOR * n / CALLS_JUDGED
-    print(f"flame of {n} calls takes {cpu['flame']:.2f} s of CPU (<= {floor:.2f} s: {verdict(cpu['flame'], floor, n >= CALLS_JUDGED)}), "
+    print(f"flame of {n} calls takes {cpu['flame']:.2f} s of CPU (<= {floor:.2f} s: {verdict(judgements, 'flame, s of CPU', cpu['flame'], floor, n >= CALLS_JUDGED)}), "
           f"{peak['flame'] / 2**20:.0f} MiB (<= {CALLS_MEMORY_FLOOR / 2**20:.0f} MiB: "
-          f"{verdict(peak['flame'], CALLS_MEMORY_FLOOR, n >= CALLS_JUDGED)}); calls {cpu['calls']:.2f} s, "
+          f"{verdict(judgements, 'flame, bytes', peak['flame'], CALLS_MEMORY_FLOOR, n >= CALLS_JUDGED)}); calls {cpu['calls']:.2f} s, "
           f"with callers {cpu['calls --callers']:.2f} s; reading alone {cpu['info']:.2f} s")
     return {"calls": n, "cpu_s": cpu, "peak_bytes": peak}
 
@@ -247,17 +248,48 @@ def version_of(program):
     return text.splitlines()[0].strip() if text else "unknown"
 
 
-def verdict(value, floor, judged):
+def verdict(judgements, line, value, floor, judged):
+    """Whether what a line takes is at most its floor; "" if it is not to be judged."""
     if not judged or floor is None:
         return ""
+    judgements.append({"line": line, "value": value, "floor": floor, "is_kept": value <= floor})
     return "ok" if value <= floor else "MISSED"
+
+
+def machine():
+    """What the figures depend on, besides the trace."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        model = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.*)", file.read(), re.M)
+    return {"arch": platform.machine(), "kernel": platform.release(), "cpu": model.group(1) if model else None,
+            "cpus": os.cpu_count(), "usable_cpus": len(os.sched_getaffinity(0)),
+            "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")}
+
+
+def warn_of_load(before, after):
+    """Ratios bear some load, times on the clock do not."""
+    most = max(before[0], after[0])
+    if most > os.cpu_count():
+        print(f"bench: the load was {most:.1f} on {os.cpu_count()} CPUs: what is measured on the clock, as two threads are, means little")
+
+
+def print_missed(judgements):
+    missed = [one for one in judgements if not one["is_kept"]]
+    for one in missed:
+        print(f"bench: MISSED: {one['line']}: {one['value']:.4g} (floor {one['floor']:.4g})")
+    if judgements:
+        print(f"bench: {len(judgements) - len(missed)} of {len(judgements)} floors kept")
 
 
 def share(value):
     return f"1/{1 / value:.1f}" if value < 1 else f"{value:.2f}"
 
 
-def print_table(results, size, judged):
+def memory_verdict(result, judgements):
+    name = result["name"]
+    return verdict(judgements, f"{name}, memory", result["peak_share_of_trace"], MEMORY_FLOORS.get(name, MEMORY_FLOOR), True)
+
+
+def print_table(results, judged, judgements):
     print(f"{'':27}{'median':>9}{'min':>9}{'max':>9}{'CPU':>9}{'peak':>10}   of peer's time     of trace's size")
     for r in results:
         floor = FLOORS.get(r["name"])
@@ -266,9 +298,9 @@ def print_table(results, size, judged):
             time_text = f"{share(r['ratio_to_peer']):>7}"
             memory_text = f"{r['peak_share_of_trace']:>6.1%}"
             if judged and floor:
-                time_text += f" (<= {share(floor)}: {verdict(r['ratio_to_peer'], floor, judged)})"
+                time_text += f" (<= {share(floor)}: {verdict(judgements, r['name'], r['ratio_to_peer'], floor, judged)})"
             if judged:
-                memory_text += f" ({verdict(r['peak_share_of_trace'], MEMORY_FLOORS.get(r['name'], MEMORY_FLOOR), judged)})"
+                memory_text += f" ({memory_verdict(r, judgements)})"
         print(f"{r['name']:27}{r['wall_s']:8.3f}s{r['wall_min_s']:8.3f}s{r['wall_max_s']:8.3f}s{r['cpu_s']:8.3f}s"
               f"{r['peak_bytes'] / 2**20:7.1f}MiB  {time_text:20} {memory_text}")
 
@@ -304,33 +336,37 @@ def main():
     if not judged:
         print("bench: too small to judge by: starting a process weighs more here than reading.")
         print("bench: Set LULL_BIG to the directory of a trace of 100 MiB or more.")
+    load_before = os.getloadavg()
     figures = measure(commands, args.runs)
     peer_wall = {name: [figure[0] for figure in figures[name]] for name in (PEER, TEXT_PEER)}
     results = [summarise(name, command, figures[name],
                          None if name in peer_wall else peer_wall[TEXT_PEER if name.startswith("print") else PEER], size)
                for name, command in commands.items()]
-    print_table(results, size, judged)
+    judgements = []
+    print_table(results, judged, judgements)
     for one, two in (("info --events", "info, threads"), ("count-fields", "count, threads")):
         ratio = statistics.median(b[0] / a[0] for a, b in zip(figures[one], figures[two]))
         print(f"{one} with two threads takes {ratio:.2f} of the time with one (<= {THREADS_FLOORS[one]:.2f}: "
-              f"{verdict(ratio, THREADS_FLOORS[one] if os.cpu_count() > 1 else None, judged)})")
-    judge_range(figures, judged)
-    hosts = measure_hosts(lull, args.hosts) if args.hosts else None
-    states = measure_states(lull, args.states, args.runs) if args.states else None
-    exits = measure_exits(lull, args.exits, args.runs) if args.exits else None
-    calls = measure_calls(lull, args.calls, args.runs) if args.calls else None
+              f"{verdict(judgements, two, ratio, THREADS_FLOORS[one] if os.cpu_count() > 1 else None, judged)})")
+    judge_range(figures, judged, judgements)
+    hosts = measure_hosts(lull, args.hosts, judgements) if args.hosts else None
+    states = measure_states(lull, args.states, args.runs, judgements) if args.states else None
+    exits = measure_exits(lull, args.exits, args.runs, judgements) if args.exits else None
+    calls = measure_calls(lull, args.calls, args.runs, judgements) if args.calls else None
     analyses = None
     if args.lttng_analyses:
         lull_wall = next(r["wall_s"] for r in results if r["name"] == "cputop")
-        analyses = measure_analyses(args.lttng_analyses, trace, lull_wall, judged)
+        analyses = measure_analyses(args.lttng_analyses, trace, lull_wall, judged, judgements)
     report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
-              "runs": args.runs, "cpus": os.cpu_count(), "lull": version_of(lull), "peer": version_of(PEER),
-              "floors": {**FLOORS, "memory": MEMORY_FLOOR}, "results": results,
+              "runs": args.runs, "machine": machine(), "load_before": load_before, "load_after": os.getloadavg(), "lull": version_of(lull), "peer": version_of(PEER),
+              "floors": judgements, "results": results,
               "hosts": hosts, "exits": exits, "states": states, "calls": calls, "lttng_analyses": analyses}
     target = args.json or os.path.join(os.path.dirname(lull), "bench.json")
     with open(target, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=2)
         file.write("\n")
+    print_missed(judgements)
+    warn_of_load(load_before, report["load_after"])
     print(f"bench: wrote {target}")
     if not re.search("release|debugoptimized|O[23]", build_options(lull)):
         print("bench: this build of lull is not optimised")

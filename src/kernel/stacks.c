@@ -363,6 +363,7 @@ bool lull_stacks_knows(const struct lull_stacks *stacks, uint32_t host, int32_t 
 /* An address, and when it was that of the code. */
 struct place {
     uint64_t address, time; /* on the host's own clock; UINT64_MAX: not known */
+    uint32_t host;
 };
 
 /* Memory that is of no file, or that nothing is known of, may be of code that the program made. */
@@ -371,7 +372,8 @@ static bool find_made(const struct lull_stacks *stacks, const struct process *pr
 {
     uint64_t offset;
     if (!process->jitdump || place.time == UINT64_MAX || (object && !object->pid) ||
-        !stacks_find_made(stacks, process->jitdump, place.address, place.time, &offset)) {
+        !stacks_find_made(stacks, place.host, process->jitdump, place.address, place.time,
+                          &offset)) {
         return false;
     }
     *frame = (struct lull_frame){.object = process->jitdump->path, .offset = offset};
@@ -442,7 +444,7 @@ uint32_t lull_stacks_chain(struct lull_stacks *stacks, uint32_t host, int32_t pi
                            struct lull_text addresses, int64_t t)
 {
     const struct names *names = g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(host));
-    struct place place = {.time = UINT64_MAX};
+    struct place place = {.time = UINT64_MAX, .host = host};
     if (t != INT64_MIN) {
         place.time = (uint64_t)t - (uint64_t)(names ? names->clock_offset_ns : 0);
     }

@@ -187,13 +187,29 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
     return symbols;
 }
 
+/* What the recording holds of it. */
+static struct lull_jitdump *read_recorded_jitdump(const struct names *names,
+                                                  const struct object *object, int pid)
+{
+    g_autofree char *name = lull_jitdump_saved_name(pid, object->inode);
+    gsize length;
+    g_autofree char *bytes = read_recorded(names, name, MOST_KALLSYMS_BYTES, &length);
+    return bytes ? lull_jitdump_parse(bytes, length, pid) : NULL;
+}
+
 /* A dump is the program's that has it mapped if it has the inode and, in its head, the number in its name. */
 static struct lull_jitdump *read_jitdump(const struct lull_stacks *stacks,
-                                         const struct object *object, struct origin *origin)
+                                         const struct names *names, const struct object *object,
+                                         struct origin *origin)
 {
     const char *directory = stacks->wishes ? stacks->wishes->directory : NULL;
     int pid = 0;
     lull_jitdump_is_name(object->path, &pid);
+    struct lull_jitdump *dump = names ? read_recorded_jitdump(names, object, pid) : NULL;
+    if (dump) {
+        origin->from = LULL_NAMES_RECORDING;
+        return dump;
+    }
     g_autofree char *mapped = path_map_of(stacks, object);
     const char *why;
     int fd = -1;
@@ -208,7 +224,7 @@ static struct lull_jitdump *read_jitdump(const struct lull_stacks *stacks,
         fd = lull_jitdump_open(object->path, object->inode);
         origin->from = LULL_NAMES_HERE;
     }
-    struct lull_jitdump *dump = fd >= 0 ? lull_jitdump_read(fd, pid) : NULL;
+    dump = fd >= 0 ? lull_jitdump_read(fd, pid) : NULL;
     if (!dump) {
         *origin = (struct origin){
             .why =
@@ -217,12 +233,14 @@ static struct lull_jitdump *read_jitdump(const struct lull_stacks *stacks,
     return dump;
 }
 
-bool stacks_find_made(const struct lull_stacks *stacks, struct object *jitdump, uint64_t address,
-                      uint64_t time, uint64_t *offset)
+bool stacks_find_made(const struct lull_stacks *stacks, uint32_t host, struct object *jitdump,
+                      uint64_t address, uint64_t time, uint64_t *offset)
 {
     if (!jitdump->has_read_jitdump) {
         jitdump->has_read_jitdump = true;
-        jitdump->jitdump = read_jitdump(stacks, jitdump, &jitdump->origin);
+        jitdump->jitdump =
+            read_jitdump(stacks, g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(host)),
+                         jitdump, &jitdump->origin);
         if (jitdump->jitdump) {
             jitdump->is_read = true;
             jitdump->symbols = lull_jitdump_take_object(jitdump->jitdump);

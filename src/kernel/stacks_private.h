@@ -122,8 +122,8 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
 uint32_t stacks_code(struct lull_stacks *stacks, uint32_t host, struct object *object,
                      uint64_t place, struct lull_code code[LULL_MOST_INLINED]);
 /* The code that was at the address at `time` of the host's own clock. False: none. */
-bool stacks_find_made(const struct lull_stacks *stacks, struct object *jitdump, uint64_t address,
-                      uint64_t time, uint64_t *offset);
+bool stacks_find_made(const struct lull_stacks *stacks, uint32_t host, struct object *jitdump,
+                      uint64_t address, uint64_t time, uint64_t *offset);
 /* Once its frames are named. */
 void stacks_split(struct lull_stacks *stacks, struct chain *chain);
 void stacks_drop_split(struct split *split);

@@ -254,6 +254,13 @@ bool lull_keeper_save_map(const struct lull_keeper *keeper, int pid, int64_t sin
     return save(keeper, LULL_KEEPER_SAVE_MAP, "", (uint64_t)pid, since_ns, false, is_full, error);
 }
 
+bool lull_keeper_save_jitdump(const struct lull_keeper *keeper, const char *path, uint64_t inode,
+                              GError **error)
+{
+    bool is_full;
+    return save(keeper, LULL_KEEPER_SAVE_JITDUMP, path, inode, 0, false, &is_full, error);
+}
+
 bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uint64_t *bytes,
                          GError **error)
 {

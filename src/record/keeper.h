@@ -48,6 +48,10 @@ bool lull_keeper_save_symbols(const struct lull_keeper *keeper, const char *path
  * were written since `since_ns`. */
 bool lull_keeper_save_map(const struct lull_keeper *keeper, int pid, int64_t since_ns,
                           bool *is_full, GError **error);
+/* Adds the dump of code that a process made, as symbol/jitdump.h has it, if it is of who records; one that is too large
+ * is left out. */
+bool lull_keeper_save_jitdump(const struct lull_keeper *keeper, const char *path, uint64_t inode,
+                              GError **error);
 /* Bytes of a file, or of the files in a directory. */
 bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uint64_t *bytes,
                          GError **error);

@@ -11,6 +11,7 @@
 #include "record/keeper_private.h"
 #include "record/last.h"
 #include "record/symbols.h"
+#include "symbol/jitdump.h"
 
 /* Readers take twice as much. */
 #define MOST_SYMBOLS_BYTES (INT64_C(128) << 20)
@@ -19,7 +20,8 @@ struct keeper {
     const struct lull_invoker *invoker;
     struct lull_folder folder;
     int symbols; /* the file; -1: there is none */
-    char *left;  /* what was answered last */
+    uint64_t jitdump_bytes;
+    char *left; /* what was answered last */
 };
 
 struct request {
@@ -149,6 +151,31 @@ static bool save_map(struct keeper *keeper, const struct request *request, struc
            save_text(keeper, text, outcome, error);
 }
 
+/* What cannot be kept is left out: the code has no names then, as without a dump. */
+static bool save_jitdump(struct keeper *keeper, const struct request *request,
+                         struct outcome *outcome, GError **error)
+{
+    g_autoptr(GString) bytes = g_string_new(NULL);
+    uint64_t inode;
+    int64_t unused;
+    bool is_unused;
+    int pid;
+    parse_numbers(request, &inode, &unused, &is_unused);
+    if (!lull_jitdump_is_name(request->first, &pid) ||
+        !lull_symbols_take_jitdump(bytes, request->first, inode) ||
+        bytes->len > MOST_SYMBOLS_BYTES - keeper->jitdump_bytes) {
+        return true;
+    }
+    g_autofree char *name = lull_jitdump_saved_name(pid, inode);
+    const int fd = lull_folder_create(&keeper->folder, name, LULL_FOLDER_FILE, NULL);
+    if (fd >= 0) {
+        write_symbols(fd, bytes);
+        close(fd);
+        keeper->jitdump_bytes += bytes->len;
+    }
+    return true;
+}
+
 static bool measure(struct keeper *keeper, const struct request *request, struct outcome *outcome,
                     GError **error)
 {
@@ -232,6 +259,7 @@ static const struct {
     [LULL_KEEPER_REMEMBER] = {remember, false},
     [LULL_KEEPER_SAVE_SYMBOLS] = {save_symbols, true},
     [LULL_KEEPER_SAVE_MAP] = {save_map, true},
+    [LULL_KEEPER_SAVE_JITDUMP] = {save_jitdump, true},
 };
 
 static void answer(int socket, const struct outcome *outcome, const GError *error)

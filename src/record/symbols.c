@@ -18,6 +18,7 @@
 #include "symbol/elf.h"
 #include "symbol/elf_frames.h"
 #include "symbol/here.h"
+#include "symbol/jitdump.h"
 #include "symbol/object.h"
 #include "symbol/perf_map.h"
 #include "symbol/saved.h"
@@ -34,6 +35,7 @@
 
 /* What a child is to read. */
 struct source {
+    void (*give)(int to, const struct source *source);
     const char *path; /* NULL: a perf map */
     uint64_t inode;   /* or process */
     int64_t time_ns;
@@ -81,7 +83,7 @@ static struct lull_object *join(struct lull_object *object, struct lull_object *
     return object;
 }
 
-static void give(int to, const struct source *source)
+static void give_object(int to, const struct source *source)
 {
     const bool is_vdso = strcmp(source->path, LULL_VDSO) == 0;
     const int fd = is_vdso ? -1 : lull_here_open(source->path, source->inode, source->time_ns);
@@ -107,15 +109,16 @@ static bool is_own_map(int fd, int64_t since_ns)
            st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec >= since_ns;
 }
 
-static void give_map(int to, int pid, int64_t since_ns)
+static void give_map(int to, const struct source *source)
 {
+    const int pid = (int)source->inode;
     g_autofree char *name = lull_perf_map_name(pid);
     g_autofree char *path = g_build_filename("/tmp", name, NULL);
     g_autofree char *text = g_malloc(MOST_MAP_BYTES);
     size_t length = 0;
     ssize_t n = 0;
     const int place = lull_here_look(path);
-    const int fd = place >= 0 ? lull_here_take(place, is_own_map(place, since_ns)) : -1;
+    const int fd = place >= 0 ? lull_here_take(place, is_own_map(place, source->time_ns)) : -1;
     if (fd < 0 || !give_up_root()) {
         return;
     }
@@ -124,6 +127,19 @@ static void give_map(int to, int pid, int64_t since_ns)
     }
     struct lull_object *object = n == 0 ? lull_perf_map_parse(text, length) : NULL;
     write_object(to, object, name, (uint64_t)pid);
+}
+
+/* A part of one would name what came later wrongly: the reader takes no more than fits. */
+static void give_jitdump(int to, const struct source *source)
+{
+    g_autofree char *block = g_malloc(BLOCK_BYTES);
+    const int fd = lull_jitdump_open(source->path, source->inode);
+    ssize_t n;
+    if (fd < 0 || !give_up_root()) {
+        return;
+    }
+    while ((n = read(fd, block, BLOCK_BYTES)) > 0 && lull_file_write(to, block, (size_t)n) == 0) {
+    }
 }
 
 /* Which process gets this far has all of the keeper's descriptors. */
@@ -169,11 +185,7 @@ static bool take(GString *to, const struct source *source)
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close_all_but(ends[1]);
-        if (source->path) {
-            give(ends[1], source);
-        } else {
-            give_map(ends[1], (int)source->inode, source->time_ns);
-        }
+        source->give(ends[1], source);
         _exit(0);
     }
     close(ends[1]);
@@ -193,10 +205,15 @@ bool lull_symbols_take(GString *to, const char *path, uint64_t inode, int64_t ma
                        bool wants_frames)
 {
     return lull_saved_can_hold(path) &&
-           take(to, &(struct source){path, inode, mapped_ns, wants_frames});
+           take(to, &(struct source){give_object, path, inode, mapped_ns, wants_frames});
 }
 
 bool lull_symbols_take_map(GString *to, int pid, int64_t since_ns)
 {
-    return pid > 0 && take(to, &(struct source){NULL, (uint64_t)pid, since_ns, false});
+    return pid > 0 && take(to, &(struct source){give_map, NULL, (uint64_t)pid, since_ns, false});
+}
+
+bool lull_symbols_take_jitdump(GString *to, const char *path, uint64_t inode)
+{
+    return take(to, &(struct source){give_jitdump, path, inode, 0, false});
 }

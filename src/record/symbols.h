@@ -18,4 +18,7 @@ bool lull_symbols_take(GString *to, const char *path, uint64_t inode, int64_t ma
  * /tmp/perf-PID.map: a file of who records, written since `since_ns`, when the process had started. */
 bool lull_symbols_take_map(GString *to, int pid, int64_t since_ns);
 
+/* Appends the bytes of a dump of code that a process made, if symbol/jitdump.h would read it. */
+bool lull_symbols_take_jitdump(GString *to, const char *path, uint64_t inode);
+
 #endif

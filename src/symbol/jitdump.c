@@ -292,6 +292,11 @@ int lull_jitdump_open(const char *path, uint64_t inode)
     return place >= 0 ? lull_here_take(place, is_own(place, inode)) : -1;
 }
 
+char *lull_jitdump_saved_name(int pid, uint64_t inode)
+{
+    return g_strdup_printf("jit-%d-%" G_GUINT64_FORMAT ".dump", pid, inode);
+}
+
 struct lull_jitdump *lull_jitdump_read(int fd, int pid)
 {
     struct lull_jitdump *dump = NULL;

@@ -19,6 +19,8 @@ struct lull_object;
 bool lull_jitdump_is_name(const char *path, int *pid);
 /* Opens the file where it was, if it is our own or root's, and has this inode (0: any). -1: it is not there. */
 int lull_jitdump_open(const char *path, uint64_t inode);
+/* What it is called in a recording; to be freed with g_free(). */
+char *lull_jitdump_saved_name(int pid, uint64_t inode);
 /* Reads an open file of the process with this number, and closes it. NULL: it is none, or has no code. */
 struct lull_jitdump *lull_jitdump_read(int fd, int pid);
 /* The same of bytes, which are copied as far as they are needed. */

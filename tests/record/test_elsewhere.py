@@ -40,6 +40,29 @@ int main(void)
 """
 
 
+# Makes two functions that call each other with frame pointers, the inner one to sleep; then others at the same place; and says so in a dump.
+MAKER = """
+import ctypes, mmap, os, struct, sys, time
+out = open(os.path.join(sys.argv[1], f"jit-{os.getpid()}.dump"), "w+b", buffering=0)
+out.write(struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, os.getpid(), time.monotonic_ns(), 0))
+library = ctypes.CDLL(None)
+library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+library.mmap(None, 4096, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, out.fileno(), 0)
+memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+outer = bytes.fromhex("55 4889e5 4889f8 4889f7 4889d6 ffd0 5d c3")  # push, rax = rdi, rdi = rsi, rsi = rdx, call rax, pop, ret
+inner = bytes.fromhex("55 4889e5 4889f8 4889f7 ffd0 5d c3")
+sleeper = ctypes.cast(library.usleep, ctypes.c_void_p).value
+for index, name in enumerate(("first", "second", "third")):
+    for at, code, what in ((address, outer, name), (address + 64, inner, "inner")):
+        memory[at - address:at - address + len(code)] = code
+        body = struct.pack("<IIQQQQ", os.getpid(), os.getpid(), at, at, len(code), index) + f"made_{what}".encode() + b"\\0" + code
+        out.write(struct.pack("<IIQ", 0, 16 + len(body), time.monotonic_ns()) + body)
+    for _ in range(index + 2):
+        ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_long)(address)(address + 64, sleeper, 20000)
+"""
+
+
 def built():
     """Without frame pointers."""
     options = ["cc", "-O1", "-fomit-frame-pointer", "-fno-partial-inlining", "-x", "c", "-"]
@@ -141,6 +164,21 @@ def check_kernels_code(recording):
     tap.ok(of[32] == {None}, "programs of 32 bits have others", of)
 
 
+def check_made():
+    """Code that a program makes: each sleep is in the function that was at the address then, after the dump is gone."""
+    folder, recording = os.path.join(scratch.name, "dumps"), os.path.join(scratch.name, "made")
+    os.mkdir(folder)
+    done = subprocess.run([lull, "record", "--tracer", "perf", "--only", "--call-graph", "-o", recording, "--", sys.executable, "-c", MAKER, folder],
+                          capture_output=True, text=True, timeout=120, check=False)
+    shutil.rmtree(folder)
+    away = subprocess.run([lull, "flame", "--off-cpu", copy_of(recording, "made-away", elsewhere=True)], capture_output=True, text=True, timeout=60, check=False)
+    slept = collections.Counter()
+    for line in away.stdout.splitlines():
+        for name in re.findall(r"made_\w+", line):
+            slept[name] += int(line.rsplit(" ", 1)[1]) // 20_000_000
+    tap.ok(slept == {"made_first": 2, "made_second": 3, "made_third": 4}, "code that a program made", slept, os.listdir(recording), done.stderr, away.stdout[:500])
+
+
 def main():
     if os.geteuid() != 0 or not shutil.which("cc"):
         tap.skip("recordings elsewhere", "that needs root and a compiler")
@@ -153,6 +191,7 @@ def main():
         return
     check_elsewhere(recording)
     check_kernels_code(recording)
+    check_made()
 
 
 tap.run("elsewhere", main)

@@ -211,6 +211,47 @@ static void test_map(void)
     g_unlink(path);
 }
 
+/* ---- dumps of code ---- */
+
+static bool is_dump_taken(const char *path, uint64_t inode)
+{
+    g_autoptr(GString) bytes = g_string_new("before");
+    const bool is_good = lull_symbols_take_jitdump(bytes, path, inode);
+    g_assert_cmpstr(bytes->str, ==, is_good ? "beforeany bytes" : "before");
+    return is_good;
+}
+
+/* Of who records, with the inode that was mapped, and a file. */
+static void test_jitdump(void)
+{
+    g_autofree char *directory = g_dir_make_tmp("lull-dumps-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(directory, "jit-42.dump", NULL);
+    g_autofree char *aside = g_strconcat(path, "-aside", NULL);
+    g_assert_false(is_dump_taken(path, 0));
+    g_assert_true(g_file_set_contents(path, "any bytes", -1, NULL));
+    const uint64_t inode = inode_of(path);
+    g_assert_true(is_dump_taken(path, inode));
+    g_assert_false(is_dump_taken(path, inode + 1));
+    g_assert_cmpint(g_rename(path, aside), ==, 0);
+    g_assert_cmpint(symlink(aside, path), ==, 0);
+    g_assert_false(is_dump_taken(path, inode));
+    g_unlink(path);
+    g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+    g_assert_false(is_dump_taken(path, inode_of(path)));
+    g_unlink(path);
+    g_assert_cmpint(g_rename(aside, path), ==, 0);
+    g_assert_cmpint(truncate(path, INT64_C(1) << 30), ==, 0); /* too large: not even a part of it */
+    g_assert_false(is_dump_taken(path, inode));
+    g_assert_cmpint(truncate(path, 9), ==, 0);
+    g_assert_true(is_dump_taken(path, inode));
+    if (geteuid() == 0) {
+        g_assert_cmpint(chown(path, 65534, 65534), ==, 0);
+        g_assert_false(is_dump_taken(path, inode));
+    }
+    g_unlink(path);
+    g_assert_cmpint(g_rmdir(directory), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -219,5 +260,6 @@ int main(int argc, char **argv)
     g_test_add_func("/record/symbols/no-file", test_no_file);
     g_test_add_func("/record/symbols/kernels-code", test_kernels_code);
     g_test_add_func("/record/symbols/map", test_map);
+    g_test_add_func("/record/symbols/jitdump", test_jitdump);
     return g_test_run();
 }

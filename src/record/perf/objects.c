@@ -7,6 +7,7 @@
 
 #include "record/perf/perf.h"
 #include "symbol/elf_frames.h"
+#include "symbol/jitdump.h"
 #include "symbol/perf_map.h"
 
 /* A machine has some hundred. */
@@ -132,6 +133,10 @@ bool perfrec_objects_save(const struct perfrec_objects *objects, const struct lu
         const struct object *object = objects->objects->pdata[i];
         if (g_get_monotonic_time() > end_us) {
             break;
+        }
+        if (lull_jitdump_is_name(object->path, NULL)) {
+            is_good = lull_keeper_save_jitdump(keeper, object->path, object->inode, error);
+            continue;
         }
         is_good = *object->path
                       ? lull_keeper_save_symbols(keeper, object->path, object->inode,

@@ -185,7 +185,7 @@ def check_reload(directory):
     with open(daemon.config) as file:
         first = file.read()
     refused = [hang_up(daemon, text) for text in (first.replace("offcpu", "offcup"), first.replace("buffer=2M", "buffer=4M"))]
-    tap.ok(daemon.ready and all(said and "nothing is changed" in said for said in refused) and "offcup" in refused[0] and
+    tap.ok(daemon.ready and all(said and "nothing is changed" in said for said in refused) and ":13: [rule naps] when" in refused[0] and
            "“buffer” has changed" in refused[1], "a configuration that cannot hold changes nothing", refused)
     place = os.path.join(directory, "open")
     os.makedirs(place)

@@ -37,6 +37,9 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
         session, LULL_CALLS_GROUPS | (reading->wants_samples ? LULL_GROUP_SAMPLES : 0) |
                      (reading->wants_heap ? LULL_GROUP_HEAP : 0) |
                      (reading->wants_counters ? LULL_GROUP_COUNTERS : 0));
+    if (reading->wants_containers) {
+        lull_model_read_containers(reading->model, first_ns);
+    }
     lull_session_select(session, host, -1);
     lull_session_limit(session, INT64_MIN, end_ns);
     reading->calls = lull_calls_new(reading->model, start_ns, end_ns, ended, ended_user);
@@ -351,7 +354,8 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
     struct calls_report report = {
         .question = question,
         .session = session,
-        .reading = {.wants_counters = lull_calls_weight_is_counter(question->weight)},
+        .reading = {.wants_counters = lull_calls_weight_is_counter(question->weight),
+                    .wants_containers = question->params->containers != NULL},
         .text = g_string_new(NULL),
         .where = g_string_new(NULL),
         .made = g_ptr_array_new_with_free_func(g_free)};

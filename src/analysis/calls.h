@@ -33,6 +33,7 @@ struct lull_calls_question {
 struct lull_calls_reading {
     /* Set before: */
     bool wants_samples, wants_heap, wants_counters;
+    bool wants_containers; /* of tasks, from the first event on */
     void (*prepare)(void *user, struct lull_calls_reading *reading); /* or NULL: before events */
     void *prepare_user;
     /* What was read: */

@@ -260,7 +260,10 @@ bool lull_heap_report(const struct lull_heap_question *question, struct lull_ses
                       GError **error)
 {
     struct heap_report report = {
-        .question = question, .session = session, .reading.wants_heap = true};
+        .question = question,
+        .session = session,
+        .reading = {.wants_heap = true,
+                    .wants_containers = question->calls.params->containers != NULL}};
     struct patterns ignored = {.arena = lull_arena_new()};
     const bool is_good = compile(&ignored, question->ignored, error);
     if (is_good &&

@@ -52,7 +52,12 @@ extern const char *const lull_analysis_common[];
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 " \
-                 "bytes of a name), or names that match a pattern, as in 'postgres*'"}
+                 "bytes of a name), or names that match a pattern, as in 'postgres*'"},            \
+        {.name = "container",                                                                      \
+         .kind = LULL_OPTION_TEXT,                                                                 \
+         .argument = "LIST",                                                                       \
+         .help = "only tasks in one of these containers: names, patterns for a name or the path "  \
+                 "of a control group, or six digits or more of an id"}
 
 #define LULL_OPTIONS_WHOM                                                                          \
     LULL_OPTIONS_TASKS,                                                                            \
@@ -60,11 +65,6 @@ extern const char *const lull_analysis_common[];
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "the same as --comm, as in lttng-analyses"},                                      \
-        {.name = "container",                                                                      \
-         .kind = LULL_OPTION_TEXT,                                                                 \
-         .argument = "LIST",                                                                       \
-         .help = "only tasks in one of these containers: names, patterns for a name or the path "  \
-                 "of a control group, or six digits or more of an id"},                            \
         {.name = "cpu",                                                                            \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "LIST",                                                                       \

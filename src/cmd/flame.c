@@ -96,6 +96,7 @@ static bool read_session(struct question *question, struct lull_session *session
     const struct lull_query *query = question->query;
     question->reading.wants_heap = lull_args_text(question->args, "heap") != NULL;
     question->reading.wants_samples = !question->reading.wants_heap;
+    question->reading.wants_containers = query->params.containers != NULL;
     question->reading.wants_counters =
         lull_calls_weight_is_counter(lull_args_text(question->args, "weight"));
     lull_progress_start(&progress, question->args, session, "reading", false);

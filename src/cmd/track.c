@@ -58,9 +58,10 @@ static bool check_histogram(const struct lull_track_rule *rule, GError **error)
         return true;
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "“%s”: %s", rule->text,
-                is_decided ? "“worst” and “timeout” are for alarms: leave them out with --hist"
-                           : "with --hist a filter can only compare comm, pid, tid, uid and cpu by "
-                             "==, joined by &&, and only of waits and calls");
+                is_decided
+                    ? "“worst” and “timeout” are for alarms: leave them out with --hist"
+                    : "with --hist a filter can only compare comm, pid, tid, uid, cpu, cgroup and "
+                      "host by ==, joined by &&, and only of waits and calls");
     return false;
 }
 
@@ -601,8 +602,9 @@ const struct lull_verb lull_verb_track = {
         "still open when its time-out has passed is reported then, and again at its end; only waits and "
         "system calls have time-outs. With 'worst', each "
         "alarm raises the time to its own. The filter is written in the language of --filter ('lull "
-        "help filter') and can name comm, pid, tid, uid, cpu, call, waker_comm, rw (of "
-        "a request: read or write), and lport, rport and raddr (of a connection). Equality of the first five is checked in the kernel.\n"
+        "help filter') and can name comm, pid, tid, uid, cpu, cgroup (its path) and host (the name of this machine) of all kinds; call and "
+        "waker_comm of waits; disk and rw (read or write) of requests to disks, and of waits that one ended; lport, rport and raddr of "
+        "connections, and of waits that a packet ended; and iface of packets. Equality of the first seven is checked in the kernel.\n"
         "\n"
         "The second line of an alarm says for whom each part of the wait was: the task that ended "
         "it, from when that task was itself woken; before that the one that had woken it; and so on, "

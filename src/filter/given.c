@@ -2,11 +2,13 @@
 /* Walks the tree for each set of values: there are few of them. */
 #include "filter/given.h"
 
+#include "base/suggest.h"
+
 bool lull_given_parse(struct lull_parser *p, const struct lull_given_name *names,
                       struct lull_operand *operand)
 {
     const size_t at = p->token.start;
-    g_autoptr(GString) known = g_string_new(NULL);
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
     for (uint32_t i = 0; names[i].name; i++) {
         if (lull_parser_sees(p, names[i].name)) {
             operand->kind = LULL_OPERAND_GIVEN;
@@ -14,10 +16,15 @@ bool lull_given_parse(struct lull_parser *p, const struct lull_given_name *names
             operand->value.kind = names[i].kind;
             return lull_parser_advance(p);
         }
-        g_string_append_printf(known, "%s%s", i ? ", " : "", names[i].name);
+        g_ptr_array_add(all, (gpointer)names[i].name);
     }
+    g_ptr_array_add(all, NULL);
+    g_autofree char *known = g_strjoinv(", ", (char **)all->pdata);
     const char *name = lull_parser_text(p, &p->token);
-    return lull_parser_fail(p, at, "there is no “%s” here; there are %s", name, known->str);
+    const char *meant = lull_suggest(name, (const char *const *)all->pdata);
+    return lull_parser_fail(p, at, "there is no “%s” here%s%s%s; there are %s", name,
+                            meant ? ", perhaps “" : "", meant ? meant : "", meant ? "”" : "",
+                            known);
 }
 
 static const struct lull_value *value_of(const struct lull_operand *operand,

@@ -12,6 +12,7 @@
 #include "base/search.h"
 #include "base/sums.h"
 #include "base/time.h"
+#include "graph/bandwidth.h"
 #include "source/files/recording.h"
 #include "source/session/streams.h"
 
@@ -33,6 +34,9 @@ struct use_step {
 /* When a task of the group was on a CPU. */
 struct cpu_use {
     int64_t start_ns, end_ns;
+    uint32_t task;
+    bool sleeps;  /* after it */
+    bool is_last; /* then the CPU is idle */
 };
 
 struct cpu_uses {
@@ -46,7 +50,8 @@ struct quota {
     int64_t phase_ns; /* periods start at times that leave this remainder; -1: not known */
     LULL_VEC(struct use_step) use;
     LULL_VEC(struct cpu_uses) cpus;
-    LULL_VEC(int64_t) refills; /* when periods start; empty: only phase_ns is known */
+    LULL_VEC(int64_t) refills;           /* when periods start; empty: only phase_ns is known */
+    struct lull_bandwidth_pauses pauses; /* where they are known */
 };
 
 /* One quota in the life of a task. */
@@ -211,34 +216,48 @@ static int by_time(const void *a, const void *b)
     return (x->running > y->running) - (x->running < y->running);
 }
 
-static void add_use(struct lull_quotas *quotas, uint32_t number, size_t cpu, int64_t start_ns,
-                    int64_t end_ns)
+static void add_use(struct lull_quotas *quotas, uint32_t number, size_t cpu, struct cpu_use use)
 {
     for (; number != LULL_NONE; number = quotas->all.items[number].within) {
         struct quota *quota = &quotas->all.items[number];
         while (quota->cpus.count <= cpu) {
             lull_vec_push(&quota->cpus, (struct cpu_uses){0});
         }
-        lull_vec_push(&quota->cpus.items[cpu].all, (struct cpu_use){start_ns, end_ns});
-        lull_vec_push(&quota->use, (struct use_step){start_ns, 0, 1});
-        lull_vec_push(&quota->use, (struct use_step){end_ns, 0, -1});
+        lull_vec_push(&quota->cpus.items[cpu].all, use);
+        lull_vec_push(&quota->use, (struct use_step){use.start_ns, 0, 1});
+        lull_vec_push(&quota->use, (struct use_step){use.end_ns, 0, -1});
     }
 }
 
-static void take_cpu(struct lull_quotas *quotas, size_t cpu, const struct cpu_notes *notes,
-                     int64_t last_ns)
+/* Whether the task, which leaves the CPU then, does not want it any more. */
+static bool sleeps_from(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns)
 {
+    uint32_t n;
+    const struct lull_graph_point *points = lull_graph_points(eg->graph, task, &n);
+    const size_t after = LULL_LOWER_BOUND(i, n, points[i].time_ns <= time_ns);
+    return after == n || points[after].state != LULL_STATE_PREEMPTED;
+}
+
+static void take_cpu(const struct lull_execgraph *eg, struct lull_quotas *quotas, size_t cpu,
+                     const struct cpu_notes *notes, int64_t last_ns)
+{
+    const uint32_t n_lines = lull_graph_line_count(eg->graph);
     for (size_t i = 0; i < notes->switches.count; i++) {
         const struct switch_note *note = &notes->switches.items[i];
         if (note->is_unknown || note->task >= quotas->members.count) {
             continue;
         }
         const struct membership *own = &quotas->members.items[note->task];
-        const int64_t next_ns = i + 1 < notes->switches.count ? note[1].time_ns : last_ns;
-        const int64_t start_ns = MAX(note->time_ns, own->since_ns);
-        const int64_t end_ns = MIN(next_ns, own->until_ns);
-        if (start_ns < end_ns) {
-            add_use(quotas, own->quota, cpu, start_ns, end_ns);
+        const bool has_next = i + 1 < notes->switches.count;
+        const int64_t next_ns = has_next ? note[1].time_ns : last_ns;
+        struct cpu_use use = {.start_ns = MAX(note->time_ns, own->since_ns),
+                              .end_ns = MIN(next_ns, own->until_ns),
+                              .task = note->task};
+        if (own->quota != LULL_NONE && use.start_ns < use.end_ns) {
+            use.sleeps =
+                note->task < n_lines && has_next && sleeps_from(eg, note->task, use.end_ns);
+            use.is_last = has_next && note[1].task == LULL_NONE && !note[1].is_unknown;
+            add_use(quotas, own->quota, cpu, use);
         }
     }
 }
@@ -331,7 +350,8 @@ static bool is_used_up(const struct quota *quota, int64_t start_ns, int64_t end_
     const int64_t ns = period_ns(quota), quota_ns = quota->info->quota_us * 1000;
     const int64_t first_ns = end_ns - lull_sum(end_ns - start_ns, ns - 1) / ns * ns;
     const int64_t others = MAX(count_cpus(quota, first_ns, start_ns) - 1, 0);
-    const int64_t slack_ns = LEAST_NS + others * SLICE_NS; /* it uses the last one at least */
+    /* It uses the last one at least. */
+    const int64_t slack_ns = MIN(LEAST_NS + others * SLICE_NS, quota_ns / 2);
     for (int back = 0; back < PERIODS_BACK; back++) {
         const int64_t used_ns =
             used_until(quota, start_ns) - used_until(quota, first_ns - back * ns);
@@ -357,8 +377,26 @@ static int64_t used_up_since(const struct quota *quota, int32_t cpu, int64_t sin
     return start_ns < quiet_ns && used_ns <= others * (SLICE_NS + TICK_NS) ? start_ns : quiet_ns;
 }
 
-/* The first time from start_ns on, within since_ns to until_ns, in which no task of the group runs
- * and its quota is used up. */
+/* The first of the pauses of that CPU that ends within since_ns to until_ns and after start_ns. */
+static bool find_pause(const struct quota *quota, int32_t cpu, int64_t since_ns, int64_t until_ns,
+                       int64_t start_ns, struct throttling *found)
+{
+    const struct lull_bandwidth_pause *all = quota->pauses.all.items;
+    const size_t n = quota->pauses.all.count;
+    size_t i = LULL_LOWER_BOUND(k, n, all[k].end_ns <= MAX(start_ns, since_ns));
+    for (; i < n && all[i].end_ns <= until_ns; i++) {
+        const int64_t from_ns = MAX(all[i].start_ns, since_ns);
+        if ((cpu < 0 || all[i].cpu == (uint32_t)cpu) && all[i].end_ns - from_ns >= LEAST_NS) {
+            found->start_ns = from_ns;
+            found->end_ns = all[i].end_ns;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where it is not known when periods start: the first time from start_ns on, within since_ns to
+ * until_ns, in which no task of the group runs and its quota is used up. */
 static bool find_throttling(const struct quota *quota, int32_t cpu, int64_t since_ns,
                             int64_t until_ns, int64_t start_ns, struct throttling *found)
 {
@@ -387,8 +425,10 @@ bool lull_quotas_next(const struct lull_execgraph *eg, uint32_t task, int32_t cp
     bool has_found = false;
     for (uint32_t i = lull_quotas_of(eg, task, since_ns); i != LULL_NONE;
          i = eg->quotas->all.items[i].within) {
+        const struct quota *quota = &eg->quotas->all.items[i];
         struct throttling one = {.quota = i};
-        if (find_throttling(&eg->quotas->all.items[i], cpu, since_ns, until_ns, start_ns, &one) &&
+        if ((quota->refills.count ? find_pause : find_throttling)(quota, cpu, since_ns, until_ns,
+                                                                  start_ns, &one) &&
             (!has_found || one.start_ns < found->start_ns)) {
             *found = one;
             has_found = true;
@@ -494,6 +534,108 @@ static void find_refills(const struct lull_execgraph *eg, struct quota *quota, c
     }
 }
 
+/* ---- the quota as the kernel sees it ---- */
+
+static int by_step(const void *a, const void *b)
+{
+    const struct lull_bandwidth_event *x = a, *y = b;
+    if (x->time_ns != y->time_ns) {
+        return x->time_ns < y->time_ns ? -1 : 1;
+    }
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Since when the task, which gets the CPU then, waits for it after it slept; INT64_MIN: it did not. */
+static int64_t woken_before(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns)
+{
+    uint32_t n = 0;
+    const struct lull_graph_point *points =
+        task < lull_graph_line_count(eg->graph) ? lull_graph_points(eg->graph, task, &n) : NULL;
+    const size_t at = LULL_LOWER_BOUND(i, n, points[i].time_ns < time_ns);
+    return at > 0 && at < n && points[at].time_ns == time_ns &&
+                   points[at].state == LULL_STATE_PREEMPTED &&
+                   points[at - 1].state != LULL_STATE_RUNNING
+               ? points[at - 1].time_ns
+               : INT64_MIN;
+}
+
+/* The timer that starts periods comes as an interrupt too. */
+static bool has_refill(const struct quota *quota, const struct interrupt_note *note)
+{
+    const size_t n = quota->refills.count;
+    const int64_t *all = quota->refills.items;
+    const size_t at = LULL_LOWER_BOUND(i, n, all[i] < note->start_ns);
+    return at < n && all[at] <= note->end_ns;
+}
+
+struct bandwidth_events {
+    LULL_VEC(struct lull_bandwidth_event) all;
+};
+
+static void add_cpu_events(const struct lull_execgraph *eg, const struct quota *quota, uint32_t cpu,
+                           struct bandwidth_events *events)
+{
+    const struct cpu_notes *notes = &eg->hosts.items[quota->host].cpus.items[cpu];
+    const struct cpu_uses *uses = &quota->cpus.items[cpu];
+    for (size_t i = 0; i < uses->all.count; i++) {
+        const struct cpu_use *use = &uses->all.items[i];
+        const int64_t woken_ns = woken_before(eg, use->task, use->start_ns);
+        if (woken_ns != INT64_MIN) {
+            lull_vec_push(&events->all, (struct lull_bandwidth_event){.time_ns = woken_ns,
+                                                                      .cpu = cpu,
+                                                                      .task = use->task,
+                                                                      .step = LULL_BANDWIDTH_WAKE});
+        }
+        lull_vec_push(&events->all, (struct lull_bandwidth_event){.time_ns = use->start_ns,
+                                                                  .cpu = cpu,
+                                                                  .task = use->task,
+                                                                  .step = LULL_BANDWIDTH_START});
+        lull_vec_push(&events->all,
+                      (struct lull_bandwidth_event){.time_ns = use->end_ns,
+                                                    .cpu = cpu,
+                                                    .task = use->task,
+                                                    .step = use->sleeps ? LULL_BANDWIDTH_SLEEP
+                                                                        : LULL_BANDWIDTH_STOP,
+                                                    .is_last = use->is_last});
+    }
+    for (size_t i = 0; uses->all.count && i < notes->interrupts.count; i++) {
+        const struct interrupt_note *note = &notes->interrupts.items[i];
+        if (strstr(lull_model_label(eg->model, note->label), "timer") && !has_refill(quota, note)) {
+            lull_vec_push(&events->all, (struct lull_bandwidth_event){.time_ns = note->start_ns,
+                                                                      .cpu = cpu,
+                                                                      .step = LULL_BANDWIDTH_TICK});
+        }
+    }
+    for (size_t i = 0; uses->all.count && i + 1 < notes->switches.count; i++) {
+        const struct switch_note *note = &notes->switches.items[i];
+        if (note->is_unknown) {
+            lull_vec_push(&events->all,
+                          (struct lull_bandwidth_event){.time_ns = note[1].time_ns,
+                                                        .ns = note[1].time_ns - note->time_ns,
+                                                        .cpu = cpu,
+                                                        .step = LULL_BANDWIDTH_HIDDEN});
+        }
+    }
+}
+
+static void replay(const struct lull_execgraph *eg, struct quota *quota)
+{
+    struct bandwidth_events events = {0};
+    for (uint32_t cpu = 0; cpu < quota->cpus.count; cpu++) {
+        add_cpu_events(eg, quota, cpu, &events);
+    }
+    for (size_t i = 0; i < quota->refills.count; i++) {
+        lull_vec_push(&events.all, (struct lull_bandwidth_event){.time_ns = quota->refills.items[i],
+                                                                 .step = LULL_BANDWIDTH_REFILL});
+    }
+    if (events.all.count) {
+        qsort(events.all.items, events.all.count, sizeof *events.all.items, by_step);
+    }
+    lull_bandwidth_replay(events.all.items, events.all.count, quota->info->quota_us * 1000,
+                          quota->info->throttled_ns, &quota->pauses);
+    lull_vec_free(&events.all);
+}
+
 /* The timer that starts periods keeps its rhythm, and tasks that had to wait run soon after it: it
  * is in the ends of the longest of such times. Who has none is not looked at any more. */
 static void find_phases(const struct lull_execgraph *eg, struct lull_quotas *quotas)
@@ -522,7 +664,9 @@ static void find_phases(const struct lull_execgraph *eg, struct lull_quotas *quo
         g_array_sort(gaps->pdata[i], compare_gaps);
         quota->phase_ns = densest(gaps->pdata[i], period_ns(quota));
         find_refills(eg, quota, gaps->pdata[i]);
-        if (quota->phase_ns < 0 && quota->refills.count == 0) {
+        if (quota->refills.count) {
+            replay(eg, quota);
+        } else if (quota->phase_ns < 0) {
             lull_vec_free(&quota->use);
         }
     }
@@ -557,7 +701,7 @@ void lull_execgraph_learn_quotas(struct lull_execgraph *eg, const struct lull_se
     lull_model_range(eg->model, &first_ns, &last_ns);
     for (size_t h = 0; h < eg->hosts.count; h++) {
         for (size_t c = 0; c < eg->hosts.items[h].cpus.count; c++) {
-            take_cpu(quotas, c, &eg->hosts.items[h].cpus.items[c], last_ns);
+            take_cpu(eg, quotas, c, &eg->hosts.items[h].cpus.items[c], last_ns);
         }
     }
     for (size_t i = 0; i < quotas->all.count; i++) {
@@ -577,6 +721,7 @@ void lull_quotas_free(struct lull_quotas *quotas)
             lull_vec_free(&quota->cpus);
             lull_vec_free(&quota->use);
             lull_vec_free(&quota->refills);
+            lull_vec_free(&quota->pauses.all);
         }
         lull_vec_free(&quotas->all);
         lull_vec_free(&quotas->members);

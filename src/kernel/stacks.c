@@ -6,6 +6,7 @@
 
 #include "base/search.h"
 #include "source/files/recording.h"
+#include "symbol/elf_frames.h"
 #include "symbol/jitdump.h"
 #include "symbol/object.h"
 #include "symbol/perf_map.h"
@@ -21,6 +22,8 @@
 /* No program maps more files that hold code. What goes beyond is not taken: its addresses stay
  * numbers. */
 #define MOST_MAPPINGS 16384u
+#define VDSO_32 "[vdso32]"
+
 static void free_object(void *data)
 {
     struct object *object = data;
@@ -216,6 +219,11 @@ void lull_stacks_map(struct lull_stacks *stacks, uint32_t host, int32_t pid, uin
 {
     if (length == 0 || length > UINT64_MAX - address) {
         return;
+    }
+    const bool is_vdso =
+        path.length == strlen(LULL_VDSO) && memcmp(path.data, LULL_VDSO, path.length) == 0;
+    if (is_vdso && address >> 32 == 0) { /* of a program of 32 bits, which has another */
+        path = (struct lull_text){VDSO_32, strlen(VDSO_32)};
     }
     struct object *object = object_of(stacks, host, pid, path, inode, false, t);
     if (object->pid) { /* such places are known by their addresses */

@@ -9,6 +9,7 @@
 #include "symbol/demangle.h"
 #include "symbol/directory.h"
 #include "symbol/elf.h"
+#include "symbol/elf_frames.h"
 #include "symbol/here.h"
 #include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
@@ -96,7 +97,15 @@ static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
     return names->kernel ? lull_symbol_table_find(names->kernel, address, offset) : NULL;
 }
 
-static struct lull_object *find_recorded(struct names *names, const struct object *object)
+static bool is_vdso(const struct object *object)
+{
+    return strcmp(object->path, LULL_VDSO) == 0;
+}
+
+struct lull_object *stacks_find_recorded(struct names *names, const struct object *object,
+                                         struct lull_object *(*read)(const struct lull_saved *saved,
+                                                                     const char *path,
+                                                                     uint64_t inode))
 {
     if (!names->has_read_files) {
         gsize length;
@@ -106,8 +115,9 @@ static struct lull_object *find_recorded(struct names *names, const struct objec
     }
     g_autofree char *map = object->pid ? lull_perf_map_name(object->pid) : NULL;
     const uint64_t inode = map ? (uint64_t)object->pid : object->inode;
-    return names->files && inode ? lull_saved_read(names->files, map ? map : object->path, inode)
-                                 : NULL;
+    return names->files && (inode || is_vdso(object))
+               ? read(names->files, map ? map : object->path, inode)
+               : NULL;
 }
 
 /* Files of this machine, if they are surely those that were mapped. */
@@ -119,6 +129,10 @@ static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t 
     bool is_other = false;
     if (object->pid) {
         origin->why = "code that a program made while it ran, and the recording has no list of it";
+    } else if (is_vdso(object) && host == stacks->here) {
+        symbols = lull_elf_read_vdso();
+        origin->from = LULL_NAMES_HERE;
+        origin->why = "the kernel gives programs no code";
     } else if (*object->path != '/') {
         origin->why = "it is of no file";
     } else if (build_id && *build_id == '\0') {
@@ -222,7 +236,7 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
                                         struct object *object)
 {
     struct names *names = stacks_names_of(stacks, host);
-    struct lull_object *symbols = find_recorded(names, object);
+    struct lull_object *symbols = stacks_find_recorded(names, object, lull_saved_read);
     object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
     if (!symbols) {
         symbols = stacks_find_file(stacks, host, object, stacks_build_id_of(names, object),

@@ -108,6 +108,11 @@ const char *stacks_readable(struct lull_stacks *stacks, const char *symbol);
 struct object *stacks_object_of(const char *path);
 /* The build-id that was recorded. NULL: none; "": there were several. `names` may be NULL. */
 const char *stacks_build_id_of(const struct names *names, const struct object *object);
+/* What the recording has of a file, read by lull_saved_read() or lull_saved_read_frames(); NULL: nothing. */
+struct lull_object *stacks_find_recorded(struct names *names, const struct object *object,
+                                         struct lull_object *(*read)(const struct lull_saved *saved,
+                                                                     const char *path,
+                                                                     uint64_t inode));
 /* A file of this machine, or a copy, which surely is the one that was mapped; NULL: there is none. *origin: where it
  * is from, or why there is none. */
 struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t host,

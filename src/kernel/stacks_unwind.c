@@ -4,6 +4,7 @@
 
 #include "kernel/stacks_private.h"
 #include "symbol/elf_frames.h"
+#include "symbol/saved.h"
 
 /* As many as a chain has. */
 #define MOST_FRAMES 1024u
@@ -15,16 +16,15 @@ struct search {
     uint32_t host, process;
 };
 
-static struct lull_object *read_frames(const struct lull_stacks *stacks, uint32_t host,
+static struct lull_object *read_frames(struct lull_stacks *stacks, uint32_t host,
                                        const struct object *object)
 {
     struct origin origin;
-    if (strcmp(object->path, "[vdso]") == 0) { /* of this kernel, if it has not started anew */
-        return host == stacks->here ? lull_elf_read_vdso() : NULL;
-    }
-    const char *build_id =
-        stacks_build_id_of(g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(host)), object);
-    return stacks_find_file(stacks, host, object, build_id, lull_elf_read_frames, &origin);
+    struct names *names = stacks_names_of(stacks, host);
+    struct lull_object *frames = stacks_find_recorded(names, object, lull_saved_read_frames);
+    return frames ? frames
+                  : stacks_find_file(stacks, host, object, stacks_build_id_of(names, object),
+                                     lull_elf_read_frames, &origin);
 }
 
 static bool find_code(void *user, uint64_t address, struct lull_unwind_code *code)

@@ -130,36 +130,53 @@ bool lull_track_alarm_read(const void *data, size_t size,
     return true;
 }
 
+static struct lull_value value_of(const char *text)
+{
+    return lull_value_text(text, strlen(text));
+}
+
 bool lull_track_alarm_is_wanted(const struct lull_track_alarm *alarm)
 {
     const struct lull_track_record *record = alarm->record;
     const struct lull_track_hop *waker = &record->hop[0];
-    char address[LULL_TRACK_ADDRESS];
+    /* What it happened to, or who ended the wait. */
+    const bool has_waker = alarm->object || (record->woken_ns && record->state);
+    char address[LULL_TRACK_ADDRESS], disk[LULL_TRACK_DISK_NAME_ROOM];
     struct lull_value values[LULL_TRACK_NAMES] = {
-        [LULL_TRACK_COMM_NAME] = lull_value_text(record->comm, strlen(record->comm)),
+        [LULL_TRACK_COMM_NAME] = value_of(record->comm),
         [LULL_TRACK_PID_NAME] = lull_value_int(record->tgid),
         [LULL_TRACK_TID_NAME] = lull_value_int(record->tid),
         [LULL_TRACK_UID_NAME] = lull_value_int(record->uid),
         [LULL_TRACK_CPU_NAME] = lull_value_int(record->cpu),
+        [LULL_TRACK_HOST_NAME] = value_of(g_get_host_name()),
     };
     if (!alarm->rule->filter) {
         return true;
     }
     if (alarm->call) {
-        values[LULL_TRACK_CALL_NAME] = lull_value_text(alarm->call, strlen(alarm->call));
+        values[LULL_TRACK_CALL_NAME] = value_of(alarm->call);
     }
-    if (waker->kind == LULL_TRACK_HOP_DISK && alarm->object) {
-        values[LULL_TRACK_RW_NAME] =
-            waker->b ? lull_value_text("write", 5) : lull_value_text("read", 4);
+    if (alarm->group) {
+        values[LULL_TRACK_GROUP_NAME] = value_of(alarm->group);
     }
-    if (waker->kind == LULL_TRACK_HOP_CONNECTION) {
+    if (has_waker && waker->kind == LULL_TRACK_HOP_DISK) {
+        lull_track_disk(waker, disk);
+        values[LULL_TRACK_DISK_NAME] = value_of(disk);
+        values[LULL_TRACK_RW_NAME] = value_of(waker->b ? "write" : "read");
+    }
+    if (has_waker && waker->kind == LULL_TRACK_HOP_INTERFACE) {
+        values[LULL_TRACK_INTERFACE_NAME] =
+            lull_value_text(waker->comm, strnlen(waker->comm, sizeof waker->comm));
+    }
+    if (has_waker && (waker->kind == LULL_TRACK_HOP_CONNECTION ||
+                      waker->kind == LULL_TRACK_HOP_PACKET)) { /* both have the ports alike */
         lull_track_address(waker, address);
         values[LULL_TRACK_LPORT_NAME] = lull_value_int(waker->b);
         values[LULL_TRACK_RPORT_NAME] = lull_value_int(waker->a);
-        values[LULL_TRACK_RADDR_NAME] = lull_value_text(address, strlen(address));
+        values[LULL_TRACK_RADDR_NAME] = value_of(address);
     }
     if (record->woken_ns && waker->kind == LULL_TRACK_HOP_TASK) {
-        values[LULL_TRACK_WAKER_NAME] = lull_value_text(waker->comm, strlen(waker->comm));
+        values[LULL_TRACK_WAKER_NAME] = value_of(waker->comm);
     }
     return lull_given_holds(alarm->rule->filter, values);
 }

@@ -20,6 +20,7 @@ struct lull_track_alarm {
     int64_t start_ns, end_ns;            /* what the rule measures, CLOCK_MONOTONIC */
     int64_t cpu_from_ns; /* from then on it waited for a CPU; INT64_MAX: not known */
     const char *call;    /* or NULL */
+    const char *group;   /* the task's control group; NULL: not known, or nobody has asked */
     const struct lull_served
         *served;  /* of `serve`: what the server did meanwhile; NULL: not known */
     bool is_open; /* it is not over: the rule's time-out has passed */
@@ -34,7 +35,7 @@ struct lull_track_alarm {
 bool lull_track_alarm_read(const void *data, size_t size,
                            const struct lull_track_rule *const *rules, uint32_t n_rules,
                            struct lull_track_alarm *alarm);
-/* Whether the rule's filter holds for it. */
+/* Whether the rule's filter holds for it. Who calls it has set `group`. */
 bool lull_track_alarm_is_wanted(const struct lull_track_alarm *alarm);
 /* "S", "D", "R", … as ps has it. */
 char lull_track_state_letter(uint32_t state);

@@ -13,6 +13,7 @@
 
 #include "base/time.h"
 #include "live/bpf_programs.h"
+#include "live/groups.h"
 #include "live/marks.h"
 #include "live/timeouts.h"
 #include "wait_object.h"
@@ -32,6 +33,7 @@
 /* As in bpf/wait.bpf.c. */
 struct limit {
     uint64_t threshold_ns, window, spent;
+    uint64_t group[LULL_TRACK_HIERARCHIES];
 };
 
 struct lull_bpf_tracker {
@@ -49,6 +51,8 @@ struct lull_bpf_tracker {
     uint32_t n_slots;
     struct lull_tracker_counts counts; /* what is counted here */
     struct lull_bpf_cost *cost;
+    struct lull_groups *groups;
+    char *group[LULL_TRACK_RULES]; /* that the rule is only about; or NULL */
 };
 
 static int64_t now_ns(void)
@@ -134,6 +138,19 @@ static void configure_calls(struct lull_track_config *config)
     }
 }
 
+/* The number of a group, which has another one when it was made anew. In one that there is not is no task. */
+static void find_group(const struct lull_bpf_tracker *tracker, uint32_t i,
+                       volatile struct limit *limit)
+{
+    uint64_t id[LULL_TRACK_HIERARCHIES] = {0};
+    if (tracker->group[i]) {
+        lull_groups_find(tracker->groups, tracker->group[i], id);
+        for (uint32_t k = 0; k < LULL_TRACK_HIERARCHIES; k++) {
+            limit->group[k] = id[k] ? id[k] : limit->group[k] ? limit->group[k] : UINT64_MAX;
+        }
+    }
+}
+
 static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel, GError **error)
 {
     const struct lull_tracker_question *question = &tracker->question;
@@ -163,6 +180,8 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
         limits[i].threshold_ns = config->rule[i].threshold_ns;
+        tracker->group[i] = lull_track_rule_group(question->rules[i]);
+        find_group(tracker, i, &limits[i]);
         if (config->rule[i].measure < LULL_TRACK_SYSCALL) {
             config->least_ns = MIN(config->least_ns, config->rule[i].threshold_ns);
         }
@@ -241,6 +260,19 @@ static bool find_served(const struct lull_bpf_tracker *tracker,
     return true;
 }
 
+/* The control group of the alarm's task. One that the rule is only about may be gone since. */
+static const char *find_group_of(const struct lull_bpf_tracker *tracker,
+                                 const struct lull_track_record *record)
+{
+    const volatile struct limit *limit = &tracker->limits[record->rule];
+    const char *group = lull_groups_path(tracker->groups, record->group);
+    for (uint32_t i = 0; !group && tracker->group[record->rule] && i < LULL_TRACK_HIERARCHIES;
+         i++) {
+        group = record->group[i] == limit->group[i] ? tracker->group[record->rule] : NULL;
+    }
+    return group ? group : lull_groups_of_task(tracker->groups, record->tid);
+}
+
 static int take_record(void *user, void *data, size_t size)
 {
     struct lull_bpf_tracker *tracker = user;
@@ -250,6 +282,7 @@ static int take_record(void *user, void *data, size_t size)
         tracker->counts.damaged++;
         return 0;
     }
+    alarm.group = find_group_of(tracker, alarm.record);
     if (!lull_track_alarm_is_wanted(&alarm)) {
         tracker->counts.filtered++;
         return 0;
@@ -309,6 +342,10 @@ static void free_tracker(struct lull_tracker *base)
     unshare_memory(tracker->slots, slots_size(tracker));
     lull_sums_free(tracker->sums);
     lull_timeouts_free(tracker->timeouts);
+    lull_groups_free(tracker->groups);
+    for (uint32_t i = 0; i < LULL_TRACK_RULES; i++) {
+        g_free(tracker->group[i]);
+    }
     ring_buffer__free(tracker->ring);
     bpf_object__close(tracker->object);
     g_free(tracker);
@@ -321,6 +358,7 @@ static struct lull_tracker *start_tracker(const struct lull_tracker_question *qu
     libbpf_set_print(NULL); /* what goes wrong is said below, in one line */
     tracker->tracker.kind = &lull_live_bpf;
     tracker->question = *question;
+    tracker->groups = lull_groups_new();
     tracker->counts.overhead = -1;
     tracker->counts.least_ns = LEAST_NS;
     if (start(tracker, error)) {
@@ -367,6 +405,9 @@ static void govern(struct lull_tracker *base)
 {
     struct lull_bpf_tracker *tracker = (struct lull_bpf_tracker *)base;
     const int64_t now = now_ns();
+    for (uint32_t i = 0; i < tracker->question.n_rules; i++) {
+        find_group(tracker, i, &tracker->limits[i]);
+    }
     if (tracker->timeouts) {
         lull_timeouts_scan(tracker->timeouts, base, now, &tracker->counts);
     }

@@ -5,6 +5,7 @@
 struct one {
     struct lull_track_record record;
     bool is_open;
+    char *group; /* or NULL */
 };
 
 struct lull_kept {
@@ -24,13 +25,18 @@ struct lull_kept *lull_kept_new(const struct lull_track_rule *const *rules, uint
 
 void lull_kept_free(struct lull_kept *kept)
 {
+    for (uint32_t i = 0; kept && i < LULL_KEPT_ALARMS; i++) {
+        g_free(kept->ring[i].group);
+    }
     g_free(kept);
 }
 
 void lull_kept_add(struct lull_kept *kept, const struct lull_track_alarm *alarm)
 {
-    kept->ring[kept->n++ % LULL_KEPT_ALARMS] =
-        (struct one){.record = *alarm->record, .is_open = alarm->is_open};
+    struct one *one = &kept->ring[kept->n++ % LULL_KEPT_ALARMS];
+    g_free(one->group);
+    *one = (struct one){
+        .record = *alarm->record, .is_open = alarm->is_open, .group = g_strdup(alarm->group)};
 }
 
 uint64_t lull_kept_count(const struct lull_kept *kept)
@@ -46,6 +52,9 @@ bool lull_kept_get(const struct lull_kept *kept, uint32_t i, struct lull_track_a
     const struct one *one = &kept->ring[(kept->n - 1 - i) % LULL_KEPT_ALARMS];
     const bool is_read =
         lull_track_alarm_read(&one->record, sizeof one->record, kept->rules, kept->n_rules, alarm);
-    alarm->is_open = one->is_open;
+    if (is_read) {
+        alarm->is_open = one->is_open;
+        alarm->group = one->group;
+    }
     return is_read;
 }

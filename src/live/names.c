@@ -79,13 +79,21 @@ static void describe_irq(struct lull_machine_names *names, uint32_t number, GStr
     g_string_append_printf(out, "interrupt %u%s%s", number, name ? " " : "", name ? name : "");
 }
 
-static void describe_disk(const struct lull_track_hop *hop, GString *out)
+void lull_track_disk(const struct lull_track_hop *hop, char out[LULL_TRACK_DISK_NAME_ROOM])
 {
     g_autofree char *link =
         g_strdup_printf("/sys/dev/block/%u:%u", hop->a >> 20, hop->a & ((1u << 20) - 1));
     g_autofree char *target = g_file_read_link(link, NULL);
-    g_autofree char *name = target ? g_path_get_basename(target) : g_strdup("not known");
-    g_string_append_printf(out, "disk %s (%s)", name, hop->b ? "write" : "read");
+    g_autofree char *name = target ? g_path_get_basename(target) : NULL;
+    g_strlcpy(out, name ? name : "", LULL_TRACK_DISK_NAME_ROOM);
+}
+
+static void describe_disk(const struct lull_track_hop *hop, GString *out)
+{
+    char name[LULL_TRACK_DISK_NAME_ROOM];
+    lull_track_disk(hop, name);
+    g_string_append_printf(out, "disk %s (%s)", *name ? name : "not known",
+                           hop->b ? "write" : "read");
 }
 
 /* One of IPv4 that a socket for IPv6 writes longer is shown as what it is. */

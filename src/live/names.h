@@ -23,6 +23,9 @@ const char *lull_machine_function(struct lull_machine_names *names, uint64_t add
 /* The address of a packet or a connection. */
 #define LULL_TRACK_ADDRESS 46
 void lull_track_address(const struct lull_track_hop *hop, char out[LULL_TRACK_ADDRESS]);
+/* The name of a disk, as in /sys/class/block; "" if it is not known. */
+#define LULL_TRACK_DISK_NAME_ROOM 256
+void lull_track_disk(const struct lull_track_hop *hop, char out[LULL_TRACK_DISK_NAME_ROOM]);
 /* Appends what a hop is, in words: "disk vda (write)", "a packet from 10.9.0.3:5432". Tasks only have a
  * name, which is appended as it came. */
 void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,

@@ -79,6 +79,14 @@ enum lull_track_called {
     LULL_TRACK_CALLED
 };
 
+/* Of control groups: version 2, and those of version 1 that manage CPU time and memory. */
+enum lull_track_hierarchy {
+    LULL_TRACK_UNIFIED,
+    LULL_TRACK_OF_CPU,
+    LULL_TRACK_OF_MEMORY,
+    LULL_TRACK_HIERARCHIES
+};
+
 /* Whose stacks a record has; bits. */
 enum {
     LULL_TRACK_KERNEL_STACK = 1 << 0, /* the task's, in the kernel */
@@ -306,6 +314,7 @@ struct lull_track_record {
     struct lull_track_hop hop[LULL_TRACK_HOPS];
     char cookie[LULL_TRACK_COOKIE_ROOM]; /* of a mark; else "" */
     struct lull_track_stack kernel, waker, user;
+    uint64_t group[LULL_TRACK_HIERARCHIES]; /* numbers of the task's control groups; 0: not known */
 };
 
 /* Of each CPU; with a command, waits are its own and those of what it starts. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kinds of waits, and the parser of rules on top of the parser of filters. */
+/* The parser of rules on top of the parser of filters, and what of a rule the kernel checks. */
 #include "live/rule.h"
 
 #include <net/if.h>
@@ -13,195 +13,58 @@
 /* So many alarms of one rule in about a second; the others are counted. */
 #define MOST_ALARMS 1000
 
-const struct lull_track_kind lull_track_kinds[] = {
-    {.name = "offcpu",
-     .help = "from going to sleep to running again; offcpu(D) and offcpu(S): only in that state",
-     .measure = LULL_TRACK_OFFCPU,
-     .argument = LULL_TRACK_STATES},
-    {.name = "wakeup",
-     .help = "from being woken, or started, to running: the delay of the scheduler",
-     .measure = LULL_TRACK_WAKEUP},
-    {.name = "preempt",
-     .help = "from losing the CPU while it could run to running again",
-     .measure = LULL_TRACK_PREEMPT},
-    {.name = "fork",
-     .help = "from being started, by fork or clone, to running for the first time",
-     .measure = LULL_TRACK_FORK},
-    {.name = "response",
-     .help = "from the start of the interrupt that wakes a task to when that runs",
-     .measure = LULL_TRACK_RESPONSE},
-    {.name = "futex",
-     .help = "offcpu in futex: locks, conditions, joins",
-     .measure = LULL_TRACK_OFFCPU,
-     .calls = LULL_TRACK_LISTED_CALLS,
-     .called = LULL_TRACK_IN_FUTEX,
-     .call = {"futex", "futex_waitv", "futex_wait"}},
-    {.name = "poll",
-     .help = "offcpu in poll, select or epoll_wait, and calls like them",
-     .measure = LULL_TRACK_OFFCPU,
-     .calls = LULL_TRACK_LISTED_CALLS,
-     .called = LULL_TRACK_IN_POLL,
-     .call = {"poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"}},
-    {.name = "fault",
-     .help = "offcpu outside of system calls: page faults",
-     .measure = LULL_TRACK_OFFCPU,
-     .calls = LULL_TRACK_OUTSIDE_CALLS,
-     .called = LULL_TRACK_IN_FAULT},
-    {.name = "syscall",
-     .help = "a system call, whether it waits or computes; syscall(read,write): of these; costs "
-             "every call of every task",
-     .measure = LULL_TRACK_SYSCALL,
-     .argument = LULL_TRACK_CALL_LIST},
-    {.name = "block",
-     .help =
-         "a request from when the disk got it to when it was complete; block(vda): of that disk",
-     .measure = LULL_TRACK_BLOCK,
-     .argument = LULL_TRACK_DISK,
-     .object = LULL_TRACK_HOP_DISK,
-     .by = "issued by"},
-    {.name = "queue",
-     .help = "a request from when the scheduler of the disk got it to when the disk gets it; "
-             "queue(vda)",
-     .measure = LULL_TRACK_QUEUE,
-     .argument = LULL_TRACK_DISK,
-     .object = LULL_TRACK_HOP_DISK,
-     .by = "issued by"},
-    {.name = "irq",
-     .help = "the handler of an interrupt; irq(24): of that line",
-     .measure = LULL_TRACK_IRQ,
-     .argument = LULL_TRACK_IRQ_NUMBER,
-     .has_no_task = true,
-     .object = LULL_TRACK_HOP_IRQ,
-     .by = "interrupted"},
-    {.name = "softirq",
-     .help = "a softirq; softirq(NET_RX): of that vector",
-     .measure = LULL_TRACK_SOFTIRQ,
-     .argument = LULL_TRACK_VECTOR,
-     .has_no_task = true,
-     .object = LULL_TRACK_HOP_SOFTIRQ,
-     .by = "interrupted"},
-    {.name = "raise",
-     .help = "a softirq from when it was raised first to when it starts; raise(NET_RX): of that "
-             "vector",
-     .measure = LULL_TRACK_RAISE,
-     .argument = LULL_TRACK_VECTOR,
-     .has_no_task = true,
-     .object = LULL_TRACK_HOP_SOFTIRQ,
-     .by = "interrupted"},
-    {.name = "serve",
-     .help = "a request, from when the server of that TCP port reads it to when it has sent the "
-             "start of the answer; serve(80)",
-     .measure = LULL_TRACK_SERVE,
-     .argument = LULL_TRACK_PORT,
-     .needs_argument = true,
-     .object = LULL_TRACK_HOP_CONNECTION,
-     .by = "read by"},
-    {.name = "ask",
-     .help =
-         "a request, from when it is sent to that port to when the start of the answer is read; "
-         "ask(5432)",
-     .measure = LULL_TRACK_ASK,
-     .argument = LULL_TRACK_PORT,
-     .needs_argument = true,
-     .object = LULL_TRACK_HOP_CONNECTION,
-     .by = "sent by"},
-    {.name = "ttfb",
-     .help =
-         "from when a server has a new connection to when it has sent the first byte; ttfb(80): "
-         "at that TCP port",
-     .measure = LULL_TRACK_TTFB,
-     .argument = LULL_TRACK_PORT,
-     .object = LULL_TRACK_HOP_CONNECTION,
-     .by = "answered by"},
-    {.name = "connect",
-     .help = "from when a TCP connection is asked for to when it is there, or has failed; "
-             "connect(5432): to that port",
-     .measure = LULL_TRACK_CONNECT,
-     .argument = LULL_TRACK_PORT,
-     .object = LULL_TRACK_HOP_CONNECTION,
-     .by = "asked for by"},
-    {.name = "netrx",
-     .help = "a packet of TCP, from when the interface received it to when a program reads it; "
-             "netrx(eth0)",
-     .measure = LULL_TRACK_NETRX,
-     .argument = LULL_TRACK_INTERFACE,
-     .object = LULL_TRACK_HOP_INTERFACE,
-     .by = "read by"},
-    {.name = "nettx",
-     .help = "a packet, from when it is queued to when the interface's driver gets it; nettx(eth0)",
-     .measure = LULL_TRACK_NETTX,
-     .argument = LULL_TRACK_INTERFACE,
-     .object = LULL_TRACK_HOP_INTERFACE,
-     .by = "queued by"},
-    {.name = "timer",
-     .help = "from when a timer (hrtimer) should have expired at the latest to when it does",
-     .measure = LULL_TRACK_TIMER,
-     .has_no_task = true,
-     .object = LULL_TRACK_HOP_EXPIRY,
-     .by = "interrupted"},
-    {.name = "work",
-     .help = "work that the kernel puts off, from when it is queued to when a worker starts it",
-     .measure = LULL_TRACK_WORK,
-     .object = LULL_TRACK_HOP_WORK,
-     .by = "queued by"},
-    {.name = "lock",
-     .help = "waiting for a lock of the kernel's, spinning or asleep",
-     .measure = LULL_TRACK_LOCK},
-    {.name = "reclaim",
-     .help = "freeing memory before getting some, of the machine or of the control group",
-     .measure = LULL_TRACK_RECLAIM},
-    {.name = "exec",
-     .help = "execve, from when the new program is read to when the old one is gone",
-     .measure = LULL_TRACK_EXEC},
-    {.name = "mark",
-     .help = "what programs with lull/mark.h, or 'lull mark', say: from lull_mark_begin() to "
-             "lull_mark_end(); mark(checkout)",
-     .measure = LULL_TRACK_MARK,
-     .argument = LULL_TRACK_MARK_NAME,
-     .needs_argument = true,
-     .object = LULL_TRACK_HOP_MARK,
-     .by = "begun by"},
-    {.name = NULL},
-};
-
-const struct lull_given_name lull_track_names[] = {
-    [LULL_TRACK_COMM_NAME] = {"comm", LULL_VALUE_TEXT},
-    [LULL_TRACK_PID_NAME] = {"pid", LULL_VALUE_INT},
-    [LULL_TRACK_TID_NAME] = {"tid", LULL_VALUE_INT},
-    [LULL_TRACK_UID_NAME] = {"uid", LULL_VALUE_INT},
-    [LULL_TRACK_CPU_NAME] = {"cpu", LULL_VALUE_INT},
-    [LULL_TRACK_CALL_NAME] = {"call", LULL_VALUE_TEXT},
-    [LULL_TRACK_WAKER_NAME] = {"waker_comm", LULL_VALUE_TEXT},
-    [LULL_TRACK_RW_NAME] = {"rw", LULL_VALUE_TEXT},
-    [LULL_TRACK_LPORT_NAME] = {"lport", LULL_VALUE_INT},
-    [LULL_TRACK_RPORT_NAME] = {"rport", LULL_VALUE_INT},
-    [LULL_TRACK_RADDR_NAME] = {"raddr", LULL_VALUE_TEXT},
-    [LULL_TRACK_NAMES] = {NULL, LULL_VALUE_NONE},
-};
-
 /* ---- parsing ---- */
+
+/* The parser comes first, so that what it calls finds the rule. */
+struct rule_parser {
+    struct lull_parser parser;
+    struct lull_track_rule *rule;
+};
+
+/* "offcpu has no iface; netrx and nettx have" */
+static bool refuse_name(struct lull_parser *p, size_t at, const struct lull_track_kind *kind,
+                        enum lull_track_name name)
+{
+    g_autoptr(GPtrArray) having = g_ptr_array_new();
+    for (const struct lull_track_kind *other = lull_track_kinds; other->name; other++) {
+        if (lull_track_kind_has(other, name)) {
+            g_ptr_array_add(having, (gpointer)other->name);
+        }
+    }
+    g_ptr_array_add(having, NULL);
+    g_autofree char *others = g_strjoinv(", ", (char **)having->pdata);
+    return lull_parser_fail(p, at, "%s has no “%s”; these have: %s", kind->name,
+                            lull_track_names[name].name, others);
+}
 
 static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
 {
-    return lull_given_parse(p, lull_track_names, operand);
+    struct lull_track_rule *rule = ((struct rule_parser *)p)->rule;
+    const size_t at = p->token.start;
+    if (!lull_given_parse(p, lull_track_names, operand)) {
+        return false;
+    }
+    rule->names |= 1u << operand->index;
+    return lull_track_kind_has(rule->kind, operand->index) ||
+           refuse_name(p, at, rule->kind, operand->index);
 }
 
 static bool parse_kind(struct lull_parser *p, struct lull_track_rule *rule)
 {
-    const char *names[G_N_ELEMENTS(lull_track_kinds)];
-    uint32_t i;
-    for (i = 0; lull_track_kinds[i].name; i++) {
-        names[i] = lull_track_kinds[i].name;
-        if (lull_parser_sees(p, names[i])) {
-            rule->kind = &lull_track_kinds[i];
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (const struct lull_track_kind *kind = lull_track_kinds; kind->name; kind++) {
+        if (lull_parser_sees(p, kind->name)) {
+            rule->kind = kind;
             return true;
         }
+        g_ptr_array_add(names, (gpointer)kind->name);
     }
-    names[i] = NULL;
-    g_autofree char *all = g_strjoinv(", ", (char **)names);
-    const char *meant = p->token.kind == LULL_TOKEN_NAME
-                            ? lull_suggest(lull_parser_text(p, &p->token), names)
-                            : NULL;
+    g_ptr_array_add(names, NULL);
+    g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
+    const char *meant =
+        p->token.kind == LULL_TOKEN_NAME
+            ? lull_suggest(lull_parser_text(p, &p->token), (const char *const *)names->pdata)
+            : NULL;
     return lull_parser_fail(p, p->token.start, "expected a kind of wait%s%s%s (there are %s)",
                             meant ? ", perhaps “" : "", meant ? meant : "", meant ? "”" : "", all);
 }
@@ -263,22 +126,30 @@ static bool read_calls(struct lull_parser *p, size_t at, const char *text,
     return rule->n_calls || lull_parser_fail(p, at, "expected system calls, as in (read,write)");
 }
 
-/* As lull_track_hop has it, from "254:0". */
+/* As lull_track_hop has it, from "254:0". False: there is no such disk. */
+static bool number_of_disk(const char *name, uint32_t *number)
+{
+    unsigned int major, minor;
+    g_autofree char *dev = g_build_filename("/sys/class/block", name, "dev", NULL);
+    g_autofree char *numbers = NULL;
+    if (*name == '.' || strchr(name, '/') || !g_file_get_contents(dev, &numbers, NULL, NULL) ||
+        sscanf(numbers, "%u:%u", &major, &minor) != 2) {
+        return false;
+    }
+    *number = major << 20 | minor;
+    return true;
+}
+
 static bool read_disk(struct lull_parser *p, size_t at, const char *text,
                       struct lull_track_rule *rule)
 {
-    unsigned int major, minor;
-    g_autofree char *dev = g_build_filename("/sys/class/block", text, "dev", NULL);
     g_autofree char *part = g_build_filename("/sys/class/block", text, "partition", NULL);
-    g_autofree char *numbers = NULL;
-    if (*text == '.' || strchr(text, '/') || !g_file_get_contents(dev, &numbers, NULL, NULL) ||
-        sscanf(numbers, "%u:%u", &major, &minor) != 2) {
+    if (!number_of_disk(text, &rule->number)) {
         return lull_parser_fail(p, at, "there is no disk of that name in /sys/class/block");
     }
     if (g_file_test(part, G_FILE_TEST_EXISTS)) {
         return lull_parser_fail(p, at, "that is a partition; requests are of its disk");
     }
-    rule->number = major << 20 | minor;
     return true;
 }
 
@@ -467,18 +338,19 @@ static struct lull_track_rule *parse(const char *text, bool needs_time, GError *
     rule->arena = terms.arena = lull_arena_new();
     rule->text = g_strdup(text);
     rule->argument = "";
-    struct lull_parser parser = {.lexer = {.text = rule->text,
-                                           .length = strlen(rule->text),
-                                           .what = "the rule",
-                                           .is_rule = true,
-                                           .arena = rule->arena},
-                                 .terms = &terms,
-                                 .parse_test = lull_parser_test,
-                                 .parse_name = parse_name,
-                                 .has_strict_not = true,
-                                 .stops_at_gt = true,
-                                 .error = &why};
-    if (parse_text(&parser, rule, needs_time)) {
+    struct rule_parser parser = {.parser = {.lexer = {.text = rule->text,
+                                                      .length = strlen(rule->text),
+                                                      .what = "the rule",
+                                                      .is_rule = true,
+                                                      .arena = rule->arena},
+                                            .terms = &terms,
+                                            .parse_test = lull_parser_test,
+                                            .parse_name = parse_name,
+                                            .has_strict_not = true,
+                                            .stops_at_gt = true,
+                                            .error = &why},
+                                 .rule = rule};
+    if (parse_text(&parser.parser, rule, needs_time)) {
         return rule;
     }
     g_propagate_error(error, why);
@@ -507,6 +379,34 @@ void lull_track_rule_free(struct lull_track_rule *rule)
 
 /* ---- what the kernel checks ---- */
 
+bool lull_track_rule_names(const struct lull_track_rule *rule, enum lull_track_name name)
+{
+    return rule->names & 1u << name;
+}
+
+/* Whether it is NAME == TEXT. */
+static bool is_test_of(const struct lull_node *node, enum lull_track_name name)
+{
+    return node->kind == LULL_NODE_COMPARE && node->relation == LULL_RELATION_EQ &&
+           node->left.kind == LULL_OPERAND_GIVEN && node->left.index == name &&
+           node->right.kind == LULL_OPERAND_VALUE && node->right.value.kind == LULL_VALUE_TEXT;
+}
+
+static const struct lull_node *find_group_test(const struct lull_node *node)
+{
+    const struct lull_node *found = is_test_of(node, LULL_TRACK_GROUP_NAME) ? node : NULL;
+    for (uint32_t i = 0; node->kind == LULL_NODE_AND && i < node->n && !found; i++) {
+        found = find_group_test(node->children[i]);
+    }
+    return found;
+}
+
+char *lull_track_rule_group(const struct lull_track_rule *rule)
+{
+    const struct lull_node *node = rule->filter ? find_group_test(rule->filter) : NULL;
+    return node ? g_strndup(node->right.value.text.data, node->right.value.text.length) : NULL;
+}
+
 /* NAME == NUMBER or comm == TEXT. */
 static bool compile_test(const struct lull_node *node, struct lull_track_test *test)
 {
@@ -534,20 +434,58 @@ static bool compile_test(const struct lull_node *node, struct lull_track_test *t
     return true;
 }
 
-static bool compile_filter(const struct lull_node *node, struct lull_track_kernel_rule *out)
+/* host == TEXT, and its like, are decided here: on other machines the rule is about a CPU that there is not. */
+static bool compile_host(const struct lull_node *node, struct lull_track_kernel_rule *out)
+{
+    if (node->kind != LULL_NODE_COMPARE || node->left.kind != LULL_OPERAND_GIVEN ||
+        node->left.index != LULL_TRACK_HOST_NAME || node->right.kind != LULL_OPERAND_VALUE) {
+        return false;
+    }
+    const char *host = g_get_host_name();
+    const struct lull_value here = lull_value_text(host, strlen(host));
+    if (!lull_value_compare(&here, node->relation, &node->right.value)) {
+        out->test[out->n_tests++] =
+            (struct lull_track_test){.field = LULL_TRACK_TEST_CPU, .number = UINT32_MAX};
+    }
+    return true;
+}
+
+/* `group`: the test that is checked elsewhere. */
+static bool compile_filter(const struct lull_node *node, const struct lull_node *group,
+                           struct lull_track_kernel_rule *out)
 {
     bool is_all = true;
     if (node->kind == LULL_NODE_AND) {
         for (uint32_t i = 0; i < node->n; i++) {
-            is_all = compile_filter(node->children[i], out) && is_all;
+            is_all = compile_filter(node->children[i], group, out) && is_all;
         }
         return is_all;
     }
-    if (out->n_tests == LULL_TRACK_TESTS || !compile_test(node, &out->test[out->n_tests])) {
+    if (node == group) {
+        return true;
+    }
+    if (out->n_tests == LULL_TRACK_TESTS) {
         return false;
     }
-    out->n_tests++;
-    return true;
+    const bool is_test = compile_test(node, &out->test[out->n_tests]);
+    out->n_tests += is_test;
+    return is_test || compile_host(node, out);
+}
+
+/* The number of the disk in (a conjunction with) disk == "vda". False: it is about others too, or there is none
+ * of that name yet. */
+static bool find_disk(const struct lull_node *node, uint32_t *number)
+{
+    bool is_found = false;
+    if (is_test_of(node, LULL_TRACK_DISK_NAME)) {
+        const struct lull_text *text = &node->right.value.text;
+        g_autofree char *name = g_strndup(text->data, text->length);
+        is_found = number_of_disk(name, number);
+    }
+    for (uint32_t i = 0; node->kind == LULL_NODE_AND && i < node->n && !is_found; i++) {
+        is_found = find_disk(node->children[i], number);
+    }
+    return is_found;
 }
 
 bool lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_track_kernel_rule *out)
@@ -573,5 +511,9 @@ bool lull_track_rule_compile(const struct lull_track_rule *rule, struct lull_tra
     if (!rule->filter) {
         return true;
     }
-    return kind->measure < LULL_TRACK_BLOCK && compile_filter(rule->filter, out);
+    if (kind->object == LULL_TRACK_HOP_DISK && !rule->has_number) {
+        out->has_number = find_disk(rule->filter, &out->number);
+    }
+    return kind->measure < LULL_TRACK_BLOCK &&
+           compile_filter(rule->filter, find_group_test(rule->filter), out);
 }

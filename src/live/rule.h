@@ -57,9 +57,13 @@ enum lull_track_name {
     LULL_TRACK_TID_NAME,
     LULL_TRACK_UID_NAME,
     LULL_TRACK_CPU_NAME,
+    LULL_TRACK_GROUP_NAME,
+    LULL_TRACK_HOST_NAME,
     LULL_TRACK_CALL_NAME,
     LULL_TRACK_WAKER_NAME,
+    LULL_TRACK_DISK_NAME,
     LULL_TRACK_RW_NAME,
+    LULL_TRACK_INTERFACE_NAME,
     LULL_TRACK_LPORT_NAME,
     LULL_TRACK_RPORT_NAME,
     LULL_TRACK_RADDR_NAME,
@@ -67,6 +71,8 @@ enum lull_track_name {
 };
 
 extern const struct lull_given_name lull_track_names[];
+/* Whether a filter of this kind can name it. */
+bool lull_track_kind_has(const struct lull_track_kind *kind, enum lull_track_name name);
 
 struct lull_track_rule {
     char *text; /* as it was given */
@@ -81,6 +87,7 @@ struct lull_track_rule {
     int64_t timeout_ns; /* 0: none; a wait that lasts longer is reported while it does */
     bool is_worst;      /* each alarm raises the threshold to its time */
     const struct lull_node *filter; /* or NULL */
+    uint32_t names;                 /* bits: what the filter has of enum lull_track_name */
     struct lull_arena *arena;
 };
 
@@ -91,7 +98,13 @@ struct lull_track_rule *lull_track_rule_parse_any(const char *text, GError **err
 /* Whether a mark may have that name. */
 bool lull_track_is_mark(const char *name);
 void lull_track_rule_free(struct lull_track_rule *rule);
-/* The part of it that the kernel checks; the filter has the last word. True if that part is all. */
+/* Whether its filter has that name anywhere. */
+bool lull_track_rule_names(const struct lull_track_rule *rule, enum lull_track_name name);
+/* The control group that it is only about, if the filter is (a conjunction with) cgroup == "PATH"; NULL: none. Free
+ * with g_free(). */
+char *lull_track_rule_group(const struct lull_track_rule *rule);
+/* The part of it that the kernel checks, of which the group is not in `out`; the filter has the last word. True
+ * if that part is all. */
 bool lull_track_rule_compile(const struct lull_track_rule *rule,
                              struct lull_track_kernel_rule *out);
 

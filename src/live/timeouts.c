@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "live/groups.h"
 
 struct lull_timeouts {
     struct lull_tracker_question question;
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
+    struct lull_groups *groups;
     uint64_t *reported; /* by slot and rule: the start of the wait that was reported last */
     int64_t window[LULL_TRACK_RULES];
     uint32_t spent[LULL_TRACK_RULES]; /* in that second */
@@ -31,6 +33,7 @@ struct lull_timeouts *lull_timeouts_new(const struct lull_tracker_question *ques
     }
     struct lull_timeouts *timeouts = g_new0(struct lull_timeouts, 1);
     timeouts->question = *question;
+    timeouts->groups = lull_groups_new();
     timeouts->reported = g_new0(uint64_t, (gsize)n_slots * question->n_rules);
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &timeouts->rule[i]);
@@ -41,6 +44,7 @@ struct lull_timeouts *lull_timeouts_new(const struct lull_tracker_question *ques
 void lull_timeouts_free(struct lull_timeouts *timeouts)
 {
     if (timeouts) {
+        lull_groups_free(timeouts->groups);
         g_free(timeouts->reported);
         g_free(timeouts);
     }
@@ -162,7 +166,10 @@ static void report(struct lull_timeouts *timeouts, uint32_t i, struct lull_track
     if (!lull_track_alarm_read(record, sizeof *record, question->rules, question->n_rules,
                                &alarm)) {
         counts->damaged++;
-    } else if (!lull_track_alarm_is_wanted(&alarm)) {
+        return;
+    }
+    alarm.group = lull_groups_of_task(timeouts->groups, record->tid);
+    if (!lull_track_alarm_is_wanted(&alarm)) {
         counts->filtered++;
     } else {
         alarm.is_open = true;

@@ -171,7 +171,8 @@ bool lull_hooks_save_symbols(const struct lull_keeper *keeper, int objects, GErr
         const uint64_t inode = g_ascii_strtoull(lines[i], &at, 10);
         const int64_t mapped_ns = g_ascii_strtoll(at, &at, 10);
         if (at[0] == ' ' && at[1] == '/' && g_hash_table_add(known, at + 1)) {
-            is_good = lull_keeper_save_symbols(keeper, at + 1, inode, mapped_ns, &is_full, error);
+            is_good =
+                lull_keeper_save_symbols(keeper, at + 1, inode, mapped_ns, false, &is_full, error);
         }
     }
     return is_good;

@@ -229,26 +229,29 @@ bool lull_keeper_lift(const struct lull_keeper *keeper, const char *prefix, cons
 }
 
 static bool save(const struct lull_keeper *keeper, enum lull_keeper_request request,
-                 const char *path, uint64_t number, int64_t time_ns, bool *is_full, GError **error)
+                 const char *path, uint64_t number, int64_t time_ns, bool wants_frames,
+                 bool *is_full, GError **error)
 {
     struct answer answer;
     char which[64];
-    g_snprintf(which, sizeof which, "%" G_GUINT64_FORMAT " %" G_GINT64_FORMAT, number, time_ns);
+    g_snprintf(which, sizeof which, "%" G_GUINT64_FORMAT " %" G_GINT64_FORMAT " %d", number,
+               time_ns, wants_frames);
     const bool is_done = call(keeper, request, path, which, &answer, NULL, error);
     *is_full = is_done && answer.head.number != 0;
     return is_done;
 }
 
 bool lull_keeper_save_symbols(const struct lull_keeper *keeper, const char *path, uint64_t inode,
-                              int64_t mapped_ns, bool *is_full, GError **error)
+                              int64_t mapped_ns, bool wants_frames, bool *is_full, GError **error)
 {
-    return save(keeper, LULL_KEEPER_SAVE_SYMBOLS, path, inode, mapped_ns, is_full, error);
+    return save(keeper, LULL_KEEPER_SAVE_SYMBOLS, path, inode, mapped_ns, wants_frames, is_full,
+                error);
 }
 
 bool lull_keeper_save_map(const struct lull_keeper *keeper, int pid, int64_t since_ns,
                           bool *is_full, GError **error)
 {
-    return save(keeper, LULL_KEEPER_SAVE_MAP, "", (uint64_t)pid, since_ns, is_full, error);
+    return save(keeper, LULL_KEEPER_SAVE_MAP, "", (uint64_t)pid, since_ns, false, is_full, error);
 }
 
 bool lull_keeper_measure(const struct lull_keeper *keeper, const char *name, uint64_t *bytes,

@@ -40,10 +40,10 @@ bool lull_keeper_expect(const struct lull_keeper *keeper, const char *pattern, G
 bool lull_keeper_lift(const struct lull_keeper *keeper, const char *prefix, const char *name,
                       GError **error);
 /* Adds the functions of a file that was mapped with this inode at `mapped_ns` (of the wall clock) to
- * the file "symbols" of the recording, if who records may read it. *is_full: there is no room for
+ * the file "symbols" of the recording, if who records may read it; and how they call each other, if it `wants_frames`. *is_full: there is no room for
  * more, and the file is whole without it. */
 bool lull_keeper_save_symbols(const struct lull_keeper *keeper, const char *path, uint64_t inode,
-                              int64_t mapped_ns, bool *is_full, GError **error);
+                              int64_t mapped_ns, bool wants_frames, bool *is_full, GError **error);
 /* The same of the functions that a process lists in /tmp/perf-PID.map, if they are of who records and
  * were written since `since_ns`. */
 bool lull_keeper_save_map(const struct lull_keeper *keeper, int pid, int64_t since_ns,

@@ -115,12 +115,14 @@ static bool save_text(struct keeper *keeper, const GString *text, struct outcome
     return true;
 }
 
-/* Two numbers: inode or process, and a time. */
-static void parse_numbers(const struct request *request, uint64_t *number, int64_t *time_ns)
+/* Three numbers: inode or process, a time, and whether frames are wanted. */
+static void parse_numbers(const struct request *request, uint64_t *number, int64_t *time_ns,
+                          bool *wants_frames)
 {
     char *behind;
     *number = g_ascii_strtoull(request->second, &behind, 10);
-    *time_ns = g_ascii_strtoll(behind, NULL, 10);
+    *time_ns = g_ascii_strtoll(behind, &behind, 10);
+    *wants_frames = g_ascii_strtoll(behind, NULL, 10) != 0;
 }
 
 static bool save_symbols(struct keeper *keeper, const struct request *request,
@@ -129,8 +131,9 @@ static bool save_symbols(struct keeper *keeper, const struct request *request,
     g_autoptr(GString) text = g_string_new(NULL);
     uint64_t inode;
     int64_t mapped_ns;
-    parse_numbers(request, &inode, &mapped_ns);
-    return !lull_symbols_take(text, request->first, inode, mapped_ns) ||
+    bool wants_frames;
+    parse_numbers(request, &inode, &mapped_ns, &wants_frames);
+    return !lull_symbols_take(text, request->first, inode, mapped_ns, wants_frames) ||
            save_text(keeper, text, outcome, error);
 }
 
@@ -140,7 +143,8 @@ static bool save_map(struct keeper *keeper, const struct request *request, struc
     g_autoptr(GString) text = g_string_new(NULL);
     uint64_t pid;
     int64_t since_ns;
-    parse_numbers(request, &pid, &since_ns);
+    bool wants_frames;
+    parse_numbers(request, &pid, &since_ns, &wants_frames);
     return pid > INT32_MAX || !lull_symbols_take_map(text, (int)pid, since_ns) ||
            save_text(keeper, text, outcome, error);
 }

@@ -16,17 +16,29 @@
 
 #include "base/file.h"
 #include "symbol/elf.h"
+#include "symbol/elf_frames.h"
 #include "symbol/here.h"
 #include "symbol/object.h"
 #include "symbol/perf_map.h"
 #include "symbol/saved.h"
-#include "symbol/table.h"
+#include "unwind/cfi.h"
 
-#define MOST_BYTES (16u << 20)
+/* With names, as text. */
+#define MOST_BYTES (32u << 20)
+/* Of call frame information; what has more is unwound only where its file is. */
+#define MOST_FRAME_BYTES (12u << 20)
 #define MOST_MAP_BYTES (32 << 20)
 #define MOST_US (2 * G_USEC_PER_SEC)
 #define BLOCK_BYTES 65536u
 #define NOBODY 65534u
+
+/* What a child is to read. */
+struct source {
+    const char *path; /* NULL: a perf map */
+    uint64_t inode;   /* or process */
+    int64_t time_ns;
+    bool wants_frames;
+};
 
 /* Only what others may look for too is found once the file is open. */
 static bool give_up_root(void)
@@ -37,18 +49,52 @@ static bool give_up_root(void)
 
 static void write_object(int to, const struct lull_object *object, const char *path, uint64_t inode)
 {
-    if (object && lull_symbol_table_count(object->table) > 0) {
+    if (object && lull_object_is_useful(object)) {
         g_autoptr(GString) text = g_string_new(NULL);
         lull_saved_append(text, object, path, inode);
         (void)!lull_file_write(to, text->str, text->len);
     }
 }
 
-static void give(int to, const char *path, uint64_t inode, int64_t mapped_ns)
+static uint64_t bytes_of(const struct lull_cfi *cfi)
 {
-    const int fd = lull_here_open(path, inode, mapped_ns);
-    struct lull_object *object = fd >= 0 && give_up_root() ? lull_here_read(fd, path) : NULL;
-    write_object(to, object, path, inode);
+    uint64_t all = 0, address;
+    size_t size;
+    bool is_debug;
+    for (size_t i = 0; lull_cfi_section(cfi, i, &size, &address, &is_debug); i++) {
+        all += size;
+    }
+    return all;
+}
+
+/* Both are the object's then; `frames` is freed. */
+static struct lull_object *join(struct lull_object *object, struct lull_object *frames)
+{
+    const bool is_fit = frames && frames->cfi && bytes_of(frames->cfi) <= MOST_FRAME_BYTES;
+    if (!object && is_fit) { /* which has the loads as well */
+        return frames;
+    }
+    if (is_fit) {
+        object->cfi = g_steal_pointer(&frames->cfi);
+    }
+    lull_object_free(frames);
+    return object;
+}
+
+static void give(int to, const struct source *source)
+{
+    const bool is_vdso = strcmp(source->path, LULL_VDSO) == 0;
+    const int fd = is_vdso ? -1 : lull_here_open(source->path, source->inode, source->time_ns);
+    if (!give_up_root()) {
+        return;
+    }
+    const int again = fd >= 0 && source->wants_frames ? dup(fd) : -1;
+    struct lull_object *object = is_vdso   ? lull_elf_read_vdso()
+                                 : fd >= 0 ? lull_here_read(fd, source->path)
+                                           : NULL;
+    struct lull_object *frames =
+        again >= 0 ? lull_elf_read_frames(again, source->path, LULL_DEBUG_ROOT) : NULL;
+    write_object(to, join(object, frames), source->path, source->inode);
 }
 
 /* Everybody may make files in /tmp: one that is nobody else's, and of this process. */
@@ -112,13 +158,6 @@ static bool collect(int from, GString *to)
     return n == 0 && to->len > before;
 }
 
-/* What a child is to read. */
-struct source {
-    const char *path; /* NULL: a perf map */
-    uint64_t inode;   /* or process */
-    int64_t time_ns;
-};
-
 static bool take(GString *to, const struct source *source)
 {
     const size_t before = to->len;
@@ -131,7 +170,7 @@ static bool take(GString *to, const struct source *source)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close_all_but(ends[1]);
         if (source->path) {
-            give(ends[1], source->path, source->inode, source->time_ns);
+            give(ends[1], source);
         } else {
             give_map(ends[1], (int)source->inode, source->time_ns);
         }
@@ -150,12 +189,14 @@ static bool take(GString *to, const struct source *source)
     return is_taken;
 }
 
-bool lull_symbols_take(GString *to, const char *path, uint64_t inode, int64_t mapped_ns)
+bool lull_symbols_take(GString *to, const char *path, uint64_t inode, int64_t mapped_ns,
+                       bool wants_frames)
 {
-    return lull_saved_can_hold(path) && take(to, &(struct source){path, inode, mapped_ns});
+    return lull_saved_can_hold(path) &&
+           take(to, &(struct source){path, inode, mapped_ns, wants_frames});
 }
 
 bool lull_symbols_take_map(GString *to, int pid, int64_t since_ns)
 {
-    return pid > 0 && take(to, &(struct source){NULL, (uint64_t)pid, since_ns});
+    return pid > 0 && take(to, &(struct source){NULL, (uint64_t)pid, since_ns, false});
 }

@@ -76,7 +76,7 @@ static struct lull_cfi *read_frames(const struct opened *opened, const char *pat
     return cfi;
 }
 
-/* Takes the file. */
+/* Takes the file; without a path it is in memory, and its symbols are read as well. */
 static struct lull_object *read_elf(Elf *file, const char *path, const char *debug_root)
 {
     struct opened opened = {.file = file};
@@ -86,6 +86,9 @@ static struct lull_object *read_elf(Elf *file, const char *path, const char *deb
         return NULL;
     }
     object->cfi = read_frames(&opened, path, debug_root);
+    if (!path) {
+        elf_add_first(object->table, opened.file, SHT_DYNSYM);
+    }
     object->build_id = g_steal_pointer(&opened.build_id);
     elf_shut(&opened);
     lull_symbol_table_finish(object->table);

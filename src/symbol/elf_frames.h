@@ -8,7 +8,10 @@ struct lull_object;
 /* Like lull_elf_read(), but for call frame information, from .eh_frame and .debug_frame of the file and
  * .debug_frame of its separate file below `debug_root`; without symbols. */
 struct lull_object *lull_elf_read_frames(int fd, const char *path, const char *debug_root);
-/* The same of what the kernel maps into each program of this machine ([vdso]). NULL: there is nothing. */
+/* What the kernel maps into each program of this machine, of 64 bits if this one is: with symbols, too. NULL: there is
+ * nothing. */
 struct lull_object *lull_elf_read_vdso(void);
+/* What its mapping is called. */
+#define LULL_VDSO "[vdso]"
 
 #endif

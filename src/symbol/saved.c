@@ -7,9 +7,11 @@
 
 #include "symbol/object.h"
 #include "symbol/table.h"
+#include "unwind/cfi.h"
 
 #define OBJECT "object "
 #define LOAD "load "
+#define FRAMES "frames "
 #define MOST_NAME 65535u
 #define MOST_BUILD_ID 128u
 
@@ -26,6 +28,19 @@ bool lull_saved_can_hold(const char *path)
     return *path != '\0' && !strpbrk(path, "\n");
 }
 
+static void append_frames(GString *to, const struct lull_cfi *cfi)
+{
+    const uint8_t *section;
+    size_t size;
+    uint64_t address;
+    bool is_debug;
+    for (size_t i = 0; (section = lull_cfi_section(cfi, i, &size, &address, &is_debug)); i++) {
+        g_autofree char *text = g_base64_encode(section, size);
+        g_string_append_printf(to, FRAMES "%x %" G_GINT64_MODIFIER "x %d %s\n",
+                               lull_cfi_machine(cfi)->elf, address, is_debug, text);
+    }
+}
+
 void lull_saved_append(GString *to, const struct lull_object *object, const char *path,
                        uint64_t inode)
 {
@@ -37,6 +52,9 @@ void lull_saved_append(GString *to, const struct lull_object *object, const char
         g_string_append_printf(
             to, LOAD "%" G_GINT64_MODIFIER "x %" G_GINT64_MODIFIER "x %" G_GINT64_MODIFIER "x\n",
             load->offset, load->length, load->address);
+    }
+    if (object->cfi) {
+        append_frames(to, object->cfi);
     }
     for (size_t i = 0; i < lull_symbol_table_count(object->table); i++) {
         const char *name = lull_symbol_table_get(object->table, i, &start, &size);
@@ -107,14 +125,49 @@ void lull_saved_free(struct lull_saved *saved)
 }
 
 /* False: it cannot hold more. */
-static bool add_line(struct lull_object *object, const char *at, const char *end)
+static bool add_load(struct lull_object *object, const char *at, const char *end)
 {
     struct lull_load load = {.offset = 0};
+    at += strlen(LOAD);
+    return !read_number(&at, end, &load.offset) || !read_number(&at, end, &load.length) ||
+           !read_number(&at, end, &load.address) || lull_object_add_load(object, &load);
+}
+
+/* A line of frames; others are passed over. All of an object are of one machine. */
+static bool add_frames(struct lull_object *object, const char *at, const char *end)
+{
+    uint64_t machine, address, is_debug;
+    if (has_word(at, end, LOAD)) {
+        return add_load(object, at, end);
+    }
+    if (!has_word(at, end, FRAMES)) {
+        return true;
+    }
+    at += strlen(FRAMES);
+    if (!read_number(&at, end, &machine) || !read_number(&at, end, &address) ||
+        !read_number(&at, end, &is_debug) || machine > UINT16_MAX) {
+        return true;
+    }
+    const struct lull_unwind_machine *of = lull_unwind_machine_of_elf((uint16_t)machine);
+    if (!of || (object->cfi && lull_cfi_machine(object->cfi) != of)) {
+        return true;
+    }
+    object->cfi = object->cfi ? object->cfi : lull_cfi_new(of);
+    const size_t n = (size_t)(end - at);
+    uint8_t *data = g_malloc(n / 4 * 3 + 3);
+    int state = 0;
+    unsigned rest = 0;
+    const size_t size = g_base64_decode_step(at, n, data, &state, &rest);
+    lull_cfi_add(object->cfi, data, size, address, is_debug != 0);
+    return true;
+}
+
+/* The same of names. */
+static bool add_line(struct lull_object *object, const char *at, const char *end)
+{
     uint64_t start, size;
     if (has_word(at, end, LOAD)) {
-        at += strlen(LOAD);
-        return !read_number(&at, end, &load.offset) || !read_number(&at, end, &load.length) ||
-               !read_number(&at, end, &load.address) || lull_object_add_load(object, &load);
+        return add_load(object, at, end);
     }
     if (!read_number(&at, end, &start) || !read_number(&at, end, &size) || at == end || size == 0 ||
         *at == '\0') {
@@ -124,8 +177,9 @@ static bool add_line(struct lull_object *object, const char *at, const char *end
                                  strnlen(at, MIN((size_t)(end - at), MOST_NAME)));
 }
 
-struct lull_object *lull_saved_read(const struct lull_saved *saved, const char *path,
-                                    uint64_t inode)
+static struct lull_object *
+read_object(const struct lull_saved *saved, const char *path, uint64_t inode,
+            bool (*add)(struct lull_object *object, const char *at, const char *end))
 {
     g_autofree char *key = g_strdup_printf("%" G_GUINT64_FORMAT " %s", inode, path);
     const char *at = g_hash_table_lookup(saved->objects, key), *next;
@@ -138,10 +192,26 @@ struct lull_object *lull_saved_read(const struct lull_saved *saved, const char *
     object->build_id = n <= MOST_BUILD_ID && *id != '-' ? g_strndup(id, n) : NULL;
     for (at = next; at < saved->end; at = next) {
         end = next_line(at, saved->end, &next);
-        if (has_word(at, end, OBJECT) || !add_line(object, at, end)) {
+        if (has_word(at, end, OBJECT) || !add(object, at, end)) {
             break;
         }
     }
     lull_symbol_table_finish(object->table);
+    return object;
+}
+
+struct lull_object *lull_saved_read(const struct lull_saved *saved, const char *path,
+                                    uint64_t inode)
+{
+    return read_object(saved, path, inode, add_line);
+}
+
+struct lull_object *lull_saved_read_frames(const struct lull_saved *saved, const char *path,
+                                           uint64_t inode)
+{
+    struct lull_object *object = read_object(saved, path, inode, add_frames);
+    if (object && (!object->cfi || lull_cfi_finish(object->cfi) == 0)) {
+        g_clear_pointer(&object, lull_object_free);
+    }
     return object;
 }

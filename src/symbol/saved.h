@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of programs and libraries in a recording, so that it has their names where these
- * files are not. One text holds all of them, in lines:
+/* The functions of programs and libraries in a recording, so that it has their names, and how they call each other,
+ * where these files are not. One text holds all of them, in lines:
  *
  *   object BUILD-ID INODE PATH      which file follows; BUILD-ID is "-" if it has none
  *   load OFFSET LENGTH ADDRESS      which bytes of the file have which addresses
+ *   frames MACHINE ADDRESS KIND …   call frame information in base 64: e_machine of ELF; where the section is mapped;
+ *                                   0: .eh_frame, 1: .debug_frame
  *   ADDRESS LENGTH NAME             a function
  *
- * INODE is decimal, other numbers are hexadecimal. */
+ * INODE is decimal, other numbers are hexadecimal. What the kernel maps into programs has the inode 0. */
 #ifndef LULL_SYMBOL_SAVED_H
 #define LULL_SYMBOL_SAVED_H
 
@@ -25,8 +27,11 @@ void lull_saved_append(GString *to, const struct lull_object *object, const char
 /* Takes the text, which g_free() frees, and reads which objects it has. */
 struct lull_saved *lull_saved_new(char *text, size_t length);
 void lull_saved_free(struct lull_saved *saved);
-/* The object of this file; NULL: it is not there. */
+/* The functions of this file; NULL: it is not there. */
 struct lull_object *lull_saved_read(const struct lull_saved *saved, const char *path,
                                     uint64_t inode);
+/* How they call each other, without their names; NULL: that is not there. */
+struct lull_object *lull_saved_read_frames(const struct lull_saved *saved, const char *path,
+                                           uint64_t inode);
 
 #endif

@@ -58,6 +58,19 @@ const struct lull_unwind_machine *lull_cfi_machine(const struct lull_cfi *cfi)
     return cfi->machine;
 }
 
+const uint8_t *lull_cfi_section(const struct lull_cfi *cfi, size_t number, size_t *size,
+                                uint64_t *address, bool *is_debug)
+{
+    if (number >= cfi->sections.count) {
+        return NULL;
+    }
+    const struct cfi_section *section = &cfi->sections.items[number];
+    *size = section->size;
+    *address = section->address;
+    *is_debug = section->is_debug;
+    return section->data;
+}
+
 static uint64_t word_mask(const struct lull_cfi *cfi)
 {
     return cfi->machine->word_bytes == 8 ? UINT64_MAX : UINT32_MAX;

@@ -51,6 +51,9 @@ const struct lull_unwind_machine *lull_cfi_machine(const struct lull_cfi *cfi);
  * `is_debug`: it is .debug_frame, else .eh_frame. Where both say something, the first added counts. */
 void lull_cfi_add(struct lull_cfi *cfi, uint8_t *data, size_t size, uint64_t address,
                   bool is_debug);
+/* The sections that were added, by number; NULL: there are no more. Borrowed. */
+const uint8_t *lull_cfi_section(const struct lull_cfi *cfi, size_t number, size_t *size,
+                                uint64_t *address, bool *is_debug);
 /* After the last is added. The number of functions of which something is known. */
 size_t lull_cfi_finish(struct lull_cfi *cfi);
 

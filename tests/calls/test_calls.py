@@ -376,7 +376,29 @@ def check_at():
         tap.ok(done.returncode == status and said in done.stdout + done.stderr, " ".join(arguments), done.returncode, done.stderr)
 
 
-for check in (check_near, check_at, check_random, check_fast, check_waits, check_stats, check_stats_stacks, check_python, check_numbered,
+def check_containers():
+    """Two threads, of which the state dump says that they are in a container each."""
+    programs, end = made(5)
+    kernel = [{"t": 500 + i, "n": "lull_statedump_cgroup", "p": {"tid": program.tid, "path": f"/lxc/box{i}"}, "pc": {"cpu_id": 0}, "sec": {}}
+              for i, program in enumerate(programs)]
+    path, wrong = both("containers", scene.events(programs), kernel), []
+    for i, program in enumerate(programs[:2]):
+        counts = {}
+        for root in program.calls:
+            for _, names in root.walk():
+                counts[names[-1]] = counts.get(names[-1], 0) + 1
+        shown = {row["function"]: row["calls"] for row in window("calls", "--container", f"box{i}", *NAMES, path)["tables"]["functions"]}
+        tasks = {row["task"]["tid"] for row in window("calllog", "--container", f"/lxc/box{i}", *NAMES, path)["tables"]["log"]}
+        stacks = run("flame", "--container", f"box{i}", *NAMES, path).stdout.splitlines()
+        other = run("flame", "--tid", str(program.tid), *NAMES, path).stdout.splitlines()
+        if shown != counts or tasks != {program.tid} or not stacks or stacks != other:
+            wrong.append((i, shown, counts, tasks, stacks[:2], other[:2]))
+    tap.ok(not wrong, "--container: calls, calllog, flame", end, *wrong)
+    done = run("calls", "--container", "box7", *NAMES, path)
+    tap.ok(done.returncode == 1 and "box7" in done.stderr, "a container that never was", done.returncode, done.stderr)
+
+
+for check in (check_near, check_at, check_containers, check_random, check_fast, check_waits, check_stats, check_stats_stacks, check_python, check_numbered,
               check_fork, check_losses, check_kernel, check_recorded, check_choice):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

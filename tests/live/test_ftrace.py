@@ -14,22 +14,11 @@ import time
 
 os.environ["LULL_LIVE_BACKEND"] = "ftrace"
 from live import tracked  # noqa: E402  pylint: disable=wrong-import-position
-from live.tracked import LULL, PROGRAM, Hidden, inside, names, track, track_once  # noqa: E402  pylint: disable=wrong-import-position
+from live.tracked import INSTANCES, LULL, PROGRAM, Hidden, inside, names, own_instances, track, track_once, why_no_ftrace  # noqa: E402  pylint: disable=wrong-import-position
 from tap import Tap  # noqa: E402  pylint: disable=wrong-import-position
 
 MS = 1_000_000
-INSTANCES = "/sys/kernel/tracing/instances"
 tap = Tap()
-
-
-def why_not():
-    """Why this machine cannot be tracked over ftrace, or None. Asked of the kernel, not of Lull."""
-    listed = subprocess.run([LULL, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
-    if "recording with ftrace (libtracefs " not in listed or "ftrace (libtraceevent " not in listed:
-        return "this lull was built without ftrace"
-    if os.geteuid() != 0:
-        return "only root may use tracefs"
-    return None if os.access(INSTANCES, os.W_OK) else "no tracefs, or no right to write there"
 
 
 def whole(rules, *what):
@@ -116,10 +105,6 @@ def test_agreement():
     tap.ok(waits[0] == waits[1] and waits[0]["c0", "read", "c1 c2 timer"] > 10, "the rows of its chains are the same", waits)
 
 
-def own_instances(pid):
-    return [name for name in os.listdir(INSTANCES) if name.startswith(f"lull-{pid}-")]
-
-
 def test_killed():
     with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--backend", "ftrace"], stdout=subprocess.PIPE) as top:
         top.stdout.readline()
@@ -159,7 +144,7 @@ def unless_hidden(test):
 
 
 def main():
-    reason = why_not()
+    reason = why_no_ftrace()
     if reason:
         tap.skip("lull over ftrace", reason)
         return tap.done()

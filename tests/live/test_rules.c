@@ -49,7 +49,11 @@ static void test_rules(void)
         {"queue worst", "queue", 0, 0, true, false},
         {"lock: comm == \"a\" > 0ns", "lock", 0, 0, false, true},
         {"preempt > 0ns", "preempt", 0, 0, false, false},
-        {"fault:call==\"read\">2min", "fault", 120000000000, 0, false, true},
+        {"fault:comm==\"read\">2min", "fault", 120000000000, 0, false, true},
+        {"offcpu: disk == \"vda\" && rw != \"read\" > 1ms", "offcpu", 1000000, 0, false, true},
+        {"wakeup: raddr == \"10.9.0.3\" && rport == 80 > 1ms", "wakeup", 1000000, 0, false, true},
+        {"netrx: iface == \"eth0\" && cgroup == \"/a\" > 1ms", "netrx", 1000000, 0, false, true},
+        {"irq: host == \"db\" > 1ms", "irq", 1000000, 0, false, true},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         struct lull_track_rule *rule = parse(cases[i].text);
@@ -105,7 +109,16 @@ static void test_refused(void)
         {"offcpu(S", "column 7:", "has no )"},
         {"wakeup(S) > 5ms", "column 7:", "takes nothing in parentheses"},
         {"offcpu: > 5ms", "column 9:", "expected a number or a text"},
-        {"offcpu: prio == 1 > 5ms", "column 9:", "there is no “prio” here; there are comm, pid"},
+        {"offcpu: prio == 1 > 5ms", "column 9:", "there is no “prio” here"},
+        {"offcpu: hots == \"a\" > 5ms", "column 9:", "perhaps “host”; there are comm, pid, tid"},
+        {"offcpu: iface == \"a\" > 5ms",
+         "column 9:", "offcpu has no “iface”; these have: netrx, nettx"},
+        {"block: pid == 1 || call == \"read\" > 5ms", "column 20:", "block has no “call”"},
+        {"fault: call == \"read\" > 5ms", "column 8:", "fault has no “call”"},
+        {"preempt: waker_comm == \"a\" > 5ms", "column 10:", "preempt has no “waker_comm”"},
+        {"syscall: waker_comm == \"a\" > 5ms", "column 10:", "these have: offcpu, wakeup, fork"},
+        {"serve(80): disk == \"vda\" > 5ms", "column 12:", "serve has no “disk”"},
+        {"queue: raddr == \"::1\" > 5ms", "column 8:", "queue has no “raddr”"},
         {"offcpu: pid == \"x\" > 5ms", "column 13:", "a number is compared with a text"},
         {"offcpu: comm == 1 > 5ms", "column 14:", "a text is compared with a number"},
         {"offcpu: pid =~ \"x\" > 5ms", "column 13:", "a pattern is for texts"},
@@ -168,6 +181,31 @@ static void test_compiled(void)
     rule = parse("irq(24) > 2ms");
     lull_track_rule_compile(rule, &kernel);
     g_assert_cmpuint(kernel.number, ==, 24);
+    lull_track_rule_free(rule);
+    /* The host is that of this machine, or not: then there is a test that no task passes. */
+    g_autofree char *here =
+        g_strdup_printf("wakeup: host == \"%s\" && pid == 7 > 2ms", g_get_host_name());
+    rule = parse(here);
+    g_assert_true(lull_track_rule_compile(rule, &kernel));
+    g_assert_cmpuint(kernel.n_tests, ==, 1);
+    lull_track_rule_free(rule);
+    rule = parse("wakeup: host == \"no such host\" > 2ms");
+    g_assert_true(lull_track_rule_compile(rule, &kernel));
+    g_assert_cmpuint(kernel.n_tests, ==, 1);
+    g_assert_cmpuint(kernel.test[0].number, ==, UINT32_MAX);
+    lull_track_rule_free(rule);
+    rule = parse("wakeup: pid == 7 && cgroup == \"/a b\" && host != \"x\" > 2ms");
+    g_assert_true(lull_track_rule_compile(rule, &kernel));
+    g_assert_cmpuint(kernel.n_tests, ==, 1);
+    g_autofree char *group = lull_track_rule_group(rule);
+    g_assert_cmpstr(group, ==, "/a b");
+    lull_track_rule_free(rule);
+    rule = parse("wakeup: cgroup == \"/a\" || cgroup != \"/b\" > 2ms"); /* any may be meant */
+    g_assert_false(lull_track_rule_compile(rule, &kernel));
+    g_assert_null(lull_track_rule_group(rule));
+    lull_track_rule_free(rule);
+    rule = parse("wakeup: cgroup == \"/a\" && cgroup == \"/b\" > 2ms");
+    g_assert_false(lull_track_rule_compile(rule, &kernel)); /* one of them is checked */
     lull_track_rule_free(rule);
     rule = parse("wakeup: pid == 7 || tid == 8 > 2ms");
     lull_track_rule_compile(rule, &kernel);
@@ -419,7 +457,7 @@ static void test_connections(void)
 /* A call has no state and is for nobody, whatever the wakers of the task's last wait were. */
 static void test_calls(void)
 {
-    struct lull_track_rule *syscall = parse("syscall: comm == \"a\" && waker_comm == \"b\" > 1us"),
+    struct lull_track_rule *syscall = parse("syscall: comm == \"a\" && call == \"read\" > 1us"),
                            *raise = parse("raise > 1us");
     const struct lull_track_rule *rules[] = {syscall, raise};
     struct lull_track_record record = sound_record();
@@ -438,6 +476,60 @@ static void test_calls(void)
     g_assert_true(alarm.object == &record.hop[0]);
     lull_track_rule_free(syscall);
     lull_track_rule_free(raise);
+}
+
+/* What ended a wait, or what happened, has a disk, an end of a connection or an interface. */
+static void test_of_object(void)
+{
+    static const struct {
+        const char *rule;
+        struct lull_track_hop hop;
+        bool holds;
+    } cases[] = {
+        {"offcpu: rport == 5432 && lport == 40000 && raddr == \"10.9.0.3\" > 1ns",
+         {.kind = LULL_TRACK_HOP_PACKET, .a = 5432, .b = 40000, .address = {10, 9, 0, 3}},
+         true},
+        {"offcpu: rport == 40000 > 1ns",
+         {.kind = LULL_TRACK_HOP_PACKET, .a = 5432, .b = 40000, .address = {10, 9, 0, 3}},
+         false},
+        {"offcpu: rw == \"write\" && disk != \"none\" > 1ns",
+         {.kind = LULL_TRACK_HOP_DISK, .a = 4095u << 20 | 7, .b = 1},
+         true}, /* a disk that there is not has no name */
+        {"offcpu: rw == \"read\" > 1ns", {.kind = LULL_TRACK_HOP_TIMER}, false},
+        {"netrx: iface == \"eth0\" > 1ns",
+         {.kind = LULL_TRACK_HOP_INTERFACE, .comm = "eth0"},
+         true},
+        {"nettx: iface =~ \"veth*\" > 1ns",
+         {.kind = LULL_TRACK_HOP_INTERFACE, .comm = "eth0"},
+         false},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct lull_track_rule *rule = parse(cases[i].rule);
+        const struct lull_track_rule *rules[] = {rule};
+        struct lull_track_record record = sound_record();
+        struct lull_track_alarm alarm;
+        record.hop[0] = cases[i].hop;
+        g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+        if (lull_track_alarm_is_wanted(&alarm) != cases[i].holds) {
+            g_error("%s", cases[i].rule);
+        }
+        lull_track_rule_free(rule);
+    }
+}
+
+static void test_group(void)
+{
+    struct lull_track_rule *rule = parse("offcpu: cgroup =~ \"/system.slice/*\" > 1ns");
+    const struct lull_track_rule *rules[] = {rule};
+    const struct lull_track_record record = sound_record();
+    struct lull_track_alarm alarm;
+    g_assert_true(lull_track_alarm_read(&record, sizeof record, rules, 1, &alarm));
+    g_assert_false(lull_track_alarm_is_wanted(&alarm)); /* not known */
+    alarm.group = "/system.slice/db.service";
+    g_assert_true(lull_track_alarm_is_wanted(&alarm));
+    alarm.group = "/user.slice";
+    g_assert_false(lull_track_alarm_is_wanted(&alarm));
+    lull_track_rule_free(rule);
 }
 
 static void test_wanted(void)
@@ -486,5 +578,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/connections", test_connections);
     g_test_add_func("/live/calls", test_calls);
     g_test_add_func("/live/wanted", test_wanted);
+    g_test_add_func("/live/of_object", test_of_object);
+    g_test_add_func("/live/group", test_group);
     return g_test_run();
 }

@@ -12,6 +12,7 @@ import time
 LULL = os.environ["LULL"]
 PROGRAM = os.path.join(os.environ["LULL_PROGRAMS"], "live-waits")
 BACKEND = os.environ.get("LULL_LIVE_BACKEND", "bpf")  # what watches: "ftrace" instead, if the tests are to be run over that
+INSTANCES = "/sys/kernel/tracing/instances"
 BPF_MAP_CREATE, SYS_BPF = 0, {"x86_64": 321, "aarch64": 280}
 
 Stamp = collections.namedtuple("Stamp", "tid label before after lost")
@@ -34,6 +35,21 @@ def why_not():
     if os.geteuid() != 0:
         return "only root may attach to tracepoints"
     return None if os.path.exists("/sys/kernel/btf/vmlinux") else "the kernel has no BTF"
+
+
+def why_no_ftrace():
+    """Why this machine cannot be tracked over ftrace, or None. Asked of the kernel, not of Lull."""
+    listed = subprocess.run([LULL, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    if "recording with ftrace (libtracefs " not in listed or "ftrace (libtraceevent " not in listed:
+        return "this lull was built without ftrace"
+    if os.geteuid() != 0:
+        return "only root may use tracefs"
+    return None if os.access(INSTANCES, os.W_OK) else "no tracefs, or no right to write there"
+
+
+def own_instances(pid):
+    """Of tracefs, that this process has made."""
+    return [name for name in os.listdir(INSTANCES) if name.startswith(f"lull-{pid}-")]
 
 
 def has_event(name):

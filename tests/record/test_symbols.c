@@ -8,6 +8,7 @@
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ static void refuse(const struct scene *scene)
 {
     g_autoptr(GString) text = g_string_new("before");
     const int64_t start_us = g_get_monotonic_time();
-    g_assert_false(lull_symbols_take(text, scene->path, scene->inode, scene->now_ns));
+    g_assert_false(lull_symbols_take(text, scene->path, scene->inode, scene->now_ns, true));
     g_assert_cmpstr(text->str, ==, "before");
     g_assert_cmpint(g_get_monotonic_time() - start_us, <, PATIENCE_US);
 }
@@ -32,7 +33,7 @@ static void refuse(const struct scene *scene)
 static char *take(const struct scene *scene)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    g_assert_true(lull_symbols_take(text, scene->path, scene->inode, scene->now_ns));
+    g_assert_true(lull_symbols_take(text, scene->path, scene->inode, scene->now_ns, true));
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
@@ -131,6 +132,30 @@ static void test_no_file(void)
     clear_scene(&scene);
 }
 
+/* What the kernel maps into this process: the same bytes. */
+static void test_kernels_code(void)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (!getauxval(AT_SYSINFO_EHDR)) {
+        g_test_skip("this kernel maps no code into programs");
+        return;
+    }
+    g_assert_true(lull_symbols_take(text, "[vdso]", 0, 0, true));
+    g_assert_nonnull(strstr(text->str, " 0 [vdso]\nload 0 "));
+    const char *frames = strstr(text->str, "\nframes ");
+    g_assert_nonnull(frames);
+    g_auto(GStrv) words = g_strsplit_set(frames + 1, " \n", 6);
+    gsize size;
+    g_autofree guchar *section = g_base64_decode(words[4], &size);
+    const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+    g_assert_cmpmem(section, size, image + g_ascii_strtoull(words[2], NULL, 16), size);
+    g_assert_cmpuint(size, >, 16);
+    g_assert_nonnull(strstr(text->str, "_clock_gettime\n"));
+    g_string_truncate(text, 0);
+    g_assert_true(lull_symbols_take(text, "[vdso]", 0, 0, false));
+    g_assert_nonnull(strstr(text->str, "_clock_gettime\n"));
+}
+
 /* ---- perf maps ---- */
 
 static void write_map(const char *path)
@@ -192,6 +217,7 @@ int main(int argc, char **argv)
     g_test_add_func("/record/symbols/same", test_same);
     g_test_add_func("/record/symbols/other", test_other);
     g_test_add_func("/record/symbols/no-file", test_no_file);
+    g_test_add_func("/record/symbols/kernels-code", test_kernels_code);
     g_test_add_func("/record/symbols/map", test_map);
     return g_test_run();
 }

@@ -6,6 +6,7 @@
 #include "symbol/object.h"
 #include "symbol/saved.h"
 #include "symbol/table.h"
+#include "unwind/cfi.h"
 
 static struct lull_saved *parse(const char *text)
 {
@@ -73,6 +74,68 @@ static void test_damaged(void)
     }
 }
 
+/* A section of .eh_frame by hand (Linux Standard Base, "Exception Frames"): one common part, whose frame's address is
+ * rsp + 8 and whose return address lies there, and a function of 32 bytes at 0x401000. */
+static const uint8_t section[] = {
+    20, 0, 0,  0, 0, 0, 0,  0, 1, 'z', 'R',  0,    1,    0x78, 16, 1, 0x03, 0x0c, 7, 8, 0x90, 1,
+    0,  0, 16, 0, 0, 0, 28, 0, 0, 0,   0x00, 0x10, 0x40, 0,    32, 0, 0,    0,    0, 0, 0,    0,
+};
+
+static void check_frames(const char *text, bool is_there)
+{
+    struct lull_saved *saved = parse(text);
+    struct lull_object *object = lull_saved_read_frames(saved, "/a", 5);
+    g_assert_true((object != NULL) == is_there);
+    if (object) {
+        g_assert_cmpuint(object->n_loads, ==, 1);
+        g_assert_null(lull_cfi_find(object->cfi, 0x400fff));
+        const struct lull_cfi_row *row = lull_cfi_find(object->cfi, 0x40101f);
+        g_assert_nonnull(row);
+        g_assert_cmpint(row->frame.offset, ==, 8);
+        g_assert_null(lull_cfi_find(object->cfi, 0x401020));
+        lull_object_free(object);
+    }
+    object = lull_saved_read(saved, "/a", 5); /* names are not disturbed */
+    check(object, 0x1007, "main", 7);
+    lull_object_free(object);
+    lull_saved_free(saved);
+}
+
+static void test_frames(void)
+{
+    static const char head[] = "object - 5 /a\nload 0 2000 400000\n", tail[] = "\n401000 20 main\n";
+    g_autofree char *base64 = g_base64_encode(section, sizeof section);
+    static const struct {
+        const char *start;
+        bool is_there;
+    } cases[] = {
+        {"frames 3e 500000 0 ", true},     {"frames 3e 500000 0 AAAA\nframes 3e 500000 0 ", true},
+        {"frames 7 500000 0 ", false}, /* no machine that is known */
+        {"frames 1003e 500000 0 ", false}, {"frames 3e 500000 1 ", false},
+        {"frames 3e 500000 ", false},      {"frame 3e 500000 0 ", false},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *text = g_strconcat(head, cases[i].start, base64, tail, NULL);
+        check_frames(text, cases[i].is_there);
+    }
+    for (size_t n = 0; n < strlen(base64); n++) {
+        g_autofree char *text =
+            g_strdup_printf("%sframes 3e 500000 0 %.*s%s", head, (int)n, base64, tail);
+        struct lull_saved *saved = parse(text);
+        lull_object_free(lull_saved_read_frames(saved, "/a", 5));
+        lull_saved_free(saved);
+    }
+    g_autofree char *text = g_strconcat(head, "frames 3e 500000 0 ", base64, tail, NULL);
+    struct lull_saved *saved = parse(text);
+    g_autoptr(GString) again = g_string_new(NULL);
+    struct lull_object *object = lull_saved_read_frames(saved, "/a", 5);
+    lull_saved_append(again, object, "/a", 5);
+    g_string_append(again, "401000 20 main\n");
+    g_assert_cmpstr(again->str, ==, text);
+    lull_object_free(object);
+    lull_saved_free(saved);
+}
+
 static void test_write(void)
 {
     struct lull_object *object = lull_object_new();
@@ -101,5 +164,6 @@ int main(int argc, char **argv)
     g_test_add_func("/symbol/saved/read", test_read);
     g_test_add_func("/symbol/saved/damaged", test_damaged);
     g_test_add_func("/symbol/saved/write", test_write);
+    g_test_add_func("/symbol/saved/frames", test_frames);
     return g_test_run();
 }

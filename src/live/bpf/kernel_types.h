@@ -25,6 +25,23 @@ struct thread_info {
     uint32_t status; /* of x86 */
 };
 
+struct kernfs_node {
+    uint64_t id;
+};
+
+struct cgroup {
+    struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+    struct cgroup *cgroup;
+};
+
+struct css_set {
+    struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
+    struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
     struct thread_info thread_info;
     unsigned int __state;
@@ -33,6 +50,7 @@ struct task_struct {
     int pid, tgid;
     uint64_t start_time;
     const struct cred *cred;
+    struct css_set *cgroups;
     char comm[16];
 };
 
@@ -120,6 +138,12 @@ struct sock {
 };
 
 #pragma clang attribute pop
+
+/* Each kernel has its own numbers. */
+enum cgroup_subsys_id {
+    cpu_cgrp_id = 1,
+    memory_cgrp_id = 2,
+};
 
 enum {
     TASK_DEAD = 0x80,

@@ -18,6 +18,7 @@ const volatile struct lull_track_config config SEC(".rodata.config") = {0};
 /* By rule. User space raises a threshold of "worst"; the window and what was spent in it bound the alarms. */
 struct {
     uint64_t threshold_ns, window, spent;
+    uint64_t group[LULL_TRACK_HIERARCHIES]; /* only tasks of one of these control groups; 0: any */
 } limits[LULL_TRACK_RULES] SEC(".data.limits") = {0};
 
 volatile struct lull_track_governed governed SEC(".data.governed") = {0};
@@ -190,6 +191,47 @@ static __always_inline bool is_followed(const struct lull_track_slot *slot)
     return !config.command || slot->flags & LULL_TRACK_IS_FOLLOWED;
 }
 
+/* ---- control groups ---- */
+
+/* Of version 1: the group that manages what `controller`, a constant of the kernel, is about. */
+static __always_inline uint64_t group_of(const struct css_set *set, uint64_t controller)
+{
+    const void *at =
+        (const void *)set + bpf_core_field_offset(struct css_set, subsys) + 8 * controller;
+    const struct cgroup_subsys_state *state = *(struct cgroup_subsys_state *const *)at;
+    return state->cgroup->kn->id;
+}
+
+static __always_inline void take_groups(const struct task_struct *task,
+                                        uint64_t group[LULL_TRACK_HIERARCHIES])
+{
+    const struct css_set *set = task->cgroups;
+    group[LULL_TRACK_UNIFIED] = set->dfl_cgrp->kn->id;
+    group[LULL_TRACK_OF_CPU] = group[LULL_TRACK_OF_MEMORY] = 0;
+    if (bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id)) {
+        group[LULL_TRACK_OF_CPU] =
+            group_of(set, bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id));
+    }
+    if (bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id)) {
+        group[LULL_TRACK_OF_MEMORY] =
+            group_of(set, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+    }
+}
+
+/* Whether one of its groups is that which rule `i` asks for: which of them counts, the filter knows. */
+static __always_inline bool is_in_group(uint32_t i, const struct task_struct *task)
+{
+    uint64_t group[LULL_TRACK_HIERARCHIES];
+    const uint64_t *asked = limits[i].group;
+    if (!asked[LULL_TRACK_UNIFIED]) {
+        return true;
+    }
+    take_groups(task, group);
+    return group[LULL_TRACK_UNIFIED] == asked[LULL_TRACK_UNIFIED] ||
+           group[LULL_TRACK_OF_CPU] == asked[LULL_TRACK_OF_CPU] ||
+           group[LULL_TRACK_OF_MEMORY] == asked[LULL_TRACK_OF_MEMORY];
+}
+
 /* ---- what happened to no task ---- */
 
 /* A disk's request or an interrupt that is over. */
@@ -265,6 +307,11 @@ static __always_inline void report_event(void *ctx, uint32_t i, const struct hap
     __builtin_memcpy(record->comm, event->comm, sizeof record->comm);
     record->call = LULL_TRACK_NO_CALL;
     record->hop[0] = event->hop;
+    __builtin_memset(record->group, 0, sizeof record->group);
+    if (event->id == bpf_get_current_pid_tgid() &&
+        bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
+        take_groups(bpf_get_current_task_btf(), record->group);
+    }
     if (ctx && config.stacks & LULL_TRACK_KERNEL_STACK) {
         take_stack(ctx, &record->kernel, 0);
     }

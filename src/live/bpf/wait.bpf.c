@@ -200,10 +200,14 @@ static __always_inline bool has_comm(const volatile struct lull_track_test *test
     return true;
 }
 
-static __always_inline bool is_wanted(const volatile struct lull_track_kernel_rule *rule,
+static __always_inline bool is_wanted(uint32_t rule_index,
+                                      const volatile struct lull_track_kernel_rule *rule,
                                       const struct ended *wait)
 {
     const struct task_struct *task = wait->task;
+    if (!is_in_group(rule_index, task)) {
+        return false;
+    }
     for (uint32_t i = 0; i < LULL_TRACK_TESTS && i < rule->n_tests; i++) {
         const volatile struct lull_track_test *test = &rule->test[i];
         uint32_t number;
@@ -277,6 +281,7 @@ static __always_inline void report(void *ctx, uint32_t i, const struct ended *wa
     __builtin_memcpy(record->hop, slot->hop, sizeof record->hop);
     record->cookie[0] = '\0';
     record->kernel.bytes = record->waker.bytes = record->user.bytes = 0;
+    take_groups(task, record->group);
     if (!ctx) {
         report_stacks(wait, record);
     } else if (config.stacks & LULL_TRACK_USER_STACK) {
@@ -316,7 +321,7 @@ static __always_inline void judge(struct ended *wait, struct lull_track_counts *
         uint64_t took;
         if (rule->measure >= LULL_TRACK_SYSCALL ||
             !is_measured(rule, wait, limits[i].threshold_ns, &took) || !is_called(rule, wait) ||
-            !is_wanted(rule, wait)) {
+            !is_wanted(i, rule, wait)) {
             continue;
         }
         if (take(i, took, wait->now, count)) {
@@ -364,7 +369,7 @@ static __always_inline void judge_call(void *ctx, struct ended *wait,
         if (config.has_totals) {
             observe_rule(i, took);
         }
-        if (is_long && is_wanted(rule, wait) && take(i, took, wait->now, count)) {
+        if (is_long && is_wanted(i, rule, wait) && take(i, took, wait->now, count)) {
             report(ctx, i, wait, count);
         }
     }

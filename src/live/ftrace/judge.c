@@ -31,17 +31,13 @@ static bool spend(struct lull_ftrace_model *model, uint32_t i, uint64_t now)
 }
 
 /* What rule `i` is about took so long. False: nothing is to be reported. */
-static bool takes(struct lull_ftrace_model *model, uint32_t i, uint64_t took, uint64_t now)
+static bool takes(struct lull_ftrace_model *model, uint32_t i, uint64_t took)
 {
     if (model->question.has_histograms) {
         lull_ftrace_observe(model, &model->histograms.rule[i], took);
         return false;
     }
     model->counts.kernel.candidates[i]++;
-    if (!spend(model, i, now)) {
-        model->counts.kernel.limited[i]++;
-        return false;
-    }
     return true;
 }
 
@@ -54,8 +50,14 @@ static void hand_out(struct lull_ftrace_model *model, const struct lull_track_re
         model->counts.damaged++;
         return;
     }
+    struct lull_ftrace_task *task = lull_ftrace_task_find(model, record->tid);
+    alarm.group = task ? lull_ftrace_task_group(model, task) : NULL;
     if (!lull_track_alarm_is_wanted(&alarm)) {
         model->counts.filtered++;
+        return;
+    }
+    if (!spend(model, record->rule, record->end_ns)) {
+        model->counts.kernel.limited[record->rule]++;
         return;
     }
     if (alarm.rule->is_worst) {
@@ -121,10 +123,15 @@ static bool is_called(const struct lull_track_kernel_rule *rule,
     return found && !lull_ftrace_task_is_compat(task);
 }
 
-static bool is_wanted(const struct lull_track_kernel_rule *rule,
+static bool is_wanted(struct lull_ftrace_model *model, uint32_t rule_index,
                       const struct lull_ftrace_wait *wait)
 {
+    const struct lull_track_kernel_rule *rule = &model->rule[rule_index];
+    const char *group = model->group[rule_index];
     struct lull_ftrace_task *task = wait->task;
+    if (group && g_strcmp0(group, lull_ftrace_task_group(model, task)) != 0) {
+        return false;
+    }
     for (uint32_t i = 0; i < rule->n_tests; i++) {
         const struct lull_track_test *test = &rule->test[i];
         const uint32_t number[] = {
@@ -180,7 +187,7 @@ void lull_ftrace_judge(struct lull_ftrace_model *model, const struct lull_ftrace
     for (uint32_t i = 0; i < model->question.n_rules; i++) {
         uint64_t took;
         if (is_measured(model, i, wait, &took) && is_called(&model->rule[i], wait) &&
-            is_wanted(&model->rule[i], wait) && takes(model, i, took, wait->now)) {
+            is_wanted(model, i, wait) && takes(model, i, took)) {
             report(model, i, wait);
         }
     }
@@ -235,7 +242,7 @@ void lull_ftrace_judge_event(struct lull_ftrace_model *model,
         if (model->question.has_metrics) {
             lull_ftrace_observe(model, &model->histograms.rule[i], took);
         }
-        if (took > model->limit[i].threshold_ns && takes(model, i, took, event->until)) {
+        if (took > model->limit[i].threshold_ns && takes(model, i, took)) {
             report_event(model, i, event);
         }
     }

@@ -308,7 +308,8 @@ enum lull_ftrace_calls lull_ftrace_needed_calls(const struct lull_ftrace_model *
         if (rule->calls == LULL_TRACK_LISTED_CALLS) {
             by_rule = LULL_FTRACE_LISTED_CALLS;
         } else if (rule->calls == LULL_TRACK_OUTSIDE_CALLS || rule->measure == LULL_TRACK_SYSCALL ||
-                   (is_wait && model->question.rules[i]->filter)) {
+                   (is_wait &&
+                    lull_track_rule_names(model->question.rules[i], LULL_TRACK_CALL_NAME))) {
             by_rule = LULL_FTRACE_ALL_CALLS;
         }
         needed = MAX(needed, by_rule);
@@ -337,7 +338,8 @@ struct lull_ftrace_model *lull_ftrace_model_new(const struct lull_tracker_questi
     model->counts.overhead = -1;
     model->counts.least_ns = LEAST_NS;
     model->least_rule_ns = UINT64_MAX;
-    model->tasks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    model->tasks = g_hash_table_new_full(NULL, NULL, NULL, lull_ftrace_task_free);
+    model->groups = lull_groups_new();
     model->slots = g_ptr_array_new();
     model->free_slots = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     model->wanted = question->has_sums || question->has_metrics
@@ -349,6 +351,8 @@ struct lull_ftrace_model *lull_ftrace_model_new(const struct lull_tracker_questi
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &model->rule[i]);
         model->limit[i].threshold_ns = model->rule[i].threshold_ns;
+        model->group[i] = lull_track_rule_group(question->rules[i]);
+        model->uses_groups |= lull_track_rule_names(question->rules[i], LULL_TRACK_GROUP_NAME);
         model->measures |= 1u << model->rule[i].measure;
         if (model->rule[i].measure < LULL_TRACK_SYSCALL) {
             model->least_rule_ns = MIN(model->least_rule_ns, model->rule[i].threshold_ns);
@@ -367,6 +371,10 @@ void lull_ftrace_model_free(struct lull_ftrace_model *model)
         g_hash_table_unref(model->chains);
         g_hash_table_unref(model->ended);
         g_hash_table_unref(model->spans);
+        lull_groups_free(model->groups);
+        for (uint32_t i = 0; i < LULL_TRACK_RULES; i++) {
+            g_free(model->group[i]);
+        }
         g_free(model->cpus);
         g_free(model);
     }

@@ -5,12 +5,15 @@
 #define LULL_LIVE_FTRACE_MODEL_H
 
 #include "live/ftrace/events.h"
+#include "live/groups.h"
 #include "live/kind.h"
 
 struct lull_ftrace_task {
     struct lull_track_slot slot;
-    uint32_t index; /* of the slot */
-    uint32_t uid;   /* when it was asked last */
+    uint32_t index;    /* of the slot */
+    uint32_t uid;      /* when it was asked last */
+    char *group;       /* likewise: its control group; NULL: not known */
+    uint64_t group_ns; /* when that was */
     char comm[LULL_TRACK_COMM];
     int32_t call;            /* in which it is; LULL_TRACK_NO_CALL: none, or not known */
     uint64_t first_argument; /* of the call */
@@ -41,6 +44,9 @@ struct lull_ftrace_model {
     struct lull_tracker_question question;
     struct lull_track_kernel_rule rule[LULL_TRACK_RULES];
     struct lull_ftrace_limit limit[LULL_TRACK_RULES];
+    char *group[LULL_TRACK_RULES]; /* that the rule is only about; or NULL */
+    struct lull_groups *groups;
+    bool uses_groups;  /* a filter does */
     uint32_t measures; /* bits of all rules */
     uint32_t wanted;   /* and of what is counted by length and summed besides */
     enum lull_ftrace_calls calls;
@@ -99,7 +105,10 @@ void lull_ftrace_task_exec(struct lull_ftrace_model *model, uint32_t tid, uint32
                            uint64_t now);
 void lull_ftrace_task_new(struct lull_ftrace_model *model, uint32_t tid, uint32_t parent,
                           uint64_t clone_flags, const struct lull_text *comm);
-/* Asks /proc, if the task is still there. */
+/* Frees it: struct lull_ftrace_task. */
+void lull_ftrace_task_free(void *task);
+/* Asks /proc, if the task is still there; of the control group at most once a second. */
+const char *lull_ftrace_task_group(struct lull_ftrace_model *model, struct lull_ftrace_task *task);
 uint32_t lull_ftrace_task_uid(struct lull_ftrace_task *task);
 bool lull_ftrace_task_is_compat(struct lull_ftrace_task *task);
 

@@ -10,6 +10,9 @@
 /* The parent of all threads of the kernel's. */
 #define KTHREADD 2
 
+/* A control group is asked for again after that. */
+#define GROUP_NS 1000000000
+
 struct lull_ftrace_task *lull_ftrace_task_find(const struct lull_ftrace_model *model, uint32_t tid)
 {
     return g_hash_table_lookup(model->tasks, GUINT_TO_POINTER(tid));
@@ -66,6 +69,9 @@ void lull_ftrace_meet(struct lull_ftrace_model *model, uint32_t pid, uint32_t ti
         return;
     }
     memcpy(task->comm, state.comm, sizeof task->comm);
+    if (model->uses_groups) {
+        lull_ftrace_task_group(model, task);
+    }
     task->slot.flags |= state.is_kernel ? LULL_TRACK_IS_KERNEL : 0;
     if (!state.is_kernel && model->calls) {
         lull_proc_read_wait(pid, tid, &wait);
@@ -108,6 +114,7 @@ void lull_ftrace_task_new(struct lull_ftrace_model *model, uint32_t tid, uint32_
         task->slot.flags |= parent == KTHREADD ? LULL_TRACK_IS_KERNEL : 0;
         task->slot.flags |= starter ? starter->slot.flags & LULL_TRACK_IS_FOLLOWED : 0;
         task->uid = starter ? starter->uid : task->uid;
+        task->group = starter ? g_strdup(starter->group) : NULL;
     }
 }
 
@@ -143,6 +150,26 @@ uint32_t lull_ftrace_task_uid(struct lull_ftrace_task *task)
         task->uid = uid;
     }
     return task->uid;
+}
+
+const char *lull_ftrace_task_group(struct lull_ftrace_model *model, struct lull_ftrace_task *task)
+{
+    if (!task->group_ns || model->now - task->group_ns >= GROUP_NS) {
+        const char *group = lull_groups_of_task(model->groups, task->slot.tid);
+        task->group_ns = MAX(model->now, 1);
+        if (group && g_strcmp0(group, task->group) != 0) {
+            g_free(task->group);
+            task->group = g_strdup(group);
+        }
+    }
+    return task->group;
+}
+
+void lull_ftrace_task_free(void *data)
+{
+    struct lull_ftrace_task *task = data;
+    g_free(task->group);
+    g_free(task);
 }
 
 bool lull_ftrace_task_is_compat(struct lull_ftrace_task *task)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "record/perf/perf.h"
+#include "symbol/elf_frames.h"
 #include "symbol/perf_map.h"
 
 /* A machine has some hundred. */
@@ -122,19 +123,21 @@ void perfrec_objects_add_record(struct perfrec_objects *objects,
 }
 
 bool perfrec_objects_save(const struct perfrec_objects *objects, const struct lull_keeper *keeper,
-                          GError **error)
+                          bool wants_frames, GError **error)
 {
     const int64_t end_us = g_get_monotonic_time() + MOST_US;
-    bool is_full = false, is_good = true;
+    bool is_full = false;
+    bool is_good = lull_keeper_save_symbols(keeper, LULL_VDSO, 0, 0, wants_frames, &is_full, error);
     for (guint i = 0; i < objects->objects->len && is_good && !is_full; i++) {
         const struct object *object = objects->objects->pdata[i];
         if (g_get_monotonic_time() > end_us) {
             break;
         }
-        is_good = *object->path ? lull_keeper_save_symbols(keeper, object->path, object->inode,
-                                                           object->mapped_ns, &is_full, error)
-                                : lull_keeper_save_map(keeper, (int)object->inode,
-                                                       object->mapped_ns, &is_full, error);
+        is_good = *object->path
+                      ? lull_keeper_save_symbols(keeper, object->path, object->inode,
+                                                 object->mapped_ns, wants_frames, &is_full, error)
+                      : lull_keeper_save_map(keeper, (int)object->inode, object->mapped_ns,
+                                             &is_full, error);
     }
     return is_good;
 }

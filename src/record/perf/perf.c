@@ -186,7 +186,8 @@ static struct lull_tracer_result result_of(const struct perfrec_tally *tally,
 
 static bool save_objects(const struct perfrec_tracer *perf, GError **error)
 {
-    return !perf->objects || perfrec_objects_save(perf->objects, perf->request->keeper, error);
+    return !perf->objects || perfrec_objects_save(perf->objects, perf->request->keeper,
+                                                  perf->request->stack_bytes > 0, error);
 }
 
 static bool perf_freeze(struct lull_tracer *tracer, GError **error)

@@ -91,9 +91,10 @@ void perfrec_objects_add(struct perfrec_objects *objects, int pid, const char *p
 /* The same of a record of type PERF_RECORD_MMAP2 of the kernel's. */
 void perfrec_objects_add_record(struct perfrec_objects *objects,
                                 const struct perfrec_records *records, uint64_t at);
-/* Has the keeper add their functions to the recording. False and an error if it is gone. */
+/* Has the keeper add their functions to the recording, and those of the kernel that programs call without it; if it
+ * `wants_frames`, also how these call each other. False and an error if it is gone. */
 bool perfrec_objects_save(const struct perfrec_objects *objects, const struct lull_keeper *keeper,
-                          GError **error);
+                          bool wants_frames, GError **error);
 
 /* What a walk over records found. */
 struct perfrec_tally {

@@ -438,7 +438,9 @@ struct json_object *lull_alarm_object(const struct lull_alarm_view *view,
     json_object_object_add(object, "object", object_json(view, alarm));
     json_object_object_add(object, "server",
                            alarm->served ? served_json(view, alarm->served) : NULL);
-    json_object_object_add(object, "task", task_json(record->tgid, record->tid, record->comm));
+    struct json_object *task = task_json(record->tgid, record->tid, record->comm);
+    lull_json_add_text(task, "cgroup", alarm->group);
+    json_object_object_add(object, "task", task);
     lull_json_add_number(object, "uid", record->uid);
     lull_json_add_number(object, "cpu", record->cpu);
     lull_json_add_text(object, "call", alarm->call);

@@ -125,6 +125,22 @@ static int open_parent(const char *path)
     return open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+bool lull_tree_path_is_beyond_others(const char *path)
+{
+    bool is_good = *path == '/';
+    for (const char *end = path; is_good && *end;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        g_autofree char *part = g_strndup(path, (gsize)(end - path));
+        const int fd = open(part, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        is_good = fd >= 0 && lull_tree_is_beyond_others(fd);
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    return is_good;
+}
+
 void lull_tree_remove(const char *path, unsigned depth)
 {
     g_autofree char *name = g_path_get_basename(path);

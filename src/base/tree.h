@@ -26,6 +26,8 @@ bool lull_tree_is_beyond_others(int dir);
 
 /* ---- by path ---- */
 
+/* The same of the directory with that absolute path, and of all links on the way to it. */
+bool lull_tree_path_is_beyond_others(const char *path);
 void lull_tree_remove(const char *path, unsigned depth);
 /* The same, again and again while others still make files in it. */
 void lull_tree_remove_busy(const char *path, unsigned depth);

@@ -18,8 +18,7 @@ static bool run_with(const struct lull_trigger_config *config, const char *path,
 {
     const struct lull_daemon_question question = {.config = config, .path = path, .report = report};
     if (is_check) {
-        struct lull_peer_keys keys;
-        if (config->key && !lull_peer_keys_read(config->key, &keys, error)) {
+        if (!lull_trigger_config_fits(config, error)) {
             return false;
         }
         printf("the configuration is right: %u rules\n", config->rules->len);

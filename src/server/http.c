@@ -253,8 +253,10 @@ struct server_http *server_http_new(const struct server_settings *settings, GErr
                                   .sin_port = htons(settings->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     http->settings = settings;
+    /* Not epoll: libmicrohttpd 0.9.75 then does not see, for as long as IDLE_S, that who had to wait for a place has
+     * gone. */
     http->daemon = MHD_start_daemon(
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, settings->port, NULL, NULL,
+        MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, settings->port, NULL, NULL,
         handle, http, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,

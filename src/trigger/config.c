@@ -10,7 +10,10 @@
 
 #include "base/file.h"
 #include "base/size.h"
+#include "base/suggest.h"
 #include "base/time.h"
+#include "record/tracer.h"
+#include "trigger/config_lines.h"
 #include "trigger/peer_socket.h"
 
 #define RULE_PREFIX "rule "
@@ -26,7 +29,11 @@ enum kind {
     KIND_ENDPOINT,
     KIND_NETWORKS,
     KIND_PATHS,
+    KIND_PURPOSE,
+    KIND_TRACER,
 };
+
+static const char *const of_rules[] = {"when", "slower", "id", "exec", NULL};
 
 #define AT(member) offsetof(struct lull_trigger_config, member)
 
@@ -38,8 +45,8 @@ static const struct key {
     uint64_t most;     /* of a number */
 } keys[] = {
     {"daemon", "snapshots", KIND_PATH, AT(snapshots), "/var/lib/lull", 0},
-    {"daemon", "purpose", KIND_TEXT, AT(purpose), "critpath", 0},
-    {"daemon", "tracer", KIND_TEXT, AT(tracer), NULL, 0},
+    {"daemon", "purpose", KIND_PURPOSE, AT(purpose), "critpath", 0},
+    {"daemon", "tracer", KIND_TRACER, AT(tracer), NULL, 0},
     {"daemon", "buffer", KIND_SIZE, AT(buffer_bytes), NULL, 0},
     {"daemon", "hook", KIND_PATH, AT(hook), "/run/lull/hook", 0},
     {"daemon", "hook_group", KIND_TEXT, AT(hook_group), NULL, 0},
@@ -58,15 +65,39 @@ static const struct key {
     {"limits", "free", KIND_SHARE, AT(least_free), "10%", 0},
 };
 
+struct problem {
+    uint32_t line; /* UINT32_MAX: of none */
+    char *text;
+};
+
 struct reader {
     const char *path;
     GKeyFile *file;
-    GPtrArray *problems;
+    struct lull_config_lines lines;
+    GArray *found; /* struct problem */
     struct lull_trigger_config *config;
 };
 
 static void report(const struct reader *reader, const char *group, const char *key,
                    const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+static void add_problem(const struct reader *reader, uint32_t line, const char *group,
+                        const char *key, const char *why)
+{
+    const bool has_name = *group || key;
+    g_autofree char *place = line ? g_strdup_printf(":%u", line) : g_strdup("");
+    g_autofree char *text = g_strdup_printf(
+        "%s%s: %s%s%s%s%s%s%s", reader->path, place, *group ? "[" : "", group, *group ? "]" : "",
+        *group && key ? " " : "", key ? key : "", has_name ? ": " : "", why);
+    const struct problem problem = {line ? line : UINT32_MAX, g_utf8_make_valid(text, -1)};
+    g_array_append_val(reader->found, problem);
+}
+
+static void add_line_problem(void *user, uint32_t line, const char *group, const char *key,
+                             const char *why)
+{
+    add_problem(user, line, group, key, why);
+}
 
 static void report(const struct reader *reader, const char *group, const char *key,
                    const char *format, ...)
@@ -75,8 +106,16 @@ static void report(const struct reader *reader, const char *group, const char *k
     va_start(args, format);
     g_autofree char *why = g_strdup_vprintf(format, args);
     va_end(args);
-    g_ptr_array_add(reader->problems, g_strdup_printf("%s: [%s]%s%s: %s", reader->path, group,
-                                                      key ? " " : "", key ? key : "", why));
+    const uint32_t line = lull_config_lines_find(&reader->lines, group, key);
+    add_problem(reader, line ? line : lull_config_lines_find(&reader->lines, group, NULL), group,
+                key, why);
+}
+
+/* In the order of the file; what is of no line comes last. */
+static int by_line(const void *a, const void *b)
+{
+    const struct problem *x = a, *y = b;
+    return x->line < y->line ? -1 : x->line > y->line;
 }
 
 /* ---- values ---- */
@@ -137,10 +176,23 @@ static bool parse_paths(const char *text, char ***paths)
     return **paths != NULL;
 }
 
+static bool is_tracer(const char *text)
+{
+    static const char *const all[] = {"auto", "ftrace", "perf", "lttng", NULL};
+    return g_strv_contains(all, text); /* that this one has been built with it is seen later */
+}
+
 /* What the value should have been; NULL: it is. */
 static const char *set(const struct key *key, const char *text, void *to)
 {
+    enum lull_purpose purpose;
     switch (key->kind) {
+    case KIND_PURPOSE:
+        *(char **)to = g_strdup(text);
+        return lull_purpose_of(text, &purpose) ? NULL : "critpath, io, sched, vm or all";
+    case KIND_TRACER:
+        *(char **)to = g_strdup(text);
+        return is_tracer(text) ? NULL : "ftrace, perf, lttng or auto";
     case KIND_PATH:
         *(char **)to = g_strdup(text);
         return g_path_is_absolute(text) ? NULL : "a path that starts with /";
@@ -190,15 +242,15 @@ static void read_keys(const struct reader *reader)
         g_autofree char *given = value_of(reader, key->group, key->name);
         const char *text = given ? given : key->usual;
         const char *expected = text ? set(key, text, (char *)reader->config + key->offset) : NULL;
-        if (expected) {
-            report(reader, key->group, key->name, "expected %s, not “%s”", expected, text);
+        const bool has_comment = given && strstr(given, " #");
+        if (expected || has_comment) {
+            report(reader, key->group, key->name, "expected %s, not “%s”%s",
+                   expected ? expected : "no # in it", text,
+                   has_comment ? "; a comment has a line of its own" : "");
         }
     }
     struct lull_trigger_config *config = reader->config;
-    if (!lull_purpose_of(config->purpose, &config->purpose_id)) {
-        report(reader, "daemon", "purpose", "expected what “lull record --for” takes, not “%s”",
-               config->purpose);
-    }
+    lull_purpose_of(config->purpose, &config->purpose_id);
     const bool is_spread = g_key_file_has_key(reader->file, "daemon", "listen", NULL);
     if (is_spread != g_key_file_has_key(reader->file, "daemon", "peers", NULL) ||
         is_spread != g_key_file_has_key(reader->file, "daemon", "key", NULL)) {
@@ -217,6 +269,8 @@ static bool is_same(const struct key *key, const void *a, const void *b)
     switch (key->kind) {
     case KIND_PATH:
     case KIND_TEXT:
+    case KIND_PURPOSE:
+    case KIND_TRACER:
         return g_strcmp0(*(char *const *)a, *(char *const *)b) == 0;
     case KIND_SIZE:
     case KIND_NUMBER:
@@ -286,7 +340,8 @@ static void read_when(const struct reader *reader, const char *group, const char
     g_autoptr(GError) error = NULL;
     rule->when = lull_track_rule_parse(text, &error);
     if (!rule->when) {
-        report(reader, group, "when", "%s", error->message);
+        /* What follows repeats the line of the file. */
+        report(reader, group, "when", "%.*s", (int)strcspn(error->message, "\n"), error->message);
     }
 }
 
@@ -337,27 +392,50 @@ static void read_rule(const struct reader *reader, const char *group)
 
 /* ---- the file ---- */
 
-static bool is_known(const char *group, const char *name)
+/* Those of the group, which is none of the rules: NULL at the end. */
+static void list_keys(const char *group, const char *names[static G_N_ELEMENTS(keys) + 1])
 {
-    static const char *const of_rules[] = {"when", "slower", "id", "exec", NULL};
-    if (g_str_has_prefix(group, RULE_PREFIX)) {
-        return g_strv_contains(of_rules, name);
-    }
+    size_t n = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
-        if (strcmp(keys[i].group, group) == 0 && (!name || strcmp(keys[i].name, name) == 0)) {
-            return true;
+        if (strcmp(keys[i].group, group) == 0) {
+            names[n++] = keys[i].name;
         }
     }
-    return false;
+    names[n] = NULL;
+}
+
+/* The group that has the key; NULL: none. */
+static const char *group_of(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (strcmp(keys[i].name, name) == 0) {
+            return keys[i].group;
+        }
+    }
+    return g_strv_contains(of_rules, name) ? RULE_PREFIX "NAME" : NULL;
+}
+
+static void check_key(const struct reader *reader, const char *group, const char *name)
+{
+    const char *names[G_N_ELEMENTS(keys) + 1];
+    list_keys(group, names);
+    const bool is_rule = g_str_has_prefix(group, RULE_PREFIX);
+    const char *const *known = is_rule ? of_rules : names;
+    if (g_strv_contains(known, name)) {
+        return;
+    }
+    const char *elsewhere = group_of(name), *alike = lull_suggest(name, known);
+    g_autofree char *hint = elsewhere ? g_strdup_printf("; it belongs into [%s]", elsewhere)
+                            : alike   ? g_strdup_printf("; perhaps “%s”", alike)
+                                      : g_strdup("");
+    report(reader, group, name, "there is no such key here%s", hint);
 }
 
 static void check_keys(const struct reader *reader, const char *group)
 {
     g_auto(GStrv) names = g_key_file_get_keys(reader->file, group, NULL, NULL);
     for (uint32_t i = 0; names && names[i]; i++) {
-        if (!is_known(group, names[i])) {
-            report(reader, group, names[i], "there is no such key here");
-        }
+        check_key(reader, group, names[i]);
     }
 }
 
@@ -366,7 +444,7 @@ static void read_groups(const struct reader *reader)
     g_auto(GStrv) groups = g_key_file_get_groups(reader->file, NULL);
     for (uint32_t i = 0; groups[i]; i++) {
         const bool is_rule = g_str_has_prefix(groups[i], RULE_PREFIX);
-        if (!is_rule && !is_known(groups[i], NULL)) {
+        if (!is_rule && !g_str_equal(groups[i], "daemon") && !g_str_equal(groups[i], "limits")) {
             report(reader, groups[i], NULL, "expected [daemon], [limits] or [rule NAME]");
             continue;
         }
@@ -383,23 +461,41 @@ static void read_groups(const struct reader *reader)
     }
 }
 
+/* Whether there are any. */
+static bool end_problems(GArray *found, GPtrArray *problems)
+{
+    const bool is_any = found->len > 0;
+    g_array_sort(found, by_line);
+    for (guint i = 0; i < found->len; i++) {
+        g_ptr_array_add(problems, g_array_index(found, struct problem, i).text);
+    }
+    g_array_unref(found);
+    return is_any;
+}
+
 struct lull_trigger_config *lull_trigger_config_parse(const char *path, const char *text,
                                                       size_t size, GPtrArray *problems)
 {
     g_autoptr(GError) error = NULL;
-    const guint before = problems->len;
-    struct reader reader = {.path = path, .problems = problems, .file = g_key_file_new()};
-    reader.config = g_new0(struct lull_trigger_config, 1);
+    struct reader reader = {.path = path,
+                            .found = g_array_new(FALSE, FALSE, sizeof(struct problem)),
+                            .file = g_key_file_new(),
+                            .config = g_new0(struct lull_trigger_config, 1)};
     reader.config->rules = g_ptr_array_new_with_free_func(rule_free);
-    if (size == 0 || !g_key_file_load_from_data(reader.file, text, size, G_KEY_FILE_NONE, &error)) {
-        g_ptr_array_add(problems, g_strdup_printf("%s: %s", path,
-                                                  error ? error->message : "the file is empty"));
+    lull_config_lines_read(&reader.lines, text, size, add_line_problem, &reader);
+    const GString *lines = reader.lines.text;
+    if (size == 0) {
+        add_problem(&reader, 0, "", NULL, "the file is empty");
+    } else if (!g_key_file_load_from_data(reader.file, lines->str, lines->len, G_KEY_FILE_NONE,
+                                          &error)) {
+        add_problem(&reader, 0, "", NULL, error->message);
     } else {
         read_keys(&reader);
         read_groups(&reader);
     }
     g_key_file_free(reader.file);
-    if (problems->len == before) {
+    lull_config_lines_clear(&reader.lines);
+    if (!end_problems(reader.found, problems)) {
         return reader.config;
     }
     lull_trigger_config_free(reader.config);
@@ -467,7 +563,8 @@ void lull_trigger_config_free(struct lull_trigger_config *config)
         return;
     }
     for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
-        if (keys[i].kind == KIND_TEXT || keys[i].kind == KIND_PATH) {
+        if (keys[i].kind == KIND_TEXT || keys[i].kind == KIND_PATH ||
+            keys[i].kind == KIND_PURPOSE || keys[i].kind == KIND_TRACER) {
             g_free(*(char **)(void *)((char *)config + keys[i].offset));
         }
     }

@@ -68,6 +68,8 @@ struct lull_trigger_config *lull_trigger_config_parse(const char *path, const ch
  * all that is wrong. */
 struct lull_trigger_config *lull_trigger_config_read(const char *path, GString *text,
                                                      GError **error);
+/* Whether this machine has the users, files and commands that it names; the error has all that are missing. */
+bool lull_trigger_config_fits(const struct lull_trigger_config *config, GError **error);
 /* A key of [daemon] that is another in `next`, and that takes effect only when a daemon starts; or NULL. */
 const char *lull_trigger_config_needs_start(const struct lull_trigger_config *now,
                                             const struct lull_trigger_config *next);

@@ -21,10 +21,13 @@
 
 /* As many may wait for an answer; who comes later gets none. */
 #define CLIENTS 64
+/* An answer that was lost on its way from the daemon does not come any more. */
+#define FORGET_NS (60 * LULL_NS_PER_S)
 #define MOST_WAIT_NS (60 * LULL_NS_PER_S)
 
 struct client {
     uint32_t number; /* 0: free */
+    int64_t since_ns;
     struct sockaddr_un address;
     socklen_t size;
 };
@@ -121,10 +124,13 @@ static void send_answer(const struct listener *listener, const struct client *cl
 static uint32_t remember(struct listener *listener, const struct client *client)
 {
     struct client *slot = &listener->client[(listener->last_client + 1) % CLIENTS];
-    if (client->size <= sizeof(sa_family_t) || slot->number != 0) {
+    const int64_t now_ns = g_get_monotonic_time() * 1000;
+    const bool is_taken = slot->number != 0 && now_ns - slot->since_ns < FORGET_NS;
+    if (client->size <= sizeof(sa_family_t) || is_taken) {
         return 0;
     }
     *slot = *client;
+    slot->since_ns = now_ns;
     slot->number = ++listener->last_client;
     if (slot->number == 0) {
         slot->number = listener->last_client = CLIENTS;

@@ -33,6 +33,11 @@ bool lull_sets_prepare(const char *directory, GError **error)
                     "“%s”, where snapshots go, must belong to the user who runs the daemon, and "
                     "nobody else may write there (chmod 700)",
                     directory);
+    } else if (!lull_tree_path_is_beyond_others(directory)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                    "“%s”, where snapshots go: another user could put something else in its place, "
+                    "since a directory above it is theirs; choose one such as /var/lib/lull",
+                    directory);
     } else {
         close(fd);
         return true;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "trigger/peer_socket.h"
 #include "trigger/speaker_private.h"
 
@@ -33,6 +34,15 @@ static void close_socket(int fd)
 }
 
 /* ---- the socket of servers ---- */
+
+/* Who could replace the socket could make us change the rights of another file, and hear what servers say. */
+static bool is_ours(const char *directory, GError **error)
+{
+    return lull_tree_path_is_beyond_others(directory) ||
+           fail(error, directory,
+                "another user could replace the socket there, since it or a directory above it is "
+                "theirs; choose one for “hook” such as /run/lull");
+}
 
 /* Somebody who listens there is not disturbed; a socket that a killed daemon left is removed. */
 static bool is_free(const struct sockaddr_un *address, GError **error)
@@ -80,7 +90,7 @@ static int open_hook(const struct lull_trigger_config *config, GError **error)
         fail(error, dir, g_strerror(errno));
         return -1;
     }
-    if (!is_free(&address, error)) {
+    if (!is_ours(dir, error) || !is_free(&address, error)) {
         return -1;
     }
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -185,7 +185,7 @@ def check_reload(directory):
     with open(daemon.config) as file:
         first = file.read()
     refused = [hang_up(daemon, text) for text in (first.replace("offcpu", "offcup"), first.replace("buffer=2M", "buffer=4M"))]
-    tap.ok(daemon.ready and all(said and "nothing is changed" in said for said in refused) and "offcup" in refused[0] and
+    tap.ok(daemon.ready and all(said and "nothing is changed" in said for said in refused) and ":13: [rule naps] when" in refused[0] and
            "“buffer” has changed" in refused[1], "a configuration that cannot hold changes nothing", refused)
     place = os.path.join(directory, "open")
     os.makedirs(place)
@@ -242,6 +242,12 @@ def check_bad(directory):
     tap.ok(refused.returncode == 1 and "[daemon] colour" in refused.stderr and "perhaps “offcpu”" in refused.stderr,
            "a configuration with two mistakes has both reported", refused.stderr)
     tap.ok(lull("daemon", "--config", "/nonexistent").returncode == 1, "no configuration is exit status 1")
+    with open(bad, "w") as file:
+        file.write("[daemon]\nuser=root\nhook_group=nobodys\ntoken=/nonexistent\nmetrics=127.0.0.1:9\n[rule a]\nslower=1s\nexec=/nonexistent/x\n")
+    refused = lull("daemon", "--config", bad, "--check")
+    told = [line.partition(":")[0] for line in refused.stderr.removeprefix("lull daemon: ").splitlines()]
+    tap.ok(refused.returncode == 1 and told == ["[daemon] user", "[daemon] hook_group", "[daemon] token", "[rule a] exec"],
+           "and so is what this machine does not have", refused.stderr)
     open_to_all = os.path.join(directory, "open")
     os.mkdir(open_to_all)
     os.chmod(open_to_all, 0o777)

@@ -213,21 +213,20 @@ static void test_problems(void)
         const char *says[8];
     } cases[] = {
         {"", {"a.conf: the file is empty"}},
-        {"rubbish\n", {"a.conf: "}},
+        {"rubbish\n", {"a.conf:1: “rubbish” is neither", "[rule NAME]: expected from one to"}},
         {"[daemon]\n", {"[rule NAME]: expected from one to"}},
         {"[daemon]\nsnapshots=here\nbuffer=0\nmetrics=0.0.0.0:80\npurpose=fun\nmax_overhead=7\ncolour=red\n"
          "[rule a]\nslower=1s\n",
          {"[daemon] snapshots: expected a path that starts with /, not “here”",
           "[daemon] buffer: expected a size", "[daemon] metrics: expected 127.0.0.1:PORT",
-          "[daemon] max_overhead: expected a share",
-          "[daemon] purpose: expected what “lull record --for” takes, not “fun”",
-          "[daemon] colour: there is no such key here"}},
+          "[daemon] purpose: expected critpath, io, sched, vm or all, not “fun”",
+          "[daemon] max_overhead: expected a share", "[daemon] colour: there is no such key here"}},
         {"[daemon]\nlisten=10.9.0.1\npeers=10.9.0.0/33\nkey=k\n[rule a]\nslower=1s\n",
          {"[daemon] listen: expected ADDRESS:PORT", "[daemon] peers: expected networks",
           "[daemon] key: expected a path"}},
         {"[daemon]\nlisten=fd00::1:5447\npeers=,\n[rule a]\nslower=1s\n",
-         {"[daemon] listen: expected ADDRESS:PORT", "[daemon] peers: expected networks",
-          "[daemon]: listen, peers and key belong together"}},
+         {"[daemon]: listen, peers and key belong together",
+          "[daemon] listen: expected ADDRESS:PORT", "[daemon] peers: expected networks"}},
         {"[limits]\npause=60\nper_hour=0\nper_day=1001\n[rule a]\nslower=1s\n",
          {"[limits] pause: expected a time with its unit", "[limits] per_hour: expected a number",
           "[limits] per_day: expected a number"}},
@@ -245,7 +244,7 @@ static void test_problems(void)
         for (; n < G_N_ELEMENTS(cases[i].says) && cases[i].says[n]; n++) {
             g_assert_cmpuint(problems->len, >, n);
             const char *line = problems->pdata[n];
-            if (!strstr(line, cases[i].says[n]) || !g_str_has_prefix(line, "a.conf: ")) {
+            if (!strstr(line, cases[i].says[n]) || !g_str_has_prefix(line, "a.conf:")) {
                 g_test_message("%zu: %s", i, line);
                 g_test_fail();
             }
@@ -253,6 +252,75 @@ static void test_problems(void)
         g_assert_cmpuint(problems->len, ==, n);
         g_ptr_array_unref(problems);
     }
+}
+
+/* Each mistake of a whole file is reported in its own line, and says what would be right. */
+static void test_lines(void)
+{
+    static const struct {
+        const char *text, *says; /* NULL: nothing is wrong with it */
+    } lines[] = {
+        {"; written in a hurry", "is neither KEY = VALUE nor [GROUP] nor a # comment"},
+        {"colour = red", "colour: it stands before the first group: put [daemon] above it"},
+        {"size = 1G", NULL}, /* said once */
+        {"[deamon]", "[deamon]: expected [daemon], [limits] or [rule NAME]"},
+        {"  # a comment", NULL},
+        {"[daemon]", NULL},
+        {"snapshot = /a", "[daemon] snapshot: there is no such key here; perhaps “snapshots”"},
+        {"snapshots = a", "[daemon] snapshots: expected a path that starts with /, not “a”"},
+        {"purpose = critpaht", "[daemon] purpose: expected critpath, io, sched, vm or all"},
+        {"tracer = ftrce", "[daemon] tracer: expected ftrace, perf, lttng or auto, not “ftrce”"},
+        {"buffer = 0\r", "[daemon] buffer: expected a size from 1 to 1024G"},
+        {"hook = /run/hook # the socket", "a comment has a line of its own"},
+        {"metrics = 0.0.0.0:9542", "[daemon] metrics: expected 127.0.0.1:PORT"},
+        {"pause = 60s", "[daemon] pause: there is no such key here; it belongs into [limits]"},
+        {"user", "“user” is neither KEY = VALUE"},
+        {"max_overhead = 1", "[daemon] max_overhead: expected a share from 0% to 100%, not “1”"},
+        {"[limits", "expected [NAME] and nothing behind it, not “[limits”"},
+        {"rubbish = 1", NULL}, /* of no known group */
+        {"[limits]", NULL},
+        {"pause = 60s", NULL},
+        {"pause = 10s", "[limits] pause: it is in line 20 already: remove one of them"},
+        {"size = much", "[limits] size: expected a size from 1 to 1024G, such as 64M, not “much”"},
+        {"free[de] = 5%", "[limits] free[de]: there is no such key here"},
+        {"\xff\xfe", "no text in UTF-8"},
+        {"[rule a b]", "a rule is named with letters, digits, and - _ ."},
+        {"slower = 1s", NULL},
+        {"[rule c]", NULL},
+        {"when = offcup > 1ms",
+         "[rule c] when: the rule, column 1: expected a kind of wait, perhaps “offcpu”"},
+        {"id = x", "[rule c] id: is of requests that servers report"},
+        {"[rule d]", NULL},
+        {"slower = soon",
+         "[rule d] slower: expected a time with its unit, such as 500ms, not “soon”"},
+        {"exec = mail root",
+         "[rule d] exec: expected a program's path that starts with /, not “mail”"},
+        {"[rule d]", "[rule d]: it is in line 30 already: each rule needs a name of its own"},
+    };
+    g_autoptr(GString) text = g_string_new(NULL);
+    struct lull_trigger_config *config;
+    for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+        g_string_append_printf(text, "%s\n", lines[i].text);
+    }
+    GPtrArray *problems = problems_of(text->str, &config);
+    guint n = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+        g_autofree char *place = g_strdup_printf("a.conf:%zu: ", i + 1);
+        const char *said = n < problems->len ? problems->pdata[n] : "";
+        if (!lines[i].says) {
+            g_assert_false(g_str_has_prefix(said, place));
+            continue;
+        }
+        if (!g_str_has_prefix(said, place) || !strstr(said, lines[i].says) || strchr(said, '\n') ||
+            !g_utf8_validate(said, -1, NULL)) {
+            g_test_message("line %zu: %s", i + 1, said);
+            g_test_fail();
+        }
+        n++;
+    }
+    g_assert_cmpuint(problems->len, ==, n);
+    g_assert_cmpuint(n, >=, 20);
+    g_ptr_array_unref(problems);
 }
 
 /* ---- limits ---- */
@@ -300,6 +368,7 @@ int main(int argc, char **argv)
     g_test_add_func("/trigger/config", test_config);
     g_test_add_func("/trigger/peers", test_peers);
     g_test_add_func("/trigger/problems", test_problems);
+    g_test_add_func("/trigger/lines", test_lines);
     g_test_add_func("/trigger/limits", test_limits);
     return g_test_run();
 }

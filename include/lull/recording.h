@@ -21,6 +21,28 @@ struct lull_cpu_quota {
     uint32_t n_pids;
 };
 
+/** What tasks lack while they stall. */
+enum lull_pressure { LULL_PRESSURE_CPU, LULL_PRESSURE_IO, LULL_PRESSURE_MEMORY, LULL_PRESSURES };
+
+/** How long tasks stalled as the kernel counts it (PSI), by what they lacked: microseconds, or -1 if
+ * the kernel does not say. It counts for each CPU, and takes the mean of those that had work. */
+struct lull_stalls {
+    int64_t some_us[LULL_PRESSURES]; /**< at least one task did */
+    int64_t full_us[LULL_PRESSURES]; /**< all that had work did */
+};
+
+/** The tasks of a control group of version 2, and of groups within it, in a recording. */
+struct lull_group_pressure {
+    const char *cgroup; /**< path */
+    struct lull_stalls stalls;
+};
+
+/** The tasks of the machine, from the start of a recording to a moment in it. */
+struct lull_pressure_sample {
+    int64_t time_ns; /**< on the host's own clock */
+    struct lull_stalls stalls;
+};
+
 /** Why a daemon wrote a snapshot: a wait or a request that took too long. */
 struct lull_recording_trigger {
     const char *id;           /**< unique */
@@ -57,6 +79,11 @@ struct lull_recording_info {
         *names_missing; /**< why paths and addresses that system calls are given by pointer are
                                   not recorded, for people; "": they are, or the tracer does it */
     int64_t lost_names; /**< of them, for which there was no room; 0: none */
+    const struct lull_group_pressure *group_pressures; /**< of those that stalled; NULL: none */
+    uint32_t n_group_pressures;
+    const struct lull_pressure_sample *pressure_samples; /**< in order of time, the last at its end;
+                                                              NULL: not recorded */
+    uint32_t n_pressure_samples;
 };
 
 /** Recordings are numbered from 0 in the order in which their first trace was added. */

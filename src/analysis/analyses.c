@@ -5,14 +5,23 @@
 #include "analysis/analysis.h"
 
 const struct lull_analysis_class *const lull_analyses[] = {
-    &lull_analysis_cputop,  &lull_analysis_sched,
-    &lull_analysis_io,      &lull_analysis_syscallstats,
-    &lull_analysis_futex,   &lull_analysis_irq,
-    &lull_analysis_memtop,  &lull_analysis_nettop,
-    &lull_analysis_freq,    &lull_analysis_counters,
-    &lull_analysis_periods, &lull_analysis_timeline,
-    &lull_analysis_waits,   &lull_analysis_findings,
-    &lull_analysis_vms,     NULL,
+    &lull_analysis_cputop,
+    &lull_analysis_sched,
+    &lull_analysis_io,
+    &lull_analysis_syscallstats,
+    &lull_analysis_futex,
+    &lull_analysis_irq,
+    &lull_analysis_memtop,
+    &lull_analysis_nettop,
+    &lull_analysis_freq,
+    &lull_analysis_counters,
+    &lull_analysis_periods,
+    &lull_analysis_timeline,
+    &lull_analysis_waits,
+    &lull_analysis_findings,
+    &lull_analysis_vms,
+    &lull_analysis_pressure,
+    NULL,
 };
 
 const char *lull_analysis_name(uint32_t index)

@@ -113,6 +113,7 @@ extern const struct lull_analysis_class lull_analysis_counters;
 extern const struct lull_analysis_class lull_analysis_findings;
 extern const struct lull_analysis_class lull_analysis_futex;
 extern const struct lull_analysis_class lull_analysis_io;
+extern const struct lull_analysis_class lull_analysis_pressure;
 extern const struct lull_analysis_class lull_analysis_sched;
 extern const struct lull_analysis_class lull_analysis_freq;
 extern const struct lull_analysis_class lull_analysis_irq;

@@ -16,6 +16,7 @@ const struct lull_report_part lull_report_parts[] = {
     {"Over time", &lull_analysis_timeline, 0, 0, true},
     {"CPU", &lull_analysis_cputop, TOP, 0, false},
     {"CPU", &lull_analysis_freq, TOP, 0, false},
+    {"Pressure", &lull_analysis_pressure, 0, 0, false},
     {"Scheduling", &lull_analysis_sched, STATS | TOP, LULL_GROUPING_TOTAL | LULL_GROUPING_TID,
      false},
     {"System calls", &lull_analysis_syscallstats, STATS, 0, false},

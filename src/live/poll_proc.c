@@ -14,8 +14,6 @@
 
 #define PF_KTHREAD 0x00200000
 
-const char *const lull_pressure_names[LULL_PRESSURES] = {"cpu", "io", "memory"};
-
 /* ---- texts ---- */
 
 bool lull_proc_parse_times(const char *text, struct lull_proc_times *times)
@@ -65,11 +63,6 @@ void lull_proc_parse_machine(const char *text, struct lull_proc_machine *machine
     if (switches) {
         sscanf(switches, "\nctxt %" SCNu64, &machine->switches);
     }
-}
-
-bool lull_proc_parse_pressure(const char *text, uint64_t *some_us)
-{
-    return sscanf(text, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, some_us) == 1;
 }
 
 /* "running" or "-1 …" has no call; a function without a name is "0". What a compiler adds to names (".isra.0")
@@ -173,7 +166,12 @@ bool lull_proc_read_pressure(enum lull_pressure kind, uint64_t *some_us)
 {
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/pressure/%s", lull_pressure_names[kind]);
-    return read_file(path, text, sizeof text) && lull_proc_parse_pressure(text, some_us);
+    int64_t some = -1, full;
+    if (read_file(path, text, sizeof text)) {
+        lull_pressure_parse(text, &some, &full);
+    }
+    *some_us = (uint64_t)some;
+    return some >= 0;
 }
 
 void lull_proc_read_machine(struct lull_proc_machine *machine)

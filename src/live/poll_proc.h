@@ -3,6 +3,7 @@
 #ifndef LULL_LIVE_POLL_PROC_H
 #define LULL_LIVE_POLL_PROC_H
 
+#include "base/pressure.h"
 #include "live/records.h"
 
 #include <stdbool.h>
@@ -28,13 +29,10 @@ struct lull_proc_wait {
     bool is_hidden;    /* this process may not know the call */
 };
 
-/* What the kernel says of pressure since the start: microseconds in which some task waited for it. */
-enum lull_pressure { LULL_PRESSURE_CPU, LULL_PRESSURE_IO, LULL_PRESSURE_MEMORY, LULL_PRESSURES };
-extern const char *const lull_pressure_names[LULL_PRESSURES];
-
 /* False: there is no such task (any more), or the kernel does not say so. */
 bool lull_proc_read_times(uint32_t pid, uint32_t tid, struct lull_proc_times *times);
 bool lull_proc_read_state(uint32_t pid, uint32_t tid, struct lull_proc_state *state);
+/* Microseconds since the machine was started in which some task waited for it. */
 bool lull_proc_read_pressure(enum lull_pressure kind, uint64_t *some_us);
 /* What the CPUs of the machine did since it was started. */
 struct lull_proc_machine {
@@ -59,7 +57,6 @@ bool lull_proc_each_task(void (*visit)(void *user, uint32_t pid, uint32_t tid), 
 /* The same of the text of such a file. */
 bool lull_proc_parse_times(const char *text, struct lull_proc_times *times);
 bool lull_proc_parse_state(const char *text, struct lull_proc_state *state);
-bool lull_proc_parse_pressure(const char *text, uint64_t *some_us);
 void lull_proc_parse_wait(const char *call, const char *function, struct lull_proc_wait *wait);
 
 #endif

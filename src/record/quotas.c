@@ -2,21 +2,12 @@
 /* Reads cpu.max (cpu.cfs_quota_us) and cpu.stat of all control groups that limit CPU time. */
 #include "record/quotas.h"
 
-#include <dirent.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Directories below each other, and in all. */
-enum { DEEPEST = 32, MOST_GROUPS = 10000 };
-
-struct hierarchy {
-    char *mount;    /* where it is mounted */
-    char *root;     /* the group that is mounted there */
-    int64_t number; /* 0: version 2 */
-};
+#include "record/groups.h"
 
 static void free_quota(gpointer data)
 {
@@ -26,62 +17,17 @@ static void free_quota(gpointer data)
     g_free(quota);
 }
 
-static char *read_file(const char *dir, const char *name)
-{
-    g_autofree char *path = g_build_filename(dir, name, NULL);
-    char *text = NULL;
-    g_file_get_contents(path, &text, NULL, NULL);
-    return text;
-}
-
-/* ---- where groups are ---- */
-
-/* "cpu	1	12	1": the number of the hierarchy of version 1 that limits CPU time; -1: not known. */
-static int64_t number_of_cpu(void)
-{
-    long long number = -1;
-    g_autofree char *text = read_file("/proc", "cgroups");
-    g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
-    for (uint32_t i = 0; lines[i]; i++) {
-        sscanf(lines[i], "cpu %lld", &number);
-    }
-    return number;
-}
-
-/* "31 24 0:26 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct" */
-static bool parse_mount(const char *line, struct hierarchy *hierarchy)
-{
-    g_auto(GStrv) words = g_strsplit(line, " ", -1);
-    const guint n = g_strv_length(words);
-    guint i = 6;
-    while (i < n && strcmp(words[i], "-") != 0) {
-        i++;
-    }
-    if (i + 3 >= n || !g_str_has_prefix(words[i + 1], "cgroup")) {
-        return false;
-    }
-    const bool is_second = strcmp(words[i + 1], "cgroup2") == 0;
-    g_auto(GStrv) controllers = g_strsplit(words[i + 3], ",", -1);
-    if (!is_second && !g_strv_contains((const char *const *)controllers, "cpu")) {
-        return false;
-    }
-    hierarchy->mount = g_strcompress(words[4]);
-    hierarchy->root = strcmp(words[3], "/") == 0 ? g_strdup("") : g_strcompress(words[3]);
-    hierarchy->number = is_second ? 0 : number_of_cpu();
-    return true;
-}
-
 /* ---- one group ---- */
 
 static bool read_limit(const char *dir, struct lull_quota *quota)
 {
-    g_autofree char *text = read_file(dir, "cpu.max");
+    g_autofree char *text = lull_groups_read(dir, "cpu.max");
     if (text) {
         return sscanf(text, "%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, &quota->quota_us,
                       &quota->period_us) == 2;
     }
-    g_autofree char *limit = read_file(dir, "cpu.cfs_quota_us");
-    g_autofree char *period = read_file(dir, "cpu.cfs_period_us");
+    g_autofree char *limit = lull_groups_read(dir, "cpu.cfs_quota_us");
+    g_autofree char *period = lull_groups_read(dir, "cpu.cfs_period_us");
     quota->quota_us = limit ? strtoll(limit, NULL, 10) : 0;
     quota->period_us = period ? strtoll(period, NULL, 10) : 0;
     return quota->quota_us > 0 && quota->period_us > 0;
@@ -99,7 +45,7 @@ static void read_counters(const char *dir, struct lull_quota *quota)
         {"throttled_time", &quota->throttled_ns, 1},
         {"throttled_usec", &quota->throttled_ns, 1000},
     };
-    g_autofree char *text = read_file(dir, "cpu.stat");
+    g_autofree char *text = lull_groups_read(dir, "cpu.stat");
     g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
     for (uint32_t i = 0; lines[i]; i++) {
         const char *space = strchr(lines[i], ' ');
@@ -114,7 +60,7 @@ static void read_counters(const char *dir, struct lull_quota *quota)
 
 static void read_pids(const char *dir, GArray *pids)
 {
-    g_autofree char *text = read_file(dir, "cgroup.procs");
+    g_autofree char *text = lull_groups_read(dir, "cgroup.procs");
     g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
     for (uint32_t i = 0; lines[i]; i++) {
         const pid_t pid = (pid_t)strtol(lines[i], NULL, 10);
@@ -126,60 +72,26 @@ static void read_pids(const char *dir, GArray *pids)
 
 /* ---- all of them ---- */
 
-struct walk {
-    const struct hierarchy *hierarchy;
-    GPtrArray *quotas;
-    uint32_t n_groups;
-};
-
-static void take_group(struct walk *walk, const char *dir)
+static void take_group(void *user, const struct lull_group *group)
 {
+    GPtrArray *quotas = user;
     struct lull_quota limit = {0};
-    if (!read_limit(dir, &limit)) {
+    if (!read_limit(group->dir, &limit)) {
         return;
     }
     struct lull_quota *quota = g_memdup2(&limit, sizeof limit);
-    quota->path = g_strconcat(walk->hierarchy->root, dir + strlen(walk->hierarchy->mount), NULL);
-    quota->hierarchy = walk->hierarchy->number;
+    quota->path = g_strdup(group->path);
+    quota->hierarchy = group->hierarchy;
     quota->pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
-    read_counters(dir, quota);
-    read_pids(dir, quota->pids);
-    g_ptr_array_add(walk->quotas, quota);
-}
-
-static void take_below(struct walk *walk, const char *path, int depth)
-{
-    DIR *dir = opendir(path);
-    const struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || depth == DEEPEST ||
-            walk->n_groups == MOST_GROUPS) {
-            continue;
-        }
-        g_autofree char *below = g_build_filename(path, entry->d_name, NULL);
-        walk->n_groups++;
-        take_group(walk, below);
-        take_below(walk, below, depth + 1);
-    }
-    if (dir) {
-        closedir(dir);
-    }
+    read_counters(group->dir, quota);
+    read_pids(group->dir, quota->pids);
+    g_ptr_array_add(quotas, quota);
 }
 
 GPtrArray *lull_quotas_read(void)
 {
     GPtrArray *quotas = g_ptr_array_new_with_free_func(free_quota);
-    g_autofree char *text = read_file("/proc/self", "mountinfo");
-    g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
-    for (uint32_t i = 0; lines[i]; i++) {
-        struct hierarchy hierarchy;
-        if (parse_mount(lines[i], &hierarchy)) {
-            struct walk walk = {&hierarchy, quotas, 0};
-            take_below(&walk, hierarchy.mount, 0);
-            g_free(hierarchy.mount);
-            g_free(hierarchy.root);
-        }
-    }
+    lull_groups_visit(take_group, quotas);
     return quotas;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "record/hooks.h"
+#include "record/pressure.h"
 #include "record/quotas.h"
 #include "record/watch.h"
 
@@ -272,6 +273,7 @@ static bool check(void *user, GError **error)
     const struct lull_record_companion *companion = recorder->question.companion;
     g_autoptr(GError) why = NULL;
     lull_recorder_take_names(recorder);
+    lull_pressure_check(recorder->pressure, lull_recorder_now_ns(recorder));
     if (recorder->kind->check(recorder->tracer, &why) || recorder->tracer->is_full) {
         return !companion || companion->serve(companion->user, recorder, error);
     }
@@ -322,6 +324,7 @@ static bool start_recording(struct lull_recorder *recorder, GError **error)
 {
     if (!recorder->question.is_snapshot) {
         recorder->quotas = lull_quotas_read();
+        recorder->pressure = lull_pressure_start(lull_recorder_now_ns(recorder));
     }
     recorder->recording.start_ns = lull_recorder_now_ns(recorder);
     return (!recorder->question.hooks ||
@@ -384,6 +387,7 @@ static bool record(struct lull_recorder *recorder, GError **error)
         done && lull_watch_wait(&watch, &recording->ended_by, error) && end_state(recorder, error);
     recording->end_ns = lull_recorder_now_ns(recorder);
     end_quotas(recorder);
+    lull_pressure_end(recorder->pressure, recording->end_ns);
     done = done &&
            (!is_snapshot || lull_recorder_judge(recorder, recording->end_ns - start_ns, error));
     lull_watch_end(&watch);
@@ -409,6 +413,7 @@ static void describe(struct lull_recorder *recorder)
     recording->tracer = recorder->tracer;
     recording->reason = recorder->reason;
     recording->quotas = recorder->quotas;
+    recording->pressure = recorder->pressure;
     recording->command = recorder->question.command;
     recording->pid = recorder->command.pid;
     recording->has_ended =
@@ -457,6 +462,7 @@ void lull_recorder_free(struct lull_recorder *recorder)
         g_free(recorder->keeper.path);
         g_free(recorder->keeper.part);
         g_clear_pointer(&recorder->quotas, g_ptr_array_unref);
+        lull_pressure_free(recorder->pressure);
         g_free(recorder->left);
         g_free(recorder->recording.names_missing);
         g_clear_pointer(&recorder->kept_names[0], g_byte_array_unref);

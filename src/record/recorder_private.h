@@ -29,11 +29,12 @@ struct lull_recorder {
     GByteArray *kept_names[2];      /* of a flight recorder: the latest, and those before */
     struct lull_names *names;       /* NULL: they are not read */
     struct lull_state_trace
-        *named;                  /* what was read, beside the state; NULL: not yet, or complete */
-    GPtrArray *quotas;           /* of CPU time, as they were at the start, then meanwhile */
-    struct lull_control control; /* of a flight recorder */
-    int wake;                    /* the companion waits for it; -1: there is none */
-    bool is_frozen;              /* the buffers are */
+        *named;        /* what was read, beside the state; NULL: not yet, or complete */
+    GPtrArray *quotas; /* of CPU time, as they were at the start, then meanwhile */
+    struct lull_pressure_log *pressure; /* NULL: the kernel does not count it, or a snapshot */
+    struct lull_control control;        /* of a flight recorder */
+    int wake;                           /* the companion waits for it; -1: there is none */
+    bool is_frozen;                     /* the buffers are */
     uint32_t n_snapshots;
     uint32_t cleaned;
     char *left; /* by recorders that were killed, beside the recording; NULL: nothing */

@@ -13,6 +13,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/pressure.h"
+#include "record/pressure.h"
 #include "record/quotas.h"
 #include "record/tasks.h"
 
@@ -151,6 +153,40 @@ static void add_quotas(struct json_object *object, const GPtrArray *quotas)
     }
 }
 
+static void add_stalls(struct json_object *object, struct lull_stalls stalls)
+{
+    for (uint32_t i = 0; i < LULL_STALL_FIELDS; i++) {
+        const int64_t us = *lull_stall_field(&stalls, i);
+        if (us >= 0) {
+            lull_json_add_number(object, lull_stall_keys[i], us);
+        }
+    }
+}
+
+static void add_pressure(struct json_object *object, const struct lull_pressure_log *log)
+{
+    const GPtrArray *groups = lull_pressure_groups(log);
+    const GArray *samples = lull_pressure_samples(log);
+    struct json_object *list = json_object_new_array(), *times = json_object_new_array();
+    for (guint i = 0; i < groups->len; i++) {
+        const struct lull_pressed_group *group = groups->pdata[i];
+        struct json_object *element = json_object_new_object();
+        lull_json_add_text(element, "cgroup", group->path);
+        add_stalls(element, group->stalls);
+        json_object_array_add(list, element);
+    }
+    for (guint i = 0; i < samples->len; i++) {
+        const struct lull_pressure_sample *sample =
+            &g_array_index(samples, struct lull_pressure_sample, i);
+        struct json_object *element = json_object_new_object();
+        lull_json_add_number(element, "time_ns", sample->time_ns);
+        add_stalls(element, sample->stalls);
+        json_object_array_add(times, element);
+    }
+    json_object_object_add(object, "pressure", times);
+    json_object_object_add(object, "group_pressure", list);
+}
+
 /* Takes the descriptor; errno says why not. */
 static bool write_text(int fd, const char *text)
 {
@@ -186,6 +222,9 @@ bool lull_recording_json_write(const struct lull_recording *recording,
     }
     if (recording->quotas) {
         add_quotas(object, recording->quotas);
+    }
+    if (recording->pressure) {
+        add_pressure(object, recording->pressure);
     }
     const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
                                                                   JSON_C_TO_STRING_NOSLASHESCAPE);

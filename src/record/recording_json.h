@@ -34,7 +34,8 @@ struct lull_recording {
     const struct lull_recording_trigger *trigger; /* or NULL */
     char *
         names_missing; /* the recorder's own: why paths that calls were given are not recorded; NULL: they are */
-    uint64_t lost_names;     /* of them */
+    uint64_t lost_names;                      /* of them */
+    const struct lull_pressure_log *pressure; /* as counted meanwhile; or NULL */
     const GPtrArray *quotas; /* of CPU time: struct lull_quota, as counted meanwhile; or NULL */
 };
 

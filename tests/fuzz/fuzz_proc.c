@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct lull_proc_times times;
     struct lull_proc_machine machine;
-    uint64_t us;
+    int64_t some_us, full_us;
     if (size == 0) {
         return 0;
     }
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         lull_proc_parse_times(text, &times);
         break;
     case 2:
-        lull_proc_parse_pressure(text, &us);
+        lull_pressure_parse(text, &some_us, &full_us);
         break;
     case 3:
         check_wait(text, text);

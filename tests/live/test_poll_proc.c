@@ -79,14 +79,27 @@ static void test_wait(void)
 
 static void test_pressure(void)
 {
-    uint64_t us = 0;
-    g_assert_true(lull_proc_parse_pressure(
-        "some avg10=1.39 avg60=1.48 avg300=0.88 total=11072624\nfull avg10=0.00 avg60=0.00 "
-        "avg300=0.18 total=5975336\n",
-        &us));
-    g_assert_cmpuint(us, ==, 11072624);
-    g_assert_false(
-        lull_proc_parse_pressure("full avg10=0.00 avg60=0.00 avg300=0.18 total=5\n", &us));
+#define AVERAGES " avg10=1.39 avg60=0.48 avg300=0.88 total="
+    const struct {
+        const char *text;
+        int64_t some_us, full_us;
+    } files[] = {
+        {"some" AVERAGES "11072624\nfull" AVERAGES "5975336\n", 11072624, 5975336},
+        {"some" AVERAGES "7\n", 7, -1}, /* of CPUs, before Linux 5.13 */
+        {"full" AVERAGES "5\n", -1, 5}, /* of interrupts */
+        {"full" AVERAGES "5\nsome" AVERAGES "9", 9, 5},
+        {"some" AVERAGES "9223372036854775807\n", INT64_MAX, -1},
+        {"some" AVERAGES "-2\nfull" AVERAGES "\n", -1, -1},
+        {"some avg10=x total=5\n", -1, -1},
+        {"\n\n", -1, -1},
+        {"", -1, -1},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        int64_t some_us, full_us;
+        lull_pressure_parse(files[i].text, &some_us, &full_us);
+        g_assert_cmpint(some_us, ==, files[i].some_us);
+        g_assert_cmpint(full_us, ==, files[i].full_us);
+    }
 }
 
 static void test_machine(void)

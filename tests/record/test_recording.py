@@ -249,6 +249,62 @@ def test_threads(folder):
         tap.ok(found == truth, f"{name}: a quota that two CPUs use up", found)
 
 
+# ---- pressure ----
+
+STALLS = ("cpu_some_us", "io_some_us", "memory_some_us", "cpu_full_us", "io_full_us", "memory_full_us")
+GROUPS = {11: "/shop/web", 12: "/shop/db", 13: "/shop/db"}
+
+
+def stalls(*values):
+    return {key: value for key, value in zip(STALLS, values) if value is not None}
+
+
+PRESSURE = {"pressure": [{"time_ns": OFFSET + 1010 * MS, **stalls(20, 0, 0, 0, 0, 0)}, {"time_ns": OFFSET + 3040 * MS, **stalls(46000, 700, 0, 0, 5, None)}],
+            "group_pressure": [{"cgroup": "/shop", **stalls(45000, None, None, 9000)}, {"cgroup": "/shop/db", **stalls(6000, None, None, 6100)},
+                               {"cgroup": "/shop/web", **stalls(51000, None, 3, 49000)}, {"cgroup": "/idle", **stalls(0, 0, 0, 0, 0, 0)}]}
+
+
+def pressure_events():
+    """On CPU 0 task 11 waits from 20 to 50 ms and from 3010 to 3030, 12 from 50 to 60; 13 runs on CPU 1 from 10 to 40."""
+    turns = [(10, 0, 0, 11, 0), (10, 1, 0, 13, 0), (20, 0, 11, 12, 0), (40, 1, 13, 0, 1), (50, 0, 12, 11, 0), (60, 0, 11, 12, 1), (70, 0, 12, 0, 1),
+             (3000, 0, 0, 11, 0), (3010, 0, 11, 12, 0), (3020, 0, 12, 0, 1), (3030, 0, 0, 11, 0), (3040, 0, 11, 0, 1)]
+    return [switch(at * MS, cpu, before, after, state) for at, cpu, before, after, state in turns]
+
+
+def pressure_of(folder, name, *options, **changes):
+    path = os.path.join(folder, name)
+    describe(path, **{"command": None, "end_ns": OFFSET + 3040 * MS, "filtered": False, **PRESSURE, **changes})
+    small_dat.write(os.path.join(path, "trace.dat"), pressure_events(), OFFSET)
+    groups = [{"t": 9 * MS, "n": "lull_statedump_cgroup", "p": {"tid": tid, "path": group}} for tid, group in GROUPS.items()]
+    jsonl_to_ctf.write_trace(groups, os.path.join(path, "state"), {"hostname": "elsewhere"}, offset_ns=OFFSET)
+    _, text, problems = lull("stats", "--json", "--no-progress", *options, path)
+    analysis, = [one for one in json.loads(text)["windows"] if one["analysis"] == "pressure"]
+    rows = {(row["cgroup"], row["lacked"]): tuple(row[key] for key in ("some_ns", "full_ns", "trace_some_ns", "trace_full_ns"))
+            for row in analysis["tables"].get("pressure", [])}
+    return path, rows, analysis["notes"], problems
+
+
+def test_pressure(folder):
+    """Truth: arithmetic. Of CPU 0, with work in 60 of the first 70 ms, and CPU 1, in 30, the mean of 40 and 0 ms of stalls is 26.667. Then 2 s are
+    over, and CPU 0 alone has 20 ms. In the group of 12 and 13 it is the mean of 10 ms in 50, and 0 in 30."""
+    path, rows, _, problems = pressure_of(folder, "pressed")
+    expected = {("/", "cpu"): (46000000, 0, 46666666, None), ("/", "io"): (700000, 5000, 0, 0),
+                ("/shop", "cpu"): (45000000, 9000000, 46666666, 10000000), ("/shop/db", "cpu"): (6000000, 6100000, 6250000, 6250000),
+                ("/shop/web", "cpu"): (51000000, 49000000, 50000000, 50000000), ("/shop/web", "memory"): (3000, None, None, None)}
+    tap.ok(rows == expected, "what the kernel counted, and what the trace shows", rows, problems)
+    told = info(path)["recordings"][0]
+    tap.ok(told["pressure"][0] == {"cgroup": "/", **stalls(46000, 700, 0, 0, 5), "memory_full_us": None} and len(told["pressure"]) == 5 and
+           [sample["time_ns"] for sample in told["pressure_samples"]] == [OFFSET + 1010 * MS, OFFSET + 3040 * MS], "info has it all", told["pressure"])
+    _, text, _ = lull("info", path)
+    tap.ok("some task waited for a CPU for 46.00 ms, input and output for 700.0 us, memory for 0 ns" in text, "also for people", text)
+    rows, notes = pressure_of(folder, "a part", "--end", "+1s")[1:3]
+    tap.ok(not rows and "The kernel's counts of pressure are of whole recordings, and not shown of a part" in notes, "not of a part", rows, notes)
+    rows = pressure_of(folder, "some tasks", filtered=True)[1]
+    tap.ok(rows[("/", "cpu")] == (46000000, 0, None, None), "where not all tasks were recorded, only what the kernel counted", rows)
+    rows = pressure_of(folder, "not known", pressure=None, group_pressure=None)[1]
+    tap.ok(not rows, "nothing where it was not recorded", rows)
+
+
 # ---- what is refused ----
 
 DAMAGED = {
@@ -264,6 +320,11 @@ DAMAGED = {
     "lost": {"recorded": {"lost_events": "many"}}, "filtered": {"filtered": 1}, "events": {"events": ["sched:sched_switch", 1]},
     "snapshot": {"snapshot": "yes"}, "quotas": {"cpu_quotas": {}}, "no quota": {"cpu_quotas": [7]},
     "a quota without path": {"cpu_quotas": [{"quota_us": 1}]},
+    "pressure": {"pressure": {}}, "no sample": {"pressure": [1]}, "a sample without time": {"pressure": [{"cpu_some_us": 1}]},
+    "a sample before": {"pressure": [{"time_ns": 2}, {"time_ns": 1}]}, "a sample of less than nothing": {"pressure": [{"time_ns": 1, "io_full_us": -1}]},
+    "group pressure": {"group_pressure": 5}, "a group without path": {"group_pressure": [{"cpu_some_us": 1}]},
+    "a group's text": {"group_pressure": [{"cgroup": "/a", "io_some_us": "1"}]}, "a group's time": {"group_pressure": [{"cgroup": "/a", "io_some_us": 1 << 62}]},
+    "too many groups": {"group_pressure": [{"cgroup": "/a"}] * 4097},
     **{f"a quota's timer {value}": {"quota_timer": value} for value in (5, "ffff", "0x", "0xg", "0x1ffffffffffffffff")},
     **{f"a quota with {key} {value}": {"cpu_quotas": [{**QUOTA, key: value}]}
        for key, value in (("period_us", 0), ("period_us", 1 << 40), ("quota_us", -1), ("throttled_ns", "long"),
@@ -358,7 +419,7 @@ def test_real(folder):
 
 
 def main():
-    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_threads, test_damage, test_foreign, test_unfinished, test_real):
+    for test in (test_one_host, test_wanted, test_names, test_hosts, test_archive, test_quota, test_threads, test_pressure, test_damage, test_foreign, test_unfinished, test_real):
         folder = tempfile.mkdtemp(prefix="lull-recording-")
         tap.run(test.__name__, test, folder)
         shutil.rmtree(folder)

@@ -130,6 +130,22 @@ class Machine:
         return texts["log"] or console, int(texts["status"]) if texts["status"] else None
 
 
+class Newer(Machine):
+    """With the oldest kernel from 6.12 on."""
+
+    def fetch(self):
+        names = [name for name in re.findall(r"^linux-image-(\d\S*)-amd64$", run("apt-cache", "pkgnames"), re.M)
+                 if [int(n) for n in re.findall(r"\d+", name)[:2]] >= [6, 12] and re.match(r"[\d.]+(-|\+|$)", name) and name.count(".") > 1
+                 and not re.search("cloud|rt", name)]
+        if not names:
+            raise RuntimeError("no package of a kernel from 6.12 on")
+        packages = os.path.join(self.place, "packages")
+        os.makedirs(packages, exist_ok=True)
+        run("apt-get", "download", f"linux-image-{min(names)}-amd64", cwd=packages)
+        for package in os.listdir(packages):
+            run("dpkg-deb", "-x", os.path.join(packages, package), self.root)
+
+
 def libraries_of(path):
     """Of a program: where each belongs, and where it is. Of what is none, nothing."""
     done = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)

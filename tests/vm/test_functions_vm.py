@@ -28,20 +28,6 @@ echo instances $(ls /sys/kernel/tracing/instances) .
 """
 
 
-class Newer(machine.Machine):
-    def fetch(self):
-        names = [name for name in re.findall(r"^linux-image-(\d\S*)-amd64$", machine.run("apt-cache", "pkgnames"), re.M)
-                 if [int(n) for n in re.findall(r"\d+", name)[:2]] >= [6, 12] and re.match(r"[\d.]+(-|\+|$)", name) and name.count(".") > 1
-                 and not re.search("cloud|rt", name)]
-        if not names:
-            raise RuntimeError("no package of a kernel from 6.12 on")
-        packages = os.path.join(self.place, "packages")
-        os.makedirs(packages, exist_ok=True)
-        machine.run("apt-get", "download", f"linux-image-{min(names)}-amd64", cwd=packages)
-        for package in os.listdir(packages):
-            machine.run("dpkg-deb", "-x", os.path.join(packages, package), self.root)
-
-
 def graph_of(path):
     """How often dd entered each function, by trace-cmd's report; and how often it returned from one."""
     report = subprocess.run(["trace-cmd", "report", "-R", path], capture_output=True, text=True, check=True, timeout=300).stdout
@@ -76,7 +62,7 @@ def main():
     with machine.place_of("functions") as place:
         out = os.path.join(place, "taken")
         shutil.rmtree(out, ignore_errors=True)
-        log, status = Newer(place).run(SCRIPT, take=lambda folder: shutil.copytree(folder, out))
+        log, status = machine.Newer(place).run(SCRIPT, take=lambda folder: shutil.copytree(folder, out))
         if tap.ok(status == 0, "the machine ran", log[-3000:]):
             check(out, log)
 

@@ -8,13 +8,17 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/pressure.h"
 #include "base/time.h"
 
 /* Arguments of a command may have 2 MiB, and each byte may become an escape of six. */
 #define MOST_BYTES (16 << 20)
 /* Linux allows a second, and of CPU time what that many CPUs have in it. */
 #define MOST_PERIOD_US 1000000
+
 #define MOST_QUOTA_US ((int64_t)MOST_PERIOD_US << 20)
+/* Each costs time at each event. */
+#define MOST_PRESSED 4096
 
 struct lull_recording_file *lull_recording_ref(struct lull_recording_file *file)
 {
@@ -30,6 +34,8 @@ static void clear(void *user)
     g_free(file->events);
     g_free((gpointer)file->info.cpu_quotas);
     g_free(file->pids);
+    g_free((gpointer)file->info.group_pressures);
+    g_free((gpointer)file->info.pressure_samples);
 }
 
 void lull_recording_unref(struct lull_recording_file *file)
@@ -272,15 +278,29 @@ static bool read_quota_timer(const struct reader *reader)
     return true;
 }
 
-static bool read_quotas(const struct reader *reader, struct json_object *object)
+/* NULL with *is_bad false: there is none. */
+static struct json_object *objects_of(const struct reader *reader, struct json_object *object,
+                                      const char *key, bool *is_bad)
 {
     struct json_object *list;
-    struct lull_recording_file *file = reader->file;
-    if (!json_object_object_get_ex(object, "cpu_quotas", &list)) {
-        return true;
+    *is_bad = false;
+    if (!json_object_object_get_ex(object, key, &list)) {
+        return NULL;
     }
-    if (!json_object_is_type(list, json_type_array)) {
-        return fail(reader, "cpu_quotas", "is not a list");
+    *is_bad = !json_object_is_type(list, json_type_array);
+    for (size_t i = 0; !*is_bad && i < json_object_array_length(list); i++) {
+        *is_bad = !json_object_is_type(json_object_array_get_idx(list, i), json_type_object);
+    }
+    return *is_bad ? fail(reader, key, "is not a list of objects"), NULL : list;
+}
+
+static bool read_quotas(const struct reader *reader, struct json_object *object)
+{
+    bool is_bad;
+    struct lull_recording_file *file = reader->file;
+    struct json_object *list = objects_of(reader, object, "cpu_quotas", &is_bad);
+    if (!list) {
+        return !is_bad;
     }
     const size_t n = json_object_array_length(list);
     struct lull_cpu_quota *quotas = g_new0(struct lull_cpu_quota, n);
@@ -290,9 +310,6 @@ static bool read_quotas(const struct reader *reader, struct json_object *object)
     for (size_t i = 0; i < n; i++) {
         struct json_object *one = json_object_array_get_idx(list, i);
         const guint first = pids->len;
-        if (!json_object_is_type(one, json_type_object)) {
-            return fail(reader, "cpu_quotas", "is not a list of objects");
-        }
         if (!read_quota(reader, one, &quotas[i]) || !read_pids(reader, one, pids)) {
             return false;
         }
@@ -304,6 +321,70 @@ static bool read_quotas(const struct reader *reader, struct json_object *object)
         next += quotas[i].n_pids;
     }
     return true;
+}
+
+static bool read_stalls(const struct reader *reader, struct json_object *object,
+                        struct lull_stalls *stalls)
+{
+    *stalls = lull_stalls_unknown();
+    for (uint32_t i = 0; i < LULL_STALL_FIELDS; i++) {
+        if (!read_number(reader, object, lull_stall_keys[i], 0, INT64_MAX / 1000,
+                         lull_stall_field(stalls, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_samples(const struct reader *reader, struct json_object *object)
+{
+    bool is_bad;
+    struct lull_recording_info *info = &reader->file->info;
+    struct json_object *list = objects_of(reader, object, "pressure", &is_bad);
+    const size_t n = list ? json_object_array_length(list) : 0;
+    struct lull_pressure_sample *samples = n ? g_new0(struct lull_pressure_sample, n) : NULL;
+    info->pressure_samples = samples;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *one = json_object_array_get_idx(list, i);
+        samples[i].time_ns = INT64_MIN;
+        if (!read_number(reader, one, "time_ns", LULL_TIME_MIN, LULL_TIME_MAX,
+                         &samples[i].time_ns) ||
+            !read_stalls(reader, one, &samples[i].stalls)) {
+            return false;
+        }
+        if (samples[i].time_ns == INT64_MIN ||
+            (i > 0 && samples[i].time_ns < samples[i - 1].time_ns)) {
+            return fail(reader, "pressure", "has one without “time_ns”, or before the last one");
+        }
+    }
+    info->n_pressure_samples = (uint32_t)n;
+    return !is_bad;
+}
+
+static bool read_pressure(const struct reader *reader, struct json_object *object)
+{
+    bool is_bad;
+    struct lull_recording_info *info = &reader->file->info;
+    struct json_object *list = objects_of(reader, object, "group_pressure", &is_bad);
+    const size_t n = list ? json_object_array_length(list) : 0;
+    if (n > MOST_PRESSED) {
+        return fail(reader, "group_pressure", "has more groups than a recording keeps");
+    }
+    struct lull_group_pressure *groups = n ? g_new0(struct lull_group_pressure, n) : NULL;
+    info->group_pressures = groups;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *one = json_object_array_get_idx(list, i), *value;
+        const char *path = json_object_object_get_ex(one, "cgroup", &value) ? text_of(value) : NULL;
+        if (!path) {
+            return fail(reader, "group_pressure", "has one without “cgroup”, a text");
+        }
+        groups[i].cgroup = keep(reader->file, path);
+        if (!read_stalls(reader, one, &groups[i].stalls)) {
+            return false;
+        }
+    }
+    info->n_group_pressures = (uint32_t)n;
+    return !is_bad && read_samples(reader, object);
 }
 
 static bool read_trigger_text(const struct reader *reader, struct json_object *object,
@@ -399,7 +480,8 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
            read_numbers(reader, object, recorded) && read_command(reader, object) &&
            read_events(reader, object) && read_quotas(reader, object) && read_quota_timer(reader) &&
-           read_trigger(reader, object) && read_boot_id(reader, object);
+           read_pressure(reader, object) && read_trigger(reader, object) &&
+           read_boot_id(reader, object);
 }
 
 /* ---- the file ---- */

@@ -9,6 +9,7 @@
 #include "analysis/event_counts.h"
 #include "base/json.h"
 #include "view/info/info.h"
+#include "base/pressure.h"
 #include "view/quota.h"
 #include "source/session/streams.h"
 
@@ -156,6 +157,48 @@ static struct json_object *json_trigger(const struct lull_recording_trigger *tri
     return object;
 }
 
+static void add_stalls(struct json_object *object, struct lull_stalls stalls)
+{
+    for (uint32_t i = 0; i < LULL_STALL_FIELDS; i++) {
+        add_known(object, lull_stall_keys[i], *lull_stall_field(&stalls, i));
+    }
+}
+
+static void add_pressure_of(struct json_object *list, const char *cgroup, struct lull_stalls stalls)
+{
+    struct json_object *object = json_object_new_object();
+    lull_json_add_text(object, "cgroup", cgroup);
+    add_stalls(object, stalls);
+    json_object_array_add(list, object);
+}
+
+/* Of the machine, then of its groups. */
+static struct json_object *json_pressure(const struct lull_recording_info *recording)
+{
+    const uint32_t n = recording->n_pressure_samples;
+    struct json_object *list = json_object_new_array();
+    if (n) {
+        add_pressure_of(list, "/", recording->pressure_samples[n - 1].stalls);
+    }
+    for (uint32_t i = 0; i < recording->n_group_pressures; i++) {
+        add_pressure_of(list, recording->group_pressures[i].cgroup,
+                        recording->group_pressures[i].stalls);
+    }
+    return list;
+}
+
+static struct json_object *json_samples(const struct lull_recording_info *recording)
+{
+    struct json_object *list = json_object_new_array();
+    for (uint32_t i = 0; i < recording->n_pressure_samples; i++) {
+        struct json_object *object = json_object_new_object();
+        lull_json_add_number(object, "time_ns", recording->pressure_samples[i].time_ns);
+        add_stalls(object, recording->pressure_samples[i].stalls);
+        json_object_array_add(list, object);
+    }
+    return list;
+}
+
 static struct json_object *json_recording(const struct lull_info *info,
                                           const struct lull_recording_info *recording)
 {
@@ -184,6 +227,8 @@ static struct json_object *json_recording(const struct lull_info *info,
         json_object_array_add(quotas, lull_quota_json(&recording->cpu_quotas[i]));
     }
     add(object, "cpu_quotas", quotas);
+    add(object, "pressure", json_pressure(recording));
+    add(object, "pressure_samples", json_samples(recording));
     add(object, "trigger", recording->trigger ? json_trigger(recording->trigger) : NULL);
     return object;
 }

@@ -119,6 +119,29 @@ static void add_quotas(GString *text, const struct lull_recording_info *recordin
     }
 }
 
+/* Of the machine, in the whole recording. */
+static void add_pressure(GString *text, const struct lull_recording_info *recording)
+{
+    static const char *const lacked[LULL_PRESSURES] = {"a CPU", "input and output", "memory"};
+    if (recording->n_pressure_samples == 0) {
+        return;
+    }
+    const struct lull_stalls *stalls =
+        &recording->pressure_samples[recording->n_pressure_samples - 1].stalls;
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (uint32_t i = 0; i < LULL_PRESSURES; i++) {
+        char some[LULL_TIME_TEXT_SIZE];
+        if (stalls->some_us[i] >= 0) {
+            lull_duration_format(stalls->some_us[i] * 1000, some);
+            g_string_append_printf(line, "%s%s for %s", line->len ? ", " : "some task waited for ",
+                                   lacked[i], some);
+        }
+    }
+    if (line->len) {
+        add_field(text, "pressure", line->str);
+    }
+}
+
 char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, bool ascii)
 {
     GString *text = g_string_new(NULL);
@@ -139,6 +162,7 @@ char *lull_info_recordings_text(const struct lull_info *info, uint32_t host, boo
         add_result(text, recording);
         add_names(text, recording, ascii);
         add_quotas(text, recording, ascii);
+        add_pressure(text, recording);
         g_string_append_c(text, '\n');
     }
     return g_string_free(text, FALSE);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks through the hierarchies of control groups, as they are mounted. */
+#include "record/groups.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Directories below each other, and in all. */
+enum { DEEPEST = 32, MOST_GROUPS = 10000 };
+
+struct hierarchy {
+    char *mount;    /* where it is mounted */
+    char *root;     /* the group that is mounted there */
+    int64_t number; /* 0: version 2 */
+};
+
+char *lull_groups_read(const char *dir, const char *name)
+{
+    g_autofree char *path = g_build_filename(dir, name, NULL);
+    char *text = NULL;
+    g_file_get_contents(path, &text, NULL, NULL);
+    return text;
+}
+
+/* ---- where groups are ---- */
+
+/* "cpu	1	12	1": the number of the hierarchy of version 1 that limits CPU time; -1: not known. */
+static int64_t number_of_cpu(void)
+{
+    long long number = -1;
+    g_autofree char *text = lull_groups_read("/proc", "cgroups");
+    g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+    for (uint32_t i = 0; lines[i]; i++) {
+        sscanf(lines[i], "cpu %lld", &number);
+    }
+    return number;
+}
+
+/* "31 24 0:26 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct" */
+static bool parse_mount(const char *line, struct hierarchy *hierarchy)
+{
+    g_auto(GStrv) words = g_strsplit(line, " ", -1);
+    const guint n = g_strv_length(words);
+    guint i = 6;
+    while (i < n && strcmp(words[i], "-") != 0) {
+        i++;
+    }
+    if (i + 3 >= n || !g_str_has_prefix(words[i + 1], "cgroup")) {
+        return false;
+    }
+    const bool is_second = strcmp(words[i + 1], "cgroup2") == 0;
+    g_auto(GStrv) controllers = g_strsplit(words[i + 3], ",", -1);
+    if (!is_second && !g_strv_contains((const char *const *)controllers, "cpu")) {
+        return false;
+    }
+    hierarchy->mount = g_strcompress(words[4]);
+    hierarchy->root = strcmp(words[3], "/") == 0 ? g_strdup("") : g_strcompress(words[3]);
+    hierarchy->number = is_second ? 0 : number_of_cpu();
+    return true;
+}
+
+/* ---- all of them ---- */
+
+struct walk {
+    const struct hierarchy *hierarchy;
+    uint32_t n_groups;
+    void (*visit)(void *user, const struct lull_group *group);
+    void *user;
+};
+
+static void take_group(const struct walk *walk, const char *dir)
+{
+    g_autofree char *path =
+        g_strconcat(walk->hierarchy->root, dir + strlen(walk->hierarchy->mount), NULL);
+    walk->visit(walk->user, &(struct lull_group){dir, path, walk->hierarchy->number});
+}
+
+static void take_below(struct walk *walk, const char *path, int depth)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || depth == DEEPEST ||
+            walk->n_groups == MOST_GROUPS) {
+            continue;
+        }
+        g_autofree char *below = g_build_filename(path, entry->d_name, NULL);
+        walk->n_groups++;
+        take_group(walk, below);
+        take_below(walk, below, depth + 1);
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
+void lull_groups_visit(void (*visit)(void *user, const struct lull_group *group), void *user)
+{
+    g_autofree char *text = lull_groups_read("/proc/self", "mountinfo");
+    g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+    for (uint32_t i = 0; lines[i]; i++) {
+        struct hierarchy hierarchy;
+        if (parse_mount(lines[i], &hierarchy)) {
+            struct walk walk = {&hierarchy, 0, visit, user};
+            take_below(&walk, hierarchy.mount, 0);
+            g_free(hierarchy.mount);
+            g_free(hierarchy.root);
+        }
+    }
+}

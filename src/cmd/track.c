@@ -115,7 +115,10 @@ static bool parse_histograms(struct track *track, const struct lull_args *args, 
 static bool parse_stacks(struct track *track, const char *text, GError **error)
 {
     static const char *const names[] = {"kernel", "waker", "user", NULL}; /* by bit */
-    g_auto(GStrv) words = g_strsplit(text ? text : "kernel", ",", -1);
+    if (!text) {                                                          /* what costs little */
+        return true;
+    }
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
     for (uint32_t i = 0; words[i]; i++) {
         uint32_t bit = 0;
         while (names[bit] && strcmp(g_strstrip(words[i]), names[bit]) != 0) {
@@ -489,7 +492,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
      .help =
-         "which stacks alarms have: kernel (the default), waker, user, with commas between; the "
+         "which stacks alarms have: kernel (the default; ftrace has only that, if asked for), waker, user, with commas between; the "
          "user's is taken at each switch, and needs programs built with frame pointers"},
     {.name = "hist",
      .kind = LULL_OPTION_FLAG,
@@ -629,7 +632,7 @@ const struct lull_verb lull_verb_track = {
         "\n"
         "Tracking needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON; names of kernel "
         "functions need CAP_SYSLOG. Where eBPF is refused, ftrace does for the kinds from offcpu to raise in "
-        "this list, without stacks, as root; the last lines say what cannot be seen and why. 'lull track --list' "
+        "this list, as root, with stacks of the kernel alone; the last lines say what cannot be seen and why. 'lull track --list' "
         "says which kinds there are.",
     .output =
         "With --json a line for each alarm, as it happens, and one with 'summary' at the end. 'chain' "

@@ -52,6 +52,24 @@ def test_chains():
     tap.ok(any(names(found[0]) == ["c1", "c2", "timer"] for found in of if found), "it was for the next, and so on", of)
 
 
+def test_stacks():
+    """Where the kernel's own /proc says that a task waits, if that is asked for; and nothing if it is not."""
+    track_sleep = [LULL, "track", "--json", "--backend", "ftrace", 'offcpu: comm == "sleep" > 200ms', "--duration", "1.2s"]
+    with subprocess.Popen(["sh", "-c", "read go; exec sleep 0.4"], stdin=subprocess.PIPE) as sleeper, \
+            subprocess.Popen([*track_sleep, "--stack", "kernel"], stdout=subprocess.PIPE) as asked, \
+            subprocess.Popen(track_sleep, stdout=subprocess.PIPE) as plain:
+        time.sleep(0.5)
+        sleeper.stdin.write(b"go\n")
+        sleeper.stdin.close()
+        time.sleep(0.25)
+        with open(f"/proc/{sleeper.pid}/stack", encoding="ascii") as file:
+            functions = [line.split()[1].split("+")[0] for line in file]
+        stacks = [[a["stack"] for a in map(json.loads, lull.stdout) if "task" in a and a["task"]["pid"] == sleeper.pid] for lull in (asked, plain)]
+    tap.ok(len(functions) > 2 and [[name for name in stack if name in functions] for stack in stacks[0]] == [functions],
+           "--stack kernel: as /proc has it", functions, stacks)
+    tap.ok(stacks[1] == [[]], "no stack that nobody asked for", stacks)
+
+
 def test_timeout():
     alarms, _, stamps = track_once(["offcpu: comm == \"c1\" timeout 100ms"], "chain", 2, 400, 1)
     wait, = [s for s in stamps if s.label == "c1"]
@@ -120,7 +138,7 @@ def test_killed():
 def test_lines():
     """What cannot be seen is said in one line."""
     for arguments, part in ((["serve(80) > 1s"], "ftrace does not see what “serve(80) > 1s” is about"),
-                            (["--stack", "user", "offcpu > 1s"], "ftrace takes no stacks")):
+                            (["--stack", "user", "offcpu > 1s"], "ftrace takes stacks of the kernel alone")):
         done = subprocess.run([LULL, "track", "--backend", "ftrace", *arguments], capture_output=True, text=True, timeout=60, check=False)
         tap.ok(done.returncode == 1 and part in done.stderr and done.stderr.count("\n") == 1, part, done)
     done = subprocess.run([LULL, "track", "--list", "--json", "--backend", "ftrace"], capture_output=True, text=True, timeout=60, check=True)
@@ -149,7 +167,7 @@ def main():
         tap.skip("lull over ftrace", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in (test_thresholds, test_chains, test_timeout, test_agreement, test_killed, test_lines):
+    for test in (test_thresholds, test_chains, test_stacks, test_timeout, test_agreement, test_killed, test_lines):
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()
 

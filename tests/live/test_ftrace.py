@@ -5,6 +5,7 @@
 #
 # LULL_LIVE_BACKEND=ftrace has test_track.py and test_top.py run over ftrace too.
 import collections
+import errno
 import json
 import os
 import signal
@@ -135,6 +136,25 @@ def test_killed():
         tap.ok(not own_instances(top.pid), "two seconds after it was killed the instance is gone", os.listdir(INSTANCES))
 
 
+def test_switched_off():
+    """Its instance cannot be removed under it; if somebody switches it off, that is said in a line."""
+    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--backend", "ftrace"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
+        top.stdout.readline()
+        folder = os.path.join(INSTANCES, *own_instances(top.pid))
+        with open(f"{folder}/buffer_size_kb", encoding="ascii") as size, open("/proc/meminfo", encoding="ascii") as memory:
+            kb, free = int(size.read()), int(next(line for line in memory if line.startswith("MemAvailable")).split()[1])
+        tap.ok(kb * os.sysconf("SC_NPROCESSORS_CONF") <= max(free / 25, 1024 * os.sysconf("SC_NPROCESSORS_CONF")), "its buffers take little memory", kb, free)
+        try:
+            os.rmdir(folder)
+            tap.ok(False, "it cannot be removed")
+        except OSError as why:
+            tap.ok(why.errno == errno.EBUSY, "it cannot be removed", why)
+        with open(f"{folder}/tracing_on", "w", encoding="ascii") as switch:
+            switch.write("0")
+        out, err = top.communicate(timeout=20)
+        tap.ok(top.returncode == 1 and b"switched off" in err and err.count(b"\n") == 1 and out, "it is switched off: one line", err)
+
+
 def test_lines():
     """What cannot be seen is said in one line."""
     for arguments, part in ((["serve(80) > 1s"], "ftrace does not see what “serve(80) > 1s” is about"),
@@ -167,7 +187,7 @@ def main():
         tap.skip("lull over ftrace", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in (test_thresholds, test_chains, test_stacks, test_timeout, test_agreement, test_killed, test_lines):
+    for test in (test_thresholds, test_chains, test_stacks, test_timeout, test_agreement, test_killed, test_switched_off, test_lines):
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()
 

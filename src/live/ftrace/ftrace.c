@@ -2,6 +2,9 @@
 /* The tracker over ftrace: an instance of tracefs that is ours, whose ring buffers are read some times a second,
  * and the model in this process. A guard removes the instance if this process is killed. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,8 +22,13 @@
 #define EVERY_NS (20 * INT64_C(1000000))
 #define SELDOM_NS (100 * INT64_C(1000000))
 #define SLACK_NS (2 * INT64_C(1000000))
-/* Of each CPU. A very busy one fills it in half a second. */
-#define BUFFER_KB "16384"
+/* Of each CPU. A very busy one fills the largest in half a second. All together take no more than this share of the
+ * memory that is free to take. */
+#define MOST_BUFFER_KB 16384
+#define LEAST_BUFFER_KB 1024
+#define SHARE_OF_MEMORY 32
+/* Our own timer makes events; where there are none for so long, somebody has switched them off. */
+#define SILENCE_NS LULL_NS_PER_S
 /* What an event costs the program that it interrupts, about: measured by bench/live.py. */
 #define EVENT_NS 250
 /* A stack costs as much as so many events. */
@@ -47,6 +55,7 @@ struct watch {
     /* What it costs: events, and our own time, since the last look. */
     uint64_t n_events;
     int64_t own_ns, looked_ns;
+    int64_t heard_ns; /* when there were events last */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -152,13 +161,31 @@ static bool take_events(struct watch *watch, uint64_t until_ns, GError **error)
     return more == 0;
 }
 
+/* Nobody can remove the instance while it is read, but anybody who is root can switch it off. */
+static bool check_silence(struct watch *watch, bool has_heard, GError **error)
+{
+    const int64_t now = clock_ns(CLOCK_MONOTONIC);
+    if (has_heard || watch->heard_ns == 0) {
+        watch->heard_ns = now;
+    }
+    if (now - watch->heard_ns < SILENCE_NS) {
+        return true;
+    }
+    watch->heard_ns = now;
+    return tracefs_trace_is_on(watch->instance->tracefs) != 0 ||
+           refuse(error,
+                  "somebody has switched off the instance of tracefs that is watched: start again");
+}
+
 static bool take(struct lull_tracker *tracker, GError **error)
 {
     struct watch *watch = (struct watch *)tracker;
     const int64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t n;
     (void)!read(watch->timer, &n, sizeof n);
-    const bool done = take_events(watch, (uint64_t)(clock_ns(CLOCK_MONOTONIC) - SLACK_NS), error);
+    const uint64_t before = watch->n_events;
+    const bool done = take_events(watch, (uint64_t)(clock_ns(CLOCK_MONOTONIC) - SLACK_NS), error) &&
+                      check_silence(watch, watch->n_events != before, error);
     watch->own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
     return done;
 }
@@ -293,14 +320,29 @@ static enum lull_ftrace_calls wanted_calls(const struct lull_ftrace_model *model
     return has_named ? LULL_FTRACE_ALL_CALLS : lull_ftrace_needed_calls(model);
 }
 
+/* Free with g_free(). */
+static char *buffer_kb(void)
+{
+    g_autofree char *text = NULL;
+    uint64_t free_kb = 0;
+    g_file_get_contents("/proc/meminfo", &text, NULL, NULL);
+    const char *at = text ? strstr(text, "\nMemAvailable:") : NULL;
+    if (at) {
+        sscanf(at, "\nMemAvailable: %" SCNu64, &free_kb);
+    }
+    const uint64_t kb = free_kb / SHARE_OF_MEMORY / (uint64_t)MAX(sysconf(_SC_NPROCESSORS_CONF), 1);
+    return g_strdup_printf("%" PRIu64, CLAMP(kb, LEAST_BUFFER_KB, MOST_BUFFER_KB));
+}
+
 static bool set_up(struct watch *watch, GError **error)
 {
+    g_autofree char *size = buffer_kb();
     const struct lull_ftrace_pages_ops ops = {read_page, lost, watch};
     watch->instance = lull_ftrace_instance_new(error);
     if (!watch->instance ||
         !lull_ftrace_instance_write(watch->instance, "trace_clock", "mono", error) ||
         !lull_ftrace_instance_write(watch->instance, "options/overwrite", "1", error) ||
-        !lull_ftrace_instance_write(watch->instance, "buffer_size_kb", BUFFER_KB, error) ||
+        !lull_ftrace_instance_write(watch->instance, "buffer_size_kb", size, error) ||
         !open_cpus(watch, error)) {
         return false;
     }

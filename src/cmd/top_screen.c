@@ -62,7 +62,7 @@ static bool show_on(struct lull_top *top, FILE *file, uint32_t limit, GError **e
 }
 
 static const char keys_help[] =
-    "q quit  / filter  <> sort  jk row  s path  a alarms  h histograms  i idle  t each";
+    "q quit / filter <> sort jk row s path a alarms h hist i idle t each";
 static const char alarm_keys[] = "q quit  a waits  j k alarm  s path of its process  space freeze";
 static const char histogram_keys[] =
     "q quit  h waits  0 last interval  1 minute  5 15 minutes  space freeze";

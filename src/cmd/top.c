@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lull top: what the tasks of this machine wait for, now. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,50 +9,16 @@
 #include "base/time.h"
 #include "cmd/analysis_args.h"
 #include "cmd/live_args.h"
-#include "cmd/screen.h"
-#include "cmd/top_path.h"
+#include "cmd/top_screen.h"
 #include "cmd/verb.h"
 #include "record/watch.h"
-#include "view/live/top.h"
-#include "view/words.h"
 
 #define LEAST_INTERVAL_NS (LULL_NS_PER_S / 10)
-/* Of a screen: what is above and below the rows, each line of it folded once. */
-#define OTHER_LINES 11
-#define MOST_TYPED 200
 #define SHOWN_ROWS 20
-
-struct top {
-    int64_t duration_ns, interval_ns, rows; /* of text without a screen; 0: all */
-    double most_overhead;
-    bool is_json, is_once, is_local;
-    const char *color;
-    struct lull_tracker *tracker;
-    const char *backend;           /* NULL: the best */
-    struct lull_interval interval; /* the last one */
-    bool has_interval;
-    int64_t next_us;
-    struct lull_live_filter *filter;
-    enum lull_live_order order;
-    bool by_process, is_frozen, is_over;
-    bool shows_histograms, shows_alarms;
-    GPtrArray *rules;
-    struct lull_kept *kept; /* NULL: there are no rules */
-    uint64_t n_before;      /* alarms, when the interval began */
-    uint32_t pieces;        /* of the histograms; 0: the last interval */
-    struct lull_histories *histories;
-    struct lull_top_view view;
-    struct lull_screen screen;
-    GString *typed; /* a filter; NULL: nothing is being typed */
-    char *message;  /* about the last one */
-};
-
-/* By enum lull_live_order. */
-static const char *const orders[] = {"waited", "longest", "waits", "name", NULL};
 
 /* ---- the question ---- */
 
-static bool parse_rules(struct top *top, const char *const *words, GError **error)
+static bool parse_rules(struct lull_top *top, const char *const *words, GError **error)
 {
     for (uint32_t i = 0; words && words[i]; i++) {
         if (!lull_args_add_rule(top->rules, lull_track_rule_parse(words[i], error), error)) {
@@ -64,7 +28,7 @@ static bool parse_rules(struct top *top, const char *const *words, GError **erro
     return true;
 }
 
-static bool parse(const struct lull_args *args, struct top *top, GError **error)
+static bool parse(const struct lull_args *args, struct lull_top *top, GError **error)
 {
     const char *filter = lull_args_text(args, "filter"), *order = lull_args_text(args, "sort");
     top->is_once = lull_args_flag(args, "once");
@@ -79,8 +43,8 @@ static bool parse(const struct lull_args *args, struct top *top, GError **error)
     top->backend = lull_args_text(args, "backend");
     top->color = lull_args_text(args, "color");
     top->is_local = lull_args_flag(args, "local");
-    for (uint32_t i = 0; order && orders[i]; i++) {
-        top->order = strcmp(order, orders[i]) == 0 ? i : top->order;
+    for (uint32_t i = 0; order && lull_top_orders[i]; i++) {
+        top->order = strcmp(order, lull_top_orders[i]) == 0 ? i : top->order;
     }
     if (filter) {
         top->filter = lull_live_filter_parse(filter, error);
@@ -102,119 +66,9 @@ static bool parse(const struct lull_args *args, struct top *top, GError **error)
     return true;
 }
 
-/* ---- showing ---- */
+/* ---- running ---- */
 
-/* Each time: the terminal may have another size. */
-static void init_style(struct top *top)
-{
-    lull_view_style_init(&top->view.style, stdout, top->color);
-    top->view.style.local_time = top->is_local;
-}
-
-static bool show_histograms(const struct top *top, GError **error)
-{
-    struct lull_track_histogram sum[LULL_TRACK_MEASURES];
-    const char *span = top->pieces == 0                     ? "the last interval"
-                       : top->pieces == LULL_HISTORY_MINUTE ? "the last minute"
-                                                            : "the last 15 minutes";
-    if (top->pieces) {
-        lull_histories_sum(top->histories, top->pieces, sum);
-    } else {
-        memcpy(sum, top->interval.histogram, sizeof sum);
-    }
-    return lull_top_histograms(&top->view, &top->interval, sum, span, error);
-}
-
-static bool show_on(struct top *top, FILE *file, uint32_t limit, GError **error)
-{
-    struct lull_live_rows rows;
-    bool done = true;
-    init_style(top);
-    top->view.file = file;
-    top->view.limit = limit;
-    if (top->shows_alarms && !top->is_json) {
-        return lull_top_alarms(&top->view, &top->interval, error);
-    }
-    if (top->shows_histograms && !top->is_json) {
-        return show_histograms(top, error);
-    }
-    lull_live_rows_make(&rows, &top->interval, top->filter, top->order, top->by_process);
-    if (top->is_json) {
-        lull_top_json(&top->view, &top->interval, &rows);
-    } else {
-        done = lull_top_text(&top->view, &top->interval, &rows, error);
-    }
-    lull_live_rows_clear(&rows);
-    return done;
-}
-
-static const char keys_help[] =
-    "q quit  / filter  <> sort  jk row  s path  a alarms  h histograms  i idle  t each";
-static const char alarm_keys[] = "q quit  a waits  j k alarm  s path of its process  space freeze";
-static const char histogram_keys[] =
-    "q quit  h waits  0 last interval  1 minute  5 15 minutes  space freeze";
-
-/* For rows. On a small terminal what is below them is cut. */
-static uint32_t room(void)
-{
-    const int height = lull_screen_height();
-    return (uint32_t)MAX(height - OTHER_LINES, MAX(height / 2, 1));
-}
-
-static void draw_status(const struct top *top, const char *text)
-{
-    g_autofree char *status =
-        top->typed          ? g_strconcat("filter: ", top->typed->str, NULL)
-        : top->message      ? g_strdup(top->message)
-        : top->shows_alarms ? g_strconcat(top->is_frozen ? "frozen  " : "", alarm_keys, NULL)
-        : top->shows_histograms
-            ? g_strconcat(top->is_frozen ? "frozen  " : "", histogram_keys, NULL)
-            : g_strdup_printf("by %s%s  %s", orders[top->order], top->is_frozen ? ", frozen" : "",
-                              keys_help);
-    g_autofree char *clean = lull_clean_text(status, !top->view.style.unicode);
-    if (lull_text_width(clean) >= top->view.style.width) {
-        g_autofree char *cut = g_utf8_substring(clean, 0, top->view.style.width - 1);
-        lull_screen_draw(text, cut);
-    } else {
-        lull_screen_draw(text, clean);
-    }
-}
-
-static bool draw(struct top *top, GError **error)
-{
-    char *text = NULL;
-    size_t length;
-    FILE *file = open_memstream(&text, &length);
-    bool done = true;
-    if (top->has_interval) {
-        done = show_on(top, file, room(), error);
-    } else {
-        fputs("lull top\n", file);
-        init_style(top);
-    }
-    fclose(file);
-    draw_status(top, text);
-    free(text);
-    return done;
-}
-
-static bool show(struct top *top, GError **error)
-{
-    if (top->screen.is_open) {
-        return draw(top, error);
-    }
-    const bool done = show_on(top, stdout, (uint32_t)top->rows, error);
-    if (!top->is_once && !top->is_json) {
-        fputc('\n', stdout);
-    }
-    fflush(stdout);
-    if (ferror(stdout)) { /* nobody reads on */
-        top->is_over = true;
-    }
-    return done;
-}
-
-static bool take(struct top *top, GError **error)
+static bool take(struct lull_top *top, GError **error)
 {
     top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
     if (!lull_tracker_sum(top->tracker, &top->interval, error)) {
@@ -229,169 +83,16 @@ static bool take(struct top *top, GError **error)
     return true;
 }
 
-/* ---- rows ---- */
-
-/* The process of the chosen row or alarm; 0: there is none. */
-static uint32_t chosen_pid(const struct top *top)
-{
-    struct lull_live_rows rows;
-    struct lull_track_alarm alarm;
-    if (top->shows_alarms) {
-        const bool is_there = top->kept && lull_kept_get(top->kept, top->view.chosen, &alarm);
-        return is_there ? alarm.record->tgid : 0;
-    }
-    lull_live_rows_make(&rows, &top->interval, top->filter, top->order, top->by_process);
-    const struct lull_live_row *row = lull_top_chosen(&top->view, &rows);
-    const uint32_t pid = row ? row->key->tgid : 0;
-    lull_live_rows_clear(&rows);
-    return pid;
-}
-
-/* The flight recorder writes what it has, and the path of the chosen process is shown. */
-static void explain(struct top *top)
-{
-    g_autoptr(GError) why = NULL;
-    const uint32_t pid = chosen_pid(top);
-    if (pid == 0) {
-        top->message = g_strdup("there is no such row any more; j and k choose one");
-        return;
-    }
-    lull_screen_close(&top->screen);
-    const bool is_shown = lull_top_path(pid, &why);
-    top->is_over = !lull_screen_open(&top->screen);
-    if (!is_shown) {
-        top->message = g_strdup(why->message);
-    }
-}
-
-static void choose(struct top *top, int step)
-{
-    if (!top->view.has_chosen) {
-        top->view.has_chosen = true;
-        top->view.chosen = 0;
-    } else if (step > 0 || top->view.chosen > 0) {
-        top->view.chosen = (uint32_t)((int64_t)top->view.chosen + step);
-    }
-    top->view.chosen = MIN(top->view.chosen, room() - 1);
-}
-
-/* ---- keys ---- */
-
-static void end_typing(struct top *top, bool is_wanted)
-{
-    g_autoptr(GError) why = NULL;
-    struct lull_live_filter *filter = NULL;
-    if (is_wanted && top->typed->len > 0) {
-        filter = lull_live_filter_parse(top->typed->str, &why);
-    }
-    if (why) {
-        top->message = g_strdup(why->message);
-    } else if (is_wanted) {
-        lull_live_filter_free(top->filter);
-        top->filter = filter;
-    }
-    g_string_free(g_steal_pointer(&top->typed), TRUE);
-}
-
-static void type(struct top *top, char key)
-{
-    if (key == '\n' || key == '\r' || key == '\033') {
-        end_typing(top, key != '\033');
-    } else if (key == '\b' || key == '\177') {
-        g_string_truncate(top->typed, top->typed->len ? top->typed->len - 1 : 0);
-    } else if (g_ascii_isprint(key) && top->typed->len < MOST_TYPED) {
-        g_string_append_c(top->typed, key);
-    }
-}
-
-static void press(struct top *top, char key)
-{
-    switch (key) {
-    case 'q':
-        top->is_over = true;
-        break;
-    case '/':
-        top->typed = g_string_new(NULL);
-        break;
-    case '<':
-        top->order = (top->order + LULL_LIVE_ORDERS - 1) % LULL_LIVE_ORDERS;
-        break;
-    case '>':
-        top->order = (top->order + 1) % LULL_LIVE_ORDERS;
-        break;
-    case 'i':
-        top->view.shows_idle = !top->view.shows_idle;
-        break;
-    case 't':
-        top->by_process = !top->by_process;
-        break;
-    case 'h':
-        top->shows_histograms = !top->shows_histograms;
-        top->shows_alarms = false;
-        break;
-    case 'a':
-        top->shows_alarms = !top->shows_alarms;
-        top->view.has_chosen = false;
-        top->view.chosen = 0;
-        break;
-    case '0':
-        top->pieces = 0;
-        break;
-    case '1':
-        top->pieces = LULL_HISTORY_MINUTE;
-        break;
-    case '5':
-        top->pieces = LULL_HISTORY_PIECES;
-        break;
-    case 'j':
-        choose(top, 1);
-        break;
-    case 'k':
-        choose(top, -1);
-        break;
-    case 's':
-        top->view.has_chosen = true; /* the first, if none is */
-        explain(top);
-        break;
-    case ' ':
-        top->is_frozen = !top->is_frozen;
-        break;
-    }
-}
-
-static void take_keys(struct top *top)
-{
-    char keys[64];
-    const size_t n = lull_screen_read(keys, sizeof keys);
-    for (size_t i = 0; i < n; i++) {
-        g_clear_pointer(&top->message, g_free);
-        if (!top->typed && n - i > 2 && keys[i] == '\033' && keys[i + 1] == '[' &&
-            (keys[i + 2] == 'A' || keys[i + 2] == 'B')) { /* arrows */
-            choose(top, keys[i + 2] == 'B' ? 1 : -1);
-            i += 2;
-        } else if (top->typed) {
-            type(top, keys[i]);
-        } else {
-            press(top, keys[i]);
-        }
-    }
-    if (n == 0) { /* the terminal is gone */
-        top->is_over = true;
-    }
-}
-
-/* ---- running ---- */
-
 static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
 {
-    const struct top *top = user;
+    const struct lull_top *top = user;
     *how = LULL_RECORDING_ENDED_BY_INTERRUPT;
     return top->is_over;
 }
 
 static bool check(void *user, GError **error)
 {
-    struct top *top = user;
+    struct lull_top *top = user;
     if (!lull_tracker_take(top->tracker, error)) {
         return false;
     }
@@ -400,7 +101,7 @@ static bool check(void *user, GError **error)
         return true;
     }
     if (!top->is_frozen) {
-        return take(top, error) && show(top, error);
+        return take(top, error) && lull_top_show(top, error);
     }
     struct lull_interval shown = top->interval; /* stays, but the sums must not go on growing */
     lull_interval_init(&top->interval);
@@ -412,20 +113,20 @@ static bool check(void *user, GError **error)
 
 static void requested(void *user, bool is_signal)
 {
-    struct top *top = user;
+    struct lull_top *top = user;
     if (!is_signal && top->screen.is_open) {
-        take_keys(top);
-        draw(top, NULL);
+        lull_top_take_keys(top);
+        lull_top_draw(top, NULL);
     }
 }
 
 static void take_alarm(void *user, const struct lull_track_alarm *alarm)
 {
-    const struct top *top = user;
+    const struct lull_top *top = user;
     lull_kept_add(top->kept, alarm);
 }
 
-static bool watch(struct top *top, GError **error)
+static bool watch(struct lull_top *top, GError **error)
 {
     enum lull_recording_end how;
     const struct lull_tracker_question question = {
@@ -454,20 +155,21 @@ static bool watch(struct top *top, GError **error)
         top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
         if (!top->is_once && !top->is_json && lull_screen_open(&top->screen)) {
             watch.request = STDIN_FILENO;
-            draw(top, NULL);
+            lull_top_draw(top, NULL);
         }
         done = lull_watch_wait(&watch, &how, error);
         const bool had_screen = top->screen.is_open;
         lull_screen_close(&top->screen);
         if (done && !had_screen) { /* what is left of the last interval, too */
-            done = lull_tracker_finish(top->tracker, error) && take(top, error) && show(top, error);
+            done = lull_tracker_finish(top->tracker, error) && take(top, error) &&
+                   lull_top_show(top, error);
         }
     }
     lull_watch_end(&watch);
     return done;
 }
 
-static int run_top(struct top *top, const struct lull_args *args, GError **error)
+static int run_top(struct lull_top *top, const struct lull_args *args, GError **error)
 {
     lull_interval_init(&top->interval);
     top->view.epoch_ns = lull_epoch_of_monotonic();
@@ -488,9 +190,9 @@ static int run_top(struct top *top, const struct lull_args *args, GError **error
 
 static int run(const struct lull_args *args, GError **error)
 {
-    struct top top = {.interval_ns = LULL_NS_PER_S,
-                      .rules =
-                          g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free)};
+    struct lull_top top = {
+        .interval_ns = LULL_NS_PER_S,
+        .rules = g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free)};
     const int status = parse(args, &top, error) ? run_top(&top, args, error) : 2;
     if (top.typed) {
         g_string_free(top.typed, TRUE);
@@ -519,7 +221,7 @@ static const struct lull_option options[] = {
     {.name = "sort",
      .kind = LULL_OPTION_CHOICE,
      .argument = "COLUMN",
-     .choices = orders,
+     .choices = lull_top_orders,
      .help = "by waited (default), longest, waits or name"},
     {.name = "by-process",
      .kind = LULL_OPTION_FLAG,

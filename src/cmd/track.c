@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* lull track: reports waits of this machine that are longer than rules allow, while they happen. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <lull/error.h>
@@ -11,41 +8,10 @@
 #include "cmd/analysis_args.h"
 #include "cmd/live_args.h"
 #include "cmd/track_list.h"
-#include "cmd/status.h"
-#include "cmd/verb.h"
-#include "record/command.h"
-#include "record/watch.h"
-#include "trigger/flight.h"
-#include "view/live/track_end.h"
+#include "cmd/track_run.h"
 
 #define SHOWN_PER_S 20
 #define LEAST_INTERVAL_NS (200 * INT64_C(1000000)) /* how often it is looked after the clock */
-
-struct track {
-    GPtrArray *rules;
-    const char *const *command; /* ends with NULL; NULL: there is none */
-    GPtrArray *words;
-    int64_t duration_ns, most_alarms, rate; /* most_alarms -1: no limit; rate 0: none */
-    double most_overhead;
-    const char *backend; /* NULL: the best */
-    bool is_json;
-    uint32_t stacks;
-    bool has_histograms; /* instead of alarms */
-    int64_t interval_ns; /* of histograms; 0: one for all the time */
-    int64_t from_ns;     /* of the next one */
-    struct lull_track_histograms before;
-    char **marks; /* or NULL */
-    bool has_served;
-    struct lull_action action;
-    struct lull_invoker invoker;
-    struct lull_command child;
-    bool has_snapshots;
-    struct lull_flight flight; /* with snapshots */
-    struct lull_tracker *tracker;
-    struct lull_alarm_view view;
-    uint64_t n_alarms, n_hidden;
-    int64_t second, shown; /* of the alarms of this second */
-};
 
 /* ---- the question ---- */
 
@@ -65,7 +31,8 @@ static bool check_histogram(const struct lull_track_rule *rule, GError **error)
     return false;
 }
 
-static bool parse_rules(struct track *track, const char *const *words, uint32_t n, GError **error)
+static bool parse_rules(struct lull_track *track, const char *const *words, uint32_t n,
+                        GError **error)
 {
     if (n == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
@@ -88,7 +55,7 @@ static bool parse_rules(struct track *track, const char *const *words, uint32_t 
     return true;
 }
 
-static bool parse_histograms(struct track *track, const struct lull_args *args, GError **error)
+static bool parse_histograms(struct lull_track *track, const struct lull_args *args, GError **error)
 {
     track->has_histograms = lull_args_flag(args, "hist");
     track->view.has_histograms = track->has_histograms;
@@ -112,10 +79,13 @@ static bool parse_histograms(struct track *track, const struct lull_args *args, 
     return true;
 }
 
-static bool parse_stacks(struct track *track, const char *text, GError **error)
+static bool parse_stacks(struct lull_track *track, const char *text, GError **error)
 {
     static const char *const names[] = {"kernel", "waker", "user", NULL}; /* by bit */
-    g_auto(GStrv) words = g_strsplit(text ? text : "kernel", ",", -1);
+    if (!text) {                                                          /* what costs little */
+        return true;
+    }
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
     for (uint32_t i = 0; words[i]; i++) {
         uint32_t bit = 0;
         while (names[bit] && strcmp(g_strstrip(words[i]), names[bit]) != 0) {
@@ -133,7 +103,7 @@ static bool parse_stacks(struct track *track, const char *text, GError **error)
 }
 
 /* An interrupt is of no command. */
-static bool check_command(const struct track *track, GError **error)
+static bool check_command(const struct lull_track *track, GError **error)
 {
     for (uint32_t i = 0; track->command && i < track->rules->len; i++) {
         const struct lull_track_rule *rule = track->rules->pdata[i];
@@ -147,7 +117,7 @@ static bool check_command(const struct track *track, GError **error)
     return true;
 }
 
-static bool parse(const struct lull_args *args, struct track *track, GError **error)
+static bool parse(const struct lull_args *args, struct lull_track *track, GError **error)
 {
     uint32_t n_words;
     const char *const *words = lull_args_rest(args, &n_words);
@@ -175,279 +145,16 @@ static bool parse(const struct lull_args *args, struct track *track, GError **er
            lull_args_duration(args, "duration", (double)LULL_NS_PER_S, &track->duration_ns, error);
 }
 
-/* ---- alarms ---- */
-
-static bool is_shown(struct track *track)
-{
-    const int64_t second = g_get_monotonic_time() / G_USEC_PER_SEC;
-    if (track->second != second) {
-        track->second = second;
-        track->shown = 0;
-    }
-    return track->rate == 0 || track->shown++ < track->rate;
-}
-
-static bool has_all(const struct track *track)
-{
-    return track->most_alarms >= 0 && track->n_alarms >= (uint64_t)track->most_alarms;
-}
-
-/* At once: what happens meanwhile takes the place of what led to the alarm. */
-static struct lull_alarm_snapshot save(struct track *track, const struct lull_track_alarm *alarm)
-{
-    const struct lull_flight_result result = lull_flight_take(&track->flight, alarm);
-    return (struct lull_alarm_snapshot){.result = lull_trigger_verdicts[result.verdict],
-                                        .path = result.path,
-                                        .why = result.why,
-                                        .late_ns = result.late_ns};
-}
-
-static void take_alarm(void *user, const struct lull_track_alarm *alarm)
-{
-    struct track *track = user;
-    struct lull_alarm_snapshot snapshot = {0};
-    if (has_all(track)) {
-        return;
-    }
-    track->n_alarms++;
-    if (track->has_snapshots) {
-        snapshot = save(track, alarm);
-    }
-    if (track->action.command) {
-        g_auto(GStrv) variables = lull_alarm_variables(&track->view, alarm);
-        lull_action_run(&track->action, (const char *const *)variables);
-    }
-    if (!is_shown(track) && !snapshot.late_ns) {
-        track->n_hidden++;
-    } else if (track->is_json) {
-        lull_alarm_json(&track->view, alarm, track->has_snapshots ? &snapshot : NULL);
-    } else {
-        lull_alarm_text(&track->view, alarm);
-        if (track->has_snapshots) {
-            lull_alarm_snapshot_text(&track->view, &snapshot);
-        }
-    }
-    fflush(track->view.file);
-}
-
-static bool show_histograms(struct track *track, GError **error)
-{
-    struct lull_track_histograms since = {0};
-    const int64_t now_ns = g_get_monotonic_time() * 1000, from_ns = track->from_ns;
-    track->from_ns = now_ns;
-    return lull_tracker_histograms(track->tracker, &track->before, &since, error) &&
-           lull_rule_histograms(
-               &track->view, (const struct lull_track_rule *const *)track->rules->pdata,
-               track->rules->len, since.rule, from_ns, now_ns, track->is_json, error);
-}
-
-static bool take(struct track *track, GError **error)
-{
-    if (track->interval_ns &&
-        g_get_monotonic_time() * 1000 - track->from_ns >= track->interval_ns &&
-        !show_histograms(track, error)) {
-        return false;
-    }
-    const bool done = lull_tracker_take(track->tracker, error);
-    fflush(track->view.file);
-    return done;
-}
-
-/* ---- running ---- */
-
-static bool has_ended(void *user, enum lull_recording_end *how, GError **error)
-{
-    struct track *track = user;
-    const bool is_over =
-        has_all(track) || (track->command && lull_command_has_ended(&track->child, false));
-    *how = LULL_RECORDING_ENDED_BY_COMMAND;
-    return is_over;
-}
-
-static bool check(void *user, GError **error)
-{
-    struct track *track = user;
-    lull_tracker_govern(track->tracker);
-    lull_action_reap(&track->action, false);
-    return take(track, error);
-}
-
-static void requested(void *user, bool is_signal)
-{
-    take(user, NULL); /* what is wrong is said at the next check */
-}
-
-/* `command`: only this task and what it starts; 0: all. */
-static bool start_tracker(struct track *track, uint32_t command, GError **error)
-{
-    const struct lull_tracker_question question = {
-        .backend = track->backend,
-        .rules = (const struct lull_track_rule *const *)track->rules->pdata,
-        .n_rules = track->rules->len,
-        .command = command,
-        .most_overhead = track->most_overhead,
-        .has_histograms = track->has_histograms,
-        .stacks = track->stacks,
-        .marks = (const char *const *)track->marks,
-        .has_served = track->has_served,
-        .alarm = take_alarm,
-        .user = track};
-    if (track->stacks & LULL_TRACK_USER_STACK) { /* later, processes would end meanwhile */
-        lull_machine_function(track->view.names, 0);
-    }
-    track->tracker = lull_tracker_new(&question, error);
-    track->from_ns = g_get_monotonic_time() * 1000;
-    return track->tracker != NULL;
-}
-
-static bool start(struct track *track, GError **error)
-{
-    return start_tracker(track, track->command ? (uint32_t)track->child.pid : 0, error) &&
-           (!track->command || lull_command_release(&track->child, track->command[0], error));
-}
-
-static bool report_end(struct track *track, GError **error)
-{
-    struct lull_tracker_counts counts;
-    if (!lull_tracker_finish(track->tracker, error)) {
-        return false;
-    }
-    track->view.how = lull_tracker_how(track->tracker);
-    lull_action_reap(&track->action, true);
-    if (!lull_tracker_count(track->tracker, &counts, error) ||
-        (track->has_histograms && !show_histograms(track, error))) {
-        return false;
-    }
-    if (track->is_json) {
-        lull_alarm_end_json(&track->view, &counts, track->n_alarms);
-    } else {
-        lull_alarm_end_text(&track->view, &counts, track->n_alarms, track->n_hidden);
-    }
-    fflush(track->view.file);
-    return true;
-}
-
-static bool watch(struct track *track, GError **error)
-{
-    enum lull_recording_end how;
-    struct lull_watch watch = {.has_ended = has_ended,
-                               .check = check,
-                               .requested = requested,
-                               .user = track,
-                               .request = -1,
-                               .wake = -1,
-                               .duration_ns = track->duration_ns,
-                               .command = track->command ? track->child.pid : -1};
-    lull_watch_start(&watch);
-    bool done = start(track, error);
-    if (done) {
-        watch.request = lull_tracker_fd(track->tracker);
-        done = lull_watch_wait(&watch, &how, error) && report_end(track, error);
-    }
-    lull_watch_end(&watch);
-    return done;
-}
-
-static int finish(struct track *track, bool done)
-{
-    const int why = track->child.exec_errno;
-    if (why) {
-        return lull_status_of_exec(why);
-    }
-    if (!done || !track->command || !track->child.has_ended) {
-        return done ? 0 : 1;
-    }
-    const int status = track->child.wait_status;
-    return lull_status_of_wait(status);
-}
-
-/* ---- with a flight recorder ---- */
-
-static int prepare(void *user, struct lull_recorder *recorder, GError **error)
-{
-    struct track *track = user;
-    const pid_t command = lull_recorder_command(recorder);
-    track->view.epoch_ns = lull_recorder_epoch_ns(recorder);
-    return start_tracker(track, command > 0 ? (uint32_t)command : 0, error)
-               ? lull_tracker_fd(track->tracker)
-               : -1;
-}
-
-static void started(void *user, struct lull_recorder *recorder)
-{
-    fprintf(stderr, "lull: the flight recorder uses %s\n", lull_recorder_tracer(recorder));
-}
-
-static bool is_over(void *user)
-{
-    return has_all(user);
-}
-
-static int run_recorder(struct track *track, GError **error)
-{
-    const struct lull_flight_question question = {.command = track->command,
-                                                  .duration_ns = track->duration_ns,
-                                                  .prepare = prepare,
-                                                  .check = check,
-                                                  .is_over = is_over,
-                                                  .started = started,
-                                                  .user = track};
-    const bool done = lull_flight_run(&track->flight, &question, error) && report_end(track, error);
-    struct lull_recorder *recorder = track->flight.recorder;
-    const int why = recorder ? lull_recorder_exec_errno(recorder) : 0;
-    if (why) {
-        return lull_status_of_exec(why);
-    }
-    if (!recorder || !track->command) {
-        return done ? 0 : 1;
-    }
-    const int status = lull_recorder_wait(recorder);
-    return done ? lull_status_of_wait(status) : 1;
-}
-
-static int run_alone(struct track *track, GError **error)
-{
-    if (track->command &&
-        !lull_command_start(&track->child, track->command, NULL, &track->invoker, error)) {
-        return 1;
-    }
-    const int status = finish(track, watch(track, error));
-    lull_command_end(&track->child);
-    return status;
-}
-
-static int run_track(struct track *track, const struct lull_args *args, GError **error)
-{
-    lull_flight_init(&track->flight);
-    lull_view_style_init(&track->view.style, stdout, lull_args_text(args, "color"));
-    track->view.file = stdout;
-    track->view.epoch_ns = lull_epoch_of_monotonic();
-    track->view.style.local_time = lull_args_flag(args, "local");
-    if ((track->command || track->action.command) && !lull_invoker_init(&track->invoker, error)) {
-        return 1;
-    }
-    track->action.invoker = &track->invoker;
-    track->view.action = track->action.command ? &track->action : NULL;
-    track->view.names = lull_machine_names_new();
-    track->view.user_names = lull_user_names_new();
-    const int status = track->has_snapshots ? run_recorder(track, error) : run_alone(track, error);
-    lull_tracker_free(track->tracker);
-    lull_machine_names_free(track->view.names);
-    lull_user_names_free(track->view.user_names);
-    lull_flight_clear(&track->flight);
-    return status;
-}
-
 static int run(const struct lull_args *args, GError **error)
 {
     if (lull_args_flag(args, "list")) {
         return lull_track_list(args, error);
     }
-    struct track track = {.child = {.pid = -1, .go = -1, .fate = -1},
-                          .rules =
-                              g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free),
-                          .words = g_ptr_array_new()};
-    const int status = parse(args, &track, error) ? run_track(&track, args, error) : 2;
+    struct lull_track track = {
+        .child = {.pid = -1, .go = -1, .fate = -1},
+        .rules = g_ptr_array_new_with_free_func((GDestroyNotify)lull_track_rule_free),
+        .words = g_ptr_array_new()};
+    const int status = parse(args, &track, error) ? lull_track_run(&track, args, error) : 2;
     lull_invoker_clear(&track.invoker);
     g_ptr_array_unref(track.rules);
     g_ptr_array_unref(track.words);
@@ -489,7 +196,7 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "LIST",
      .help =
-         "which stacks alarms have: kernel (the default), waker, user, with commas between; the "
+         "which stacks alarms have: kernel (the default; ftrace has only that, if asked for), waker, user, with commas between; the "
          "user's is taken at each switch, and needs programs built with frame pointers"},
     {.name = "hist",
      .kind = LULL_OPTION_FLAG,
@@ -629,7 +336,7 @@ const struct lull_verb lull_verb_track = {
         "\n"
         "Tracking needs Linux 5.15 with BTF, and root or CAP_BPF and CAP_PERFMON; names of kernel "
         "functions need CAP_SYSLOG. Where eBPF is refused, ftrace does for the kinds from offcpu to raise in "
-        "this list, without stacks, as root; the last lines say what cannot be seen and why. 'lull track --list' "
+        "this list, as root, with stacks of the kernel alone; the last lines say what cannot be seen and why. 'lull track --list' "
         "says which kinds there are.",
     .output =
         "With --json a line for each alarm, as it happens, and one with 'summary' at the end. 'chain' "

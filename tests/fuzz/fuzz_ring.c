@@ -136,7 +136,7 @@ static void run(struct source *source, const struct lull_tracker_question *quest
 {
     const struct lull_ftrace_pages_ops ops = {read_page, lost, source};
     struct lull_ftrace_pages *pages = lull_ftrace_pages_new(CPUS, MADE_PAGE, &ops);
-    struct lull_ftrace_events *events = lull_ftrace_events_new(~0u, true, made_format, NULL, NULL);
+    struct lull_ftrace_events *events = lull_ftrace_events_new(~0u, ~0u, made_format, NULL, NULL);
     struct lull_ftrace_record record;
     struct lull_ftrace_fields fields = {0};
     uint64_t last = START;

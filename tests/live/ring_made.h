@@ -63,6 +63,9 @@ static const struct made_event {
       {"int", "next_prio", 4, 1}}},
     {"raw_syscalls", "sys_exit", {{"long", "id", 8, 1}, {"long", "ret", 8, 1}}},
     {"raw_syscalls", "sys_enter", {{"long", "id", 8, 1}, {"unsigned long", "args[6]", 48, 0}}},
+    {"ftrace",
+     "kernel_stack",
+     {{"int", "size", 4, 1}, {"int", "pad", 4, 1}, {"unsigned long", "caller[8]", 64, 0}}},
 };
 
 /* For lull_ftrace_events_new(). */

@@ -113,14 +113,13 @@ def sleep_in(folder, n, ms):
 GROUP_RULES = [f'offcpu(S): comm == "live-waits" && cgroup {test} > 9ms' for test in (f'== "/{GROUP}"', f'=~ "/{GROUP[:-1]}*"', f'!= "/{GROUP}"')]
 
 
-def use_groups():
+def use_groups(folders):
     """Processes in a group of each version, and in none: their tids."""
-    tids = []
-    for mount in mounts().values():
-        for _ in range(2 if IS_LONG else 1):
-            with group(mount) as folder:
-                time.sleep(0.25)  # until its number is known
-                tids.append(sleep_in(folder, 4, 20))
+    tids = [sleep_in(folder, 4, 20) for folder in folders]
+    for mount in mounts().values() if IS_LONG else ():
+        with group(mount) as folder:
+            time.sleep(1)  # until its number is known
+            tids.append(sleep_in(folder, 4, 20))
     return [*tids, sleep_in(None, 4, 20)]
 
 
@@ -212,8 +211,10 @@ def check_packets(watched):
 def test_all(backend, tries=4):
     with tempfile.NamedTemporaryFile(dir=".") as file, loop_device(file) as disk:
         rules = disk_rules(disk) if disk else []
-        with Watched(backend, *rules, *GROUP_RULES, *PACKET_RULES) as watched:
-            tids = use_groups()
+        with contextlib.ExitStack() as stack:
+            folders = [] if IS_LONG else [stack.enter_context(group(mount)) for mount in mounts().values()]
+            watched = stack.enter_context(Watched(backend, *rules, *GROUP_RULES, *PACKET_RULES))
+            tids = use_groups(folders)
             reads = use_disks(disk) if disk else 0
             run(PROGRAM, "/dev/null", "socket", "15", "5")
     if (watched.summary["unseen"] or watched.summary["limited"]) and tries and counts_of(watched, tids) != counted_in(tids):

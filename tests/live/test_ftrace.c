@@ -155,7 +155,7 @@ static void begin(struct story *story, const char *const *rules, bool has_sums)
         g_assert_no_error(error);
     }
     story->model = lull_ftrace_model_new(&story->question, CPUS);
-    story->events = lull_ftrace_events_new(~0u, true, made_format, NULL, NULL);
+    story->events = lull_ftrace_events_new(~0u, ~0u, made_format, NULL, NULL);
     g_assert_nonnull(story->events);
 }
 
@@ -245,6 +245,19 @@ static const struct lull_track_record *alarm_at(const struct story *story, uint3
 
 /* Tasks that no machine has, so that /proc knows nothing of them. */
 enum { A = 40000001, B, C, D };
+
+static void tell_stack(struct story *story, uint64_t ns, uint32_t cpu, uint32_t tid,
+                       const uint64_t *frames, uint32_t n, uint32_t n_said)
+{
+    uint8_t record[MADE_HEAD + 8 + 64 * 8];
+    const uint16_t id = 100 + LULL_FTRACE_STACK;
+    memset(record, 0, sizeof record);
+    memcpy(record, &id, sizeof id);
+    memcpy(record + 4, &tid, sizeof tid);
+    memcpy(record + MADE_HEAD, &n_said, sizeof n_said);
+    memcpy(record + MADE_HEAD + 8, frames, n * sizeof *frames);
+    take(story, ns, cpu, LULL_FTRACE_STACK, record, (uint32_t)(MADE_HEAD + 8 + n * sizeof *frames));
+}
 
 /* A waits for B, B for a timer on another CPU; each moment is chosen. */
 static void tell_chain(struct story *story)
@@ -499,6 +512,38 @@ static void test_calls(void)
     }
 }
 
+/* The stack after a switch is of the task that left, as long as that wait lasts; it is as long as its record is. */
+static void test_stacks(void)
+{
+    static const char *const rules[] = {"offcpu > 1ms", NULL};
+    static const uint64_t frames[64] = {11, 12, 13, [31] = 32, [63] = 64};
+    static const uint8_t cut[] = {100 + LULL_FTRACE_STACK, 0, 0, 0, 1, 0};
+    const struct lull_format_record damaged = {.data = cut, .size = sizeof cut};
+    struct lull_ftrace_fields fields;
+    struct story story;
+    begin(&story, rules, false);
+    g_assert_cmpint(lull_ftrace_events_load(story.events, &damaged, &fields), ==,
+                    LULL_FTRACE_KINDS);
+    change(&story, T0, 0, 0, "swapper/0", 0, A, "a");
+    const struct {
+        uint32_t cpu, tid, n, n_said, kept;
+    } cases[] = {
+        {0, A, 3, 3, 3},    {0, A, 3, 2, 2}, {0, A, 2, 1000000, 2}, {0, A, 0, 8, 0},
+        {0, A, 64, 64, 32}, {0, B, 3, 3, 0}, {1, A, 3, 3, 0},
+    };
+    for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const uint64_t at = T0 + (10 * i + 1) * MS;
+        change(&story, at, 0, A, "a", 1, 0, "swapper/0");
+        tell_stack(&story, at + 5, cases[i].cpu, cases[i].tid, frames, cases[i].n, cases[i].n_said);
+        wake(&story, at + 4 * MS, 1, 0, A);
+        change(&story, at + 5 * MS, 0, 0, "swapper/0", 0, A, "a");
+        const struct lull_track_record *record = alarm_at(&story, i);
+        g_assert_cmpmem(record->kernel.frame, (size_t)record->kernel.bytes, frames,
+                        cases[i].kept * sizeof *frames);
+    }
+    end(&story);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -511,5 +556,6 @@ int main(int argc, char **argv)
     g_test_add_func("/live/ftrace/interrupts", test_interrupts);
     g_test_add_func("/live/ftrace/worst", test_worst);
     g_test_add_func("/live/ftrace/calls", test_calls);
+    g_test_add_func("/live/ftrace/stacks", test_stacks);
     return g_test_run();
 }

@@ -5,6 +5,7 @@
 #
 # LULL_LIVE_BACKEND=ftrace has test_track.py and test_top.py run over ftrace too.
 import collections
+import errno
 import json
 import os
 import signal
@@ -50,6 +51,24 @@ def test_chains():
     of = [[a for a in alarms if inside(a, s)] for s in rounds]
     tap.ok(all(len(found) == 1 and found[0]["call"] == "read" for found in of), "each wait of the first is reported", of)
     tap.ok(any(names(found[0]) == ["c1", "c2", "timer"] for found in of if found), "it was for the next, and so on", of)
+
+
+def test_stacks():
+    """Where the kernel's own /proc says that a task waits, if that is asked for; and nothing if it is not."""
+    track_sleep = [LULL, "track", "--json", "--backend", "ftrace", 'offcpu: comm == "sleep" > 200ms', "--duration", "1.2s"]
+    with subprocess.Popen(["sh", "-c", "read go; exec sleep 0.4"], stdin=subprocess.PIPE) as sleeper, \
+            subprocess.Popen([*track_sleep, "--stack", "kernel"], stdout=subprocess.PIPE) as asked, \
+            subprocess.Popen(track_sleep, stdout=subprocess.PIPE) as plain:
+        time.sleep(0.5)
+        sleeper.stdin.write(b"go\n")
+        sleeper.stdin.close()
+        time.sleep(0.25)
+        with open(f"/proc/{sleeper.pid}/stack", encoding="ascii") as file:
+            functions = [line.split()[1].split("+")[0] for line in file]
+        stacks = [[a["stack"] for a in map(json.loads, lull.stdout) if "task" in a and a["task"]["pid"] == sleeper.pid] for lull in (asked, plain)]
+    tap.ok(len(functions) > 2 and [[name for name in stack if name in functions] for stack in stacks[0]] == [functions],
+           "--stack kernel: as /proc has it", functions, stacks)
+    tap.ok(stacks[1] == [[]], "no stack that nobody asked for", stacks)
 
 
 def test_timeout():
@@ -117,10 +136,29 @@ def test_killed():
         tap.ok(not own_instances(top.pid), "two seconds after it was killed the instance is gone", os.listdir(INSTANCES))
 
 
+def test_switched_off():
+    """Its instance cannot be removed under it; if somebody switches it off, that is said in a line."""
+    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--backend", "ftrace"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
+        top.stdout.readline()
+        folder = os.path.join(INSTANCES, *own_instances(top.pid))
+        with open(f"{folder}/buffer_size_kb", encoding="ascii") as size, open("/proc/meminfo", encoding="ascii") as memory:
+            kb, free = int(size.read()), int(next(line for line in memory if line.startswith("MemAvailable")).split()[1])
+        tap.ok(kb * os.sysconf("SC_NPROCESSORS_CONF") <= max(free / 25, 1024 * os.sysconf("SC_NPROCESSORS_CONF")), "its buffers take little memory", kb, free)
+        try:
+            os.rmdir(folder)
+            tap.ok(False, "it cannot be removed")
+        except OSError as why:
+            tap.ok(why.errno == errno.EBUSY, "it cannot be removed", why)
+        with open(f"{folder}/tracing_on", "w", encoding="ascii") as switch:
+            switch.write("0")
+        out, err = top.communicate(timeout=20)
+        tap.ok(top.returncode == 1 and b"switched off" in err and err.count(b"\n") == 1 and out, "it is switched off: one line", err)
+
+
 def test_lines():
     """What cannot be seen is said in one line."""
     for arguments, part in ((["serve(80) > 1s"], "ftrace does not see what “serve(80) > 1s” is about"),
-                            (["--stack", "user", "offcpu > 1s"], "ftrace takes no stacks")):
+                            (["--stack", "user", "offcpu > 1s"], "ftrace takes stacks of the kernel alone")):
         done = subprocess.run([LULL, "track", "--backend", "ftrace", *arguments], capture_output=True, text=True, timeout=60, check=False)
         tap.ok(done.returncode == 1 and part in done.stderr and done.stderr.count("\n") == 1, part, done)
     done = subprocess.run([LULL, "track", "--list", "--json", "--backend", "ftrace"], capture_output=True, text=True, timeout=60, check=True)
@@ -149,7 +187,7 @@ def main():
         tap.skip("lull over ftrace", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in (test_thresholds, test_chains, test_timeout, test_agreement, test_killed, test_lines):
+    for test in (test_thresholds, test_chains, test_stacks, test_timeout, test_agreement, test_killed, test_switched_off, test_lines):
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()
 

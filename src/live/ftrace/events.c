@@ -14,10 +14,11 @@ enum { NUMBERS = 3, TEXTS = 2, OWN = 2 };
 
 static const struct event {
     const char *system, *name;
-    uint32_t measures; /* bits of those that need it; 0: starts and ends of calls */
+    uint32_t measures; /* bits of those that need it; 0: it is seen if it is asked for */
     bool is_optional;  /* causes have other names without it */
     const char *number[NUMBERS];
     const char *text[TEXTS];
+    uint32_t with; /* by that bit */
 } table[LULL_FTRACE_KINDS] = {
     [LULL_FTRACE_IRQ_EXIT] =
         {"irq", "irq_handler_exit", LULL_FTRACE_WAITS | BIT(IRQ), false, {"irq"}, {NULL}},
@@ -50,8 +51,12 @@ static const struct event {
                             false,
                             {"prev_pid", "prev_state", "next_pid"},
                             {"prev_comm", "next_comm"}},
-    [LULL_FTRACE_CALL_EXIT] = {"raw_syscalls", "sys_exit", 0, false, {NULL}, {NULL}},
-    [LULL_FTRACE_CALL_ENTRY] = {"raw_syscalls", "sys_enter", 0, false, {"id"}, {"args"}},
+    [LULL_FTRACE_CALL_EXIT] =
+        {"raw_syscalls", "sys_exit", 0, false, {NULL}, {NULL}, LULL_FTRACE_WITH_CALLS},
+    [LULL_FTRACE_CALL_ENTRY] =
+        {"raw_syscalls", "sys_enter", 0, false, {"id"}, {"args"}, LULL_FTRACE_WITH_CALLS},
+    [LULL_FTRACE_STACK] =
+        {"ftrace", "kernel_stack", 0, false, {"size"}, {"caller"}, LULL_FTRACE_WITH_STACKS},
 };
 
 const uint32_t lull_ftrace_measures =
@@ -59,7 +64,8 @@ const uint32_t lull_ftrace_measures =
 
 struct lull_ftrace_events {
     struct lull_formats *formats;
-    GArray *kinds; /* int32_t by index of the class */
+    GArray *kinds;        /* int32_t by index of the class */
+    uint32_t stack_at[3]; /* where a stack has its task, its number of frames, and these */
 };
 
 /* What of a subscription is the same for all events of a kind. */
@@ -133,8 +139,13 @@ static bool subscribe(struct lull_ftrace_events *events, GError **error)
         s->bindings = bindings[kind];
         s->n_bindings = bind_all(&table[kind], own[kind], bindings[kind]);
         s->fields_size = sizeof(struct lull_ftrace_fields);
-        if (!has_all(events->formats->all->pdata[i], bindings[kind], s->n_bindings, error)) {
+        const struct lull_format *format = events->formats->all->pdata[i];
+        if (!has_all(format, bindings[kind], s->n_bindings, error)) {
             return false;
+        }
+        for (uint32_t k = 0; kind == LULL_FTRACE_STACK && k < G_N_ELEMENTS(events->stack_at); k++) {
+            events->stack_at[k] = /* common_pid, size, caller */
+                lull_format_find_field(format, bindings[kind][k + 1].paths[0])->offset;
         }
     }
     lull_formats_subscribe(events->formats, subscriptions,
@@ -143,7 +154,7 @@ static bool subscribe(struct lull_ftrace_events *events, GError **error)
     return true;
 }
 
-struct lull_ftrace_events *lull_ftrace_events_new(uint32_t measures, bool with_calls,
+struct lull_ftrace_events *lull_ftrace_events_new(uint32_t measures, uint32_t with,
                                                   char *(*read)(void *user, const char *system,
                                                                 const char *name, int *size),
                                                   void *user, GError **error)
@@ -156,7 +167,7 @@ struct lull_ftrace_events *lull_ftrace_events_new(uint32_t measures, bool with_c
     for (int32_t kind = 0; kind < LULL_FTRACE_KINDS && done; kind++) {
         const struct event *event = &table[kind];
         int size = 0;
-        if (event->measures ? !(event->measures & measures) : !with_calls) {
+        if (event->measures ? !(event->measures & measures) : !(event->with & with)) {
             continue;
         }
         char *text = read(user, event->system, event->name, &size);
@@ -193,12 +204,32 @@ bool lull_ftrace_events_each(const struct lull_ftrace_events *events,
 {
     for (uint32_t i = 0; i < events->kinds->len; i++) {
         const int32_t kind = g_array_index(events->kinds, int32_t, i);
-        if (!visit(user, (enum lull_ftrace_kind)kind, table[kind].system, table[kind].name,
+        if (kind != LULL_FTRACE_STACK && /* triggers write it */
+            !visit(user, (enum lull_ftrace_kind)kind, table[kind].system, table[kind].name,
                    error)) {
             return false;
         }
     }
     return true;
+}
+
+/* The kernel says that there are eight frames, and writes as many as there are. */
+static enum lull_ftrace_kind load_stack(const struct lull_ftrace_events *events,
+                                        const struct lull_format_record *record,
+                                        struct lull_ftrace_fields *fields)
+{
+    const uint32_t *at = events->stack_at;
+    const bool is_big = events->formats->is_big_endian;
+    if (record->size < at[0] + 4 || record->size < at[1] + 4 || record->size < at[2]) {
+        return LULL_FTRACE_KINDS;
+    }
+    const uint32_t n = lull_load_u32(record->data + at[1], is_big);
+    const uint32_t room = (record->size - at[2]) / (uint32_t)sizeof(long);
+    memset(fields, 0, sizeof *fields);
+    fields->tid = (int32_t)lull_load_u32(record->data + at[0], is_big);
+    fields->text[0] = (struct lull_text){.data = (const char *)record->data + at[2],
+                                         .length = MIN(n, room) * (uint32_t)sizeof(long)};
+    return LULL_FTRACE_STACK;
 }
 
 enum lull_ftrace_kind lull_ftrace_events_load(const struct lull_ftrace_events *events,
@@ -211,6 +242,9 @@ enum lull_ftrace_kind lull_ftrace_events_load(const struct lull_ftrace_events *e
     }
     const struct lull_format *format = lull_formats_find(
         formats, lull_load_u16(record->data + formats->id_offset, formats->is_big_endian));
+    if (format && format->subscription == LULL_FTRACE_STACK) {
+        return load_stack(events, record, fields);
+    }
     if (!format || record->size < format->least_size) {
         return LULL_FTRACE_KINDS;
     }

@@ -27,6 +27,7 @@ enum lull_ftrace_kind {
     LULL_FTRACE_SWITCH,    /* prev: tid and state, next: tid; names */
     LULL_FTRACE_CALL_EXIT,
     LULL_FTRACE_CALL_ENTRY, /* number; arguments */
+    LULL_FTRACE_STACK, /* of the task that the switch before was from: longs, innermost first */
     LULL_FTRACE_KINDS
 };
 
@@ -48,10 +49,13 @@ extern const uint32_t lull_ftrace_measures;
 
 struct lull_ftrace_events;
 
-/* Those that `measures`, bits, need; with_calls: starts and ends of system calls too. `read` returns the
+/* What is only seen if it is asked for; bits. */
+enum { LULL_FTRACE_WITH_CALLS = 1 << 0, LULL_FTRACE_WITH_STACKS = 1 << 1 };
+
+/* Those that `measures`, bits, need, and those of `with`. `read` returns the
  * text of an event's `format` file, to be freed with free(), and its size; NULL: this kernel has no such
  * event. NULL and an error that names it. */
-struct lull_ftrace_events *lull_ftrace_events_new(uint32_t measures, bool with_calls,
+struct lull_ftrace_events *lull_ftrace_events_new(uint32_t measures, uint32_t with,
                                                   char *(*read)(void *user, const char *system,
                                                                 const char *name, int *size),
                                                   void *user, GError **error);

@@ -2,6 +2,9 @@
 /* The tracker over ftrace: an instance of tracefs that is ours, whose ring buffers are read some times a second,
  * and the model in this process. A guard removes the instance if this process is killed. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,10 +22,19 @@
 #define EVERY_NS (20 * INT64_C(1000000))
 #define SELDOM_NS (100 * INT64_C(1000000))
 #define SLACK_NS (2 * INT64_C(1000000))
-/* Of each CPU. A very busy one fills it in half a second. */
-#define BUFFER_KB "16384"
+/* Of each CPU. A very busy one fills the largest in half a second. All together take no more than this share of the
+ * memory that is free to take. */
+#define MOST_BUFFER_KB 16384
+#define LEAST_BUFFER_KB 1024
+#define SHARE_OF_MEMORY 32
+/* Our own timer makes events; where there are none for so long, somebody has switched them off. */
+#define SILENCE_NS LULL_NS_PER_S
 /* What an event costs the program that it interrupts, about: measured by bench/live.py. */
 #define EVENT_NS 250
+/* A stack costs as much as so many events. */
+#define STACK_EVENTS 5
+/* Of names of tasks that need no quoting in the kernel's filters. */
+#define WORD "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:"
 #define GOVERN_EVERY_NS (250 * INT64_C(1000000))
 
 struct watch {
@@ -43,6 +55,7 @@ struct watch {
     /* What it costs: events, and our own time, since the last look. */
     uint64_t n_events;
     int64_t own_ns, looked_ns;
+    int64_t heard_ns; /* when there were events last */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -84,7 +97,8 @@ static bool check_question(const struct lull_tracker_question *question, GError 
         }
     }
     return !(question->stacks & ~(uint32_t)LULL_TRACK_KERNEL_STACK) ||
-           refuse(error, "ftrace takes no stacks of wakers or programs: leave --stack out");
+           refuse(error,
+                  "ftrace takes stacks of the kernel alone: --stack kernel, or leave it out");
 }
 
 static bool check_machine(GError **error)
@@ -137,7 +151,7 @@ static bool take_events(struct watch *watch, uint64_t until_ns, GError **error)
             .ns = record.ns,
             .cpu = record.cpu,
             .fields = &fields};
-        watch->n_events++;
+        watch->n_events += event.kind == LULL_FTRACE_STACK ? STACK_EVENTS : 1;
         if (event.kind < LULL_FTRACE_KINDS) {
             lull_ftrace_model_take(watch->model, &event);
         }
@@ -147,13 +161,31 @@ static bool take_events(struct watch *watch, uint64_t until_ns, GError **error)
     return more == 0;
 }
 
+/* Nobody can remove the instance while it is read, but anybody who is root can switch it off. */
+static bool check_silence(struct watch *watch, bool has_heard, GError **error)
+{
+    const int64_t now = clock_ns(CLOCK_MONOTONIC);
+    if (has_heard || watch->heard_ns == 0) {
+        watch->heard_ns = now;
+    }
+    if (now - watch->heard_ns < SILENCE_NS) {
+        return true;
+    }
+    watch->heard_ns = now;
+    return tracefs_trace_is_on(watch->instance->tracefs) != 0 ||
+           refuse(error,
+                  "somebody has switched off the instance of tracefs that is watched: start again");
+}
+
 static bool take(struct lull_tracker *tracker, GError **error)
 {
     struct watch *watch = (struct watch *)tracker;
     const int64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t n;
     (void)!read(watch->timer, &n, sizeof n);
-    const bool done = take_events(watch, (uint64_t)(clock_ns(CLOCK_MONOTONIC) - SLACK_NS), error);
+    const uint64_t before = watch->n_events;
+    const bool done = take_events(watch, (uint64_t)(clock_ns(CLOCK_MONOTONIC) - SLACK_NS), error) &&
+                      check_silence(watch, watch->n_events != before, error);
     watch->own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
     return done;
 }
@@ -235,6 +267,48 @@ static bool set_calls(struct watch *watch, enum lull_ftrace_calls calls, GError 
     return true;
 }
 
+/* Only those of tasks that all rules are about, if they are. False: they are about any. */
+static bool add_task(const struct lull_track_kernel_rule *rule, GString *who)
+{
+    for (uint32_t i = 0; i < rule->n_tests; i++) {
+        const struct lull_track_test *test = &rule->test[i];
+        const bool is_plain = !test->comm[strspn(test->comm, WORD)];
+        const char *or = who->len ? " || " : "";
+        if (test->field == LULL_TRACK_TEST_TID) {
+            g_string_append_printf(who, "%sprev_pid == %u", or, test->number);
+            return true;
+        }
+        if (test->field == LULL_TRACK_TEST_COMM && *test->comm && is_plain) {
+            g_string_append_printf(who, "%sprev_comm == \"%s\"", or, test->comm);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has the kernel write where tasks leave the CPU to wait. */
+static bool set_stacks(const struct watch *watch, GError **error)
+{
+    const struct lull_ftrace_model *model = watch->model;
+    const bool with_preempted = model->measures & 1u << LULL_TRACK_PREEMPT;
+    g_autoptr(GString) who = g_string_new(NULL);
+    g_autoptr(GString) trigger = g_string_new("stacktrace");
+    const char *before = " if ";
+    bool is_of_all = false;
+    for (uint32_t i = 0; i < watch->question.n_rules && !is_of_all; i++) {
+        is_of_all = !add_task(&model->rule[i], who);
+    }
+    if (!with_preempted) {
+        g_string_append_printf(trigger, "%sprev_state & 255", before); /* it sleeps */
+        before = " && ";
+    }
+    if (!is_of_all) {
+        g_string_append_printf(trigger, "%s(%s)", before, who->str);
+    }
+    return lull_ftrace_instance_write(watch->instance, "events/sched/sched_switch/trigger",
+                                      trigger->str, error);
+}
+
 /* Calls are named in alarms and rows, as long as that does not cost too much. */
 static enum lull_ftrace_calls wanted_calls(const struct lull_ftrace_model *model)
 {
@@ -246,24 +320,45 @@ static enum lull_ftrace_calls wanted_calls(const struct lull_ftrace_model *model
     return has_named ? LULL_FTRACE_ALL_CALLS : lull_ftrace_needed_calls(model);
 }
 
+/* Free with g_free(). */
+static char *buffer_kb(void)
+{
+    g_autofree char *text = NULL;
+    uint64_t free_kb = 0;
+    g_file_get_contents("/proc/meminfo", &text, NULL, NULL);
+    const char *at = text ? strstr(text, "\nMemAvailable:") : NULL;
+    if (at) {
+        sscanf(at, "\nMemAvailable: %" SCNu64, &free_kb);
+    }
+    const uint64_t kb = free_kb / SHARE_OF_MEMORY / (uint64_t)MAX(sysconf(_SC_NPROCESSORS_CONF), 1);
+    return g_strdup_printf("%" PRIu64, CLAMP(kb, LEAST_BUFFER_KB, MOST_BUFFER_KB));
+}
+
 static bool set_up(struct watch *watch, GError **error)
 {
+    g_autofree char *size = buffer_kb();
     const struct lull_ftrace_pages_ops ops = {read_page, lost, watch};
     watch->instance = lull_ftrace_instance_new(error);
     if (!watch->instance ||
         !lull_ftrace_instance_write(watch->instance, "trace_clock", "mono", error) ||
         !lull_ftrace_instance_write(watch->instance, "options/overwrite", "1", error) ||
-        !lull_ftrace_instance_write(watch->instance, "buffer_size_kb", BUFFER_KB, error) ||
+        !lull_ftrace_instance_write(watch->instance, "buffer_size_kb", size, error) ||
         !open_cpus(watch, error)) {
         return false;
     }
     watch->model = lull_ftrace_model_new(&watch->question, watch->n_cpus);
     const enum lull_ftrace_calls calls = wanted_calls(watch->model);
-    watch->events = lull_ftrace_events_new(watch->model->wanted, calls, read_format, NULL, error);
+    /* Without being asked for, they would cost each switch more than all else. */
+    const bool with_stacks = watch->question.stacks & LULL_TRACK_KERNEL_STACK &&
+                             watch->model->measures & LULL_FTRACE_WAITS;
+    watch->events = lull_ftrace_events_new(watch->model->wanted,
+                                           (calls ? LULL_FTRACE_WITH_CALLS : 0u) |
+                                               (with_stacks ? LULL_FTRACE_WITH_STACKS : 0u),
+                                           read_format, NULL, error);
     watch->pages = lull_ftrace_pages_new(watch->n_cpus, (uint32_t)sysconf(_SC_PAGESIZE), &ops);
     watch->timeouts = lull_timeouts_new(&watch->question, LULL_TRACK_MOST_SLOTS);
     return watch->events && lull_ftrace_events_each(watch->events, switch_event, watch, error) &&
-           (!calls || set_calls(watch, calls, error));
+           (!calls || set_calls(watch, calls, error)) && (!with_stacks || set_stacks(watch, error));
 }
 
 static void meet(void *user, uint32_t pid, uint32_t tid)
@@ -434,7 +529,7 @@ static const struct lull_live_slots slots = {
 const struct lull_live_kind lull_live_ftrace = {
     .name = "ftrace",
     .unseen =
-        "stacks, which packet of UDP woke a task, sockets, marks, locks and work of the kernel",
+        "stacks of wakers and programs, which packet of UDP woke a task, sockets, marks, locks and work of the kernel",
     .has_alarms = true,
     .lacks = find_lacks,
     .start = start,

@@ -175,6 +175,9 @@ static void report(struct lull_ftrace_model *model, uint32_t i, const struct lul
     if (!wait->is_call) {
         memcpy(record.hop, task->slot.hop, sizeof record.hop);
     }
+    if (!wait->is_call && task->stack && task->stack_ns == wait->since) {
+        record.kernel = *task->stack;
+    }
     hand_out(model, &record);
 }
 

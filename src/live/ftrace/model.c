@@ -178,6 +178,7 @@ static void switch_tasks(struct lull_ftrace_model *model, const struct lull_ftra
             task->slot.flags |= LULL_TRACK_IS_LOST;
         }
     }
+    cpu->left = prev;
     cpu->running = next;
     if (prev && (task = lull_ftrace_task_of(model, prev))) {
         lull_ftrace_task_name(task, &f->text[0]);
@@ -187,6 +188,23 @@ static void switch_tasks(struct lull_ftrace_model *model, const struct lull_ftra
         lull_ftrace_task_name(task, &f->text[1]);
         comes(model, task, event);
     }
+}
+
+/* Comes right after the switch that the task has just left by. */
+static void take_stack(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
+{
+    const struct lull_text *frames = &event->fields->text[0];
+    const uint32_t tid = (uint32_t)event->fields->tid;
+    struct lull_ftrace_task *task = lull_ftrace_task_find(model, tid);
+    if (!task || !task->slot.since || model->cpus[event->cpu].left != tid) {
+        return;
+    }
+    if (!task->stack) {
+        task->stack = g_new0(struct lull_track_stack, 1);
+    }
+    task->stack_ns = task->slot.since;
+    task->stack->bytes = (int32_t)MIN(frames->length, (uint32_t)sizeof task->stack->frame);
+    memcpy(task->stack->frame, frames->data, (size_t)task->stack->bytes);
 }
 
 /* ---- system calls ---- */
@@ -249,6 +267,9 @@ void lull_ftrace_model_take(struct lull_ftrace_model *model, const struct lull_f
         break;
     case LULL_FTRACE_EXEC:
         lull_ftrace_task_exec(model, (uint32_t)f->number[0], (uint32_t)f->number[1], event->ns);
+        break;
+    case LULL_FTRACE_STACK:
+        take_stack(model, event);
         break;
     case LULL_FTRACE_CALL_ENTRY:
         start_call(model, event);

@@ -18,11 +18,14 @@ struct lull_ftrace_task {
     int32_t call;            /* in which it is; LULL_TRACK_NO_CALL: none, or not known */
     uint64_t first_argument; /* of the call */
     bool knows_compat, is_compat;
+    struct lull_track_stack *stack; /* where in the kernel it waits; NULL: never asked for */
+    uint64_t stack_ns;              /* since when it waits there */
 };
 
 /* A CPU: which interrupts it is in, who runs, and since when softirqs are raised. */
 struct lull_ftrace_cpu_state {
     uint32_t depth, running; /* running 0: not known, or the idle task */
+    uint32_t left;           /* who ran before; 0: likewise */
     uint32_t frame_of;       /* the task that was there when the frames began */
     struct lull_track_hop frame[LULL_TRACK_NESTED];
     uint64_t raised[16]; /* by vector; 0: not */

@@ -169,6 +169,7 @@ void lull_ftrace_task_free(void *data)
 {
     struct lull_ftrace_task *task = data;
     g_free(task->group);
+    g_free(task->stack);
     g_free(task);
 }
 

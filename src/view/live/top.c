@@ -133,7 +133,7 @@ static void print_head(const struct lull_top_view *view, const struct lull_inter
                            MIN(100.0 * (double)busy_ns / ((double)took_ns * n_cpus), 100),
                            (double)interval->n_switches * LULL_NS_PER_S / (double)took_ns);
     if (interval->counts.overhead >= 0) {
-        g_string_append_printf(out, "  cost %.2f %% of the CPUs", 100 * interval->counts.overhead);
+        g_string_append_printf(out, "  cost %.2f %%", 100 * interval->counts.overhead);
     }
     print_lines(view, out->str);
 }
@@ -165,7 +165,7 @@ static void print_sums(const struct lull_top_view *view, const struct lull_live_
 #define WHO_COLUMNS                                                                                \
     {.title = "WHO", .type = LULL_COLUMN_TEXT},                                                    \
     {                                                                                              \
-        .title = "IN", .type = LULL_COLUMN_TEXT                                                    \
+        .title = "IN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP                         \
     }
 
 static const struct lull_column columns[] = {

@@ -212,7 +212,7 @@ def test_quota(folder):
         tap.ok(pieces == expected, f"a quota {name} explains nothing", pieces)
 
 
-THREADS_QUOTA = {**QUOTA, "pids": [11, 13]}
+THREADS_QUOTA = {**QUOTA, "pids": [11, 13], "throttled_ns": 350 * MS}
 FUNCTION, TIMER = 0xffffffff813babb0, 0xffff888119156e08
 
 
@@ -220,9 +220,9 @@ def threads_events():
     """Two tasks on two CPUs have 20 ms of each 100 ms together. Periods start at 5 ms, 105 ms, …, of another quota at 40 ms, 140 ms, …"""
     turns = (
         # 10 ms for 11; 8 and 2 ms for 13, which somebody stops meanwhile: CPU 1 has a slice left when CPU 0 has none.
-        [(5, 11), (15, 14), (112, 11), (122, 14), (205, 11), (210, 12), (310, 11), (320, 0)],
-        # From 105 on somebody keeps CPU 0 for 7 ms, so 13 uses its 10 ms before 11 does. From 205 on both use 8 ms, and others have the CPUs.
-        [(5, 13), (13, 15), (16, 13), (18, 15), (105, 13), (115, 15), (205, 13), (208, 15), (310, 13), (320, 0)])
+        [(5, 11), (15, 14), (112, 11), (122, 14), (205, 11), (206, 12), (310, 11), (320, 0)],
+        # From 105 on somebody keeps CPU 0 for 7 ms, so 13 uses its 10 ms before 11 does. From 205 on each uses 1 ms, and others have the CPUs.
+        [(5, 13), (13, 15), (16, 13), (18, 15), (105, 13), (115, 15), (205, 13), (206, 15), (310, 13), (320, 0)])
     events = []
     for cpu, one in enumerate(turns):
         before = 0

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/groups.h"
 #include "record/state/state.h"
 
 /* FILEID_KERNFS of the kernel's include/linux/exportfs.h. */
@@ -36,27 +37,17 @@ struct lull_groups {
 /* By enum lull_track_hierarchy; version 2 has none. */
 static const char *const controllers[] = {"", "cpu", "memory"};
 
-/* "31 24 0:26 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct" */
-static void take_mount(struct lull_groups *groups, const char *line)
+static void take_mount(void *user, const struct lull_group_mount *mount)
 {
-    g_auto(GStrv) words = g_strsplit(line, " ", -1);
-    const guint n = g_strv_length(words);
-    guint at = 6;
-    while (at < n && strcmp(words[at], "-") != 0) {
-        at++;
-    }
-    if (at + 3 >= n || !g_str_has_prefix(words[at + 1], "cgroup")) {
-        return;
-    }
-    g_auto(GStrv) options = g_strsplit(words[at + 3], ",", -1);
-    const bool is_second = strcmp(words[at + 1], "cgroup2") == 0;
+    struct lull_groups *groups = user;
     for (uint32_t i = 0; i < LULL_TRACK_HIERARCHIES; i++) {
-        const bool is_meant = is_second
-                                  ? i == LULL_TRACK_UNIFIED
-                                  : g_strv_contains((const char *const *)options, controllers[i]);
+        const bool is_meant =
+            mount->controllers
+                ? i != LULL_TRACK_UNIFIED && g_strv_contains(mount->controllers, controllers[i])
+                : i == LULL_TRACK_UNIFIED;
         if (is_meant && !groups->mount[i]) {
-            groups->mount[i] = g_strcompress(words[4]);
-            groups->fd[i] = open(groups->mount[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            groups->mount[i] = g_strdup(mount->place);
+            groups->fd[i] = open(mount->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         }
     }
 }
@@ -64,16 +55,11 @@ static void take_mount(struct lull_groups *groups, const char *line)
 struct lull_groups *lull_groups_new(void)
 {
     struct lull_groups *groups = g_new0(struct lull_groups, 1);
-    g_autofree char *text = NULL;
     for (uint32_t i = 0; i < LULL_TRACK_HIERARCHIES; i++) {
         groups->fd[i] = -1;
         groups->paths[i] = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
     }
-    g_file_get_contents("/proc/self/mountinfo", &text, NULL, NULL);
-    g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
-    for (uint32_t i = 0; lines[i]; i++) {
-        take_mount(groups, lines[i]);
-    }
+    lull_group_mounts(take_mount, groups);
     return groups;
 }
 

@@ -10,12 +10,6 @@
 /* Directories below each other, and in all. */
 enum { DEEPEST = 32, MOST_GROUPS = 10000 };
 
-struct hierarchy {
-    char *mount;    /* where it is mounted */
-    char *root;     /* the group that is mounted there */
-    int64_t number; /* 0: version 2 */
-};
-
 char *lull_groups_read(const char *dir, const char *name)
 {
     g_autofree char *path = g_build_filename(dir, name, NULL);
@@ -39,7 +33,8 @@ static int64_t number_of_cpu(void)
 }
 
 /* "31 24 0:26 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct" */
-static bool parse_mount(const char *line, struct hierarchy *hierarchy)
+static void take_mount(const char *line,
+                       void (*visit)(void *user, const struct lull_group_mount *mount), void *user)
 {
     g_auto(GStrv) words = g_strsplit(line, " ", -1);
     const guint n = g_strv_length(words);
@@ -48,33 +43,39 @@ static bool parse_mount(const char *line, struct hierarchy *hierarchy)
         i++;
     }
     if (i + 3 >= n || !g_str_has_prefix(words[i + 1], "cgroup")) {
-        return false;
+        return;
     }
     const bool is_second = strcmp(words[i + 1], "cgroup2") == 0;
     g_auto(GStrv) controllers = g_strsplit(words[i + 3], ",", -1);
-    if (!is_second && !g_strv_contains((const char *const *)controllers, "cpu")) {
-        return false;
+    g_autofree char *place = g_strcompress(words[4]), *root = g_strcompress(words[3]);
+    const char *const *of_first = (const char *const *)controllers;
+    visit(user, &(struct lull_group_mount){place, strcmp(root, "/") == 0 ? "" : root,
+                                           is_second ? NULL : of_first});
+}
+
+void lull_group_mounts(void (*visit)(void *user, const struct lull_group_mount *mount), void *user)
+{
+    g_autofree char *text = lull_groups_read("/proc/self", "mountinfo");
+    g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+    for (uint32_t i = 0; lines[i]; i++) {
+        take_mount(lines[i], visit, user);
     }
-    hierarchy->mount = g_strcompress(words[4]);
-    hierarchy->root = strcmp(words[3], "/") == 0 ? g_strdup("") : g_strcompress(words[3]);
-    hierarchy->number = is_second ? 0 : number_of_cpu();
-    return true;
 }
 
 /* ---- all of them ---- */
 
 struct walk {
-    const struct hierarchy *hierarchy;
-    uint32_t n_groups;
+    const struct lull_group_mount *mount;
+    int64_t hierarchy; /* as in struct lull_group */
+    uint32_t n_groups; /* of the hierarchy */
     void (*visit)(void *user, const struct lull_group *group);
     void *user;
 };
 
 static void take_group(const struct walk *walk, const char *dir)
 {
-    g_autofree char *path =
-        g_strconcat(walk->hierarchy->root, dir + strlen(walk->hierarchy->mount), NULL);
-    walk->visit(walk->user, &(struct lull_group){dir, path, walk->hierarchy->number});
+    g_autofree char *path = g_strconcat(walk->mount->root, dir + strlen(walk->mount->place), NULL);
+    walk->visit(walk->user, &(struct lull_group){dir, path, walk->hierarchy});
 }
 
 static void take_below(struct walk *walk, const char *path, int depth)
@@ -96,17 +97,19 @@ static void take_below(struct walk *walk, const char *path, int depth)
     }
 }
 
+static void take_hierarchy(void *user, const struct lull_group_mount *mount)
+{
+    struct walk *walk = user;
+    if (!mount->controllers || g_strv_contains(mount->controllers, "cpu")) {
+        walk->mount = mount;
+        walk->hierarchy = mount->controllers ? number_of_cpu() : 0;
+        walk->n_groups = 0;
+        take_below(walk, mount->place, 0);
+    }
+}
+
 void lull_groups_visit(void (*visit)(void *user, const struct lull_group *group), void *user)
 {
-    g_autofree char *text = lull_groups_read("/proc/self", "mountinfo");
-    g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
-    for (uint32_t i = 0; lines[i]; i++) {
-        struct hierarchy hierarchy;
-        if (parse_mount(lines[i], &hierarchy)) {
-            struct walk walk = {&hierarchy, 0, visit, user};
-            take_below(&walk, hierarchy.mount, 0);
-            g_free(hierarchy.mount);
-            g_free(hierarchy.root);
-        }
-    }
+    struct walk walk = {.visit = visit, .user = user};
+    lull_group_mounts(take_hierarchy, &walk);
 }

@@ -6,6 +6,16 @@
 #include <glib.h>
 #include <stdint.h>
 
+/* Where a hierarchy is mounted. Borrowed for the call. */
+struct lull_group_mount {
+    const char *place;
+    const char *root;               /* the group that is mounted there; "": the one of all */
+    const char *const *controllers; /* of version 1, and other options; NULL: version 2 */
+};
+
+/* Calls visit() for each that this process sees. */
+void lull_group_mounts(void (*visit)(void *user, const struct lull_group_mount *mount), void *user);
+
 /* A control group, of a hierarchy that can limit CPU time. Borrowed for the call. */
 struct lull_group {
     const char *dir;   /* where its files are */

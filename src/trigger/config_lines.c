@@ -57,10 +57,8 @@ static bool take_group(struct reader *reader, char *line)
     g_free(reader->group);
     reader->group = g_strndup(line + 1, (gsize)(end - line) - 1);
     const uint32_t before = add(reader, NULL);
-    if (before) {
-        report(reader, NULL, "it is in line %u already: %s", before,
-               g_str_has_prefix(reader->group, "rule ") ? "each rule needs a name of its own"
-                                                        : "put all its keys there");
+    if (before && g_str_has_prefix(reader->group, "rule ")) { /* parts of others belong together */
+        report(reader, NULL, "it is in line %u already: each rule needs a name of its own", before);
     }
     return true;
 }

@@ -46,7 +46,7 @@ struct group {
 struct host {
     int64_t end_ns; /* of this window; INT64_MIN: nothing happened yet */
     bool is_asked, is_twice;
-    uint32_t machine; /* group */
+    uint32_t machine, groups_end; /* the first of its groups, behind the last */
     const struct lull_pressure_sample *samples;
     uint32_t n_samples, sample; /* the next one */
     GHashTable *by_path;        /* → group + 1 */
@@ -126,6 +126,7 @@ static void take_recording(struct pressure *pressure, const struct lull_recordin
         const struct lull_group_pressure *group = &recording->group_pressures[i];
         add_group(pressure, recording, group->cgroup, &group->stalls);
     }
+    host->groups_end = (uint32_t)pressure->groups.count;
 }
 
 static void find_within(struct pressure *pressure)
@@ -233,10 +234,9 @@ static void end_window(struct group *group, int64_t time_ns)
 
 static void end_windows(struct pressure *pressure, uint32_t host, int64_t time_ns)
 {
-    for (size_t i = 0; i < pressure->groups.count; i++) {
-        if (pressure->groups.items[i].host == host) {
-            end_window(&pressure->groups.items[i], time_ns);
-        }
+    const struct host *of = &pressure->hosts.items[host];
+    for (uint32_t i = of->machine; i < of->groups_end; i++) {
+        end_window(&pressure->groups.items[i], time_ns);
     }
 }
 

@@ -45,11 +45,22 @@ static uint32_t add(const struct reader *reader, const char *key)
     return before;
 }
 
+/* Free with g_free(). */
+static char *shorten(const char *line)
+{
+    if (g_utf8_strlen(line, -1) <= MOST_SHOWN) {
+        return g_strdup(line);
+    }
+    g_autofree char *start = g_utf8_substring(line, 0, MOST_SHOWN - 1);
+    return g_strconcat(start, "…", NULL);
+}
+
 static bool take_group(struct reader *reader, char *line)
 {
     char *end = strchr(line, ']');
     if (!end || end == line + 1 || end[1] != '\0') {
-        report(reader, NULL, "expected [NAME] and nothing behind it, not “%s”", line);
+        g_autofree char *shown = shorten(line);
+        report(reader, NULL, "expected [NAME] and nothing behind it, not “%s”", shown);
         reader->is_lost = true;
         return false;
     }
@@ -67,7 +78,8 @@ static bool take_key(struct reader *reader, const char *line)
 {
     const char *equals = strchr(line, '=');
     if (!equals || equals == line) {
-        report(reader, NULL, "“%s” is neither KEY = VALUE nor [GROUP] nor a # comment", line);
+        g_autofree char *shown = shorten(line);
+        report(reader, NULL, "“%s” is neither KEY = VALUE nor [GROUP] nor a # comment", shown);
         return false;
     }
     g_autofree char *key = g_strchomp(g_strndup(line, (gsize)(equals - line)));
@@ -100,9 +112,6 @@ static bool take_line(struct reader *reader, const char *text, size_t size)
     }
     if (*line == '\0' || *line == '#') {
         return true;
-    }
-    if (g_utf8_strlen(line, -1) > MOST_SHOWN && (*line == '[' || !strchr(line, '='))) {
-        strcpy(g_utf8_offset_to_pointer(line, MOST_SHOWN - 1), "…");
     }
     return *line == '[' ? take_group(reader, line) : take_key(reader, line);
 }

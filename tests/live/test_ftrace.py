@@ -14,6 +14,7 @@ import sys
 import time
 
 os.environ["LULL_LIVE_BACKEND"] = "ftrace"
+from lib.busy import busy_cpus  # noqa: E402  pylint: disable=wrong-import-position
 from live import tracked  # noqa: E402  pylint: disable=wrong-import-position
 from live.tracked import INSTANCES, LULL, PROGRAM, Hidden, inside, names, own_instances, track, track_once, why_no_ftrace  # noqa: E402  pylint: disable=wrong-import-position
 from tap import Tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -181,14 +182,19 @@ def unless_hidden(test):
         tap.skip(test.__name__, str(why))
 
 
+def run_all():
+    for test in (test_thresholds, test_chains, test_stacks, test_timeout, test_agreement, test_killed, test_switched_off, test_lines):
+        tap.run(test.__name__, unless_hidden, test)
+
+
 def main():
     reason = why_no_ftrace()
     if reason:
         tap.skip("lull over ftrace", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in (test_thresholds, test_chains, test_stacks, test_timeout, test_agreement, test_killed, test_switched_off, test_lines):
-        tap.run(test.__name__, unless_hidden, test)
+    with busy_cpus():
+        run_all()
     return tap.done()
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # lull record --counters, of programs that are started here: what the kernel itself counts of a program (getrusage), the time that its
 # switches show, and what perf says of the same file.
-import contextlib
 import json
 import os
 import re
@@ -12,6 +11,7 @@ import sys
 import tempfile
 
 from record import recorders
+from lib.busy import busy_cpus
 from tap import Tap
 
 LULL = os.environ["LULL"]
@@ -42,32 +42,6 @@ for _ in range(40):
     time.sleep(0.001)
 print(os.getpid(), flush=True)
 """
-
-
-# Kernels on some virtual machines give perf no event of idle tasks: who came after one is not known, nor what it counted. So no CPU is idle.
-BUSY = """
-import os, sys
-os.sched_setaffinity(0, {int(sys.argv[1])})
-os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-print(flush=True)
-while os.getppid() == int(sys.argv[2]):
-    for _ in range(100000):
-        pass
-"""
-
-
-@contextlib.contextmanager
-def busy_cpus():
-    started = [subprocess.Popen([sys.executable, "-S", "-c", BUSY, str(cpu), str(os.getpid())], stdout=subprocess.PIPE)
-               for cpu in os.sched_getaffinity(0)]
-    for process in started:
-        process.stdout.readline()
-    try:
-        yield
-    finally:
-        for process in started:
-            process.kill()
-            process.communicate()
 
 
 def window(verb, *arguments):

@@ -296,7 +296,8 @@ static void test_lines(void)
         {"exec = mail root",
          "[rule d] exec: expected a program's path that starts with /, not “mail”"},
         {"[rule d]", "[rule d]: it is in line 30 already: each rule needs a name of its own"},
-        {"a line of one more than forty characters.", "“a line of one more than forty character…” is neither"},
+        {"a line of one more than forty characters.",
+         "“a line of one more than forty character…” is neither"},
         {"[rule with-a-name-that-is-longer-than-forty-characters]", NULL},
         {"slower = 1s", NULL},
     };

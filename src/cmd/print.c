@@ -30,7 +30,6 @@ struct printer {
     struct lull_event_babeltrace babeltrace;
     struct lull_event_json json;
     struct lull_event_places *places; /* NULL: not wanted */
-    struct lull_event_place place;    /* of the event */
     struct lull_linebuf *line; /* of the printer that is used; written when it is long enough */
     int write_error;           /* errno, when stdout takes no more */
     uint64_t damaged;          /* events */
@@ -188,10 +187,10 @@ static void find_place(struct printer *printer, const struct lull_running_filter
 {
     uint64_t address;
     int32_t pid;
-    const bool is_known = lull_running_filter_spot(filter, event, &address, &pid) &&
-                          lull_event_places_find(printer->places, event->host, pid, address,
-                                                 event->time_ns, &printer->place);
-    printer->text.place = printer->json.place = is_known ? &printer->place : NULL;
+    printer->text.place = printer->json.place =
+        lull_running_filter_spot(filter, event, &address, &pid)
+            ? lull_event_places_find(printer->places, event->host, pid, address, event->time_ns)
+            : NULL;
 }
 
 static void printer_clear(struct printer *printer)

@@ -11,7 +11,8 @@
 /* What lies at an address from a time on. */
 struct since {
     int64_t time_ns;
-    uint32_t chain; /* LULL_NONE: nothing is known to */
+    uint32_t chain;                /* LULL_NONE: nothing is known to */
+    struct lull_event_place place; /* once it was looked up; object NULL: not yet */
 };
 
 struct spot {
@@ -75,7 +76,7 @@ static void look(struct lull_event_places *places, struct spot *spot, int64_t t)
     } else if (last && last->chain == LULL_NONE) {
         g_tree_remove(places->unknown, spot);
     }
-    lull_vec_push(&spot->since, (struct since){t, chain});
+    lull_vec_push(&spot->since, (struct since){.time_ns = t, .chain = chain});
 }
 
 /* Those in [address, address + length) of which nothing was known. */
@@ -147,28 +148,38 @@ bool lull_event_places_any(const struct lull_event_places *places)
     return g_hash_table_size(places->spots) > 0;
 }
 
-bool lull_event_places_find(struct lull_event_places *places, uint32_t host, int32_t pid,
-                            uint64_t address, int64_t time_ns, struct lull_event_place *place)
+static struct lull_event_place place_of(const struct lull_event_places *places, uint32_t chain,
+                                        bool is_return)
+{
+    uint32_t n;
+    const struct lull_frame *frames = lull_model_frames(places->model, chain, &n);
+    const struct lull_frame *frame = &frames[n - 1];
+    return (struct lull_event_place){
+        .object = frame->object ? frame->object : "[kernel.kallsyms]",
+        .offset = frame->offset + is_return,
+        .function = frame->symbol,
+        .source = lull_model_line(places->model, chain, n - 1),
+    };
+}
+
+const struct lull_event_place *lull_event_places_find(struct lull_event_places *places,
+                                                      uint32_t host, int32_t pid, uint64_t address,
+                                                      int64_t time_ns)
 {
     const struct spot key = {.address = address, .host = host, .pid = pid};
-    const struct spot *spot = g_hash_table_lookup(places->spots, &key);
+    struct spot *spot = g_hash_table_lookup(places->spots, &key);
     if (!spot) {
-        return false;
+        return NULL;
     }
     size_t at = LULL_LOWER_BOUND(i, spot->since.count, spot->since.items[i].time_ns <= time_ns);
     at -= at > 0;
     at += spot->since.items[at].chain == LULL_NONE;
     if (at >= spot->since.count) {
-        return false;
+        return NULL;
     }
-    uint32_t n;
-    const uint32_t chain = spot->since.items[at].chain;
-    const struct lull_frame *frames = lull_model_frames(places->model, chain, &n);
-    *place = (struct lull_event_place){
-        .object = frames[n - 1].object ? frames[n - 1].object : "[kernel.kallsyms]",
-        .offset = frames[n - 1].offset + spot->is_return,
-        .function = frames[n - 1].symbol,
-        .source = lull_model_line(places->model, chain, n - 1),
-    };
-    return true;
+    struct since *since = &spot->since.items[at];
+    if (!since->place.object) {
+        since->place = place_of(places, since->chain, spot->is_return);
+    }
+    return &since->place;
 }

@@ -29,8 +29,10 @@ void lull_event_places_free(struct lull_event_places *places);
 bool lull_event_places_any(const struct lull_event_places *places);
 
 /* What lay at the address of a process (-1: not known, for addresses of the kernel) at `time_ns`, when an event said
- * so; if nothing was known to lie there then, what was the next to. False: nothing. Files are read for names now. */
-bool lull_event_places_find(struct lull_event_places *places, uint32_t host, int32_t pid,
-                            uint64_t address, int64_t time_ns, struct lull_event_place *place);
+ * so; if nothing was known to lie there then, what was the next to. NULL: nothing. Files are read for names now; the
+ * place is that of `places`. */
+const struct lull_event_place *lull_event_places_find(struct lull_event_places *places,
+                                                      uint32_t host, int32_t pid, uint64_t address,
+                                                      int64_t time_ns);
 
 #endif

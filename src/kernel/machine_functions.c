@@ -30,7 +30,7 @@ static int32_t number_of(int64_t number)
 static int32_t pid_of(const struct lull_model *model, int64_t said)
 {
     const int32_t pid = number_of(said);
-    return pid > 0 ? pid : model->process;
+    return pid > 0 ? pid : model->processes[model->trace];
 }
 
 /* ---- the kernel ---- */

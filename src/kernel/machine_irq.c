@@ -2,6 +2,7 @@
 /* Interrupt contexts: which handlers are active on a CPU, nested, and what they represent when
  * something is woken in them. A wake-up in an interrupt is charged to what the interrupt is about,
  * never to the task that happened to be there. */
+#include "kernel/current_task.h"
 #include "kernel/model_private.h"
 
 #include <string.h>

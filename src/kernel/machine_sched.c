@@ -2,6 +2,7 @@
 /* CPUs and the states of tasks: who runs, who waits for a CPU, who is blocked and who woke it. Each
  * change of state is decided on what the task did before this event, never on what it did two
  * events ago. */
+#include "kernel/current_task.h"
 #include "kernel/model_private.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 /* What passed on TCP connections, where the headers of packets are not recorded: from the events of
  * sockets that every current kernel has. tcp_probe says who received how much from whom,
  * sock_send_length that a call sent, and inet_sock_set_state whose socket it is. */
+#include "kernel/current_task.h"
 #include "kernel/model_private.h"
 
 #include <string.h>

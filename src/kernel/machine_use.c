@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What tasks use besides CPUs and disks: pages of memory and network devices; and the idle states
  * and frequencies of CPUs. */
+#include "kernel/current_task.h"
 #include "kernel/model_private.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of the model, shared by its parts: model.c (hosts, tasks, names, reading),
+/* The inside of the model, shared by its parts: model.c (hosts, tasks, names), model_run.c (reading),
  * machine_sched.c (CPUs and task states), machine_tasks.c (births and deaths), machine_containers.c (where they run), machine_irq.c
  * (interrupt contexts, causes of wake-ups), machine_io.c (packets, block requests), machine_use.c
  * (memory, network devices, power), machine_calls.c (system calls), machine_calls_io.c (what they
@@ -312,7 +312,7 @@ struct lull_model {
     struct places *places;      /* likewise */
     bool reads_more;            /* events have values behind their own: counters or places */
     int32_t *processes;         /* by trace: whose alone it is; -1: of several */
-    int32_t process;            /* of the event of a program that is looked at */
+    uint32_t trace;             /* of the event of a program that is looked at */
     uint32_t n_packets;
     uint32_t execve, execveat;         /* labels */
     struct irq_label fixed_labels[24]; /* see machine_irq.c */
@@ -437,35 +437,6 @@ static inline struct cpu *model_cpu_at(const struct machine *machine, int32_t cp
     return &machine->cpus.items[lull_slots_get(&machine->cpu_numbers, (uint32_t)cpu) - 1];
 }
 
-/* Who is on the CPU, as the contexts of an event say. */
-struct current {
-    int32_t tid, pid; /* -1: not reported */
-    bool is_sure;     /* tid is the kernel's number, not one of a namespace */
-    /* The name, with what follows its end in an array of the kernel's size; not as one struct, whose
-     * copy would wait until both halves have been stored. */
-    const char *comm;
-    uint32_t comm_length;
-};
-
-static inline int32_t current_number(bool is_reported, int64_t number)
-{
-    return is_reported && number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
-}
-
-/* The contexts of a typed event; 0 is nobody in a namespace. A name that it does not have is
- * empty. */
-#define CURRENT_OF(ev, event)                                                                      \
-    ((struct current){                                                                             \
-        .tid = LULL_HAS(ev, event, context_tid)                                                    \
-                   ? current_number(true, (ev)->context_tid)                                       \
-                   : current_number(LULL_HAS(ev, event, context_vtid) && (ev)->context_vtid > 0,   \
-                                    (ev)->context_vtid),                                           \
-        .pid = current_number(LULL_HAS(ev, event, context_pid), (ev)->context_pid),                \
-        .is_sure = LULL_HAS(ev, event, context_tid),                                               \
-        .comm = LULL_HAS(ev, event, context_comm) ? (ev)->context_comm.data : "",                  \
-        .comm_length = LULL_HAS(ev, event, context_comm) ? (ev)->context_comm.length : 0,          \
-    })
-
 /* machine_sched.c; t: time, c: CPU number */
 /* Ends the task's state at t and starts another. */
 void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
@@ -478,46 +449,6 @@ void sched_bury(struct lull_model *model, struct machine *machine, uint32_t numb
  * number, which may be believed although another task was known to be there. */
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  int32_t tid, bool is_sure);
-
-/* The contexts of an event say who is on the CPU: the tracer asked the kernel at that moment, so
- * they are believed over what was concluded from earlier events. Returns the task on the CPU, or
- * LULL_NONE. */
-uint32_t sched_current(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                       const struct current *current);
-
-/* The task that is known to be on the CPU still is. */
-static inline void sched_seen(struct lull_model *model, struct cpu *cpu, int64_t t)
-{
-    cpu->seen_ns = t;
-    model->tasks.items[cpu->task].is_partial = false;
-}
-
-/* Whether the contexts of a typed event say of a task what was known, as they mostly do. */
-#define SAYS_KNOWN(task, ev, event)                                                                \
-    ((LULL_HAS(ev, event, context_tid)                                                             \
-          ? (ev)->context_tid == (task)->public.tid                                                \
-          : LULL_HAS(ev, event, context_vtid) && (ev)->context_vtid > 0 &&                         \
-                (ev)->context_vtid == (task)->public.tid) &&                                       \
-     (!LULL_HAS(ev, event, context_pid) || (ev)->context_pid == (task)->public.pid) &&             \
-     (!LULL_HAS(ev, event, context_comm) ||                                                        \
-      ((ev)->context_comm.length == sizeof(task)->said &&                                          \
-       memcmp((ev)->context_comm.data, (task)->said, sizeof(task)->said) == 0)))
-
-/* sched_current() with the contexts of a typed event, which is not called if these say nothing
- * new. It is the first thing that is done with the event: model->cpu is its CPU. */
-#define SCHED_CURRENT(model, machine, c, t, ev, event)                                             \
-    (__extension__({                                                                               \
-        struct cpu *cpu_ = (model)->cpu;                                                           \
-        uint32_t number_ = cpu_->task;                                                             \
-        if (G_LIKELY(number_ != LULL_NONE) &&                                                      \
-            G_LIKELY(SAYS_KNOWN(&(model)->tasks.items[number_], ev, event))) {                     \
-            sched_seen(model, cpu_, t);                                                            \
-        } else {                                                                                   \
-            const struct current current_ = CURRENT_OF(ev, event);                                 \
-            number_ = sched_current(model, machine, c, t, &current_);                              \
-        }                                                                                          \
-        number_;                                                                                   \
-    }))
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_switch *ev);

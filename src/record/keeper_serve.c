@@ -117,25 +117,29 @@ static bool save_text(struct keeper *keeper, const GString *text, struct outcome
     return true;
 }
 
-/* Three numbers: inode or process, a time, and whether frames are wanted. */
-static void parse_numbers(const struct request *request, uint64_t *number, int64_t *time_ns,
-                          bool *wants_frames)
+/* What a request's second text says. */
+struct wanted {
+    uint64_t number; /* inode or process */
+    int64_t time_ns;
+    bool frames;
+};
+
+static struct wanted parse_wanted(const struct request *request)
 {
+    struct wanted wanted;
     char *behind;
-    *number = g_ascii_strtoull(request->second, &behind, 10);
-    *time_ns = g_ascii_strtoll(behind, &behind, 10);
-    *wants_frames = g_ascii_strtoll(behind, NULL, 10) != 0;
+    wanted.number = g_ascii_strtoull(request->second, &behind, 10);
+    wanted.time_ns = g_ascii_strtoll(behind, &behind, 10);
+    wanted.frames = g_ascii_strtoll(behind, NULL, 10) != 0;
+    return wanted;
 }
 
 static bool save_symbols(struct keeper *keeper, const struct request *request,
                          struct outcome *outcome, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    uint64_t inode;
-    int64_t mapped_ns;
-    bool wants_frames;
-    parse_numbers(request, &inode, &mapped_ns, &wants_frames);
-    return !lull_symbols_take(text, request->first, inode, mapped_ns, wants_frames) ||
+    const struct wanted wanted = parse_wanted(request);
+    return !lull_symbols_take(text, request->first, wanted.number, wanted.time_ns, wanted.frames) ||
            save_text(keeper, text, outcome, error);
 }
 
@@ -143,11 +147,9 @@ static bool save_map(struct keeper *keeper, const struct request *request, struc
                      GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    uint64_t pid;
-    int64_t since_ns;
-    bool wants_frames;
-    parse_numbers(request, &pid, &since_ns, &wants_frames);
-    return pid > INT32_MAX || !lull_symbols_take_map(text, (int)pid, since_ns) ||
+    const struct wanted wanted = parse_wanted(request);
+    return wanted.number > INT32_MAX ||
+           !lull_symbols_take_map(text, (int)wanted.number, wanted.time_ns) ||
            save_text(keeper, text, outcome, error);
 }
 
@@ -156,11 +158,8 @@ static bool save_jitdump(struct keeper *keeper, const struct request *request,
                          struct outcome *outcome, GError **error)
 {
     g_autoptr(GString) bytes = g_string_new(NULL);
-    uint64_t inode;
-    int64_t unused;
-    bool is_unused;
+    const uint64_t inode = parse_wanted(request).number;
     int pid;
-    parse_numbers(request, &inode, &unused, &is_unused);
     if (!lull_jitdump_is_name(request->first, &pid) ||
         !lull_symbols_take_jitdump(bytes, request->first, inode) ||
         bytes->len > MOST_SYMBOLS_BYTES - keeper->jitdump_bytes) {

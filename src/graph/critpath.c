@@ -169,11 +169,20 @@ static bool is_resolvable(const struct walk *walk, const struct lull_graph_point
             lull_graph_link_at(walk->graph, edge->link)->is_bounded);
 }
 
+/* The index on the line at the start of the wait that ends at the present point. */
+static uint32_t index_before(const struct walk *walk, const struct lull_graph_point *edge,
+                             int64_t wait_ns)
+{
+    return lull_graph_link_at(walk->graph, edge->link)->is_long
+               ? find_index(walk->graph, walk->line, wait_ns)
+               : walk->index - 1;
+}
+
 /* Leaves the line for the explanation of its wait, to come back when that is done. */
 static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, int64_t wait_ns)
 {
     lull_vec_push(&walk->frames, (struct frame){.line = walk->line,
-                                                .index = walk->index - 1,
+                                                .index = index_before(walk, edge, wait_ns),
                                                 .wait = walk->wait,
                                                 .bound_ns = walk->bound_ns});
     if (walk->waits) {
@@ -195,13 +204,14 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
         go_back_in_transit(walk, walk->bound_ns, edge->link);
         return true;
     }
-    int64_t wait_ns = MAX(points[walk->index - 1].time_ns, walk->bound_ns);
+    int64_t wait_ns =
+        MAX(lull_graph_wait_start(walk->graph, walk->line, walk->index), walk->bound_ns);
     if (walk->is_unbounded && !link->is_bounded) {
         wait_ns = walk->start_ns; /* the waiting line is never come back to */
     }
     if (link->from_ns <= wait_ns) {
         go_back_in_transit(walk, wait_ns, edge->link);
-        walk->index--;
+        walk->index = index_before(walk, edge, wait_ns);
         return true;
     }
     if (!can_jump(walk, link)) {

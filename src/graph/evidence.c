@@ -4,6 +4,7 @@
 #include "graph/critpath.h"
 #include "graph/execgraph_private.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/time.h"
@@ -277,6 +278,12 @@ static void set_reason(const struct lull_execgraph *eg, uint32_t detail, GString
     out->timed_out = timeout_of(eg, detail) != NULL;
 }
 
+const struct timeout_note *lull_evidence_tries(const struct lull_execgraph *eg, uint32_t detail)
+{
+    const uint32_t found = lull_map_find(&eg->tries_of, detail);
+    return found == LULL_MAP_NONE ? NULL : &eg->timeouts.items[found];
+}
+
 static void append_no_answer(const struct lull_execgraph *eg, const struct timeout_note *timeout,
                              GString *out)
 {
@@ -408,6 +415,11 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
     wait->other_tid = other.other_tid;
     wait->other_comm = other.other_comm;
     report_reason(eg, detail, evidence->waker, wait->end_ns, out);
+    const struct timeout_note *tried = lull_evidence_tries(eg, detail);
+    if (tried) {
+        g_string_append_printf(out, ", after %" PRIu32 " time-out%s", tried->n_tries,
+                               tried->n_tries == 1 ? "" : "s");
+    }
     wait->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
 }
 

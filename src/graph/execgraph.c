@@ -48,7 +48,7 @@ static __attribute__((noinline)) void add_waits(struct lull_execgraph *eg, uint3
 {
     while (eg->last_waits.count <= task) {
         lull_vec_push(&eg->last_waits,
-                      (struct wait_note){.evidence = LULL_NONE, .tries = LULL_NONE});
+                      (struct wait_note){.evidence = LULL_NONE, .tries = LULL_NONE, .left_ns = -1});
         lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
     }
 }
@@ -72,44 +72,71 @@ static bool is_fault(const struct lull_execgraph *eg, const struct lull_state_fa
            fact->task < eg->last_waits.count && eg->last_waits.items[fact->task].has_calls;
 }
 
+/* A task that runs for more than one part in so many of the time that it tried before does not only try again. */
+enum { TRY_SHARE = 10 };
+
 /* glibc's condition variables use two words by turns, which lie side by side. */
 static bool is_same_futex(uint64_t a, uint64_t b)
 {
     return a && a / 8 == b / 8;
 }
 
+/* Whether a wait is for the same as one that timed out. */
+static bool is_again(const struct timeout_note *tried, const struct lull_wait_reason *reason)
+{
+    return tried->address || reason->address
+               ? is_same_futex(tried->address, reason->address)
+               : tried->call == reason->call && tried->file == reason->file &&
+                     tried->fd == reason->fd;
+}
+
 /* Who waits for a lock a little at a time, as Python does and Java, waited for who woke it in the
- * end. */
+ * end. evidence: of the wait that ends. */
 static void note_waker(struct lull_execgraph *eg, const struct lull_state_fact *fact,
-                       const struct lull_wait_reason *reason)
+                       const struct lull_wait_reason *reason, uint32_t evidence)
 {
     struct wait_note *wait = last_wait(eg, fact->task);
+    uint32_t i = wait->tries;
+    if (i == LULL_NONE || !fact->wakeup || !is_again(&eg->timeouts.items[i], reason)) {
+        return;
+    }
+    bool is_try = wait->left_ns >= 0;
+    if (is_try) {
+        lull_map_insert(&eg->tries_of, evidence, i);
+    }
     if (reason->address == 0 || reason->release != reason->call ||
         fact->wakeup->task == LULL_NONE) {
         return;
     }
-    uint32_t i = wait->tries;
-    while (i != LULL_NONE && is_same_futex(eg->timeouts.items[i].address, reason->address)) {
-        eg->timeouts.items[i].later = fact->wakeup->task;
+    while (i != LULL_NONE && is_again(&eg->timeouts.items[i], reason)) {
+        eg->timeouts.items[i].later = is_try ? fact->wakeup->task : LULL_NONE;
+        is_try &= eg->timeouts.items[i].n_tries > 1;
         i = wait->tries = eg->timeouts.items[i].before;
     }
 }
 
 static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
-                         const struct wait_note *wait, uint64_t address)
+                         const struct wait_note *wait, const struct lull_wait_reason *reason)
 {
-    uint32_t *tries = &last_wait(eg, fact->task)->tries;
-    const bool is_again =
-        *tries != LULL_NONE && is_same_futex(eg->timeouts.items[*tries].address, address);
+    struct wait_note *now = last_wait(eg, fact->task);
+    const struct timeout_note *before =
+        now->tries != LULL_NONE && is_again(&eg->timeouts.items[now->tries], reason)
+            ? &eg->timeouts.items[now->tries]
+            : NULL;
+    const bool is_try = before && now->left_ns >= 0;
     const struct timeout_note note = {.start_ns = fact->start_ns,
                                       .end_ns = wait->end_ns,
                                       .sent = eg->sent.items[fact->task],
-                                      .address = address,
-                                      .before = is_again ? *tries : LULL_NONE,
+                                      .address = reason->address,
+                                      .call = reason->call,
+                                      .file = reason->file,
+                                      .fd = reason->fd,
+                                      .since_ns = is_try ? before->since_ns : wait->start_ns,
+                                      .n_tries = is_try ? before->n_tries + 1 : 1,
+                                      .before = before ? now->tries : LULL_NONE,
                                       .later = LULL_NONE};
-    if (address) {
-        *tries = (uint32_t)eg->timeouts.count;
-    }
+    now->tries = (uint32_t)eg->timeouts.count;
+    now->left_ns = (wait->end_ns - wait->start_ns) / TRY_SHARE;
     lull_map_insert(&eg->timeout_of, wait->evidence, (uint32_t)eg->timeouts.count);
     lull_vec_push(&eg->timeouts, note);
 }
@@ -131,8 +158,9 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
         struct wait_note *wait = last_wait(eg, fact->task);
         wait->evidence = (uint32_t)eg->evidence.count;
+        wait->start_ns = fact->start_ns;
         wait->end_ns = fact->end_ns;
-        note_waker(eg, fact, &reason);
+        note_waker(eg, fact, &reason, wait->evidence);
     } else if (is_fault(eg, fact)) {
         uint64_t inode;
         const uint32_t rwbs = lull_model_request(eg->model, wakeup->request)->rwbs;
@@ -165,10 +193,37 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
     return eg->evidence.count - 1;
 }
 
+/* Between two tries a task may look at the clock; if it runs for long, or wakes others, its time-out was of use. */
+static void note_activity(struct lull_execgraph *eg, const struct lull_state_fact *fact)
+{
+    if (fact->state == LULL_STATE_RUNNING && fact->task < eg->last_waits.count) {
+        eg->last_waits.items[fact->task].left_ns -= fact->end_ns - fact->start_ns;
+    } else if (fact->state == LULL_STATE_NONE && fact->task < eg->last_waits.count) {
+        eg->last_waits.items[fact->task].left_ns = -1;
+    }
+    if (fact->wakeup && fact->wakeup->cause == LULL_CAUSE_TASK &&
+        fact->wakeup->task < eg->last_waits.count) {
+        eg->last_waits.items[fact->wakeup->task].left_ns = -1;
+    }
+}
+
+/* The wait that ends was for what the line did then, with the tries before it. */
+static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                       uint32_t from_line, int64_t from_ns, uint32_t evidence)
+{
+    lull_graph_link(eg->graph, from_line, from_ns, fact->task, fact->end_ns, fact->wakeup->cause,
+                    evidence);
+    const struct timeout_note *tried = lull_evidence_tries(eg, evidence);
+    if (tried) {
+        lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, tried->since_ns);
+    }
+}
+
 static void on_state(void *user, const struct lull_state_fact *fact)
 {
     struct lull_execgraph *eg = user;
     const struct lull_wakeup *wakeup = fact->wakeup;
+    note_activity(eg, fact);
     uint32_t evidence = LULL_NONE, packet = LULL_NONE;
     if (eg->vcpus) {
         lull_vcpu_track_state(eg->vcpus, fact);
@@ -198,11 +253,10 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     /* The cause lies in a moment of another line: of the waker, or of who sent the packet. */
     uint32_t sent = packet != LULL_NONE ? eg->packets.items[packet].peer : LULL_NONE;
     if (sent != LULL_NONE && eg->packets.items[sent].line != LULL_NONE) {
-        lull_graph_link(eg->graph, eg->packets.items[sent].line, eg->packets.items[sent].time_ns,
-                        fact->task, fact->end_ns, LULL_CAUSE_NETWORK, evidence);
+        link_cause(eg, fact, eg->packets.items[sent].line, eg->packets.items[sent].time_ns,
+                   evidence);
     } else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
-        lull_graph_link(eg->graph, wakeup->task, wakeup->time_ns, fact->task, fact->end_ns,
-                        LULL_CAUSE_TASK, evidence);
+        link_cause(eg, fact, wakeup->task, wakeup->time_ns, evidence);
     } else if (eg->vcpus) {
         lull_hypervisor_woken(eg, fact);
     }
@@ -222,6 +276,9 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     last_wait(eg, fact->task);
     struct sent_note *sent = &eg->sent.items[fact->task];
     const uint8_t type = lull_model_file(eg->model, io->file)->type;
+    if (io->kind == LULL_IO_WRITE) {
+        last_wait(eg, fact->task)->left_ns = -1;
+    }
     if (io->kind == LULL_IO_WRITE && (type == LULL_FILE_NET || type == LULL_FILE_SOCKET)) {
         *sent = (struct sent_note){fact->end_ns, io->bytes, io->file};
     } else if (io->kind == LULL_IO_READ && sent->file == io->file) {
@@ -248,7 +305,7 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
         eg->evidence.items[wait.evidence].waker == LULL_NONE &&
         eg->evidence.items[wait.evidence].index == LULL_NONE &&
         lull_wait_reason_timed_out(eg->model, reason, end)) {
-        note_timeout(eg, fact, &wait, reason->address);
+        note_timeout(eg, fact, &wait, reason);
     }
 }
 
@@ -501,6 +558,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->sent);
     lull_vec_free(&eg->timeouts);
     lull_map_free(&eg->timeout_of);
+    lull_map_free(&eg->tries_of);
     lull_wait_reasons_clear(&eg->reasons);
     lull_matcher_free(eg->matcher);
     lull_tcp_waits_free(eg->tcp_waits);

@@ -34,18 +34,25 @@ struct sent_note {
 /* The last wait of a task in the call that it is in. */
 struct wait_note {
     uint32_t evidence; /* LULL_NONE: it has not waited there */
-    int64_t end_ns;
+    int64_t start_ns, end_ns;
     bool has_calls; /* calls of the task are recorded */
-    uint32_t tries; /* its last wait for a futex that timed out, and that no waker has ended yet */
+    uint32_t tries; /* its last wait that timed out, and that no waker has ended yet */
+    int64_t
+        left_ns; /* so long it may still run to be only trying again; negative: it does other things */
 };
 
 /* A wait that ended by the time-out of its call. */
 struct timeout_note {
     int64_t start_ns, end_ns; /* from the start of the call; INT64_MIN: not seen */
     struct sent_note sent;    /* without an answer until then */
-    uint64_t address;         /* of the futex; or 0 */
-    uint32_t before; /* the wait for the same futex before this one, likewise, or LULL_NONE */
-    uint32_t later;  /* task that woke it there in the end, or LULL_NONE */
+    /* For what, as in struct lull_wait_reason. */
+    uint64_t address;
+    uint32_t call, file;
+    int32_t fd;
+    int64_t since_ns; /* start of the first of the tries between which it did nothing else */
+    uint32_t n_tries; /* of them, this is the last */
+    uint32_t before;  /* the wait for the same futex before this one, likewise, or LULL_NONE */
+    uint32_t later;   /* task that woke it there in the end, or LULL_NONE */
 };
 
 #define MOST_PAYLOAD ((UINT32_C(1) << 30) - 1)
@@ -130,7 +137,8 @@ struct lull_execgraph {
     LULL_VEC(struct wait_note) last_waits; /* by task */
     LULL_VEC(struct sent_note) sent;       /* by task, the last */
     LULL_VEC(struct timeout_note) timeouts;
-    struct lull_map timeout_of;           /* evidence → one of these */
+    struct lull_map timeout_of; /* evidence → one of these */
+    struct lull_map tries_of;   /* evidence of a wait that a waker ended → its last try before */
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
     LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */
@@ -230,6 +238,9 @@ const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph 
 /* preemption.c. Returns lull_evidence_shares(), or NULL: nobody else, a quota kept the task off the CPU. */
 GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
                                 GStringChunk *strings, struct lull_segment *segment);
+/* The last of the tries that timed out before the wait that a waker ended; NULL: there was none, or the task did other
+ * things in between. */
+const struct timeout_note *lull_evidence_tries(const struct lull_execgraph *eg, uint32_t detail);
 /* The calls by which the task of a hop fell asleep, or LULL_NONE. */
 uint32_t lull_evidence_chain(const struct lull_execgraph *eg, const struct lull_hop *hop);
 /* How long each other task, or idleness (LULL_NONE), had the CPU of a preempted piece, longest

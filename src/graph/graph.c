@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/map.h"
 #include "base/search.h"
 #include "base/vec.h"
 
@@ -17,6 +18,8 @@ struct graph_line {
 struct lull_graph {
     LULL_VEC(struct graph_line) lines;
     LULL_VEC(struct lull_graph_link) links;
+    LULL_VEC(int64_t) since;  /* of waits that are longer than the edge they end with */
+    struct lull_map since_of; /* link → one of these */
 };
 
 struct lull_graph *lull_graph_new(void)
@@ -35,6 +38,8 @@ void lull_graph_free(struct lull_graph *graph)
     }
     lull_vec_free(&graph->lines);
     lull_vec_free(&graph->links);
+    lull_vec_free(&graph->since);
+    lull_map_free(&graph->since_of);
     g_free(graph);
 }
 
@@ -131,7 +136,7 @@ static void add_link(struct lull_graph *graph, const struct lull_graph_link *lin
 void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
                      uint32_t to_line, int64_t to_ns, enum lull_cause cause, uint32_t detail)
 {
-    const struct lull_graph_link link = {from_ns, from_line, detail, cause, false};
+    const struct lull_graph_link link = {from_ns, from_line, detail, cause, false, false};
     add_link(graph, &link, to_line, to_ns);
 }
 
@@ -139,8 +144,31 @@ void lull_graph_link_bounded(struct lull_graph *graph, uint32_t from_line, int64
                              uint32_t to_line, int64_t to_ns, enum lull_cause cause,
                              uint32_t detail)
 {
-    const struct lull_graph_link link = {from_ns, from_line, detail, cause, true};
+    const struct lull_graph_link link = {from_ns, from_line, detail, cause, true, false};
     add_link(graph, &link, to_line, to_ns);
+}
+
+void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                           int64_t since_ns)
+{
+    const uint32_t index =
+        line < graph->lines.count ? find_point(&graph->lines.items[line], time_ns) : LULL_NONE;
+    const uint32_t link =
+        index != LULL_NONE ? graph->lines.items[line].points.items[index].link : LULL_NONE;
+    if (link != LULL_NONE) {
+        graph->links.items[link].is_long = true;
+        lull_map_insert(&graph->since_of, link, (uint32_t)graph->since.count);
+        lull_vec_push(&graph->since, since_ns);
+    }
+}
+
+int64_t lull_graph_wait_start(const struct lull_graph *graph, uint32_t line, uint32_t point)
+{
+    const struct lull_graph_point *points = graph->lines.items[line].points.items;
+    const uint32_t link = points[point].link;
+    return graph->links.items[link].is_long
+               ? graph->since.items[lull_map_find(&graph->since_of, link)]
+               : points[point - 1].time_ns;
 }
 
 uint32_t lull_graph_line_count(const struct lull_graph *graph)

@@ -29,6 +29,7 @@ struct lull_graph_link {
     uint32_t detail; /* opaque, about the transit from from_ns to the target point */
     uint8_t cause;   /* TASK or NETWORK: what the transit is, if it takes time */
     bool is_bounded; /* lull_graph_link_bounded() */
+    bool is_long;    /* lull_graph_wait_since() */
 };
 
 struct lull_graph;
@@ -56,6 +57,13 @@ void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_
 void lull_graph_link_bounded(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
                              uint32_t to_line, int64_t to_ns, enum lull_cause cause,
                              uint32_t detail);
+
+/* The line has waited since since_ns for what the link into the point at time_ns comes from, though it stopped
+ * waiting in between to no effect. No effect if there is no such point, or no link into it. */
+void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                           int64_t since_ns);
+/* When the wait started that ends at a point with a link: at since_ns, or at the point before. */
+int64_t lull_graph_wait_start(const struct lull_graph *graph, uint32_t line, uint32_t point);
 
 uint32_t lull_graph_line_count(const struct lull_graph *graph);
 /* The points of a line in time order; *count may be 0. Valid until the graph changes. */

@@ -221,29 +221,99 @@ static void test_tries(struct fixture *f, gconstpointer data)
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
     feed_switch(model, 0, 0, 0, 0, 1, 0);
     for (int i = 0; i < 2; i++) {
-        const int64_t t = i * 10000000;
-        feed_call(model, t + 1000000, FUTEX, 0x7f0010, 0, 0);
+        const int64_t t = i * 2100000;
+        feed_call(model, t + 1090000, FUTEX, 0x7f0010, 0, 0);
         feed_switch(model, 0, 0, t + 1100000, 1, 0, 1);
-        feed_timer(model, t + 3000000);
-        feed_switch(model, 0, 0, t + 3100000, 0, 1, 0);
-        feed_return(model, t + 3200000, FUTEX, -110);
+        feed_timer(model, t + 3100000);
+        feed_switch(model, 0, 0, t + 3110000, 0, 1, 0);
+        feed_return(model, t + 3120000, FUTEX, -110);
     }
-    feed_call(model, 30000000, FUTEX, 0x7f0010 + (uint64_t)distance, 0, 0);
-    feed_switch(model, 0, 0, 31000000, 1, 2, 1);
+    feed_call(model, 5290000, FUTEX, 0x7f0010 + (uint64_t)distance, 0, 0);
+    feed_switch(model, 0, 0, 5300000, 1, 2, 1);
     feed_call(model, 32000000, FUTEX, 0x7f0010 + (uint64_t)distance, 1, 1);
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 33000000, 1, 0);
     feed_switch(model, 0, 0, 34000000, 2, 1, 0);
     feed_return(model, 35000000, FUTEX, 0);
     for (int i = 0; i < 2; i++) {
-        const int64_t t = i * 10000000;
-        const struct lull_segment step = wait_of(f, strings, t + 1100000, t + 3000000);
+        const int64_t t = i * 2100000;
+        const struct lull_segment step = wait_of(f, strings, t + 1100000, t + 3100000);
         g_assert_cmpstr(step.detail, ==,
-                        distance < 8 ? "futex timed out after 2.000 ms, later woken by t2/2"
-                                     : "futex timed out after 2.000 ms");
+                        distance < 8 ? "futex timed out after 2.010 ms, later woken by t2/2"
+                                     : "futex timed out after 2.010 ms");
         g_assert_cmpstr(step.subject, ==,
                         distance < 8 ? "hrtimer, timed out in futex, later woken by t2"
                                      : "hrtimer, timed out in futex");
     }
+}
+
+/* What task 1 does between its two tries and the wait that task 2 ends, and what of them is one wait then. */
+enum deed { NOTHING, WAKES_ANOTHER, WRITES, RUNS_LONG };
+static const struct series {
+    const char *name;
+    enum deed first, second; /* after the first try, and after the second */
+    int64_t
+        start_ns; /* of the wait that task 2 explains, with 2 ms for each try, 100 us after it */
+    const char *sentence;
+} series[] = {
+    {"tries", NOTHING, NOTHING, 1100000, "in futex 0x7f0010, woken by t2/2, after 2 time-outs"},
+    {"woke", WAKES_ANOTHER, NOTHING, 3200000, "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
+    {"wrote", WRITES, NOTHING, 3200000, "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
+    {"ran", RUNS_LONG, NOTHING, 3400000, "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
+    {"wakes-late", NOTHING, WAKES_ANOTHER, 5300000, "in futex 0x7f0010, woken by t2/2"},
+    {"ticks", WAKES_ANOTHER, WAKES_ANOTHER, 5300000, "in futex 0x7f0010, woken by t2/2"},
+};
+
+/* From 1.1 ms on task 1 waits 2 ms at a time; that of its time-outs which are of use end a wait. */
+static void test_series(struct fixture *f, gconstpointer data)
+{
+    const struct series *way = data;
+    const enum deed deeds[] = {way->first, way->second};
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    int64_t t = 1100000;
+    for (int i = 0; i < 2; i++) {
+        feed_call(model, t - 50000, FUTEX, 0x7f0010, 0, 0);
+        feed_switch(model, 0, 0, t, 1, 2, 1);
+        feed_timer(model, t + 2000000);
+        feed_switch(model, 0, 0, t + 2005000, 2, 1, 0);
+        feed_return(model, t + 2010000, FUTEX, -110);
+        if (deeds[i] == WRITES) {
+            feed_call(model, t + 2020000, WRITE, 1, 0, 8);
+            feed_return(model, t + 2030000, WRITE, 8);
+        } else if (deeds[i] == WAKES_ANOTHER) {
+            feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t + 2020000, 3 + i, 0);
+        }
+        t += deeds[i] == RUNS_LONG ? 2300000 : 2100000;
+    }
+    feed_call(model, t - 50000, FUTEX, 0x7f0010, 0, 0);
+    feed_switch(model, 0, 0, t, 1, 2, 1);
+    feed_call(model, t + 100000, FUTEX, 0x7f0010, 1, 1);
+    const int64_t woken_ns = t + 200000;
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, woken_ns, 1, 0);
+    feed_switch(model, 0, 0, t + 300000, 2, 1, 0);
+    feed_return(model, t + 400000, FUTEX, 0);
+
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    const uint32_t waiter = lull_model_find_tid(model, 0, 1);
+    g_autoptr(GArray) hops =
+        lull_critpath_find_waits(f->eg->graph, waiter, 0, woken_ns, LULL_PATH_BOUNDED, waits);
+    g_assert_cmpuint(waits->len, ==, 1);
+    const struct lull_path_wait *known = &g_array_index(waits, struct lull_path_wait, 0);
+    g_assert_cmpint(known->start_ns, ==, way->start_ns);
+    struct lull_wait wait = {.end_ns = woken_ns};
+    lull_evidence_entered(f->eg, known->detail, strings, &wait);
+    g_assert_cmpstr(wait.detail, ==, way->sentence);
+    /* All is covered once, and within the wait it is all task 2's. */
+    t = 0;
+    for (guint i = 0; i < hops->len; i++) {
+        const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
+        g_assert_cmpint(hop->start_ns, ==, t);
+        g_assert_true(hop->line == waiter || hop->start_ns >= way->start_ns);
+        g_assert_true(hop->line != waiter || hop->end_ns <= way->start_ns);
+        t = hop->end_ns;
+    }
+    g_assert_cmpint(t, ==, woken_ns);
 }
 
 /* Task 1 is stopped (prev_state 4: by a signal, 8: by a debugger; sched(7) of the kernel's sources),
@@ -522,6 +592,10 @@ int main(int argc, char **argv)
     for (int distance = 0; distance <= 8; distance += 4) {
         g_autofree char *name = g_strdup_printf("/reasons/tries-%d", distance);
         g_test_add(name, struct fixture, GINT_TO_POINTER(distance), set_up, test_tries, tear_down);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(series); i++) {
+        g_autofree char *name = g_strdup_printf("/reasons/series/%s", series[i].name);
+        g_test_add(name, struct fixture, &series[i], set_up, test_series, tear_down);
     }
     g_test_add("/reasons/stopped", struct fixture, GINT_TO_POINTER(false), set_up, test_stopped,
                tear_down);

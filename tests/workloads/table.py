@@ -51,8 +51,8 @@ TABLE = {
     'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex', amount=('wl-holder', 'running', None)),
     'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex', amount=('wl-holder', 'blocked', 'timer')),
     # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
-    'gil': Workload('small.py', r'wl-asker: .*timed out in futex, later woken by wl-burner',
-                    amount=(None, 'in futex'), needs_quiet=True),
+    'gil': Workload('small.py', r'wl-burner: running in user mode, waited for by wl-asker in futex',
+                    amount=('wl-burner', 'running', None), needs_quiet=True),
     'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from (udp {address}|a UDP socket)', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-resolver', 'blocked', 'timer')),
     'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-producer', 'blocked', 'timer')),
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),
@@ -69,9 +69,9 @@ TABLE = {
     'nginx': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by nginx in epoll_wait', why=('--port', '8080'),
                       reason=r'wl-backend\S* is blocked on a timer', amount=('wl-backend', 'blocked', 'timer')),
     'make': Workload('services.py', r'cc1: running.* waited for by gcc in ', amount=('cc1', 'running', None)),
-    # Thread.sleep() is a futex with a time-out, and so are Java's locks.
+    # Thread.sleep() is a futex with a time-out; Java's locks are tried for a while each, for which their holder is the cause.
     'java': Workload('services.py', r'wl-holder: blocked on a timer: .*, timed out in futex, waited for by wl-asker in futex',
-                     amount=(None, 'blocked', 'timer')),
+                     amount=('wl-holder', 'blocked', 'timer')),
     'go': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by get in (epoll_p?wait|read)',
                    amount=('wl-backend', 'blocked', 'timer')),
     'node': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by node in epoll_p?wait', amount=('wl-backend', 'blocked', 'timer')),

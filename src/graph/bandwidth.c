@@ -31,11 +31,12 @@ struct cpu {
     int64_t short_ns;   /* after that, the first that stopped after a moment; INT64_MIN: none */
     uint32_t queued;    /* tasks that are runnable here, as far as that was seen */
     bool is_running;
-    bool is_out;  /* it got nothing any more */
-    bool was_out; /* when its task started */
-    bool is_idle; /* since the group's last task left it */
-    bool pauses;  /* its tasks wait until now, as it seems */
-    bool is_sure;
+    bool is_out;   /* it got nothing any more */
+    bool was_out;  /* when its task started */
+    bool is_idle;  /* since the group's last task left it */
+    bool is_fresh; /* it got something, and has not run the group since */
+    bool pauses;   /* its tasks wait until now, as it seems */
+    enum lull_bandwidth_doubt doubt;
     int64_t doubted_ns; /* they waited until then, maybe for that; INT64_MIN: no */
 };
 
@@ -55,6 +56,7 @@ static void take_slice(struct replay *replay, struct cpu *cpu)
         replay->pool_ns -= ns;
         lull_add(&cpu->left_ns, ns);
         cpu->is_out = cpu->left_ns <= 0;
+        cpu->is_fresh &= !cpu->is_out;
     }
 }
 
@@ -98,7 +100,8 @@ static void enqueue(struct replay *replay, struct cpu *cpu,
     take_slice(replay, cpu);
 }
 
-static void add_pause(struct replay *replay, uint32_t number, int64_t end_ns, bool is_sure)
+static void add_pause(struct replay *replay, uint32_t number, int64_t end_ns,
+                      enum lull_bandwidth_doubt doubt)
 {
     struct cpu *cpu = &replay->cpus.items[number];
     const bool has_short = cpu->short_ns != INT64_MIN;
@@ -108,7 +111,7 @@ static void add_pause(struct replay *replay, uint32_t number, int64_t end_ns, bo
                                       .end_ns = end_ns,
                                       .counted_ns = has_short ? cpu->short_ns : cpu->stopped_ns,
                                       .cpu = number,
-                                      .is_sure = is_sure});
+                                      .doubt = doubt});
     cpu->left_ns = MIN(cpu->left_ns, 1);
 }
 
@@ -117,11 +120,12 @@ static void start(struct replay *replay, struct cpu *cpu, const struct lull_band
 {
     if (cpu->doubted_ns != INT64_MIN && event->time_ns - cpu->doubted_ns <= LEAVING_NS &&
         lull_sum(cpu->doubted_ns, -cpu->stopped_ns) >= IDLE_NS) {
-        add_pause(replay, event->cpu, cpu->doubted_ns, false);
+        add_pause(replay, event->cpu, cpu->doubted_ns, LULL_BANDWIDTH_LIKELY);
     }
     cpu->doubted_ns = INT64_MIN;
     enqueue(replay, cpu, event);
     cpu->is_running = true;
+    cpu->is_fresh = false;
     cpu->looked_ns = cpu->started_ns = event->time_ns;
     cpu->was_out = cpu->is_out;
 }
@@ -139,11 +143,11 @@ static bool is_nearly_used_up(const struct replay *replay, const struct cpu *cpu
     return lull_sum(cpu->left_ns, replay->pool_ns) <= lull_sum(SLICE_NS, replay->hidden_ns);
 }
 
-/* A task that ran for no more than it takes to leave the kernel, and did not come back. */
-static bool is_likely(const struct replay *replay, const struct cpu *cpu, int64_t time_ns)
+/* A task that ran for no more than it takes to leave the kernel, and did not come back: that shows it
+ * even where the pool seems to have something left. What it has is the sum of much that is not seen. */
+static bool is_cut_short(const struct cpu *cpu, int64_t time_ns)
 {
-    return cpu->short_ns != INT64_MIN && time_ns - cpu->short_ns >= IDLE_NS &&
-           lull_sum(cpu->left_ns, replay->pool_ns) <= lull_sum(SLICE_NS, replay->hidden_ns);
+    return cpu->short_ns != INT64_MIN && time_ns - cpu->short_ns >= IDLE_NS;
 }
 
 static void stop(struct replay *replay, struct cpu *cpu, const struct lull_bandwidth_event *event)
@@ -181,8 +185,10 @@ static void judge(const struct replay *replay, struct cpu *cpu, int64_t time_ns)
 {
     const bool waits = !cpu->is_running && cpu->queued > 0;
     const bool is_out = is_used_up(replay, cpu), is_idle = is_left_idle(cpu, time_ns);
-    cpu->pauses = waits && (is_out || is_idle || is_likely(replay, cpu, time_ns));
-    cpu->is_sure = is_idle || (is_out && cpu->short_ns != INT64_MIN);
+    cpu->pauses = waits && (is_idle || (!cpu->is_fresh && (is_out || is_cut_short(cpu, time_ns))));
+    cpu->doubt = is_idle || (is_out && cpu->short_ns != INT64_MIN) ? LULL_BANDWIDTH_SURE
+                 : cpu->short_ns != INT64_MIN                      ? LULL_BANDWIDTH_SHORT
+                                                                   : LULL_BANDWIDTH_LIKELY;
     cpu->doubted_ns = waits && !cpu->pauses && is_nearly_used_up(replay, cpu) ? time_ns : INT64_MIN;
 }
 
@@ -190,7 +196,8 @@ static void end_pause(struct replay *replay, uint32_t number, int64_t time_ns)
 {
     struct cpu *cpu = &replay->cpus.items[number];
     if (cpu->pauses) {
-        add_pause(replay, number, time_ns, cpu->is_sure);
+        add_pause(replay, number, time_ns, cpu->doubt);
+        cpu->is_fresh = true;
     }
     cpu->short_ns = INT64_MIN;
 }
@@ -265,10 +272,13 @@ static int64_t counted(const struct lull_bandwidth_pause *pause)
     return pause->end_ns - pause->counted_ns;
 }
 
-static int by_length(const void *a, const void *b)
+static int by_doubt(const void *a, const void *b)
 {
     const struct lull_bandwidth_pause *x = *(struct lull_bandwidth_pause *const *)a;
     const struct lull_bandwidth_pause *y = *(struct lull_bandwidth_pause *const *)b;
+    if (x->doubt != y->doubt) {
+        return x->doubt > y->doubt ? -1 : 1;
+    }
     return (counted(x) > counted(y)) - (counted(x) < counted(y));
 }
 
@@ -280,16 +290,19 @@ static void drop_unsure(struct lull_bandwidth_pauses *pauses, size_t first, int6
     for (size_t i = first; i < pauses->all.count; i++) {
         struct lull_bandwidth_pause *pause = &pauses->all.items[i];
         lull_add(&sum_ns, counted(pause));
-        if (!pause->is_sure) {
+        if (pause->doubt != LULL_BANDWIDTH_SURE) {
             lull_vec_push(&unsure, pause);
         }
     }
     if (unsure.count) {
-        qsort(unsure.items, unsure.count, sizeof *unsure.items, by_length);
+        qsort(unsure.items, unsure.count, sizeof *unsure.items, by_doubt);
     }
     for (size_t i = 0; i < unsure.count && sum_ns - kernel_ns > kernel_ns / COUNT_PART; i++) {
-        sum_ns -= counted(unsure.items[i]);
-        unsure.items[i]->end_ns = INT64_MIN;
+        const int64_t ns = counted(unsure.items[i]);
+        if (ns / 2 < sum_ns - kernel_ns) { /* the sum comes nearer */
+            sum_ns -= ns;
+            unsure.items[i]->end_ns = INT64_MIN;
+        }
     }
     for (size_t i = first; i < pauses->all.count; i++) {
         if (pauses->all.items[i].end_ns != INT64_MIN) {

@@ -17,8 +17,8 @@ enum lull_bandwidth_step {
     LULL_BANDWIDTH_TICK,   /* the CPU looks at its time */
     LULL_BANDWIDTH_HIDDEN, /* the CPU was with somebody unknown, for ns */
     LULL_BANDWIDTH_REFILL, /* a period starts */
-    LULL_BANDWIDTH_WAKE,   /* a task that slept is runnable again, on that CPU */
-    LULL_BANDWIDTH_START,  /* a task of the group gets the CPU */
+    LULL_BANDWIDTH_WAKE, /* a task that slept is runnable again, or one that waited is moved, there */
+    LULL_BANDWIDTH_START, /* a task of the group gets the CPU */
 };
 
 struct lull_bandwidth_event {
@@ -30,12 +30,19 @@ struct lull_bandwidth_event {
     bool is_last; /* STOP: the CPU is idle then */
 };
 
+/* What shows that the group could not run, the best first. */
+enum lull_bandwidth_doubt {
+    LULL_BANDWIDTH_SURE,  /* its quota was used up, and more than that its last task left the CPU */
+    LULL_BANDWIDTH_SHORT, /* its tasks only ran for a moment before, as they do from 6.18 on */
+    LULL_BANDWIDTH_LIKELY, /* its quota was nearly used up */
+};
+
 /* Tasks of the group that were on that CPU last could not run there. */
 struct lull_bandwidth_pause {
     int64_t start_ns, end_ns;
     int64_t counted_ns; /* since when the kernel counts it, at the earliest */
     uint32_t cpu;
-    bool is_sure; /* not only that its last task left the CPU to others */
+    enum lull_bandwidth_doubt doubt;
 };
 
 struct lull_bandwidth_pauses {
@@ -44,7 +51,8 @@ struct lull_bandwidth_pauses {
 
 /* The events in order of time, those of the same time in that of enum lull_bandwidth_step. Appends to
  * the pauses. `kernel_ns`: how long the group was throttled by the kernel's count, summed over CPUs;
- * what is not sure is left out beyond that, the shortest first. */
+ * of
+ * more than that, what is most in doubt is left out, the shortest first. */
 void lull_bandwidth_replay(const struct lull_bandwidth_event *events, size_t count,
                            int64_t quota_ns, int64_t kernel_ns,
                            struct lull_bandwidth_pauses *pauses);

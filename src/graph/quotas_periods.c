@@ -116,18 +116,34 @@ static int by_step(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Since when the task, which gets the CPU then, waits for it after it slept; INT64_MIN: it did not. */
-static int64_t woken_before(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns)
+struct bandwidth_events {
+    LULL_VEC(struct lull_bandwidth_event) all;
+};
+
+/* How the task, which gets a CPU then, came to wait for it: where it was woken, and to which CPUs it was
+ * moved while it waited. */
+static void add_waits(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                      struct bandwidth_events *events)
 {
     uint32_t n = 0;
     const struct lull_graph_point *points =
         task < lull_graph_line_count(eg->graph) ? lull_graph_points(eg->graph, task, &n) : NULL;
-    const size_t at = LULL_LOWER_BOUND(i, n, points[i].time_ns < time_ns);
-    return at > 0 && at < n && points[at].time_ns == time_ns &&
-                   points[at].state == LULL_STATE_PREEMPTED &&
-                   points[at - 1].state != LULL_STATE_RUNNING
-               ? points[at - 1].time_ns
-               : INT64_MIN;
+    size_t at = LULL_LOWER_BOUND(i, n, points[i].time_ns < time_ns);
+    if (at == n || points[at].time_ns != time_ns) {
+        return;
+    }
+    for (; at > 0 && points[at].state == LULL_STATE_PREEMPTED &&
+           points[at - 1].state != LULL_STATE_RUNNING;
+         at--) {
+        if (points[at].cpu >= 0 && (points[at - 1].state != LULL_STATE_PREEMPTED ||
+                                    points[at - 1].cpu != points[at].cpu)) {
+            lull_vec_push(&events->all,
+                          (struct lull_bandwidth_event){.time_ns = points[at - 1].time_ns,
+                                                        .cpu = (uint32_t)points[at].cpu,
+                                                        .task = task,
+                                                        .step = LULL_BANDWIDTH_WAKE});
+        }
+    }
 }
 
 /* The timer that starts periods comes as an interrupt too. */
@@ -139,10 +155,6 @@ static bool has_refill(const struct quota *quota, const struct interrupt_note *n
     return at < n && all[at] <= note->end_ns;
 }
 
-struct bandwidth_events {
-    LULL_VEC(struct lull_bandwidth_event) all;
-};
-
 static void add_cpu_events(const struct lull_execgraph *eg, const struct quota *quota, uint32_t cpu,
                            struct bandwidth_events *events)
 {
@@ -150,13 +162,7 @@ static void add_cpu_events(const struct lull_execgraph *eg, const struct quota *
     const struct cpu_uses *uses = &quota->cpus.items[cpu];
     for (size_t i = 0; i < uses->all.count; i++) {
         const struct cpu_use *use = &uses->all.items[i];
-        const int64_t woken_ns = woken_before(eg, use->task, use->start_ns);
-        if (woken_ns != INT64_MIN) {
-            lull_vec_push(&events->all, (struct lull_bandwidth_event){.time_ns = woken_ns,
-                                                                      .cpu = cpu,
-                                                                      .task = use->task,
-                                                                      .step = LULL_BANDWIDTH_WAKE});
-        }
+        add_waits(eg, use->task, use->start_ns, events);
         lull_vec_push(&events->all, (struct lull_bandwidth_event){.time_ns = use->start_ns,
                                                                   .cpu = cpu,
                                                                   .task = use->task,

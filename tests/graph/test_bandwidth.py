@@ -45,11 +45,12 @@ class Cpu:
 class Machine:
     """Time goes from one event to the next; who has had less of a CPU gets it at the next tick."""
 
-    def __init__(self, seed, n_cpus, members, others, quota, weight, is_new, has_ticks):
+    def __init__(self, seed, n_cpus, members, others, quota, weight, is_new, has_ticks, moves=0.0):
         self.dice, self.now = random.Random(seed), 0
         self.cpus = [Cpu(number) for number in range(n_cpus)]
         self.tasks = [*members, *others]
         self.quota, self.weight, self.is_new, self.has_ticks = quota, weight, is_new, has_ticks
+        self.moves = moves  # how often a tick moves a task to another CPU
         self.pool, self.refill, self.slack = quota, PERIOD // 3, NEVER
         self.kernel_ns, self.kernel_periods, self.periods = 0, 0, 0
         self.host = vm_scene.Machine("host")
@@ -133,16 +134,19 @@ class Machine:
             others.append((cpu.virtual, 0, min(members, key=lambda task: (task.virtual, task.tid))))
         return min(others)[2] if others else None
 
+    def put(self, cpu, task, state=0):
+        before = cpu.current.tid if cpu.current else 0
+        self.emit(cpu, "sched_switch", {"prev_comm": f"t{before}", "prev_tid": before, "prev_prio": 20, "prev_state": state,
+                                        "next_comm": f"t{task.tid if task else 0}", "next_tid": task.tid if task else 0,
+                                        "next_prio": 20})
+        cpu.current = task
+
     def switch(self, cpu, state=0):
         if not self.charge(cpu) and not cpu.is_throttled:
             self.throttle(cpu)
         task = self.pick(cpu)
         if task is not cpu.current:
-            before = cpu.current.tid if cpu.current else 0
-            self.emit(cpu, "sched_switch", {"prev_comm": f"t{before}", "prev_tid": before, "prev_prio": 20, "prev_state": state,
-                                            "next_comm": f"t{task.tid if task else 0}", "next_tid": task.tid if task else 0,
-                                            "next_prio": 20})
-            cpu.current = task
+            self.put(cpu, task, state)
         cpu.since = self.now
         cpu.leaves = NEVER
         if task and task.is_member:
@@ -167,6 +171,29 @@ class Machine:
         if not may_go_on:
             self.throttle(cpu)
         self.switch(cpu)
+        if self.moves and self.dice.random() < self.moves:
+            self.move(cpu)
+
+    def move(self, cpu):
+        """The CPU takes a task that waits elsewhere; one that may not run stays where it is."""
+        waiting = [task for task in self.tasks if task.is_member and task.is_ready and task.held is None and task.cpu != cpu.number and
+                   self.cpus[task.cpu].current is not task]
+        if waiting:
+            task = self.dice.choice(waiting)
+            self.emit(cpu, "sched_migrate_task", {"comm": f"t{task.tid}", "tid": task.tid, "prio": 20, "orig_cpu": task.cpu,
+                                                  "dest_cpu": cpu.number})
+            before, task.cpu = self.cpus[task.cpu], cpu.number
+            self.give_back(before)
+            if cpu.is_throttled and not self.is_new:
+                self.hold(cpu, task)
+
+    def give_back(self, cpu):
+        """A CPU without tasks keeps little."""
+        if not self.members(cpu) and cpu.runtime > KEPT and not cpu.is_throttled:
+            self.pool += cpu.runtime - KEPT
+            cpu.runtime = KEPT
+            if self.pool > SLICE and any(one.is_throttled for one in self.cpus) and self.slack == NEVER:
+                self.slack = self.now + LATE
 
     def leave(self, cpu):
         """From Linux 6.18 on, before it is in user space again."""
@@ -179,11 +206,8 @@ class Machine:
         if not self.charge(cpu):
             self.throttle(cpu)
         task.is_ready, task.wakes, task.held = False, self.now + task.sleep, None
-        if task.is_member and not self.members(cpu) and cpu.runtime > KEPT and not cpu.is_throttled:
-            self.pool += cpu.runtime - KEPT
-            cpu.runtime = KEPT
-            if self.pool > SLICE and any(one.is_throttled for one in self.cpus) and self.slack == NEVER:
-                self.slack = self.now + LATE
+        if task.is_member:
+            self.give_back(cpu)
         self.switch(cpu, 1)
 
     def wake(self, task):
@@ -242,16 +266,16 @@ def throttled(folder, tid):
     return sum(step["end_ns"] - step["begin_ns"] for step in own), len(own)
 
 
-def machine_of(seed, is_new, has_ticks, n_cpus, quota_ms, n_members, n_others, weight, burst=0, sleep=0):
+def machine_of(seed, is_new, has_ticks, n_cpus, quota_ms, n_members, n_others, weight, burst=0, sleep=0, moves=0.0):
     members = [Task(101 + i, i % n_cpus, True, burst * MS, sleep * MS) for i in range(n_members)]
     others = [Task(201 + i, i % n_cpus, False) for i in range(n_others)]
-    machine = Machine(seed, n_cpus, members, others, quota_ms * MS, weight, is_new, has_ticks)
+    machine = Machine(seed, n_cpus, members, others, quota_ms * MS, weight, is_new, has_ticks, moves)
     machine.run(2000 * MS)
     return machine, members
 
 
-# What, CPUs, quota in ms, tasks of the group and others, the group's weight beside one of them, how long its tasks run and then sleep;
-# how far the times may be from the truth, as a part and in ms.
+# What, CPUs, quota in ms, tasks of the group and others, the group's weight beside one of them, how long its tasks run and then sleep, how often
+# one is moved; how far the times may be from the truth, as a part and in ms.
 SCENES = [
     ("alone", (1, 20, 1, 0, 1), 0.005, 1),
     ("as much as two others", (1, 20, 1, 2, 1), 0.005, 1),
@@ -262,6 +286,8 @@ SCENES = [
     ("two busy CPUs", (2, 50, 2, 6, 6), 0.06, 10),
     ("it sleeps now and then", (1, 20, 1, 0, 1, 7, 3), 0.01, 2),
     ("a small quota on two CPUs", (2, 10, 2, 4, 4), 0.1, 12),
+    ("four tasks on two CPUs", (2, 10, 4, 4, 1, 0, 0, 0.02), 0.05, 10),
+    ("they are moved to and fro", (2, 10, 4, 8, 1, 0, 0, 0.1), 0.05, 10),
 ]
 
 
@@ -276,9 +302,58 @@ def check(name, settings, part, more_ms, is_new, has_ticks, seed=1):
            f"the kernel counted {machine.kernel_periods} of {machine.periods} periods, {machine.kernel_ns / MS:.1f} ms")
 
 
+def check_move():
+    """From 6.18 on, as it was seen: each task runs 4 ms of each period, and later for a moment, in which it is stopped. In the sixth the second
+    one does not get its CPU; in the seventh it is moved to the other. That it waited for its CPU there is no throttling."""
+    own, others = [Task(101, 0, True), Task(102, 1, True)], [Task(201, 0, False), Task(202, 1, False)]
+    machine = Machine(1, 2, own, others, 10 * MS, 1, True, True)
+    steps, truth = [(0, cpu, others[cpu]) for cpu in (0, 1)], {101: 0, 102: 0}
+    machine.refill = 0
+
+    def run(task, start, ns):
+        steps.extend([(start, task.cpu, task), (start + ns, task.cpu, others[task.cpu])])
+
+    def stop(task, start, end):
+        run(task, start, 7 * US)
+        machine.kernel_ns += end - start
+        truth[task.tid] += end - start - 7 * US
+
+    for period in range(12):
+        zero = period * PERIOD
+        steps.append((zero, 0, None))
+        run(own[0], zero + 3 * MS, 4 * MS)
+        stop(own[0], zero + 40 * MS, zero + PERIOD)
+        if period == 6:
+            steps.append((zero + 7 * MS, 0, own[1]))
+            own[1].cpu = 0
+        if period != 5:
+            run(own[1], zero + 10 * MS, 4 * MS)
+            stop(own[1], zero + (50 * MS if own[1].cpu else 40 * MS + 7 * US), zero + PERIOD)
+            machine.kernel_ns -= 0 if own[1].cpu else PERIOD - 40 * MS - 7 * US  # counted for the first one there
+    steps.append((12 * PERIOD, 0, None))
+    for task in own:
+        run(task, 12 * PERIOD + task.tid * MS, 4 * MS)
+    for time, number, task in sorted(steps, key=lambda step: step[:2]):
+        machine.now = time
+        cpu = machine.cpus[number]
+        if not task:
+            machine.start_period()
+        elif task.is_member and task is own[1] and time == 6 * PERIOD + 7 * MS:
+            machine.emit(cpu, "sched_migrate_task", {"comm": "t102", "tid": 102, "prio": 20, "orig_cpu": 1, "dest_cpu": 0})
+        else:
+            machine.put(cpu, task)
+    with tempfile.TemporaryDirectory() as folder:
+        machine.write(folder)
+        for task in own:
+            found = throttled(folder, task.tid)[0]
+            tap.ok(abs(found - truth[task.tid]) <= 0.005 * truth[task.tid], f"task {task.tid}, one is moved while it waits: {found / MS:.1f} ms",
+                   f"{truth[task.tid] / MS:.1f} ms; in all {machine.kernel_ns / MS:.1f} ms")
+
+
 for scene in SCENES:
     for version in (False, True):
         check(*scene, version, True)
+check_move()
 check(*SCENES[1], True, False)
 check(*SCENES[5], False, False)
 for extra in range(int(os.environ.get("LULL_TEST_BANDWIDTH", "0"))):

@@ -352,6 +352,46 @@ static void test_lost(void)
     end(&story);
 }
 
+/* A kernel that hides switches: each wait of which nobody saw the end is counted, and its time is unknown. */
+static void test_hidden(void)
+{
+    const char *const rules[] = {"offcpu > 1ms", NULL};
+    struct story story;
+    begin(&story, rules, true);
+    const uint64_t *unseen = &story.model->counts.kernel.unseen;
+    change(&story, T0, 2, D, "d", 1, 0, "swapper/2"); /* it was there before: nothing is hidden */
+    change(&story, T0, 0, 0, "swapper/0", 0, A, "a");
+    change(&story, T0, 1, 0, "swapper/1", 0, B, "b");
+    change(&story, T0 + 1 * MS, 1, B, "b", 1, 0, "swapper/1");
+    g_assert_cmpuint(*unseen, ==, 0);
+    change(&story, T0 + 4 * MS, 0, B, "b", 1, 0, "swapper/0"); /* so A left before that, unseen */
+    g_assert_cmpuint(*unseen, ==, 1);
+    change(&story, T0 + 9 * MS, 0, A, "a", 1, 0, "swapper/0"); /* and came back unseen */
+    g_assert_cmpuint(*unseen, ==, 2);
+    change(&story, T0 + 9 * MS, 1, 0, "swapper/1", 0, C, "c");
+    change(&story, T0 + 12 * MS, 2, C, "c", 0x10, 0,
+           "swapper/2"); /* it ends where it never came to */
+    g_assert_cmpuint(*unseen, ==, 3);
+    change(&story, T0 + 13 * MS, 0, 0, "swapper/0", 0, D, "d");
+    change(&story, T0 + 15 * MS, 0, D, "d", 1, 0, "swapper/0");
+    g_assert_cmpuint(*unseen, ==, 3);
+    change(&story, T0 + 16 * MS, 0, 0, "swapper/0", 0, D, "d");
+    lull_ftrace_model_lose(story.model, 0, T0 + 17 * MS, T0 + 18 * MS, 1);
+    change(&story, T0 + 19 * MS, 0, D, "d", 1, 0, "swapper/0"); /* lost is not hidden */
+    g_assert_cmpuint(*unseen, ==, 3);
+    static const struct {
+        uint32_t tid;
+        uint64_t ran_ms, unknown_ms; /* until T0 + 19 ms; B sleeps from the fourth on */
+    } wanted[] = {{A, 0, 9}, {B, 1, 3}, {D, 3, 2}};
+    for (uint32_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+        const struct lull_track_sums *sums =
+            &lull_ftrace_task_find(story.model, wanted[i].tid)->slot.sums;
+        g_assert_cmpuint(sums->ran_ns, ==, wanted[i].ran_ms * MS);
+        g_assert_cmpuint(sums->unknown_ns, ==, wanted[i].unknown_ms * MS);
+    }
+    end(&story);
+}
+
 /* Losing the CPU is no sleep; a wake-up that precedes the switch belongs to the sleep; who is started waits. */
 static void test_kinds(void)
 {
@@ -551,6 +591,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/ftrace/losses", test_losses);
     g_test_add_func("/live/ftrace/chain", test_chain);
     g_test_add_func("/live/ftrace/lost", test_lost);
+    g_test_add_func("/live/ftrace/hidden", test_hidden);
     g_test_add_func("/live/ftrace/kinds", test_kinds);
     g_test_add_func("/live/ftrace/requests", test_requests);
     g_test_add_func("/live/ftrace/interrupts", test_interrupts);

@@ -26,7 +26,7 @@ volatile struct lull_track_governed governed SEC(".data.governed") = {0};
 /* The interrupts that a CPU is in. */
 struct context {
     uint32_t depth;
-    uint32_t running; /* the task that came last, with sums */
+    uint32_t running; /* the task that came last */
     struct lull_track_hop frame[LULL_TRACK_NESTED];
 };
 

@@ -92,24 +92,27 @@ static uint64_t after(uint64_t now, uint64_t since)
     return now > since ? now - since : 0;
 }
 
+/* `was_seen`: it was seen to come to this CPU. If not, a wait has ended that nobody saw the end of: nor its start, if
+ * the task was last seen to come to a CPU. */
 static void leaves(struct lull_ftrace_model *model, struct lull_ftrace_task *task, uint64_t now,
-                   uint32_t state)
+                   uint32_t state, bool was_seen)
 {
     struct lull_track_slot *slot = &task->slot;
+    const bool is_unseen = slot->since || (slot->ran && !was_seen);
     if (slot->since) {
         slot->sums.unknown_ns += after(now, slot->since);
-    } else if (slot->ran && slot->flags & LULL_TRACK_IS_LOST) {
+    } else if (slot->ran && (is_unseen || slot->flags & LULL_TRACK_IS_LOST)) {
         slot->sums.unknown_ns += after(now, slot->ran);
     } else if (slot->ran) {
         slot->sums.ran_ns += after(now, slot->ran);
+    }
+    if (is_unseen && has_waits(model) && lull_ftrace_is_followed(model, slot)) {
+        model->counts.kernel.unseen++;
     }
     slot->flags &= ~(uint32_t)LULL_TRACK_IS_LOST;
     if (!(state & ~(uint32_t)STATES) && state & STATE_GONE) {
         lull_ftrace_task_end(model, task);
         return;
-    }
-    if (slot->since && has_waits(model) && lull_ftrace_is_followed(model, slot)) {
-        model->counts.kernel.unseen++;
     }
     if (after(now, slot->early_ns) > LEAVING_NS) {
         slot->flags |= LULL_TRACK_WAS_QUEUED;
@@ -169,10 +172,11 @@ static void switch_tasks(struct lull_ftrace_model *model, const struct lull_ftra
     const struct lull_ftrace_fields *f = event->fields;
     struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
     const uint32_t prev = (uint32_t)f->number[0], next = (uint32_t)f->number[2];
+    const bool was_seen = cpu->running == prev || cpu->running == LULL_FTRACE_ANYBODY;
     struct lull_ftrace_task *task;
     model->counts.kernel.switches++;
     cpu->depth = 0;
-    if (cpu->running && cpu->running != prev) { /* that one left unseen, nobody knows when */
+    if (cpu->running && !was_seen) { /* that one left unseen, nobody knows when */
         task = lull_ftrace_task_find(model, cpu->running);
         if (task && task->slot.since == 0 && task->slot.cpu == event->cpu) {
             task->slot.flags |= LULL_TRACK_IS_LOST;
@@ -182,7 +186,7 @@ static void switch_tasks(struct lull_ftrace_model *model, const struct lull_ftra
     cpu->running = next;
     if (prev && (task = lull_ftrace_task_of(model, prev))) {
         lull_ftrace_task_name(task, &f->text[0]);
-        leaves(model, task, event->ns, (uint32_t)f->number[1]);
+        leaves(model, task, event->ns, (uint32_t)f->number[1], was_seen);
     }
     if (next && (task = lull_ftrace_task_of(model, next))) {
         lull_ftrace_task_name(task, &f->text[1]);
@@ -289,7 +293,7 @@ void lull_ftrace_model_lose(struct lull_ftrace_model *model, uint32_t cpu, uint6
 {
     struct lull_ftrace_cpu_state *state = &model->cpus[cpu];
     model->counts.missed += MAX(n, 1);
-    memset(state, 0, sizeof *state);
+    *state = (struct lull_ftrace_cpu_state){.running = LULL_FTRACE_ANYBODY};
     g_hash_table_remove_all(model->spans);
     for (guint i = 0; i < model->slots->len; i++) {
         struct lull_ftrace_task *task = model->slots->pdata[i];
@@ -356,6 +360,9 @@ struct lull_ftrace_model *lull_ftrace_model_new(const struct lull_tracker_questi
     model->question = *question;
     model->n_cpus = n_cpus;
     model->cpus = g_new0(struct lull_ftrace_cpu_state, MAX(n_cpus, 1));
+    for (uint32_t i = 0; i < n_cpus; i++) {
+        model->cpus[i].running = LULL_FTRACE_ANYBODY;
+    }
     model->counts.overhead = -1;
     model->counts.least_ns = LEAST_NS;
     model->least_rule_ns = UINT64_MAX;

@@ -22,10 +22,12 @@ struct lull_ftrace_task {
     uint64_t stack_ns;              /* since when it waits there */
 };
 
+#define LULL_FTRACE_ANYBODY UINT32_MAX
+
 /* A CPU: which interrupts it is in, who runs, and since when softirqs are raised. */
 struct lull_ftrace_cpu_state {
-    uint32_t depth, running; /* running 0: not known, or the idle task */
-    uint32_t left;           /* who ran before; 0: likewise */
+    uint32_t depth, running; /* running 0: the idle task; LULL_FTRACE_ANYBODY: not known */
+    uint32_t left;           /* who ran before; 0: the idle task, or not known */
     uint32_t frame_of;       /* the task that was there when the frames began */
     struct lull_track_hop frame[LULL_TRACK_NESTED];
     uint64_t raised[16]; /* by vector; 0: not */

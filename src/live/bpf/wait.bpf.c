@@ -66,6 +66,13 @@ int BPF_PROG(waking, const struct task_struct *task)
         explain(slot->hop);
         slot->begin = now;
         slot->woken = now;
+    } else {
+        return 0;
+    }
+    if (has_responses()) {
+        find_cause(slot);
+    }
+    if (slot->woken == now) {
         if (config.stacks & LULL_TRACK_WAKER_STACK && now - slot->since > config.least_ns &&
             is_followed(slot)) {
             keep_stack(ctx, &waker_stacks, slot->tid, now, 0);
@@ -134,6 +141,12 @@ static __always_inline void find_call(struct ended *wait)
     }
 }
 
+/* When the interrupt came that woke the task. */
+static __always_inline uint64_t response_from(const struct lull_track_slot *slot)
+{
+    return slot->irq ? slot->irq_ns : slot->hop[0].start_ns;
+}
+
 static __always_inline bool is_measured(const volatile struct lull_track_kernel_rule *rule,
                                         const struct ended *wait, uint64_t threshold_ns,
                                         uint64_t *took)
@@ -142,11 +155,12 @@ static __always_inline bool is_measured(const volatile struct lull_track_kernel_
     const uint32_t state = wait->slot->state;
     uint64_t from = wait->slot->since;
     if (rule->measure == LULL_TRACK_RESPONSE) {
-        const struct lull_track_hop *waker = &wait->slot->hop[0];
-        if ((!state && !is_new) || !wait->woken || waker->kind <= LULL_TRACK_HOP_TASK) {
+        if ((!state && !is_new) || !wait->woken || wait->slot->hop[0].kind <= LULL_TRACK_HOP_TASK ||
+            (rule->has_number && rule->number + 1 != wait->slot->irq)) {
             return false;
         }
-        from = waker->start_ns > from ? waker->start_ns : from;
+        const uint64_t came = response_from(wait->slot);
+        from = came > from ? came : from;
     } else if (rule->measure == LULL_TRACK_PREEMPT) {
         if (state || is_new) {
             return false;
@@ -279,6 +293,9 @@ static __always_inline void report(void *ctx, uint32_t i, const struct ended *wa
     record->state = wait->state;
     record->first_argument = wait->first_argument;
     __builtin_memcpy(record->hop, slot->hop, sizeof record->hop);
+    if (config.rule[i].measure == LULL_TRACK_RESPONSE) {
+        record->hop[0].start_ns = response_from(slot);
+    }
     record->cookie[0] = '\0';
     record->kernel.bytes = record->waker.bytes = record->user.bytes = 0;
     take_groups(task, record->group);

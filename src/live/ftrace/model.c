@@ -47,20 +47,29 @@ static void explain(struct lull_ftrace_model *model, const struct lull_ftrace_ev
     }
 }
 
+static void find_cause(const struct lull_ftrace_model *model, uint32_t cpu,
+                       struct lull_track_slot *slot)
+{
+    const struct lull_ftrace_cause *cause = lull_ftrace_cause_now(&model->cpus[cpu]);
+    slot->irq = cause ? cause->irq : 0;
+    slot->irq_ns = cause ? cause->since : 0;
+}
+
 static void wake(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
 {
     struct lull_ftrace_task *task =
         lull_ftrace_task_find(model, (uint32_t)event->fields->number[0]);
     struct lull_track_slot *slot = task ? &task->slot : NULL;
-    if (!slot) {
+    if (!slot || (slot->since && slot->woken)) {
         return;
     }
+    find_cause(model, event->cpu, slot);
     if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
         explain(model, event, slot->early);
         slot->early_ns = event->ns;
         slot->flags &= ~(uint32_t)LULL_TRACK_WAS_QUEUED;
         slot->flags |= slot->cpu == event->cpu ? LULL_TRACK_WAS_QUEUED : 0;
-    } else if (slot->woken == 0) {
+    } else {
         explain(model, event, slot->hop);
         slot->begin = slot->woken = MAX(event->ns, slot->since);
     }
@@ -371,8 +380,8 @@ struct lull_ftrace_model *lull_ftrace_model_new(const struct lull_tracker_questi
     model->slots = g_ptr_array_new();
     model->free_slots = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     model->wanted = question->has_sums || question->has_metrics
-                        ? LULL_FTRACE_WAITS | 1u << LULL_TRACK_IRQ | 1u << LULL_TRACK_SOFTIRQ |
-                              1u << LULL_TRACK_BLOCK
+                        ? 1u << LULL_TRACK_OFFCPU | 1u << LULL_TRACK_IRQ |
+                              1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_BLOCK
                         : 0;
     lull_ftrace_sums_init(model);
     lull_ftrace_spans_init(model);

@@ -10,6 +10,8 @@
 
 /* Those that measure waits of tasks, and find out whose they are. */
 #define WAITS ((1u << LULL_TRACK_SYSCALL) - 1)
+/* What all of them need, and no more. */
+#define ANY_WAIT (1u << LULL_TRACK_OFFCPU)
 #define SOFTIRQS (1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_RAISE)
 
 /* The programs, in the order in which they are attached: the ends of interrupts before their starts, so
@@ -26,7 +28,7 @@ static const struct program {
     {"function_exit", "call_function_single_exit", WAITS, true},
     {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
     {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false},
-    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE, false},
+    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE | 1u << LULL_TRACK_RESPONSE, false},
     {"timer_entry", "hrtimer_expire_entry", WAITS | 1u << LULL_TRACK_TIMER, false},
     {"work_entry", "irq_work_entry", WAITS, true},
     {"function_entry", "call_function_single_entry", WAITS, true},
@@ -120,7 +122,7 @@ struct btf *lull_bpf_types(GError **error)
 static uint32_t measures_for(enum lull_track_measure measure)
 {
     /* Slots of tasks that have ended are freed by the programs of waits. */
-    return 1u << measure | (measure == LULL_TRACK_SYSCALL ? WAITS : 0);
+    return 1u << measure | (measure == LULL_TRACK_SYSCALL ? ANY_WAIT : 0);
 }
 
 bool lull_bpf_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
@@ -151,7 +153,7 @@ uint32_t lull_bpf_measures(const struct lull_tracker_question *question)
 {
     const bool has_sums = question->has_sums || question->has_metrics;
     const bool has_waits = question->command || question->has_served;
-    uint32_t measures = has_sums ? WAITS | 1u << LULL_TRACK_BLOCK : has_waits ? WAITS : 0;
+    uint32_t measures = has_sums ? ANY_WAIT | 1u << LULL_TRACK_BLOCK : has_waits ? ANY_WAIT : 0;
     for (uint32_t i = 0; i < question->n_rules; i++) {
         measures |= measures_for(question->rules[i]->kind->measure);
     }

@@ -467,7 +467,7 @@ static uint32_t slot_number(const struct lull_tracker *base)
 static bool get_slot(const struct lull_tracker *base, uint32_t i, struct lull_track_slot *slot)
 {
     const struct lull_bpf_tracker *tracker = (const struct lull_bpf_tracker *)base;
-    const size_t size = offsetof(struct lull_track_slot, spare);
+    const size_t size = offsetof(struct lull_track_slot, irq);
     const struct lull_track_slot *from = &tracker->slots[i];
     struct lull_track_slot again;
     if (*(const volatile uint32_t *)&from->tid == 0) {

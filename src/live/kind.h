@@ -10,7 +10,7 @@
 struct lull_live_slots {
     /* How many there are. */
     uint32_t (*count)(const struct lull_tracker *tracker);
-    /* What slot `i` has before `spare`. False if it is free. */
+    /* What slot `i` has before `irq`. False if it is free. */
     bool (*get)(const struct lull_tracker *tracker, uint32_t i, struct lull_track_slot *slot);
     /* Chains belong to the next interval from now on, which is the time that it returns. */
     uint64_t (*turn)(struct lull_tracker *tracker);

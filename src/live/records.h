@@ -32,7 +32,7 @@ enum lull_track_measure {
     LULL_TRACK_PREEMPT,  /* losing the CPU while runnable to running */
     LULL_TRACK_OFFCPU,   /* going to sleep to running */
     LULL_TRACK_FORK,     /* being started to running for the first time */
-    LULL_TRACK_RESPONSE, /* the interrupt that wakes to running */
+    LULL_TRACK_RESPONSE, /* the interrupt that wakes, itself or by a softirq, to running */
     LULL_TRACK_SYSCALL,  /* start to end of a system call, whether it waited or not */
     /* From here on no waits. */
     LULL_TRACK_BLOCK,   /* a request given to the disk to its completion */
@@ -216,8 +216,8 @@ struct lull_track_slot {
     uint64_t cpu;        /* on which it ran last, with sums */
     uint64_t call_since; /* in a system call, with rules about them; 0: not, or not known */
     int32_t call;        /* that one */
-    uint32_t pad;
-    uint64_t spare; /* whole cache lines */
+    uint32_t irq;        /* with rules about responses: 1 + the interrupt that woke it; 0: none */
+    uint64_t irq_ns;     /* and when that came */
     struct lull_track_hop hop[LULL_TRACK_HOPS];
     struct lull_track_hop early[LULL_TRACK_HOPS];
 };

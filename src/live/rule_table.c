@@ -17,8 +17,10 @@ const struct lull_track_kind lull_track_kinds[] = {
      .help = "from being started, by fork or clone, to running for the first time",
      .measure = LULL_TRACK_FORK},
     {.name = "response",
-     .help = "from the start of the interrupt that wakes a task to when that runs",
-     .measure = LULL_TRACK_RESPONSE},
+     .help = "from the start of the interrupt that wakes a task to when that runs; response(36): "
+             "of that line, or by a softirq that it raised",
+     .measure = LULL_TRACK_RESPONSE,
+     .argument = LULL_TRACK_IRQ_NUMBER},
     {.name = "futex",
      .help = "offcpu in futex: locks, conditions, joins",
      .measure = LULL_TRACK_OFFCPU,

@@ -352,6 +352,46 @@ static void test_lost(void)
     end(&story);
 }
 
+/* A kernel that hides switches: each wait of which nobody saw the end is counted, and its time is unknown. */
+static void test_hidden(void)
+{
+    const char *const rules[] = {"offcpu > 1ms", NULL};
+    struct story story;
+    begin(&story, rules, true);
+    const uint64_t *unseen = &story.model->counts.kernel.unseen;
+    change(&story, T0, 2, D, "d", 1, 0, "swapper/2"); /* it was there before: nothing is hidden */
+    change(&story, T0, 0, 0, "swapper/0", 0, A, "a");
+    change(&story, T0, 1, 0, "swapper/1", 0, B, "b");
+    change(&story, T0 + 1 * MS, 1, B, "b", 1, 0, "swapper/1");
+    g_assert_cmpuint(*unseen, ==, 0);
+    change(&story, T0 + 4 * MS, 0, B, "b", 1, 0, "swapper/0"); /* so A left before that, unseen */
+    g_assert_cmpuint(*unseen, ==, 1);
+    change(&story, T0 + 9 * MS, 0, A, "a", 1, 0, "swapper/0"); /* and came back unseen */
+    g_assert_cmpuint(*unseen, ==, 2);
+    change(&story, T0 + 9 * MS, 1, 0, "swapper/1", 0, C, "c");
+    change(&story, T0 + 12 * MS, 2, C, "c", 0x10, 0,
+           "swapper/2"); /* it ends where it never came to */
+    g_assert_cmpuint(*unseen, ==, 3);
+    change(&story, T0 + 13 * MS, 0, 0, "swapper/0", 0, D, "d");
+    change(&story, T0 + 15 * MS, 0, D, "d", 1, 0, "swapper/0");
+    g_assert_cmpuint(*unseen, ==, 3);
+    change(&story, T0 + 16 * MS, 0, 0, "swapper/0", 0, D, "d");
+    lull_ftrace_model_lose(story.model, 0, T0 + 17 * MS, T0 + 18 * MS, 1);
+    change(&story, T0 + 19 * MS, 0, D, "d", 1, 0, "swapper/0"); /* lost is not hidden */
+    g_assert_cmpuint(*unseen, ==, 3);
+    static const struct {
+        uint32_t tid;
+        uint64_t ran_ms, unknown_ms; /* until T0 + 19 ms; B sleeps from the fourth on */
+    } wanted[] = {{A, 0, 9}, {B, 1, 3}, {D, 3, 2}};
+    for (uint32_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+        const struct lull_track_sums *sums =
+            &lull_ftrace_task_find(story.model, wanted[i].tid)->slot.sums;
+        g_assert_cmpuint(sums->ran_ns, ==, wanted[i].ran_ms * MS);
+        g_assert_cmpuint(sums->unknown_ns, ==, wanted[i].unknown_ms * MS);
+    }
+    end(&story);
+}
+
 /* Losing the CPU is no sleep; a wake-up that precedes the switch belongs to the sleep; who is started waits. */
 static void test_kinds(void)
 {
@@ -417,8 +457,9 @@ static void test_requests(void)
 
 static void test_interrupts(void)
 {
-    const char *const rules[] = {"irq(7) > 1ms", "softirq > 1ms", "raise > 1ms", "response > 1ms",
-                                 NULL};
+    const char *const rules[] = {
+        "irq(7) > 1ms",      "softirq > 1ms",     "raise > 1ms", "response > 1ms",
+        "response(7) > 8ms", "response(8) > 0ns", NULL};
     struct story story;
     begin(&story, rules, false);
     change(&story, T0, 0, A, "a", 1, B, "b");
@@ -445,7 +486,7 @@ static void test_interrupts(void)
         uint32_t rule, number;
         uint64_t since_ms, end_ms;
     } wanted[] = {{0, 7, 1, 3}, {2, 3, 1, 4}, {1, 3, 4, 9}};
-    g_assert_cmpuint(story.records->len, ==, 4);
+    g_assert_cmpuint(story.records->len, ==, 5);
     for (uint32_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
         const struct lull_track_record *alarm = alarm_at(&story, i);
         g_assert_cmpuint(alarm->rule, ==, wanted[i].rule);
@@ -459,13 +500,38 @@ static void test_interrupts(void)
     g_assert_cmpuint(response->hop[0].kind, ==, LULL_TRACK_HOP_PACKET);
     g_assert_cmpuint(response->hop[0].a, ==, 5432);
     g_assert_cmpuint(response->hop[0].b, ==, 40000);
-    g_assert_cmpuint(response->hop[0].start_ns, ==, T0 + 4 * MS);
+    /* Line 7 raised the softirq first; 8 only interrupted that. */
+    g_assert_cmpuint(response->hop[0].start_ns, ==, T0 + 1 * MS);
+    g_assert_cmpuint(alarm_at(&story, 4)->rule, ==, 4);
+    g_assert_cmpuint(alarm_at(&story, 4)->hop[0].start_ns, ==, T0 + 1 * MS);
     g_assert_cmpint(memcmp(response->hop[0].address, "\12\11\0\3", 4), ==, 0);
     /* An interrupt that no event names is none of the task that it interrupts. */
     change(&story, T0 + 11 * MS, 0, A, "a", 1, B, "b");
     tell(&story, T0 + 12 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_HARDIRQ);
     change(&story, T0 + 14 * MS, 0, B, "b", 0, A, "a");
-    g_assert_cmpuint(alarm_at(&story, 4)->hop[0].kind, ==, LULL_TRACK_HOP_INTERRUPT);
+    g_assert_cmpuint(story.records->len, ==, 6);
+    g_assert_cmpuint(alarm_at(&story, 5)->hop[0].kind, ==, LULL_TRACK_HOP_INTERRUPT);
+    /* The softirq is raised again, by nobody's handler: who is woken in it was woken by no line. */
+    change(&story, T0 + 15 * MS, 0, A, "a", 1, B, "b");
+    tell(&story, T0 + 15 * MS, 0, LULL_FTRACE_SOFTIRQ_RAISE, B, "vec", 3, 0);
+    tell(&story, T0 + 16 * MS, 0, LULL_FTRACE_SOFTIRQ_ENTRY, B, "vec", 3, LULL_FTRACE_IN_SOFTIRQ);
+    tell(&story, T0 + 16 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_SOFTIRQ);
+    tell(&story, T0 + 16 * MS, 0, LULL_FTRACE_SOFTIRQ_EXIT, B, "vec", 3, LULL_FTRACE_IN_SOFTIRQ);
+    change(&story, T0 + 18 * MS, 0, B, "b", 0, A, "a");
+    g_assert_cmpuint(story.records->len, ==, 7);
+    g_assert_cmpuint(alarm_at(&story, 6)->rule, ==, 3);
+    g_assert_cmpuint(alarm_at(&story, 6)->hop[0].start_ns, ==, T0 + 16 * MS);
+    /* A timer after the handler of line 8, which is over. */
+    change(&story, T0 + 19 * MS, 0, A, "a", 1, B, "b");
+    tell(&story, T0 + 20 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", 8, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 20 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", 8, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_TIMER_ENTRY, B, NULL, 0, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_TIMER_EXIT, B, NULL, 0, LULL_FTRACE_IN_HARDIRQ);
+    change(&story, T0 + 23 * MS, 0, B, "b", 0, A, "a");
+    g_assert_cmpuint(story.records->len, ==, 8);
+    g_assert_cmpuint(alarm_at(&story, 7)->rule, ==, 3);
+    g_assert_cmpuint(alarm_at(&story, 7)->hop[0].start_ns, ==, T0 + 21 * MS);
     end(&story);
 }
 
@@ -551,6 +617,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/ftrace/losses", test_losses);
     g_test_add_func("/live/ftrace/chain", test_chain);
     g_test_add_func("/live/ftrace/lost", test_lost);
+    g_test_add_func("/live/ftrace/hidden", test_hidden);
     g_test_add_func("/live/ftrace/kinds", test_kinds);
     g_test_add_func("/live/ftrace/requests", test_requests);
     g_test_add_func("/live/ftrace/interrupts", test_interrupts);

@@ -50,6 +50,66 @@ static __always_inline struct lull_track_hop *frame_now(void)
     return frame_at(context, context->depth - 1);
 }
 
+/* ---- which interrupt it was, for rules about responses ---- */
+
+static __always_inline bool has_responses(void)
+{
+    return config.measures & 1u << LULL_TRACK_RESPONSE;
+}
+
+/* The frame that was entered last is for that interrupt. */
+static __always_inline void attribute(struct irq_cause *cause, const struct context *context,
+                                      uint64_t since, uint32_t irq)
+{
+    cause->since = since;
+    cause->irq = irq;
+    cause->depth = context->depth;
+}
+
+static __always_inline void attribute_handler(int irq)
+{
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    if (context) {
+        attribute(&context->handler, context, bpf_ktime_get_ns(), 1 + (uint32_t)irq);
+    }
+}
+
+/* Of a handler, or of a softirq, which is left. */
+static __always_inline void end_cause(uint32_t measure)
+{
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    if (context && measure == LULL_TRACK_IRQ) {
+        context->handler.irq = 0;
+    } else if (context) {
+        context->softirq.irq = 0;
+    }
+}
+
+/* Whether the innermost frame is for it. */
+static __always_inline bool is_cause(const struct irq_cause *cause, const struct context *context)
+{
+    return cause->irq && cause->depth == context->depth;
+}
+
+/* For which interrupt somebody is woken now. */
+static __always_inline void find_cause(struct lull_track_slot *slot)
+{
+    const struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    slot->irq = 0;
+    if (!context || !context->depth) {
+        return;
+    }
+    if (is_cause(&context->handler, context)) {
+        slot->irq = context->handler.irq;
+        slot->irq_ns = context->handler.since;
+    } else if (is_cause(&context->softirq, context)) {
+        slot->irq = context->softirq.irq;
+        slot->irq_ns = context->softirq.since;
+    }
+}
+
+/* ---- rules about interrupts ---- */
+
 /* What happened to the task that runs. */
 static __always_inline void judge_interruption(struct happened *event)
 {
@@ -74,6 +134,9 @@ static __always_inline void leave_measured(uint32_t measure, uint32_t kind, uint
         interrupt.hop.a = number;
         judge_interruption(&interrupt);
     }
+    if (has_responses()) {
+        end_cause(measure);
+    }
     leave();
 }
 
@@ -81,6 +144,9 @@ SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(irq_entry, int irq)
 {
     enter(LULL_TRACK_HOP_IRQ, irq);
+    if (has_responses()) {
+        attribute_handler(irq);
+    }
     return 0;
 }
 
@@ -91,9 +157,11 @@ int BPF_PROG(irq_exit, int irq)
     return 0;
 }
 
-/* By vector: when it was raised on this CPU; 0: it has been entered since. */
+/* By vector: when it was raised on this CPU; 0: it has been entered since. Likewise which interrupt's handler raised
+ * it first. */
 struct raised {
     uint64_t since[MOST_VECTORS];
+    struct irq_cause by[MOST_VECTORS];
 };
 
 struct {
@@ -113,12 +181,45 @@ static __always_inline uint64_t *raised_at(uint32_t vector)
     return &raised->since[vector & (MOST_VECTORS - 1)];
 }
 
+static __always_inline struct irq_cause *raised_by(uint32_t vector)
+{
+    struct raised *raised = bpf_map_lookup_elem(&raises, &zero);
+    if (!raised || vector >= MOST_VECTORS) {
+        return NULL;
+    }
+    asm volatile("" : "+r"(vector));
+    return &raised->by[vector & (MOST_VECTORS - 1)];
+}
+
+static __always_inline void keep_cause(uint32_t vector)
+{
+    const struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    struct irq_cause *by = raised_by(vector);
+    if (context && by && !by->irq && context->depth && is_cause(&context->handler, context)) {
+        *by = context->handler;
+    }
+}
+
+/* The softirq that was entered last. */
+static __always_inline void attribute_softirq(uint32_t vector)
+{
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    struct irq_cause *by = raised_by(vector);
+    if (context && by) {
+        attribute(&context->softirq, context, by->since, by->irq);
+        by->irq = 0;
+    }
+}
+
 SEC("tp_btf/softirq_raise")
 int BPF_PROG(softirq_raised, unsigned int vector)
 {
     uint64_t *since = raised_at(vector);
     if (since && *since == 0) {
         *since = bpf_ktime_get_ns();
+    }
+    if (has_responses()) {
+        keep_cause(vector);
     }
     return 0;
 }
@@ -145,6 +246,9 @@ int BPF_PROG(softirq_entry, unsigned int vector)
     enter(vector == TIMER_SOFTIRQ || vector == HRTIMER_SOFTIRQ ? LULL_TRACK_HOP_TIMER
                                                                : LULL_TRACK_HOP_SOFTIRQ,
           vector);
+    if (has_responses()) {
+        attribute_softirq(vector);
+    }
     return 0;
 }
 

@@ -23,10 +23,18 @@ struct {
 
 volatile struct lull_track_governed governed SEC(".data.governed") = {0};
 
+/* The interrupt that a handler is for, or that raised a softirq. */
+struct irq_cause {
+    uint64_t since;
+    uint32_t irq;   /* 1 + its number; 0: none */
+    uint32_t depth; /* of the handler's, or the softirq's, frame */
+};
+
 /* The interrupts that a CPU is in. */
 struct context {
     uint32_t depth;
-    uint32_t running; /* the task that came last, with sums */
+    uint32_t running;                  /* the task that came last */
+    struct irq_cause handler, softirq; /* with rules about responses */
     struct lull_track_hop frame[LULL_TRACK_NESTED];
 };
 

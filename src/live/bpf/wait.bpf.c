@@ -66,6 +66,13 @@ int BPF_PROG(waking, const struct task_struct *task)
         explain(slot->hop);
         slot->begin = now;
         slot->woken = now;
+    } else {
+        return 0;
+    }
+    if (has_responses()) {
+        find_cause(slot);
+    }
+    if (slot->woken == now) {
         if (config.stacks & LULL_TRACK_WAKER_STACK && now - slot->since > config.least_ns &&
             is_followed(slot)) {
             keep_stack(ctx, &waker_stacks, slot->tid, now, 0);
@@ -134,6 +141,12 @@ static __always_inline void find_call(struct ended *wait)
     }
 }
 
+/* When the interrupt came that woke the task. */
+static __always_inline uint64_t response_from(const struct lull_track_slot *slot)
+{
+    return slot->irq ? slot->irq_ns : slot->hop[0].start_ns;
+}
+
 static __always_inline bool is_measured(const volatile struct lull_track_kernel_rule *rule,
                                         const struct ended *wait, uint64_t threshold_ns,
                                         uint64_t *took)
@@ -142,11 +155,12 @@ static __always_inline bool is_measured(const volatile struct lull_track_kernel_
     const uint32_t state = wait->slot->state;
     uint64_t from = wait->slot->since;
     if (rule->measure == LULL_TRACK_RESPONSE) {
-        const struct lull_track_hop *waker = &wait->slot->hop[0];
-        if ((!state && !is_new) || !wait->woken || waker->kind <= LULL_TRACK_HOP_TASK) {
+        if ((!state && !is_new) || !wait->woken || wait->slot->hop[0].kind <= LULL_TRACK_HOP_TASK ||
+            (rule->has_number && rule->number + 1 != wait->slot->irq)) {
             return false;
         }
-        from = waker->start_ns > from ? waker->start_ns : from;
+        const uint64_t came = response_from(wait->slot);
+        from = came > from ? came : from;
     } else if (rule->measure == LULL_TRACK_PREEMPT) {
         if (state || is_new) {
             return false;
@@ -279,6 +293,9 @@ static __always_inline void report(void *ctx, uint32_t i, const struct ended *wa
     record->state = wait->state;
     record->first_argument = wait->first_argument;
     __builtin_memcpy(record->hop, slot->hop, sizeof record->hop);
+    if (config.rule[i].measure == LULL_TRACK_RESPONSE) {
+        record->hop[0].start_ns = response_from(slot);
+    }
     record->cookie[0] = '\0';
     record->kernel.bytes = record->waker.bytes = record->user.bytes = 0;
     take_groups(task, record->group);
@@ -461,11 +478,11 @@ static __always_inline void sum(struct ended *wait, struct lull_track_counts *co
 
 /* What the task did until `now`, when it leaves the CPU. */
 static __always_inline void sum_run(const struct task_struct *task, struct lull_track_slot *slot,
-                                    uint64_t now, bool is_dead)
+                                    uint64_t now, bool is_dead, bool is_unseen)
 {
     if (slot->since) {
         slot->sums.unknown_ns += now - slot->since;
-    } else if (slot->ran && slot->flags & LULL_TRACK_IS_LOST) {
+    } else if (slot->ran && (is_unseen || slot->flags & LULL_TRACK_IS_LOST)) {
         slot->sums.unknown_ns += now - slot->ran;
     } else if (slot->ran) {
         slot->sums.ran_ns += now - slot->ran;
@@ -487,25 +504,28 @@ static __always_inline void lose(uint32_t tid)
 
 /* ---- switches ---- */
 
+/* `was_seen`: it was seen to come to this CPU. Some kernels hide switches from or to some tasks: then a wait has ended
+ * that nobody saw the end of, nor its start, if the task was last seen to come to a CPU. */
 static __always_inline void leaves(const struct task_struct *task, uint64_t now, uint32_t state,
-                                   struct lull_track_counts *count)
+                                   bool was_seen, struct lull_track_counts *count)
 {
     struct lull_track_slot *slot = slot_of(task);
     if (!slot) {
         count->untracked++;
         return;
     }
+    const bool is_unseen = slot->since || (slot->ran && !was_seen);
+    if (is_unseen && is_followed(slot)) {
+        count->unseen++;
+    }
     if (config.has_tasks) {
-        sum_run(task, slot, now, state & TASK_DEAD);
+        sum_run(task, slot, now, state & TASK_DEAD, is_unseen);
     }
     if (state & TASK_DEAD) {
         slot->since = 0;
         slot->start_time = 0;
         slot->tid = 0;
         return;
-    }
-    if (slot->since && is_followed(slot)) { /* some kernels hide switches from or to some tasks */
-        count->unseen++;
     }
     slot->state = state;
     slot->woken = state ? 0 : now;
@@ -577,11 +597,11 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
     }
     count->switches++;
     context->depth = 0;
-    if (config.has_tasks) {
-        if (context->running && context->running != (uint32_t)prev->pid) {
-            lose(context->running);
-        }
-        context->running = next->pid;
+    const uint32_t running = context->running;
+    const bool was_seen = running == (uint32_t)prev->pid;
+    context->running = next->pid;
+    if (config.has_tasks && running && !was_seen) {
+        lose(running);
     }
     if (prev->pid) {
         uint32_t state = preempt ? 0 : prev->__state;
@@ -591,7 +611,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
         if (state & TASK_WAKING) { /* somebody is already waking it, and the state is gone */
             state = config.has_prev_state ? (uint32_t)ctx[3] : LULL_TRACK_STATE_S;
         }
-        leaves(prev, now, state, count);
+        leaves(prev, now, state, was_seen, count);
         if (config.stacks & LULL_TRACK_USER_STACK && !(state & TASK_DEAD) &&
             !(prev->flags & PF_KTHREAD)) {
             keep_user_stack(ctx, prev->pid, now);

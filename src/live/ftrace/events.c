@@ -30,7 +30,8 @@ static const struct event {
         {"irq", "irq_handler_entry", LULL_FTRACE_WAITS | BIT(IRQ), false, {"irq"}, {NULL}},
     [LULL_FTRACE_SOFTIRQ_ENTRY] =
         {"irq", "softirq_entry", LULL_FTRACE_WAITS | SOFTIRQS, false, {"vec"}, {NULL}},
-    [LULL_FTRACE_SOFTIRQ_RAISE] = {"irq", "softirq_raise", BIT(RAISE), false, {"vec"}, {NULL}},
+    [LULL_FTRACE_SOFTIRQ_RAISE] =
+        {"irq", "softirq_raise", BIT(RAISE) | BIT(RESPONSE), false, {"vec"}, {NULL}},
     [LULL_FTRACE_TIMER_ENTRY] =
         {"timer", "hrtimer_expire_entry", LULL_FTRACE_WAITS, true, {NULL}, {NULL}},
     [LULL_FTRACE_BLOCK_MERGE] = {"block", "block_rq_merge", BIT(QUEUE), true, REQUEST},

@@ -68,6 +68,12 @@ static void hand_out(struct lull_ftrace_model *model, const struct lull_track_re
 
 /* ---- waits ---- */
 
+/* When the interrupt came that woke the task. */
+static uint64_t response_from(const struct lull_track_slot *slot)
+{
+    return slot->irq ? slot->irq_ns : slot->hop[0].start_ns;
+}
+
 static bool is_measured(const struct lull_ftrace_model *model, uint32_t i,
                         const struct lull_ftrace_wait *wait, uint64_t *took)
 {
@@ -82,8 +88,9 @@ static bool is_measured(const struct lull_ftrace_model *model, uint32_t i,
         is_meant = wait->is_call;
         break;
     case LULL_TRACK_RESPONSE:
-        is_meant = is_woken && slot->hop[0].kind > LULL_TRACK_HOP_TASK;
-        from = MAX(from, slot->hop[0].start_ns);
+        is_meant = is_woken && slot->hop[0].kind > LULL_TRACK_HOP_TASK &&
+                   (!rule->has_number || rule->number + 1 == slot->irq);
+        from = MAX(from, response_from(slot));
         break;
     case LULL_TRACK_PREEMPT:
         is_meant = !wait->state && !is_new;
@@ -174,6 +181,9 @@ static void report(struct lull_ftrace_model *model, uint32_t i, const struct lul
     }
     if (!wait->is_call) {
         memcpy(record.hop, task->slot.hop, sizeof record.hop);
+    }
+    if (model->rule[i].measure == LULL_TRACK_RESPONSE) {
+        record.hop[0].start_ns = response_from(&task->slot);
     }
     if (!wait->is_call && task->stack && task->stack_ns == wait->since) {
         record.kernel = *task->stack;

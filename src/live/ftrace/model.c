@@ -47,20 +47,29 @@ static void explain(struct lull_ftrace_model *model, const struct lull_ftrace_ev
     }
 }
 
+static void find_cause(const struct lull_ftrace_model *model, uint32_t cpu,
+                       struct lull_track_slot *slot)
+{
+    const struct lull_ftrace_cause *cause = lull_ftrace_cause_now(&model->cpus[cpu]);
+    slot->irq = cause ? cause->irq : 0;
+    slot->irq_ns = cause ? cause->since : 0;
+}
+
 static void wake(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
 {
     struct lull_ftrace_task *task =
         lull_ftrace_task_find(model, (uint32_t)event->fields->number[0]);
     struct lull_track_slot *slot = task ? &task->slot : NULL;
-    if (!slot) {
+    if (!slot || (slot->since && slot->woken)) {
         return;
     }
+    find_cause(model, event->cpu, slot);
     if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
         explain(model, event, slot->early);
         slot->early_ns = event->ns;
         slot->flags &= ~(uint32_t)LULL_TRACK_WAS_QUEUED;
         slot->flags |= slot->cpu == event->cpu ? LULL_TRACK_WAS_QUEUED : 0;
-    } else if (slot->woken == 0) {
+    } else {
         explain(model, event, slot->hop);
         slot->begin = slot->woken = MAX(event->ns, slot->since);
     }
@@ -92,24 +101,27 @@ static uint64_t after(uint64_t now, uint64_t since)
     return now > since ? now - since : 0;
 }
 
+/* `was_seen`: it was seen to come to this CPU. If not, a wait has ended that nobody saw the end of: nor its start, if
+ * the task was last seen to come to a CPU. */
 static void leaves(struct lull_ftrace_model *model, struct lull_ftrace_task *task, uint64_t now,
-                   uint32_t state)
+                   uint32_t state, bool was_seen)
 {
     struct lull_track_slot *slot = &task->slot;
+    const bool is_unseen = slot->since || (slot->ran && !was_seen);
     if (slot->since) {
         slot->sums.unknown_ns += after(now, slot->since);
-    } else if (slot->ran && slot->flags & LULL_TRACK_IS_LOST) {
+    } else if (slot->ran && (is_unseen || slot->flags & LULL_TRACK_IS_LOST)) {
         slot->sums.unknown_ns += after(now, slot->ran);
     } else if (slot->ran) {
         slot->sums.ran_ns += after(now, slot->ran);
+    }
+    if (is_unseen && has_waits(model) && lull_ftrace_is_followed(model, slot)) {
+        model->counts.kernel.unseen++;
     }
     slot->flags &= ~(uint32_t)LULL_TRACK_IS_LOST;
     if (!(state & ~(uint32_t)STATES) && state & STATE_GONE) {
         lull_ftrace_task_end(model, task);
         return;
-    }
-    if (slot->since && has_waits(model) && lull_ftrace_is_followed(model, slot)) {
-        model->counts.kernel.unseen++;
     }
     if (after(now, slot->early_ns) > LEAVING_NS) {
         slot->flags |= LULL_TRACK_WAS_QUEUED;
@@ -169,10 +181,11 @@ static void switch_tasks(struct lull_ftrace_model *model, const struct lull_ftra
     const struct lull_ftrace_fields *f = event->fields;
     struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
     const uint32_t prev = (uint32_t)f->number[0], next = (uint32_t)f->number[2];
+    const bool was_seen = cpu->running == prev || cpu->running == LULL_FTRACE_ANYBODY;
     struct lull_ftrace_task *task;
     model->counts.kernel.switches++;
     cpu->depth = 0;
-    if (cpu->running && cpu->running != prev) { /* that one left unseen, nobody knows when */
+    if (cpu->running && !was_seen) { /* that one left unseen, nobody knows when */
         task = lull_ftrace_task_find(model, cpu->running);
         if (task && task->slot.since == 0 && task->slot.cpu == event->cpu) {
             task->slot.flags |= LULL_TRACK_IS_LOST;
@@ -182,7 +195,7 @@ static void switch_tasks(struct lull_ftrace_model *model, const struct lull_ftra
     cpu->running = next;
     if (prev && (task = lull_ftrace_task_of(model, prev))) {
         lull_ftrace_task_name(task, &f->text[0]);
-        leaves(model, task, event->ns, (uint32_t)f->number[1]);
+        leaves(model, task, event->ns, (uint32_t)f->number[1], was_seen);
     }
     if (next && (task = lull_ftrace_task_of(model, next))) {
         lull_ftrace_task_name(task, &f->text[1]);
@@ -289,7 +302,7 @@ void lull_ftrace_model_lose(struct lull_ftrace_model *model, uint32_t cpu, uint6
 {
     struct lull_ftrace_cpu_state *state = &model->cpus[cpu];
     model->counts.missed += MAX(n, 1);
-    memset(state, 0, sizeof *state);
+    *state = (struct lull_ftrace_cpu_state){.running = LULL_FTRACE_ANYBODY};
     g_hash_table_remove_all(model->spans);
     for (guint i = 0; i < model->slots->len; i++) {
         struct lull_ftrace_task *task = model->slots->pdata[i];
@@ -356,6 +369,9 @@ struct lull_ftrace_model *lull_ftrace_model_new(const struct lull_tracker_questi
     model->question = *question;
     model->n_cpus = n_cpus;
     model->cpus = g_new0(struct lull_ftrace_cpu_state, MAX(n_cpus, 1));
+    for (uint32_t i = 0; i < n_cpus; i++) {
+        model->cpus[i].running = LULL_FTRACE_ANYBODY;
+    }
     model->counts.overhead = -1;
     model->counts.least_ns = LEAST_NS;
     model->least_rule_ns = UINT64_MAX;
@@ -364,8 +380,8 @@ struct lull_ftrace_model *lull_ftrace_model_new(const struct lull_tracker_questi
     model->slots = g_ptr_array_new();
     model->free_slots = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     model->wanted = question->has_sums || question->has_metrics
-                        ? LULL_FTRACE_WAITS | 1u << LULL_TRACK_IRQ | 1u << LULL_TRACK_SOFTIRQ |
-                              1u << LULL_TRACK_BLOCK
+                        ? 1u << LULL_TRACK_OFFCPU | 1u << LULL_TRACK_IRQ |
+                              1u << LULL_TRACK_SOFTIRQ | 1u << LULL_TRACK_BLOCK
                         : 0;
     lull_ftrace_sums_init(model);
     lull_ftrace_spans_init(model);

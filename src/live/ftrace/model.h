@@ -22,13 +22,24 @@ struct lull_ftrace_task {
     uint64_t stack_ns;              /* since when it waits there */
 };
 
+#define LULL_FTRACE_ANYBODY UINT32_MAX
+
+/* The interrupt that a handler is for, or that raised a softirq. */
+struct lull_ftrace_cause {
+    uint64_t since;
+    uint32_t irq;   /* 1 + its number; 0: none */
+    uint32_t depth; /* of the handler's, or the softirq's, frame */
+};
+
 /* A CPU: which interrupts it is in, who runs, and since when softirqs are raised. */
 struct lull_ftrace_cpu_state {
-    uint32_t depth, running; /* running 0: not known, or the idle task */
-    uint32_t left;           /* who ran before; 0: likewise */
+    uint32_t depth, running; /* running 0: the idle task; LULL_FTRACE_ANYBODY: not known */
+    uint32_t left;           /* who ran before; 0: the idle task, or not known */
     uint32_t frame_of;       /* the task that was there when the frames began */
     struct lull_track_hop frame[LULL_TRACK_NESTED];
-    uint64_t raised[16]; /* by vector; 0: not */
+    uint64_t raised[16];                    /* by vector; 0: not */
+    struct lull_ftrace_cause raised_by[16]; /* by vector: the first handler that raised it since */
+    struct lull_ftrace_cause handler, softirq;
 };
 
 struct lull_ftrace_limit {
@@ -146,6 +157,8 @@ void lull_ftrace_observe(struct lull_ftrace_model *model, struct lull_track_hist
 
 /* ---- spans.c ---- */
 
+/* The interrupt in whose handler, or in a softirq that it raised, the CPU is; or NULL. */
+const struct lull_ftrace_cause *lull_ftrace_cause_now(const struct lull_ftrace_cpu_state *cpu);
 /* Interrupts and requests to disks. */
 void lull_ftrace_spans_take(struct lull_ftrace_model *model, const struct lull_ftrace_event *event);
 void lull_ftrace_spans_init(struct lull_ftrace_model *model);

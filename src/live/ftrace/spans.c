@@ -29,6 +29,25 @@ static void enter(struct lull_ftrace_model *model, const struct lull_ftrace_even
     }
 }
 
+/* The frame that was entered last is for that interrupt. */
+static void attribute(struct lull_ftrace_cause *cause, const struct lull_ftrace_cpu_state *cpu,
+                      uint64_t since, uint32_t irq)
+{
+    *cause = (struct lull_ftrace_cause){.since = since, .irq = irq, .depth = cpu->depth};
+}
+
+static bool is_cause(const struct lull_ftrace_cause *cause, const struct lull_ftrace_cpu_state *cpu)
+{
+    return cpu->depth > 0 && cause->irq && cause->depth == cpu->depth;
+}
+
+const struct lull_ftrace_cause *lull_ftrace_cause_now(const struct lull_ftrace_cpu_state *cpu)
+{
+    return is_cause(&cpu->handler, cpu)   ? &cpu->handler
+           : is_cause(&cpu->softirq, cpu) ? &cpu->softirq
+                                          : NULL;
+}
+
 static void interrupted(struct lull_ftrace_model *model, const struct lull_ftrace_event *event,
                         uint32_t measure, uint32_t kind, uint32_t number, uint64_t since)
 {
@@ -54,25 +73,33 @@ static void leave(struct lull_ftrace_model *model, const struct lull_ftrace_even
         interrupted(model, event, measure, kind, (uint32_t)event->fields->number[0],
                     frame->start_ns);
     }
+    (measure == LULL_TRACK_IRQ ? &cpu->handler : &cpu->softirq)->irq = 0;
     cpu->depth -= cpu->depth > 0;
 }
 
 static void raised(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
 {
-    uint64_t *at = model->cpus[event->cpu].raised;
+    struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
     const uint64_t vector = (uint64_t)event->fields->number[0];
-    if (vector < G_N_ELEMENTS(model->cpus->raised) && at[vector] == 0) {
-        at[vector] = event->ns;
+    if (vector >= G_N_ELEMENTS(cpu->raised)) {
+        return;
+    }
+    if (cpu->raised[vector] == 0) {
+        cpu->raised[vector] = event->ns;
+    }
+    if (cpu->raised_by[vector].irq == 0 && is_cause(&cpu->handler, cpu)) {
+        cpu->raised_by[vector] = cpu->handler;
     }
 }
 
 static void enter_softirq(struct lull_ftrace_model *model, const struct lull_ftrace_event *event)
 {
     const uint64_t vector = (uint64_t)event->fields->number[0];
-    uint64_t *at = model->cpus[event->cpu].raised;
-    if (vector < G_N_ELEMENTS(model->cpus->raised) && at[vector]) {
-        const uint64_t since = at[vector];
-        at[vector] = 0;
+    struct lull_ftrace_cpu_state *cpu = &model->cpus[event->cpu];
+    const bool is_known = vector < G_N_ELEMENTS(cpu->raised);
+    if (is_known && cpu->raised[vector]) {
+        const uint64_t since = cpu->raised[vector];
+        cpu->raised[vector] = 0;
         interrupted(model, event, LULL_TRACK_RAISE, LULL_TRACK_HOP_SOFTIRQ, (uint32_t)vector,
                     since);
     }
@@ -80,6 +107,11 @@ static void enter_softirq(struct lull_ftrace_model *model, const struct lull_ftr
           vector == TIMER_SOFTIRQ || vector == HRTIMER_SOFTIRQ ? LULL_TRACK_HOP_TIMER
                                                                : LULL_TRACK_HOP_SOFTIRQ,
           (uint32_t)vector);
+    if (is_known) {
+        struct lull_ftrace_cause *by = &cpu->raised_by[vector];
+        attribute(&cpu->softirq, cpu, by->since, by->irq);
+        by->irq = 0;
+    }
 }
 
 /* The addresses are a struct sockaddr_in or sockaddr_in6. */
@@ -239,6 +271,8 @@ void lull_ftrace_spans_take(struct lull_ftrace_model *model, const struct lull_f
     switch (event->kind) {
     case LULL_FTRACE_IRQ_ENTRY:
         enter(model, event, LULL_TRACK_HOP_IRQ, number);
+        attribute(&model->cpus[event->cpu].handler, &model->cpus[event->cpu], event->ns,
+                  1 + number);
         break;
     case LULL_FTRACE_IRQ_EXIT:
         leave(model, event, LULL_TRACK_IRQ, LULL_TRACK_HOP_IRQ);

@@ -50,8 +50,7 @@ struct lull_bandwidth_pauses {
 };
 
 /* The events in order of time, those of the same time in that of enum lull_bandwidth_step. Appends to
- * the pauses. `kernel_ns`: how long the group was throttled by the kernel's count, summed over CPUs;
- * of
+ * the pauses. `kernel_ns`: how long the group was throttled by the kernel's count, summed over CPUs; of
  * more than that, what is most in doubt is left out, the shortest first. */
 void lull_bandwidth_replay(const struct lull_bandwidth_event *events, size_t count,
                            int64_t quota_ns, int64_t kernel_ns,

@@ -231,6 +231,36 @@ static void find_parts(struct lull_calls_counts *counts, const struct tale *tale
     }
 }
 
+/* The call of the program that made the system call. */
+static uint32_t maker_of(const struct lull_calls_counts *counts, uint32_t node)
+{
+    for (; node != LULL_NONE; node = lull_calls_node(counts->calls, node)->parent) {
+        const uint32_t function = lull_calls_node(counts->calls, node)->function;
+        if (function == LULL_NONE ||
+            lull_calls_function(counts->calls, function)->layer < LULL_FUNCTION_SYSCALL) {
+            break;
+        }
+    }
+    return node;
+}
+
+/* Counters of threads are read with calls, or with system calls: what they rose while there was one call
+ * and what that had the kernel do is of that call, and nothing is shared. */
+static void join_parts(struct lull_calls_counts *counts, bool is_of_thread)
+{
+    const struct part *parts = counts->parts.items;
+    const uint32_t first = parts[0].node, maker = is_of_thread ? maker_of(counts, first) : first;
+    bool is_same = true, has_same_maker = is_of_thread;
+    for (size_t i = 1; i < counts->parts.count; i++) {
+        is_same &= parts[i].node == first;
+        has_same_maker = has_same_maker && maker_of(counts, parts[i].node) == maker;
+    }
+    if (is_same || has_same_maker) {
+        counts->parts.items[0] = (struct part){is_same ? first : maker, 1};
+        counts->parts.count = 1;
+    }
+}
+
 static void charge(struct lull_calls_counts *counts, uint32_t node, uint32_t counter,
                    uint64_t value)
 {
@@ -304,6 +334,7 @@ static void on_count(void *user, const struct lull_count_fact *fact)
         struct tale *tale = tale_of(counts, line, fact->start_ns);
         fill(counts, tale, fact->end_ns);
         find_parts(counts, tale, fact);
+        join_parts(counts, fact->cpu < 0);
         counted = charge_parts(counts, fact);
         tale->read_ns[fact->counter] = fact->end_ns;
     }

@@ -58,6 +58,20 @@ static bool check_counters(const char *list, GError **error)
     return !list || counters;
 }
 
+static bool parse_call_counters(const struct lull_args *args, struct lull_record_question *question,
+                                GError **error)
+{
+    const char *list = lull_args_text(args, "call-counters");
+    if (list && !question->hooks) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                            "--call-counters reads counters with each call, and needs --python, "
+                            "--python-c, --functions or --heap, which record calls");
+        return false;
+    }
+    question->call_counters = list ? lull_hooks_parse_counters(list, error) : 0;
+    return !list || question->call_counters;
+}
+
 /* The words of the command, with NULL at the end. */
 static GPtrArray *copy_command(const struct lull_args *args)
 {
@@ -178,7 +192,8 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
                             error) ||
         !parse_size(lull_args_text(args, "buffer"), &question->buffer_bytes, error) ||
         !parse_call_graph(args, question, error) || !parse_functions(args, question, error) ||
-        !parse_pids(args, pids, error) || !check_counters(question->counters, error)) {
+        !parse_pids(args, pids, error) || !check_counters(question->counters, error) ||
+        !parse_call_counters(args, question, error)) {
         return false;
     }
     question->pids = (const pid_t *)pids->data;
@@ -455,6 +470,13 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_FLAG,
      .help = "also record what programs that the command is or starts allocate and free, for 'lull "
              "heap', and what --functions records"},
+    {.name = "call-counters",
+     .kind = LULL_OPTION_TEXT,
+     .argument = "LIST",
+     .help =
+         "with --python, --functions or --heap: also read these counters of the thread with each "
+         "call and return, for 'lull calls --weight': task-clock, page-faults, minor-faults, "
+         "major-faults, context-switches, with commas between; a call then takes some 1 to 2 us more"},
     {.name = "buffer",
      .kind = LULL_OPTION_TEXT,
      .argument = "SIZE",

@@ -113,8 +113,14 @@ void hook_resume(const struct hook_pause *before)
 bool hook_start_packet(struct hook_stream *stream)
 {
     struct hook_pause before;
+    uint64_t then[HOOK_MOST_COUNTERS], now[HOOK_MOST_COUNTERS];
     hook_pause(&before);
+    hook_read_counters(then);
     const bool is_done = start_packet(stream);
+    hook_read_counters(now);
+    for (unsigned i = 0; i < hook_n_counters; i++) {
+        stream->own[i] += now[i] - then[i];
+    }
     hook_resume(&before);
     return is_done;
 }
@@ -169,6 +175,7 @@ static void forked(void)
     leave_packet(stream);
     hook_kind.restart(stream);
     stream->offset = 0;
+    memset(stream->own, 0, sizeof stream->own);
     stream->is_over = !name_stream(stream);
 }
 
@@ -192,6 +199,7 @@ bool hook_init(void)
 {
     shared.folder = getenv("LULL_CALLS");
     shared.folder = shared.folder ? strdup(shared.folder) : NULL;
+    hook_init_counters();
     return shared.folder && pthread_key_create(&shared.at_exit, thread_ends) == 0 &&
            pthread_atfork(NULL, NULL, forked) == 0;
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #define HOOK_INITIAL __attribute__((tls_model("initial-exec")))
+#define HOOK_MOST_COUNTERS 5u
 
 /* As src/record/hooks.c declares them in the metadata. */
 enum hook_event_id {
@@ -53,7 +54,8 @@ struct hook_stream {
     uint32_t room;   /* and that it has */
     bool is_over;    /* no event is written any more */
     int32_t pid, tid;
-    off_t offset; /* of the next packet */
+    off_t offset;                     /* of the next packet */
+    uint64_t own[HOOK_MOST_COUNTERS]; /* what was counted while packets were made */
     char path[PATH_MAX];
 };
 
@@ -88,8 +90,21 @@ const char *hook_folder(void);
  * the program's again. */
 void hook_pause(struct hook_pause *before);
 void hook_resume(const struct hook_pause *before);
+/* Counters that each event has behind its start; 0, unless they were requested. */
+extern unsigned hook_n_counters;
+void hook_init_counters(void);
+/* Of this thread, as they are now; UINT64_MAX: not known. */
+void hook_read_counters(uint64_t values[static HOOK_MOST_COUNTERS]);
+/* Returns where they end. */
+uint8_t *hook_put_counters(const struct hook_stream *stream, uint8_t *at);
 /* False: there is no room for events, here or any more. */
 bool hook_start_packet(struct hook_stream *stream);
+
+static inline uint8_t *hook_put(uint8_t *at, const void *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return at + size;
+}
 
 static inline uint64_t hook_now_ns(void)
 {
@@ -107,8 +122,9 @@ static inline struct hook_head *hook_head_of(const struct hook_stream *stream)
 static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_event_id id,
                                         size_t size)
 {
+    const size_t start = sizeof(struct hook_event) + HOOK_MOST_COUNTERS * sizeof(uint64_t);
     if (__builtin_expect(!stream->packet || stream->is_over ||
-                             stream->size + sizeof(struct hook_event) + size > stream->room,
+                             stream->size + start + size > stream->room,
                          false)) {
         stream->is_over = stream->is_over || !hook_start_packet(stream);
         if (stream->is_over) {
@@ -119,9 +135,8 @@ static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_ev
         }
     }
     const struct hook_event event = {(uint8_t)id, hook_now_ns(), stream->pid, stream->tid};
-    uint8_t *at = stream->packet + stream->size;
-    memcpy(at, &event, sizeof event);
-    return at + sizeof event;
+    uint8_t *at = hook_put(stream->packet + stream->size, &event, sizeof event);
+    return __builtin_expect(hook_n_counters > 0, false) ? hook_put_counters(stream, at) : at;
 }
 
 /* The event that was started, and not ended. */
@@ -144,12 +159,6 @@ static inline void hook_end_event(struct hook_stream *stream, const uint8_t *end
     stream->size = (uint32_t)(end - stream->packet);
     atomic_signal_fence(memory_order_release);
     hook_head_of(stream)->content_bits = stream->size * UINT64_C(8);
-}
-
-static inline uint8_t *hook_put(uint8_t *at, const void *bytes, size_t size)
-{
-    memcpy(at, bytes, size);
-    return at + size;
 }
 
 #endif

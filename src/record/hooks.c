@@ -35,8 +35,11 @@ static const char layout[] =
     "        u64 content_size;\n        u64 packet_size;\n        u64 events_discarded;\n"
     "    };\n"
     "    event.header := struct { u8 id; stamp timestamp; };\n"
-    "    event.context := struct { s32 _vpid; s32 _vtid; };\n"
-    "};\n";
+    "    event.context := struct { s32 _vpid; s32 _vtid;";
+
+/* What hook/counters.c can read, named there as well. */
+static const char *const counters[] = {"task-clock", "page-faults", "minor-faults", "major-faults",
+                                       "context-switches"};
 
 static const struct {
     const char *name, *fields;
@@ -70,6 +73,28 @@ static char *put_first(const char *name, const char *first)
                              : g_strconcat(name, "=", first, NULL);
 }
 
+/* For the programs, in the order that the metadata has. */
+static char *list_counters(unsigned read)
+{
+    GString *text = g_string_new("LULL_CALLS_COUNTERS=");
+    for (uint32_t i = 0, n = 0; i < G_N_ELEMENTS(counters); i++) {
+        if (read >> i & 1) {
+            g_string_append_printf(text, "%s%s", n++ > 0 ? "," : "", counters[i]);
+        }
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void describe_counters(GString *text, unsigned read)
+{
+    for (uint32_t i = 0; i < G_N_ELEMENTS(counters); i++) {
+        if (read >> i & 1) {
+            g_autofree char *name = g_strdelimit(g_strdup(counters[i]), "-", '_');
+            g_string_append_printf(text, " u64 _perf_thread_%s;", name);
+        }
+    }
+}
+
 static bool is_there(const char *path, GError **error)
 {
     if (access(path, R_OK) == 0) {
@@ -82,8 +107,28 @@ static bool is_there(const char *path, GError **error)
     return false;
 }
 
-char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, int *objects,
-                          GError **error)
+unsigned lull_hooks_parse_counters(const char *list, GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(list, ",", -1);
+    unsigned read = 0;
+    for (uint32_t i = 0; i == 0 || words[i]; i++) {
+        const unsigned before = read;
+        for (uint32_t k = 0; words[i] && k < G_N_ELEMENTS(counters); k++) {
+            read |= strcmp(words[i], counters[k]) == 0 ? 1u << k : 0;
+        }
+        if (read == before) {
+            g_autofree char *all = list_counters(~0u);
+            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                        "--call-counters takes different ones of %s, with commas between, not “%s”",
+                        strchr(all, '=') + 1, list);
+            return 0;
+        }
+    }
+    return read;
+}
+
+char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, unsigned read,
+                          int *objects, GError **error)
 {
     g_autofree char *python = g_build_filename(hook_folder(), "python", NULL);
     g_autofree char *module = g_build_filename(python, MODULE, NULL);
@@ -100,6 +145,7 @@ char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, int 
     }
     g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
     g_ptr_array_add(all, g_strconcat("LULL_CALLS=", keeper->part, "/" FOLDER, NULL));
+    g_ptr_array_add(all, list_counters(read));
     if (hooks & LULL_HOOK_PYTHON) {
         g_ptr_array_add(all,
                         g_strdup(hooks & LULL_HOOK_PYTHON_C ? "LULL_CALLS_C=1" : "LULL_CALLS_C=0"));
@@ -112,7 +158,8 @@ char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, int 
     return (char **)g_ptr_array_steal(all, NULL);
 }
 
-bool lull_hooks_describe(const struct lull_keeper *keeper, int64_t epoch_offset_ns, GError **error)
+bool lull_hooks_describe(const struct lull_keeper *keeper, unsigned read, int64_t epoch_offset_ns,
+                         GError **error)
 {
     g_autoptr(GString) text = g_string_new("/* CTF 1.8 */\n\n");
     const int fd = lull_keeper_create(keeper, METADATA, error);
@@ -127,6 +174,8 @@ bool lull_hooks_describe(const struct lull_keeper *keeper, int64_t epoch_offset_
     lull_state_trace_add_environment(text, "ust");
     lull_state_trace_add_clock(text, epoch_offset_ns);
     g_string_append(text, layout);
+    describe_counters(text, read);
+    g_string_append(text, " };\n};\n");
     for (uint32_t i = 0; i < G_N_ELEMENTS(events); i++) {
         g_string_append_printf(text,
                                "\nevent {\n    name = \"%s\";\n    id = %u;\n"

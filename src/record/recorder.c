@@ -215,9 +215,9 @@ static bool start_command(struct lull_recorder *recorder, GError **error)
     const struct lull_record_question *question = &recorder->question;
     g_auto(GStrv) environment = NULL;
     return !question->command ||
-           ((!question->hooks ||
-             (environment = lull_hooks_prepare(&recorder->keeper, question->hooks,
-                                               &recorder->objects, error))) &&
+           ((!question->hooks || (environment = lull_hooks_prepare(
+                                      &recorder->keeper, question->hooks, question->call_counters,
+                                      &recorder->objects, error))) &&
             lull_command_start(&recorder->command, question->command, environment,
                                &recorder->invoker, error));
 }
@@ -328,7 +328,8 @@ static bool start_recording(struct lull_recorder *recorder, GError **error)
     }
     recorder->recording.start_ns = lull_recorder_now_ns(recorder);
     return (!recorder->question.hooks ||
-            lull_hooks_describe(&recorder->keeper, recorder->request.epoch_offset_ns, error)) &&
+            lull_hooks_describe(&recorder->keeper, recorder->question.call_counters,
+                                recorder->request.epoch_offset_ns, error)) &&
            recorder->kind->start(recorder->tracer, error) && write_state(recorder, error) &&
            (recorder->command.pid < 0 ||
             lull_command_release(&recorder->command, recorder->question.command[0], error));

@@ -42,6 +42,7 @@ struct lull_record_question {
     const char *kernel_functions; /* only tracers that can: as in struct lull_tracer_request */
     const char *counters; /* only tracers that can: which are read there (counters.h); NULL: none */
     unsigned hooks;       /* which calls programs record that the command is or starts (hooks.h) */
+    unsigned call_counters; /* which of the thread are read with each of these (hooks.h); 0: none */
 
     bool is_snapshot;     /* a flight recorder: what comes last is kept in memory, and written on
                              request only (record/control.h, SIGUSR1) */

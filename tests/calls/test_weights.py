@@ -13,7 +13,7 @@ source = os.environ["LULL_SOURCE"]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
 import jsonl_to_ctf  # noqa: E402
 import scene  # noqa: E402
-from scene import call, switch, wake  # noqa: E402
+from scene import call, switch, syscall, wake  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -267,6 +267,21 @@ def check_shared():
     tap.ok(column(found, "self_thread_page_faults") == {"f1": 50, "f0": 26, "f9": 0}, "calls between two reads share by their time", found["tables"])
     text = run("calls", "--weight", "page-faults", os.path.join(scratch.name, "shared")).stdout
     tap.ok(any("several calls" in note for note in found["notes"]) and "≈THREAD-PAGE-FAULTS  ≈OWN" in text, "and that is noted, and marked", found["notes"], text)
+
+
+def check_own_system_calls():
+    """What a thread counts between two of its calls, while it makes system calls, is its call's: nobody knows how much rose in the
+    kernel."""
+    user = counted([call(1000, "entry", "f0"), call(2000, "entry", "f1"), call(6000, "exit", "f1"), call(8000, "exit", "f0")],
+                   [10, 13, 113, 120])
+    kernel = [switch(500, 9, 100)]
+    for start in (1100, 3000, 7000):
+        kernel += [syscall(start, "entry", "read"), syscall(start + 500, "exit", "read")]
+    kernel.append(switch(9000, 100, 9))
+    found = window("--weight", "thread-page-faults", write("own-system-calls", user, kernel))
+    tap.ok({name: n for name, n in column(found, "self_thread_page_faults").items() if n} == {"f1": 100, "f0": 3 + 7}
+           and column(found, "calls").get("[read]") == 3 and not any("several calls" in note for note in found["notes"]),
+           "a call and the system calls that it makes share nothing", found["tables"]["functions"], found["notes"])
 
 
 def check_cpu():

@@ -241,6 +241,10 @@ def packets():
     refused("packets-cut", usual(), [good[:-2]], f"byte {len(good) - 2}: the file is cut short")
     # A file that ends within a packet without events lacks nothing.
     case("packets-cut-empty", usual(), [packet(0, 10, [1, 2], spare=9) + packet(10, 10, [], 1, spare=9)[:-4]], [at(1, 0), at(2, 1)])
+    # Nor does one whose padding is cut off, to the byte; elsewhere the cut is chance, and more may be missing.
+    padded = packet(0, 10, [1, 2], spare=9)
+    case("packets-cut-padding", usual(), [padded[:-9]], [at(1, 0), at(2, 1)])
+    refused("packets-cut-in-padding", usual(), [padded[:-4]], f"byte {len(padded) - 4}: the file is cut short")
     refused("packets-event", usual(), [packet(0, 9, [1], identifier=4)], "does not declare")
 
 

@@ -83,6 +83,41 @@ def main():
     while True: i += 1; count(i)
 main()
 """
+# Says what it did in each function, as the kernel counts it for the thread between two looks at that. Memory is touched page by page.
+COUNTERS = """
+import json, mmap, os, resource, threading, time
+def faults(): return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+def switches():
+    usage = resource.getrusage(resource.RUSAGE_THREAD)
+    return usage.ru_nvcsw + usage.ru_nivcsw
+def touch(memory):
+    for i in range(0, len(memory), mmap.PAGESIZE): memory[i] = 1
+def spin(ns):
+    end = time.thread_time_ns() + ns
+    while time.thread_time_ns() < end: pass
+def nap():
+    for _ in range(20): time.sleep(0.001)
+def leaf(): pass
+def many():
+    for _ in range(20000): leaf()
+def pages(n):
+    memory = mmap.mmap(-1, n * mmap.PAGESIZE)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return memory
+def main():
+    said, mine, others, childs = {}, pages(1000), pages(300), pages(200)
+    before = faults(); touch(mine); said["touch"] = faults() - before
+    spin(20_000_000); many()
+    before = switches(); nap(); said["nap"] = switches() - before
+    thread = threading.Thread(target=touch, args=(others,)); thread.start(); thread.join()
+    child = os.fork()
+    if child == 0:
+        touch(childs)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(json.dumps(said))
+main()
+"""
 
 
 def write(path, text):
@@ -160,6 +195,29 @@ def check_functions(recording, said, what):
     for letter in "ab":
         stack = ("mixed.py:<module>", "mixed.py:call", f"outer_{letter}", f"inner_{letter}", "[getppid]")
         tap.ok(any(one[:5] == stack for one in stacks), f"one stack of Python, C and the kernel: {letter}", *stacks)
+
+
+def check_counters(tracer, scratch):
+    """Counters that are read with each call: each function has what it did itself, whatever the recording costs."""
+    folder = tempfile.mkdtemp(dir=scratch)
+    program, said = write(os.path.join(folder, "counters.py"), COUNTERS), os.path.join(folder, "said")
+    recording, _ = recorders.record(tracer, ["sh", "-c", '"$1" "$2" >"$3"', "sh", sys.executable, program, said], folder, "--only", "--python",
+                                    "--call-counters", "context-switches,task-clock,page-faults")
+    with open(said, encoding="utf-8") as file:
+        seen = json.load(file)
+    found = json.loads(ask("calls", "--json", "--limit", "0", "--weight", "thread-page-faults", recording))["windows"][0]
+    rows = {row["function"].removeprefix("counters.py:"): row for row in found["tables"]["functions"] if row["function"].startswith("counters.py:")}
+    pages, clock, turns = ({name: row[f"self_thread_{what}"] for name, row in rows.items()} for what in ("page_faults", "task_clock_ns", "context_switches"))
+    # The program looks from outside of touch, which may touch some pages of its own, the more after a fork; main does so where it forks.
+    others = {name: pages[name] for name in ("spin", "many", "leaf", "nap")}
+    tap.ok(seen["touch"] >= 1000 and 0 <= pages["touch"] - seen["touch"] - 300 - 200 <= 10 and max(others.values()) <= 20,
+           "page faults are those of the function that touches memory, and of no other", seen, pages)
+    tap.ok(20_000_000 <= clock["spin"] <= 24_000_000, "a clock of the thread", clock)
+    tap.ok(seen["nap"] >= 20 and abs(turns["nap"] - seen["nap"]) <= 2, "switches of a function that sleeps", seen, turns)
+    for row in found["tables"]["counters"]:
+        parts = sum(row[what] for what in ("in_calls", "not_in_calls", "idle", "interrupts", "unknown"))
+        tap.ok(parts == row["counted"] > 0 == row["unknown"], f"{row['counter']}: nothing is missing", row)
+    tap.ok(not any("several calls" in note for note in found["notes"]), "nothing is shared", found["notes"])
 
 
 def check_peer(recording):
@@ -246,8 +304,11 @@ def check_over(scratch):
 
 
 def check_usage():
-    for arguments, said in (((), "and there is none"), (("--snapshot", "--", "true"), "a flight recorder")):
-        done = subprocess.run([LULL, "record", "--python", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    for arguments, said in ((("--python",), "and there is none"), (("--python", "--snapshot", "--", "true"), "a flight recorder"),
+                            (("--call-counters", "page-faults", "--", "true"), "needs --python"),
+                            (("--python", "--call-counters", "cycles", "--", "true"), "takes different ones of task-clock"),
+                            (("--heap", "--call-counters", "task-clock,task-clock", "--", "true"), "takes different ones of task-clock")):
+        done = subprocess.run([LULL, "record", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False)
         tap.ok(done.returncode == 2 and said in done.stderr, f"refused: {said}", done.returncode, done.stderr)
 
 
@@ -314,6 +375,7 @@ def main():
         check_path(record(tracer, ["sh", "-c", 'exec "$1" >"$2"', "sh", os.path.join(PROGRAMS, "naps"), said], scratch), said)
         check_killed(scratch, os.path.join(recording, "calls", "metadata"))
         check_full_disk(scratch, os.path.join(recording, "calls", "metadata"))
+        check_counters(tracer, scratch)
 
 
 tap.run("python", main)

@@ -115,7 +115,8 @@ const char *lull_packet_fill(const struct lull_stream_plan *stream, const uint8_
     }
     packet->content_bits = content;
     if (size > room_bits) {
-        packet->flags |= LULL_PACKET_CUT | (content == header_bits ? LULL_PACKET_EMPTY : 0);
+        const bool is_whole = content == header_bits || content == room_bits;
+        packet->flags |= LULL_PACKET_CUT | (is_whole ? LULL_PACKET_WHOLE : 0);
         packet->content_bits = MIN(content, room_bits);
     }
     if (have & LULL_HAS_TIME_BEGIN) {
@@ -426,7 +427,8 @@ static void widen_times(const struct lull_stream_plan *stream, struct lull_packe
 }
 
 /* The file ends within the packet, or its size is wrong and another one starts inside it. A program that
- * was killed when it had written the head of a packet has left no padding: nothing is missing. */
+ * was killed when it had written the head of a packet, or when it had cut the padding off at the end of
+ * its events and not yet said so, leaves a packet without padding: nothing is missing. */
 static void settle_cut(struct finder *f, struct lull_packet *packet)
 {
     struct lull_packet found = *packet;
@@ -440,7 +442,7 @@ static void settle_cut(struct finder *f, struct lull_packet *packet)
         found.bits = (next - found.offset) * 8;
         found.content_bits = MIN(found.content_bits, found.bits);
         found.flags &= ~(uint32_t)LULL_PACKET_CUT;
-    } else if (found.flags & LULL_PACKET_EMPTY) {
+    } else if (found.flags & LULL_PACKET_WHOLE) {
         found.bits = (f->list->file_size - found.offset) * 8;
         found.flags &= ~(uint32_t)LULL_PACKET_CUT;
     }

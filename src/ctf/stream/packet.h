@@ -15,7 +15,7 @@ enum lull_packet_flags {
     LULL_PACKET_HAS_DISCARDED = 1 << 2,
     LULL_PACKET_HAS_SEQUENCE = 1 << 3,
     LULL_PACKET_CUT = 1 << 4,      /* the file ends before the packet does */
-    LULL_PACKET_EMPTY = 1 << 9,    /* it is cut, and has no event */
+    LULL_PACKET_WHOLE = 1 << 9,    /* it is cut, but all its events are there */
     LULL_PACKET_GAP = 1 << 5,      /* damaged bytes lie before it */
     LULL_PACKET_REPORTED = 1 << 6, /* its damage has been reported */
     LULL_PACKET_DAMAGED = 1 << 8,  /* reading it came to an end before its content did */

@@ -109,6 +109,13 @@ static void set_tcp_wait(const struct lull_tcp_wait_note *found, struct lull_seg
     }
 }
 
+/* Who raised the softirq in which the wait ended, or NULL. */
+static const struct raiser_note *raiser_of(const struct lull_execgraph *eg, uint32_t detail)
+{
+    const uint32_t found = lull_map_find(&eg->raiser_of, detail);
+    return found == LULL_MAP_NONE ? NULL : &eg->raisers.items[found];
+}
+
 static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
                       const struct evidence *evidence, GStringChunk *strings,
                       struct lull_segment *segment)
@@ -120,7 +127,10 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
     } else if (evidence->waker != LULL_NONE) {
         lull_evidence_set_other(eg, evidence->waker, hop->end_ns, strings, segment);
     } else if (evidence->label != LULL_NONE) {
+        const struct raiser_note *raiser = raiser_of(eg, hop->detail);
         segment->object = lull_model_label(eg->model, evidence->label);
+        lull_evidence_set_other(eg, raiser ? raiser->task : LULL_NONE, hop->end_ns, strings,
+                                segment);
     }
 }
 
@@ -223,6 +233,21 @@ static void append_tcp_wait(const struct lull_tcp_wait_note *found, GString *out
     }
 }
 
+static void append_raiser(const struct lull_execgraph *eg, const struct lull_hop *hop, bool has_tid,
+                          GString *out)
+{
+    const struct raiser_note *raiser = raiser_of(eg, hop->detail);
+    if (raiser && raiser->task != LULL_NONE) {
+        g_string_append(out, ", raised by ");
+        lull_evidence_append_kind(out, lull_model_comm(eg->model, raiser->task, hop->end_ns));
+        if (has_tid) {
+            g_string_append_printf(out, " (%d)", lull_model_task(eg->model, raiser->task)->tid);
+        }
+    } else if (raiser) {
+        g_string_append_printf(out, ", raised by %s", lull_model_label(eg->model, raiser->label));
+    }
+}
+
 /* hop->cause determines what evidence->index is; a DISK wait's request is known by index even when
  * the completion came in an interrupt of another kind. */
 static void report_cause(const struct lull_execgraph *eg, const struct lull_hop *hop,
@@ -238,6 +263,7 @@ static void report_cause(const struct lull_execgraph *eg, const struct lull_hop 
         append_tcp_wait(tcp_wait_of(eg, hop, evidence), out);
     } else if (evidence->waker == LULL_NONE && evidence->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, evidence->label));
+        append_raiser(eg, hop, true, out);
     }
 }
 
@@ -540,6 +566,7 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         append_task_kind(eg, evidence->waker, hop->end_ns, out);
     } else if (evidence->label != LULL_NONE) {
         g_string_append(out, lull_model_label(eg->model, evidence->label));
+        append_raiser(eg, hop, false, out);
     }
     if (evidence->is_open) {
         g_string_append(out, "not woken before the end of the trace");

@@ -183,6 +183,10 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
             evidence.is_request = wakeup->cause == LULL_CAUSE_DISK;
         }
     }
+    if (wakeup && (wakeup->raiser != LULL_NONE || wakeup->raiser_label != LULL_NONE)) {
+        lull_map_insert(&eg->raiser_of, (uint32_t)eg->evidence.count, (uint32_t)eg->raisers.count);
+        lull_vec_push(&eg->raisers, (struct raiser_note){wakeup->raiser, wakeup->raiser_label});
+    }
     lull_vec_push(&eg->evidence, evidence);
     if (fact->chain != LULL_NONE) {
         while (eg->chains.count + 1 < eg->evidence.count) {
@@ -217,6 +221,15 @@ static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *
     if (tried) {
         lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, tried->since_ns);
     }
+}
+
+/* A task did, by raising the softirq, what ended the wait. A timer or a disk says more than who ran when it
+ * was done. */
+static bool is_raised_by_other(const struct lull_state_fact *fact)
+{
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    return wakeup->raiser != LULL_NONE && wakeup->raiser != fact->task &&
+           (wakeup->cause == LULL_CAUSE_NETWORK || wakeup->cause == LULL_CAUSE_IRQ);
 }
 
 static void on_state(void *user, const struct lull_state_fact *fact)
@@ -257,6 +270,9 @@ static void on_state(void *user, const struct lull_state_fact *fact)
                    evidence);
     } else if (wakeup->cause == LULL_CAUSE_TASK && wakeup->task != LULL_NONE) {
         link_cause(eg, fact, wakeup->task, wakeup->time_ns, evidence);
+    } else if (is_raised_by_other(fact)) {
+        lull_graph_link_bounded(eg->graph, wakeup->raiser, wakeup->raise_ns, fact->task,
+                                fact->end_ns, wakeup->cause, evidence);
     } else if (eg->vcpus) {
         lull_hypervisor_woken(eg, fact);
     }
@@ -559,6 +575,8 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->timeouts);
     lull_map_free(&eg->timeout_of);
     lull_map_free(&eg->tries_of);
+    lull_vec_free(&eg->raisers);
+    lull_map_free(&eg->raiser_of);
     lull_wait_reasons_clear(&eg->reasons);
     lull_matcher_free(eg->matcher);
     lull_tcp_waits_free(eg->tcp_waits);

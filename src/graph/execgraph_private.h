@@ -24,6 +24,11 @@ struct evidence {
     bool is_request; /* cause DISK, also where a host's doing explains it */
 };
 
+/* Who raised the softirq in which a wait ended: a task, or an interrupt, by its label. */
+struct raiser_note {
+    uint32_t task, label; /* one of them is LULL_NONE */
+};
+
 /* What a task sent. */
 struct sent_note {
     int64_t time_ns;
@@ -139,6 +144,8 @@ struct lull_execgraph {
     LULL_VEC(struct timeout_note) timeouts;
     struct lull_map timeout_of; /* evidence → one of these */
     struct lull_map tries_of;   /* evidence of a wait that a waker ended → its last try before */
+    LULL_VEC(struct raiser_note) raisers;
+    struct lull_map raiser_of;            /* evidence → one of these */
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
     LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */

@@ -18,6 +18,10 @@ struct lull_wakeup {
     uint32_t request; /* cause DISK: index of the block request that completed, or of which that
                           was not recorded (complete_ns is INT64_MIN), or LULL_NONE */
     uint32_t label;   /* name of the interrupt it happened in (lull_model_label), or LULL_NONE */
+    /* It happened in a softirq of which is known who raised it: a task, or an interrupt, by its label;
+     * else LULL_NONE. */
+    uint32_t raiser, raiser_label;
+    int64_t raise_ns; /* when, if there is a raiser */
     uint8_t cause;    /* enum lull_cause */
     int32_t cpu;      /* where it happened; -1: not known */
     /* cause TASK: label of the system call that the waker was in, and lull_model_file() of that

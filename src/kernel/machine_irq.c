@@ -92,6 +92,8 @@ bool irq_is_active(const struct cpu *cpu)
     return cpu->n_frames > 1 || (cpu->n_frames == 1 && cpu->frames[0].kind != FRAME_RECEIVE);
 }
 
+static const struct raiser no_raiser = {LULL_NONE, LULL_NONE};
+
 static struct frame *push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint32_t number,
                           struct irq_label label)
 {
@@ -102,6 +104,7 @@ static struct frame *push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint
     *frame = (struct frame){
         .start_ns = t,
         .raise_ns = INT64_MIN,
+        .raiser = no_raiser,
         .number = number,
         .label = label.label,
         .name = label.name,
@@ -179,11 +182,44 @@ static void pop(struct lull_model *model, struct machine *machine, int32_t c, in
     }
 }
 
-void irq_raised(struct cpu *cpu, int64_t t, int64_t vec)
+/* An interrupt that is not recorded may raise softirqs in place of the task that it interrupted: then only
+ * those of the network are taken for the task's. */
+static struct raiser find_raiser(const struct lull_model *model, const struct cpu *cpu,
+                                 const struct lull_ev_softirq_raise *event)
 {
+    const enum irq_context context =
+        irq_context_of(LULL_HAS(event, softirq_raise, flags), event->flags);
+    const bool is_network = event->vec == SOFTIRQ_NET_TX || event->vec == SOFTIRQ_NET_RX;
+    struct raiser raiser = no_raiser;
+    uint32_t depth = cpu->n_frames;
+    while (depth > 0 && cpu->frames[depth - 1].kind == FRAME_RECEIVE) {
+        depth--;
+    }
+    if (depth > 0) {
+        raiser.label = cpu->frames[depth - 1].label;
+    } else if (context == IRQ_HARD || context == IRQ_SOFT) {
+        raiser.label = model->fixed_labels[context == IRQ_HARD ? LABEL_HARD : LABEL_SOFT].label;
+    } else if (cpu->task != LULL_NONE && !model->tasks.items[cpu->task].is_idle &&
+               (context == IRQ_NONE || is_network)) {
+        raiser.task = cpu->task;
+    }
+    return raiser;
+}
+
+void irq_raised(const struct lull_model *model, struct cpu *cpu, int64_t t,
+                const struct lull_ev_softirq_raise *event)
+{
+    const int64_t vec = event->vec;
+    if (vec < 0 || vec >= LULL_SOFTIRQS) {
+        return;
+    }
     /* Raised again before it runs is raised once; raised while it runs, it will run again. */
-    if (vec >= 0 && vec < LULL_SOFTIRQS && cpu->raised_ns[vec] == INT64_MIN) {
+    const struct raiser raiser = find_raiser(model, cpu, event);
+    if (cpu->raised_ns[vec] == INT64_MIN) {
         cpu->raised_ns[vec] = t;
+        cpu->raisers[vec] = raiser;
+    } else if (raiser.task != cpu->raisers[vec].task || raiser.label != cpu->raisers[vec].label) {
+        cpu->raisers[vec] = no_raiser; /* which of them it was, nothing says */
     }
 }
 
@@ -271,6 +307,9 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
     if (id == LULL_EVENT_irq_handler_entry) {
         const struct lull_ev_irq_handler_entry *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, irq_handler_entry);
+        if (cpu->n_frames > 0) { /* what is done in a softirq from here on may be for it */
+            cpu->frames[cpu->n_frames - 1].raiser = no_raiser;
+        }
         push(cpu, t, FRAME_IRQ, ev->irq, irq_label(model, machine, ev->irq, ev->name));
         return true;
     }
@@ -285,8 +324,10 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         const struct lull_ev_softirq_entry *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, softirq_entry);
         if (ev->vec >= 0 && ev->vec < LULL_SOFTIRQS) {
-            push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec])->raise_ns =
-                cpu->raised_ns[ev->vec];
+            struct frame *frame =
+                push(cpu, t, FRAME_SOFTIRQ, ev->vec, model->fixed_labels[ev->vec]);
+            frame->raise_ns = cpu->raised_ns[ev->vec];
+            frame->raiser = frame->raise_ns == INT64_MIN ? no_raiser : cpu->raisers[ev->vec];
             cpu->raised_ns[ev->vec] = INT64_MIN;
         }
         return true;
@@ -353,8 +394,15 @@ static void classify_interrupt(const struct lull_model *model, const struct cpu 
                                struct lull_wakeup *wakeup)
 {
     const struct frame *frame = &cpu->frames[cpu->n_frames - 1];
+    const struct frame *around = frame;
     wakeup->label = frame->label;
     wakeup->cause = irq_frame_cause(frame);
+    while (around->kind == FRAME_RECEIVE && around > cpu->frames) {
+        around--;
+    }
+    wakeup->raiser = around->raiser.task;
+    wakeup->raiser_label = around->raiser.label;
+    wakeup->raise_ns = around->raise_ns;
     if (wakeup->cause == LULL_CAUSE_TIMER) {
         return;
     }

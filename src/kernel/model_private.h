@@ -39,11 +39,17 @@ struct irq_label {
 };
 
 /* An interrupt context that is active on a CPU. */
+/* Who raised a softirq: a task, or what had interrupted the CPU; both LULL_NONE: not known. */
+struct raiser {
+    uint32_t task, label;
+};
+
 struct frame {
     int64_t start_ns;
     int64_t nested_ns; /* of it in handlers that interrupted it and have ended */
     int64_t raise_ns;  /* of a softirq; INT64_MIN: not seen */
-    uint32_t number;   /* irq, softirq vector, 0 */
+    struct raiser raiser;
+    uint32_t number; /* irq, softirq vector, 0 */
     uint32_t label;
     uint32_t name;                 /* label of the name alone, or LULL_NONE */
     uint32_t first_packet, packet; /* first and last packet received in it */
@@ -71,9 +77,10 @@ struct cpu {
     uint32_t lost_stream;   /* where events were lost last, or LULL_NONE */
     int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not reported */
     int64_t raised_ns[LULL_SOFTIRQS];  /* softirqs that wait to run; INT64_MIN: not raised */
-    uint32_t idle;                     /* its idle task, LULL_NONE: not made yet */
-    uint32_t kernel;                   /* its kernel context, likewise */
-    uint32_t device;                   /* label of the network device used last, or LULL_NONE */
+    struct raiser raisers[LULL_SOFTIRQS];
+    uint32_t idle;   /* its idle task, LULL_NONE: not made yet */
+    uint32_t kernel; /* its kernel context, likewise */
+    uint32_t device; /* label of the network device used last, or LULL_NONE */
     struct {
         int64_t time_ns;
         uint32_t number;
@@ -522,7 +529,8 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
                enum lull_event_id id, const void *event);
 /* Forgets contexts that cannot be active any more (their ends were lost). */
 void irq_reset(struct cpu *cpu);
-void irq_raised(struct cpu *cpu, int64_t t, int64_t vec);
+void irq_raised(const struct lull_model *model, struct cpu *cpu, int64_t t,
+                const struct lull_ev_softirq_raise *event);
 /* True if the CPU is in an interrupt: what happens there is not the task's doing. */
 bool irq_is_active(const struct cpu *cpu);
 /* Where an event itself says that it happened. */

@@ -218,7 +218,7 @@ dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
         dumped(model, machine, id, event, t);
         break;
     case LULL_EVENT_softirq_raise:
-        irq_raised(model_cpu_at(machine, c), t, ((const struct lull_ev_softirq_raise *)event)->vec);
+        irq_raised(model, model_cpu_at(machine, c), t, event);
         break;
     case LULL_EVENT_packet_sent:
     case LULL_EVENT_packet_received:

@@ -61,13 +61,14 @@ enum lull_event_group {
                                     dumped when it crashes */
     /* What tasks call, with what. */
     LULL_GROUP_CALLS = LULL_GROUP_IO | LULL_GROUP_FUTEX,
+    LULL_GROUP_RAISE = 256, /* softirqs raised */
     /* What the execution graph needs. */
     LULL_GROUP_GRAPH = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET |
-                       LULL_GROUP_BLOCK | LULL_GROUP_CALLS | LULL_GROUP_STACKS | LULL_GROUP_PAGING,
+                       LULL_GROUP_BLOCK | LULL_GROUP_CALLS | LULL_GROUP_STACKS | LULL_GROUP_PAGING |
+                       LULL_GROUP_RAISE,
     /* Calls that record numbers only, which are few except with tracers that record no others. */
     LULL_GROUP_CALLNUMBERS =
         LULL_GROUP_SYSCALL | LULL_GROUP_IO | LULL_GROUP_FUTEX | LULL_GROUP_CALLNAMES,
-    LULL_GROUP_RAISE = 256,        /* softirqs raised */
     LULL_GROUP_MEMORY = 512,       /* pages allocated and freed */
     LULL_GROUP_NETIF = 1024,       /* packets given to devices */
     LULL_GROUP_POWER = 2048,       /* idle states and frequencies of CPUs */

@@ -38,12 +38,12 @@ struct irq_label {
     enum lull_cause cause; /* of a hard interrupt: what its handler's name says it is about */
 };
 
-/* An interrupt context that is active on a CPU. */
 /* Who raised a softirq: a task, or what had interrupted the CPU; both LULL_NONE: not known. */
 struct raiser {
     uint32_t task, label;
 };
 
+/* An interrupt context that is active on a CPU. */
 struct frame {
     int64_t start_ns;
     int64_t nested_ns; /* of it in handlers that interrupted it and have ended */

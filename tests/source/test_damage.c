@@ -129,7 +129,8 @@ static void test_whole(void)
     g_free(without.text);
 }
 
-/* Cut anywhere: whole events of what is left are read. */
+/* Cut anywhere: whole events of what is left are read. A packet that is cut off where its events end lacks
+ * nothing but padding, unless an index says how long it was. */
 static void test_cut(void)
 {
     g_autoptr(GByteArray) whole = ticks(3), index = tick_index(3);
@@ -141,10 +142,11 @@ static void test_cut(void)
         if (rest > TEST_HEADER_BYTES) {
             expected += MIN((rest - TEST_HEADER_BYTES) / EVENT_BYTES, PER_PACKET);
         }
+        const bool is_padding = rest == TEST_HEADER_BYTES + PER_PACKET * EVENT_BYTES;
         for (int with_index = 0; with_index < 2; with_index++) {
             struct outcome outcome = read_bytes(file, with_index ? index : NULL);
             g_assert_cmpuint(outcome.events, ==, expected);
-            if (with_index || rest != 0) {
+            if (with_index || (rest != 0 && !is_padding)) {
                 g_assert_cmpuint(outcome.problems, >=, 1);
             }
             if (with_index && rest > TEST_HEADER_BYTES) {

@@ -26,7 +26,9 @@ static enum lull_open_status check(const struct stat *st, const char **why)
 
 static enum lull_open_status failed(const char **why)
 {
-    *why = g_strerror(errno);
+    *why = errno == EMFILE || errno == ENFILE
+               ? "no more files may be open: raise the limit (ulimit -n)"
+               : g_strerror(errno);
     return errno == ENOENT || errno == ENOTDIR ? LULL_OPEN_ABSENT : LULL_OPEN_REFUSED;
 }
 

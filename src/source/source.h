@@ -49,6 +49,7 @@ struct lull_source_window {
     struct lull_clock_transform transform;
     bool in_doubles;       /* times are computed as babeltrace2 does, see lull_clock_map */
     uint64_t memory_bytes; /* that the stream should take at most while others are read with it */
+    bool is_brief; /* there are more of these than files may be open: see struct lull_bytes */
 };
 
 #define LULL_CPU_LATER (-2)

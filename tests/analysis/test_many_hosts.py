@@ -18,8 +18,9 @@ lull = os.environ["LULL"]
 source = os.environ["LULL_SOURCE"]
 tap = Tap()
 FEW, MANY = 9, 60
+CROWD = 70  # more streams than are merged by time when clocks are joined
 KIB_FOR_A_HOST = 150
-FILES = 40  # fewer than there are machines
+FILES = 40  # fewer than there are machines, so fewer than streams
 
 
 def run(*arguments, files=None):
@@ -73,6 +74,12 @@ def requests_of(path, *options):
     return found
 
 
+def joined(*paths):
+    """What packets say of the clocks of pairs of hosts, and what is added to the clocks that are joined."""
+    found = json.loads(run("sync", "--json", *paths)[0])
+    return found["pairs"], [host for host in found["hosts"] if host["clock"] != "not joined"]
+
+
 def without_number(text):
     return re.sub(r'("(?:client|httpd|db))-\d+"', r'\1"', text)
 
@@ -117,17 +124,25 @@ with tempfile.TemporaryDirectory() as folder:
             tap.ok(each < KIB_FOR_A_HOST, f"{name}: a machine more costs less than {KIB_FOR_A_HOST} KiB", f"{used} KiB: {each:.0f}")
 
     # Streams that are looked at one after the other are not open at a time.
-    limited, free = (run("info", "--events", "--json", many, files=files)[0] for files in (FILES, None))
-    tap.ok(limited == free, f"info of {MANY} machines with {FILES} open files")
+    # Those that are merged are open while they are read, if there are more of them than may be open.
+    for verb in (["info", "--events", "--json"], ["cputop", "--json"], ["print", "--events", "sched_process_exit"]):
+        limited, free = (run(*verb, many, files=files)[0] for files in (FILES, None))
+        tap.ok(limited == free, f"{verb[0]} of {MANY} machines with {FILES} open files")
     counts = [{}, {}]
     for of_host, path in zip(counts, (traces, many)):
         for row in json.loads(run("info", "--events", "--json", path)[0])["events"]:
             of_host.setdefault(row["host"], {})[row["name"]] = row["count"]
     tap.ok(counts[1] == {name: counts[0][name.rsplit("-", 1)[0]] for name in names}, "each has the events that it has alone")
 
-    # The loopback of each is its own, though their connections have the same addresses and ports.
+    # Many streams are read in slices of time when clocks are joined: machines that talk to nobody change nothing for those that do.
     with tarfile.open(os.path.join(source, "tests", "data", "truth.tar.xz")) as archive:
         archive.extractall(folder, members=[m for m in archive.getmembers() if "/truth-tcp/" in m.name], filter="data")
+    crowd = os.path.join(folder, "crowd")
+    many_hosts.make(os.path.join(folder, "truth", "truth-tcp"), CROWD, crowd)
+    alone, among = (joined(*paths) for paths in ((traces,), (crowd, traces)))
+    tap.ok(len(alone[0]) == 2 and among == alone, f"clocks that are joined among {CROWD} other machines", f"{among} {alone}")
+
+    # The loopback of each is its own, though their connections have the same addresses and ports.
     pair = os.path.join(folder, "pair")
     names = many_hosts.make(os.path.join(folder, "truth", "truth-tcp"), 2, pair)
     alone = [requests_of(os.path.join(pair, f"host-{at:04}")) for at in (0, 1)]

@@ -43,6 +43,6 @@ struct lull_bytes *fuzz_bytes_new(const uint8_t *data, size_t size)
     static const struct lull_bytes_ops ops = {
         .open = memory_open, .read = memory_read, .close = memory_close, .free = memory_free};
     struct memory_bytes *bytes = g_new0(struct memory_bytes, 1);
-    *bytes = (struct memory_bytes){{&ops}, data, size};
+    *bytes = (struct memory_bytes){{.ops = &ops}, data, size};
     return &bytes->base;
 }

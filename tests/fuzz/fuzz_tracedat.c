@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                               .share = memory_share};
     g_autoptr(GError) error = NULL;
     struct memory_bytes *memory = g_new0(struct memory_bytes, 1);
-    *memory = (struct memory_bytes){{&ops}, data, size};
+    *memory = (struct memory_bytes){{.ops = &ops}, data, size};
     struct lull_tracedat *file = lull_tracedat_open("input", &memory->base, size, &report, &error);
     if ((!file) != (error != NULL) || (error && *error->message == '\0')) {
         abort();

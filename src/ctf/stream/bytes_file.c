@@ -15,9 +15,17 @@ struct file_bytes {
     int fd;
 };
 
-static const char *file_open(struct lull_bytes *base)
+static void file_close(struct lull_bytes *base)
 {
     struct file_bytes *file = (struct file_bytes *)base;
+    if (file->fd >= 0) {
+        close(file->fd);
+    }
+    file->fd = -1;
+}
+
+static const char *open_now(struct file_bytes *file)
+{
     const char *why;
     if (lull_file_open(file->path, &file->fd, NULL, &why) != LULL_OPEN_DONE) {
         return why;
@@ -26,10 +34,22 @@ static const char *file_open(struct lull_bytes *base)
     return NULL;
 }
 
+static const char *file_open(struct lull_bytes *base)
+{
+    const char *why = open_now((struct file_bytes *)base);
+    if (base->is_brief) {
+        file_close(base);
+    }
+    return why;
+}
+
 static uint64_t file_read(struct lull_bytes *base, uint64_t offset, uint8_t *buf, uint64_t size,
                           const char **why)
 {
     struct file_bytes *file = (struct file_bytes *)base;
+    if (file->fd < 0 && (*why = open_now(file))) {
+        return 0;
+    }
     ssize_t n;
     do {
         n = pread(file->fd, buf, size, (off_t)offset);
@@ -37,14 +57,10 @@ static uint64_t file_read(struct lull_bytes *base, uint64_t offset, uint8_t *buf
     if (n <= 0) {
         *why = n < 0 ? g_strerror(errno) : "the file has become shorter";
     }
+    if (base->is_brief) {
+        file_close(base);
+    }
     return n < 0 ? 0 : (uint64_t)n;
-}
-
-static void file_close(struct lull_bytes *base)
-{
-    struct file_bytes *file = (struct file_bytes *)base;
-    close(file->fd);
-    file->fd = -1;
 }
 
 static void file_free(struct lull_bytes *base)

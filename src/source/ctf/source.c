@@ -40,6 +40,7 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
         lull_clock_map_use_doubles(&map);
     }
     stream->cursor->most_bytes = window->memory_bytes;
+    stream->cursor->bytes->is_brief = window->is_brief;
     lull_ctf_stream_start(stream->cursor, &map, window->start_ns, window->end_ns,
                           stream->source->kind->fields_size);
     base->has_event = false;

@@ -84,6 +84,7 @@ static uint64_t chain_read(struct lull_bytes *base, uint64_t offset, uint8_t *bu
     const struct chain_file *file = &chain->files[number];
     if (!chain->is_open || number != chain->current) {
         chain_close(base);
+        file->bytes->is_brief = base->is_brief;
         *why = file->bytes->ops->open(file->bytes);
         if (*why) {
             return 0;

@@ -297,6 +297,7 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
 {
     struct lull_perf_stream *s = stream_of(base);
     lull_format_stream_start(&s->base, offset_ns(s->file), s->cpu->extents->len == 0, window);
+    s->bytes->is_brief = window->is_brief;
     s->extent = 0;
     s->pos = s->end = s->limit = 0;
     s->n_waited = s->next_waiting = 0;

@@ -276,7 +276,8 @@ static gpointer run(gpointer data)
         if (stream->has_event && !write_event(ahead, &stream->event)) {
             break;
         }
-        lull_merge_update(merge, stream->ops->next(stream) ? stream->event.time_ns : INT64_MAX);
+        const int64_t time_ns = stream->ops->next(stream) ? stream->event.time_ns : INT64_MAX;
+        lull_merge_update(merge, lull_session_turn(session, stream, time_ns));
     }
     if (ahead->reader.block && ahead->reader.block->used > 0) {
         publish(ahead);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of streams for events of equal time: as added, or as Babeltrace 2 has it. */
+/* The order of streams for events of equal time: as added, or as Babeltrace 2 has it; and slices of
+ * time, in which many hosts come one after the other. */
 #include "source/session/private.h"
 
 #include <string.h>
@@ -56,4 +57,52 @@ void lull_session_sort_streams(const struct lull_session *session,
     if (session->order == LULL_ORDER_BABELTRACE && n > 1) {
         g_qsort_with_data(streams, (gint)n, sizeof *streams, compare_streams, (gpointer)session);
     }
+}
+
+/* ---- slices ---- */
+
+/* Fewer streams fit the caches well enough. A slice has so much of each on average: so much longer
+ * than a window that most of it is read while it is in the cache. */
+#define LEAST_STREAMS 64u
+#define SLICE_BYTES (256 << 10)
+
+/* Times before the start and far after the end of what the packets say are damage; there the order
+ * of hosts does not matter. */
+int64_t lull_session_slice_turn(const struct session_slices *slices, uint32_t host, int64_t time_ns)
+{
+    const int64_t length_ns = slices->length_ns;
+    int64_t since, turn;
+    if (time_ns == INT64_MAX || __builtin_sub_overflow(time_ns, slices->start_ns, &since)) {
+        return time_ns;
+    }
+    since = MAX(since, 0);
+    if (__builtin_mul_overflow(since / length_ns, (int64_t)slices->n_hosts, &turn) ||
+        __builtin_mul_overflow(turn + host, length_ns, &turn) ||
+        __builtin_add_overflow(turn, since % length_ns, &turn)) {
+        return INT64_MAX - 1;
+    }
+    return turn;
+}
+
+void lull_session_slice(struct lull_session *session, uint32_t n)
+{
+    int64_t start_ns, end_ns, span_ns;
+    uint64_t bytes = 0;
+    session->slices = (struct session_slices){0};
+    /* Whoever wants to know of losses wants them in order of time. */
+    if (!session->may_slice || n < LEAST_STREAMS || session->order != LULL_ORDER_ADDED ||
+        session->lives->len > 0 || lull_session_loss_count(session) > 0 ||
+        !lull_session_range(session, &start_ns, &end_ns) ||
+        __builtin_sub_overflow(end_ns, start_ns, &span_ns) ||
+        span_ns > INT64_MAX / 4 / session->hosts->len) {
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        bytes += session->merged[i]->size_bytes;
+        start_ns = MIN(start_ns, session->merged[i]->bound_ns);
+    }
+    const double share = (double)SLICE_BYTES * n / (double)MAX(bytes, 1);
+    session->slices = (struct session_slices){.length_ns = (int64_t)(share * (double)span_ns) + 1,
+                                              .start_ns = start_ns,
+                                              .n_hosts = session->hosts->len};
 }

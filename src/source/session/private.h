@@ -50,6 +50,13 @@ struct session_notes {
     struct lull_map by_stream; /* stream → its last loss */
 };
 
+/* Many hosts read in turn; see lull_session_allow_slices(). */
+struct session_slices {
+    int64_t length_ns; /* 0: there are none, and all is read by time */
+    int64_t start_ns;  /* no event is earlier */
+    uint32_t n_hosts;
+};
+
 /* What a stream reported. */
 struct lull_session_note {
     char *text; /* NULL: a loss */
@@ -100,6 +107,8 @@ struct lull_session {
     bool has_exempt;
     struct lull_event_watch *watch; /* or NULL; borrowed */
 
+    bool may_slice; /* see lull_session_allow_slices() */
+    struct session_slices slices;
     bool wants_ahead;         /* it is read ahead, if it can be */
     struct lull_ahead *ahead; /* NULL: it is not */
 
@@ -114,6 +123,7 @@ struct lull_session {
     uint32_t n_selected, n_started;       /* the merge has the last of the first n_started */
     struct lull_source_stream **merged;   /* there */
     uint32_t n_together;                  /* streams that are read at a time; 0: one */
+    bool has_many_files;                  /* more than may be open: each is while it is read */
 
     struct lull_sync *sync; /* how the clocks were joined; NULL: they were not */
     void (*free_sync)(struct lull_sync *sync);
@@ -146,6 +156,20 @@ static inline struct session_host *lull_session_host_at(const struct lull_sessio
 /* Puts streams into the session's order for events of equal time. */
 void lull_session_sort_streams(const struct lull_session *session,
                                struct lull_source_stream **streams, uint32_t n);
+
+/* Decides about slices, before the first n of session->merged are played. */
+void lull_session_slice(struct lull_session *session, uint32_t n);
+int64_t lull_session_slice_turn(const struct session_slices *slices, uint32_t host,
+                                int64_t time_ns);
+
+/* What the merge puts an event of `stream` in order by: its time, unless there are slices. */
+static inline int64_t lull_session_turn(const struct lull_session *session,
+                                        const struct lull_source_stream *stream, int64_t time_ns)
+{
+    return G_LIKELY(session->slices.length_ns == 0)
+               ? time_ns
+               : lull_session_slice_turn(&session->slices, stream->event.host, time_ns);
+}
 
 /* A trace without source, to open one with its report. */
 struct session_trace *lull_session_trace_new(struct lull_session *session);

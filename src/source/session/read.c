@@ -4,12 +4,16 @@
 #include "source/session/ahead.h"
 #include "source/session/streams.h"
 
+#include <sys/resource.h>
+
 void lull_session_play(struct lull_session *session, uint32_t n)
 {
     lull_session_sort_streams(session, session->merged, n);
+    lull_session_slice(session, n);
     lull_merge_init(&session->merge, n);
     for (uint32_t i = 0; i < n; i++) {
-        session->merge.times[i] = session->merged[i]->bound_ns;
+        const struct lull_source_stream *stream = session->merged[i];
+        session->merge.times[i] = lull_session_turn(session, stream, stream->bound_ns);
     }
     lull_merge_play(&session->merge);
 }
@@ -58,6 +62,13 @@ static void select_streams(struct lull_session *session)
     }
 }
 
+/* Half of the files that may be open are for whatever else this process has open. */
+static bool are_many_files(uint32_t n)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && n > limit.rlim_cur / 2;
+}
+
 /* Goes on with the streams of the next host, or with all. False if there are none. */
 static bool play_more(struct lull_session *session)
 {
@@ -70,6 +81,7 @@ static bool play_more(struct lull_session *session)
         n++;
     }
     session->n_together = n;
+    session->has_many_files = are_many_files(n);
     for (uint32_t i = 0; i < n; i++) {
         lull_session_start_stream(session, session->merged[i]);
     }
@@ -160,7 +172,9 @@ static __attribute__((noinline)) const struct lull_event *read_usual(struct lull
             /* The tree has held a lower bound, or the time of the event that was handed out. */
             bool any = G_LIKELY(!session->filter) ? stream->ops->next(stream)
                                                   : lull_session_next_passing(session, stream);
-            const bool is_next = lull_merge_update(merge, any ? stream->event.time_ns : INT64_MAX);
+            const int64_t time_ns = any ? stream->event.time_ns : INT64_MAX;
+            const bool is_next =
+                lull_merge_update(merge, lull_session_turn(session, stream, time_ns));
             if (G_UNLIKELY(session->has_news)) {
                 lull_session_take_news(session);
             } else if (G_LIKELY(is_next && stream->has_event && !session->watch)) {

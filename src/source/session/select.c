@@ -338,6 +338,7 @@ struct lull_source_window lull_session_window(const struct lull_session *session
         .transform = lull_session_host_at(session, stream->event.host)->transform,
         .in_doubles = session->order == LULL_ORDER_BABELTRACE,
         .memory_bytes = bytes_of_stream(session->n_together),
+        .is_brief = session->has_many_files,
     };
     if (session->is_intersected) {
         intersect(trace, &window);

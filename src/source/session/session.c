@@ -379,6 +379,12 @@ void lull_session_set_order(struct lull_session *session, enum lull_order order)
     lull_session_halt(session);
 }
 
+void lull_session_allow_slices(struct lull_session *session, bool may)
+{
+    session->may_slice = may;
+    lull_session_halt(session);
+}
+
 void lull_session_rewind(struct lull_session *session)
 {
     lull_session_halt(session);

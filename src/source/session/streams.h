@@ -75,6 +75,11 @@ GHashTable *lull_session_build_ids(const struct lull_session *session, uint32_t 
 void lull_session_read_ahead(struct lull_session *session);
 void lull_session_end_ahead(struct lull_session *session);
 
+/* Lets many hosts be read in slices of time, in each of which one comes after the other: events of
+ * one host are in order, those of several only nearly. That is faster, as each is in the caches
+ * while it is its turn. */
+void lull_session_allow_slices(struct lull_session *session, bool may);
+
 /* Hosts with the same, if it is not NULL, declare the same events. */
 const void *lull_session_host_kind(const struct lull_session *session, uint32_t host);
 

@@ -44,6 +44,11 @@ static bool open_bytes(struct lull_tracedat_pages *pages, const char **why)
     return pages->is_open;
 }
 
+void lull_tracedat_pages_set_brief(struct lull_tracedat_pages *pages, bool is_brief)
+{
+    pages->bytes->is_brief = is_brief;
+}
+
 void lull_tracedat_pages_close(struct lull_tracedat_pages *pages)
 {
     if (pages->is_open) {

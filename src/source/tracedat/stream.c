@@ -262,6 +262,7 @@ static void stream_start(struct lull_source_stream *base, const struct lull_sour
     struct lull_tracedat_stream *s = stream_of(base);
     lull_format_stream_start(&s->base, s->file->offset_ns, lull_tracedat_pages_count(s->pages) == 0,
                              window);
+    lull_tracedat_pages_set_brief(s->pages, window->is_brief);
     s->last_ns = INT64_MIN;
     s->pos = s->end = 0;
     s->clock = 0;

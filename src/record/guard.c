@@ -201,11 +201,12 @@ void lull_guard_report_leftover(const struct lull_guard *guard, const char *path
     report(guard, MESSAGE_LEFTOVER, path);
 }
 
-void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer)
+void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer_kind *kind,
+                              const char *name)
 {
-    for (uint32_t i = 0; lull_tracers[i] && tracer->kind->name_of; i++) {
-        if (lull_tracers[i] == tracer->kind) {
-            g_autofree char *text = g_strdup_printf("%u %s", i, tracer->kind->name_of(tracer));
+    for (uint32_t i = 0; lull_tracers[i]; i++) {
+        if (lull_tracers[i] == kind) {
+            g_autofree char *text = g_strdup_printf("%u %s", i, name);
             report(guard, MESSAGE_TRACER, text);
         }
     }

@@ -17,10 +17,11 @@ struct lull_guard {
 /* Forks both, so it has to come before threads. */
 bool lull_guard_start(struct lull_guard *guard, struct lull_keeper *keeper,
                       const struct lull_invoker *invoker, GError **error);
-/* From now on this directory of a flight recorder (control.h) is to be removed, and what the tracer
- * has set up. */
+/* From now on this directory of a flight recorder (control.h) is to be removed, and what a tracer
+ * has set up, by that name (struct lull_tracer_kind). */
 void lull_guard_report_control(const struct lull_guard *guard, const char *dir);
-void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer *tracer);
+void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_tracer_kind *kind,
+                              const char *name);
 /* And this file. */
 void lull_guard_report_leftover(const struct lull_guard *guard, const char *path);
 /* Nothing is to be removed any more; waits for the end of both. */

@@ -175,7 +175,10 @@ static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
     if (recorder->question.chose) {
         recorder->question.chose(recorder->question.user, recorder);
     }
-    lull_guard_report_tracer(&recorder->guard, recorder->tracer);
+    if (recorder->kind->name_of) {
+        lull_guard_report_tracer(&recorder->guard, recorder->kind,
+                                 recorder->kind->name_of(recorder->tracer));
+    }
     return !recorder->request.is_filtered || recorder->command.pid < 0 ||
            recorder->kind->follow(recorder->tracer, recorder->command.pid, error);
 }

@@ -219,6 +219,27 @@ static void show_waited(GString *out, const struct lull_waited_sums *waited)
     add_seconds(out, waited->other_ns);
 }
 
+/* By what, and which rules are left out because of that. */
+static void show_watching(GString *out, const struct lull_trigger_config *config,
+                          const struct lull_trigger_counts *counts)
+{
+    family(out, "lull_rule_watched", "gauge", "Whether what the rule is about can be seen here.");
+    for (guint i = 0; i < config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = config->rules->pdata[i];
+        g_string_append_printf(out, "lull_rule_watched{rule=\"%s\"} %d\n", rule->name,
+                               !(counts->unwatched & UINT64_C(1) << i));
+    }
+    if (*counts->backend) {
+        family(out, "lull_tracker", "info", "How waits are watched.");
+        g_string_append_printf(out, "lull_tracker_info{backend=\"%s\"} 1\n", counts->backend);
+        family(out, "lull_given_up", "gauge", "What of waits is not known, to cost less.");
+        g_string_append_printf(out, "lull_given_up{what=\"chains\"} %d\n",
+                               counts->has_no_chains != 0);
+        g_string_append_printf(out, "lull_given_up{what=\"system calls\"} %d\n",
+                               counts->has_no_calls != 0);
+    }
+}
+
 void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config,
                           const struct lull_trigger_counts *counts)
 {
@@ -246,11 +267,14 @@ void lull_trigger_metrics(GString *out, const struct lull_trigger_config *config
     counter(out, "lull_lost", "what", "alarm", counts->lost_alarms);
     counter(out, "lull_lost", "what", "task", counts->untracked);
     counter(out, "lull_lost", "what", "wait", counts->unnamed);
+    counter(out, "lull_lost", "what", "end of a wait", counts->unseen);
+    counter(out, "lull_lost", "what", "event", counts->missed);
     counter(out, "lull_lost", "what", "damaged hook", counts->damaged_hooks);
     counter(out, "lull_lost", "what", "dropped hook", counts->dropped_hooks);
     if (config->listen.port > 0) {
         show_machines(out, counts);
     }
+    show_watching(out, config, counts);
     if (counts->has_overhead) {
         char text[G_ASCII_DTOSTR_BUF_SIZE];
         family(out, "lull_overhead_ratio", "gauge",

@@ -36,6 +36,11 @@ struct lull_trigger_counts {
     uint64_t removed;                        /* snapshots, to make room */
     uint64_t lost_alarms;                    /* waits that the tracker saw and did not report */
     uint64_t untracked;                      /* waits of tasks that it had no room for */
+    uint64_t unseen;                         /* waits that the kernel did not show the end of */
+    uint64_t missed;                         /* events that the kernel left out */
+    char backend[8];                         /* how it watches; "": it does not */
+    uint64_t unwatched;                      /* bits: rules that cannot be watched that way */
+    uint64_t has_no_calls, has_no_chains;    /* they were given up, because of the overhead */
     uint64_t overhead_ppm;                   /* of the tracker, in millionths of all CPUs' time */
     uint64_t has_overhead;
     uint64_t unnamed;    /* waits that are in no sum, for want of room */

@@ -12,7 +12,6 @@
 #include "base/capability.h"
 #include "base/time.h"
 #include "live/talks.h"
-#include "live/tracker.h"
 #include "record/recorder.h"
 #include "trigger/flight.h"
 #include "trigger/notify.h"
@@ -21,6 +20,7 @@
 #include "trigger/set_sender.h"
 #include "trigger/sets.h"
 #include "trigger/urgent.h"
+#include "trigger/watching.h"
 
 #define COUNT_EVERY_NS LULL_NS_PER_S
 #define WAITS_EVERY_NS (2 * LULL_NS_PER_S)
@@ -37,10 +37,8 @@ struct lull_daemon {
     struct lull_trigger_limits limits;
     struct lull_speaker speaker;
     struct lull_recorder *recorder;
-    struct lull_tracker *tracker;        /* NULL: nothing is about waits */
-    GPtrArray *when;                     /* rules of the tracker, */
-    uint32_t number[LULL_TRIGGER_RULES]; /* and which of the configuration they are */
-    int events;                          /* readable when there is something to do; -1: not open */
+    struct lull_watching watching;
+    int events; /* readable when there is something to do; -1: not open */
     int64_t counted_ns, summed_ns;
     struct lull_waited *waited; /* for metrics; else NULL */
     int sockets; /* asks the kernel about connections; -1: there are no other machines */
@@ -290,7 +288,7 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
     char comm[LULL_TRACK_COMM + 1];
     struct lull_recording_trigger trigger =
         lull_trigger_of_alarm(alarm, lull_recorder_epoch_ns(daemon->recorder), comm);
-    act(daemon, daemon->number[alarm->record->rule], &trigger, NULL);
+    act(daemon, daemon->watching.number[alarm->record->rule], &trigger, NULL);
 }
 
 /* A request cannot end later than now; its server's clock is ours. */
@@ -326,38 +324,26 @@ static void take_report(struct lull_daemon *daemon, const struct lull_speaker_re
 
 static bool count(struct lull_daemon *daemon, GError **error)
 {
-    struct lull_tracker_counts seen;
-    struct lull_trigger_counts *counts = daemon->speaker.counts;
-    if (!daemon->tracker || now_ns() - daemon->counted_ns < COUNT_EVERY_NS) {
+    if (!daemon->watching.tracker || now_ns() - daemon->counted_ns < COUNT_EVERY_NS) {
         return true;
     }
     daemon->counted_ns = now_ns();
-    if (!lull_tracker_count(daemon->tracker, &seen, error)) {
-        return false;
-    }
-    counts->lost_alarms = seen.damaged;
-    for (uint32_t i = 0; i < LULL_TRACK_RULES; i++) {
-        counts->lost_alarms += seen.kernel.limited[i] + seen.kernel.lost[i];
-    }
-    counts->untracked = seen.kernel.untracked;
-    counts->unnamed = seen.kernel.unsummed;
-    counts->has_overhead = seen.overhead >= 0;
-    counts->overhead_ppm = seen.overhead >= 0 ? (uint64_t)(seen.overhead * 1e6) : 0;
-    return true;
+    return lull_watching_count(&daemon->watching, daemon->speaker.counts, error);
 }
 
 /* What all waits came to, for metrics. */
 static bool sum_waits(struct lull_daemon *daemon, GError **error)
 {
     struct lull_interval interval;
-    struct lull_track_histograms lengths, nothing = {0};
-    if (!daemon->tracker || !daemon->waited || now_ns() - daemon->summed_ns < WAITS_EVERY_NS) {
+    struct lull_track_histograms lengths;
+    struct lull_tracker *tracker = daemon->watching.tracker;
+    if (!tracker || !daemon->waited || now_ns() - daemon->summed_ns < WAITS_EVERY_NS) {
         return true;
     }
     daemon->summed_ns = now_ns();
     lull_interval_init(&interval);
-    const bool done = lull_tracker_histograms(daemon->tracker, &nothing, &lengths, error) &&
-                      lull_tracker_chains(daemon->tracker, interval.chains, error);
+    const bool done = lull_watching_histograms(&daemon->watching, &lengths, error) &&
+                      lull_tracker_chains(tracker, interval.chains, error);
     if (done) {
         lull_waited_add(daemon->waited, &interval);
         lull_trigger_counts_set_waits(daemon->speaker.counts, &lengths,
@@ -373,10 +359,11 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
     struct lull_speaker_report heard;
     lull_urgent_check(&daemon->urgent);
     lull_urgent_check(&daemon->urgent_speaker);
-    if (daemon->tracker) {
-        lull_tracker_govern(daemon->tracker);
+    struct lull_tracker *tracker = daemon->watching.tracker;
+    if (tracker) {
+        lull_tracker_govern(tracker);
     }
-    if (daemon->tracker && !lull_tracker_take(daemon->tracker, error)) {
+    if (tracker && !lull_tracker_take(tracker, error)) {
         return false;
     }
     while (lull_speaker_take(&daemon->speaker, daemon->config, &heard)) {
@@ -407,45 +394,28 @@ static bool watch(struct lull_daemon *daemon, int fd, GError **error)
     return false;
 }
 
-/* Rules of waits, and which of the configuration each is. */
-static void choose_rules(const struct lull_trigger_config *config, GPtrArray *when,
-                         uint32_t number[LULL_TRIGGER_RULES])
+static void report_line(void *user, const char *line)
 {
-    for (guint i = 0; i < config->rules->len; i++) {
-        const struct lull_trigger_rule *rule = config->rules->pdata[i];
-        if (rule->when) {
-            number[when->len] = i;
-            g_ptr_array_add(when, rule->when);
-        }
-    }
+    report(user, "%s", line);
 }
 
 /* Of the rules of waits and for metrics, if there are any. */
-static bool start_tracker(struct lull_daemon *daemon, const struct lull_trigger_config *config,
-                          const GPtrArray *when, struct lull_tracker **tracker, GError **error)
+static bool start_watching(struct lull_daemon *daemon, const struct lull_trigger_config *config,
+                           struct lull_watching *watching, GError **error)
 {
-    const struct lull_tracker_question question = {
-        .backend = "bpf", /* its programs stay when root's rights are gone */
-        .rules = (const struct lull_track_rule *const *)when->pdata,
-        .n_rules = when->len,
-        .most_overhead = config->most_overhead,
-        .has_metrics = config->metrics_port > 0,
-        .marks = (const char *const *)config->marks,
-        .alarm = take_alarm,
-        .user = daemon};
-    g_autoptr(GError) why = NULL;
-    *tracker = when->len > 0 || question.has_metrics ? lull_tracker_new(&question, &why) : NULL;
-    if (*tracker) {
-        return watch(daemon, lull_tracker_fd(*tracker), error);
+    const struct lull_watching_question question = {.config = config,
+                                                    .alarm = take_alarm,
+                                                    .report = report_line,
+                                                    .user = daemon,
+                                                    .report_user = daemon};
+    if (!lull_watching_start(watching, &question, error)) {
+        return false;
     }
-    if (why && when->len == 0) {
-        report(daemon, "the metrics do not have waits: %s", why->message);
+    if (!watching->tracker || watch(daemon, lull_tracker_fd(watching->tracker), error)) {
         return true;
     }
-    if (why) {
-        g_propagate_error(error, g_steal_pointer(&why));
-    }
-    return when->len == 0;
+    lull_watching_clear(watching);
+    return false;
 }
 
 static int prepare(void *user, struct lull_recorder *recorder, GError **error)
@@ -460,7 +430,7 @@ static int prepare(void *user, struct lull_recorder *recorder, GError **error)
                why->message);
     }
     const bool done = watch(daemon, daemon->speaker.socket, error) &&
-                      start_tracker(daemon, daemon->config, daemon->when, &daemon->tracker, error);
+                      start_watching(daemon, daemon->config, &daemon->watching, error);
     return done ? daemon->events : -1;
 }
 
@@ -481,29 +451,26 @@ static bool change(struct lull_daemon *daemon, const GString *text,
                    struct lull_trigger_config *next, GError **error)
 {
     const char *key = lull_trigger_config_needs_start(daemon->config, next);
-    g_autoptr(GPtrArray) when = g_ptr_array_new();
-    uint32_t number[LULL_TRIGGER_RULES];
-    struct lull_tracker *tracker = NULL;
+    struct lull_watching watching;
     if (key) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "“%s” has changed, which takes effect only when the daemon starts", key);
         return false;
     }
-    choose_rules(next, when, number);
-    if (!start_tracker(daemon, next, when, &tracker, error) ||
-        !lull_speaker_set_rules(&daemon->speaker, text->str, text->len, error)) {
-        lull_tracker_free(tracker);
+    if (!start_watching(daemon, next, &watching, error)) {
+        return false;
+    }
+    if (!lull_speaker_set_rules(&daemon->speaker, text->str, text->len, error)) {
+        lull_watching_clear(&watching);
         return false;
     }
     lull_trigger_limits_change(&daemon->limits, next);
     move_counts(daemon, next);
-    lull_tracker_free(daemon->tracker);
+    lull_watching_clear(&daemon->watching);
     lull_trigger_config_free(daemon->own);
     daemon->config = daemon->own = next;
-    daemon->tracker = tracker;
-    g_ptr_array_unref(daemon->when);
-    daemon->when = g_steal_pointer(&when); /* the tracker has borrowed it */
-    memcpy(daemon->number, number, sizeof number);
+    daemon->watching = watching;
+    daemon->speaker.counts->unwatched = watching.unwatched;
     return true;
 }
 
@@ -569,7 +536,7 @@ static bool run_recorder(struct lull_daemon *daemon, GError **error)
                                                   .companion = &companion};
     struct lull_recorder *recorder = lull_recorder_new(&question, error);
     const bool done = recorder && lull_recorder_run(recorder, error);
-    lull_tracker_free(daemon->tracker);
+    lull_watching_clear(&daemon->watching);
     lull_talks_free(daemon->talks);
     lull_recorder_free(recorder);
     if (daemon->events >= 0) {
@@ -585,10 +552,8 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
                                  .config = config,
                                  .events = -1,
                                  .sockets = -1,
-                                 .when = g_ptr_array_new(),
                                  .last = g_string_new(NULL),
                                  .waited = config->metrics_port > 0 ? lull_waited_new() : NULL};
-    choose_rules(config, daemon.when, daemon.number);
     /* Snapshots belong to the daemon, whoever started it. */
     g_unsetenv("SUDO_UID");
     lull_trigger_limits_init(&daemon.limits, config);
@@ -604,7 +569,6 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
         close(daemon.sockets);
     }
     lull_trigger_limits_clear(&daemon.limits);
-    g_ptr_array_unref(daemon.when);
     lull_trigger_config_free(daemon.own);
     g_string_free(daemon.last, TRUE);
     lull_waited_free(daemon.waited);

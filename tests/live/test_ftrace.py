@@ -54,18 +54,35 @@ def test_chains():
     tap.ok(any(names(found[0]) == ["c1", "c2", "timer"] for found in of if found), "it was for the next, and so on", of)
 
 
+def wait_watching(process, seconds=20):
+    """Until its instance records."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        for name in own_instances(process.pid):
+            with open(f"{INSTANCES}/{name}/tracing_on", encoding="ascii") as switch, \
+                    open(f"{INSTANCES}/{name}/events/sched/sched_switch/enable", encoding="ascii") as event:
+                if switch.read() == "1\n" and event.read()[0] == "1":
+                    return
+        time.sleep(0.01)
+
+
 def test_stacks():
     """Where the kernel's own /proc says that a task waits, if that is asked for; and nothing if it is not."""
-    track_sleep = [LULL, "track", "--json", "--backend", "ftrace", 'offcpu: comm == "sleep" > 200ms', "--duration", "1.2s"]
+    track_sleep = [LULL, "track", "--json", "--backend", "ftrace", 'offcpu: comm == "sleep" > 200ms']
     with subprocess.Popen(["sh", "-c", "read go; exec sleep 0.4"], stdin=subprocess.PIPE) as sleeper, \
             subprocess.Popen([*track_sleep, "--stack", "kernel"], stdout=subprocess.PIPE) as asked, \
             subprocess.Popen(track_sleep, stdout=subprocess.PIPE) as plain:
-        time.sleep(0.5)
+        for lull in asked, plain:
+            wait_watching(lull)
         sleeper.stdin.write(b"go\n")
         sleeper.stdin.close()
         time.sleep(0.25)
         with open(f"/proc/{sleeper.pid}/stack", encoding="ascii") as file:
             functions = [line.split()[1].split("+")[0] for line in file]
+        sleeper.wait()
+        time.sleep(0.1)
+        for lull in asked, plain:
+            lull.terminate()
         stacks = [[a["stack"] for a in map(json.loads, lull.stdout) if "task" in a and a["task"]["pid"] == sleeper.pid] for lull in (asked, plain)]
     tap.ok(len(functions) > 2 and [[name for name in stack if name in functions] for stack in stacks[0]] == [functions],
            "--stack kernel: as /proc has it", functions, stacks)

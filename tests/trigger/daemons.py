@@ -27,7 +27,7 @@ def free_port():
 
 
 class Daemon:
-    def __init__(self, directory, rules, limits="", more=""):
+    def __init__(self, directory, rules, limits="", more="", prefix=()):
         self.sets, self.hook = os.path.join(directory, "sets"), os.path.join(directory, "run", "hook")
         self.port, self.config = free_port(), os.path.join(directory, "lulld.conf")
         with open(self.config, "w") as file:
@@ -37,7 +37,7 @@ class Daemon:
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(os.path.join(directory, "notify"))
         self.notify.settimeout(20)
-        self.process = subprocess.Popen([LULL, "daemon", "--config", self.config], stderr=self.log, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*prefix, LULL, "daemon", "--config", self.config], stderr=self.log, stdin=subprocess.DEVNULL,
                                         env={**os.environ, "NOTIFY_SOCKET": os.path.join(directory, "notify"),
                                              "SUDO_UID": "65534", "SUDO_GID": "65534"})
         try:

@@ -5,6 +5,7 @@
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ import urllib.error
 import urllib.request
 
 import openmetrics
-from live.tracked import LULL, why_not
+from live.tracked import LULL, why_no_ftrace, why_not
 from tap import Tap
 from trigger.daemons import Daemon, left_of, lull, status, wait_for
 
@@ -234,6 +235,48 @@ def check_deaths(directory):
     tap.ok("it has ended" in daemon.said(), "a daemon that nobody can reach ends, and says why", daemon.said())
 
 
+# In a mount namespace where the kernel does not describe its types.
+WITHOUT_BPF = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"]
+
+
+def check_ftrace(directory):
+    """Where eBPF is refused ftrace watches; rules that it sees nothing of are named, in the log and in the metrics."""
+    if why_no_ftrace() or subprocess.run([*WITHOUT_BPF, "true"], check=False, capture_output=True).returncode:
+        tap.skip("the daemon over ftrace", why_no_ftrace() or "no mounts in a namespace here")
+        return
+    alone = Daemon(directory, "[rule web]\nwhen=serve(80) > 1s\n", prefix=WITHOUT_BPF)
+    tap.ok(alone.process.wait(20) == 1 and "no /sys/kernel/btf" in alone.said() and not left_of(alone), "no rule can be watched: it does not start",
+           alone.said())
+    rules = "[rule web]\nwhen=serve(80) > 1s\n[rule naps]\nwhen=offcpu: comm == \"napper\" > {}\n[rule locks]\nwhen=lock > 1s\n" \
+            "[rule slow]\nslower=1s\n"
+    os.mkdir(os.path.join(directory, "second"))
+    daemon = Daemon(os.path.join(directory, "second"), rules.format("200ms"), "pause=1ms", prefix=WITHOUT_BPF)
+    said = daemon.said()
+    tap.ok(daemon.ready and re.findall(r"rule (\w+) is not watched: “(.*)” needs eBPF\n", said) == [("web", "serve(80) > 1s"), ("locks", "lock > 1s")] and
+           len(re.findall(r"watched by ftrace, which cannot see .*: no bpf: .*/sys/kernel/btf/vmlinux", said)) == 1, "a line for each rule, and how", said)
+    pid, before, after = nap(NAP)
+    nap(0.1)
+    sets = wait_for(daemon.written)
+    wait_for(lambda: 'lull_alarms_total{rule="naps"}' in daemon.counts() and daemon.counts()['lull_alarms_total{rule="naps"}'] == "1")
+    trigger = json.load(open(os.path.join(sets[0], "recording.json")))["trigger"] if sets else {}
+    zero = json.load(open(os.path.join(sets[0], "recording.json")))["clock"]["offset_ns"] if sets else 0
+    tap.ok(len(sets) == 1 and trigger["tid"] == pid and before <= trigger["begin_ns"] - zero <= trigger["end_ns"] - zero <= after,
+           "one snapshot of the wait that was too long, which lies within its stamps", sets, trigger, daemon.said())
+    wait_for(lambda: any(name.startswith("lull_latency") for name in daemon.counts()))
+    openmetrics.parse(daemon.metrics()[1])
+    counts = daemon.counts()
+    watched = [counts[f'lull_rule_watched{{rule="{name}"}}'] for name in ("web", "naps", "locks", "slow")]
+    tap.ok(watched == ["0", "1", "0", "1"] and counts['lull_tracker_info{backend="ftrace"}'] == "1" and
+           int(counts['lull_latency_seconds_count{kind="offcpu",arg=""}']) > 0, "the metrics say which rules, and by what", watched)
+    hang_up(daemon, open(daemon.config).read().replace("200ms", "50ms"))
+    nap(0.1)
+    tap.ok(wait_for(lambda: daemon.counts()['lull_alarms_total{rule="naps"}'] == "2"), "another configuration holds, when root's rights are gone",
+           daemon.said(), daemon.counts())
+    daemon.process.kill()
+    daemon.process.wait()
+    tap.ok(wait_for(lambda: not left_of(daemon), 2), "it is killed: nothing is left two seconds later", left_of(daemon))
+
+
 def check_bad(directory):
     bad = os.path.join(directory, "bad.conf")
     with open(bad, "w") as file:
@@ -273,12 +316,13 @@ def main(directory):
         code = daemon.stop()
     tap.ok(code == 0 and not left_of(daemon), "SIGTERM ends it, and nothing is left", code, left_of(daemon),
            daemon.said())
-    for name in ("room", "reload", "daemon", "speaker"):
+    for name in ("room", "reload", "daemon", "speaker", "ftrace"):
         os.mkdir(os.path.join(directory, name))
     daemon = check_room(os.path.join(directory, "room"))
     daemon.stop()
     check_reload(os.path.join(directory, "reload"))
     check_deaths(directory)
+    check_ftrace(os.path.join(directory, "ftrace"))
     check_bad(directory)
 
 

@@ -339,6 +339,9 @@ static bool set_up(struct watch *watch, GError **error)
     g_autofree char *size = buffer_kb();
     const struct lull_ftrace_pages_ops ops = {read_page, lost, watch};
     watch->instance = lull_ftrace_instance_new(error);
+    if (watch->instance) {
+        lull_guard_report_tracer(&watch->guard, &lull_tracer_ftrace, watch->instance->name);
+    }
     if (!watch->instance ||
         !lull_ftrace_instance_write(watch->instance, "trace_clock", "mono", error) ||
         !lull_ftrace_instance_write(watch->instance, "options/overwrite", "1", error) ||

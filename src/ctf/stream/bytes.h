@@ -27,9 +27,9 @@ struct lull_bytes_ops {
 /* Implementations put it first in a structure of their own. */
 struct lull_bytes {
     const struct lull_bytes_ops *ops;
-    bool
-        is_brief; /* set before open(): a file is open only while it is read, since more are read in
-                      turn than may be open */
+    /* Set before open(): a file is open only while it is read, since more are read in turn than may be
+     * open. */
+    bool is_brief;
 };
 
 /* The bytes of a file; it is open only between open() and close(). */

@@ -156,9 +156,9 @@ bool lull_tracedat_pages_peek(struct lull_tracedat_pages *pages, uint64_t index,
                               uint32_t size);
 /* Byte of the file where a page, or what it is packed in, starts. */
 uint64_t lull_tracedat_pages_where(const struct lull_tracedat_pages *pages, uint64_t index);
-/* Gives the file and the memory back until a page is wanted again. */
 /* See struct lull_bytes; before anything of them is read. */
 void lull_tracedat_pages_set_brief(struct lull_tracedat_pages *pages, bool is_brief);
+/* Gives the file and the memory back until a page is wanted again. */
 void lull_tracedat_pages_close(struct lull_tracedat_pages *pages);
 
 #endif

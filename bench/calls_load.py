@@ -23,5 +23,12 @@ def turn(t):
                "pc": CONTEXT[0], "sec": CONTEXT[1]}
 
 
-def write(directory, n_calls):
-    vm_load.write_turns(directory, ENVIRONMENT, 2 * n_calls, 5000, turn)
+def fast_turn(t):
+    """The same in the form whose returns say nothing."""
+    for number, (what, address) in enumerate(walk(TREE)):
+        yield {"t": t + 40 * number, "n": f"lttng_ust_cyg_profile_fast:func_{what}", "p": {"addr": address} if what == "entry" else {},
+               "pc": CONTEXT[0], "sec": CONTEXT[1]}
+
+
+def write(directory, n_calls, is_fast=False):
+    vm_load.write_turns(directory, ENVIRONMENT, 2 * n_calls, 5000, fast_turn if is_fast else turn)

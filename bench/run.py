@@ -15,7 +15,8 @@
 #
 # With --states N, lull states is timed on N events of 100 000 rows, with ten rules.
 #
-# With --calls N, flame graphs and tables of as many calls of functions are timed (bench/calls_load.py).
+# With --calls N, flame graphs and tables of as many calls of functions are timed (bench/calls_load.py); with --heap N, as many
+# allocations and frees, and with --dump BYTES a heap dump of Java of that size (bench/memory_load.py).
 #
 # With --exits N, what virtual CPUs did (lull vms) is timed on a recording of as many exits from guests.
 #
@@ -33,6 +34,7 @@ import tempfile
 import time
 
 import calls_load
+import memory_load
 import states_load
 import vm_load
 
@@ -64,8 +66,14 @@ STATES_JUDGED = 10**7
 STATES_FLOOR = 3e6
 # A flame graph of as many calls: seconds of CPU, and memory.
 CALLS_JUDGED = 1000000
-CALLS_FLOOR = 0.5
+CALLS_FLOOR = 0.4
 CALLS_MEMORY_FLOOR = 64 * 2**20
+# Allocations and frees a second of CPU, and memory for each block that lives.
+HEAP_JUDGED = 10**7
+HEAP_FLOOR = 3e6
+HEAP_MEMORY_FLOOR = 64
+# Seconds of CPU for a heap dump of Java, by its size.
+DUMP_FLOORS = ((10**9, 60), (7300000, 0.3))
 PEER = "babeltrace2"
 TEXT_PEER = "babeltrace2 (text)"
 # Below this, starting a process weighs more than reading.
@@ -83,6 +91,8 @@ def parse_arguments():
     parser.add_argument("--exits", type=int, default=0, metavar="N", help="also time vms of N exits from guests")
     parser.add_argument("--states", type=int, default=0, metavar="N", help="also time declared states on N events (10000000)")
     parser.add_argument("--calls", type=int, default=0, metavar="N", help="also time flame and calls of N calls of functions")
+    parser.add_argument("--heap", type=int, default=0, metavar="N", help="also time heap of N allocations and frees (10000000)")
+    parser.add_argument("--dump", type=int, default=0, metavar="BYTES", help="also time hprof of a heap dump of that size (1000000000)")
     parser.add_argument("--hosts", type=int, default=0, metavar="N", help="also time cputop of N machines")
     parser.add_argument("--json", default=None, help="where to write the figures")
     return parser.parse_args()
@@ -231,16 +241,59 @@ def measure_calls(lull, n, runs, judgements):
     with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
         trace = os.path.join(directory, "calls")
         calls_load.write(trace, n)
-        figures = measure({"info": [lull, "info", "--events", trace], "flame": [lull, "flame", trace], "calls": [lull, "calls", trace],
-                           "calls --callers": [lull, "calls", "--callers", "*", trace]}, runs)
+        calls_load.write(trace + "-fast", n, True)
+        figures = measure({"info": [lull, "info", "--events", trace], "flame": [lull, "flame", trace], "flame, fast": [lull, "flame", trace + "-fast"],
+                           "calls": [lull, "calls", trace], "calls --callers": [lull, "calls", "--callers", "*", trace]}, runs)
     cpu = {verb: min(figure[1] for figure in figures[verb]) for verb in figures}
     peak = {verb: max(figure[2] for figure in figures[verb]) for verb in figures}
     floor = CALLS_FLOOR * n / CALLS_JUDGED
     print(f"flame of {n} calls takes {cpu['flame']:.2f} s of CPU (<= {floor:.2f} s: {verdict(judgements, 'flame, s of CPU', cpu['flame'], floor, n >= CALLS_JUDGED)}), "
           f"{peak['flame'] / 2**20:.0f} MiB (<= {CALLS_MEMORY_FLOOR / 2**20:.0f} MiB: "
-          f"{verdict(judgements, 'flame, bytes', peak['flame'], CALLS_MEMORY_FLOOR, n >= CALLS_JUDGED)}); calls {cpu['calls']:.2f} s, "
+          f"{verdict(judgements, 'flame, bytes', peak['flame'], CALLS_MEMORY_FLOOR, n >= CALLS_JUDGED)}); returns without address {cpu['flame, fast']:.2f} s "
+          f"({verdict(judgements, 'flame of returns without address, s of CPU', cpu['flame, fast'], floor, n >= CALLS_JUDGED)}); calls {cpu['calls']:.2f} s, "
           f"with callers {cpu['calls --callers']:.2f} s; reading alone {cpu['info']:.2f} s")
     return {"calls": n, "cpu_s": cpu, "peak_bytes": peak}
+
+
+def shows(lull, *question):
+    done = subprocess.run([lull, *question], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def measure_heap(lull, n, runs, judgements):
+    """With few blocks and with many, whose memory is compared; what is shown of them has to be right."""
+    rows = {"few": n // 10000, "many": n // 10}
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
+        for name, n_live in rows.items():
+            allocated, live = memory_load.write_heap(os.path.join(directory, name), n, n_live)
+            (row,) = shows(lull, "heap", "--json", os.path.join(directory, name))["windows"][0]["tables"]["processes"]
+            if (row["allocations"], row["live_blocks"], row["bytes"]) != (allocated, live, allocated * memory_load.SIZE):
+                sys.exit(f"bench: lull heap is wrong about {allocated} allocations, of which {live} live: {row}")
+        figures = measure({name: [lull, "heap", os.path.join(directory, name)] for name in rows}, runs)
+    rate = {name: n / min(figure[1] for figure in figures[name]) for name in rows}
+    peak = {name: max(figure[2] for figure in figures[name]) for name in rows}
+    each = (peak["many"] - peak["few"]) / (rows["many"] - rows["few"])
+    print(f"heap of {n} events: {rate['few'] / 1e6:.1f} M events/s of CPU (>= {HEAP_FLOOR / 1e6:.0f} M: "
+          f"{verdict(judgements, 'heap, s of CPU an event', 1 / rate['few'], 1 / HEAP_FLOOR, n >= HEAP_JUDGED)}), {rate['many'] / 1e6:.1f} M with "
+          f"{rows['many']} blocks, {each:.0f} bytes each (<= {HEAP_MEMORY_FLOOR}: {verdict(judgements, 'heap, bytes a block', each, HEAP_MEMORY_FLOOR, n >= HEAP_JUDGED)})")
+    return {"events": n, "events_per_s": rate, "peak_bytes": peak}
+
+
+def measure_dump(lull, size, runs, judgements):
+    """Objects of 58 bytes in the dump, all of which one array retains."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(lull)) as directory:
+        path = os.path.join(directory, "heap.hprof")
+        objects, retained = memory_load.write_dump(path, size)
+        size = os.path.getsize(path)
+        (row,) = shows(lull, "hprof", "--json", "--limit", "1", path)["largest"]
+        if row["retained_bytes"] != retained:
+            sys.exit(f"bench: lull hprof is wrong about {retained} bytes that one array retains: {row}")
+        figures = measure({"hprof": [lull, "hprof", path]}, runs)["hprof"]
+    cpu, peak = min(figure[1] for figure in figures), max(figure[2] for figure in figures)
+    floor = next((seconds for least, seconds in DUMP_FLOORS if size >= least), None)
+    print(f"hprof of {size / 2**20:.1f} MiB and {objects} objects takes {cpu:.2f} s of CPU (<= {floor} s: "
+          f"{verdict(judgements, 'hprof, s of CPU', cpu, floor, True)}), {peak / size:.2f} of its size in memory")
+    return {"bytes": size, "objects": objects, "cpu_s": cpu, "peak_bytes": peak}
 
 
 def version_of(program):
@@ -353,6 +406,8 @@ def main():
     states = measure_states(lull, args.states, args.runs, judgements) if args.states else None
     exits = measure_exits(lull, args.exits, args.runs, judgements) if args.exits else None
     calls = measure_calls(lull, args.calls, args.runs, judgements) if args.calls else None
+    heap = measure_heap(lull, args.heap, args.runs, judgements) if args.heap else None
+    dump = measure_dump(lull, args.dump, args.runs, judgements) if args.dump else None
     analyses = None
     if args.lttng_analyses:
         lull_wall = next(r["wall_s"] for r in results if r["name"] == "cputop")
@@ -360,7 +415,7 @@ def main():
     report = {"version": 1, "trace": os.path.abspath(trace), "trace_bytes": size, "is_judged": judged,
               "runs": args.runs, "machine": machine(), "load_before": load_before, "load_after": os.getloadavg(), "lull": version_of(lull), "peer": version_of(PEER),
               "floors": judgements, "results": results,
-              "hosts": hosts, "exits": exits, "states": states, "calls": calls, "lttng_analyses": analyses}
+              "hosts": hosts, "exits": exits, "states": states, "calls": calls, "heap": heap, "dump": dump, "lttng_analyses": analyses}
     target = args.json or os.path.join(os.path.dirname(lull), "bench.json")
     with open(target, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=2)

@@ -3,6 +3,9 @@
 #include "calls/blocks.h"
 
 #include <glib.h>
+#include <string.h>
+
+#include "base/pages.h"
 
 enum { FIRST_HEADS = 64 };
 
@@ -22,7 +25,7 @@ static void widen(struct lull_blocks *blocks)
         blocks->seed = (uint64_t)g_random_int() << 32 | g_random_int();
     }
     blocks->n_heads = n_before ? n_before * 2 : FIRST_HEADS;
-    blocks->heads = g_new0(uint32_t, blocks->n_heads);
+    blocks->heads = lull_pages_new(blocks->n_heads * sizeof *blocks->heads);
     for (size_t i = 0; i < n_before; i++) {
         for (uint32_t at = before[i], next; at; at = next) {
             struct lull_block *block = &blocks->items[at - 1];
@@ -32,7 +35,19 @@ static void widen(struct lull_blocks *blocks)
             *head = at;
         }
     }
-    g_free(before);
+    lull_pages_free(before, n_before * sizeof *before);
+}
+
+static void grow(struct lull_blocks *blocks)
+{
+    const size_t size = blocks->capacity * sizeof *blocks->items;
+    struct lull_block *before = blocks->items;
+    blocks->capacity = blocks->capacity ? blocks->capacity * 2 : FIRST_HEADS;
+    blocks->items = lull_pages_new(blocks->capacity * sizeof *blocks->items);
+    if (size > 0) {
+        memcpy(blocks->items, before, size);
+    }
+    lull_pages_free(before, size);
 }
 
 static uint32_t unused(struct lull_blocks *blocks)
@@ -43,8 +58,7 @@ static uint32_t unused(struct lull_blocks *blocks)
         return number;
     }
     if (blocks->n_items == blocks->capacity) {
-        blocks->capacity = blocks->capacity ? blocks->capacity * 2 : FIRST_HEADS;
-        blocks->items = g_renew(struct lull_block, blocks->items, blocks->capacity);
+        grow(blocks);
     }
     return (uint32_t)++blocks->n_items;
 }
@@ -109,7 +123,7 @@ uint64_t lull_blocks_bytes(const struct lull_blocks *blocks)
 
 void lull_blocks_free(struct lull_blocks *blocks)
 {
-    g_free(blocks->items);
-    g_free(blocks->heads);
+    lull_pages_free(blocks->items, blocks->capacity * sizeof *blocks->items);
+    lull_pages_free(blocks->heads, blocks->n_heads * sizeof *blocks->heads);
     *blocks = (struct lull_blocks){0};
 }

@@ -82,7 +82,8 @@ static void set_file(struct lull_table *table, const struct listing *listing, ui
 
 static void fill_files(struct lull_table *table, const struct listing *listing)
 {
-    static const char *const from[] = {NULL, "recording", "directory", "build-id", "this machine"};
+    static const char *const from[] = {NULL, "recording", "directory", "build-id", "this machine",
+                                       "debuginfod"};
     for (guint i = 0; i < listing->files->files->len; i++) {
         const struct lull_stack_file *file =
             &g_array_index(listing->files->files, struct lull_stack_file, i);

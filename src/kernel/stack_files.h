@@ -17,6 +17,7 @@ enum lull_names_from {
     LULL_NAMES_DIRECTORY, /* of a file in the directory that the user named */
     LULL_NAMES_BUILD,     /* of a file of this machine with the build-id that was recorded */
     LULL_NAMES_HERE,      /* of this machine, which has not changed since */
+    LULL_NAMES_SERVER,    /* of a file that a debuginfod server has */
 };
 
 /* A place in a file, once for all chains in which it is. */

@@ -38,14 +38,15 @@ static bool find_file(const struct lull_object *object, struct search *search)
     struct opened opened;
     const int fd = elf_reopen(file);
     bool is_found = false;
-    search->debug_root = file->debug_root;
+    search->debug_root = file->apart.root;
     if (fd < 0) {
         return false;
     }
     elf_version(EV_CURRENT);
     if (elf_open(&opened, fd)) {
         is_found = take(search, &opened, file->path) ||
-                   elf_try_separate(&opened, file->path, file->debug_root, take, search);
+                   elf_try_separate(&opened, file->path, &file->apart, take, search) ||
+                   elf_try_servers(&opened, &file->apart, take, search);
         elf_shut(&opened);
     }
     close(fd);

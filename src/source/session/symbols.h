@@ -11,6 +11,8 @@ struct lull_symbol_wishes {
     const char *const
         *path_maps;     /* "OLD=NEW": where what was below OLD is; NULL-terminated, or NULL */
     bool wants_raw;     /* names as compilers write them */
+    bool wants_servers; /* debuginfod is asked for what is not here */
+    bool wants_recorded_only; /* names that the recording holds; no file of this machine is read */
     bool wants_inlined; /* calls that the compiler put in line are frames of their own */
 };
 

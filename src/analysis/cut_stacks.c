@@ -50,8 +50,8 @@ static bool is_kernel(const struct lull_frame *frame)
 /* Functions in which programs and threads start. */
 static bool is_start(const struct lull_frame *frame)
 {
-    static const char *const starts[] = {"main",         "_start",  "__libc_start_main",
-                                         "start_thread", "clone",   "clone3",
+    static const char *const starts[] = {"main",         "_start",   "__libc_start_main",
+                                         "start_thread", "clone",    "clone3",
                                          "__clone",      "__clone3", "__libc_start_call_main"};
     for (size_t i = 0; frame->symbol && i < G_N_ELEMENTS(starts); i++) {
         if (strcmp(frame->symbol, starts[i]) == 0) {

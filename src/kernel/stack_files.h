@@ -51,8 +51,9 @@ struct lull_stack_files {
 };
 
 /* Of all chains that the model (or NULL) has kept; files are read for it now, for lines and calls in line too if these
- * are wanted. */
-struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wants_lines);
+ * are wanted. With `wants_all` also files in which no chain lies. */
+struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wants_lines,
+                                              bool wants_all);
 void lull_stack_files_free(struct lull_stack_files *files);
 
 #endif

@@ -149,8 +149,8 @@ static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t 
         origin->why = is_other ? "the file of this machine is another build"
                                : "this machine has no file of this build that names functions";
     } else if (host == stacks->here) {
-        symbols = lull_here_file(object->path, object->inode, object->mapped_ns, reader,
-                                 stacks->servers);
+        symbols =
+            lull_here_file(object->path, object->inode, object->mapped_ns, reader, stacks->servers);
         origin->from = LULL_NAMES_HERE;
         origin->why = "the file is gone, has changed since, or names no function";
     } else {
@@ -201,7 +201,8 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
     }
     if (mapped) {
         origin->from = LULL_NAMES_DIRECTORY;
-        symbols = lull_directory_read_at(mapped, build_id, reader, stacks->servers, &is_other_there);
+        symbols =
+            lull_directory_read_at(mapped, build_id, reader, stacks->servers, &is_other_there);
     }
     if (!symbols && directory) {
         origin->from = LULL_NAMES_DIRECTORY;

@@ -24,9 +24,10 @@ struct object {
     int64_t mapped_ns; /* first */
     uint64_t start;    /* address of the kernel */
     bool is_kernel, is_read, has_read_frames;
-    bool is_image;    /* places in it are addresses, not bytes of the file: as its symbols have them, or */
-    bool is_relative; /* from the lowest address on that it has */
-    char *build_id; /* of an image; NULL: not known, "": there were several */
+    bool
+        is_image; /* places in it are addresses, not bytes of the file: as its symbols have them, or */
+    bool is_relative;            /* from the lowest address on that it has */
+    char *build_id;              /* of an image; NULL: not known, "": there were several */
     struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
     struct origin origin;        /* the same */
     bool is_jitdump, has_read_jitdump;

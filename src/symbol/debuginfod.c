@@ -34,8 +34,7 @@ bool lull_debuginfod_check(GError **error)
 static int on_progress(debuginfod_client *client, long done, long size)
 {
     struct lull_debuginfod *servers = debuginfod_get_user_data(client);
-    const bool is_large =
-        done > LULL_DEBUGINFOD_MOST_BYTES || size > LULL_DEBUGINFOD_MOST_BYTES;
+    const bool is_large = done > LULL_DEBUGINFOD_MOST_BYTES || size > LULL_DEBUGINFOD_MOST_BYTES;
     if (is_large) {
         servers->why = "what the debuginfod servers have of it is too large";
     }
@@ -48,9 +47,9 @@ struct lull_debuginfod *lull_debuginfod_new(void)
     servers->missing = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     const char *limit = g_getenv(DEBUGINFOD_MAXTIME_ENV_VAR);
     const uint64_t most_s = limit ? g_ascii_strtoull(limit, NULL, 10) : 0;
-    servers->left_us = (int64_t)(most_s > 0 ? MIN(most_s, LULL_DEBUGINFOD_SECONDS)
-                                            : LULL_DEBUGINFOD_SECONDS) *
-                       G_USEC_PER_SEC;
+    servers->left_us =
+        (int64_t)(most_s > 0 ? MIN(most_s, LULL_DEBUGINFOD_SECONDS) : LULL_DEBUGINFOD_SECONDS) *
+        G_USEC_PER_SEC;
     servers->client = debuginfod_begin();
     if (servers->client) {
         debuginfod_set_user_data(servers->client, servers);
@@ -92,9 +91,9 @@ static bool ask(struct lull_debuginfod *servers, const char *build_id,
         return true;
     }
     if (!servers->why) {
-        servers->why = is_late          ? "the debuginfod servers took too long together"
+        servers->why = is_late         ? "the debuginfod servers took too long together"
                        : fd == -ENOENT ? "no debuginfod server has a file of this build"
-                                        : "the debuginfod servers could not be reached, or failed";
+                                       : "the debuginfod servers could not be reached, or failed";
     }
     return false;
 }
@@ -106,9 +105,9 @@ char *lull_debuginfod_find(struct lull_debuginfod *servers, const char *build_id
     const char *known = g_hash_table_lookup(servers->missing, key);
     char *path = NULL;
     if (known || !servers->client || servers->left_us <= 0) {
-        servers->why = known               ? known
+        servers->why = known              ? known
                        : !servers->client ? "the client of debuginfod cannot be started"
-                                           : "the debuginfod servers took too long together";
+                                          : "the debuginfod servers took too long together";
         return NULL;
     }
     if (!ask(servers, build_id, kind, &path)) {

@@ -148,6 +148,7 @@ void elf_shut(struct opened *opened)
 {
     elf_end(opened->file);
     g_free(opened->build_id);
+    g_clear_pointer(&opened->unpacked, g_ptr_array_unref);
     *opened = (struct opened){.file = NULL};
 }
 
@@ -202,8 +203,7 @@ struct lull_object *lull_elf_read(int fd, const char *path, const struct lull_ap
     if (path && identify(fd, &object->file)) {
         object->file.path = g_strdup(path);
         if (apart) {
-            object->file.apart =
-                (struct lull_apart){g_strdup(apart->root), apart->servers};
+            object->file.apart = (struct lull_apart){g_strdup(apart->root), apart->servers};
         }
     }
     elf_shut(&opened);

@@ -5,6 +5,7 @@
 #define LULL_SYMBOL_ELF_PRIVATE_H
 
 #include <gelf.h>
+#include <glib.h>
 #include <stdbool.h>
 
 #include "symbol/object.h"
@@ -16,7 +17,8 @@ struct lull_symbol_table;
 
 struct opened {
     Elf *file;
-    char *build_id; /* in hexadecimal digits; or NULL */
+    char *build_id;      /* in hexadecimal digits; or NULL */
+    GPtrArray *unpacked; /* contents of sections that lie outside of the file; or NULL */
 };
 
 /* The caller closes `fd` after elf_shut(). False: it is no ELF file, and there is nothing to shut. */
@@ -25,6 +27,8 @@ bool elf_open(struct opened *opened, int fd);
  * gets its loads. */
 bool elf_look(struct opened *opened, struct lull_object *object);
 void elf_shut(struct opened *opened);
+/* Unpacks sections of which the caller knows that they have a size that memory holds. */
+void elf_unpack_zstd(struct opened *opened);
 
 /* Adds the symbols of the table of this type; a file has one. False: it has none. */
 bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type);

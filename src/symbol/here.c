@@ -113,8 +113,7 @@ static struct lull_object *if_useful(struct lull_object *object)
 static struct lull_object *read_file(int fd, const char *path, lull_object_reader *reader,
                                      struct lull_debuginfod *servers)
 {
-    const struct lull_apart apart = {LULL_DEBUG_ROOT, servers};
-    struct lull_object *object = reader(fd, path, &apart);
+    struct lull_object *object = reader(fd, path, &(struct lull_apart){LULL_DEBUG_ROOT, servers});
     close(fd);
     return object;
 }

@@ -18,13 +18,13 @@ struct lull_load {
 
 /* Where debug symbols are, if not in the file itself. */
 struct lull_apart {
-    const char *root; /* below it, by build-id and by path; NULL: nowhere */
+    const char *root;                /* below it, by build-id and by path; NULL: nowhere */
     struct lull_debuginfod *servers; /* that are asked for what is nowhere else; NULL: none */
 };
 
 /* Where the file is that was read, so that more of the same can be read later. */
 struct lull_object_file {
-    char *path;             /* NULL: not known */
+    char *path;              /* NULL: not known */
     struct lull_apart apart; /* its root is the object's */
     uint64_t device, inode, size;
     int64_t changed_ns;

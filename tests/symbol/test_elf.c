@@ -128,7 +128,7 @@ static void check_names(const char *path, const char *root, const char *symbols,
     }
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     g_assert_true(g_file_get_contents(path, &image, &size, NULL));
-    struct lull_object *elf = lull_elf_read(fd, path, root);
+    struct lull_object *elf = lull_elf_read(fd, path, &(struct lull_apart){.root = root});
     g_assert_nonnull(elf);
     close(fd);
     check_object(elf, functions, image);
@@ -319,7 +319,7 @@ static unsigned count_named(const struct stripped *stripped, const char *root)
     g_autofree char *image = NULL;
     unsigned named = 0;
     const int fd = open(stripped->path, O_RDONLY | O_CLOEXEC);
-    struct lull_object *elf = lull_elf_read(fd, stripped->path, root);
+    struct lull_object *elf = lull_elf_read(fd, stripped->path, &(struct lull_apart){.root = root});
     close(fd);
     g_assert_nonnull(elf);
     g_assert_nonnull(functions);

@@ -64,6 +64,7 @@ find_missing() {
     needs_library libtraceevent libtraceevent-dev
     needs_library libelf libelf-dev
     needs_library libdw libdw-dev
+    needs_library libdebuginfod libdebuginfod-dev
     needs_library liblzma liblzma-dev
     needs_header libiberty/demangle.h libiberty-dev
     needs_library libmicrohttpd libmicrohttpd-dev

@@ -32,6 +32,10 @@
      .argument = "OLD=NEW",                                                                        \
      .help = "programs and libraries that were below OLD on their machine are below NEW here; "    \
              "may be given several times, the first that fits counts"},                            \
+        {.name = "debuginfod",                                                                     \
+         .kind = LULL_OPTION_FLAG,                                                                 \
+         .help = "ask the servers that the environment names (DEBUGINFOD_URLS) for programs and "  \
+                 "debug symbols which are not here, by build-id; 20 s at most"},                   \
         {.name = "raw-names",                                                                      \
          .kind = LULL_OPTION_FLAG,                                                                 \
          .help =                                                                                   \

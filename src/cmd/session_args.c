@@ -15,6 +15,7 @@
 #include "source/session/streams.h"
 #include "source/session/symbols.h"
 #include "source/session/unpacking.h"
+#include "symbol/debuginfod.h"
 
 /* What --filter says, or NULL. */
 static bool parse_filter(const struct lull_args *args, struct lull_filter **filter, GError **error)
@@ -59,10 +60,12 @@ static bool set_symbols(const struct lull_args *args, struct lull_session *sessi
         .directory = path && g_file_test(path, G_FILE_TEST_IS_DIR) ? path : NULL,
         .path_maps = lull_args_takes(args, "path-map") ? lull_args_texts(args, "path-map") : NULL,
         .wants_raw = lull_args_takes(args, "raw-names") && lull_args_flag(args, "raw-names"),
+        .wants_servers = lull_args_takes(args, "debuginfod") && lull_args_flag(args, "debuginfod"),
         .wants_inlined = lull_args_takes(args, "inlines") && lull_args_flag(args, "inlines"),
     };
     lull_session_set_symbols(session, &wishes);
-    if (!check_path_maps(wishes.path_maps, error)) {
+    if (!check_path_maps(wishes.path_maps, error) ||
+        (wishes.wants_servers && !lull_debuginfod_check(error))) {
         return false;
     }
     if (path && !wishes.directory && !lull_args_takes_symbols_file(args)) {

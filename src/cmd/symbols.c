@@ -82,7 +82,8 @@ static void set_file(struct lull_table *table, const struct listing *listing, ui
 
 static void fill_files(struct lull_table *table, const struct listing *listing)
 {
-    static const char *const from[] = {NULL, "recording", "directory", "build-id", "this machine"};
+    static const char *const from[] = {NULL,       "recording",    "directory",
+                                       "build-id", "this machine", "debuginfod"};
     for (guint i = 0; i < listing->files->files->len; i++) {
         const struct lull_stack_file *file =
             &g_array_index(listing->files->files, struct lull_stack_file, i);
@@ -154,7 +155,7 @@ static bool print_text(const struct lull_args *args, const struct listing *listi
     }
     lull_out_start(&out, stdout);
     lull_out_fold(&out, style.width);
-    if (n_places == 0) {
+    if (n_places == 0 && listing->files->files->len == 0) {
         lull_out_text(&out,
                       "Nothing was recorded of call stacks.\n"
                       "'lull record --call-graph' records by which calls tasks fell asleep.\n");
@@ -202,8 +203,8 @@ static int show(const struct lull_args *args, struct lull_session *session, GErr
     lull_calls_read(&reading, session, host, start_ns, end_ns, NULL, NULL, lull_args_progress,
                     &progress);
     lull_progress_end(&progress);
-    struct lull_stack_files *files =
-        lull_stack_files_new(reading.model, lull_args_flag(args, "lines"));
+    struct lull_stack_files *files = lull_stack_files_new(
+        reading.model, lull_args_flag(args, "lines"), lull_args_flag(args, "all"));
     const struct listing listing = {.session = session,
                                     .files = files,
                                     .is_json = lull_args_flag(args, "json"),
@@ -232,6 +233,9 @@ static const struct lull_option options[] = {
     {.name = "places",
      .kind = LULL_OPTION_FLAG,
      .help = "list each place in call stacks, too, with its function"},
+    {.name = "all",
+     .kind = LULL_OPTION_FLAG,
+     .help = "list all files that programs had mapped, also those in which no call stack lies"},
     {.name = "lines",
      .kind = LULL_OPTION_FLAG,
      .help = "with each place the line of source code, and the calls that the compiler put in line "
@@ -247,6 +251,8 @@ static const struct lull_example examples[] = {
     {"lull symbols --places --json my-trace | jq -r '.places[] | select(.function == null) | .file'",
      "The file of each place without a name."},
     {"lull symbols --lines my-trace", "Where in the source code the calls are."},
+    {"lull symbols --all my-trace",
+     "All programs and libraries that were recorded, with their build-ids."},
     {"lull symbols --symbols / my-trace",
      "Whether the programs of this machine have the names that the trace lacks."},
     {NULL, NULL},
@@ -264,14 +270,14 @@ const struct lull_verb lull_verb_symbols = {
         "FROM says where names came from: recording: 'lull record' kept them. directory: that of --symbols, or where --path-map leads. build-id: a file of "
         "this machine has the build-id that was recorded; copies of perf's in ~/.debug count, "
         "too. this machine: it recorded the trace, has not started anew, and the file has not changed "
-        "since. WHY NOT says why there is none: a file that may be another is "
+        "since. debuginfod: a server has it (--debuginfod). WHY NOT says why there is none: a file that may be another is "
         "refused, since a wrong name is worse than none.\n"
         "\n"
         "Stripped files are named by what their distribution keeps apart, below /usr/lib/debug, "
         "or by the symbols that they export.\n"
         "\n"
         "Lines of source code (--lines) need debug information (gcc -g): of the file itself, or kept apart, below "
-        "/usr/lib/debug or beside the file.",
+        "/usr/lib/debug or beside the file, or of a server.",
     .output =
         "A line for each file. With --json:\n"
         "\n"

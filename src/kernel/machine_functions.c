@@ -182,12 +182,15 @@ static bool heap_event(struct lull_model *model, struct machine *machine, int32_
 /* What the dynamic linker says has no size: the kernel's code in each process. */
 #define VDSO_BYTES UINT64_C(8192)
 
+static bool starts_with(struct lull_text text, const char *start)
+{
+    return text.length >= strlen(start) && memcmp(text.data, start, strlen(start)) == 0;
+}
+
 static void map_image(struct lull_model *model, const struct machine *machine, int64_t t,
                       int32_t pid, const struct lull_ev_image *ev)
 {
-    static const char vdso[] = "[linux-vdso";
-    const bool is_vdso =
-        ev->path.length >= strlen(vdso) && memcmp(ev->path.data, vdso, strlen(vdso)) == 0;
+    const bool is_vdso = starts_with(ev->path, "[linux-vdso") || starts_with(ev->path, "[vdso");
     const uint64_t length = ev->length == 0 && is_vdso ? VDSO_BYTES : (uint64_t)ev->length;
     if (LULL_HAS(ev, image, path) && ev->path.length > 0) {
         lull_stacks_map_image(model->stacks, machine->host, pid, (uint64_t)ev->address, length,

@@ -116,11 +116,35 @@ static void add_place(struct lull_stack_files *list, struct lull_stacks *stacks,
     g_array_append_val(list->places, place);
 }
 
-struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wants_lines)
+/* Those in which nothing was found. */
+static void add_others(struct lull_stack_files *list, struct lull_stacks *stacks, GHashTable *known)
+{
+    GHashTableIter each;
+    gpointer key, value;
+    g_hash_table_iter_init(&each, stacks->objects);
+    while (g_hash_table_iter_next(&each, &key, &value)) {
+        struct object *object = value;
+        struct found found = {.place = {.path = object->path,
+                                        .host = (uint32_t)g_ascii_strtoull(key, NULL, 10),
+                                        .pid = object->pid},
+                              .is_kernel = object->is_kernel,
+                              .is_image = object->is_image};
+        uint64_t offset;
+        if (!object->is_kernel && !g_hash_table_contains(known, object)) {
+            stacks_symbol_at(stacks, found.place.host, object, 0, &offset);
+            const struct lull_stack_file file = file_of(stacks, &found);
+            g_array_append_val(list->files, file);
+        }
+    }
+}
+
+struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wants_lines,
+                                              bool wants_all)
 {
     struct lull_stack_files *list = g_new0(struct lull_stack_files, 1);
     GArray *all = model && model->stacks ? find_all(model->stacks)
                                          : g_array_new(FALSE, FALSE, sizeof(struct found));
+    g_autoptr(GHashTable) known = g_hash_table_new(NULL, NULL);
     list->files = g_array_new(FALSE, FALSE, sizeof(struct lull_stack_file));
     list->places = g_array_new(FALSE, FALSE, sizeof(struct lull_stack_place));
     for (guint i = 0; i < all->len; i++) {
@@ -128,6 +152,7 @@ struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wan
         if (i == 0 || compare_files(found - 1, found) != 0) {
             const struct lull_stack_file file = file_of(model->stacks, found);
             g_array_append_val(list->files, file);
+            g_hash_table_add(known, stacks_object_of(found->place.path));
         } else if (found[-1].place.offset == found->place.offset) {
             /* An address after a call is named by what lies before it. */
             continue;
@@ -139,6 +164,9 @@ struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wan
         add_place(list, model->stacks, found, wants_lines);
     }
     g_array_unref(all);
+    if (wants_all && model && model->stacks) {
+        add_others(list, model->stacks, known);
+    }
     g_array_sort(list->files, most_first);
     return list;
 }

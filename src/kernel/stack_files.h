@@ -17,6 +17,7 @@ enum lull_names_from {
     LULL_NAMES_DIRECTORY, /* of a file in the directory that the user named */
     LULL_NAMES_BUILD,     /* of a file of this machine with the build-id that was recorded */
     LULL_NAMES_HERE,      /* of this machine, which has not changed since */
+    LULL_NAMES_SERVER,    /* of a file that a debuginfod server has */
 };
 
 /* A place in a file, once for all chains in which it is. */
@@ -50,8 +51,9 @@ struct lull_stack_files {
 };
 
 /* Of all chains that the model (or NULL) has kept; files are read for it now, for lines and calls in line too if these
- * are wanted. */
-struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wants_lines);
+ * are wanted. With `wants_all` also files in which no chain lies. */
+struct lull_stack_files *lull_stack_files_new(struct lull_model *model, bool wants_lines,
+                                              bool wants_all);
 void lull_stack_files_free(struct lull_stack_files *files);
 
 #endif

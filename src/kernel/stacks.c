@@ -6,6 +6,7 @@
 
 #include "base/search.h"
 #include "source/files/recording.h"
+#include "symbol/debuginfod.h"
 #include "symbol/elf_frames.h"
 #include "symbol/jitdump.h"
 #include "symbol/object.h"
@@ -76,6 +77,7 @@ void lull_stacks_free(struct lull_stacks *stacks)
     g_hash_table_unref(stacks->names);
     g_hash_table_unref(stacks->readable);
     g_string_chunk_free(stacks->texts);
+    lull_debuginfod_free(stacks->servers);
     g_free(stacks);
 }
 
@@ -136,6 +138,9 @@ void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
 void lull_stacks_set_wishes(struct lull_stacks *stacks, const struct lull_symbol_wishes *wishes)
 {
     stacks->wishes = wishes;
+    if (wishes && wishes->wants_servers && !stacks->servers) {
+        stacks->servers = lull_debuginfod_new();
+    }
 }
 
 struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host)
@@ -244,8 +249,9 @@ void lull_stacks_map_image(struct lull_stacks *stacks, uint32_t host, int32_t pi
                            int64_t t)
 {
     if (length > 0 && length <= UINT64_MAX - address) {
-        map(process_at(stacks, host, pid), object_of(stacks, host, pid, path, inode, true, t),
-            address, length, is_pic ? 0 : address);
+        struct object *object = object_of(stacks, host, pid, path, inode, true, t);
+        object->is_relative = is_pic;
+        map(process_at(stacks, host, pid), object, address, length, is_pic ? 0 : address);
     }
 }
 

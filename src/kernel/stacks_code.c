@@ -56,13 +56,13 @@ static uint32_t made_code(const struct object *object, uint64_t place, struct lu
 uint32_t stacks_code(struct lull_stacks *stacks, uint32_t host, struct object *object,
                      uint64_t place, struct lull_code code[LULL_MOST_INLINED])
 {
-    uint64_t address = place;
+    uint64_t address;
     if (object && object->jitdump) {
         return made_code(object, place, code);
     }
     struct lull_lines *lines =
         object && !object->is_kernel && !object->pid ? find_lines(stacks, host, object) : NULL;
-    if (!lines || (!object->is_image && !lull_object_address(object->of_lines, place, &address))) {
+    if (!lines || !stacks_address(object, object->of_lines, place, &address)) {
         return 0;
     }
     const uint32_t n = lull_lines_find(lines, address, code);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "source/files/recording.h"
+#include "symbol/debuginfod.h"
 #include "symbol/demangle.h"
 #include "symbol/directory.h"
 #include "symbol/elf.h"
@@ -52,11 +53,16 @@ struct object *stacks_object_of(const char *path)
     return path ? (struct object *)(path - offsetof(struct object, path)) : NULL;
 }
 
+static bool wants_recorded_only(const struct lull_stacks *stacks)
+{
+    return stacks->wishes && stacks->wishes->wants_recorded_only;
+}
+
 static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
                                              struct names *names, const struct object *kernel)
 {
     const char *build_id = kernel ? stacks_build_id_of(names, kernel) : NULL;
-    if (!build_id && host != stacks->here) {
+    if (wants_recorded_only(stacks) || (!build_id && host != stacks->here)) {
         names->kernel_origin.why = "the recording does not hold the functions of its kernel";
         return NULL;
     }
@@ -138,12 +144,13 @@ static struct lull_object *find_here(const struct lull_stacks *stacks, uint32_t 
     } else if (build_id && *build_id == '\0') {
         origin->why = "several files of this path were mapped";
     } else if (build_id) {
-        symbols = lull_here_build(object->path, build_id, reader, &is_other);
+        symbols = lull_here_build(object->path, build_id, reader, stacks->servers, &is_other);
         origin->from = LULL_NAMES_BUILD;
         origin->why = is_other ? "the file of this machine is another build"
                                : "this machine has no file of this build that names functions";
     } else if (host == stacks->here) {
-        symbols = lull_here_file(object->path, object->inode, object->mapped_ns, reader);
+        symbols =
+            lull_here_file(object->path, object->inode, object->mapped_ns, reader, stacks->servers);
         origin->from = LULL_NAMES_HERE;
         origin->why = "the file is gone, has changed since, or names no function";
     } else {
@@ -158,6 +165,28 @@ static char *path_map_of(const struct lull_stacks *stacks, const struct object *
     return stacks->wishes ? lull_path_map(stacks->wishes->path_maps, object->path) : NULL;
 }
 
+/* A file of debug symbols does not say which bytes of the other have which addresses. */
+static struct lull_object *ask_servers(const struct lull_stacks *stacks,
+                                       const struct object *object, const char *build_id,
+                                       lull_object_reader *reader, struct origin *origin)
+{
+    struct lull_object *symbols = NULL;
+    bool is_other = false;
+    origin->from = LULL_NAMES_SERVER;
+    for (int kind = object->is_image ? LULL_DEBUGINFOD_DEBUG : LULL_DEBUGINFOD_PROGRAM;
+         !symbols && kind <= LULL_DEBUGINFOD_PROGRAM; kind++) {
+        g_autofree char *path = lull_debuginfod_find(stacks->servers, build_id, kind);
+        symbols = path ? lull_directory_read_at(path, build_id, reader, stacks->servers, &is_other)
+                       : NULL;
+        if (!symbols) {
+            origin->why = is_other ? "what the debuginfod server sent is of another build"
+                          : path   ? "what the debuginfod server sent names no functions"
+                                   : lull_debuginfod_why(stacks->servers);
+        }
+    }
+    return symbols;
+}
+
 struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t host,
                                      const struct object *object, const char *build_id,
                                      lull_object_reader *reader, struct origin *origin)
@@ -166,14 +195,19 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
     g_autofree char *mapped = path_map_of(stacks, object);
     struct lull_object *symbols = NULL;
     bool is_other = false, is_other_there = false;
+    if (wants_recorded_only(stacks)) {
+        origin->why = "the recording does not hold it";
+        return NULL;
+    }
     if (mapped) {
         origin->from = LULL_NAMES_DIRECTORY;
-        symbols = lull_directory_read_at(mapped, build_id, reader, &is_other_there);
+        symbols =
+            lull_directory_read_at(mapped, build_id, reader, stacks->servers, &is_other_there);
     }
     if (!symbols && directory) {
         origin->from = LULL_NAMES_DIRECTORY;
         symbols = lull_directory_read(directory, object->path, build_id, object->is_image, reader,
-                                      &is_other);
+                                      stacks->servers, &is_other);
     }
     if (!symbols) {
         symbols = find_here(stacks, host, object, build_id, reader, origin);
@@ -183,6 +217,9 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
         if (is_other_there) {
             origin->why = "the file to which --path-map leads is another build";
         }
+    }
+    if (!symbols && stacks->servers && build_id && *build_id) {
+        symbols = ask_servers(stacks, object, build_id, reader, origin);
     }
     return symbols;
 }
@@ -268,6 +305,13 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
     return symbols;
 }
 
+bool stacks_address(const struct object *object, const struct lull_object *of, uint64_t place,
+                    uint64_t *address)
+{
+    *address = place + (object->is_relative ? lull_object_start(of) : 0);
+    return object->is_image || lull_object_address(of, place, address);
+}
+
 const char *stacks_symbol_at(struct lull_stacks *stacks, uint32_t host, struct object *object,
                              uint64_t place, uint64_t *offset)
 {
@@ -275,9 +319,10 @@ const char *stacks_symbol_at(struct lull_stacks *stacks, uint32_t host, struct o
         object->is_read = true;
         object->symbols = find_symbols(stacks, host, object);
     }
-    return !object->symbols   ? NULL
-           : object->is_image ? lull_symbol_table_find(object->symbols->table, place, offset)
-                              : lull_object_find(object->symbols, place, offset);
+    uint64_t address;
+    return object->symbols && stacks_address(object, object->symbols, place, &address)
+               ? lull_symbol_table_find(object->symbols->table, address, offset)
+               : NULL;
 }
 
 bool lull_stacks_wants_raw_names(const struct lull_stacks *stacks)

@@ -24,8 +24,10 @@ struct object {
     int64_t mapped_ns; /* first */
     uint64_t start;    /* address of the kernel */
     bool is_kernel, is_read, has_read_frames;
-    bool is_image;  /* places in it are addresses as its symbols have them, not bytes of the file */
-    char *build_id; /* of an image; NULL: not known, "": there were several */
+    bool
+        is_image; /* places in it are addresses, not bytes of the file: as its symbols have them, or */
+    bool is_relative;            /* from the lowest address on that it has */
+    char *build_id;              /* of an image; NULL: not known, "": there were several */
     struct lull_object *symbols; /* once they are read; NULL: none that are of the same file */
     struct origin origin;        /* the same */
     bool is_jitdump, has_read_jitdump;
@@ -90,6 +92,7 @@ struct lull_stacks {
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
     GStringChunk *texts;     /* names of calls in line */
     const struct lull_symbol_wishes *wishes; /* NULL: none */
+    struct lull_debuginfod *servers;         /* once they are asked; NULL: none */
     uint64_t ends[LULL_UNWIND_ENDS];         /* of stacks that were unwound */
 };
 
@@ -99,6 +102,9 @@ struct names *stacks_names_of(struct lull_stacks *stacks, uint32_t host);
 const struct mapping *stacks_mapping_at(const struct lull_stacks *stacks, uint32_t process,
                                         uint64_t address);
 uint32_t stacks_process(const struct lull_stacks *stacks, uint32_t host, int32_t pid);
+/* What address the place has in the file, as `of`, which was read of that file, has them. False: none. */
+bool stacks_address(const struct object *object, const struct lull_object *of, uint64_t place,
+                    uint64_t *address);
 /* The symbol of a place in a file (of an image: of an address), *offset bytes before it; NULL: none is known. */
 const char *stacks_symbol_at(struct lull_stacks *stacks, uint32_t host, struct object *object,
                              uint64_t place, uint64_t *offset);

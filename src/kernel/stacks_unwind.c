@@ -41,12 +41,8 @@ static bool find_code(void *user, uint64_t address, struct lull_unwind_code *cod
         object->frames = read_frames(search->stacks, search->host, object);
     }
     const bool is_there =
-        object->frames &&
-        (object->is_image || lull_object_address(object->frames, place, &code->address));
+        object->frames && stacks_address(object, object->frames, place, &code->address);
     code->cfi = is_there ? object->frames->cfi : NULL;
-    if (object->is_image) {
-        code->address = place;
-    }
     return true;
 }
 

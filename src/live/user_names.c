@@ -102,7 +102,7 @@ static struct lull_object *object_of(struct lull_user_names *names, const struct
         return object;
     }
     g_autofree char *path = g_strdup_printf("/proc/%u/root%s", names->pid, mapping->path);
-    object = lull_here_file(path, mapping->inode, g_get_real_time() * 1000, lull_elf_read);
+    object = lull_here_file(path, mapping->inode, g_get_real_time() * 1000, lull_elf_read, NULL);
     g_hash_table_insert(names->objects, key, object);
     return object;
 }

@@ -94,8 +94,9 @@ static void give_object(int to, const struct source *source)
     struct lull_object *object = is_vdso   ? lull_elf_read_vdso()
                                  : fd >= 0 ? lull_here_read(fd, source->path)
                                            : NULL;
+    const struct lull_apart apart = {.root = LULL_DEBUG_ROOT};
     struct lull_object *frames =
-        again >= 0 ? lull_elf_read_frames(again, source->path, LULL_DEBUG_ROOT) : NULL;
+        again >= 0 ? lull_elf_read_frames(again, source->path, &apart) : NULL;
     write_object(to, join(object, frames), source->path, source->inode);
 }
 

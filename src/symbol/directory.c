@@ -9,15 +9,16 @@
 #include "base/file.h"
 #include "symbol/elf.h"
 
-static struct lull_object *read_copy(const char *at, const char *directory, const char *build_id,
-                                     lull_object_reader *reader, bool *is_other)
+static struct lull_object *read_copy(const char *at, const char *root, const char *build_id,
+                                     lull_object_reader *reader, struct lull_debuginfod *servers,
+                                     bool *is_other)
 {
     const char *why;
     int fd;
     if (lull_file_open(at, &fd, NULL, &why) != LULL_OPEN_DONE) {
         return NULL;
     }
-    struct lull_object *object = reader(fd, at, directory);
+    struct lull_object *object = reader(fd, at, &(struct lull_apart){root, servers});
     close(fd);
     const bool is_wrong = object && build_id && g_strcmp0(object->build_id, build_id) != 0;
     *is_other |= is_wrong;
@@ -49,15 +50,17 @@ char *lull_path_map(const char *const *maps, const char *path)
 }
 
 struct lull_object *lull_directory_read_at(const char *path, const char *build_id,
-                                           lull_object_reader *reader, bool *is_other)
+                                           lull_object_reader *reader,
+                                           struct lull_debuginfod *servers, bool *is_other)
 {
     *is_other = false;
-    return read_copy(path, LULL_DEBUG_ROOT, build_id, reader, is_other);
+    return read_copy(path, LULL_DEBUG_ROOT, build_id, reader, servers, is_other);
 }
 
 struct lull_object *lull_directory_read(const char *directory, const char *path,
                                         const char *build_id, bool takes_debug,
-                                        lull_object_reader *reader, bool *is_other)
+                                        lull_object_reader *reader, struct lull_debuginfod *servers,
+                                        bool *is_other)
 {
     g_autofree char *name = g_path_get_basename(path);
     char *places[4] = {NULL};
@@ -77,7 +80,8 @@ struct lull_object *lull_directory_read(const char *directory, const char *path,
             g_strdup_printf("%s/.build-id/%.2s/%s.debug", directory, build_id, build_id + 2);
     }
     for (size_t i = 0; !object && i < G_N_ELEMENTS(places); i++) {
-        object = places[i] ? read_copy(places[i], directory, build_id, reader, is_other) : NULL;
+        object =
+            places[i] ? read_copy(places[i], directory, build_id, reader, servers, is_other) : NULL;
     }
     for (size_t i = 0; i < G_N_ELEMENTS(places); i++) {
         g_free(places[i]);

@@ -148,6 +148,7 @@ void elf_shut(struct opened *opened)
 {
     elf_end(opened->file);
     g_free(opened->build_id);
+    g_clear_pointer(&opened->unpacked, g_ptr_array_unref);
     *opened = (struct opened){.file = NULL};
 }
 
@@ -181,7 +182,7 @@ int elf_reopen(const struct lull_object_file *file)
     return fd;
 }
 
-struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_root)
+struct lull_object *lull_elf_read(int fd, const char *path, const struct lull_apart *apart)
 {
     elf_version(EV_CURRENT);
     struct opened opened = {.file = elf_begin(fd, ELF_C_READ, NULL)};
@@ -191,7 +192,7 @@ struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_ro
         return NULL;
     }
     if (!elf_add_first(object->table, opened.file, SHT_SYMTAB)) {
-        elf_add_separate(object->table, &opened, path, debug_root);
+        elf_add_separate(object->table, &opened, path, apart);
     }
     elf_add_first(object->table, opened.file, SHT_DYNSYM);
     /* A file of which no function is known is no source of names. */
@@ -201,7 +202,9 @@ struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_ro
     object->build_id = g_steal_pointer(&opened.build_id);
     if (path && identify(fd, &object->file)) {
         object->file.path = g_strdup(path);
-        object->file.debug_root = g_strdup(debug_root);
+        if (apart) {
+            object->file.apart = (struct lull_apart){g_strdup(apart->root), apart->servers};
+        }
     }
     elf_shut(&opened);
     lull_symbol_table_finish(object->table);

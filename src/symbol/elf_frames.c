@@ -56,7 +56,7 @@ static bool add_debug_frame(void *cfi, struct opened *debug, const char *at)
 }
 
 static struct lull_cfi *read_frames(const struct opened *opened, const char *path,
-                                    const char *debug_root)
+                                    const struct lull_apart *apart)
 {
     GElf_Ehdr header;
     const struct lull_unwind_machine *machine =
@@ -69,7 +69,7 @@ static struct lull_cfi *read_frames(const struct opened *opened, const char *pat
     struct lull_cfi *cfi = lull_cfi_new(machine);
     add_section(cfi, opened->file, ".eh_frame", false);
     add_section(cfi, opened->file, ".debug_frame", true);
-    elf_try_separate(opened, path, debug_root, add_debug_frame, cfi);
+    elf_try_separate(opened, path, apart, add_debug_frame, cfi);
     if (lull_cfi_finish(cfi) == 0) {
         g_clear_pointer(&cfi, lull_cfi_free);
     }
@@ -77,7 +77,7 @@ static struct lull_cfi *read_frames(const struct opened *opened, const char *pat
 }
 
 /* Takes the file; without a path it is in memory, and its symbols are read as well. */
-static struct lull_object *read_elf(Elf *file, const char *path, const char *debug_root)
+static struct lull_object *read_elf(Elf *file, const char *path, const struct lull_apart *apart)
 {
     struct opened opened = {.file = file};
     struct lull_object *object = lull_object_new();
@@ -85,7 +85,7 @@ static struct lull_object *read_elf(Elf *file, const char *path, const char *deb
         lull_object_free(object);
         return NULL;
     }
-    object->cfi = read_frames(&opened, path, debug_root);
+    object->cfi = read_frames(&opened, path, apart);
     if (!path) {
         elf_add_first(object->table, opened.file, SHT_DYNSYM);
     }
@@ -95,10 +95,10 @@ static struct lull_object *read_elf(Elf *file, const char *path, const char *deb
     return object;
 }
 
-struct lull_object *lull_elf_read_frames(int fd, const char *path, const char *debug_root)
+struct lull_object *lull_elf_read_frames(int fd, const char *path, const struct lull_apart *apart)
 {
     elf_version(EV_CURRENT);
-    return read_elf(elf_begin(fd, ELF_C_READ, NULL), path, debug_root);
+    return read_elf(elf_begin(fd, ELF_C_READ, NULL), path, apart);
 }
 
 struct lull_object *lull_elf_read_vdso(void)

@@ -5,12 +5,12 @@
 #include "symbol/elf.h"
 #include "symbol/elf_frames.h"
 
-struct lull_object *lull_elf_read(int fd, const char *path, const char *debug_root)
+struct lull_object *lull_elf_read(int fd, const char *path, const struct lull_apart *apart)
 {
     return NULL;
 }
 
-struct lull_object *lull_elf_read_frames(int fd, const char *path, const char *debug_root)
+struct lull_object *lull_elf_read_frames(int fd, const char *path, const struct lull_apart *apart)
 {
     return NULL;
 }

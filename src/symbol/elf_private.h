@@ -5,6 +5,7 @@
 #define LULL_SYMBOL_ELF_PRIVATE_H
 
 #include <gelf.h>
+#include <glib.h>
 #include <stdbool.h>
 
 #include "symbol/object.h"
@@ -16,7 +17,8 @@ struct lull_symbol_table;
 
 struct opened {
     Elf *file;
-    char *build_id; /* in hexadecimal digits; or NULL */
+    char *build_id;      /* in hexadecimal digits; or NULL */
+    GPtrArray *unpacked; /* contents of sections that lie outside of the file; or NULL */
 };
 
 /* The caller closes `fd` after elf_shut(). False: it is no ELF file, and there is nothing to shut. */
@@ -25,6 +27,8 @@ bool elf_open(struct opened *opened, int fd);
  * gets its loads. */
 bool elf_look(struct opened *opened, struct lull_object *object);
 void elf_shut(struct opened *opened);
+/* Unpacks sections of which the caller knows that they have a size that memory holds. */
+void elf_unpack_zstd(struct opened *opened);
 
 /* Adds the symbols of the table of this type; a file has one. False: it has none. */
 bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type);
@@ -32,13 +36,17 @@ bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type);
 void elf_add_stubs(struct lull_symbol_table *table, Elf *file);
 /* Opens the file that was read, if it is still the same; -1 otherwise. */
 int elf_reopen(const struct lull_object_file *file);
-/* Tries the separate files of a file that may have its debug symbols, until one is taken. `take` gets a file of the
- * same build, whose contents it may steal; `at` is its path. */
-bool elf_try_separate(const struct opened *of, const char *path, const char *debug_root,
-                      bool (*take)(void *user, struct opened *debug, const char *at), void *user);
+/* Gets a file of the same build, whose contents it may steal; `at` is its path. False: it is of no use. */
+typedef bool elf_taker(void *user, struct opened *debug, const char *at);
+/* Tries the separate files of this machine that may have its debug symbols, until one is taken. */
+bool elf_try_separate(const struct opened *of, const char *path, const struct lull_apart *apart,
+                      elf_taker *take, void *user);
+/* The same of what servers have. */
+bool elf_try_servers(const struct opened *of, const struct lull_apart *apart, elf_taker *take,
+                     void *user);
 /* Adds those which are kept elsewhere, since the file has no .symtab: of a separate file of the same
- * build, else of the packed section .gnu_debugdata. */
+ * build, else of the packed section .gnu_debugdata, else of what servers have. */
 void elf_add_separate(struct lull_symbol_table *table, const struct opened *of, const char *path,
-                      const char *debug_root);
+                      const struct lull_apart *apart);
 
 #endif

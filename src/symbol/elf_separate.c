@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "symbol/debuginfod.h"
 #include "symbol/elf_private.h"
 #include "symbol/table.h"
 
@@ -38,7 +39,7 @@ static bool is_checksum(int fd, uint32_t wanted)
 /* A search for a file of the same build. */
 struct search {
     const struct opened *of;
-    bool (*take)(void *user, struct opened *debug, const char *at);
+    elf_taker *take;
     void *user;
 };
 
@@ -111,12 +112,23 @@ static bool try_build_id(const struct search *search, const char *root)
     return path && try_file(search, path, NULL);
 }
 
-bool elf_try_separate(const struct opened *of, const char *path, const char *debug_root,
-                      bool (*take)(void *user, struct opened *debug, const char *at), void *user)
+bool elf_try_separate(const struct opened *of, const char *path, const struct lull_apart *apart,
+                      elf_taker *take, void *user)
 {
     const struct search search = {of, take, user};
-    return debug_root &&
-           (try_build_id(&search, debug_root) || (path && try_linked(&search, path, debug_root)));
+    return apart && apart->root &&
+           (try_build_id(&search, apart->root) || (path && try_linked(&search, path, apart->root)));
+}
+
+bool elf_try_servers(const struct opened *of, const struct lull_apart *apart, elf_taker *take,
+                     void *user)
+{
+    const struct search search = {of, take, user};
+    g_autofree char *path =
+        apart && apart->servers && of->build_id
+            ? lull_debuginfod_find(apart->servers, of->build_id, LULL_DEBUGINFOD_DEBUG)
+            : NULL;
+    return path && try_file(&search, path, NULL);
 }
 
 /* ---- packed in the file itself ---- */
@@ -143,18 +155,20 @@ static char *unpack(const Elf_Data *packed, size_t *size)
                                      : NULL;
 }
 
-static void add_packed(struct lull_symbol_table *table, const struct opened *of)
+/* False: there is nothing. */
+static bool add_packed(struct lull_symbol_table *table, const struct opened *of)
 {
     const Elf_Data *packed = section_of(of->file, ".gnu_debugdata", MOST_PACKED_BYTES);
     size_t size;
     g_autofree char *image = packed ? unpack(packed, &size) : NULL;
     struct opened small = {.file = image ? elf_memory(image, size) : NULL};
+    bool is_added = false;
     if (elf_look(&small, NULL)) {
-        if (g_strcmp0(small.build_id, of->build_id) == 0 || !small.build_id) {
-            elf_add_first(table, small.file, SHT_SYMTAB);
-        }
+        is_added = (g_strcmp0(small.build_id, of->build_id) == 0 || !small.build_id) &&
+                   elf_add_first(table, small.file, SHT_SYMTAB);
         elf_shut(&small);
     }
+    return is_added;
 }
 
 static bool add_symbols(void *table, struct opened *debug, const char *at)
@@ -163,9 +177,9 @@ static bool add_symbols(void *table, struct opened *debug, const char *at)
 }
 
 void elf_add_separate(struct lull_symbol_table *table, const struct opened *of, const char *path,
-                      const char *debug_root)
+                      const struct lull_apart *apart)
 {
-    if (!elf_try_separate(of, path, debug_root, add_symbols, table)) {
-        add_packed(table, of);
+    if (!elf_try_separate(of, path, apart, add_symbols, table) && !add_packed(table, of)) {
+        elf_try_servers(of, apart, add_symbols, table);
     }
 }

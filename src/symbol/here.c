@@ -110,28 +110,30 @@ static struct lull_object *if_useful(struct lull_object *object)
     return object;
 }
 
-static struct lull_object *read_file(int fd, const char *path, lull_object_reader *reader)
+static struct lull_object *read_file(int fd, const char *path, lull_object_reader *reader,
+                                     struct lull_debuginfod *servers)
 {
-    struct lull_object *object = reader(fd, path, LULL_DEBUG_ROOT);
+    struct lull_object *object = reader(fd, path, &(struct lull_apart){LULL_DEBUG_ROOT, servers});
     close(fd);
     return object;
 }
 
 struct lull_object *lull_here_read(int fd, const char *path)
 {
-    return if_useful(read_file(fd, path, lull_elf_read));
+    return if_useful(read_file(fd, path, lull_elf_read, NULL));
 }
 
 struct lull_object *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns,
-                                   lull_object_reader *reader)
+                                   lull_object_reader *reader, struct lull_debuginfod *servers)
 {
     const int fd = lull_here_open(path, inode, mapped_ns);
-    return fd >= 0 ? if_useful(read_file(fd, path, reader)) : NULL;
+    return fd >= 0 ? if_useful(read_file(fd, path, reader, servers)) : NULL;
 }
 
 /* A regular file; the name of a copy of perf's is a link. */
 static struct lull_object *read_build(const char *path, const char *build_id,
-                                      lull_object_reader *reader, bool *is_other)
+                                      lull_object_reader *reader, struct lull_debuginfod *servers,
+                                      bool *is_other)
 {
     const char *why;
     uint64_t size;
@@ -139,7 +141,7 @@ static struct lull_object *read_build(const char *path, const char *build_id,
     if (*path != '/' || lull_file_open(path, &fd, &size, &why) != LULL_OPEN_DONE) {
         return NULL;
     }
-    struct lull_object *object = read_file(fd, path, reader);
+    struct lull_object *object = read_file(fd, path, reader, servers);
     if (object && g_strcmp0(object->build_id, build_id) != 0) {
         g_clear_pointer(&object, lull_object_free);
         *is_other = true;
@@ -148,16 +150,17 @@ static struct lull_object *read_build(const char *path, const char *build_id,
 }
 
 struct lull_object *lull_here_build(const char *path, const char *build_id,
-                                    lull_object_reader *reader, bool *is_other)
+                                    lull_object_reader *reader, struct lull_debuginfod *servers,
+                                    bool *is_other)
 {
     *is_other = false;
-    struct lull_object *object = read_build(path, build_id, reader, is_other);
+    struct lull_object *object = read_build(path, build_id, reader, servers, is_other);
     const char *home = g_get_home_dir();
     if (!object && home && strlen(build_id) > 2) {
         bool is_other_copy;
         g_autofree char *copy =
             g_strdup_printf("%s/.debug/.build-id/%.2s/%s/elf", home, build_id, build_id + 2);
-        object = read_build(copy, build_id, reader, &is_other_copy);
+        object = read_build(copy, build_id, reader, servers, &is_other_copy);
     }
     return object;
 }

@@ -10,6 +10,7 @@
 
 #include "symbol/object.h"
 
+struct lull_debuginfod;
 struct lull_symbol_table;
 
 /* Whether this is the boot id of the running kernel. */
@@ -29,13 +30,14 @@ int lull_here_look(const char *path);
 int lull_here_take(int place, bool is_good);
 /* Reads the symbols of such a file, of files with its debug symbols, too, and closes it. NULL: it has none. */
 struct lull_object *lull_here_read(int fd, const char *path);
-/* Both, with any reader: of the file with this inode that was mapped at `mapped_ns`; NULL: it is gone, has
+/* Both, with any reader, and with debug symbols that servers (or NULL) have: of the file with this inode that was mapped at `mapped_ns`; NULL: it is gone, has
  * changed, or has nothing of use. */
 struct lull_object *lull_here_file(const char *path, uint64_t inode, int64_t mapped_ns,
-                                   lull_object_reader *reader);
+                                   lull_object_reader *reader, struct lull_debuginfod *servers);
 /* The build of a file with this id (hexadecimal digits), there or where perf keeps copies (~/.debug).
  * NULL: it is gone, another build has its place (*is_other), or it has nothing of use. */
 struct lull_object *lull_here_build(const char *path, const char *build_id,
-                                    lull_object_reader *reader, bool *is_other);
+                                    lull_object_reader *reader, struct lull_debuginfod *servers,
+                                    bool *is_other);
 
 #endif

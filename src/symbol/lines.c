@@ -17,6 +17,7 @@
 struct search {
     struct debug_file file, shared;
     const char *debug_root;
+    char *at; /* of the file */
 };
 
 static bool take(void *user, struct opened *elf, const char *at)
@@ -29,6 +30,7 @@ static bool take(void *user, struct opened *elf, const char *at)
         debug_file_give_back(&search->file, elf);
         return false;
     }
+    search->at = g_strdup(at);
     return true;
 }
 
@@ -38,14 +40,15 @@ static bool find_file(const struct lull_object *object, struct search *search)
     struct opened opened;
     const int fd = elf_reopen(file);
     bool is_found = false;
-    search->debug_root = file->debug_root;
+    search->debug_root = file->apart.root;
     if (fd < 0) {
         return false;
     }
     elf_version(EV_CURRENT);
     if (elf_open(&opened, fd)) {
         is_found = take(search, &opened, file->path) ||
-                   elf_try_separate(&opened, file->path, file->debug_root, take, search);
+                   elf_try_separate(&opened, file->path, &file->apart, take, search) ||
+                   elf_try_servers(&opened, &file->apart, take, search);
         elf_shut(&opened);
     }
     close(fd);
@@ -58,8 +61,7 @@ static bool is_unit(Dwarf_Die *die)
     return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
 }
 
-/* Of a unit whose functions are in a file of their own (gcc -gsplit-dwarf) the lines are here: libdw would look for that
- * file by a name that it finds. */
+/* Of a unit whose functions are in a file of their own (gcc -gsplit-dwarf) the lines are here. */
 static bool is_split(Dwarf_Die *die)
 {
     return dwarf_tag(die) == DW_TAG_skeleton_unit || dwarf_hasattr(die, DW_AT_GNU_dwo_name) ||
@@ -76,7 +78,7 @@ static void find_units(struct lull_lines *lines)
                            NULL) == 0) {
         if (dwarf_offdie(lines->file.dwarf, at + head, &die) && is_unit(&die) &&
             spans_add(&lines->spans, &die, (uint32_t)lines->units.count)) {
-            const struct unit unit = {.die = at + head, .is_read = is_split(&die)};
+            const struct unit unit = {.die = at + head, .is_split = is_split(&die)};
             lull_vec_push(&lines->units, unit);
         }
         at = next;
@@ -98,6 +100,10 @@ struct lull_lines *lull_lines_new(const struct lull_object *object)
     struct lull_lines *lines = g_new0(struct lull_lines, 1);
     lines->file = search.file;
     lines->shared = search.shared;
+    lines->of = g_strdup(object->file.path);
+    lines->at = search.at;
+    lines->folder = g_path_get_dirname(object->file.path);
+    lines->root = g_strdup(object->file.apart.root);
     lines->texts = g_string_chunk_new(4096);
     find_units(lines);
     return lines;
@@ -114,6 +120,11 @@ void lull_lines_free(struct lull_lines *lines)
         g_string_chunk_free(lines->texts);
         debug_file_clear(&lines->file);
         debug_file_clear(&lines->shared);
+        elf_shut(&lines->package);
+        g_free(lines->of);
+        g_free(lines->at);
+        g_free(lines->folder);
+        g_free(lines->root);
         g_free(lines);
     }
 }
@@ -161,18 +172,21 @@ static struct debug_file *file_of(struct lull_lines *lines, Dwarf_CU *unit)
                                           : NULL;
 }
 
-/* The file with the number that an attribute has, of the unit that has the attribute. */
-static const char *numbered_file(struct lull_lines *lines, Dwarf_Attribute *attribute)
+/* The file with the number that an attribute has, of the unit that has the attribute; if that is split, its part in the
+ * linked file has the files. */
+static const char *numbered_file(struct lull_lines *lines, const struct unit *of,
+                                 Dwarf_Attribute *attribute)
 {
     Dwarf_Die unit;
     Dwarf_Files *files;
     Dwarf_Word number;
     size_t n;
     if (!attribute || dwarf_formudata(attribute, &number) != 0 ||
-        !dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL)) {
+        !(of->split ? dwarf_offdie(lines->file.dwarf, of->die, &unit)
+                    : dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL))) {
         return NULL;
     }
-    struct debug_file *file = file_of(lines, attribute->cu);
+    struct debug_file *file = file_of(lines, unit.cu);
     if (!file || !debug_file_has_lines(file, &unit) || dwarf_getsrcfiles(&unit, &files, &n) != 0 ||
         number >= n) {
         return NULL;
@@ -218,19 +232,22 @@ static const char *name_of(Dwarf_Die *die)
     return NULL;
 }
 
-static void describe(struct lull_lines *lines, Dwarf_Die *die, struct lull_code *code)
+static void describe(struct lull_lines *lines, const struct unit *unit, Dwarf_Die *die,
+                     struct lull_code *code)
 {
     Dwarf_Attribute attribute;
     code->function = name_of(die);
-    code->start.file = numbered_file(lines, dwarf_attr_integrate(die, DW_AT_decl_file, &attribute));
+    code->start.file =
+        numbered_file(lines, unit, dwarf_attr_integrate(die, DW_AT_decl_file, &attribute));
     code->start.line = line_number(dwarf_attr_integrate(die, DW_AT_decl_line, &attribute));
 }
 
-static struct lull_source_line call_of(struct lull_lines *lines, Dwarf_Die *die)
+static struct lull_source_line call_of(struct lull_lines *lines, const struct unit *unit,
+                                       Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     return (struct lull_source_line){
-        .file = numbered_file(lines, dwarf_attr(die, DW_AT_call_file, &attribute)),
+        .file = numbered_file(lines, unit, dwarf_attr(die, DW_AT_call_file, &attribute)),
         .line = line_number(dwarf_attr(die, DW_AT_call_line, &attribute)),
     };
 }
@@ -248,14 +265,16 @@ uint32_t lull_lines_find(struct lull_lines *lines, uint64_t address,
     struct unit *unit = &lines->units.items[number];
     struct lull_source_line at = line_of(lines, &die, address);
     unit_read(lines, unit);
+    Dwarf_Off unused;
+    Dwarf *dwarf = unit_dwarf(lines, unit, &unused);
     uint32_t scope = spans_find(&unit->spans, address);
     bool is_inlined = true;
     while (scope != LULL_NO_RANGE && is_inlined && n < LULL_MOST_INLINED &&
-           dwarf_offdie(lines->file.dwarf, unit->scopes.items[scope].die, &die)) {
+           dwarf_offdie(dwarf, unit->scopes.items[scope].die, &die)) {
         is_inlined = unit->scopes.items[scope].is_inlined;
         code[n] = (struct lull_code){.at = at};
-        describe(lines, &die, &code[n++]);
-        at = call_of(lines, &die);
+        describe(lines, unit, &die, &code[n++]);
+        at = call_of(lines, unit, &die);
         scope = unit->scopes.items[scope].outer;
     }
     if (n == 0 && at.file) {

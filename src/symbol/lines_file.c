@@ -27,7 +27,7 @@ static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header)
                                                 : UINT64_MAX;
 }
 
-/* Code that was linked, or what several files of it share; with debug information of a size that memory has. */
+/* Code that was linked, or what several files of it share or that it has elsewhere; with debug information of a size that memory has. */
 static bool is_fit(Elf *file, bool is_shared)
 {
     GElf_Ehdr head;
@@ -52,12 +52,13 @@ static bool is_fit(Elf *file, bool is_shared)
             return false;
         }
         total += size;
-        has_info |= g_str_equal(name, ".debug_info");
+        has_info |=
+            g_str_equal(name, ".debug_info") || (is_shared && g_str_equal(name, ".debug_info.dwo"));
     }
     return has_info;
 }
 
-static const Elf_Data *find_lines(Elf *file)
+const Elf_Data *elf_section(Elf *file, const char *name)
 {
     GElf_Shdr header;
     size_t names;
@@ -66,7 +67,7 @@ static const Elf_Data *find_lines(Elf *file)
     }
     for (Elf_Scn *section = NULL; (section = elf_nextscn(file, section));) {
         if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS &&
-            g_strcmp0(elf_strptr(file, names, header.sh_name), ".debug_line") == 0) {
+            g_strcmp0(elf_strptr(file, names, header.sh_name), name) == 0) {
             const Elf_Data *data = elf_rawdata(section, NULL);
             return data && data->d_buf ? data : NULL;
         }
@@ -74,10 +75,16 @@ static const Elf_Data *find_lines(Elf *file)
     return NULL;
 }
 
+const Elf_Data *debug_file_section(const struct debug_file *file, const char *name)
+{
+    return elf_section(file->elf.file, name);
+}
+
 bool debug_file_take(struct debug_file *file, struct opened *elf, bool is_shared)
 {
     *file = (struct debug_file){.dwarf = NULL};
     if (is_fit(elf->file, is_shared)) {
+        elf_unpack_zstd(elf);
         file->dwarf = dwarf_begin_elf(elf->file, DWARF_C_READ, NULL);
     }
     if (!file->dwarf) {
@@ -85,7 +92,7 @@ bool debug_file_take(struct debug_file *file, struct opened *elf, bool is_shared
     }
     file->elf = *elf;
     *elf = (struct opened){.file = NULL};
-    file->lines = find_lines(file->elf.file);
+    file->lines = elf_section(file->elf.file, ".debug_line");
     file->programs = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     return true;
 }

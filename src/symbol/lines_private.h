@@ -33,6 +33,9 @@ void debug_file_give_back(struct debug_file *file, struct opened *elf);
 bool debug_file_take_shared(struct debug_file *shared, const struct debug_file *file,
                             const char *path, const char *debug_root);
 void debug_file_clear(struct debug_file *file);
+/* The contents of a section of it; NULL: it has none. */
+const Elf_Data *debug_file_section(const struct debug_file *file, const char *name);
+const Elf_Data *elf_section(Elf *file, const char *name);
 /* Whether the lines of the unit have a size that units have, together with all that were asked for. */
 bool debug_file_has_lines(struct debug_file *file, Dwarf_Die *unit);
 
@@ -52,9 +55,22 @@ struct spans {
     struct lull_pieces pieces;
 };
 
+/* The part of a unit that is in a file of its own. */
+struct split {
+    struct debug_file file;
+    void *image; /* in which the file is, if it was put together; else NULL */
+    Dwarf_Off die;
+    const Elf_Data *info;                           /* of the file */
+    const Elf_Data *addresses, *ranges;             /* of the linked file; of either */
+    uint64_t address_base, range_base, low_address; /* where they start, for this unit */
+    unsigned version;                               /* of DWARF */
+    uint8_t address_bytes, offset_bytes;
+};
+
 struct unit {
     Dwarf_Off die;
-    bool is_read;
+    bool is_read, is_split;
+    struct split *split; /* once it is read; NULL: there is none, or it is not here */
     LULL_VEC(struct scope) scopes;
     struct spans spans; /* of the scopes */
 };
@@ -64,11 +80,19 @@ struct lull_lines {
     LULL_VEC(struct unit) units;
     struct spans spans; /* of the units */
     GStringChunk *texts;
-    int64_t spent_us; /* on units */
+    char *of, *at,
+        *folder; /* the linked file, that of its debug information, and where the first is */
+    char *root;  /* below which there may be more; NULL: nothing */
+    bool has_looked_for_package;
+    struct opened package; /* of split units; its file is NULL if there is none */
+    uint64_t split_bytes;  /* of all that were opened */
+    int64_t spent_us;      /* on units */
 };
 
 /* Adds what the DIE covers. False: it covers nothing, or there is too much. */
 bool spans_add(struct spans *spans, Dwarf_Die *die, uint32_t number);
+/* The same of [start, end). */
+bool spans_put(struct spans *spans, uint64_t start, uint64_t end, uint32_t number);
 /* After the last, before the first is found. */
 void spans_finish(struct spans *spans);
 /* The number of the innermost, or LULL_NO_RANGE. */
@@ -78,5 +102,18 @@ void spans_clear(struct spans *spans);
 /* Reads the functions of a unit, once. */
 void unit_read(struct lull_lines *lines, struct unit *unit);
 void unit_clear(struct unit *unit);
+/* The debug information that has the functions of a unit, and where its entry is in that. */
+Dwarf *unit_dwarf(const struct lull_lines *lines, const struct unit *unit, Dwarf_Off *die);
+
+/* ---- units in files of their own (lines_split.c, lines_package.c) ---- */
+
+/* The part of the unit that this one, in the linked file, stands for; NULL: it is not here. */
+struct split *split_open(struct lull_lines *lines, Dwarf_Die *skeleton);
+void split_free(struct split *split);
+/* spans_add() for its entries. */
+bool split_add(struct spans *spans, const struct split *split, Dwarf_Die *die, uint32_t number);
+/* The unit with this id in the package of the linked file, as a file in *image, which the caller frees after it; its
+ * file is NULL if there is none. */
+struct opened package_unit(struct lull_lines *lines, uint64_t id, void **image);
 
 #endif

@@ -23,18 +23,23 @@ static bool is_code(uint64_t start, uint64_t end)
     return start > 0 && start < end;
 }
 
+bool spans_put(struct spans *spans, uint64_t start, uint64_t end, uint32_t number)
+{
+    if (!is_code(start, end) || spans->ranges.count >= MOST_RANGES) {
+        return false;
+    }
+    lull_vec_push(&spans->ranges, (struct lull_range){start, end});
+    lull_vec_push(&spans->of, number);
+    return true;
+}
+
 bool spans_add(struct spans *spans, Dwarf_Die *die, uint32_t number)
 {
     Dwarf_Addr base, start, end;
     ptrdiff_t at = 0;
     bool is_any = false;
-    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 &&
-           spans->ranges.count < MOST_RANGES) {
-        if (is_code(start, end)) {
-            lull_vec_push(&spans->ranges, (struct lull_range){start, end});
-            lull_vec_push(&spans->of, number);
-            is_any = true;
-        }
+    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+        is_any |= spans_put(spans, start, end, number);
     }
     return is_any;
 }
@@ -101,7 +106,8 @@ static uint32_t add_entry(struct unit *unit, Dwarf_Die *die, uint32_t outer, boo
     *goes_in = tag == DW_TAG_lexical_block || tag == DW_TAG_namespace || tag == DW_TAG_module ||
                tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
     if ((tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) ||
-        !spans_add(&unit->spans, die, number)) {
+        !(unit->split ? split_add(&unit->spans, unit->split, die, number)
+                      : spans_add(&unit->spans, die, number))) {
         return outer;
     }
     *goes_in = true;
@@ -129,6 +135,12 @@ static bool step(struct walk *walk, bool goes_in, uint32_t scope)
     return false;
 }
 
+Dwarf *unit_dwarf(const struct lull_lines *lines, const struct unit *unit, Dwarf_Off *die)
+{
+    *die = unit->split ? unit->split->die : unit->die;
+    return unit->split ? unit->split->file.dwarf : lines->file.dwarf;
+}
+
 void unit_read(struct lull_lines *lines, struct unit *unit)
 {
     g_autofree struct walk *walk = g_new0(struct walk, 1);
@@ -137,7 +149,13 @@ void unit_read(struct lull_lines *lines, struct unit *unit)
         return;
     }
     unit->is_read = true;
-    bool goes_in = dwarf_offdie(lines->file.dwarf, unit->die, &walk->at[0]) != NULL;
+    Dwarf_Off die = unit->die;
+    bool goes_in = dwarf_offdie(lines->file.dwarf, die, &walk->at[0]) != NULL;
+    if (goes_in && unit->is_split) {
+        unit->split = split_open(lines, &walk->at[0]);
+        Dwarf *dwarf = unit_dwarf(lines, unit, &die);
+        goes_in = unit->split && dwarf_offdie(dwarf, die, &walk->at[0]);
+    }
     uint32_t scope = LULL_NO_RANGE;
     for (uint64_t n = 0; lines->spent_us < MOST_US && step(walk, goes_in, scope); n++) {
         scope = add_entry(unit, &walk->at[walk->depth], walk->scopes[walk->depth], &goes_in);
@@ -154,4 +172,5 @@ void unit_clear(struct unit *unit)
 {
     lull_vec_free(&unit->scopes);
     spans_clear(&unit->spans);
+    split_free(unit->split);
 }

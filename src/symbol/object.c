@@ -24,7 +24,7 @@ void lull_object_free(struct lull_object *object)
         g_free(object->loads);
         g_free(object->build_id);
         g_free(object->file.path);
-        g_free(object->file.debug_root);
+        g_free((char *)object->file.apart.root);
         g_free(object);
     }
 }
@@ -54,6 +54,15 @@ bool lull_object_address(const struct lull_object *object, uint64_t file_offset,
         }
     }
     return false;
+}
+
+uint64_t lull_object_start(const struct lull_object *object)
+{
+    uint64_t start = object->n_loads > 0 ? UINT64_MAX : 0;
+    for (uint32_t i = 0; i < object->n_loads; i++) {
+        start = MIN(start, object->loads[i].address);
+    }
+    return start;
 }
 
 const char *lull_object_find(const struct lull_object *object, uint64_t file_offset,

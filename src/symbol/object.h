@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct lull_cfi;
+struct lull_debuginfod;
 struct lull_symbol_table;
 
 /* Part of the file that is mapped: which address its bytes have. */
@@ -15,10 +16,16 @@ struct lull_load {
     uint64_t offset, length, address;
 };
 
+/* Where debug symbols are, if not in the file itself. */
+struct lull_apart {
+    const char *root;                /* below it, by build-id and by path; NULL: nowhere */
+    struct lull_debuginfod *servers; /* that are asked for what is nowhere else; NULL: none */
+};
+
 /* Where the file is that was read, so that more of the same can be read later. */
 struct lull_object_file {
-    char *path;       /* NULL: not known */
-    char *debug_root; /* below which debug symbols are kept apart; NULL: nowhere */
+    char *path;              /* NULL: not known */
+    struct lull_apart apart; /* its root is the object's */
     uint64_t device, inode, size;
     int64_t changed_ns;
 };
@@ -34,7 +41,8 @@ struct lull_object {
 };
 
 /* What to read of an open file: lull_elf_read() for its symbols, lull_elf_read_frames(). */
-typedef struct lull_object *lull_object_reader(int fd, const char *path, const char *debug_root);
+typedef struct lull_object *lull_object_reader(int fd, const char *path,
+                                               const struct lull_apart *apart);
 
 /* Without loads and symbols. */
 struct lull_object *lull_object_new(void);
@@ -46,6 +54,8 @@ bool lull_object_is_useful(const struct lull_object *object);
 bool lull_object_add_load(struct lull_object *object, const struct lull_load *load);
 /* The address of the byte at `file_offset`. False: it is not mapped. */
 bool lull_object_address(const struct lull_object *object, uint64_t file_offset, uint64_t *address);
+/* The lowest address that it has, if it is put where its file says. */
+uint64_t lull_object_start(const struct lull_object *object);
 /* The symbol of the byte at `file_offset`, *offset bytes after its start; NULL: none. */
 const char *lull_object_find(const struct lull_object *object, uint64_t file_offset,
                              uint64_t *offset);

@@ -49,14 +49,20 @@ def symbolizer(path, addresses):
     return found
 
 
+def lowest_of(path):
+    """Where its lowest part lies, if it is put where it says."""
+    listed = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=True).stdout
+    return min(int(word, 16) for word in re.findall(r"LOAD\s+\S+\s+(\S+)", listed))
+
+
 def ask(scratch, path, addresses, mapped=None, folder=None, options=("--lines",)):
     """The same of Lull, of a trace of a program that called all these; how long the options took; and the trace."""
-    mapped, build_id = mapped or path, id_of(path)
+    mapped, build_id, lowest = mapped or path, id_of(path), lowest_of(path)
     events = [scene.event(1000, 0, "lttng_ust_statedump:bin_info", 100, pid=100, baddr=BASE, memsz=1 << 30, path=mapped, is_pic=1)]
     if build_id:
         events.append(scene.event(1001, 0, "lttng_ust_statedump:build_id", 100, pid=100, baddr=BASE, build_id=list(bytes.fromhex(build_id))))
     for i, at in enumerate(addresses):
-        events += [scene.event(2000 + 2 * i + k, 0, f"lttng_ust_cyg_profile:func_{what}", 100, pid=100, addr=BASE + at)
+        events += [scene.event(2000 + 2 * i + k, 0, f"lttng_ust_cyg_profile:func_{what}", 100, pid=100, addr=BASE + at - lowest)
                    for k, what in enumerate(("entry", "exit"))]
     where = os.path.join(tempfile.mkdtemp(dir=scratch), "trace")
     jsonl_to_ctf.write_trace(events, where, {"domain": "ust", "tracer_name": "lttng-ust"})
@@ -67,7 +73,7 @@ def ask(scratch, path, addresses, mapped=None, folder=None, options=("--lines",)
         times.append(time.monotonic() - start)
     found = collections.defaultdict(list)
     for one in json.loads(done.stdout)["places"]:
-        found[int(one["offset"], 16)].append((one["function"], one["source"], one["line"] or 0))
+        found[int(one["offset"], 16) + lowest].append((one["function"], one["source"], one["line"] or 0))
     return found, times[-1] - times[-2], where
 
 

@@ -128,7 +128,7 @@ static void check_names(const char *path, const char *root, const char *symbols,
     }
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     g_assert_true(g_file_get_contents(path, &image, &size, NULL));
-    struct lull_object *elf = lull_elf_read(fd, path, root);
+    struct lull_object *elf = lull_elf_read(fd, path, &(struct lull_apart){.root = root});
     g_assert_nonnull(elf);
     close(fd);
     check_object(elf, functions, image);
@@ -319,7 +319,7 @@ static unsigned count_named(const struct stripped *stripped, const char *root)
     g_autofree char *image = NULL;
     unsigned named = 0;
     const int fd = open(stripped->path, O_RDONLY | O_CLOEXEC);
-    struct lull_object *elf = lull_elf_read(fd, stripped->path, root);
+    struct lull_object *elf = lull_elf_read(fd, stripped->path, &(struct lull_apart){.root = root});
     close(fd);
     g_assert_nonnull(elf);
     g_assert_nonnull(functions);
@@ -405,16 +405,16 @@ static void test_here(void)
     g_assert_cmpint(fstat(fd, &st), ==, 0);
     close(fd);
     const int64_t changed = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
-    struct lull_object *elf = lull_here_file(path, st.st_ino, changed, lull_elf_read);
+    struct lull_object *elf = lull_here_file(path, st.st_ino, changed, lull_elf_read, NULL);
     g_assert_nonnull(elf);
     lull_object_free(elf);
-    g_assert_null(lull_here_file(path, st.st_ino, changed - 1, lull_elf_read));
-    g_assert_null(lull_here_file(path, st.st_ino + 1, changed, lull_elf_read));
-    g_assert_null(lull_here_file(path, 0, changed, lull_elf_read));
-    g_assert_null(lull_here_file(strrchr(path, '/') + 1, st.st_ino, changed, lull_elf_read));
+    g_assert_null(lull_here_file(path, st.st_ino, changed - 1, lull_elf_read, NULL));
+    g_assert_null(lull_here_file(path, st.st_ino + 1, changed, lull_elf_read, NULL));
+    g_assert_null(lull_here_file(path, 0, changed, lull_elf_read, NULL));
+    g_assert_null(lull_here_file(strrchr(path, '/') + 1, st.st_ino, changed, lull_elf_read, NULL));
     unlink(path);
-    g_assert_null(lull_here_file(path, st.st_ino, changed, lull_elf_read));
-    g_assert_null(lull_here_file("/dev/zero", 1, INT64_MAX, lull_elf_read));
+    g_assert_null(lull_here_file(path, st.st_ino, changed, lull_elf_read, NULL));
+    g_assert_null(lull_here_file("/dev/zero", 1, INT64_MAX, lull_elf_read, NULL));
 }
 
 static void test_boot_id(void)

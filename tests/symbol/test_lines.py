@@ -138,7 +138,7 @@ def check_other_forms():
 
 
 def check_split():
-    """Functions in a file of their own, of which this one has the lines: those that the compiler's listing has for the same code when it is not split."""
+    """Functions in a file of their own, of which this one has the lines: those of the same code when it is not split. test_forms.py has the calls in line."""
     for version in ("4", "5"):
         whole = build(f"whole-{version}", PROGRAM, f"-gdwarf-{version}")
         path = build(f"split-{version}", PROGRAM, f"-gdwarf-{version}", "-gsplit-dwarf")
@@ -151,7 +151,7 @@ def check_split():
 
 
 def check_relative():
-    """Sources below directories that the compiler was told to call "." are below "."; addr2line has the directory of the unit twice."""
+    """The compiler calls the directory of the sources "." (-ffile-prefix-map), so their paths are relative to that; addr2line puts it before them twice."""
     path = build("relative", PROGRAM, f"-ffile-prefix-map={os.path.join(scratch.name, 'relative')}=.")
     theirs = peer(path, within(path, all_of(path)))
     ours = ask(scratch.name, path, sorted(theirs))[0]

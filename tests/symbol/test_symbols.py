@@ -4,6 +4,7 @@
 # lie where is what nm says.
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -163,6 +164,35 @@ def check_path_map():
     tap.ok(set(offsets) <= {row["function"] for row in json.loads(rows.stdout)["windows"][0]["tables"]["functions"]}, "lull calls --path-map")
 
 
+def check_all():
+    """Files in which no call lies: as old and new LTTng-UST say it (soinfo without is_pic, a vdso without a size), once for each path."""
+    old, new = "lttng_ust_statedump:soinfo", "lttng_ust_statedump:bin_info"
+    names = [f"/lib/{name}.so" for name in "abcdef"]
+    loads = [(old, {"baddr": BASE + i * SIZE, "memsz": SIZE, "sopath": name}) for i, name in enumerate(names)]
+    loads += [("lttng_ust_dl:dlopen", {"baddr": BASE, "memsz": SIZE, "path": names[0]}), (old, {"baddr": BASE - SIZE, "memsz": 0, "sopath": "[vdso]"}),
+              (new, {"baddr": BASE + 9 * SIZE, "memsz": SIZE, "path": "/bin/app", "is_pic": 1}), ("lttng_ust_dl:dlclose", {"baddr": BASE})]
+    path = os.path.join(scratch.name, "all")
+    jsonl_to_ctf.write_trace([scene.event(1000 + i, 0, what, 100, pid=100, **payload) for i, (what, payload) in enumerate(loads)], path,
+                             {"domain": "ust", "tracer_name": "lttng-ust"})
+    answer = json.loads(run("--json", "--all", path).stdout)["files"]
+    tap.ok(sorted(one["file"] for one in answer) == sorted([*names, "/bin/app", "[vdso]"]) and not any(one["places"] for one in answer), "--all", answer)
+    tap.ok(json.loads(run("--json", path).stdout)["files"] == [] and "/lib/c.so" in run("--all", path).stdout, "without --all none")
+    folder = os.path.join(os.environ.get("LULL_TEST_TRACECOMPASS", "/nowhere"), "ctf", "src", "main", "resources")
+    for name, what, count in (("debuginfo-test-app4", "path", 14), ("debuginfo-test-app2", "soinfo", 12)):
+        where = os.path.join(folder, name)
+        if not os.path.isdir(where) or not shutil.which("babeltrace2"):
+            tap.skip(name, "LULL_TEST_TRACECOMPASS is not set, or there is no babeltrace2")
+            continue
+        shown = subprocess.run(["babeltrace2", where], capture_output=True, text=True, check=True).stdout
+        theirs = {re.search(r'path = "([^"]*)"', line).group(1) for line in shown.splitlines() if re.search(r":(bin_info|soinfo|dlopen)", line)}
+        ours = [one["file"] for one in json.loads(run("--json", "--all", where).stdout)["files"]]
+        tap.ok(sorted(ours) == sorted(theirs) and (shown.count(":soinfo") if what == "soinfo" else len(theirs)) == count, f"{name}: as babeltrace2", sorted(theirs ^ set(ours)), len(theirs))
+    where = os.path.join(folder, "debuginfo-test-app4")
+    if os.path.isdir(where):
+        done = subprocess.run([lull, "print", "--places", "--events", "my_provider:*", where], capture_output=True, text=True, check=False, timeout=100)
+        tap.ok("libhello_so+0x14d4" in done.stdout, "debuginfo-test-app4: where its event happened, as Trace Compass", done.stdout, done.stderr)
+
+
 def check_raw_names():
     """Names as compilers write them, of a file and, where that is not known, of a list of nm."""
     path = os.path.join(scratch.name, "bin", "mangled")
@@ -204,7 +234,7 @@ def check_critpath():
 
 
 if shutil.which("cc") and shutil.which("nm"):
-    for check in (check_files, check_inside, check_stripped, check_directory, check_path_map, check_raw_names, check_critpath):
+    for check in (check_files, check_inside, check_stripped, check_directory, check_path_map, check_all, check_raw_names, check_critpath):
         tap.run(check.__name__, check)
 else:
     tap.skip("lull symbols", "there is no compiler")

@@ -39,8 +39,8 @@ static void print_rule(const struct lull_cfi_rule *rule)
 int main(int argc, char **argv)
 {
     const int fd = argc > 1 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
-    struct lull_object *object =
-        fd >= 0 ? lull_elf_read_frames(fd, argv[1], argc > 2 ? argv[2] : NULL) : NULL;
+    const struct lull_apart apart = {.root = argc > 2 ? argv[2] : NULL};
+    struct lull_object *object = fd >= 0 ? lull_elf_read_frames(fd, argv[1], &apart) : NULL;
     uint64_t address;
     while (object && object->cfi && scanf("%" SCNx64, &address) == 1) {
         const struct lull_cfi_row *row = lull_cfi_find(object->cfi, address);

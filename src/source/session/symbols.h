@@ -9,9 +9,11 @@
 struct lull_symbol_wishes {
     const char *directory; /* with copies of the programs and libraries; or NULL */
     const char *const
-        *path_maps;     /* "OLD=NEW": where what was below OLD is; NULL-terminated, or NULL */
-    bool wants_raw;     /* names as compilers write them */
-    bool wants_inlined; /* calls that the compiler put in line are frames of their own */
+        *path_maps;           /* "OLD=NEW": where what was below OLD is; NULL-terminated, or NULL */
+    bool wants_raw;           /* names as compilers write them */
+    bool wants_servers;       /* debuginfod is asked for what is not here */
+    bool wants_recorded_only; /* names that the recording holds; no file of this machine is read */
+    bool wants_inlined;       /* calls that the compiler put in line are frames of their own */
 };
 
 /* Before a model is made. Texts stay the caller's, who keeps them as long as the session. */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks debuginfod servers through elfutils' client, which keeps what it got, and what there is not, in the user's cache.
+ * The client may wait 90 s for each file; here all files together have a limit. */
+#include "symbol/debuginfod.h"
+
+#include <elfutils/debuginfod.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <lull/error.h>
+
+struct lull_debuginfod {
+    debuginfod_client *client;
+    GHashTable *missing; /* "KIND BUILD-ID" of what no server has */
+    int64_t left_us;     /* to ask */
+    int64_t until_us;    /* while one is asked */
+    const char *why;
+};
+
+bool lull_debuginfod_check(GError **error)
+{
+    const char *urls = g_getenv(DEBUGINFOD_URLS_ENV_VAR);
+    if (!urls || urls[strspn(urls, " ")] == '\0') {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "--debuginfod: the environment names no server; as in "
+                            "DEBUGINFOD_URLS=https://debuginfod.debian.net lull ...");
+        return false;
+    }
+    return true;
+}
+
+/* The client calls it about once a second, and gives up if it says so. */
+static int on_progress(debuginfod_client *client, long done, long size)
+{
+    struct lull_debuginfod *servers = debuginfod_get_user_data(client);
+    const bool is_large = done > LULL_DEBUGINFOD_MOST_BYTES || size > LULL_DEBUGINFOD_MOST_BYTES;
+    if (is_large) {
+        servers->why = "what the debuginfod servers have of it is too large";
+    }
+    return is_large || g_get_monotonic_time() > servers->until_us;
+}
+
+struct lull_debuginfod *lull_debuginfod_new(void)
+{
+    struct lull_debuginfod *servers = g_new0(struct lull_debuginfod, 1);
+    servers->missing = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    const char *limit = g_getenv(DEBUGINFOD_MAXTIME_ENV_VAR);
+    const uint64_t most_s = limit ? g_ascii_strtoull(limit, NULL, 10) : 0;
+    servers->left_us =
+        (int64_t)(most_s > 0 ? MIN(most_s, LULL_DEBUGINFOD_SECONDS) : LULL_DEBUGINFOD_SECONDS) *
+        G_USEC_PER_SEC;
+    servers->client = debuginfod_begin();
+    if (servers->client) {
+        debuginfod_set_user_data(servers->client, servers);
+        debuginfod_set_progressfn(servers->client, on_progress);
+    }
+    return servers;
+}
+
+void lull_debuginfod_free(struct lull_debuginfod *servers)
+{
+    if (servers) {
+        debuginfod_end(servers->client);
+        g_hash_table_unref(servers->missing);
+        g_free(servers);
+    }
+}
+
+const char *lull_debuginfod_why(const struct lull_debuginfod *servers)
+{
+    return servers->why;
+}
+
+/* Whether it was found; else ->why. */
+static bool ask(struct lull_debuginfod *servers, const char *build_id,
+                enum lull_debuginfod_kind kind, char **path)
+{
+    const unsigned char *id = (const unsigned char *)build_id;
+    const int64_t start_us = g_get_monotonic_time();
+    servers->until_us = start_us + servers->left_us;
+    servers->why = NULL;
+    const int fd = kind == LULL_DEBUGINFOD_DEBUG
+                       ? debuginfod_find_debuginfo(servers->client, id, 0, path)
+                       : debuginfod_find_executable(servers->client, id, 0, path);
+    const int64_t end_us = g_get_monotonic_time();
+    const bool is_late = end_us > servers->until_us;
+    servers->left_us -= MIN(end_us - start_us, servers->left_us);
+    if (fd >= 0) {
+        close(fd);
+        return true;
+    }
+    if (!servers->why) {
+        servers->why = is_late         ? "the debuginfod servers took too long together"
+                       : fd == -ENOENT ? "no debuginfod server has a file of this build"
+                                       : "the debuginfod servers could not be reached, or failed";
+    }
+    return false;
+}
+
+char *lull_debuginfod_find(struct lull_debuginfod *servers, const char *build_id,
+                           enum lull_debuginfod_kind kind)
+{
+    g_autofree char *key = g_strdup_printf("%d %s", kind, build_id);
+    const char *known = g_hash_table_lookup(servers->missing, key);
+    char *path = NULL;
+    if (known || !servers->client || servers->left_us <= 0) {
+        servers->why = known              ? known
+                       : !servers->client ? "the client of debuginfod cannot be started"
+                                          : "the debuginfod servers took too long together";
+        return NULL;
+    }
+    if (!ask(servers, build_id, kind, &path)) {
+        g_hash_table_insert(servers->missing, g_steal_pointer(&key), (void *)servers->why);
+        return NULL;
+    }
+    char *found = g_strdup(path);
+    free(path);
+    return found;
+}

@@ -78,7 +78,7 @@ static const struct waiting_call *waiting_call(const struct lull_model *model, u
 {
     const char *name = lull_model_label(model, label);
     for (size_t i = 0; name && i < G_N_ELEMENTS(waiting_calls); i++) {
-        if (strcmp(waiting_calls[i].name, name) == 0) {
+        if (*waiting_calls[i].name == *name && strcmp(waiting_calls[i].name, name) == 0) {
             return &waiting_calls[i];
         }
     }

@@ -46,7 +46,7 @@ struct waits {
     struct lull_map by_address; /* the same of futexes */
     LULL_VEC(struct task_sum) tasks;
     struct lull_slots by_task; /* → index in `tasks` + 1 */
-    struct lull_map on_cpu;  /* host, cpu → task that the last switch put there; idle: LULL_IDLE */
+    struct lull_map on_cpu; /* host, cpu → task that the last switch put there; idle: LULL_IDLE */
     struct cause causes[N_CAUSES][LETTERS];
     int64_t total_ns;  /* of all waits */
     uint64_t n_asleep; /* tasks that were blocked all the time */

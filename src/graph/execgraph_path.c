@@ -352,8 +352,7 @@ static void report(void *user, const struct path_piece *piece)
     const struct lull_hop *hop = piece->hop;
     const struct lull_model *model = telling->eg->model;
     const struct lull_task *task = lull_model_task(model, hop->line);
-    const struct path_name *name =
-        lull_path_name(&telling->texts, model, hop->line, piece->end_ns);
+    const struct path_name *name = lull_path_name(&telling->texts, model, hop->line, piece->end_ns);
     struct lull_segment segment = {
         .host = task->host,
         .task = hop->line,

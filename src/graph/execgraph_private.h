@@ -245,7 +245,7 @@ const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph 
 /* Texts that a path keeps. Most are the names of few tasks, again and again: those are found by the
  * address at which the model keeps them. */
 struct path_name {
-    const char *known; /* of the model */
+    const char *known;                      /* of the model */
     const char *comm, *program, *preemptor; /* "kworker/0:1", "kworker", "by kworker" */
 };
 enum { PATH_NAMES = 256 };

@@ -26,12 +26,18 @@ struct call_row {
     uint32_t name;
 };
 
+/* A task makes few different calls: their rows are mostly found without the map. */
+enum { RECENT_ROWS = 8 };
+
 /* The calls of one task. */
 struct caller {
     uint32_t task;
     int64_t last_ns; /* end of its last call: the time of the name it is shown with */
     uint64_t count;
     LULL_VEC(uint32_t) rows; /* indices of its rows */
+    struct {
+        uint32_t name, row; /* row + 1; 0: none */
+    } recent[RECENT_ROWS];  /* by name */
 };
 
 struct open_call {
@@ -106,7 +112,8 @@ static struct caller *caller_of(struct syscallstats *stats, uint32_t task)
     return &stats->callers.items[*slot - 1];
 }
 
-static struct call_row *row_of(struct syscallstats *stats, struct caller *caller, uint32_t name)
+static __attribute__((noinline)) uint32_t find_row(struct syscallstats *stats,
+                                                   struct caller *caller, uint32_t name)
 {
     const uint64_t key = (uint64_t)(caller - stats->callers.items) << 32 | name;
     uint32_t number = lull_map_find(&stats->row_numbers, key);
@@ -116,6 +123,18 @@ static struct call_row *row_of(struct syscallstats *stats, struct caller *caller
         lull_vec_push(&caller->rows, number);
         lull_map_insert(&stats->row_numbers, key, number);
     }
+    caller->recent[name % RECENT_ROWS].name = name;
+    caller->recent[name % RECENT_ROWS].row = number + 1;
+    return number;
+}
+
+static inline struct call_row *row_of(struct syscallstats *stats, struct caller *caller,
+                                      uint32_t name)
+{
+    const uint32_t slot = name % RECENT_ROWS;
+    const bool is_recent = caller->recent[slot].name == name && caller->recent[slot].row;
+    const uint32_t number =
+        G_LIKELY(is_recent) ? caller->recent[slot].row - 1 : find_row(stats, caller, name);
     return &stats->rows.items[number];
 }
 

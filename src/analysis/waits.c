@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/slots.h"
 #include "base/sums.h"
 #include "base/vec.h"
 #include "kernel/vocabulary.h"
@@ -32,6 +33,7 @@ struct task_sum {
     int64_t blocked_ns, uninterruptible_ns, runnable_ns, running_ns, longest_ns;
     int64_t moved_ns; /* since when it is ready to run, if it was moved meanwhile; else INT64_MIN */
     uint64_t count;
+    uint32_t recent[2]; /* its last waits, blocked and runnable: index in `waits` + 1; 0: none */
 };
 
 struct waits {
@@ -43,8 +45,8 @@ struct waits {
     struct lull_map by_path;    /* label, or that of a datagram socket's → index in `objects` */
     struct lull_map by_address; /* the same of futexes */
     LULL_VEC(struct task_sum) tasks;
-    struct lull_map by_task; /* → index in `tasks` */
-    struct lull_map on_cpu;  /* host, cpu → task that the last switch put there; idle: LULL_IDLE */
+    struct lull_slots by_task; /* → index in `tasks` + 1 */
+    struct lull_map on_cpu; /* host, cpu → task that the last switch put there; idle: LULL_IDLE */
     struct cause causes[N_CAUSES][LETTERS];
     int64_t total_ns;  /* of all waits */
     uint64_t n_asleep; /* tasks that were blocked all the time */
@@ -83,7 +85,7 @@ static void waits_free(struct lull_analysis *analysis)
     lull_vec_free(&waits->tasks);
     lull_map_free(&waits->by_path);
     lull_map_free(&waits->by_address);
-    lull_map_free(&waits->by_task);
+    lull_slots_free(&waits->by_task);
     lull_map_free(&waits->on_cpu);
 }
 
@@ -173,7 +175,7 @@ static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_
     return key;
 }
 
-static struct lull_wait_sum *wait_of(struct waits *waits, const struct lull_wait_key *key)
+static struct lull_wait_sum *find_wait(struct waits *waits, const struct lull_wait_key *key)
 {
     gpointer found = g_hash_table_lookup(waits->by_key, key);
     if (!found) {
@@ -184,24 +186,36 @@ static struct lull_wait_sum *wait_of(struct waits *waits, const struct lull_wait
     return &waits->waits.items[GPOINTER_TO_UINT(found) - 1];
 }
 
+/* Mostly a task waits for what it waited for before. */
+static struct lull_wait_sum *wait_of(struct waits *waits, struct task_sum *task,
+                                     const struct lull_wait_key *key)
+{
+    uint32_t *recent = &task->recent[key->letter == 'R'];
+    if (*recent && equal_keys(&waits->waits.items[*recent - 1].key, key)) {
+        return &waits->waits.items[*recent - 1];
+    }
+    struct lull_wait_sum *wait = find_wait(waits, key);
+    *recent = (uint32_t)(wait - waits->waits.items) + 1;
+    return wait;
+}
+
 static struct task_sum *task_of(struct waits *waits, uint32_t task)
 {
     task = lull_params_row(waits->head.params, waits->head.model, task);
-    uint32_t found = lull_map_find(&waits->by_task, task);
-    if (found == LULL_MAP_NONE) {
-        found = (uint32_t)waits->tasks.count;
-        lull_map_insert(&waits->by_task, task, found);
+    uint32_t *slot = lull_slots_at(&waits->by_task, task);
+    if (*slot == 0) {
         lull_vec_push(&waits->tasks, (struct task_sum){.task = task, .moved_ns = INT64_MIN});
+        *slot = (uint32_t)waits->tasks.count;
     }
-    return &waits->tasks.items[found];
+    return &waits->tasks.items[*slot - 1];
 }
 
 /* ---- facts ---- */
 
-static void count_wait(struct waits *waits, const struct lull_wait_key *key, int64_t start_ns,
-                       int64_t length_ns)
+static void count_wait(struct waits *waits, struct task_sum *task, const struct lull_wait_key *key,
+                       int64_t start_ns, int64_t length_ns)
 {
-    struct lull_wait_sum *wait = wait_of(waits, key);
+    struct lull_wait_sum *wait = wait_of(waits, task, key);
     struct cause *cause = &waits->causes[key->cause][(unsigned char)key->letter % LETTERS];
     wait->count++;
     lull_add(&wait->total_ns, length_ns);
@@ -271,7 +285,7 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
     const struct lull_wait_key key = key_of(waits, fact);
     if (lull_params_want_duration(params, length_ns) &&
         (!params->states || strchr(params->states, key.letter))) {
-        count_wait(waits, &key, start_ns, length_ns);
+        count_wait(waits, task, &key, start_ns, length_ns);
         count_task(task, &key, length_ns);
     }
 }

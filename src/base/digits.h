@@ -32,12 +32,18 @@ static inline char *lull_put_text(char *out, const char *text)
     return out + length;
 }
 
+static inline void lull_append_unsigned(GString *text, uint64_t value)
+{
+    char digits[LULL_DIGITS_SIZE];
+    g_string_append_len(text, digits, lull_put_unsigned(digits, value, 1) - digits);
+}
+
 static inline void lull_append_signed(GString *text, int64_t value)
 {
-    char digits[LULL_DIGITS_SIZE + 1] = "-";
-    const uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    g_string_append_len(text, digits + (value >= 0),
-                        lull_put_unsigned(digits + 1, size, 1) - digits - (value >= 0));
+    if (value < 0) {
+        g_string_append_c(text, '-');
+    }
+    lull_append_unsigned(text, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/time.h"
 
 enum { SECTOR_BYTES = 512, LONG_HOLD_NS = 1000000 };
@@ -165,15 +166,27 @@ static void report_held(const struct lull_block_request *request, const struct l
     g_string_append_printf(out, ", held back %s before (an I/O limit, or a full queue)", held);
 }
 
+/* "postgres/589" */
+static void append_task(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                        GString *out)
+{
+    g_string_append(out, lull_model_comm(eg->model, task, time_ns));
+    g_string_append_c(out, '/');
+    lull_append_signed(out, lull_model_task(eg->model, task)->tid);
+}
+
 static void append_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
 {
     const struct lull_block_request *request = lull_model_request(eg->model, index);
     char device[40];
-    g_string_append_printf(out, "%s %s", device_name(eg, index, device, sizeof device),
-                           operation_name(request->rwbs));
+    g_string_append(out, device_name(eg, index, device, sizeof device));
+    g_string_append_c(out, ' ');
+    g_string_append(out, operation_name(request->rwbs));
     if (request->sectors) {
-        g_string_append_printf(out, " of %u sectors at %" G_GUINT64_FORMAT, request->sectors,
-                               request->sector);
+        g_string_append(out, " of ");
+        lull_append_unsigned(out, request->sectors);
+        g_string_append(out, " sectors at ");
+        lull_append_unsigned(out, request->sector);
     }
 }
 
@@ -187,22 +200,24 @@ static void report_request(const struct lull_execgraph *eg, uint32_t index,
         g_string_append(out, ", whose end was not recorded");
     } else if (request->issue_ns != INT64_MIN) {
         lull_duration_format(request->complete_ns - request->issue_ns, took);
-        g_string_append_printf(out, ", %s in the device", took);
+        g_string_append(out, ", ");
+        g_string_append(out, took);
+        g_string_append(out, " in the device");
         if (request->insert_ns != INT64_MIN && request->issue_ns > request->insert_ns) {
             lull_duration_format(request->issue_ns - request->insert_ns, took);
-            g_string_append_printf(out, " after %s in the queue", took);
+            g_string_append(out, " after ");
+            g_string_append(out, took);
+            g_string_append(out, " in the queue");
         }
     }
     report_held(request, hop, out);
     if (request->submitter != LULL_NONE) {
-        const struct lull_task *task = lull_model_task(eg->model, request->submitter);
-        g_string_append_printf(out, ", submitted by %s/%d",
-                               lull_model_comm(eg->model, request->submitter,
-                                               MAX(request->complete_ns, request->issue_ns)),
-                               task->tid);
+        g_string_append(out, ", submitted by ");
+        append_task(eg, request->submitter, MAX(request->complete_ns, request->issue_ns), out);
     }
     if (request->label != LULL_NONE) {
-        g_string_append_printf(out, ", %s", lull_model_label(eg->model, request->label));
+        g_string_append(out, ", ");
+        g_string_append(out, lull_model_label(eg->model, request->label));
     }
 }
 
@@ -330,9 +345,8 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
     lull_duration_format(timeout->end_ns - timeout->start_ns, took);
     g_string_append_printf(out, " after %s", took);
     if (timeout->later != LULL_NONE) {
-        g_string_append_printf(out, ", later woken by %s/%d",
-                               lull_model_comm(eg->model, timeout->later, timeout->end_ns),
-                               lull_model_task(eg->model, timeout->later)->tid);
+        g_string_append(out, ", later woken by ");
+        append_task(eg, timeout->later, timeout->end_ns, out);
     }
     if (timeout->sent.file == LULL_NONE || timeout->later != LULL_NONE) {
         return;
@@ -352,15 +366,15 @@ static void report_reason(const struct lull_execgraph *eg, uint32_t detail, uint
                           int64_t time_ns, GString *out)
 {
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
-    g_autofree char *name = NULL;
-    if (waker != LULL_NONE) {
-        name = g_strdup_printf("%s/%d", lull_model_comm(eg->model, waker, time_ns),
-                               lull_model_task(eg->model, waker)->tid);
-    }
-    if (reason) {
-        lull_wait_reason_append(eg->model, reason, name, out);
-    } else if (name) {
-        g_string_append_printf(out, "woken by %s", name);
+    if (!reason && waker != LULL_NONE) {
+        g_string_append(out, "woken by ");
+        append_task(eg, waker, time_ns, out);
+    } else if (reason) {
+        g_autoptr(GString) name = g_string_new(NULL);
+        if (waker != LULL_NONE) {
+            append_task(eg, waker, time_ns, name);
+        }
+        lull_wait_reason_append(eg->model, reason, waker != LULL_NONE ? name->str : NULL, out);
     }
 }
 
@@ -529,8 +543,8 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
         lull_wait_reason_append(eg->model, reason, NULL, out);
         return;
     }
-    g_string_append_printf(out, "%s %s", timeout ? "timed out in" : "in",
-                           lull_model_label(eg->model, reason->call));
+    g_string_append(out, timeout ? "timed out in " : "in ");
+    g_string_append(out, lull_model_label(eg->model, reason->call));
     if (timeout && timeout->later != LULL_NONE) {
         g_string_append(out, ", later woken by ");
         append_task_kind(eg, timeout->later, timeout->end_ns, out);
@@ -544,10 +558,10 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
 {
     if (hop->cause == LULL_CAUSE_DISK && evidence->index != LULL_NONE) {
         char device[40];
-        g_string_append_printf(
-            out, "%s %s", device_name(eg, evidence->index, device, sizeof device),
-            operation_name(lull_model_request(eg->model, evidence->index)->rwbs));
         const struct lull_block_request *request = lull_model_request(eg->model, evidence->index);
+        g_string_append(out, device_name(eg, evidence->index, device, sizeof device));
+        g_string_append_c(out, ' ');
+        g_string_append(out, operation_name(request->rwbs));
         if (request->issue_ns != INT64_MIN &&
             2 * held_ns(request, hop) > hop->end_ns - hop->start_ns &&
             held_ns(request, hop) >= LONG_HOLD_NS) {

@@ -11,7 +11,7 @@ struct telling {
     const struct lull_execgraph *eg;
     struct lull_path *path;
     LULL_VEC(struct lull_segment) segments;
-    GString *text;
+    struct path_texts texts;
     const struct lull_session *session;
     LULL_VEC(struct lull_path_run) runs;
     struct lull_map outside;         /* task → enum lull_mode of what it runs in no call */
@@ -175,9 +175,10 @@ static const char *text_of_call(struct telling *telling, uint32_t name)
         lull_vec_push(&telling->in_calls, NULL);
     }
     if (!telling->in_calls.items[name]) {
-        g_string_printf(telling->text, "in %s", lull_model_label(telling->eg->model, name));
+        GString *text = telling->texts.text;
+        g_string_printf(text, "in %s", lull_model_label(telling->eg->model, name));
         telling->in_calls.items[name] =
-            g_string_chunk_insert_const(telling->path->strings, telling->text->str);
+            g_string_chunk_insert_const(telling->path->strings, text->str);
     }
     return telling->in_calls.items[name];
 }
@@ -273,15 +274,14 @@ static void add_preemption(struct telling *telling, const struct path_piece *pie
                            struct lull_segment *segment)
 {
     g_autoptr(GArray) shares =
-        lull_evidence_preempted(telling->eg, piece, telling->path->strings, segment);
+        lull_evidence_preempted(telling->eg, piece, &telling->texts, segment);
     int64_t left_ns = piece->end_ns - piece->start_ns;
     for (guint i = 0; shares && i < shares->len && left_ns > 0; i++) {
         const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         const int64_t ns = MIN(share->ns, left_ns);
-        g_string_truncate(telling->text, 0);
-        lull_evidence_append_preemptor(telling->eg, share, piece->end_ns, telling->text);
-        add_preemptor(telling,
-                      g_string_chunk_insert_const(telling->path->strings, telling->text->str), ns);
+        add_preemptor(
+            telling,
+            lull_evidence_kept_preemptor(telling->eg, share, piece->end_ns, &telling->texts), ns);
         left_ns -= ns;
     }
     if (left_ns > 0) {
@@ -315,18 +315,34 @@ static void add_evidence(struct telling *telling, const struct path_piece *piece
 static void add_subject(struct telling *telling, const struct path_piece *piece,
                         struct lull_segment *segment)
 {
-    GString *text = telling->text;
-    g_string_truncate(text, 0);
-    lull_evidence_append_kind(text, segment->comm);
-    segment->program = g_string_chunk_insert_const(telling->path->strings, text->str);
-    g_string_truncate(text, 0);
-    if (piece->state == LULL_STATE_PREEMPTED) {
-        return; /* its evidence has said so */
+    GString *text = g_string_truncate(telling->texts.text, 0);
+    if (piece->state == LULL_STATE_PREEMPTED || piece->state == LULL_STATE_RUNNING) {
+        return; /* its evidence has said so, or there is none */
     }
     lull_evidence_subject(telling->eg, piece, text);
     if (text->len) {
         segment->subject = g_string_chunk_insert_const(telling->path->strings, text->str);
     }
+}
+
+const struct path_name *lull_path_name(struct path_texts *texts, const struct lull_model *model,
+                                       uint32_t task, int64_t time_ns)
+{
+    const char *known = lull_model_comm(model, task, time_ns);
+    const uintptr_t address = (uintptr_t)known;
+    struct path_name *name = &texts->names[(address ^ address >> 8) % PATH_NAMES];
+    if (name->known != known) {
+        GString *text = g_string_assign(texts->text, "by ");
+        const gsize start = text->len;
+        lull_evidence_append_kind(text, known);
+        *name = (struct path_name){
+            .known = known,
+            .comm = g_string_chunk_insert_const(texts->strings, known),
+            .program = g_string_chunk_insert_const(texts->strings, text->str + start),
+            .preemptor = g_string_chunk_insert_const(texts->strings, text->str),
+        };
+    }
+    return name;
 }
 
 /* Appends a segment; one that only continues the one before makes that one longer. */
@@ -336,13 +352,14 @@ static void report(void *user, const struct path_piece *piece)
     const struct lull_hop *hop = piece->hop;
     const struct lull_model *model = telling->eg->model;
     const struct lull_task *task = lull_model_task(model, hop->line);
+    const struct path_name *name = lull_path_name(&telling->texts, model, hop->line, piece->end_ns);
     struct lull_segment segment = {
         .host = task->host,
         .task = hop->line,
         .tid = task->tid,
         .pid = task->pid,
-        .comm = g_string_chunk_insert_const(telling->path->strings,
-                                            lull_model_comm(model, hop->line, piece->end_ns)),
+        .comm = name->comm,
+        .program = name->program,
         .start_ns = piece->start_ns,
         .end_ns = piece->end_ns,
         .state = piece->state,
@@ -504,7 +521,10 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     take_hosts(path, session, sync);
 
     g_autoptr(GString) text = g_string_new(NULL);
-    struct telling telling = {.eg = eg, .path = path, .text = text, .session = session};
+    struct telling telling = {.eg = eg,
+                              .path = path,
+                              .texts = {.strings = path->strings, .text = text},
+                              .session = session};
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     g_autoptr(GArray) hops =
         lull_critpath_find_waits(eg->graph, task, start_ns, end_ns, kind, waits);

@@ -242,9 +242,24 @@ void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GSt
 /* Why a task waited, or NULL: it was in no call. */
 const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
                                                     uint32_t detail);
+/* Texts that a path keeps. Most are the names of few tasks, again and again: those are found by the
+ * address at which the model keeps them. */
+struct path_name {
+    const char *known;                      /* of the model */
+    const char *comm, *program, *preemptor; /* "kworker/0:1", "kworker", "by kworker" */
+};
+enum { PATH_NAMES = 256 };
+struct path_texts {
+    GStringChunk *strings;
+    GString *text; /* of the one that is made */
+    struct path_name names[PATH_NAMES];
+};
+/* execgraph_path.c: what is kept of the name of a task; borrowed until the next call. */
+const struct path_name *lull_path_name(struct path_texts *texts, const struct lull_model *model,
+                                       uint32_t task, int64_t time_ns);
 /* preemption.c. Returns lull_evidence_shares(), or NULL: nobody else, a quota kept the task off the CPU. */
 GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
-                                GStringChunk *strings, struct lull_segment *segment);
+                                struct path_texts *texts, struct lull_segment *segment);
 /* The last of the tries that timed out before the wait that a waker ended; NULL: there was none, or the task did other
  * things in between. */
 const struct timeout_note *lull_evidence_tries(const struct lull_execgraph *eg, uint32_t detail);
@@ -263,6 +278,10 @@ GArray *lull_evidence_shares(const struct lull_execgraph *eg, const struct path_
  */
 void lull_evidence_append_preemptor(const struct lull_execgraph *eg, const struct cpu_share *share,
                                     int64_t time_ns, GString *out);
+/* "by kworker", as lull_evidence_append_preemptor() says it, kept. */
+const char *lull_evidence_kept_preemptor(const struct lull_execgraph *eg,
+                                         const struct cpu_share *share, int64_t time_ns,
+                                         struct path_texts *texts);
 /* Who that was: the task of the guest, if it is known. */
 uint32_t lull_evidence_preemptor(const struct cpu_share *share);
 /* What a wait or an interrupt is about: the device, the peer, the waker's name, the system call,

@@ -34,6 +34,9 @@ static void sum_shares(GArray *shares)
 {
     struct cpu_share *items = (struct cpu_share *)(void *)shares->data;
     guint n = 0;
+    if (shares->len < 2) {
+        return;
+    }
     g_array_sort(shares, by_task);
     for (guint i = 0; i < shares->len; i++) {
         if (n > 0 && by_task(&items[n - 1], &items[i]) == 0) {
@@ -131,14 +134,25 @@ static void append_guest(const struct lull_execgraph *eg, const struct cpu_share
     }
 }
 
+static void set_preemptor(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                          struct path_texts *texts, struct lull_segment *segment)
+{
+    if (task != LULL_NONE) {
+        segment->other_task = task;
+        segment->other_tid = lull_model_task(eg->model, task)->tid;
+        segment->other_comm = lull_path_name(texts, eg->model, task, time_ns)->comm;
+    }
+}
+
 /* Who had the CPU meanwhile: the three that had it longest. */
 GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct path_piece *piece,
-                                GStringChunk *strings, struct lull_segment *segment)
+                                struct path_texts *texts, struct lull_segment *segment)
 {
     enum { NAMED = 3 };
     const struct lull_hop *hop = piece->hop;
+    GStringChunk *strings = texts->strings;
     if (piece->cause == LULL_CAUSE_THROTTLED) {
-        g_autoptr(GString) text = g_string_new(NULL);
+        GString *text = g_string_truncate(texts->text, 0);
         if (piece->label != LULL_NONE) {
             lull_quotas_append(eg, piece->label, text);
             segment->object = lull_quotas_at(eg, piece->label)->cgroup;
@@ -154,16 +168,12 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
         return shares;
     }
     const struct cpu_share *most = &g_array_index(shares, struct cpu_share, 0);
-    g_autoptr(GString) out = g_string_new(NULL);
-    lull_evidence_set_other(eg, lull_evidence_preemptor(most), hop->end_ns, strings, segment);
-    if (2 * most->ns >= piece->end_ns - piece->start_ns) {
-        lull_evidence_append_preemptor(eg, most, hop->end_ns, out);
-    } else {
-        g_string_append(out, "by several tasks");
-    }
-    segment->subject = g_string_chunk_insert_const(strings, out->str);
-    g_string_truncate(out, 0);
-    bool is_idle = g_array_index(shares, struct cpu_share, 0).task == LULL_NONE;
+    set_preemptor(eg, lull_evidence_preemptor(most), hop->end_ns, texts, segment);
+    segment->subject = 2 * most->ns >= piece->end_ns - piece->start_ns
+                           ? lull_evidence_kept_preemptor(eg, most, hop->end_ns, texts)
+                           : g_string_chunk_insert_const(strings, "by several tasks");
+    GString *out = g_string_truncate(texts->text, 0);
+    bool is_idle = most->task == LULL_NONE;
     if (is_idle) {
         g_string_append_printf(out, "on CPU %d, which came out of idle", hop->cpu);
     }
@@ -187,7 +197,8 @@ GArray *lull_evidence_preempted(const struct lull_execgraph *eg, const struct pa
         g_string_append(out, " on CPU ");
         lull_append_signed(out, hop->cpu);
     }
-    segment->detail = g_string_chunk_insert_const(strings, out->str);
+    /* Durations differ: to look for the same text would cost more than to have it twice. */
+    segment->detail = g_string_chunk_insert_len(strings, out->str, (gssize)out->len);
     return shares;
 }
 
@@ -202,4 +213,17 @@ void lull_evidence_append_preemptor(const struct lull_execgraph *eg, const struc
     append_guest(eg, share, out);
     lull_evidence_append_kind(out,
                               lull_model_comm(eg->model, lull_evidence_preemptor(share), time_ns));
+}
+
+const char *lull_evidence_kept_preemptor(const struct lull_execgraph *eg,
+                                         const struct cpu_share *share, int64_t time_ns,
+                                         struct path_texts *texts)
+{
+    const uint32_t task = lull_evidence_preemptor(share);
+    if (share->task != LULL_NONE && share->guest_task == LULL_VCPU_UNKNOWN) {
+        return lull_path_name(texts, eg->model, task, time_ns)->preemptor;
+    }
+    g_string_truncate(texts->text, 0);
+    lull_evidence_append_preemptor(eg, share, time_ns, texts->text);
+    return g_string_chunk_insert_const(texts->strings, texts->text->str);
 }

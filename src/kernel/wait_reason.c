@@ -78,7 +78,7 @@ static const struct waiting_call *waiting_call(const struct lull_model *model, u
 {
     const char *name = lull_model_label(model, label);
     for (size_t i = 0; name && i < G_N_ELEMENTS(waiting_calls); i++) {
-        if (strcmp(waiting_calls[i].name, name) == 0) {
+        if (*waiting_calls[i].name == *name && strcmp(waiting_calls[i].name, name) == 0) {
             return &waiting_calls[i];
         }
     }
@@ -221,7 +221,8 @@ static void append_file(const struct lull_model *model, uint32_t file, int32_t f
     } else if (thing >= 0) {
         g_string_append(out, things[thing].words);
     } else if (path) {
-        g_string_append_printf(out, "%s%s", is_datagram ? "udp " : "", path);
+        g_string_append(out, is_datagram ? "udp " : "");
+        g_string_append(out, path);
     } else if (kind_of_file(model, file) == LULL_WAIT_SOCKET) {
         g_string_append(out, "a socket");
     } else if (kind_of_file(model, file) == LULL_WAIT_PIPE) {
@@ -340,9 +341,11 @@ static void append_release(const struct lull_model *model, const struct lull_wai
     } else if (verb && has_object && can_pass_data(kind)) {
         g_string_append_printf(out, " that %s %s", waker, verb);
     } else {
-        g_string_append_printf(out, ", woken by %s", waker);
+        g_string_append(out, ", woken by ");
+        g_string_append(out, waker);
         if (kind == LULL_WAIT_READY && release) {
-            g_string_append_printf(out, " in %s", release);
+            g_string_append(out, " in ");
+            g_string_append(out, release);
         }
     }
 }
@@ -356,6 +359,22 @@ static const char *fault_words(const struct lull_wait_reason *reason)
         [LULL_FAULT_SWAP] = "a page fault of memory in swap",
     };
     return words[reason->fault];
+}
+
+/* " of /path", " 0x7f00"; false: nothing, since nothing is known. */
+static bool append_of_object(const struct lull_model *model, const struct lull_wait_reason *reason,
+                             GString *out)
+{
+    const char *preposition = waiting_call(model, reason->call)->preposition;
+    const gsize before = out->len;
+    g_string_append(out, *preposition ? " " : "");
+    g_string_append(out, preposition);
+    g_string_append_c(out, ' ');
+    const gsize start = out->len;
+    lull_wait_reason_append_object(model, reason, out);
+    const bool is_there = out->len > start;
+    g_string_truncate(out, is_there ? out->len : before);
+    return is_there;
 }
 
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
@@ -385,16 +404,11 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
     if (reason->call == LULL_NONE) {
         return;
     }
-    const struct waiting_call *call = waiting_call(model, reason->call);
-    g_autoptr(GString) object = g_string_new(NULL);
-    lull_wait_reason_append_object(model, reason, object);
-    g_string_append_printf(out, "in %s", lull_model_label(model, reason->call));
-    if (object->len > 0) {
-        g_string_append_printf(out, "%s%s %s", *call->preposition ? " " : "", call->preposition,
-                               object->str);
-    }
+    g_string_append(out, "in ");
+    g_string_append(out, lull_model_label(model, reason->call));
+    const bool has_object = append_of_object(model, reason, out);
     if (waker) {
-        append_release(model, reason, object->len > 0, waker, out);
+        append_release(model, reason, has_object, waker, out);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The summary of a critical path for a person: by state, program, host and cause. */
+#include "base/map.h"
 #include "view/path/text.h"
 
 #include "view/table.h"
@@ -145,9 +146,9 @@ static gint longest_program_first(gconstpointer a, gconstpointer b)
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-static gint64 task_key(uint32_t host, uint32_t task)
+static uint64_t task_key(uint32_t host, uint32_t task)
 {
-    return (gint64)((uint64_t)host << 32 | task);
+    return (uint64_t)host << 32 | task;
 }
 
 /* The tasks of the path by program, longest first, as a GArray of struct program. */
@@ -155,17 +156,16 @@ static GArray *group_programs(const struct lull_path *path)
 {
     GArray *programs = g_array_new(FALSE, TRUE, sizeof(struct program));
     g_autoptr(GHashTable) numbers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autoptr(GHashTable) names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    struct lull_map last = {0}; /* segment of a task */
 
     for (uint32_t i = 0; i < path->n_segments; i++) {
         const struct lull_segment *segment = &path->segments[i];
-        const gint64 task = task_key(segment->host, segment->task);
-        g_hash_table_replace(names, g_memdup2(&task, sizeof task), (gpointer)segment->program);
+        lull_map_insert(&last, task_key(segment->host, segment->task), i);
     }
     for (uint32_t i = 0; i < path->n_by_task; i++) {
         const struct lull_task_share *share = &path->by_task[i];
-        const gint64 task = task_key(share->host, share->task);
-        const char *name = g_hash_table_lookup(names, &task);
+        const uint32_t segment = lull_map_find(&last, task_key(share->host, share->task));
+        const char *name = segment == LULL_MAP_NONE ? NULL : path->segments[segment].program;
         char *key = g_strdup_printf("%u %s", share->host, name ? name : "?");
         guint found = GPOINTER_TO_UINT(g_hash_table_lookup(numbers, key));
         if (!found) {
@@ -181,6 +181,7 @@ static GArray *group_programs(const struct lull_path *path)
         program->duration_ns += share->duration_ns;
     }
     g_array_sort(programs, longest_program_first);
+    lull_map_free(&last);
     return programs;
 }
 

@@ -462,7 +462,7 @@ const struct lull_verb lull_verb_hprof = {
         "without --weak.\n"
         "\n"
         "BYTES are a header, the fields or elements, rounded up to 8. A dump does not say how large classes are: "
-        "they count as 0. References of 4 bytes are recognised by arrays that would not fit otherwise. For what "
+        "they count as 0. References of 4 bytes, and headers of 12, are recognised by arrays that would not fit otherwise. For what "
         "is retained, weak and soft references count like others.",
     .output =
         "With --json:\n"

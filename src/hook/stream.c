@@ -58,6 +58,7 @@ static void leave_packet(struct hook_stream *stream)
 {
     uint8_t *packet = stream->packet;
     stream->packet = NULL;
+    stream->limit = 0;
     if (packet) {
         munmap(packet, stream->room);
     }
@@ -91,7 +92,7 @@ static bool start_packet(struct hook_stream *stream)
     leave_packet(stream);
     stream->packet = packet;
     stream->size = sizeof(struct hook_head);
-    stream->room = room;
+    stream->room = stream->limit = room;
     stream->offset += room;
     return true;
 }

@@ -52,6 +52,7 @@ struct hook_stream {
     uint8_t *packet; /* NULL: none yet, or the recording is over */
     uint32_t size;   /* bytes of it that are written, */
     uint32_t room;   /* and that it has */
+    uint32_t limit;  /* up to where events may be written; 0: there is no packet, or it is over */
     bool is_over;    /* no event is written any more */
     int32_t pid, tid;
     off_t offset;                     /* of the next packet */
@@ -123,11 +124,10 @@ static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_ev
                                         size_t size)
 {
     const size_t start = sizeof(struct hook_event) + HOOK_MOST_COUNTERS * sizeof(uint64_t);
-    if (__builtin_expect(!stream->packet || stream->is_over ||
-                             stream->size + start + size > stream->room,
-                         false)) {
+    if (__builtin_expect(stream->size + start + size > stream->limit, false)) {
         stream->is_over = stream->is_over || !hook_start_packet(stream);
         if (stream->is_over) {
+            stream->limit = 0;
             if (stream->packet) {
                 hook_head_of(stream)->discarded++;
             }
@@ -155,10 +155,12 @@ static inline void hook_set_time(const struct hook_stream *stream, uint64_t time
 /* From here on it is in the file, whatever becomes of the program. */
 static inline void hook_end_event(struct hook_stream *stream, const uint8_t *end)
 {
-    hook_head_of(stream)->end_ns = hook_event_of(stream)->time_ns;
-    stream->size = (uint32_t)(end - stream->packet);
+    struct hook_head *head = hook_head_of(stream);
+    const uint32_t size = (uint32_t)(end - stream->packet);
+    head->end_ns = hook_event_of(stream)->time_ns;
+    stream->size = size;
     atomic_signal_fence(memory_order_release);
-    hook_head_of(stream)->content_bits = stream->size * UINT64_C(8);
+    head->content_bits = size * UINT64_C(8);
 }
 
 #endif

@@ -68,9 +68,27 @@ static void find_reference_size(struct lull_hprof *dump)
     }
 }
 
-static unsigned header_bytes(const struct lull_hprof *dump)
+/* Of an element of an array. */
+static unsigned width_of(const struct lull_hprof *dump, const struct lull_hprof_object *object)
 {
-    return dump->reference_size == 4 ? 12 : 16;
+    return object->tag == HPROF_OBJECTS
+               ? dump->reference_size
+               : hprof_type_size(dump, dump->data[object->at + 1 + dump->id_size + 8]);
+}
+
+/* The header has the address of the class, which may have 4 bytes although references have 8: where an array would not
+ * fit before the next object with one of 8. */
+static void find_header_size(struct lull_hprof *dump)
+{
+    dump->header_bytes = dump->reference_size == 4 ? 12 : 16;
+    for (size_t i = 0; i + 1 < dump->objects.count && dump->header_bytes == 16; i++) {
+        const struct lull_hprof_object *object = &dump->objects.items[i];
+        if ((object->tag == HPROF_OBJECTS || object->tag == HPROF_PRIMITIVES) &&
+            object[1].id - object->id <
+                lull_align_up(16 + 4 + object->bytes * width_of(dump, object), 8)) {
+            dump->header_bytes = 12;
+        }
+    }
 }
 
 static uint64_t fields_bytes(const struct lull_hprof *dump, const struct lull_hprof_class *class)
@@ -92,7 +110,7 @@ static void resolve_classes(struct lull_hprof *dump, const struct lull_map *by_i
         own[i] = fields_bytes(dump, class);
     }
     for (size_t i = 0; i < dump->classes.count; i++) {
-        uint64_t bytes = header_bytes(dump);
+        uint64_t bytes = dump->header_bytes;
         uint32_t at = (uint32_t)i;
         for (unsigned n = 0; at != UINT32_MAX && n < HPROF_MOST_SUPERS; n++) {
             bytes += own[at];
@@ -121,18 +139,14 @@ static uint64_t shallow_bytes(const struct lull_hprof *dump, const struct lull_h
     if (object->tag == HPROF_INSTANCE) {
         return dump->classes.items[object->class].shallow_bytes;
     }
-    const unsigned width =
-        object->tag == HPROF_OBJECTS
-            ? dump->reference_size
-            : hprof_type_size(dump, dump->data[object->at + 1 + dump->id_size + 8]);
-    return lull_align_up(header_bytes(dump) + 4 + n * width, 8);
+    return lull_align_up(dump->header_bytes + 4 + n * width_of(dump, object), 8);
 }
 
 static void add_made_class(struct lull_hprof *dump, const char *name)
 {
     lull_vec_push(&dump->classes, (struct lull_hprof_class){.name = g_strdup(name),
                                                             .super = UINT32_MAX,
-                                                            .shallow_bytes = header_bytes(dump)});
+                                                            .shallow_bytes = dump->header_bytes});
 }
 
 static void resolve_objects(struct lull_hprof *dump, const struct lull_map *by_id)
@@ -267,6 +281,7 @@ static struct lull_hprof *read_dump(GMappedFile *file, const uint8_t *data, uint
     } else {
         find_reference_size(dump);
     }
+    find_header_size(dump);
     resolve(dump);
     if (!hprof_dominate(dump)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,

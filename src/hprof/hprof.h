@@ -48,6 +48,7 @@ struct lull_hprof {
     const uint8_t *data;
     uint64_t size;
     unsigned id_size, reference_size;
+    unsigned header_bytes; /* of an object; arrays have 4 more, for their length */
     LULL_VEC(struct lull_hprof_class) classes;
     LULL_VEC(struct lull_hprof_object) objects; /* by id */
     uint64_t *retained; /* of each object: what would be freed with it; 0 if it cannot be reached */

@@ -118,6 +118,20 @@ def main():
     print(json.dumps(said))
 main()
 """
+# An interpreter in the interpreter lies on the calls that made it, and so do its own.
+INTERPRETERS = """
+import _xxsubinterpreters as interpreters
+def leaf(): pass
+def run():
+    one = interpreters.create()
+    interpreters.run_string(one, "def inner(): pass\\nfor _ in range(10): inner()")
+    leaf()
+    interpreters.destroy(one)
+def main():
+    for _ in range(3): run()
+    leaf()
+main()
+"""
 
 
 def write(path, text):
@@ -218,6 +232,26 @@ def check_counters(tracer, scratch):
         parts = sum(row[what] for what in ("in_calls", "not_in_calls", "idle", "interrupts", "unknown"))
         tap.ok(parts == row["counted"] > 0 == row["unknown"], f"{row['counter']}: nothing is missing", row)
     tap.ok(not any("several calls" in note for note in found["notes"]), "nothing is shared", found["notes"])
+
+
+def check_interpreters(scratch, metadata):
+    if sys.version_info >= (3, 12):
+        tap.skip("interpreters in an interpreter", "from CPython 3.12 on they do not load the hook")
+        return
+    folder = os.path.join(tempfile.mkdtemp(dir=scratch), "calls")
+    os.mkdir(folder)
+    shutil.copy(metadata, folder)
+    process = hooked(folder, write(os.path.join(scratch, "interpreters.py"), INTERPRETERS))
+    status = process.wait(PATIENCE)
+    rows = rows_of(folder, "interpreters.py")
+    outer = ("<module>", "main", "run", "leaf")
+    tap.ok(status == 0 and [rows[name]["calls"] for name in outer] == [1, 1, 3, 4], "calls around interpreters in an interpreter", status, rows)
+    tap.ok(rows["<module>"]["total_ns"] >= rows["main"]["total_ns"] >= rows["run"]["total_ns"] > 0, "each lasts until it returns", rows)
+    stacks = [line.rsplit(" ", 1)[0].split(";")[1:] for line in ask("flame", folder).splitlines()]
+    below = [stack[:3] for stack in stacks if stack[-1] == "<string>:inner"]
+    tap.ok(below == [[f"interpreters.py:{name}" for name in outer[:3]]], "and what these call lies on them", below, stacks[:5])
+    (task,) = tables(folder)["tasks"]
+    tap.ok(not any(task[what] for what in ("open", "unwound", "orphans")), "no return without its call", task)
 
 
 def check_peer(recording):
@@ -376,6 +410,7 @@ def main():
         check_killed(scratch, os.path.join(recording, "calls", "metadata"))
         check_full_disk(scratch, os.path.join(recording, "calls", "metadata"))
         check_counters(tracer, scratch)
+        check_interpreters(scratch, os.path.join(recording, "calls", "metadata"))
 
 
 tap.run("python", main)

@@ -72,6 +72,9 @@ struct code {
 struct thread {
     struct hook_stream stream;
     uint64_t depth; /* calls that were written and have not returned */
+    uint64_t floor; /* at this depth, */
+    uint64_t
+        older; /* returns are from so many calls that were never written; floor 0: from any number */
     struct code *codes;
     uint32_t n_codes, capacity; /* a power of two, or 0 */
 };
@@ -207,17 +210,13 @@ static void explain_function(struct thread *thread, struct object *function, uin
 }
 
 /* What is seen for the first time is kept alive, so that its address always means the same. */
-static uint32_t number_of(struct thread *thread, const void *key, struct object *type,
-                          struct object *function)
+__attribute__((noinline, cold)) static uint32_t
+add_code(struct thread *thread, const void *key, struct object *type, struct object *function)
 {
-    struct code *code = thread->capacity ? find_code(thread, key, type) : NULL;
-    if (code && code->key) {
-        return code->number;
-    }
     if (thread->n_codes * 2 >= thread->capacity && !grow(thread)) {
         return UINT32_MAX;
     }
-    code = find_code(thread, key, type);
+    struct code *code = find_code(thread, key, type);
     *code = (struct code){key, type, thread->n_codes++};
     const uint32_t number = code->number;
     if (function) {
@@ -228,6 +227,13 @@ static uint32_t number_of(struct thread *thread, const void *key, struct object 
         explain_code(thread, (struct object *)key, number);
     }
     return number;
+}
+
+static inline uint32_t number_of(struct thread *thread, const void *key, struct object *type,
+                                 struct object *function)
+{
+    const struct code *code = thread->capacity ? find_code(thread, key, type) : NULL;
+    return code && code->key ? code->number : add_code(thread, key, type, function);
 }
 
 /* ---- calls and returns ---- */
@@ -247,11 +253,22 @@ static void put_call(enum hook_event_id id, const void *key, struct object *type
     }
 }
 
+/* What was called before calls were written returned. */
+static void leave_older(struct thread *thread)
+{
+    if (thread->older > 0 && --thread->older == 0) {
+        thread->floor = 0;
+    }
+}
+
 /* Returns from what was called before are no event. */
 static void put_return(enum hook_event_id id)
 {
     struct thread *thread = (struct thread *)(void *)hook_own;
-    if (!thread || thread->depth == 0) {
+    if (!thread || thread->depth == thread->floor) {
+        if (thread) {
+            leave_older(thread);
+        }
         return;
     }
     thread->depth--;
@@ -305,9 +322,16 @@ static struct object *none(void)
 
 /* ---- the functions of the module ---- */
 
-/* profile(): this thread's calls are recorded from now on. */
+/* profile(n): this thread's calls are recorded from now on. In an interpreter that another one started, on whose
+ * calls it lies, `n` of its own calls were made before. */
 static struct object *profile(struct object *self, struct object *const *arguments, ssize_t n)
 {
+    struct thread *thread = (struct thread *)(void *)hook_own;
+    const long older = n == 1 ? PyLong_AsLong(arguments[0]) : 0;
+    if (thread && older > 0) {
+        thread->floor = thread->depth;
+        thread->older = (uint64_t)older;
+    }
     PyEval_SetProfile(on_event, NULL);
     return none();
 }

@@ -38,10 +38,13 @@ def monitor(calls):
 
 
 def profile(calls):
-    """The main thread, and those that threading starts."""
+    """The main thread, and those that threading starts. Calls that were made until now return later."""
     import threading
     threading.setprofile(calls.profile_thread)
-    calls.profile()
+    frame, n_frames = sys._getframe(), 0
+    while frame:
+        frame, n_frames = frame.f_back, n_frames + 1
+    calls.profile(n_frames)
 
 
 def load():

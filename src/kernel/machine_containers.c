@@ -151,6 +151,14 @@ void containers_named(struct lull_model *model, const struct lull_ev_statedump_c
         const uint32_t id = model_label_of(model, ev->id), name = model_label_of(model, ev->name);
         g_hash_table_insert(model->container_names, (gpointer)model->labels.items[id],
                             (gpointer)model->labels.items[name]);
+        for (uint32_t i = 0; i < model->containers.count; i++) { /* made since the last dump */
+            struct lull_container *container = &model->containers.items[i]->public;
+            struct lull_group_name group;
+            if (strcmp(container->id, model->labels.items[id]) == 0 &&
+                lull_group_parse(container->path, &group)) {
+                describe(model, &group, container);
+            }
+        }
     }
 }
 

@@ -31,8 +31,11 @@ static void take_container(struct lull_model *model, struct machine *machine, en
     }
 }
 
+/* What is taken of a state dump: all, which task is in which container, what these are called. */
+enum dump_part { DUMP_ALL, DUMP_CONTAINERS, DUMP_NAMES };
+
 static void read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns, int64_t as_of_ns,
-                      bool only_containers)
+                      enum dump_part part)
 {
     enum lull_event_id ids[LULL_EVENT_COUNT + 1];
     const struct lull_event *event;
@@ -42,14 +45,15 @@ static void read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns
     while ((event = lull_session_read(model->session))) {
         struct machine *machine = model_machine(model, event->host);
         const enum lull_event_id id = ids[event->subscription];
-        if (model->is_user[event->trace]) {
+        if (model->is_user[event->trace] ||
+            (part == DUMP_NAMES && id != LULL_EVENT_statedump_container)) {
             continue;
         }
         take_container(model, machine, id, event->fields);
         if (id == LULL_EVENT_command_line) {
             names_command(model, machine, event->fields);
         }
-        if (only_containers) {
+        if (part != DUMP_ALL) {
             continue;
         }
         if (id == LULL_EVENT_statedump_process) {
@@ -65,13 +69,20 @@ static void read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns
 void lull_model_read_dump(struct lull_model *model, int64_t start_ns, int64_t end_ns,
                           int64_t as_of_ns)
 {
-    read_dump(model, start_ns, end_ns, as_of_ns, false);
+    read_dump(model, start_ns, end_ns, as_of_ns, DUMP_ALL);
 }
 
 void lull_model_read_containers(struct lull_model *model, int64_t start_ns)
 {
     enum { DUMP_SECONDS = 10 }; /* one that has not ended by then is not waited for */
-    read_dump(model, INT64_MIN, start_ns + DUMP_SECONDS * INT64_C(1000000000), start_ns, true);
+    const int64_t dump_ns = DUMP_SECONDS * INT64_C(1000000000);
+    int64_t first_ns, last_ns;
+    /* Those that were made meanwhile have their names at the end; rows are made with them. */
+    if (lull_session_range(model->session, &first_ns, &last_ns) && last_ns - start_ns > dump_ns) {
+        read_dump(model, MAX(start_ns, last_ns - dump_ns), INT64_MAX, start_ns, DUMP_NAMES);
+        lull_session_rewind(model->session);
+    }
+    read_dump(model, INT64_MIN, start_ns + dump_ns, start_ns, DUMP_CONTAINERS);
     lull_session_limit(model->session, INT64_MIN, INT64_MAX);
     lull_session_rewind(model->session);
 }

@@ -273,7 +273,25 @@ def check_recorded():
            "without names: file and offset", [row["path"] for row in whole][:5])
 
 
+def check_containers():
+    """Process 100 is in a container, 200 in another, 300 in none: each allocates bytes that are its own number."""
+    ids = {100: "0a" * 32, 200: "0b" * 32}
+    events = [malloc(20 + i, 0x1000 + i, pid, pid=pid) for i, pid in enumerate((100, 200, 300))]
+    kernel = [{"t": 1 + i, "n": "lull_statedump_cgroup", "pc": {"cpu_id": 0}, "p": {"tid": pid, "path": f"/docker/{number}"}}
+              for i, (pid, number) in enumerate(ids.items())]
+    kernel += [{"t": 3, "n": "lull_statedump_cgroup", "pc": {"cpu_id": 0}, "p": {"tid": 300, "path": "/"}},
+               {"t": 3, "n": "lull_statedump_container", "pc": {"cpu_id": 0}, "p": {"id": ids[100], "name": "web"}},
+               *(switch(10 + i, before, after) for i, (before, after) in enumerate(((0, 100), (100, 200), (200, 300), (300, 0))))]
+    path = trace("containers", events, kernel)
+    for pattern, wanted in (("web", [100]), ("0b0b0b0b", [200]), ("web,docker:*", [100, 200]), ("/docker/*", [100, 200]), ("host", [300])):
+        shown = {number(row): row["live_bytes"] for row in window("--container", pattern, path)["tables"]["processes"]}
+        tap.ok(shown == {pid: pid for pid in wanted}, f"--container {pattern}", shown)
+    nobody = run("heap", "--container", "nobody", path)
+    tap.ok(nobody.returncode == 1 and "nobody" in nobody.stderr, "a container that is not there", nobody.stderr)
+
+
 check_recorded()
+check_containers()
 check_random()
 check_peaks()
 check_stacks()

@@ -432,10 +432,11 @@ struct lull_state_trace *lull_state_start(const struct lull_state_files *files,
 bool lull_state_end(struct lull_state_trace *trace, bool with_files, GError **error)
 {
     struct snapshot snapshot = {.trace = trace};
+    lull_state_dump_containers(trace, "");
     if (with_files) {
         dump_processes(&snapshot);
-        lull_state_trace_cut(trace);
     }
+    lull_state_trace_cut(trace);
     return lull_state_trace_close(trace, error);
 }
 

@@ -16,6 +16,7 @@
 #include "live/groups.h"
 #include "live/marks.h"
 #include "live/timeouts.h"
+#include "record/tasks.h"
 #include "wait_object.h"
 
 /* A slot that changes while it is copied is copied again, so often. */
@@ -162,20 +163,20 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
     if (!governed || !config || !limits) {
         return lull_bpf_refuse(error, "the program's own eBPF object is damaged");
     }
-    *config = (struct lull_track_config){.n_rules = question->n_rules,
-                                         .slot_mask = tracker->n_slots - 1,
-                                         .self = (uint32_t)getpid(),
-                                         .command = question->command,
-                                         .has_prev_state =
-                                             lull_bpf_arguments(kernel, "sched_switch") >= 4,
-                                         .measures = lull_bpf_measures(question),
-                                         .has_sums = question->has_sums || question->has_metrics,
-                                         .has_tasks = question->has_sums,
-                                         .has_totals = question->has_metrics,
-                                         .has_histograms = question->has_histograms,
-                                         .stacks = stacks,
-                                         .has_served = question->has_served,
-                                         .least_ns = UINT64_MAX};
+    *config = (struct lull_track_config){
+        .n_rules = question->n_rules,
+        .slot_mask = tracker->n_slots - 1,
+        .self = lull_tasks_are_global() ? (uint32_t)getpid() : UINT32_MAX,
+        .command = question->command,
+        .has_prev_state = lull_bpf_arguments(kernel, "sched_switch") >= 4,
+        .measures = lull_bpf_measures(question),
+        .has_sums = question->has_sums || question->has_metrics,
+        .has_tasks = question->has_sums,
+        .has_totals = question->has_metrics,
+        .has_histograms = question->has_histograms,
+        .stacks = stacks,
+        .has_served = question->has_served,
+        .least_ns = UINT64_MAX};
     configure_calls(config);
     for (uint32_t i = 0; i < question->n_rules; i++) {
         lull_track_rule_compile(question->rules[i], &config->rule[i]);
@@ -351,9 +352,26 @@ static void free_tracker(struct lull_tracker *base)
     g_free(tracker);
 }
 
+/* The kernel has its own numbers of tasks, which in a container are not those of /proc. */
+static bool check_numbers(const struct lull_tracker_question *question, GError **error)
+{
+    bool has_numbers = question->command;
+    for (uint32_t i = 0; i < question->n_rules; i++) {
+        has_numbers |= lull_track_rule_names(question->rules[i], LULL_TRACK_PID_NAME) ||
+                       lull_track_rule_names(question->rules[i], LULL_TRACK_TID_NAME);
+    }
+    return !has_numbers || lull_tasks_are_global() ||
+           lull_bpf_refuse(error, "in a container with its own process ids, eBPF's are those of "
+                                  "the host: leave out the command, and pid and tid in filters, "
+                                  "or run lull on the host");
+}
+
 static struct lull_tracker *start_tracker(const struct lull_tracker_question *question,
                                           GError **error)
 {
+    if (!check_numbers(question, error)) {
+        return NULL;
+    }
     struct lull_bpf_tracker *tracker = g_new0(struct lull_bpf_tracker, 1);
     libbpf_set_print(NULL); /* what goes wrong is said below, in one line */
     tracker->tracker.kind = &lull_live_bpf;

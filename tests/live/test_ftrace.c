@@ -352,6 +352,35 @@ static void test_lost(void)
     end(&story);
 }
 
+/* Events of CPU 1 are lost from 5 to 8 ms: what starts meanwhile on another may have ended there, and started again. */
+static void test_lost_elsewhere(void)
+{
+    const char *const rules[] = {"offcpu > 1ms", "syscall(futex) > 1ms", NULL};
+    struct story story;
+    begin(&story, rules, true);
+    change(&story, T0, 0, 0, "swapper/0", 0, A, "a");
+    lull_ftrace_model_lose(story.model, 1, T0 + 5 * MS, T0 + 8 * MS, 3);
+    tell(&story, T0 + 5 * MS, 0, LULL_FTRACE_CALL_ENTRY, A, "id", 202, 0);
+    change(&story, T0 + 6 * MS, 0, A, "a", 1, 0, "swapper/0");
+    wake(&story, T0 + 11 * MS, 1, B, A);
+    change(&story, T0 + 12 * MS, 0, 0, "swapper/0", 0, A, "a");
+    tell(&story, T0 + 13 * MS, 0, LULL_FTRACE_CALL_EXIT, A, "id", 202, 0);
+    g_assert_cmpuint(story.records->len, ==, 0);
+    tell(&story, T0 + 13 * MS, 0, LULL_FTRACE_CALL_ENTRY, A, "id", 202, 0);
+    change(&story, T0 + 14 * MS, 0, A, "a", 1, 0, "swapper/0");
+    wake(&story, T0 + 16 * MS, 1, B, A);
+    change(&story, T0 + 17 * MS, 0, 0, "swapper/0", 0, A, "a");
+    tell(&story, T0 + 18 * MS, 0, LULL_FTRACE_CALL_EXIT, A, "id", 202, 0);
+    g_assert_cmpuint(story.records->len, ==, 2);
+    const struct lull_track_sums sums =
+        lull_sums_of_slot(&lull_ftrace_task_find(story.model, A)->slot, T0 + 18 * MS);
+    g_assert_cmpuint(sums.unknown_ns, ==, MS + 6 * MS);
+    g_assert_cmpuint(sums.ran_ns, ==, 5 * MS + 2 * MS + MS);
+    g_assert_cmpuint(story.model->counts.kernel.unseen, ==, 0);
+    g_assert_cmpuint(story.model->counts.kernel.unknown_wakers, ==, 0);
+    end(&story);
+}
+
 /* A kernel that hides switches: each wait of which nobody saw the end is counted, and its time is unknown. */
 static void test_hidden(void)
 {
@@ -617,6 +646,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/ftrace/losses", test_losses);
     g_test_add_func("/live/ftrace/chain", test_chain);
     g_test_add_func("/live/ftrace/lost", test_lost);
+    g_test_add_func("/live/ftrace/lost-elsewhere", test_lost_elsewhere);
     g_test_add_func("/live/ftrace/hidden", test_hidden);
     g_test_add_func("/live/ftrace/kinds", test_kinds);
     g_test_add_func("/live/ftrace/requests", test_requests);

@@ -93,6 +93,19 @@ def test_no_rights():
     tap.ok(is_one_line(done, "CAP_BPF"), "lull top with rules, which need single waits", done)
 
 
+def test_containers():
+    """With its own process ids: what is asked by such an id is refused, in a line; all else is seen, with the ids of the host."""
+    prefix = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=60).returncode != 0:
+        tap.skip("containers", "no process ids of their own here")
+        return
+    for arguments in ["offcpu > 1s", "--", "true"], ["offcpu: pid == 1 > 1s"], ["offcpu: comm == \"a\" && (tid == 1 || uid == 1) > 1s"]:
+        done = run("track", "--backend", "bpf", *arguments, prefix=prefix)
+        tap.ok(is_one_line(done, "in a container with its own process ids"), f"{arguments}: one line", done)
+    done = run("track", "--backend", "bpf", "--count", "1", "offcpu > 1us", prefix=prefix)
+    tap.ok(done.returncode == 0 and " alarm" in done.stdout, "other rules hold", done)
+
+
 class Terminal:
     def __init__(self, height, width, *arguments, **environment):
         self.main, side = pty.openpty()
@@ -145,7 +158,7 @@ def main():
     if reason:
         tap.skip("surroundings", reason)
         return tap.done()
-    tests = [test_no_types, test_no_uprobes, test_no_rights, test_small_terminal, test_dumb_terminal]
+    tests = [test_no_types, test_no_uprobes, test_no_rights, test_containers, test_small_terminal, test_dumb_terminal]
     if all(has_event(name) for name in ("contention_begin", "tcp_probe", "irq_work_entry")):
         tests.append(test_no_tracepoint)
     for test in tests:

@@ -62,7 +62,8 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 1 << 21);
+    __uint(max_entries,
+           1 << 22); /* of one rule, three windows: reading the kernel's symbols takes a while */
 } alarms SEC(".maps");
 
 struct {

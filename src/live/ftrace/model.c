@@ -101,13 +101,19 @@ static uint64_t after(uint64_t now, uint64_t since)
     return now > since ? now - since : 0;
 }
 
+/* Whether events of the time since then may be lost: of a CPU that the task may have been on meanwhile. */
+static bool is_lost(const struct lull_ftrace_model *model, uint64_t since)
+{
+    return since < model->lost_until_ns;
+}
+
 /* `was_seen`: it was seen to come to this CPU. If not, a wait has ended that nobody saw the end of: nor its start, if
  * the task was last seen to come to a CPU. */
 static void leaves(struct lull_ftrace_model *model, struct lull_ftrace_task *task, uint64_t now,
                    uint32_t state, bool was_seen)
 {
     struct lull_track_slot *slot = &task->slot;
-    const bool is_unseen = slot->since || (slot->ran && !was_seen);
+    const bool is_unseen = slot->since || (slot->ran && !was_seen && !is_lost(model, slot->ran));
     if (slot->since) {
         slot->sums.unknown_ns += after(now, slot->since);
     } else if (slot->ran && (is_unseen || slot->flags & LULL_TRACK_IS_LOST)) {
@@ -164,10 +170,13 @@ static void comes(struct lull_ftrace_model *model, struct lull_ftrace_task *task
                   const struct lull_ftrace_event *event)
 {
     struct lull_track_slot *slot = &task->slot;
-    if (slot->since && slot->since <= event->ns && slot->woken <= event->ns) {
+    if (slot->since && is_lost(model, slot->since)) {
+        slot->sums.unknown_ns += after(event->ns, slot->since);
+    } else if (slot->since && slot->since <= event->ns && slot->woken <= event->ns) {
         end_wait(model, task, event);
     } else if (slot->since == 0 && slot->ran) { /* it was never seen to leave */
-        model->counts.kernel.unseen += has_waits(model) && lull_ftrace_is_followed(model, slot);
+        model->counts.kernel.unseen +=
+            has_waits(model) && lull_ftrace_is_followed(model, slot) && !is_lost(model, slot->ran);
         slot->sums.unknown_ns += after(event->ns, slot->ran);
     }
     slot->flags &= ~(uint32_t)(LULL_TRACK_IS_NEW | LULL_TRACK_IS_LOST);
@@ -245,8 +254,8 @@ static void end_call(struct lull_ftrace_model *model, const struct lull_ftrace_e
     if (!task) {
         return;
     }
-    if (task->slot.call_since && task->slot.call_since <= event->ns &&
-        model->measures & 1u << LULL_TRACK_SYSCALL) {
+    if (task->slot.call_since && !is_lost(model, task->slot.call_since) &&
+        task->slot.call_since <= event->ns && model->measures & 1u << LULL_TRACK_SYSCALL) {
         const struct lull_ftrace_wait call = {.task = task,
                                               .since = task->slot.call_since,
                                               .now = event->ns,
@@ -302,6 +311,7 @@ void lull_ftrace_model_lose(struct lull_ftrace_model *model, uint32_t cpu, uint6
 {
     struct lull_ftrace_cpu_state *state = &model->cpus[cpu];
     model->counts.missed += MAX(n, 1);
+    model->lost_until_ns = MAX(model->lost_until_ns, until_ns);
     *state = (struct lull_ftrace_cpu_state){.running = LULL_FTRACE_ANYBODY};
     g_hash_table_remove_all(model->spans);
     for (guint i = 0; i < model->slots->len; i++) {

@@ -65,8 +65,9 @@ struct lull_ftrace_model {
     uint32_t wanted;   /* and of what is counted by length and summed besides */
     enum lull_ftrace_calls calls;
     uint64_t least_rule_ns;
-    uint64_t from_ns; /* the interval's start */
-    uint64_t now;     /* until then everything is known */
+    uint64_t from_ns;       /* the interval's start */
+    uint64_t now;           /* until then everything is known, */
+    uint64_t lost_until_ns; /* but for what some CPU did before that: events were lost */
     struct lull_tracker_counts counts;
     struct lull_track_histograms histograms;
     GHashTable *tasks; /* tid → struct lull_ftrace_task * */

@@ -18,12 +18,19 @@ struct change {
     int64_t since_ns, khz;
 };
 
+/* The level of an owner that was looked for last. */
+struct last_level {
+    int64_t value;
+    uint32_t number; /* index + 1; 0: none was */
+};
+
 struct cpu_freq {
     uint32_t host;
     int32_t cpu;
     int64_t reported_ns;             /* what ran until then is accounted */
     int64_t idle, idle_ns;           /* idle state, INT64_MIN: unknown; since then */
     LULL_VEC(struct change) changes; /* those that matter after reported_ns; never empty */
+    struct last_level busy;
 };
 
 /* Time at one frequency, or in one idle state, of one CPU or task. */
@@ -44,6 +51,7 @@ struct task_freq {
     uint32_t task;
     int64_t ns, known_ns;
     unsigned __int128 work; /* ns × kHz */
+    struct last_level last;
 };
 
 struct freq_log {
@@ -78,6 +86,17 @@ static struct level *level_of(struct levels *levels, uint32_t owner, int64_t val
         lull_vec_push(&levels->items, (struct level){.owner = owner, .value = value});
     }
     return &levels->items.items[index];
+}
+
+/* Frequencies stay for a while. */
+static struct level *level_again(struct levels *levels, struct last_level *last, uint32_t owner,
+                                 int64_t value)
+{
+    if (last->number == 0 || last->value != value) {
+        const struct level *found = level_of(levels, owner, value);
+        *last = (struct last_level){value, (uint32_t)(found - levels->items.items) + 1};
+    }
+    return &levels->items.items[last->number - 1];
 }
 
 static void free_levels(struct levels *levels)
@@ -188,10 +207,11 @@ static struct task_freq *task_of(struct freq_analysis *freq, uint32_t task)
     return &freq->tasks.items[*slot - 1];
 }
 
-static void account_piece(struct freq_analysis *freq, const struct cpu_freq *cpu, uint32_t task,
+static void account_piece(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t task,
                           int64_t khz, int64_t ns, bool is_wanted)
 {
-    lull_add(&level_of(&freq->frequencies, (uint32_t)(cpu - freq->cpus.items), khz)->busy_ns, ns);
+    const uint32_t number = (uint32_t)(cpu - freq->cpus.items);
+    lull_add(&level_again(&freq->frequencies, &cpu->busy, number, khz)->busy_ns, ns);
     if (!is_wanted) {
         return;
     }
@@ -201,7 +221,7 @@ static void account_piece(struct freq_analysis *freq, const struct cpu_freq *cpu
         lull_add(&use->known_ns, ns);
         use->work += (unsigned __int128)ns * (unsigned __int128)khz;
     }
-    lull_add(&level_of(&freq->task_levels, task, khz)->ns, ns);
+    lull_add(&level_again(&freq->task_levels, &use->last, task, khz)->ns, ns);
 }
 
 /* `task` was on the CPU from since_ns to until_ns, through any number of frequencies. */

@@ -68,6 +68,9 @@ STATES_FLOOR = 3e6
 CALLS_JUDGED = 1000000
 CALLS_FLOOR = 0.4
 CALLS_MEMORY_FLOOR = 64 * 2**20
+# Names from as many files, which are loaded for them: seconds of CPU.
+FILES_JUDGED = 100
+FILES_FLOOR = 1.0
 # Allocations and frees a second of CPU, and memory for each block that lives.
 HEAP_JUDGED = 10**7
 HEAP_FLOOR = 3e6
@@ -242,8 +245,11 @@ def measure_calls(lull, n, runs, judgements):
         trace = os.path.join(directory, "calls")
         calls_load.write(trace, n)
         calls_load.write(trace + "-fast", n, True)
+        files = calls_load.largest_libraries(FILES_JUDGED)
+        calls_load.write_libraries(trace + "-files", files)
         figures = measure({"info": [lull, "info", "--events", trace], "flame": [lull, "flame", trace], "flame, fast": [lull, "flame", trace + "-fast"],
-                           "calls": [lull, "calls", trace], "calls --callers": [lull, "calls", "--callers", "*", trace]}, runs)
+                           "calls": [lull, "calls", trace], "calls --callers": [lull, "calls", "--callers", "*", trace],
+                           "names": [lull, "flame", "--symbols", "/", trace + "-files"]}, runs)
     cpu = {verb: min(figure[1] for figure in figures[verb]) for verb in figures}
     peak = {verb: max(figure[2] for figure in figures[verb]) for verb in figures}
     floor = CALLS_FLOOR * n / CALLS_JUDGED
@@ -251,7 +257,8 @@ def measure_calls(lull, n, runs, judgements):
           f"{peak['flame'] / 2**20:.0f} MiB (<= {CALLS_MEMORY_FLOOR / 2**20:.0f} MiB: "
           f"{verdict(judgements, 'flame, bytes', peak['flame'], CALLS_MEMORY_FLOOR, n >= CALLS_JUDGED)}); returns without address {cpu['flame, fast']:.2f} s "
           f"({verdict(judgements, 'flame of returns without address, s of CPU', cpu['flame, fast'], floor, n >= CALLS_JUDGED)}); calls {cpu['calls']:.2f} s, "
-          f"with callers {cpu['calls --callers']:.2f} s; reading alone {cpu['info']:.2f} s")
+          f"with callers {cpu['calls --callers']:.2f} s; reading alone {cpu['info']:.2f} s; names from {len(files)} libraries {cpu['names']:.2f} s "
+          f"({verdict(judgements, 'names, s of CPU', cpu['names'], FILES_FLOOR, len(files) >= FILES_JUDGED)})")
     return {"calls": n, "cpu_s": cpu, "peak_bytes": peak}
 
 

@@ -398,7 +398,39 @@ def check_containers():
     tap.ok(done.returncode == 1 and "box7" in done.stderr, "a container that never was", done.returncode, done.stderr)
 
 
-for check in (check_near, check_at, check_containers, check_random, check_fast, check_waits, check_stats, check_stats_stacks, check_python, check_numbered,
+def check_deep():
+    """A recursion without an end, deeper than any stack is followed: LULL_TEST_DEEP=1000000 goes so deep."""
+    deepest = int(os.environ.get("LULL_TEST_DEEP", "70000"))
+    path = user_trace("deep", [*(call(1000 + i, "entry", "f0") for i in range(deepest)), *(call(2000 + deepest + i, "exit", "f0") for i in range(deepest))])
+    found, tasks = functions(*NAMES, path)
+    notes = window("calls", *NAMES, path)["notes"]
+    tap.ok(found["f0"]["calls"] == 65536 and found["f0"]["total_ns"] == 1000 + 2 * deepest - 1 and tasks[100]["orphans"] == 0 and any(f"{deepest - 65536} calls were too deep" in note for note in notes), "a recursion without an end", found, tasks, notes)
+    text = run("flame", *NAMES, path)
+    tap.ok(text.returncode == 0 and len(text.stdout.splitlines()) <= 65537, "a flame of it", text.stderr, len(text.stdout))
+
+
+def check_bad():
+    """Returns before calls, an address of 0, depths that are negative or jump, no event at all."""
+    found, tasks = functions(user_trace("early", [call(1000, "exit", "f1"), call(2000, "entry", "f0"), call(3000, "exit", "f2"), call(4000, "exit", "f0")]), *NAMES)
+    tap.ok({name: (row["calls"], row["total_ns"]) for name, row in found.items()} == {"f0": (1, 2000)} and tasks[100]["orphans"] == 2, "returns before calls", found, tasks)
+    nothing = {"t": 1000, "n": "lttng_ust_cyg_profile:func_entry", "p": {"addr": 0, "call_site": 0}, "pc": {"cpu_id": 0}, "sec": {"vpid": 100, "vtid": 100}}
+    found, _ = functions(user_trace("zero", [nothing, {**nothing, "t": 3000, "n": "lttng_ust_cyg_profile:func_exit"}]))
+    tap.ok([(row["calls"], row["total_ns"]) for row in found.values()] == [(1, 2000)], "an address of 0", found)
+    base = -(1 << 47)
+    events = [switch(500, 7, 100)]
+    for i, depth in enumerate((-1, 0, 5, 1 << 30, -(1 << 31), (1 << 31) - 1, 1, 70000, 0)):
+        events += [{"t": 1000 + 10 * i + k, "n": f"funcgraph_{what}", "pc": {"cpu_id": 0}, "p": {"func": base + 64 * i, "depth": depth}} for k, what in ((0, "entry"), (5, "exit"))]
+    path = os.path.join(scratch.name, "jumps")
+    jsonl_to_ctf.write_trace(events, path)
+    found, _ = functions(path)
+    tap.ok(len(found) == 9 and all((row["calls"], row["total_ns"]) == (1, 5) for row in found.values()), "depths that are negative and that jump", found)
+    path = user_trace("empty", [])
+    for verb in ("calls", "calllog", "flame", "symbols"):
+        done = run(verb, path)
+        tap.ok(done.returncode in (0, 1) and (done.stdout or done.stderr) and "Traceback" not in done.stderr, f"lull {verb}: no event", done.stdout, done.stderr)
+
+
+for check in (check_bad, check_deep, check_near, check_at, check_containers, check_random, check_fast, check_waits, check_stats, check_stats_stacks, check_python, check_numbered,
               check_fork, check_losses, check_kernel, check_recorded, check_choice):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

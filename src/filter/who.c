@@ -49,8 +49,32 @@ void lull_who_reserve(struct lull_terms *terms)
     terms->n_reserved = FIELDS;
 }
 
+static const char *const value_names[LULL_WHO_VALUES] = {
+    [LULL_WHO_TID] = "$tid",       [LULL_WHO_COMM] = "$comm", [LULL_WHO_CONTAINER] = "$container",
+    [LULL_WHO_CGROUP] = "$cgroup", [LULL_WHO_POD] = "$pod",
+};
+
+bool lull_who_find(const char *name, enum lull_who_value *what)
+{
+    for (uint32_t i = 0; i < LULL_WHO_VALUES; i++) {
+        if (strcmp(name, value_names[i]) == 0) {
+            *what = (enum lull_who_value)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *lull_who_name(enum lull_who_value what)
+{
+    return value_names[what];
+}
+
 struct lull_operand lull_who_operand(enum lull_who_value what)
 {
+    if (lull_who_is_place(what)) {
+        return (struct lull_operand){.kind = LULL_OPERAND_RUNNING, .given = what};
+    }
     return (struct lull_operand){.kind = LULL_OPERAND_RUNNING,
                                  .index = what == LULL_WHO_TID ? TID : COMM,
                                  .n_fields = what == LULL_WHO_TID ? 3 : 1,
@@ -126,4 +150,41 @@ void lull_who_values(const struct lull_running *running, struct lull_value *valu
     values[LULL_WHO_TID] = is_known ? lull_value_int(running->tid) : none;
     values[LULL_WHO_COMM] =
         is_known && *running->comm ? lull_value_text(running->comm, strlen(running->comm)) : none;
+}
+
+static struct lull_value text_or_none(const char *text)
+{
+    return *text ? lull_value_text(text, strlen(text))
+                 : (struct lull_value){.kind = LULL_VALUE_NONE};
+}
+
+void lull_who_places(const struct lull_container_history *history, const struct lull_event *event,
+                     struct lull_value *values)
+{
+    static const struct lull_container_place nowhere = {"", "", ""};
+    const struct lull_value *tid = &values[LULL_WHO_TID];
+    const struct lull_container_place *place =
+        history && tid->kind == LULL_VALUE_INT
+            ? lull_container_history_at(history, event->host, (int64_t)tid->bits, event->time_ns)
+            : NULL;
+    place = place ? place : &nowhere;
+    values[LULL_WHO_CONTAINER] = text_or_none(place->name);
+    values[LULL_WHO_CGROUP] = text_or_none(place->path);
+    values[LULL_WHO_POD] = text_or_none(place->pod);
+}
+
+void lull_who_check_places(const struct lull_session *session, GString *warnings)
+{
+    static const enum lull_event_id needed[] = {
+        LULL_EVENT_statedump_cgroup, LULL_EVENT_statedump_pid_ns, LULL_EVENT_cgroup_attach_task};
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        for (uint32_t i = 0; i < G_N_ELEMENTS(needed); i++) {
+            if (lull_session_declares(session, host, lull_vocabulary_names(needed[i]))) {
+                return;
+            }
+        }
+    }
+    g_string_append(warnings,
+                    "no trace has the control groups of tasks: $container, $cgroup and $pod are "
+                    "unknown; 'lull record' records them\n");
 }

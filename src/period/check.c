@@ -52,6 +52,9 @@ bool lull_periods_check(const struct lull_periods *periods, const struct lull_se
         lull_states_check(periods->states, session, warnings);
         return true;
     }
+    if (periods->asks_places) {
+        lull_who_check_places(session, warnings);
+    }
     for (uint32_t i = 0; i < lull_periods_count(periods) && is_right; i++) {
         const struct of_period of = {periods, lull_period_definition(periods, i)};
         const char *path = of.definition->public.path;

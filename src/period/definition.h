@@ -18,6 +18,9 @@ enum lull_period_group { LULL_PERIOD_NOW, LULL_PERIOD_OWN, LULL_PERIOD_PARENT };
 enum lull_period_now {
     LULL_NOW_TID = LULL_WHO_TID,
     LULL_NOW_COMM = LULL_WHO_COMM,
+    LULL_NOW_CONTAINER = LULL_WHO_CONTAINER,
+    LULL_NOW_CGROUP = LULL_WHO_CGROUP,
+    LULL_NOW_POD = LULL_WHO_POD,
     LULL_NOW_CPU = LULL_WHO_VALUES,
     LULL_NOW_COUNT,
 };
@@ -38,6 +41,7 @@ struct lull_period_definition {
 struct lull_periods {
     struct lull_terms terms;
     GPtrArray *definitions; /* struct lull_period_definition */
+    bool asks_places;       /* some operand is $container, $cgroup or $pod */
     /* If they are states of a file, all are, and of the same. */
     struct lull_states *states;
     const char *states_path;

@@ -7,6 +7,7 @@
  *   value      = reference | number | string
  *   reference  = { "$parent" "." } [ "$begin" "." ] "$evt" "." member
  *   member     = "$name" | "$host" | "$cpu" | "$tid" | "$comm" | "$timestamp"
+ *              | "$container" | "$cgroup" | "$pod"
  *              | [ scope "." ] field
  *   captures   = name ":" [ list ] [ ":" list ]
  *   list       = [ name "=" ] reference { "," [ name "=" ] reference }
@@ -43,6 +44,9 @@ static const struct {
     {"$timestamp", LULL_OPERAND_TIME, 0},
     {"$tid", LULL_OPERAND_RUNNING, LULL_NOW_TID},
     {"$comm", LULL_OPERAND_RUNNING, LULL_NOW_COMM},
+    {"$container", LULL_OPERAND_RUNNING, LULL_NOW_CONTAINER},
+    {"$cgroup", LULL_OPERAND_RUNNING, LULL_NOW_CGROUP},
+    {"$pod", LULL_OPERAND_RUNNING, LULL_NOW_POD},
 };
 
 /* Lull knows payload and contexts; of a packet's context only the CPU means something here. */
@@ -106,6 +110,9 @@ static bool parse_member(struct lull_parser *p, struct lull_operand *operand)
             if (members[i].kind == LULL_OPERAND_NAME) {
                 return lull_parser_name(p, p->token.start, operand) && lull_parser_advance(p);
             }
+            position_of(p)->periods->asks_places |=
+                members[i].kind == LULL_OPERAND_RUNNING &&
+                lull_who_is_place((enum lull_who_value)members[i].now);
             *operand = members[i].kind == LULL_OPERAND_RUNNING
                            ? lull_who_operand((enum lull_who_value)members[i].now)
                            : (struct lull_operand){.kind = members[i].kind};
@@ -128,9 +135,10 @@ static bool parse_member(struct lull_parser *p, struct lull_operand *operand)
         return parse_field(p, &path, is_packet, operand);
     }
     if (p->token.kind == LULL_TOKEN_NAME && p->lexer.text[p->token.start] == '$') {
-        return FAIL(p, p->token.start,
-                    "there is no such member of an event: there are $name, $host, $cpu, $tid, "
-                    "$comm, $timestamp, and the scopes $payload, $ctx, $stream_ctx, $pkt_ctx");
+        return FAIL(
+            p, p->token.start,
+            "there is no such member of an event: there are $name, $host, $cpu, $tid, "
+            "$comm, $container, $cgroup, $pod, $timestamp, and the scopes $payload, $ctx, $stream_ctx, $pkt_ctx");
     }
     return parse_field(p, &path, is_packet, operand);
 }
@@ -229,17 +237,23 @@ static bool parse_value(struct lull_parser *p, struct lull_operand *operand)
     return lull_parser_literal(p, operand);
 }
 
+/* Of what $tid, $comm, … are: numbers, or texts. */
+static bool is_running_number(const struct lull_operand *operand)
+{
+    return operand->given == LULL_NOW_TID || operand->given == LULL_NOW_CPU;
+}
+
 static bool is_text(const struct lull_operand *operand)
 {
     return operand->kind == LULL_OPERAND_NAME || operand->kind == LULL_OPERAND_HOST ||
-           (operand->kind == LULL_OPERAND_RUNNING && operand->given == LULL_NOW_COMM) ||
+           (operand->kind == LULL_OPERAND_RUNNING && !is_running_number(operand)) ||
            (operand->kind == LULL_OPERAND_VALUE && operand->value.kind == LULL_VALUE_TEXT);
 }
 
 static bool is_number(const struct lull_operand *operand)
 {
     return operand->kind == LULL_OPERAND_CPU || operand->kind == LULL_OPERAND_TIME ||
-           (operand->kind == LULL_OPERAND_RUNNING && operand->given != LULL_NOW_COMM) ||
+           (operand->kind == LULL_OPERAND_RUNNING && is_running_number(operand)) ||
            (operand->kind == LULL_OPERAND_VALUE && operand->value.kind != LULL_VALUE_TEXT);
 }
 

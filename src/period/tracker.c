@@ -288,6 +288,9 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
         event->time_ns < tracker->end_ns) {
         lull_who_values(running, tracker->now);
         const struct lull_value none = {.kind = LULL_VALUE_NONE};
+        if (tracker->places) {
+            lull_who_places(tracker->places, event, tracker->now);
+        }
         tracker->now[LULL_NOW_CPU] = event->cpu >= 0 ? lull_value_int(event->cpu) : none;
         if (tracker->n_open > 0) {
             close_periods(tracker, class, &run);
@@ -334,6 +337,9 @@ struct lull_period_tracker *lull_period_tracker_new(const struct lull_periods *p
     }
     tracker->given[LULL_PERIOD_NOW] = tracker->now;
     lull_running_table_init(&tracker->running);
+    if (periods->asks_places) {
+        tracker->places = lull_container_history_read(session);
+    }
     if (periods->states) {
         period_follow_states(tracker);
     } else {
@@ -357,6 +363,7 @@ void lull_period_tracker_free(struct lull_period_tracker *tracker)
     }
     period_indexes_free(tracker);
     lull_running_table_clear(&tracker->running);
+    lull_container_history_free(tracker->places);
     lull_vec_free(&tracker->instances);
     lull_vec_free(&tracker->values);
     lull_vec_free(&tracker->found);

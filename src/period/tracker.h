@@ -110,7 +110,8 @@ struct lull_period_tracker {
     GStringChunk *texts;
     GString *text; /* scratch */
     struct lull_running_table running;
-    struct period_state *states; /* by definition */
+    struct lull_container_history *places; /* if they are asked for; NULL: not known */
+    struct period_state *states;           /* by definition */
     LULL_VEC(struct period_index) indexes;
     LULL_VEC(struct lull_period_instance) instances;
     LULL_VEC(struct lull_value) values; /* of captures */

@@ -108,7 +108,8 @@ struct lull_states {
     struct lull_terms terms;
     struct lull_states_group *groups;
     uint32_t n_groups, n_rules;
-    bool asks_running;  /* some operand is $tid or $comm */
+    bool asks_running;  /* some operand is $tid, $comm, or one of the following */
+    bool asks_places;   /* some operand is $container, $cgroup or $pod */
     uint8_t digest[32]; /* of the text that they were parsed from (SHA-256) */
 };
 

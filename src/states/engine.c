@@ -247,6 +247,9 @@ void states_follow(struct lull_states_engine *engine, const struct states_class 
     if (class->n_parts) {
         if (engine->follows_running) {
             lull_who_values(running, engine->now);
+            if (engine->places) {
+                lull_who_places(engine->places, event, engine->now);
+            }
         }
         apply_rules(engine, class, &run);
         if (engine->entered.count) {
@@ -362,6 +365,9 @@ struct lull_states_engine *lull_states_engine_new(const struct lull_states *stat
     engine->given[LULL_STATES_NOW] = engine->now;
     engine->given[LULL_STATES_OTHERS] = engine->others;
     lull_running_table_init(&engine->running);
+    if (states->asks_places) {
+        engine->places = lull_container_history_read(session);
+    }
     lull_session_set_watch(session, &engine->base);
     return engine;
 }
@@ -374,6 +380,7 @@ void lull_states_engine_free(struct lull_states_engine *engine)
     lull_session_set_watch(engine->session, NULL);
     states_rows_free(engine);
     lull_running_table_clear(&engine->running);
+    lull_container_history_free(engine->places);
     lull_vec_free(&engine->timers);
     lull_vec_free(&engine->hits);
     lull_vec_free(&engine->entered);

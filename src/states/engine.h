@@ -111,6 +111,7 @@ struct lull_states_engine {
     const struct states_waiting *at; /* what is followed now; NULL: an event that did not wait */
     struct lull_arena *programs, *records;
     struct lull_running_table running;
+    struct lull_container_history *places; /* if they are asked for; NULL: not known */
     LULL_VEC(struct lull_states_row *) rows;
     struct states_layout *layouts; /* by group */
     struct lull_map by_hash;

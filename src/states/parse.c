@@ -372,6 +372,9 @@ void lull_states_check(const struct lull_states *states, const struct lull_sessi
                                      .session = session,
                                      .of = "the file of states",
                                      .warnings = optional};
+    if (states->asks_places) {
+        lull_who_check_places(session, warnings);
+    }
     for (uint32_t g = 0; g < states->n_groups; g++) {
         for (uint32_t r = 0; r < states->groups[g].n_rules; r++) {
             g_autoptr(GError) why = NULL;

@@ -111,7 +111,7 @@ static const char *name_of(const struct states_parser *s, const struct lull_oper
     case LULL_OPERAND_FIELD:
         return path->steps[path->n_steps - 1].name;
     case LULL_OPERAND_RUNNING:
-        return operand->given == LULL_WHO_TID ? "tid" : "comm";
+        return lull_who_name((enum lull_who_value)operand->given) + 1;
     case LULL_OPERAND_NAME:
         return "name";
     case LULL_OPERAND_HOST:

@@ -7,7 +7,8 @@
  *   actions = action { "," action }
  *   action  = word [ "!" ] | "none" | "unknown" | "end" | "push" word | "pop"
  *           | word ( "=" | "+=" | "-=" ) operand
- *   operand = as in filters | "$tid" | "$comm" | "row" "." word | GROUP "[" operands "]" "." word
+ *   operand = as in filters | "$tid" | "$comm" | "$container" | "$cgroup" | "$pod"
+ *           | "row" "." word | GROUP "[" operands "]" "." word
  */
 #include "states/parse.h"
 
@@ -119,9 +120,11 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
     if (!(s->allows & STATES_EVENT)) {
         return FAIL(p, first.start, "there is no event here; a row.NAME or a value is expected");
     }
-    if (strcmp(name, "$tid") == 0 || strcmp(name, "$comm") == 0) {
+    enum lull_who_value who;
+    if (lull_who_find(name, &who)) {
         s->states->asks_running = true;
-        *operand = lull_who_operand(name[1] == 't' ? LULL_WHO_TID : LULL_WHO_COMM);
+        s->states->asks_places |= lull_who_is_place(who);
+        *operand = lull_who_operand(who);
         return true;
     }
     if (strcmp(name + has_sign, "name") == 0 && (has_sign || !goes_on)) {
@@ -139,8 +142,10 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
                     "(a field of this name is fields.time)");
     }
     if (has_sign) {
-        return FAIL(p, first.start, "there is no %s, only $name, $host, $cpu, $tid and $comm",
-                    name);
+        return FAIL(
+            p, first.start,
+            "there is no %s, only $name, $host, $cpu, $tid, $comm, $container, $cgroup and $pod",
+            name);
     }
     return lull_parser_path(p, &first, name, operand);
 }

@@ -23,9 +23,10 @@ tap = Tap()
 
 
 def recording(name):
-    """One of those that are kept beside the tree; None if they are not there."""
-    for up in ("..", os.path.join("..", "..")):
-        path = os.path.join(source, up, "shared", "traces", name + ".tar.xz")
+    """One of those of the tests, or kept beside the tree; None if it is not there."""
+    places = os.path.join("tests", "data"), os.path.join("..", "shared", "traces"), os.path.join("..", "..", "shared", "traces")
+    for place in places:
+        path = os.path.join(source, place, name + ".tar.xz")
         if os.path.exists(path):
             return path
     return None

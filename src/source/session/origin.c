@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The zero of all relative times: the first event. Packets may start long before their first event,
- * so it has to be read. */
+ * so it has to be read, and what the session is to be read for is put aside meanwhile. */
+#include "source/session/aside.h"
 #include "source/session/private.h"
 #include "source/session/streams.h"
 
-/* What limits reading, put aside while all events are wanted. */
-struct wants {
-    GArray *subscriptions;
-    struct lull_event_filter *filter;
-    struct lull_event_watch *watch;
-    int64_t start_ns, end_ns;
-    int32_t only_host, only_cpu;
-    enum lull_order order;
-    bool is_intersected, has_exempt;
-};
-
-static struct wants want_all(struct lull_session *session)
+bool lull_session_put_aside(struct lull_session *session, struct lull_session_aside *aside)
 {
-    static const char *const all_names[] = {"*", NULL};
-    static const struct lull_subscription all = {.names = all_names, .is_typed = true};
-    struct wants wants = {
+    if (session->lives->len > 0) {
+        return false; /* nothing is read of them before its time */
+    }
+    *aside = (struct lull_session_aside){
         .subscriptions = session->subscriptions,
+        .converted = session->converted,
         .watch = session->watch,
         .start_ns = session->start_ns,
         .end_ns = session->end_ns,
@@ -31,9 +23,9 @@ static struct wants want_all(struct lull_session *session)
         .has_exempt = session->has_exempt,
     };
     lull_session_set_watch(session, NULL);
-    wants.filter = session->filter ? lull_session_take_filter(session) : NULL;
+    aside->filter = session->filter ? lull_session_take_filter(session) : NULL;
     session->subscriptions = g_array_new(FALSE, FALSE, sizeof(struct lull_subscription));
-    g_array_append_val(session->subscriptions, all);
+    session->converted = g_ptr_array_new_with_free_func(g_free);
     session->start_ns = INT64_MIN;
     session->end_ns = INT64_MAX;
     session->only_host = session->only_cpu = -1;
@@ -41,24 +33,26 @@ static struct wants want_all(struct lull_session *session)
     session->is_intersected = session->has_exempt = false;
     session->is_subscribed = false;
     lull_session_halt(session);
-    return wants;
+    return true;
 }
 
-static void want_again(struct lull_session *session, const struct wants *wants)
+void lull_session_take_up(struct lull_session *session, const struct lull_session_aside *aside)
 {
     g_array_unref(session->subscriptions);
-    session->subscriptions = wants->subscriptions;
-    session->start_ns = wants->start_ns;
-    session->end_ns = wants->end_ns;
-    session->only_host = wants->only_host;
-    session->only_cpu = wants->only_cpu;
-    session->order = wants->order;
-    session->is_intersected = wants->is_intersected;
-    session->has_exempt = wants->has_exempt;
-    if (wants->filter) {
-        lull_session_set_filter(session, wants->filter);
+    g_ptr_array_unref(session->converted);
+    session->subscriptions = aside->subscriptions;
+    session->converted = aside->converted;
+    session->start_ns = aside->start_ns;
+    session->end_ns = aside->end_ns;
+    session->only_host = aside->only_host;
+    session->only_cpu = aside->only_cpu;
+    session->order = aside->order;
+    session->is_intersected = aside->is_intersected;
+    session->has_exempt = aside->has_exempt;
+    if (aside->filter) {
+        lull_session_set_filter(session, aside->filter);
     }
-    session->watch = wants->watch;
+    session->watch = aside->watch;
     session->is_subscribed = false;
     lull_session_halt(session);
 }
@@ -68,10 +62,13 @@ void lull_session_first_events(struct lull_session *session, int64_t *by_host)
     for (uint32_t host = 0; host < session->hosts->len; host++) {
         by_host[host] = INT64_MAX;
     }
-    if (session->lives->len > 0) {
-        return; /* nothing is read of them before its time */
+    static const char *const all_names[] = {"*", NULL};
+    static const struct lull_subscription all = {.names = all_names, .is_typed = true};
+    struct lull_session_aside aside;
+    if (!lull_session_put_aside(session, &aside)) {
+        return;
     }
-    struct wants wants = want_all(session);
+    g_array_append_val(session->subscriptions, all);
     lull_session_subscribe_sources(session);
     for (uint32_t i = 0; i < session->streams->len; i++) {
         struct lull_source_stream *stream = session->streams->pdata[i];
@@ -84,7 +81,7 @@ void lull_session_first_events(struct lull_session *session, int64_t *by_host)
             stream->ops->leave(stream);
         }
     }
-    want_again(session, &wants);
+    lull_session_take_up(session, &aside);
 }
 
 int64_t lull_session_origin(struct lull_session *session)

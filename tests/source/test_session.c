@@ -6,6 +6,7 @@
 
 #include <lull/session.h>
 
+#include "source/session/streams.h"
 #include "source/trace_files.h"
 
 #define CLOCK_1GHZ "freq = 1000000000; offset = 0"
@@ -506,6 +507,62 @@ static void test_hosts(void)
     remove_tree(dir);
 }
 
+static void assert_remark(const struct lull_session *session, uint32_t index, const char *pattern)
+{
+    const char *text = lull_session_problem(session, index);
+    g_assert_true(lull_session_problem_is_remark(session, index));
+    if (!g_pattern_match_simple(pattern, text)) {
+        g_error("“%s” is not “%s”", text, pattern);
+    }
+}
+
+/* Three hosts called “db”: two boots, and a machine whose traces say only its kernel, of which two
+ * were written at the same time on CPU 0. What one boot recorded twice is in order. */
+static void test_namesakes(void)
+{
+    g_autofree char *dir = new_directory();
+    add_host_trace(dir, "a", "hostname = \"db\"", BOOT_A "offset = 5000");
+    add_host_trace(dir, "b", "hostname = \"db\"", BOOT_A "offset = 5000");
+    add_host_trace(dir, "c", "hostname = \"db\"", BOOT_B "offset = 5000");
+    struct lull_session *session = open_or_die(dir);
+    g_assert_cmpuint(lull_session_problem_count(session), ==, 1);
+    assert_remark(session, 0, "*boot ids differ*“db”, “db#2”");
+    add_host_trace(dir, "d", "hostname = \"db\"; kernel_release = \"6.1\"", CLOCK_1GHZ);
+    g_autoptr(GError) error = NULL;
+    g_assert_true(lull_session_add(session, dir, &error));
+    g_assert_cmpuint(lull_session_problem_count(session), ==, 2);
+    assert_remark(session, 1, "*they are 3 hosts here*");
+    add_host_trace(dir, "e", "hostname = \"db\"; kernel_release = \"6.1\"", CLOCK_1GHZ);
+    g_assert_true(lull_session_add(session, dir, &error));
+    g_assert_cmpuint(lull_session_host_count(session), ==, 3);
+    g_assert_cmpuint(lull_session_problem_count(session), ==, 3);
+    assert_remark(session, 2, "*/d and */e are taken for traces of one machine, “db#3”*CPU 0*");
+    lull_session_free(session);
+    remove_tree(dir);
+}
+
+/* Releases of kernels tell boots apart, and recordings of one boot that follow each other are one
+ * host without a word. */
+static void test_kernels(void)
+{
+    g_autofree char *dir = new_directory();
+    add_host_trace(dir, "a", "hostname = \"db\"; kernel_release = \"6.1\"", CLOCK_1GHZ);
+    add_host_trace(dir, "b", "hostname = \"db\"; kernel_release = \"6.1\"",
+                   "freq = 1000000000; offset = 5000");
+    struct lull_session *session = open_or_die(dir);
+    g_assert_cmpuint(lull_session_host_count(session), ==, 1);
+    g_assert_cmpuint(lull_session_problem_count(session), ==, 0);
+    add_host_trace(dir, "c", "hostname = \"db\"; kernel_release = \"6.2\"", CLOCK_1GHZ);
+    g_autoptr(GError) error = NULL;
+    g_assert_true(lull_session_add(session, dir, &error));
+    g_assert_cmpuint(lull_session_host_count(session), ==, 2);
+    g_assert_cmpuint(lull_session_trace(session, 2)->host, ==, 1);
+    g_assert_cmpuint(lull_session_problem_count(session), ==, 1);
+    assert_remark(session, 0, "*kernels differ*");
+    lull_session_free(session);
+    remove_tree(dir);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -518,5 +575,7 @@ int main(int argc, char **argv)
     g_test_add_func("/session/merge", test_merge_and_limits);
     g_test_add_func("/session/first-subscription", test_first_subscription_wins);
     g_test_add_func("/session/hosts", test_hosts);
+    g_test_add_func("/session/namesakes", test_namesakes);
+    g_test_add_func("/session/kernels", test_kernels);
     return g_test_run();
 }

@@ -456,7 +456,9 @@ def test_places(folder):
         if "libarchive" in problems:
             tap.skip(f"in an archive{suffix}", problems)
             continue
-        tap.ok(brief(events) == [(5, 0, 1)] * 2 and not problems, f"in an archive{suffix}: all are read", events, problems)
+        # Copies of one file look like two machines of one name.
+        is_doubted = "both recorded CPU 0 at the same time" in problems and problems.count("lull:") == 1
+        tap.ok(brief(events) == [(5, 0, 1)] * 2 and is_doubted, f"in an archive{suffix}: all are read", events, problems)
     twice, _ = events_of(path, os.path.join(folder, "deep"))
     tap.ok(len(twice) == 1, "the same file is not read twice", twice)
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adding traces to a session: finds which directories belong to one trace, and which host each is
- * of. */
+/* Adding traces to a session: finds which directories belong to one trace. */
 #include <string.h>
 
 #include "ctf/metadata.h"
@@ -8,14 +7,6 @@
 #include "source/session/search.h"
 #include "source/session/private.h"
 #include "source/session/streams.h"
-
-void lull_session_host_free(gpointer data)
-{
-    struct session_host *host = data;
-    g_free((char *)host->info.name);
-    g_array_unref(host->traces);
-    g_free(host);
-}
 
 void lull_session_trace_free(gpointer data)
 {
@@ -28,94 +19,6 @@ void lull_session_trace_free(gpointer data)
     g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
     g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
     g_free(trace);
-}
-
-/* ---- hosts ---- */
-
-/* A name for people: of the host, or of the directory; LTTng's "kernel" says nothing. */
-static char *base_name(const struct lull_source *source)
-{
-    if (source->hostname && *source->hostname != '\0') {
-        return g_strdup(source->hostname);
-    }
-    g_autofree char *path = g_canonicalize_filename(source->info.path, NULL);
-    g_autofree char *name = g_path_get_basename(path);
-    if (strcmp(name, "kernel") != 0) {
-        return g_steal_pointer(&name);
-    }
-    g_autofree char *parent = g_path_get_dirname(path);
-    return g_path_get_basename(parent);
-}
-
-/* The name, or with a number after it if others have it. */
-static char *unique_name(struct lull_session *session, const char *base)
-{
-    char *name = g_strdup(base);
-    while (g_hash_table_contains(session->host_names, name)) {
-        unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(session->host_names, base)) + 1;
-        g_hash_table_insert(session->host_names, g_strdup(base), GUINT_TO_POINTER(n));
-        g_free(name);
-        name = g_strdup_printf("%s#%u", base, n);
-    }
-    g_hash_table_insert(session->host_names, g_strdup(name), GUINT_TO_POINTER(1));
-    return name;
-}
-
-/* What a host is found by: its clock, and ('h') its name, ('n') that it has none, or ('a') no
- * more. */
-static char *host_key(const struct lull_source *source, char kind)
-{
-    GString *key = g_string_new(NULL);
-    g_string_append_c(key, kind);
-    for (size_t i = 0; i < sizeof source->clock_uuid && source->has_clock_uuid; i++) {
-        g_string_append_printf(key, "%02x", source->clock_uuid[i]);
-    }
-    g_string_append_printf(key, " %s", kind == 'h' ? source->hostname : "");
-    return g_string_free(key, FALSE);
-}
-
-static uint32_t lookup_host(const struct lull_session *session, const struct lull_source *source,
-                            char kind)
-{
-    g_autofree char *key = host_key(source, kind);
-    return GPOINTER_TO_UINT(g_hash_table_lookup(session->hosts_by_key, key)) - 1;
-}
-
-/* The first host that the source may be of, or UINT32_MAX. The clock's UUID is the boot id; whoever
- * copied a machine's clock but gave it another name meant another machine. */
-static uint32_t known_host(const struct lull_session *session, const struct lull_source *source)
-{
-    if (!source->hostname) {
-        return source->has_clock_uuid ? lookup_host(session, source, 'a') : UINT32_MAX;
-    }
-    uint32_t found = lookup_host(session, source, 'h');
-    return source->has_clock_uuid ? MIN(found, lookup_host(session, source, 'n')) : found;
-}
-
-static void note_host(struct lull_session *session, const struct lull_source *source, char kind)
-{
-    if (lookup_host(session, source, kind) == UINT32_MAX) {
-        g_hash_table_insert(session->hosts_by_key, host_key(source, kind),
-                            GUINT_TO_POINTER(session->hosts->len));
-    }
-}
-
-static uint32_t find_host(struct lull_session *session, const struct lull_source *source)
-{
-    uint32_t known = known_host(session, source);
-    if (known != UINT32_MAX) {
-        return known;
-    }
-    struct session_host *host = g_new0(struct session_host, 1);
-    g_autofree char *base = base_name(source);
-    host->info.name = unique_name(session, base);
-    host->has_clock_uuid = source->has_clock_uuid;
-    host->clock_offset_ns = source->info.clock_offset_ns;
-    host->traces = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-    g_ptr_array_add(session->hosts, host);
-    note_host(session, source, source->hostname ? 'h' : 'n');
-    note_host(session, source, 'a');
-    return session->hosts->len - 1;
 }
 
 /* ---- traces ---- */
@@ -214,7 +117,7 @@ void lull_session_trace_join(struct session_trace *trace)
 {
     struct lull_session *session = trace->session;
     struct lull_source *source = trace->source;
-    source->info.host = find_host(session, source);
+    source->info.host = lull_session_find_host(session, source);
     adopt_clock(trace, lull_session_host_at(session, source->info.host));
     g_array_append_val(lull_session_host_at(session, source->info.host)->traces,
                        session->traces->len);
@@ -608,6 +511,7 @@ bool lull_session_add_all(struct lull_session *session, const char *const *paths
         g_ptr_array_set_size(search.errors, 0);
     }
     add_groups(&adding, &search, paths);
+    lull_session_note_hosts(session);
     bool done = conclude(&adding, &search, paths, error);
     for (uint32_t i = 0; i < search.notes->len; i++) {
         lull_session_note_problem(session, search.notes->pdata[i]);

@@ -17,6 +17,8 @@ struct session_host {
     bool has_clock_uuid;
     int64_t clock_offset_ns; /* of the first trace */
     GArray *traces;          /* uint32_t: numbers */
+    uint32_t n_noted;        /* of the traces: lull_session_note_hosts() has seen them */
+    bool is_doubted;         /* it has said that they may be of several machines */
     struct lull_clock_transform transform;
 };
 
@@ -77,6 +79,7 @@ struct lull_session {
     GPtrArray *hosts;         /* struct session_host */
     GHashTable *host_names;   /* name → how often it was wanted */
     GHashTable *hosts_by_key; /* text of what a source says about its host → the first such, + 1 */
+    uint32_t n_noted_hosts;   /* lull_session_note_hosts() has seen them */
     uint32_t n_classes;       /* of all traces */
     struct lull_ctf_kinds *ctf_kinds;
     bool is_separate;        /* no two traces share classes */
@@ -239,6 +242,11 @@ bool lull_session_add_live(struct lull_session *session, const char *url, GError
 void lull_session_take_news(struct lull_session *session);
 /* When nothing is left to read: waits for more. False if there will be none. */
 bool lull_session_follow(struct lull_session *session);
+
+/* The host that the source is of, perhaps a new one. */
+uint32_t lull_session_find_host(struct lull_session *session, const struct lull_source *source);
+/* Notes hosts that have one name, and those whose traces may be of several machines. */
+void lull_session_note_hosts(struct lull_session *session);
 
 void lull_session_trace_free(gpointer data);
 void lull_session_host_free(gpointer data);

@@ -68,6 +68,23 @@ const struct lull_verb *lull_verb_find(const char *name)
     return NULL;
 }
 
+/* Why a verb has no such option, although others have it; else "". */
+static const char *why_absent(const char *name)
+{
+    static const struct {
+        const char *name, *why;
+    } known[] = {
+        {"by", "; it is for tables with a row for each task, as those of cputop and waits"},
+        {"container", "; it is for verbs that choose tasks, as those with --tid"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
+        if (strcmp(name, known[i].name) == 0) {
+            return known[i].why;
+        }
+    }
+    return "";
+}
+
 static void set_unknown_error(const struct lull_args *args, const char *name, size_t length,
                               GError **error)
 {
@@ -82,7 +99,8 @@ static void set_unknown_error(const struct lull_args *args, const char *name, si
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "there is no option --%s; did you mean --%s?", word, near);
     } else {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no option --%s", word);
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no option --%s%s", word,
+                    why_absent(word));
     }
 }
 

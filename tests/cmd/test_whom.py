@@ -107,6 +107,21 @@ def paths_of_requests():
     tap.ok(done.returncode == 0 and re.match(r"The critical paths of \d+ instances together", done.stdout), "--aggregate", done.stdout[:200])
 
 
-for test in (whom, nobody, paths_of_requests, filters_that_name_nothing):
+def containers_in_all_verbs():
+    """What chooses tasks chooses containers too, but for the verb that reports a task of this machine; what has rows of tasks also has rows of
+    containers. The others say why not."""
+    verbs = re.findall(r"^  ([a-z]+) {2,}\S", run("--help").stdout, re.M)
+    helps = {verb: run(verb, "--help").stdout for verb in verbs}
+    words = {verb: set(re.findall(r"--[a-z-]+", text)) for verb, text in helps.items()}
+    lacking = {verb for verb in verbs if "--tid" in words[verb] and "--container" not in words[verb]} - {"trigger"}
+    tap.ok(len(verbs) > 30 and not lacking, "--container is wherever --tid is", lacking, verbs)
+    by_task = {"cputop", "schedtop", "schedstats", "waits", "iousagetop", "iolatencytop", "syscallstats", "memtop", "nettop", "futex", "counters"}
+    tap.ok(by_task <= {verb for verb in verbs if re.search(r"--by\b.*\n?.*container", helps[verb])}, "--by container, where rows are tasks")
+    for option, verb in (("--by", "calls"), ("--by", "heap"), ("--by", "irqstats"), ("--container", "states"), ("--container", "hprof")):
+        done = run(verb, option, "container", chain)
+        tap.ok(done.returncode == 2 and f"there is no option {option}; it is for" in done.stderr, f"{verb} {option}: why not", done.stderr)
+
+
+for test in (whom, containers_in_all_verbs, nobody, paths_of_requests, filters_that_name_nothing):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

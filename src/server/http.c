@@ -10,11 +10,13 @@
 
 #include "base/json.h"
 #include "server/guard.h"
+#include "server/places.h"
 
 enum {
     BODY_MOST = 1 << 20,
     DEPTH_MOST = 16,
-    CONNECTIONS_MOST = 64,
+    /* Of each thread: all that have a place, and some that have lost theirs and are still to be closed. */
+    CONNECTIONS_MOST = SERVER_PLACES + 64,
     CONNECTION_BYTES = 32 << 10,
     IDLE_S = 60,
     THREADS_MOST = 4
@@ -27,6 +29,7 @@ enum {
 struct server_http {
     const struct server_settings *settings;
     struct MHD_Daemon *daemon;
+    struct server_places *places;
     gint is_entered; /* atomic */
 };
 
@@ -246,26 +249,47 @@ static void complete(void *cls, struct MHD_Connection *connection, void **state,
 
 /* ---- the daemon ---- */
 
+/* A connection is there, or is over. */
+static void meet(void *cls, struct MHD_Connection *connection, void **state,
+                 enum MHD_ConnectionNotificationCode code)
+{
+    const struct server_http *http = cls;
+    if (code != MHD_CONNECTION_NOTIFY_STARTED) {
+        server_places_leave(http->places, connection);
+        return;
+    }
+    const int fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    struct sockaddr_in other_end, own_end;
+    socklen_t size = sizeof other_end, own_size = sizeof own_end;
+    const bool is_known = getpeername(fd, (struct sockaddr *)&other_end, &size) == 0 &&
+                          getsockname(fd, (struct sockaddr *)&own_end, &own_size) == 0;
+    server_places_take(http->places, connection, fd,
+                       is_known ? server_places_user(&other_end, &own_end) : SERVER_NOBODY_KNOWN);
+}
+
 struct server_http *server_http_new(const struct server_settings *settings, GError **error)
 {
     struct server_http *http = g_new0(struct server_http, 1);
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(settings->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const unsigned n_threads = CLAMP(g_get_num_processors(), 2, (unsigned)THREADS_MOST);
     http->settings = settings;
+    http->places = server_places_new();
     /* Not epoll: libmicrohttpd 0.9.75 then does not see, for as long as IDLE_S, that who had to wait for a place has
      * gone. */
     http->daemon = MHD_start_daemon(
         MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, settings->port, NULL, NULL,
         handle, http, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT,
+        MHD_OPTION_CONNECTION_LIMIT, n_threads * (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-        MHD_OPTION_THREAD_POOL_SIZE, CLAMP(g_get_num_processors(), 2, (unsigned)THREADS_MOST),
-        MHD_OPTION_NOTIFY_COMPLETED, complete, NULL, MHD_OPTION_END);
+        MHD_OPTION_THREAD_POOL_SIZE, n_threads, MHD_OPTION_NOTIFY_COMPLETED, complete, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, meet, http, MHD_OPTION_END);
     if (!http->daemon) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot listen on port %u of 127.0.0.1: %s",
                     settings->port, g_strerror(errno));
-        g_clear_pointer(&http, g_free);
+        server_http_free(g_steal_pointer(&http));
     }
     return http;
 }
@@ -278,7 +302,10 @@ uint16_t server_http_port(const struct server_http *http)
 void server_http_free(struct server_http *http)
 {
     if (http) {
-        MHD_stop_daemon(http->daemon);
+        if (http->daemon) {
+            MHD_stop_daemon(http->daemon);
+        }
+        server_places_free(http->places);
         g_free(http);
     }
 }

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 from live.tracked import LULL, why_not
 from tap import Tap
@@ -19,13 +20,13 @@ from trigger.daemons import Daemon, left_of, lull, wait_for
 tap = Tap()
 NOBODY = 65534
 CONFIG = "[daemon]\nsnapshots={sets}\nhook={hook}\n[rule web]\nslower=200ms\n"
-# Holds as many connections as it may, sends a byte of a request now and then, and reports slow requests as fast as it can.
+# Holds as many connections as it may, each with a part of a request, takes another for each that it loses, and reports slow requests as fast as
+# it can.
 ATTACKER = """
-import itertools, os, socket, sys, time
+import itertools, os, select, socket, sys, threading, time
 os.setgroups([]), os.setresgid(65534, 65534, 65534), os.setresuid(65534, 65534, 65534)
 port, hook = int(sys.argv[1]), sys.argv[2]
-links = []
-for _ in range(200):
+def take():
     link = socket.socket()
     link.settimeout(1)
     try:
@@ -33,7 +34,15 @@ for _ in range(200):
         link.sendall(b"POST /v1/trigger HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nContent-Length: 1000000000\\r\\n")
     except OSError:
         pass
-    links.append(link)
+    return link
+links = [take() for _ in range(200)]
+def retake():
+    while True:
+        for lost in select.select(links, [], [])[0]:
+            lost.close()
+            links.remove(lost)
+            links.append(take())
+threading.Thread(target=retake, daemon=True).start()
 # Datagrams from an address at which nobody listens, whose answers have no place to go.
 reports = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 reports.bind("")
@@ -112,6 +121,8 @@ def check_flood(directory):
             done = daemon.trigger("--slower", "400ms")
             took.append(time.monotonic() - start)
         tap.ok(done.returncode in (0, 3) and max(took) < 5, "lull trigger has an answer during the flood", done, took)
+        asked = [ask(daemon) for _ in range(20)]
+        tap.ok(None not in asked and max(asked) < 3, "metrics are answered while they hold all the connections that they can get", asked)
         tap.ok(daemon.process.poll() is None and daemon.family()["speaker"], "both processes live", daemon.said())
         attacker.kill()
         attacker.wait()
@@ -128,6 +139,15 @@ def check_flood(directory):
             attacker.stdout.close()
         code = daemon.stop()
     tap.ok(code == 0 and not left_of(daemon), "it ends, and nothing is left", code, left_of(daemon))
+
+
+def ask(daemon):
+    """How long the metrics take; None: there is no answer."""
+    start = time.monotonic()
+    with contextlib.suppress(OSError):
+        urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/metrics", timeout=10).read()
+        return time.monotonic() - start
+    return None
 
 
 def read(daemon):

@@ -282,10 +282,11 @@ struct server_http *server_http_new(const struct server_settings *settings, GErr
     http->daemon = MHD_start_daemon(
         MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, settings->port, NULL, NULL,
         handle, http, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
-        MHD_OPTION_CONNECTION_LIMIT, n_threads * (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-        MHD_OPTION_THREAD_POOL_SIZE, n_threads, MHD_OPTION_NOTIFY_COMPLETED, complete, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, meet, http, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_LIMIT, n_threads * (unsigned)CONNECTIONS_MOST,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_THREAD_POOL_SIZE, n_threads,
+        MHD_OPTION_NOTIFY_COMPLETED, complete, NULL, MHD_OPTION_NOTIFY_CONNECTION, meet, http,
+        MHD_OPTION_END);
     if (!http->daemon) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot listen on port %u of 127.0.0.1: %s",
                     settings->port, g_strerror(errno));

@@ -17,6 +17,7 @@ import urllib.error
 import urllib.request
 
 import openmetrics
+from lib.busy import busy_cpus
 from live.tracked import LULL, why_no_ftrace, why_not
 from tap import Tap
 from trigger.daemons import Daemon, left_of, lull, status, wait_for
@@ -322,7 +323,8 @@ def main(directory):
     daemon.stop()
     check_reload(os.path.join(directory, "reload"))
     check_deaths(directory)
-    check_ftrace(os.path.join(directory, "ftrace"))
+    with busy_cpus():
+        check_ftrace(os.path.join(directory, "ftrace"))
     check_bad(directory)
 
 

@@ -18,6 +18,7 @@ import time
 from ctypes import CDLL, addressof, c_char, c_long, c_short
 
 import openmetrics
+from lib.busy import busy_cpus
 from live.tracked import has_event, why_not
 from tap import Tap
 from trigger.daemons import Daemon, wait_for
@@ -130,8 +131,14 @@ def above(daemon, kind):
     return buckets["+Inf"] - next(value for le, value in buckets.items() if le != "+Inf" and float(le) == 0.000064)
 
 
+def hidden_waits(daemon):
+    """A kernel on a virtual machine hides a switch now and then: whose waits those were is not known, but how many."""
+    return next(value for name, labels, value in read(daemon)["lull_lost"]["samples"] if labels["what"] == "end of a wait")
+
+
 def touch_pages(pages):
-    """Of pages that another thread fills a millisecond after they are touched (userfaultfd). How many there were."""
+    """Of pages that another thread fills five milliseconds after they are touched (userfaultfd): whoever is kept from the CPU on the way to
+    its wait, has one that is long all the same. How many there were."""
     number, page = {"x86_64": 323, "aarch64": 282}.get(platform.machine()), mmap.PAGESIZE
     fd = LIBC.syscall(number, os.O_CLOEXEC) if number else -1
     if fd < 0:
@@ -144,7 +151,7 @@ def touch_pages(pages):
     def fill():
         for _ in range(pages):
             address = struct.unpack_from("Q", os.read(fd, 32), 16)[0]
-            time.sleep(0.001)
+            time.sleep(0.005)
             fcntl.ioctl(fd, 0xc020aa04, struct.pack("QQQq", address & -page, page, 0, 0))  # UFFDIO_ZEROPAGE
     filler = threading.Thread(target=fill, daemon=True)
     filler.start()
@@ -171,7 +178,7 @@ def check_called(daemon):
     """Waits in poll, in futex and for pages, each so often that none can be taken for another, though other programs have some, too;
     and a call that nobody else makes."""
     kinds, calls = ("poll", "futex", "fault"), histogram(read(daemon), "syscall", "semtimedop")
-    before = {kind: above(daemon, kind) for kind in kinds}
+    before, hidden_before = {kind: above(daemon, kind) for kind in kinds}, hidden_waits(daemon)
     for i in range(NAPS):
         nap_in_poll()
         if i % 3 == 0:
@@ -182,7 +189,8 @@ def check_called(daemon):
     def risen():
         new = {kind: above(daemon, kind) - before[kind] for kind in kinds}
         seen = [int(now - old) for (_, now), (_, old) in zip(histogram(read(daemon), "syscall", "semtimedop"), calls)]
-        return (new, seen) if seen[-1] >= len(took) and all(new[kind] >= own[kind] for kind in kinds) else None
+        hidden = hidden_waits(daemon) - hidden_before
+        return (new, seen) if seen[-1] >= len(took) and all(new[kind] >= own[kind] - hidden for kind in kinds) else None
     new, seen = wait_for(risen, 6) or (None, None)
     tap.ok(new and new["poll"] < 2 * NAPS and new["futex"] < NAPS and new["fault"] < NAPS / 3, "waits are counted as what they are", new, own, before)
     # What a call took is less than what its maker saw of it.
@@ -223,7 +231,8 @@ def main(directory):
             tap.ok(wait_for(lambda: "lull_latency_seconds" in read(daemon)), "what waits came to is there soon", daemon.said())
             check_served(daemon, listener, port)
             check_waited(daemon)
-            check_called(daemon)
+            with busy_cpus():
+                check_called(daemon)
             metrics = read(daemon)
             n = sum(len(family["samples"]) for family in metrics.values())
             counts = {labels["kind"]: value for name, labels, value in metrics["lull_latency_seconds"]["samples"] if name.endswith("_count")}

@@ -3,34 +3,6 @@
 #include "base/sums.h"
 #include "calls/private.h"
 
-/* ---- losses ---- */
-
-static int64_t *lost_on(struct lull_calls *calls, uint32_t host, int32_t cpu)
-{
-    const uint64_t key = calls_pair(host, (uint32_t)cpu);
-    uint32_t at = lull_map_find(&calls->by_cpu, key);
-    if (at == LULL_MAP_NONE) {
-        at = (uint32_t)calls->lost_ns.count;
-        lull_map_insert(&calls->by_cpu, key, at);
-        lull_vec_push(&calls->lost_ns, INT64_MIN);
-    }
-    return &calls->lost_ns.items[at];
-}
-
-/* Events are kept by CPU: those that followed the last of a task were as a rule on the same. */
-static void check_losses(struct lull_calls *calls, struct line *line, int32_t cpu)
-{
-    if (calls->lost_ns.count && line->frames.count &&
-        (*lost_on(calls, line->public.host, line->cpu) >= line->last_ns ||
-         *lost_on(calls, line->public.host, -1) >= line->last_ns)) {
-        line->is_uncertain = true;
-        for (size_t i = 0; i < line->frames.count; i++) {
-            line->frames.items[i].flags |= LULL_CALL_UNCERTAIN;
-        }
-    }
-    line->cpu = cpu;
-}
-
 /* ---- facts ---- */
 
 /* The depth of functions of the kernel is certain: what is as deep or deeper has returned. */
@@ -79,8 +51,8 @@ static void leave(struct lull_calls *calls, struct line *line,
 {
     const int64_t t = fact->time_ns;
     const bool is_any = fact->layer == LULL_FUNCTION_PYTHON || fact->address == 0;
-    if (line->beyond > 0) {
-        line->beyond--;
+    if (line->beyond[fact->layer] > 0) {
+        line->beyond[fact->layer]--;
         return;
     }
     if (fact->layer == LULL_FUNCTION_KERNEL) {
@@ -134,7 +106,6 @@ static void end_line(struct lull_calls *calls, struct line *line, int64_t t)
 {
     calls_account(calls, line, t);
     calls_pop_to(calls, line, 0, line->last_ns, LULL_CALL_OPEN);
-    line->beyond = 0;
 }
 
 /* What is no call of a function. False: it is one. */
@@ -155,7 +126,7 @@ static bool handle_change(struct lull_calls *calls, const struct lull_function_f
         calls_renew(calls, fact->host, fact->pid);
         return true;
     case LULL_FUNCTION_LOST:
-        *lost_on(calls, fact->host, fact->cpu) = fact->time_ns;
+        *calls_lost_on(calls, fact->host, fact->cpu) = fact->time_ns;
         return true;
     default:
         return false;
@@ -196,8 +167,9 @@ static void on_function(void *user, const struct lull_function_fact *fact)
     const uint64_t key = fact->layer != LULL_FUNCTION_PYTHON ? fact->address
                          : fact->name == LULL_NONE           ? UINT64_MAX
                                                              : fact->name;
-    check_losses(calls, line, fact->cpu);
     calls_account(calls, line, fact->time_ns);
+    line->cpu = fact->cpu;
+    line->heard_ns = fact->time_ns;
     if (fact->step == LULL_FUNCTION_ENTER) {
         enter(calls, line, fact, key);
     } else if (fact->step == LULL_FUNCTION_LEAVE) {
@@ -252,7 +224,7 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
 static void on_lost(void *user, const struct lull_lost_fact *fact)
 {
     struct lull_calls *calls = user;
-    *lost_on(calls, fact->host, fact->cpu) = fact->end_ns;
+    *calls_lost_on(calls, fact->host, fact->cpu) = fact->end_ns;
 }
 
 /* ---- the whole ---- */

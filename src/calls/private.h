@@ -19,8 +19,10 @@ struct line {
     LULL_VEC(struct frame) frames;                   /* innermost last */
     struct lull_map functions[LULL_FUNCTION_LAYERS]; /* by key */
     uint32_t open[LULL_FUNCTION_LAYERS];
-    uint32_t process, generation, beyond;
-    int32_t cpu;       /* of its last event */
+    uint32_t beyond[LULL_FUNCTION_LAYERS]; /* calls that are too deep to be on the stack */
+    uint32_t process, generation;
+    int32_t cpu;       /* of its last call or return, */
+    int64_t heard_ns;  /* and when that was */
     bool is_uncertain; /* since events were lost */
     int64_t last_ns;   /* up to here time is accounted for */
     bool is_gone;      /* the task is nowhere since gone_ns, as far as is known */
@@ -84,6 +86,8 @@ uint32_t calls_top(const struct line *line);
 
 /* ---- time and frames ---- */
 
+/* When events were lost last on a CPU. */
+int64_t *calls_lost_on(struct lull_calls *calls, uint32_t host, int32_t cpu);
 /* The time up to t was spent in the innermost frame. */
 void calls_account(struct lull_calls *calls, struct line *line, int64_t t);
 void calls_add_wait(struct lull_calls *calls, struct line *line,

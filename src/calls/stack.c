@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The stacks themselves: tasks, their functions and paths of calls, frames that start and end, and the
  * time that each has of its own. */
+#include <string.h>
+
 #include "base/sums.h"
 #include "calls/private.h"
 
@@ -76,6 +78,7 @@ struct line *calls_line_of(struct lull_calls *calls, uint32_t task, uint32_t hos
                                 .process = process,
                                 .generation = calls->processes.items[process].generation,
                                 .cpu = -1,
+                                .heard_ns = t,
                                 .last_ns = t});
     return &calls->lines.items[calls->lines.count - 1];
 }
@@ -179,8 +182,42 @@ static void tell(const struct lull_calls *calls, const struct line *line, uint32
     calls->spent(calls->spent_user, &stretch);
 }
 
+int64_t *calls_lost_on(struct lull_calls *calls, uint32_t host, int32_t cpu)
+{
+    const uint64_t key = calls_pair(host, (uint32_t)cpu);
+    uint32_t at = lull_map_find(&calls->by_cpu, key);
+    if (at == LULL_MAP_NONE) {
+        at = (uint32_t)calls->lost_ns.count;
+        lull_map_insert(&calls->by_cpu, key, at);
+        lull_vec_push(&calls->lost_ns, INT64_MIN);
+    }
+    return &calls->lost_ns.items[at];
+}
+
+/* Events are kept by CPU: those that followed the last of a task were as a rule on the same. Which
+ * calls it made since then is not certain, whatever the kernel told of the task meanwhile. */
+static void check_losses(struct lull_calls *calls, struct line *line)
+{
+    const int64_t on_cpu_ns = *calls_lost_on(calls, line->public.host, line->cpu);
+    const int64_t lost_ns = MAX(on_cpu_ns, *calls_lost_on(calls, line->public.host, -1));
+    if (line->frames.count == 0 || lost_ns < line->heard_ns) {
+        return;
+    }
+    if (!line->is_uncertain) {
+        lull_add(&line->public.uncertain_ns, counted(calls, line->heard_ns, line->last_ns));
+    }
+    line->is_uncertain = true;
+    line->heard_ns = lull_sum(lost_ns, 1); /* and this loss is known */
+    for (size_t i = 0; i < line->frames.count; i++) {
+        line->frames.items[i].flags |= LULL_CALL_UNCERTAIN;
+    }
+}
+
 void calls_account(struct lull_calls *calls, struct line *line, int64_t t)
 {
+    if (G_UNLIKELY(calls->lost_ns.count > 0)) {
+        check_losses(calls, line);
+    }
     if (t <= line->last_ns) {
         return;
     }
@@ -236,7 +273,7 @@ void calls_push(struct lull_calls *calls, struct line *line, uint8_t layer, uint
                 int32_t depth, int64_t t, unsigned flags)
 {
     if (line->frames.count >= MOST_DEPTH) {
-        line->beyond++;
+        line->beyond[layer]++;
         line->public.too_deep++;
         return;
     }
@@ -252,6 +289,9 @@ void calls_push(struct lull_calls *calls, struct line *line, uint8_t layer, uint
 
 static void pop(struct lull_calls *calls, struct line *line, int64_t t, unsigned flags)
 {
+    if (line->frames.count == MOST_DEPTH) {
+        memset(line->beyond, 0, sizeof line->beyond);
+    }
     const struct frame frame = lull_vec_pop(&line->frames);
     struct lull_calls_node *node = &calls->nodes.items[frame.node];
     struct lull_calls_function *function = &calls->functions.items[node->function];
@@ -297,6 +337,7 @@ void calls_pop_to(struct lull_calls *calls, struct line *line, size_t count, int
 
 void calls_leave_kernel(struct lull_calls *calls, struct line *line, int64_t t)
 {
+    line->beyond[LULL_FUNCTION_SYSCALL] = line->beyond[LULL_FUNCTION_KERNEL] = 0;
     while (line->open[LULL_FUNCTION_SYSCALL] + line->open[LULL_FUNCTION_KERNEL] > 0 &&
            calls_function_of(calls, &line->frames.items[line->frames.count - 1])->layer >=
                LULL_FUNCTION_SYSCALL) {

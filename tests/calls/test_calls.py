@@ -249,7 +249,22 @@ def check_losses():
     tap.ok(found["lost_events"] == 6 and tasks[0]["uncertain_ns"] == 3000 and any("not certain" in note for note in found["notes"]),
            "losses: what is not certain", found["lost_events"], tasks, found["notes"])
     log = {row["function"]: row["how"] or "" for row in window("calllog", *NAMES, path)["tables"]["log"]}
-    tap.ok(log == {"f0": "uncertain", "f1": "unwound uncertain", "f2": "unwound uncertain", "f4": ""}, "losses: the calls that it touches", log)
+    how = {"f0": "uncertain", "f1": "unwound uncertain", "f2": "unwound uncertain", "f4": ""}
+    tap.ok(log == how, "losses: the calls that it touches", log)
+    # The same, while the kernel says that the thread slept after that and went on elsewhere: this tells nothing of its calls.
+    path = os.path.join(scratch.name, "lost_and_kernel")
+    user_trace("lost_and_kernel", events, "user", lost=3)
+    jsonl_to_ctf.write_trace([switch(500, 7, 100), switch(4000, 100, 7), wake(4500, 100, 1), switch(4600, 8, 100, 0, 1), switch(9500, 100, 8, cpu=1)],
+                             os.path.join(path, "kernel"))
+    tasks = window("calls", *NAMES, path)["tables"]["tasks"]
+    log = {row["function"]: row["how"] or "" for row in window("calllog", *NAMES, path)["tables"]["log"]}
+    tap.ok(tasks[0]["uncertain_ns"] == 3000 and log == how, "losses: what the kernel tells of the thread meanwhile", tasks, log)
+    # A thread of which nothing more was recorded: what it did until the end is not known.
+    path = user_trace("lost_end", [call(1000, "entry", "f0"), call(3000, "entry", "f1"), call(6000, "entry", "f2", 200), call(7000, "exit", "f2", 200)], lost=3)
+    tasks = {row["task"]["tid"]: row["uncertain_ns"] for row in window("calls", *NAMES, path)["tables"]["tasks"]}
+    log = {row["function"]: row["how"] or "" for row in window("calllog", *NAMES, path)["tables"]["log"]}
+    tap.ok(tasks == {100: 4000, 200: 0} and log == {"f0": "open uncertain", "f1": "open uncertain", "f2": ""},
+           "losses: a thread of which nothing more was recorded", tasks, log)
 
 
 def check_kernel():
@@ -405,6 +420,13 @@ def check_deep():
     found, tasks = functions(*NAMES, path)
     notes = window("calls", *NAMES, path)["notes"]
     tap.ok(found["f0"]["calls"] == 65536 and found["f0"]["total_ns"] == 1000 + 2 * deepest - 1 and tasks[100]["orphans"] == 0 and any(f"{deepest - 65536} calls were too deep" in note for note in notes), "a recursion without an end", found, tasks, notes)
+    # What the kernel does there is as deep, and ends there.
+    user = [call(1000, "entry", "f1"), *(call(1001 + i, "entry", "f0") for i in range(65540)), *(call(200000 + i, "exit", "f0") for i in range(65540)),
+            call(400000, "exit", "f1"), call(410000, "entry", "f2"), call(410010, "exit", "f2")]
+    kernel = [switch(500, 7, 100), *(syscall(150000 + 10 * i + k, what, "read") for i in range(5) for k, what in ((0, "entry"), (5, "exit"))), switch(500000, 100, 7)]
+    found, tasks = functions(*NAMES, both("deep_calls", user, kernel))
+    tap.ok(tasks[100]["unwound"] == 0 and tasks[100]["orphans"] == 0 and found["f1"]["total_ns"] == 399000 and found["f0"]["calls"] == 65535,
+           "system calls where the stack is too deep", found, tasks)
     text = run("flame", *NAMES, path)
     tap.ok(text.returncode == 0 and len(text.stdout.splitlines()) <= 65537, "a flame of it", text.stderr, len(text.stdout))
 

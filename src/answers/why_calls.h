@@ -9,7 +9,7 @@
  * state; those of all functions together are the durations. */
 struct lull_why_function {
     const char *name; /* NULL: in no call that was recorded */
-    const char *kind; /* "native", "python", "syscall", "kernel"; NULL likewise */
+    const char *kind; /* "native", "python", "recording", "syscall", "kernel"; NULL likewise */
     enum lull_state state;
     enum lull_cause cause;
     double slow_ns, typical_ns, difference_ns;

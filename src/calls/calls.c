@@ -199,11 +199,19 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     }
 }
 
+/* What the recording does is one thing, whatever system calls it makes. */
+static bool is_recording(struct lull_calls *calls, struct line *line)
+{
+    return line->open[LULL_FUNCTION_RECORDING] > 0 &&
+           calls_function_of(calls, &line->frames.items[line->frames.count - 1])->layer ==
+               LULL_FUNCTION_RECORDING;
+}
+
 static void on_syscall_start(void *user, const struct lull_syscall_fact *fact)
 {
     struct lull_calls *calls = user;
     struct line *line = calls_find_line(calls, fact->task);
-    if (line) {
+    if (line && !is_recording(calls, line)) {
         calls_account(calls, line, fact->start_ns);
         calls_end(calls, line, LULL_FUNCTION_SYSCALL, 0, true, fact->start_ns);
         calls_push(calls, line, LULL_FUNCTION_SYSCALL, fact->name, -1, fact->start_ns, 0);

@@ -42,8 +42,8 @@ static const struct lull_frame *frame_of(const struct lull_model *model,
 
 const char *lull_calls_kind(const struct lull_calls_function *function)
 {
-    static const char *const kinds[LULL_FUNCTION_LAYERS] = {"native", "python", "syscall",
-                                                            "kernel"};
+    static const char *const kinds[LULL_FUNCTION_LAYERS] = {"native", "python", "recording",
+                                                            "syscall", "kernel"};
     return kinds[function->layer];
 }
 
@@ -100,6 +100,8 @@ void lull_calls_append_name(GString *text, const struct lull_model *model,
         } else {
             append_place(text, model, frame, others, function);
         }
+    } else if (function->layer == LULL_FUNCTION_RECORDING) {
+        g_string_append(text, "[recording]");
     } else if (function->layer == LULL_FUNCTION_SYSCALL) {
         g_string_append_printf(text, "[%s]", label ? label : "?");
     } else {

@@ -298,7 +298,8 @@ static void pop(struct lull_calls *calls, struct line *line, int64_t t, unsigned
     function->open--;
     line->open[function->layer]--;
     line->public.unwound += (flags & LULL_CALL_UNWOUND) != 0;
-    line->public.n_open += (flags & LULL_CALL_OPEN) != 0;
+    line->public.n_open +=
+        (flags & LULL_CALL_OPEN) != 0 && function->layer != LULL_FUNCTION_RECORDING;
     if (t < calls->start_ns || frame.start_ns >= calls->end_ns) {
         return;
     }

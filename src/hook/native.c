@@ -171,6 +171,7 @@ void native_report(struct native_thread *thread, uintptr_t address)
         }
     }
     struct hook_pause before;
+    hook_start_own(&thread->stream);
     hook_pause(&before);
     if (dl_iterate_phdr(compare, &search) != 0) {
         put_image(&thread->stream, &search.image);
@@ -182,6 +183,7 @@ void native_report(struct native_thread *thread, uintptr_t address)
     thread->reported[last] = thread->reported[0];
     thread->reported[0] = (struct native_range){search.image.start, search.image.end};
     hook_resume(&before);
+    hook_end_own(&thread->stream);
 }
 
 /* ---- events ---- */

@@ -34,13 +34,12 @@ static __thread unsigned n_rounds HOOK_INITIAL;
  * comes first, beyond the end of the file; then the head, and the padding. That is written, although a hole
  * would read the same: the kernel then makes many pages at once, in large pieces, which costs a third of
  * making each when it is touched. Pieces are not larger, as memory in such pieces may be hard to find. */
-static bool make_room(int fd, off_t offset, uint32_t room)
+static bool make_room(int fd, off_t offset, uint32_t room, uint64_t t)
 {
     static uint8_t zeros[PIECE_BYTES];
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, room) != 0 && errno != EOPNOTSUPP) {
         return false;
     }
-    const uint64_t t = hook_now_ns();
     struct hook_head head = {.magic = 0xc1fc1fc1,
                              .start_ns = t,
                              .end_ns = t,
@@ -66,7 +65,7 @@ static void leave_packet(struct hook_stream *stream)
 
 /* The file is open only here: its descriptor would be one of the program's. Where the folder is gone,
  * the recording is over, and nothing is lost. */
-static bool start_packet(struct hook_stream *stream)
+static bool start_packet(struct hook_stream *stream, uint64_t begun_ns)
 {
     const int flags = stream->offset == 0 ? O_RDWR | O_CREAT | O_EXCL : O_RDWR;
     const int fd = open(stream->path, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -78,7 +77,7 @@ static bool start_packet(struct hook_stream *stream)
     }
     const uint32_t room = stream->offset == 0 ? FIRST_PACKET_BYTES : PACKET_BYTES;
     void *packet = MAP_FAILED;
-    if (make_room(fd, stream->offset, room)) {
+    if (make_room(fd, stream->offset, room, begun_ns)) {
         packet = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, fd, stream->offset);
     }
     if (packet == MAP_FAILED && ftruncate(fd, stream->offset) != 0) {
@@ -111,32 +110,86 @@ void hook_resume(const struct hook_pause *before)
     errno = before->why;
 }
 
+/* Now, if time_ns is 0. */
+static void put_own(struct hook_stream *stream, enum hook_event_id id, uint64_t time_ns)
+{
+    const uint8_t *end = stream->is_over ? NULL : hook_start_event(stream, id, 0);
+    if (end) {
+        if (time_ns != 0) {
+            hook_event_of(stream)->time_ns = time_ns;
+        }
+        hook_end_event(stream, end);
+    }
+}
+
+void hook_start_own(struct hook_stream *stream)
+{
+    put_own(stream, HOOK_OWN_START, 0);
+}
+
+void hook_end_own(struct hook_stream *stream)
+{
+    put_own(stream, HOOK_OWN_END, 0);
+}
+
+/* Since when the program waits for the packet: not before its last event, which a handler of a signal may
+ * have written since. */
+static uint64_t waits_since(struct hook_stream *stream, uint64_t now_ns)
+{
+    const uint64_t last_ns = stream->packet ? hook_head_of(stream)->end_ns : 0;
+    const uint64_t since_ns = stream->begun_ns ? stream->begun_ns : now_ns;
+    stream->begun_ns = 0;
+    return since_ns > last_ns ? since_ns : last_ns;
+}
+
 bool hook_start_packet(struct hook_stream *stream)
 {
     struct hook_pause before;
     uint64_t then[HOOK_MOST_COUNTERS], now[HOOK_MOST_COUNTERS];
+    const uint64_t now_ns = hook_now_ns();
     hook_pause(&before);
+    const uint64_t since_ns = waits_since(stream, now_ns);
     hook_read_counters(then);
-    const bool is_done = start_packet(stream);
+    const bool is_done = start_packet(stream, since_ns);
     hook_read_counters(now);
     for (unsigned i = 0; i < hook_n_counters; i++) {
         stream->own[i] += now[i] - then[i];
     }
+    if (is_done) {
+        put_own(stream, HOOK_OWN_START, since_ns);
+    }
     hook_resume(&before);
+    if (is_done) {
+        hook_end_own(stream);
+    }
     return is_done;
 }
 
 /* ---- streams ---- */
 
-/* Cut to what it holds, and then its last packet says so: a file that is cut within a packet's
- * padding is whole. */
+/* To what it holds, and then its last packet says so: a file that is cut within a packet's padding is
+ * whole. That takes some time, which the last two events tell. */
+static void cut_file(struct hook_stream *stream)
+{
+    const bool is_told = stream->size + 2 * HOOK_START_BYTES <= stream->limit;
+    if (is_told) {
+        hook_start_own(stream);
+    }
+    const uint32_t size = stream->size + (is_told ? (uint32_t)HOOK_START_BYTES : 0);
+    const bool is_cut = truncate(stream->path, stream->offset - stream->room + size) == 0;
+    if (is_told) {
+        hook_end_own(stream);
+    }
+    if (is_cut) {
+        hook_head_of(stream)->packet_bits = size * UINT64_C(8);
+    }
+}
+
 void hook_end(void *user)
 {
     struct hook_stream *stream = user;
     if (stream->packet) {
-        if (truncate(stream->path, stream->offset - stream->room + stream->size) == 0) {
-            hook_head_of(stream)->packet_bits = stream->size * UINT64_C(8);
-        }
+        cut_file(stream);
     }
     leave_packet(stream);
     hook_kind.clear(stream);
@@ -156,11 +209,13 @@ static bool name_stream(struct hook_stream *stream)
 
 struct hook_stream *hook_start(void)
 {
+    const uint64_t begun_ns = hook_now_ns();
     struct hook_stream *stream =
         mmap(NULL, hook_kind.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stream == MAP_FAILED) {
         return NULL;
     }
+    stream->begun_ns = begun_ns;
     stream->is_over = !name_stream(stream);
     pthread_setspecific(shared.at_exit, stream);
     return hook_own = stream;

@@ -17,6 +17,8 @@
 
 #define HOOK_INITIAL __attribute__((tls_model("initial-exec")))
 #define HOOK_MOST_COUNTERS 5u
+/* Of an event, before what it says. */
+#define HOOK_START_BYTES (sizeof(struct hook_event) + HOOK_MOST_COUNTERS * sizeof(uint64_t))
 
 /* As src/record/hooks.c declares them in the metadata. */
 enum hook_event_id {
@@ -32,7 +34,9 @@ enum hook_event_id {
     HOOK_IMAGE_GONE,
     HOOK_HEAP_ALLOC,
     HOOK_HEAP_REALLOC,
-    HOOK_HEAP_FREE
+    HOOK_HEAP_FREE,
+    HOOK_OWN_START, /* the program waits for the recording itself, */
+    HOOK_OWN_END    /* and goes on */
 };
 
 struct hook_head {
@@ -56,6 +60,7 @@ struct hook_stream {
     bool is_over;    /* no event is written any more */
     int32_t pid, tid;
     off_t offset;                     /* of the next packet */
+    uint64_t begun_ns;                /* when the stream was started for an event; 0: it has one */
     uint64_t own[HOOK_MOST_COUNTERS]; /* what was counted while packets were made */
     char path[PATH_MAX];
 };
@@ -100,6 +105,9 @@ void hook_read_counters(uint64_t values[static HOOK_MOST_COUNTERS]);
 uint8_t *hook_put_counters(const struct hook_stream *stream, uint8_t *at);
 /* False: there is no room for events, here or any more. */
 bool hook_start_packet(struct hook_stream *stream);
+/* That the program waits for the recording itself, from here to there. */
+void hook_start_own(struct hook_stream *stream);
+void hook_end_own(struct hook_stream *stream);
 
 static inline uint8_t *hook_put(uint8_t *at, const void *bytes, size_t size)
 {
@@ -123,8 +131,7 @@ static inline struct hook_head *hook_head_of(const struct hook_stream *stream)
 static inline uint8_t *hook_start_event(struct hook_stream *stream, enum hook_event_id id,
                                         size_t size)
 {
-    const size_t start = sizeof(struct hook_event) + HOOK_MOST_COUNTERS * sizeof(uint64_t);
-    if (__builtin_expect(stream->size + start + size > stream->limit, false)) {
+    if (__builtin_expect(stream->size + HOOK_START_BYTES + size > stream->limit, false)) {
         stream->is_over = stream->is_over || !hook_start_packet(stream);
         if (stream->is_over) {
             stream->limit = 0;

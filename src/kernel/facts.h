@@ -383,7 +383,8 @@ struct lull_vcpu_fact {
 enum lull_function_layer {
     LULL_FUNCTION_NATIVE, /* of a program or library */
     LULL_FUNCTION_PYTHON,
-    LULL_FUNCTION_SYSCALL, /* the kernel as user space calls it; not in facts of functions */
+    LULL_FUNCTION_RECORDING, /* what records the calls is at work, in the middle of the program */
+    LULL_FUNCTION_SYSCALL,   /* the kernel as user space calls it; not in facts of functions */
     LULL_FUNCTION_KERNEL,
     LULL_FUNCTION_LAYERS
 };

@@ -338,6 +338,19 @@ void functions_of_user(struct lull_model *model, struct machine *machine, int32_
         report_caller(model, machine, CALLER(ev, python_return), &fact);
         break;
     }
+    case LULL_EVENT_recording_start: {
+        const struct lull_ev_recording_start *ev = event;
+        fact.layer = LULL_FUNCTION_RECORDING;
+        report_caller(model, machine, CALLER(ev, recording_start), &fact);
+        break;
+    }
+    case LULL_EVENT_recording_end: {
+        const struct lull_ev_recording_end *ev = event;
+        fact.step = LULL_FUNCTION_LEAVE;
+        fact.layer = LULL_FUNCTION_RECORDING;
+        report_caller(model, machine, CALLER(ev, recording_end), &fact);
+        break;
+    }
     default:
         if (!heap_event(model, machine, c, t, id, event)) {
             image_event(model, machine, t, id, event);

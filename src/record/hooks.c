@@ -16,6 +16,7 @@
 #define MOST_OBJECTS_BYTES (1u << 20)
 #define MOST_US (10 * G_USEC_PER_SEC)
 #define MODULE "_lull_calls.abi3.so"
+#define STARTS_MODULE "sitecustomize.py"
 #define FUNCTIONS "liblull-functions.so"
 #define HEAP "liblull-heap.so" /* and functions */
 
@@ -57,6 +58,8 @@ static const struct {
     {"lull_heap:alloc", "x64 _ptr; u64 _size; x64 _ip;"},
     {"lull_heap:realloc", "x64 _in_ptr; u64 _size; x64 _ptr; x64 _ip;"},
     {"lull_heap:free", "x64 _ptr;"},
+    {"lull_recording:start", ""},
+    {"lull_recording:end", ""},
 };
 
 static const char *hook_folder(void)
@@ -132,10 +135,11 @@ char **lull_hooks_prepare(const struct lull_keeper *keeper, unsigned hooks, unsi
 {
     g_autofree char *python = g_build_filename(hook_folder(), "python", NULL);
     g_autofree char *module = g_build_filename(python, MODULE, NULL);
+    g_autofree char *starts = g_build_filename(python, STARTS_MODULE, NULL);
     g_autofree char *functions =
         g_build_filename(hook_folder(), hooks & LULL_HOOK_HEAP ? HEAP : FUNCTIONS, NULL);
     /* What programs make in the folder goes when the recording does. */
-    if (((hooks & LULL_HOOK_PYTHON) && !is_there(module, error)) ||
+    if (((hooks & LULL_HOOK_PYTHON) && !(is_there(module, error) && is_there(starts, error))) ||
         ((hooks & LULL_HOOK_FUNCTIONS) && !is_there(functions, error)) ||
         !lull_keeper_expect(keeper, FOLDER, error) ||
         !lull_keeper_create_directory(keeper, FOLDER, error) ||

@@ -216,6 +216,23 @@ def check_numbered():
     tap.ok(shown == expected and not any(row["orphans"] + row["unwound"] for row in tasks.values()), "Python by numbers of code", shown, expected)
 
 
+def check_recording():
+    """What a recorder does in the middle of a function is one thing, whatever system calls that takes, and its waits are its own."""
+    def own(time, what, tid=100):
+        return scene.event(time, 0, f"lull_recording:{what}", tid)
+    user = [call(1000, "entry", "f0"), own(2000, "start"), own(6000, "end"), call(8000, "exit", "f0"), own(8200, "start", 200)]
+    kernel = [switch(500, 7, 100), syscall(2500, "entry", "pwrite64"), switch(3000, 100, 7), wake(4000, 100), switch(4200, 7, 100, 0),
+              syscall(5000, "exit", "pwrite64"), syscall(5100, "entry", "munmap"), syscall(5200, "exit", "munmap"), syscall(7000, "entry", "read"),
+              syscall(7100, "exit", "read"), switch(9000, 100, 7)]
+    path = both("recording", user, kernel)
+    found, tasks = functions("--tid", "100", *NAMES, path)
+    shown = {name: (row["kind"], row["calls"], row["total_ns"], row["self_ns"], row["self_cpu_ns"], row["blocked_ns"]) for name, row in found.items()}
+    tap.ok(shown == {"f0": ("native", 1, 7000, 2900, 2900, 1000), "[recording]": ("recording", 1, 4000, 4000, 2800, 1000), "[read]": ("syscall", 1, 100, 100, 100, 0)},
+           "what the recording does in a function", shown)
+    tasks = functions(*NAMES, path)[1]
+    tap.ok([(tid, row["open"], row["orphans"]) for tid, row in sorted(tasks.items())] == [(100, 0, 0), (200, 0, 0)], "the end of a recording is no open call", tasks)
+
+
 def fork(time, parent, child, cpu=0):
     return {"t": time, "n": "sched_process_fork", "pc": {"cpu_id": cpu},
             "p": {"parent_comm": "c", "parent_tid": parent, "parent_pid": parent, "child_comm": "c", "child_tid": child, "child_pid": child}}
@@ -452,7 +469,7 @@ def check_bad():
         tap.ok(done.returncode in (0, 1) and (done.stdout or done.stderr) and "Traceback" not in done.stderr, f"lull {verb}: no event", done.stdout, done.stderr)
 
 
-for check in (check_bad, check_deep, check_near, check_at, check_containers, check_random, check_fast, check_waits, check_stats, check_stats_stacks, check_python, check_numbered,
+for check in (check_bad, check_deep, check_near, check_at, check_containers, check_random, check_fast, check_waits, check_stats, check_stats_stacks, check_python, check_numbered, check_recording,
               check_fork, check_losses, check_kernel, check_recorded, check_choice):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

@@ -211,6 +211,16 @@ def check_functions(recording, said, what):
         tap.ok(any(one[:5] == stack for one in stacks), f"one stack of Python, C and the kernel: {letter}", *stacks)
 
 
+def check_own(recording):
+    """What the recording does in the middle of programs is called that, at the least twice for each thread that ended: none of these
+    programs makes the system calls by which it has room on the disk, and gives back what it did not need."""
+    shown = {row["function"]: row for row in tables(recording)["functions"]}
+    streams = len(glob.glob(os.path.join(recording, "calls", "*-*")))
+    others = [name for name in ("[fallocate]", "[pwritev]", "[pwrite64]", "[truncate]") if name in shown]
+    own = shown.get("[recording]", {})
+    tap.ok(not others and own.get("kind") == "recording" and own["calls"] >= 2 * streams > 10, "what the recording does in the program", others, own, streams)
+
+
 def check_counters(tracer, scratch):
     """Counters that are read with each call: each function has what it did itself, whatever the recording costs."""
     folder = tempfile.mkdtemp(dir=scratch)
@@ -405,6 +415,7 @@ def main():
         check_family(recording, program)
         check_functions(recording, said, "by their names in the recording, when the files are gone")
         check_peer(recording)
+        check_own(recording)
         said = os.path.join(scratch, "naps")
         check_path(record(tracer, ["sh", "-c", 'exec "$1" >"$2"', "sh", os.path.join(PROGRAMS, "naps"), said], scratch), said)
         check_killed(scratch, os.path.join(recording, "calls", "metadata"))

@@ -135,9 +135,6 @@ def main(directory):
         for machine in machines:
             machine.start(key)
         wait_for(lambda: all(machine.is_ready() for machine in machines), 30)
-        if "nothing can record here" in web.said():
-            tap.skip("closed connections", web.said())
-            return
         if tap.ok(all("ready" in machine.said() for machine in machines), "six daemons run", *[machine.said() for machine in machines]):
             server = start_nginx(web)
             check(machines)

@@ -178,7 +178,8 @@ def hang_up(daemon, text):
         file.write(text)
     before = len(daemon.said())
     daemon.process.send_signal(signal.SIGHUP)
-    return wait_for(lambda: "\n" in daemon.said()[before:] and daemon.said()[before:])
+    # The last line that it says; rules that are not watched are named before.
+    return wait_for(lambda: re.search("(read the configuration again|nothing is changed).*\n", daemon.said()[before:]) and daemon.said()[before:])
 
 
 def check_reload(directory):

@@ -340,7 +340,11 @@ struct lull_talk_key {
     uint32_t tid, pad;
 };
 
-/* A task that sent to or received from a connected socket, TCP or UDP. Addresses of IPv4 are mapped (::ffff:10.9.0.3). */
+/* The first byte of a unix socket's address here: it is of 100::/64, which no machine has (RFC 6666). */
+enum { LULL_TALK_WITHIN = 1 };
+
+/* A task that sent to or received from a connected socket: TCP, UDP, or unix(7) but for datagrams. Addresses of IPv4 are
+ * mapped (::ffff:10.9.0.3). Unix sockets have port 0. */
 struct lull_talk {
     uint8_t local[16], remote[16];
     uint16_t local_port, remote_port;

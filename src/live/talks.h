@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes have lately talked to whom, over connected sockets of TCP and UDP, also such that are closed and
+/* Which processes have lately talked to whom, over connected sockets of TCP and UDP and unix sockets, also such that are closed and
  * processes that have ended. The kernel keeps the latest LULL_TALKS of them. */
 #ifndef LULL_LIVE_TALKS_H
 #define LULL_LIVE_TALKS_H

@@ -426,7 +426,8 @@ static int prepare(void *user, struct lull_recorder *recorder, GError **error)
     g_autoptr(GError) why = NULL;
     daemon->talks = daemon->sockets >= 0 ? lull_talks_new(&why) : NULL;
     if (why) {
-        report(daemon, "connections that are closed before an alarm are not seen: %s",
+        report(daemon,
+               "connections that are closed before an alarm, UDP and unix sockets are not seen: %s",
                why->message);
     }
     const bool done = watch(daemon, daemon->speaker.socket, error) &&

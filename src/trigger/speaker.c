@@ -284,11 +284,13 @@ bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_tri
     ssize_t n;
     while ((n = lull_speaker_receive(speaker->socket, report, sizeof *report, &report->fd)) > 0 ||
            (n < 0 && errno == EINTR)) {
-        if (n == sizeof *report && is_sound(report, config)) {
-            return true;
+        const bool is_taken = n == sizeof *report && is_sound(report, config);
+        if (n > 0 && !(is_taken && report->kind == LULL_SPEAKER_FETCH)) {
+            close_socket(report->fd); /* only that one needs it */
+            report->fd = -1;
         }
-        if (n > 0) {
-            close_socket(report->fd);
+        if (is_taken) {
+            return true;
         }
     }
     return false;

@@ -257,7 +257,8 @@ static bool is_same(const struct lull_peer_connection *a, const struct lull_peer
 static bool is_local(const struct lull_peer_connection *connection)
 {
     const struct in6_addr *remote = &connection->remote;
-    return IN6_ARE_ADDR_EQUAL(&connection->local, remote) || IN6_IS_ADDR_LOOPBACK(remote) ||
+    return remote->s6_addr[0] == LULL_TALK_WITHIN ||
+           IN6_ARE_ADDR_EQUAL(&connection->local, remote) || IN6_IS_ADDR_LOOPBACK(remote) ||
            (IN6_IS_ADDR_V4MAPPED(remote) && remote->s6_addr[12] == 127);
 }
 
@@ -309,8 +310,8 @@ static void want(struct search *search, const struct lull_peer_connection *conne
             is_found = true;
         }
     }
-    /* First those of this connection alone. */
-    for (unsigned pass = 0; pass < 2 && !is_found; pass++) {
+    /* First those of this connection alone. A unix socket has no port, and is known by its talks only. */
+    for (unsigned pass = 0; pass < 2 && !is_found && connection->local_port > 0; pass++) {
         for (guint i = 0; i < search->sockets->len; i++) {
             const struct known_socket *socket =
                 &g_array_index(search->sockets, struct known_socket, i);

@@ -3,6 +3,7 @@
 # mod_lull in a real Apache, with threads (event) and processes (prefork), before an application that takes as long as it is told and
 # stamps what it does: each request that is slower than LullSlower is reported once, no faster one; and nobody who reads the
 # reports, or reads them late, costs the server anything. MOD_LULL is the module, APXS the program that knows the server.
+import http.client
 import http.server
 import os
 import re
@@ -19,7 +20,7 @@ import urllib.request
 from tap import Tap
 
 tap = Tap()
-LINE = re.compile(r"lull1 t=(\d+) d=(\d+) pid=(\d+) tid=(\d+) st=(\d+) id=(\S+)")
+LINE = re.compile(r"lull1 t=(\d+) d=(\d+) pid=(\d+) tid=(\d+) st=(\d+) peer=(\S+) local=(\S+) id=(\S+)")
 SLOWER = 0.1
 CONFIG = """
 ServerName localhost
@@ -27,6 +28,7 @@ ServerRoot {root}
 PidFile {root}/pid
 ErrorLog {root}/error
 Listen 127.0.0.1:{port}
+{also}
 LoadModule mpm_{mpm}_module {modules}/mod_mpm_{mpm}.so
 LoadModule authz_core_module {modules}/mod_authz_core.so
 LoadModule proxy_module {modules}/mod_proxy.so
@@ -72,6 +74,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def has_v6():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
 def apache():
     """The server's program and its folder of modules; None: there is none."""
     try:
@@ -87,7 +97,8 @@ class Server:
         self.root, self.port = root, free_port()
         program, modules = apache()
         with open(f"{root}/conf", "w", encoding="ascii") as file:
-            file.write(CONFIG.format(root=root, port=self.port, mpm=mpm, modules=modules, module=os.environ["MOD_LULL"], application=application))
+            file.write(CONFIG.format(root=root, port=self.port, mpm=mpm, modules=modules, module=os.environ["MOD_LULL"], application=application,
+                                     also=f"Listen [::1]:{self.port}" if has_v6() else ""))
         self.process = subprocess.Popen([program, "-f", f"{root}/conf", "-DFOREGROUND"], stdin=subprocess.DEVNULL,
                                         start_new_session=True)  # it ends its whole process group
         end = time.monotonic() + 20
@@ -107,6 +118,15 @@ class Server:
         except urllib.error.HTTPError as refused:
             text = str(refused.code)
         return before, time.monotonic() - start, text
+
+    def get_from(self, host, path):
+        """Both ends of the connection, as the client's system has them."""
+        client = http.client.HTTPConnection(host, self.port, timeout=30)
+        client.request("GET", path)
+        ends = client.sock.getsockname(), client.sock.getpeername()
+        client.getresponse().read()
+        client.close()
+        return [f"[{end[0]}]:{end[1]}" if ":" in end[0] else f"{end[0]}:{end[1]}" for end in ends]
 
     def counts(self):
         return dict(re.findall(r"^(Lull\w+): (\d+)$", self.get("status?auto")[2], re.M))
@@ -143,7 +163,7 @@ def check_reports(server, hook, mpm):
     matches = [LINE.fullmatch(line) for line in read_lines(hook)]
     found = {}
     for match in filter(None, matches):
-        found.setdefault(match[6].lstrip("/"), []).append(tuple(map(int, match.groups()[:5])))
+        found.setdefault(match[8].lstrip("/"), []).append(tuple(map(int, match.groups()[:5])))
     # A request that the client saw end below the limit cannot be slow; those that were told to last longer are.
     must = {name.replace("%C3%A9", "??") for name, seconds in asked.items() if seconds > SLOWER and name not in ("never", "patient")}
     may = must | {name for name, (_, took, _) in seen.items() if took > SLOWER and name not in ("never", "patient")}
@@ -159,7 +179,11 @@ def check_reports(server, hook, mpm):
             wrong.append((name, end, took, pid, tid, status, of_client))
     tap.ok(not wrong, f"{mpm}: how long it took, when it ended, whose thread it was, how it ended", wrong)
     tap.ok(mpm == "event" or all(line[2] == line[3] for lines in found.values() for line in lines), f"{mpm}: its threads are its own")
-    return len(found)
+    hosts = ["127.0.0.1"] + ["::1"] * has_v6()
+    ends = [server.get_from(host, f"/ends?{SLOWER + 0.02}") for host in hosts]
+    said = [match.group(6, 7) if match else None for match in map(LINE.fullmatch, read_lines(hook))]
+    tap.ok(said == [tuple(pair) for pair in ends], f"{mpm}: by which connection it came", said, ends)
+    return len(found) + len(hosts)
 
 
 def check_deaf(server, hook, root, mpm, reported):
@@ -206,7 +230,7 @@ def check_mistakes():
         for setting, said in (("LullSlower 5", "with its unit"), ("LullSlower -1s", "with its unit"), ("LullSocket hook", "starts with /"),
                               ("LullSlower 9999999999999999999s", "with its unit")):
             with open(f"{root}/conf", "w", encoding="ascii") as file:
-                file.write(CONFIG.format(root=root, port=1, mpm="event", modules=modules, module=os.environ["MOD_LULL"], application=1) + setting + "\n")
+                file.write(CONFIG.format(root=root, port=1, mpm="event", modules=modules, module=os.environ["MOD_LULL"], application=1, also="") + setting + "\n")
             done = subprocess.run([program, "-t", "-f", f"{root}/conf"], capture_output=True, text=True, check=False)
             tap.ok(done.returncode and said in done.stderr, f"{setting}: refused", done.stderr)
 

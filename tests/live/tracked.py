@@ -47,6 +47,14 @@ def why_no_ftrace():
     return None if os.access(INSTANCES, os.W_OK) else "no tracefs, or no right to write there"
 
 
+def why_no_recorder():
+    """Why nothing can record this machine, or None: what the kernel's own tracers record is chosen in tracefs, also for perf."""
+    if os.geteuid() != 0:
+        return "recording takes root"
+    return None if os.path.isdir("/sys/kernel/tracing/events") else \
+        "no tracefs is mounted: mount -t tracefs nodev /sys/kernel/tracing"
+
+
 def own_instances(pid):
     """Of tracefs, that this process has made."""
     return [name for name in os.listdir(INSTANCES) if name.startswith(f"lull-{pid}-")]

@@ -7,7 +7,7 @@ import subprocess
 import time
 import urllib.request
 
-from live.tracked import LULL
+from live.tracked import LULL, why_no_recorder, why_not
 
 
 def wait_for(what, seconds=20):
@@ -18,6 +18,11 @@ def wait_for(what, seconds=20):
             return found
         time.sleep(0.02)
     return what()
+
+
+def why_no_daemon():
+    """Why this machine cannot run one that watches waits, or None."""
+    return why_no_recorder() or why_not()
 
 
 def free_port():

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from live.tracked import LULL
+from live.tracked import LULL, why_no_recorder
 from trigger.daemons import wait_for
 
 ADDRESS = {"web": "10.9.0.1", "app": "10.9.0.2", "db": "10.9.0.3", "pool": "10.9.0.4", "dns": "10.9.0.5", "root": "10.9.0.6"}
@@ -84,8 +84,8 @@ class Machine:
 
 
 def why_not():
-    if os.geteuid() != 0:
-        return "recording takes root"
+    if why_no_recorder():
+        return why_no_recorder()
     if not all(map(shutil.which, ("ip", "nsenter", "unshare"))):
         return "it takes ip, nsenter and unshare"
     made = subprocess.run(["unshare", "--net", "ip", "link", "add", "lull-a", "type", "veth", "peer", "name", "lull-b"],

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # A slow request of a real nginx, all of whose connections are closed when nginx reports it: at app, a process of its own served it, which
-# has ended; it asked db (TCP) and dns (UDP), and dns asked root. All of them freeze, and pool, to which app holds a connection, does not.
+# has ended; it asked dns (UDP), and over a unix socket another process, which asked db (TCP) and has ended, too; and dns asked root. All of
+# them freeze, and pool, to which app holds a connection, does not.
 # Root only.
 import os
 import shutil
@@ -35,7 +36,7 @@ http {{
 # A process for each request, with connections of its own; one to pool that has been used before.
 APP = """
 import os, socket, sys
-own, db, dns, pool = sys.argv[1:]
+own, db, dns, pool, place = sys.argv[1:]
 link = socket.create_connection((pool, 8000))
 link.sendall(b"x"), link.recv(1)
 with socket.create_server((own, 8000)) as listener:
@@ -47,10 +48,24 @@ with socket.create_server((own, 8000)) as listener:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as question:
                 question.connect((dns, 5300))
                 question.send(b"x"), question.recv(1)
-            with socket.create_connection((db, 8000)) as link:
-                link.sendall(b"x"), link.recv(1)
+            with socket.socket(socket.AF_UNIX) as link:
+                link.connect(place), link.sendall(b"x"), link.recv(1)
             client.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\nx")
             client.close()
+            os._exit(0)
+        client.close()
+        os.wait()
+"""
+STORE = """
+import os, socket, sys
+with socket.socket(socket.AF_UNIX) as listener:
+    listener.bind(sys.argv[1]), listener.listen()
+    print("ready", flush=True)
+    while True:
+        client, _ = listener.accept()
+        if os.fork() == 0:
+            with socket.create_connection((sys.argv[2], 8000)) as link:
+                link.sendall(client.recv(1)), client.sendall(link.recv(1))
             os._exit(0)
         client.close()
         os.wait()
@@ -131,13 +146,12 @@ def main(directory):
         for machine, late in (db, SLOW), (pool, 0), (root, 0):
             machine.run(SERVER, ADDRESS[machine.name], late)
         dns.run(DNS, ADDRESS["dns"], ADDRESS["root"])
-        app.run(APP, ADDRESS["app"], ADDRESS["db"], ADDRESS["dns"], ADDRESS["pool"])
+        store = os.path.join(app.directory, "store")
+        app.run(STORE, store, ADDRESS["db"])
+        app.run(APP, ADDRESS["app"], ADDRESS["db"], ADDRESS["dns"], ADDRESS["pool"], store)
         for machine in machines:
             machine.start(key)
         wait_for(lambda: all(machine.is_ready() for machine in machines), 30)
-        if "nothing can record here" in web.said():
-            tap.skip("closed connections", web.said())
-            return
         if tap.ok(all("ready" in machine.said() for machine in machines), "six daemons run", *[machine.said() for machine in machines]):
             server = start_nginx(web)
             check(machines)

@@ -13,9 +13,9 @@ import tempfile
 import time
 import urllib.request
 
-from live.tracked import LULL, why_not
+from live.tracked import LULL
 from tap import Tap
-from trigger.daemons import Daemon, left_of, lull, wait_for
+from trigger.daemons import Daemon, left_of, lull, wait_for, why_no_daemon
 
 tap = Tap()
 NOBODY = 65534
@@ -163,8 +163,8 @@ def main(directory):
     check_flood(directory)
 
 
-if why_not():
-    tap.skip("a hostile user", why_not())
+if why_no_daemon():
+    tap.skip("a hostile user", why_no_daemon())
 else:
     scratch = tempfile.mkdtemp(prefix="lull-hostile-")
     try:

@@ -11,9 +11,9 @@ import time
 import urllib.error
 import urllib.request
 
-from live.tracked import LULL, why_not
+from live.tracked import LULL
 from tap import Tap
-from trigger.daemons import Daemon, wait_for
+from trigger.daemons import Daemon, wait_for, why_no_daemon
 
 tap = Tap()
 BAD = [({}, "delay_ms"), ({"delay_ms": "731"}, "delay_ms"), ({"delay_ms": -1}, "delay_ms"), ({"delay_ms": 1e300}, "delay_ms"),
@@ -121,8 +121,8 @@ def main(directory):
 
 
 if __name__ == "__main__":
-    if why_not():
-        tap.skip("the daemon over HTTP", why_not())
+    if why_no_daemon():
+        tap.skip("the daemon over HTTP", why_no_daemon())
     else:
         with tempfile.TemporaryDirectory() as scratch:
             main(scratch)

@@ -19,9 +19,9 @@ from ctypes import CDLL, addressof, c_char, c_long, c_short
 
 import openmetrics
 from lib.busy import busy_cpus
-from live.tracked import has_event, why_not
+from live.tracked import has_event
 from tap import Tap
-from trigger.daemons import Daemon, wait_for
+from trigger.daemons import Daemon, wait_for, why_no_daemon
 
 tap = Tap()
 # Far from the ends of their buckets: 1.024 to 4.096, 4.096 to 16.384, and 65.536 to 262.144 ms.
@@ -249,8 +249,8 @@ def main(directory):
         tap.ok(code == 0, "it ends", daemon.said())
 
 
-if why_not():
-    tap.skip("the daemon's metrics", why_not())
+if why_no_daemon():
+    tap.skip("the daemon's metrics", why_no_daemon())
 elif not has_event("sock_recv_length"):
     tap.skip("the daemon's metrics", "the kernel has no tracepoint sock_recv_length")
 else:

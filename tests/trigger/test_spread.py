@@ -159,9 +159,6 @@ def main(directory):
         for machine in machines:
             machine.start(key)
         wait_for(lambda: all(machine.is_ready() for machine in machines), 30)
-        if "nothing can record here" in web.said():
-            tap.skip("questions between machines", web.said())
-            return
         if tap.ok(all("ready" in machine.said() for machine in machines), "four daemons run", *[machine.said() for machine in machines]):
             time.sleep(max(0.0, used + 0.5 - time.monotonic()))  # the unused connection has not been used for a while
             request(web, app, db, pool)

@@ -13,9 +13,9 @@ import sys
 import tempfile
 import time
 
-from live.tracked import LULL, why_not
+from live.tracked import LULL
 from tap import Tap
-from trigger.daemons import free_port, wait_for
+from trigger.daemons import free_port, wait_for, why_no_daemon
 
 tap = Tap()
 USUAL = 8
@@ -173,11 +173,8 @@ def main():
     tap.done()
 
 
-if os.geteuid() != 0:
-    tap.skip("the stories", "recording takes root")
-    tap.done()
-elif why_not():
-    tap.skip("the stories", why_not())
+if why_no_daemon():
+    tap.skip("the stories", why_no_daemon())
     tap.done()
 else:
     main()

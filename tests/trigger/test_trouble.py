@@ -144,9 +144,6 @@ def main(directory):
         for machine in machines:
             machine.start(key, "pause=1s\nper_hour=1000\nper_day=1000\nsize=1G")
         wait_for(lambda: all(machine.is_ready() for machine in machines), 30)
-        if "nothing can record here" in web.said():
-            tap.skip("trouble between machines", web.said())
-            return
         if tap.ok(all("ready" in machine.said() for machine in machines), "three daemons run", *[machine.said() for machine in machines]):
             check_dead(web, app, db)
             check_loss(web, app, db)

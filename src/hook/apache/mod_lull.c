@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -28,6 +29,7 @@
 #define USUAL_SOCKET "/run/lull/hook"
 #define MOST_LINE 1024
 #define MOST_ID 63
+#define MOST_END 128 /* a word with an address and a port */
 #define OFF (-1)
 #define NOT_SET (-2)
 
@@ -169,16 +171,30 @@ static void write_id(char id[static MOST_ID + 1], const char *path)
     id[n] = '\0';
 }
 
+/* " peer=[fd00::1]:45334", or nothing if that is not known. */
+static void write_end(char text[static MOST_END], const char *word, apr_sockaddr_t *end)
+{
+    char address[MOST_END / 2];
+    *text = '\0';
+    if (end && apr_sockaddr_ip_getbuf(address, sizeof address, end) == APR_SUCCESS) {
+        const bool is_v6 = strchr(address, ':') != NULL;
+        apr_snprintf(text, MOST_END, " %s=%s%s%s:%u", word, is_v6 ? "[" : "", address,
+                     is_v6 ? "]" : "", (unsigned)end->port);
+    }
+}
+
 static void report(const request_rec *request, const request_rec *last, apr_time_t end,
                    apr_interval_time_t took)
 {
-    char line[MOST_LINE], id[MOST_ID + 1];
+    char line[MOST_LINE], id[MOST_ID + 1], peer[MOST_END], local[MOST_END];
     const intptr_t tid = (intptr_t)ap_get_module_config(last->request_config, &lull_module);
     write_id(id, request->uri);
-    const int n =
-        apr_snprintf(line, sizeof line,
-                     "lull1 t=%" APR_TIME_T_FMT " d=%" APR_TIME_T_FMT " pid=%d tid=%d st=%d id=%s",
-                     end, took, (int)getpid(), (int)(tid > 0 ? tid : gettid()), last->status, id);
+    write_end(peer, "peer", request->connection->client_addr);
+    write_end(local, "local", request->connection->local_addr);
+    const int n = apr_snprintf(
+        line, sizeof line,
+        "lull1 t=%" APR_TIME_T_FMT " d=%" APR_TIME_T_FMT " pid=%d tid=%d st=%d%s%s id=%s", end,
+        took, (int)getpid(), (int)(tid > 0 ? tid : gettid()), last->status, peer, local, id);
     const bool is_sent =
         shared.socket >= 0 &&
         sendto(shared.socket, line, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL,

@@ -137,6 +137,10 @@ struct sock {
     uint16_t sk_type;
 };
 
+struct unix_sock {
+    struct sock *peer;
+};
+
 #pragma clang attribute pop
 
 /* Each kernel has its own numbers. */
@@ -158,9 +162,11 @@ enum {
     REQ_OP_WRITE = 1,
     REQ_OP_DRV_IN = 34, /* of programs that speak to the disk themselves */
     REQ_OP_DRV_OUT = 35,
+    AF_UNIX = 1,
     AF_INET = 2,
     AF_INET6 = 10,
     SOCK_STREAM = 1,
+    SOCK_SEQPACKET = 5,
     MSG_PEEK = 2,
     TCP_ESTABLISHED = 1,
     TCP_SYN_SENT = 2,

@@ -33,11 +33,43 @@ static __always_inline void copy_address(uint8_t to[16], uint32_t v4, const stru
     __builtin_memcpy(to + 12, &v4, 4);
 }
 
+/* The other end of a connection within the machine; 0: it is none, or of datagrams, which many send to one. */
+static __always_inline uint64_t unix_peer_of(struct sock *sock)
+{
+    const struct unix_sock *connection;
+    if (sock->__sk_common.skc_family != AF_UNIX ||
+        (sock->sk_type != SOCK_STREAM && sock->sk_type != SOCK_SEQPACKET)) {
+        return 0;
+    }
+    connection = bpf_skc_to_unix_sock(sock);
+    return connection ? (uint64_t)connection->peer : 0;
+}
+
+/* A socket that has no address is told apart by where it lies in the kernel's memory. */
+static __always_inline void put_socket(uint8_t to[16], uint64_t socket)
+{
+    __builtin_memset(to, 0, 16);
+    to[0] = LULL_TALK_WITHIN;
+    __builtin_memcpy(to + 8, &socket, sizeof socket);
+}
+
+static __always_inline bool describe_unix(struct sock *sock, struct lull_talk *talk)
+{
+    const uint64_t peer = unix_peer_of(sock);
+    put_socket(talk->local, (uint64_t)sock);
+    put_socket(talk->remote, peer);
+    talk->namespace = sock->__sk_common.skc_net.net->ns.inum;
+    return peer != 0;
+}
+
 /* False: it is not connected, or no socket of that kind. */
-static __always_inline bool describe(const struct sock *sock, struct lull_talk *talk)
+static __always_inline bool describe(struct sock *sock, struct lull_talk *talk)
 {
     const struct sock_common *common = &sock->__sk_common;
     const bool is_v6 = common->skc_family == AF_INET6;
+    if (common->skc_family == AF_UNIX) {
+        return describe_unix(sock, talk);
+    }
     if ((common->skc_family != AF_INET && !is_v6) || !common->skc_dport) {
         return false;
     }
@@ -53,6 +85,9 @@ static __always_inline bool describe(const struct sock *sock, struct lull_talk *
 static __always_inline bool is_same(const struct sock *sock, const struct lull_talk *talk)
 {
     const struct sock_common *common = &sock->__sk_common;
+    if (common->skc_family == AF_UNIX) {
+        return true; /* of streams: it never has another */
+    }
     const uint32_t last = common->skc_family == AF_INET6 ? common->skc_v6_daddr.in6_u.u6_addr32[3]
                                                          : common->skc_daddr;
     return talk->remote_port == __builtin_bswap16(common->skc_dport) &&

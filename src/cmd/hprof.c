@@ -448,7 +448,7 @@ const struct lull_verb lull_verb_hprof = {
     .usage = "FILE",
     .description =
         "Reads a heap dump of a Java virtual machine, as 'jmap -dump:format=b,file=FILE PID' or "
-        "-XX:+HeapDumpOnOutOfMemoryError write it. The first table has the objects of each class, all of the dump. "
+        "-XX:+HeapDumpOnOutOfMemoryError write it; packed by gzip ('jcmd PID GC.heap_dump -gz=1 FILE'), too. The first table has the objects of each class, all of the dump. "
         "The second has the objects that retain most: RETAINED is what the collector could free if the object were not there, "
         "SHARE its part of all that can be reached. KEPT BY is the last object that all references to it come "
         "through; it is empty if there is none, and roots such as the stacks of threads refer to it by different ways.\n"

@@ -298,12 +298,23 @@ struct lull_hprof *lull_hprof_read(const uint8_t *data, uint64_t size, const cha
     return read_dump(NULL, data, size, path, reference_size, error);
 }
 
+static bool is_packed(int fd)
+{
+    uint8_t start[2];
+    return pread(fd, start, sizeof start, 0) == sizeof start && start[0] == 0x1f &&
+           start[1] == 0x8b;
+}
+
 struct lull_hprof *lull_hprof_open(const char *path, unsigned reference_size, GError **error)
 {
     const char *why = NULL;
+    uint64_t size;
     int fd = -1;
-    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
+    if (lull_file_open(path, &fd, &size, &why) != LULL_OPEN_DONE) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot read %s: %s", path, why);
+        return NULL;
+    }
+    if (is_packed(fd) && (fd = hprof_unpack(fd, size, path, error)) < 0) {
         return NULL;
     }
     GMappedFile *file = g_mapped_file_new_from_fd(fd, FALSE, error);

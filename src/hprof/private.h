@@ -3,6 +3,8 @@
 #ifndef LULL_HPROF_PRIVATE_H
 #define LULL_HPROF_PRIVATE_H
 
+#include <lull/error.h>
+
 #include "base/bits.h"
 #include "hprof/hprof.h"
 
@@ -25,6 +27,9 @@ static inline uint64_t hprof_id(const struct lull_hprof *dump, uint64_t at)
 enum { HPROF_RELEASED = 1 << 18 }; /* objects that are read before that is done */
 /* Gives the memory of a mapped file back: what is needed again is read again. */
 void hprof_release(const struct lull_hprof *dump);
+/* A file without a name that has what is packed in this one, of so many bytes, which is closed; -1 and an error that
+ * names the file `path`. */
+int hprof_unpack(int fd, uint64_t size, const char *path, GError **error);
 /* Reads all records: classes without sizes and names, objects in the order of the file. */
 bool hprof_read_records(struct lull_hprof *dump, const char *path, GError **error);
 /* The object of that id, or UINT32_MAX; they are sorted. */

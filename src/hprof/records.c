@@ -295,8 +295,7 @@ bool hprof_read_records(struct lull_hprof *dump, const char *path, GError **erro
     struct reader reader = {.dump = dump, .path = path};
     if (dump->size < HEADER_BYTES || memcmp(dump->data, magic, sizeof magic - 1) != 0 ||
         dump->data[sizeof magic] != '\0') {
-        return fail(&reader, 0, "no heap dump of Java (HPROF); a packed one must be unpacked first",
-                    error);
+        return fail(&reader, 0, "no heap dump of Java (HPROF)", error);
     }
     dump->id_size = lull_load_u32(dump->data + sizeof magic + 1, true);
     if (dump->id_size != 4 && dump->id_size != 8) {

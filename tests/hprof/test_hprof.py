@@ -3,6 +3,7 @@
 # lull hprof: heap dumps that chance made, whose sizes the generator knows. What an object retains is found by taking it out of
 # the graph and looking at what can still be reached. With LULL_TEST_JAVA=1 also a dump of a JVM that runs, against its jmap.
 import collections
+import gzip
 import json
 import os
 import random
@@ -357,7 +358,7 @@ def bad_input():
     whole = heap.write(1)
     segment = whole.index(b"\x1c" + bytes(4))
     refused("an empty file", b"", "no heap dump")
-    refused("another file", b"\x1f\x8b" + bytes(100), "no heap dump")
+    refused("another file", b"\x1f\x8a" + bytes(100), "no heap dump")
     refused("ids of 3 bytes", whole.replace(struct.pack(">I", 8), struct.pack(">I", 3), 1), "byte 19: the size of ids")
     refused("an unknown record of the heap", whole[:segment + 9] + b"\x89" + whole[segment + 10:], f"byte {segment + 9}: a record of the heap")
     head = heap.head and whole[:segment]
@@ -382,6 +383,26 @@ def bad_input():
         done = run(path)
         tap.ok(done.returncode == 1 and path in done.stderr, f"not a file: {os.path.basename(path)}", done.stderr)
     tap.ok(run().returncode == 2 and run("a", "b").returncode == 2, "one file, no more and no less")
+
+
+def packed():
+    """By gzip, in one piece or in several (the JVM writes many), says the same; cut, it has what was there; damaged, it is refused."""
+    heap = by_chance(9, 8, 4, 60)
+    whole = heap.write(3)
+    plain, middle = answer(whole), len(whole) // 2
+    with open(DUMP, "wb") as file:
+        file.write(gzip.compress(whole))
+    if "without zlib" in run(DUMP).stderr:
+        tap.skip("packed dumps", "this Lull was built without zlib")
+        return
+    pieces = b"".join(gzip.compress(whole[at:at + 1000]) for at in range(0, len(whole), 1000))
+    tap.ok(answer(gzip.compress(whole)) == plain == answer(pieces) and plain["objects"] == len(heap.sizes), "a packed dump says the same", plain["objects"])
+    told = answer(gzip.compress(whole, compresslevel=0)[:middle], status=1)
+    tap.ok(not told["is_whole"] and 0 < told["objects"] < plain["objects"], "a packed dump that was cut", told["objects"])
+    good = gzip.compress(whole)
+    refused("a packed dump with other bytes than were packed", good[:-8] + bytes(4) + good[-4:], "damaged")
+    refused("a packed file that is no dump", gzip.compress(bytes(1000)), "no heap dump")
+    refused("what only looks packed", b"\x1f\x8b" + bytes(100), "damaged")
 
 
 def text():
@@ -429,6 +450,6 @@ def live(*options):
     tap.ok([row["retained_bytes"] for row in things] == [expected], "what an array of things retains", things, expected)
 
 
-for test in made_heaps, shared, paths, weak, suspects, shrinks, bad_input, text, live, live_without_compression:
+for test in made_heaps, shared, paths, weak, suspects, shrinks, bad_input, packed, text, live, live_without_compression:
     tap.run(test.__name__, test)
 sys.exit(tap.done())

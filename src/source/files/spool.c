@@ -57,6 +57,14 @@ static bool move_to_disk(struct lull_spool *spool, GError **error)
     return true;
 }
 
+uint64_t lull_spool_limit(uint64_t size)
+{
+    if (size > LULL_ARCHIVE_MAX_BYTES / LULL_ARCHIVE_RATIO) {
+        return LULL_ARCHIVE_MAX_BYTES;
+    }
+    return MAX(size * LULL_ARCHIVE_RATIO, LULL_ARCHIVE_FREE_BYTES);
+}
+
 bool lull_spool_init(struct lull_spool *spool, const char *path, uint64_t limit, GError **error)
 {
     *spool = (struct lull_spool){
@@ -71,7 +79,7 @@ bool lull_spool_fits(const struct lull_spool *spool, uint64_t end, GError **erro
     }
     g_set_error(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
                 "%s: it unpacks to more than %" G_GUINT64_FORMAT
-                " MiB, far more than its size lets expect; unpack it and give the directory, if "
+                " MiB, far more than its size lets expect; unpack it and give what comes out, if "
                 "you trust it",
                 spool->path, spool->limit >> 20);
     return false;

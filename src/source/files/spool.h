@@ -15,6 +15,8 @@ struct lull_spool {
     bool on_disk;
 };
 
+/* How much a packed file of so many bytes may unpack to. */
+uint64_t lull_spool_limit(uint64_t size);
 /* Sets errors as all the functions here do: "PATH: …". */
 bool lull_spool_init(struct lull_spool *spool, const char *path, uint64_t limit, GError **error);
 /* False if the spool may not have so many bytes in all. */

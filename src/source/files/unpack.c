@@ -330,19 +330,11 @@ static int compare_members(gconstpointer a, gconstpointer b)
                   ((const struct lull_archive_member *)b)->name);
 }
 
-static uint64_t bytes_limit(uint64_t size)
-{
-    if (size > LULL_ARCHIVE_MAX_BYTES / LULL_ARCHIVE_RATIO) {
-        return LULL_ARCHIVE_MAX_BYTES;
-    }
-    return MAX(size * LULL_ARCHIVE_RATIO, LULL_ARCHIVE_FREE_BYTES);
-}
-
 static struct lull_archive *unpack(const char *path, int fd, uint64_t size,
                                    const struct lull_unpack_watch *watch, GError **error)
 {
     struct unpacking u = {.path = path, .fd = fd, .size = size, .watch = watch, .error = error};
-    if (!lull_spool_init(&u.spool, path, bytes_limit(size), error)) {
+    if (!lull_spool_init(&u.spool, path, lull_spool_limit(size), error)) {
         return NULL;
     }
     g_autoptr(GPtrArray) special = u.special = g_ptr_array_new_with_free_func(g_free);

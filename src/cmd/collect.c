@@ -4,12 +4,13 @@
 
 #include <lull/error.h>
 
+#include "cmd/say.h"
 #include "cmd/verb.h"
 #include "trigger/collect.h"
 
 static void missing(void *user, const char *machine, const char *why)
 {
-    fprintf(stderr, "lull: no snapshot of %s: %s\n", machine, why);
+    lull_say("lull: no snapshot of %s: %s\n", machine, why);
 }
 
 static bool collect(const struct lull_trigger_config *config, const char *set, const char *output,

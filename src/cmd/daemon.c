@@ -4,13 +4,14 @@
 
 #include <lull/error.h>
 
+#include "cmd/say.h"
 #include "cmd/verb.h"
 #include "trigger/daemon.h"
 #include "trigger/key.h"
 
 static void report(void *user, const char *line)
 {
-    fprintf(stderr, "lull: %s\n", line);
+    lull_say("lull: %s\n", line);
 }
 
 static bool run_with(const struct lull_trigger_config *config, const char *path, bool is_check,

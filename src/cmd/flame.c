@@ -13,6 +13,7 @@
 #include "cmd/join_args.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
+#include "cmd/say.h"
 #include "view/flame/flame.h"
 
 static const char *const sources[] = {"calls", "samples", NULL};
@@ -180,11 +181,10 @@ static void report_ends(const struct lull_stack_ends *ends)
                 ends->n_short, ends->n);
     }
     if (ends->n_unknown) {
-        fprintf(stderr,
-                "lull: %" PRIu64 " of %" PRIu64
-                " stacks lack calls: nothing says how functions call in %s; "
-                "--symbols names a directory with its file (or perf record --buildid-all)\n",
-                ends->n_unknown, ends->n, ends->file);
+        lull_say("lull: %" PRIu64 " of %" PRIu64
+                 " stacks lack calls: nothing says how functions call in %s; "
+                 "--symbols names a directory with its file (or perf record --buildid-all)\n",
+                 ends->n_unknown, ends->n, ends->file);
     }
 }
 
@@ -208,7 +208,7 @@ static void report(const struct question *question, const struct lull_flame *fla
             flame->n_broken, flame->n_broken == 1 ? " lacks" : "s lack");
     }
     if (flame->n_ignored) {
-        fprintf(stderr, "lull: only samples of %s are shown; the trace has others\n", flame->event);
+        lull_say("lull: only samples of %s are shown; the trace has others\n", flame->event);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "cmd/help.h"
 #include "cmd/options.h"
 #include "cmd/pager.h"
+#include "cmd/say.h"
 #include "record/last.h"
 
 enum { EXIT_DONE = 0, EXIT_BAD_INPUT = 1, EXIT_USAGE = 2 };
@@ -99,7 +100,7 @@ static void show_help(FILE *file, const struct lull_verb *verb, const char *colo
 static int print_error(const struct lull_verb *verb, const GError *error, int status)
 {
     fflush(stdout);
-    fprintf(stderr, "lull %s: %s\n", verb->name, error->message);
+    lull_say("lull %s: %s\n", verb->name, error->message);
     if (g_error_matches(error, LULL_ERROR, LULL_ERROR_USAGE)) {
         fprintf(stderr, "Try 'lull %s --help'.\n", verb->name);
         return EXIT_USAGE;
@@ -197,7 +198,7 @@ static int run_dropin(const struct lull_verb *verb, int argc, char **argv)
     g_autoptr(GError) error = NULL;
     struct lull_args *args = lull_args_parse(verb, argc, argv, &error);
     if (!args) {
-        fprintf(stderr, "%s: %s\nTry '%s --help'.\n", verb->name, error->message, verb->name);
+        lull_say("%s: %s\nTry '%s --help'.\n", verb->name, error->message, verb->name);
         return EXIT_USAGE;
     }
     int status = EXIT_DONE;
@@ -210,7 +211,7 @@ static int run_dropin(const struct lull_verb *verb, int argc, char **argv)
         lull_dropin_print_error(error->message);
     } else if (error) {
         fflush(stdout);
-        fprintf(stderr, "%s: %s\n", verb->name, error->message);
+        lull_say("%s: %s\n", verb->name, error->message);
     }
     lull_args_free(args);
     return error && status == EXIT_DONE ? EXIT_BAD_INPUT : status;

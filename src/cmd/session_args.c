@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "cmd/calls_args.h"
 #include "cmd/progress.h"
+#include "cmd/say.h"
 #include "cmd/verb.h"
 #include "filter/filter.h"
 #include "period/period.h"
@@ -112,7 +113,7 @@ static void print_warnings(const char *text)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (uint32_t i = 0; lines[i] && *lines[i]; i++) {
-        fprintf(stderr, "lull: %s\n", lines[i]);
+        lull_say("lull: %s\n", lines[i]);
     }
 }
 
@@ -374,8 +375,8 @@ int lull_args_report_damage(struct lull_session *session)
         const bool is_remark = lull_session_problem_is_remark(session, i);
         n_remarks += is_remark;
         if (i < MOST_PROBLEMS) {
-            fprintf(stderr, "lull: %s: %s\n", is_remark ? "note" : "damaged",
-                    lull_session_problem(session, i));
+            lull_say("lull: %s: %s\n", is_remark ? "note" : "damaged",
+                     lull_session_problem(session, i));
         }
     }
     if (count > MOST_PROBLEMS) {

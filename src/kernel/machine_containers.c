@@ -103,6 +103,16 @@ static uint32_t row_of(struct lull_model *model, struct machine *machine, const 
     return row;
 }
 
+/* Its name may come in a later dump. */
+static void remember_unnamed(struct lull_model *model, struct container *made, uint32_t number)
+{
+    if (*made->public.id && !name_of_id(model, made->public.id)) {
+        const uint32_t id = model_label(model, made->public.id);
+        made->before = lull_map_find(&model->unnamed, id);
+        lull_map_insert(&model->unnamed, id, number);
+    }
+}
+
 static uint32_t container_of(struct lull_model *model, struct machine *machine, uint32_t cgroup,
                              uint32_t pid_ns)
 {
@@ -115,9 +125,11 @@ static uint32_t container_of(struct lull_model *model, struct machine *machine, 
     struct lull_container *container = &made->public;
     struct lull_group_name group;
     const char *path = cgroup == LULL_NONE ? "" : model->labels.items[cgroup];
-    *made = (struct container){{path, "host", "", "", "host"}, machine->host, LULL_NONE};
+    *made = (struct container){{path, "host", "", "", "host"}, machine->host, LULL_NONE, LULL_NONE};
+    number = (uint32_t)model->containers.count;
     if (lull_group_parse(path, &group)) {
         describe(model, &group, container);
+        remember_unnamed(model, made, number);
     } else if (pid_ns != 0 && pid_ns != FIRST_PID_NAMESPACE) {
         char text[32];
         g_snprintf(text, sizeof text, "%u", pid_ns);
@@ -126,7 +138,6 @@ static uint32_t container_of(struct lull_model *model, struct machine *machine, 
         g_snprintf(text, sizeof text, "pidns %u", pid_ns);
         container->name = keep(model, text);
     }
-    number = (uint32_t)model->containers.count;
     lull_vec_push(&model->containers, made);
     lull_map_insert(&machine->containers, key, number);
     if (model->group_by != LULL_BY_TASK && model->group_by != LULL_BY_VM) {
@@ -151,13 +162,14 @@ void containers_named(struct lull_model *model, const struct lull_ev_statedump_c
         const uint32_t id = model_label_of(model, ev->id), name = model_label_of(model, ev->name);
         g_hash_table_insert(model->container_names, (gpointer)model->labels.items[id],
                             (gpointer)model->labels.items[name]);
-        for (uint32_t i = 0; i < model->containers.count; i++) { /* made since the last dump */
-            struct lull_container *container = &model->containers.items[i]->public;
+        uint32_t number = lull_map_remove(&model->unnamed, id);
+        while (number != LULL_MAP_NONE) { /* made since the last dump */
+            struct container *container = model->containers.items[number];
             struct lull_group_name group;
-            if (strcmp(container->id, model->labels.items[id]) == 0 &&
-                lull_group_parse(container->path, &group)) {
-                describe(model, &group, container);
+            if (lull_group_parse(container->public.path, &group)) {
+                describe(model, &group, &container->public);
             }
+            number = container->before;
         }
     }
 }
@@ -324,4 +336,5 @@ void containers_free(struct lull_model *model)
     }
     lull_vec_free(&model->containers);
     g_hash_table_unref(model->container_names);
+    lull_map_free(&model->unnamed);
 }

@@ -214,7 +214,8 @@ struct machine {
 struct container {
     struct lull_container public;
     uint32_t host;
-    uint32_t row; /* pseudo-task, if tasks are grouped */
+    uint32_t row;    /* pseudo-task, if tasks are grouped */
+    uint32_t before; /* another one of the same id whose name is not known yet; or LULL_NONE */
 };
 
 struct name {
@@ -306,6 +307,7 @@ struct lull_model {
     uint32_t n_tables; /* that ever were */
     LULL_VEC(struct container *) containers;
     GHashTable *container_names; /* id → name, both texts of labels */
+    struct lull_map unnamed;     /* label of an id → the last container with it that has no name */
     enum lull_group_by group_by;
     unsigned groups;
     bool follows_files;        /* calls are wanted, and their events record descriptors */

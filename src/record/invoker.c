@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/capability.h"
@@ -130,12 +132,21 @@ static bool drop(const uint8_t *capabilities, size_t n)
 
 /* ---- becoming the invoker ---- */
 
+/* Whether lull_invoker_limit() has made it so. */
+static bool has_identity(const struct lull_invoker *invoker)
+{
+    uid_t real, effective, saved;
+    return getresuid(&real, &effective, &saved) == 0 && real == invoker->uid &&
+           effective == invoker->uid && saved == invoker->uid;
+}
+
 /* Real, effective and saved, so that there is no way back. */
 static bool take_identity(const struct lull_invoker *invoker)
 {
-    return !invoker->is_other || (initgroups(invoker->name, invoker->gid) == 0 &&
-                                  setresgid(invoker->gid, invoker->gid, invoker->gid) == 0 &&
-                                  setresuid(invoker->uid, invoker->uid, invoker->uid) == 0);
+    return !invoker->is_other || has_identity(invoker) ||
+           (initgroups(invoker->name, invoker->gid) == 0 &&
+            setresgid(invoker->gid, invoker->gid, invoker->gid) == 0 &&
+            setresuid(invoker->uid, invoker->uid, invoker->uid) == 0);
 }
 
 static bool take_environment(const struct lull_invoker *invoker)
@@ -173,6 +184,28 @@ bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, con
                     g_strerror(errno));
     }
     return is_done;
+}
+
+bool lull_invoker_do(const struct lull_invoker *invoker, void (*work)(void *user), void *user)
+{
+    static const struct capabilities none;
+    const pid_t child = fork();
+    int status = -1;
+    if (child == 0) {
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigprocmask(SIG_SETMASK, &signals, NULL);
+        alarm(LULL_INVOKER_SECONDS);
+        if (lull_invoker_become(invoker) != 0 || !set_capabilities(&none) ||
+            prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) { /* which changing the user has taken back */
+            _exit(1);
+        }
+        work(user);
+        _exit(0);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0;
 }
 
 /* The daemon sees the effective user; its socket's permissions are checked against the other one,

@@ -32,6 +32,11 @@ int lull_invoker_become(const struct lull_invoker *invoker);
 bool lull_invoker_limit(const struct lull_invoker *invoker, bool needs_root, const uint8_t *more,
                         size_t n_more, GError **error);
 
+/* Has a child do it that has become the invoker and has no capability at all, and waits for its end, for at most
+ * LULL_INVOKER_SECONDS. False: it could not become that, or it was killed. */
+bool lull_invoker_do(const struct lull_invoker *invoker, void (*work)(void *user), void *user);
+#define LULL_INVOKER_SECONDS 20
+
 /* This thread makes its requests to a daemon of root's as the invoker, until it takes that back.
  * False, with errno, if it may not. */
 bool lull_invoker_speak_as(const struct lull_invoker *invoker);

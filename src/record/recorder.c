@@ -530,6 +530,12 @@ int lull_recorder_exec_errno(const struct lull_recorder *recorder)
     return recorder->command.exec_errno;
 }
 
+void lull_recorder_do_as_invoker(const struct lull_recorder *recorder, void (*work)(void *user),
+                                 void *user)
+{
+    lull_invoker_do(&recorder->invoker, work, user);
+}
+
 int lull_recorder_wait(struct lull_recorder *recorder)
 {
     lull_command_has_ended(&recorder->command, true);

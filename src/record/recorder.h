@@ -101,6 +101,10 @@ uint64_t lull_recorder_left(const struct lull_recorder *recorder, const char **f
 int lull_recorder_exec_errno(const struct lull_recorder *recorder);
 /* Whether the command runs still. */
 bool lull_recorder_has_command(const struct lull_recorder *recorder);
+/* After the recording: has a child do it that has the rights of who records and no more, and waits for its end. Without
+ * those of root it may read what others may have written; what it does takes some seconds at most. */
+void lull_recorder_do_as_invoker(const struct lull_recorder *recorder, void (*work)(void *user),
+                                 void *user);
 /* Waits for the command, which may outlive the recording; its status as waitpid() has it. */
 int lull_recorder_wait(struct lull_recorder *recorder);
 

@@ -76,7 +76,9 @@ int64_t server_places_user(const struct sockaddr_in *other_end, const struct soc
         const ssize_t n = recv(fd, &answer, sizeof answer, MSG_DONTWAIT);
         if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) &&
             answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
-            user = ((const struct inet_diag_msg *)NLMSG_DATA(&answer.head))->idiag_uid;
+            const struct inet_diag_msg *found = NLMSG_DATA(&answer.head);
+            /* A socket that its program has closed is root's, as the kernel says. */
+            user = found->idiag_inode ? (int64_t)found->idiag_uid : SERVER_NOBODY_KNOWN;
         }
     }
     if (fd >= 0) {

@@ -8,6 +8,15 @@
 
 #define MOST_BYTES 64u
 
+bool lull_build_id_is(const char *text, size_t length)
+{
+    size_t n = 0;
+    while (n < length && g_ascii_isxdigit(text[n])) {
+        n++;
+    }
+    return n == length && n > 0 && n % 2 == 0 && n <= 2 * (size_t)MOST_BYTES;
+}
+
 static size_t padded(size_t n)
 {
     return (n + 3) & ~(size_t)3;

@@ -6,9 +6,12 @@
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <lull/error.h>
+
+#include "symbol/build_id.h"
 
 struct lull_debuginfod {
     debuginfod_client *client;
@@ -104,9 +107,11 @@ char *lull_debuginfod_find(struct lull_debuginfod *servers, const char *build_id
     g_autofree char *key = g_strdup_printf("%d %s", kind, build_id);
     const char *known = g_hash_table_lookup(servers->missing, key);
     char *path = NULL;
-    if (known || !servers->client || servers->left_us <= 0) {
+    const bool is_id = lull_build_id_is(build_id, strlen(build_id));
+    if (known || !servers->client || !is_id || servers->left_us <= 0) {
         servers->why = known              ? known
                        : !servers->client ? "the client of debuginfod cannot be started"
+                       : !is_id           ? "what the trace calls its build-id is none"
                                           : "the debuginfod servers took too long together";
         return NULL;
     }

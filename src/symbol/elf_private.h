@@ -27,8 +27,8 @@ bool elf_open(struct opened *opened, int fd);
  * gets its loads. */
 bool elf_look(struct opened *opened, struct lull_object *object);
 void elf_shut(struct opened *opened);
-/* Unpacks sections of which the caller knows that they have a size that memory holds. */
-void elf_unpack_zstd(struct opened *opened);
+/* Unpacks a section of which the caller knows that it has a size that memory holds. */
+void elf_unpack_zstd(struct opened *opened, Elf_Scn *section);
 
 /* Adds the symbols of the table of this type; a file has one. False: it has none. */
 bool elf_add_first(struct lull_symbol_table *table, Elf *file, uint32_t type);

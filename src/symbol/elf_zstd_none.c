@@ -2,6 +2,6 @@
 /* Built without zstd: what is packed with it stays so, unless libelf can unpack it. */
 #include "symbol/elf_private.h"
 
-void elf_unpack_zstd(struct opened *opened)
+void elf_unpack_zstd(struct opened *opened, Elf_Scn *section)
 {
 }

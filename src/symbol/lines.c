@@ -23,7 +23,7 @@ struct search {
 static bool take(void *user, struct opened *elf, const char *at)
 {
     struct search *search = user;
-    if (!debug_file_take(&search->file, elf, false)) {
+    if (!debug_file_take(&search->file, elf, false, UINT64_MAX)) {
         return false;
     }
     if (!debug_file_take_shared(&search->shared, &search->file, at, search->debug_root)) {

@@ -27,35 +27,56 @@ static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header)
                                                 : UINT64_MAX;
 }
 
-/* Code that was linked, or what several files of it share or that it has elsewhere; with debug information of a size that memory has. */
-static bool is_fit(Elf *file, bool is_shared)
+/* The next section of debug information after this one (NULL: the first); NULL: there is none. */
+static Elf_Scn *next_debug(Elf *file, Elf_Scn *section, GElf_Shdr *header, const char **name)
+{
+    size_t names;
+    if (elf_getshdrstrndx(file, &names) != 0) {
+        return NULL;
+    }
+    while ((section = elf_nextscn(file, section))) {
+        *name = gelf_getshdr(section, header) ? elf_strptr(file, names, header->sh_name) : NULL;
+        if (*name && header->sh_type != SHT_NOBITS && strstr(*name, "debug")) {
+            return section;
+        }
+    }
+    return NULL;
+}
+
+/* Code that was linked, or what several files of it share or that it has elsewhere; with at most so much debug
+ * information. *bytes: how much it has. */
+static bool is_fit(Elf *file, bool is_shared, uint64_t most_bytes, uint64_t *bytes)
 {
     GElf_Ehdr head;
     GElf_Shdr header;
-    size_t names;
-    uint64_t total = 0;
+    const char *name;
     bool has_info = false;
+    *bytes = 0;
     if (!gelf_getehdr(file, &head) ||
-        (head.e_type != ET_EXEC && head.e_type != ET_DYN && !is_shared) ||
-        elf_getshdrstrndx(file, &names) != 0) {
+        (head.e_type != ET_EXEC && head.e_type != ET_DYN && !is_shared)) {
         return false;
     }
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(file, section));) {
-        const char *name =
-            gelf_getshdr(section, &header) ? elf_strptr(file, names, header.sh_name) : NULL;
-        if (!name || header.sh_type == SHT_NOBITS || !strstr(name, "debug")) {
-            continue;
-        }
+    for (Elf_Scn *section = NULL; (section = next_debug(file, section, &header, &name));) {
         const uint64_t size = unpacked_size(section, &header);
         /* The old way of packing, which says its size only inside. */
-        if (g_str_has_prefix(name, ".zdebug") || size > MOST_DEBUG_BYTES - total) {
+        if (g_str_has_prefix(name, ".zdebug") || size > most_bytes - *bytes) {
             return false;
         }
-        total += size;
+        *bytes += size;
         has_info |=
             g_str_equal(name, ".debug_info") || (is_shared && g_str_equal(name, ".debug_info.dwo"));
     }
     return has_info;
+}
+
+/* Of the sections whose sizes were looked at: others may be of any size. */
+static void unpack(struct opened *elf)
+{
+    GElf_Shdr header;
+    const char *name;
+    for (Elf_Scn *section = NULL; (section = next_debug(elf->file, section, &header, &name));) {
+        elf_unpack_zstd(elf, section);
+    }
 }
 
 const Elf_Data *elf_section(Elf *file, const char *name)
@@ -80,11 +101,12 @@ const Elf_Data *debug_file_section(const struct debug_file *file, const char *na
     return elf_section(file->elf.file, name);
 }
 
-bool debug_file_take(struct debug_file *file, struct opened *elf, bool is_shared)
+bool debug_file_take(struct debug_file *file, struct opened *elf, bool is_shared,
+                     uint64_t most_bytes)
 {
     *file = (struct debug_file){.dwarf = NULL};
-    if (is_fit(elf->file, is_shared)) {
-        elf_unpack_zstd(elf);
+    if (is_fit(elf->file, is_shared, MIN(most_bytes, MOST_DEBUG_BYTES), &file->bytes)) {
+        unpack(elf);
         file->dwarf = dwarf_begin_elf(elf->file, DWARF_C_READ, NULL);
     }
     if (!file->dwarf) {
@@ -128,7 +150,7 @@ static bool take_if_it_is(struct debug_file *shared, const char *path, const voi
     }
     if (elf_open(&elf, fd)) {
         is_taken = dwelf_elf_gnu_build_id(elf.file, &its) == n && memcmp(its, id, (size_t)n) == 0 &&
-                   debug_file_take(shared, &elf, true);
+                   debug_file_take(shared, &elf, true, UINT64_MAX);
         elf_shut(&elf);
     }
     close(fd);

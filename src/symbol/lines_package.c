@@ -194,9 +194,8 @@ struct opened package_unit(struct lull_lines *lines, uint64_t id, void **image)
         parts[n++] = (struct part){".debug_str.dwo", texts->d_buf, texts->d_size};
         n_bytes += texts->d_size;
     }
-    if (n == 0 || n_bytes > MOST_UNIT_BYTES || n_bytes > MOST_PACKAGE_BYTES - lines->split_bytes) {
+    if (n == 0 || n_bytes > MOST_UNIT_BYTES) {
         return none;
     }
-    lines->split_bytes += n_bytes;
     return put_together(parts, n, head, image);
 }

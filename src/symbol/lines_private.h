@@ -22,10 +22,13 @@ struct debug_file {
     const Elf_Data *lines;  /* the section .debug_line; NULL: none */
     GHashTable *programs;   /* offsets of what was read of it */
     uint64_t program_bytes; /* of these together */
+    uint64_t bytes;         /* of debug information, unpacked */
 };
 
-/* Takes the contents of an open file, if it has debug information. libdw has read them: the file may be closed. */
-bool debug_file_take(struct debug_file *file, struct opened *elf, bool is_shared);
+/* Takes the contents of an open file, if it has debug information, unpacked at most so much. libdw has read them: the
+ * file may be closed. */
+bool debug_file_take(struct debug_file *file, struct opened *elf, bool is_shared,
+                     uint64_t most_bytes);
 /* The contents are the caller's again, and the file is cleared. */
 void debug_file_give_back(struct debug_file *file, struct opened *elf);
 /* Opens the file that several share (made by dwz), if `file`, at `path`, needs one; before anything else is read.
@@ -53,6 +56,7 @@ struct spans {
     LULL_VEC(struct lull_range) ranges;
     LULL_VEC(uint32_t) of; /* of each range */
     struct lull_pieces pieces;
+    uint32_t n_seen; /* ranges that were read, also those that cover nothing */
 };
 
 /* The part of a unit that is in a file of its own. */
@@ -85,7 +89,7 @@ struct lull_lines {
     char *root;  /* below which there may be more; NULL: nothing */
     bool has_looked_for_package;
     struct opened package; /* of split units; its file is NULL if there is none */
-    uint64_t split_bytes;  /* of all that were opened */
+    uint64_t split_bytes;  /* of all that were taken, unpacked */
     int64_t spent_us;      /* on units */
 };
 
@@ -93,6 +97,7 @@ struct lull_lines {
 bool spans_add(struct spans *spans, Dwarf_Die *die, uint32_t number);
 /* The same of [start, end). */
 bool spans_put(struct spans *spans, uint64_t start, uint64_t end, uint32_t number);
+bool spans_are_full(const struct spans *spans);
 /* After the last, before the first is found. */
 void spans_finish(struct spans *spans);
 /* The number of the innermost, or LULL_NO_RANGE. */

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "symbol/lines_private.h"
 
-/* All that are opened for one file together. */
+/* All that are opened for one file together, unpacked. */
 #define MOST_SPLIT_BYTES (UINT64_C(1) << 30)
 /* In a list of ranges; the largest functions have some thousand. */
 enum { MOST_LISTED = 1 << 16 };
@@ -129,7 +129,7 @@ static bool add_list(struct spans *spans, const struct split *split, struct curs
     };
     uint64_t base = split->low_address;
     bool is_any = false;
-    for (unsigned n = 0; n < MOST_LISTED; n++) {
+    for (unsigned n = 0; n < MOST_LISTED && !spans_are_full(spans); n++) {
         const uint64_t kind = read_bytes(&c, 1);
         if (c.is_beyond || kind == DW_RLE_end_of_list || kind >= G_N_ELEMENTS(operands)) {
             break;
@@ -159,7 +159,7 @@ static bool add_pairs(struct spans *spans, const struct split *split, struct cur
     const uint64_t largest = split->address_bytes == 8 ? UINT64_MAX : UINT32_MAX;
     uint64_t base = split->low_address;
     bool is_any = false;
-    for (unsigned n = 0; n < MOST_LISTED; n++) {
+    for (unsigned n = 0; n < MOST_LISTED && !spans_are_full(spans); n++) {
         const uint64_t first = read_bytes(&c, split->address_bytes);
         const uint64_t second = read_bytes(&c, split->address_bytes);
         if (c.is_beyond || (first == 0 && second == 0)) {
@@ -274,13 +274,15 @@ static bool read_skeleton(struct lull_lines *lines, struct split *split, Dwarf_D
 /* Takes the contents of a file if it has the unit. */
 static bool take(struct split *split, struct lull_lines *lines, struct opened *elf, uint64_t id)
 {
-    if (!is_native(elf->file) || !debug_file_take(&split->file, elf, true)) {
+    if (!is_native(elf->file) ||
+        !debug_file_take(&split->file, elf, true, MOST_SPLIT_BYTES - lines->split_bytes)) {
         return false;
     }
     if (!find_unit(split, id)) {
         debug_file_give_back(&split->file, elf);
         return false;
     }
+    lines->split_bytes += split->file.bytes;
     split->info = debug_file_section(&split->file, ".debug_info.dwo");
     split->ranges = split->version < 5 ? debug_file_section(&lines->file, ".debug_ranges")
                                        : debug_file_section(&split->file, ".debug_rnglists.dwo");
@@ -291,19 +293,17 @@ static bool take_file(struct split *split, struct lull_lines *lines, const char 
 {
     struct opened elf;
     const char *why;
-    uint64_t size;
     int fd;
-    if (lull_file_open(path, &fd, &size, &why) != LULL_OPEN_DONE) {
+    if (lull_file_open(path, &fd, NULL, &why) != LULL_OPEN_DONE) {
         return false;
     }
     bool is_taken = false;
-    if (size <= MOST_SPLIT_BYTES - lines->split_bytes && elf_open(&elf, fd)) {
+    if (elf_open(&elf, fd)) {
         is_taken = take(split, lines, &elf, id);
         elf_shut(&elf);
     }
     if (is_taken) {
         elf_cntl(split->file.elf.file, ELF_C_FDDONE);
-        lines->split_bytes += size;
     }
     close(fd);
     return is_taken;

@@ -8,7 +8,7 @@
 
 /* Functions lie in blocks, namespaces and calls in line, not deeper than people write them. */
 enum { MOST_DEPTH = 256 };
-/* The largest programs have some millions. */
+/* The largest programs have some millions. One list may be that of many entries: what is read of it again counts again. */
 #define MOST_RANGES (UINT32_C(1) << 24)
 /* To read the functions of units, of one file together: what takes longer was made to. */
 #define MOST_US (20 * G_USEC_PER_SEC)
@@ -23,9 +23,15 @@ static bool is_code(uint64_t start, uint64_t end)
     return start > 0 && start < end;
 }
 
+bool spans_are_full(const struct spans *spans)
+{
+    return spans->n_seen > MOST_RANGES;
+}
+
 bool spans_put(struct spans *spans, uint64_t start, uint64_t end, uint32_t number)
 {
-    if (!is_code(start, end) || spans->ranges.count >= MOST_RANGES) {
+    spans->n_seen++;
+    if (!is_code(start, end) || spans_are_full(spans)) {
         return false;
     }
     lull_vec_push(&spans->ranges, (struct lull_range){start, end});
@@ -38,7 +44,7 @@ bool spans_add(struct spans *spans, Dwarf_Die *die, uint32_t number)
     Dwarf_Addr base, start, end;
     ptrdiff_t at = 0;
     bool is_any = false;
-    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+    while (!spans_are_full(spans) && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
         is_any |= spans_put(spans, start, end, number);
     }
     return is_any;
@@ -145,7 +151,7 @@ void unit_read(struct lull_lines *lines, struct unit *unit)
 {
     g_autofree struct walk *walk = g_new0(struct walk, 1);
     const int64_t start_us = g_get_monotonic_time();
-    if (unit->is_read) {
+    if (unit->is_read || lines->spent_us >= MOST_US) {
         return;
     }
     unit->is_read = true;
@@ -157,7 +163,7 @@ void unit_read(struct lull_lines *lines, struct unit *unit)
         goes_in = unit->split && dwarf_offdie(dwarf, die, &walk->at[0]);
     }
     uint32_t scope = LULL_NO_RANGE;
-    for (uint64_t n = 0; lines->spent_us < MOST_US && step(walk, goes_in, scope); n++) {
+    for (uint64_t n = 0; step(walk, goes_in, scope); n++) {
         scope = add_entry(unit, &walk->at[walk->depth], walk->scopes[walk->depth], &goes_in);
         if (n % ENTRIES_PER_LOOK == 0 &&
             g_get_monotonic_time() - start_us > MOST_US - lines->spent_us) {

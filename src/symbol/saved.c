@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "symbol/build_id.h"
 #include "symbol/object.h"
 #include "symbol/table.h"
 #include "unwind/cfi.h"
@@ -13,7 +14,6 @@
 #define LOAD "load "
 #define FRAMES "frames "
 #define MOST_NAME 65535u
-#define MOST_BUILD_ID 128u
 
 struct lull_saved {
     char *text;
@@ -189,7 +189,7 @@ read_object(const struct lull_saved *saved, const char *path, uint64_t inode,
     struct lull_object *object = lull_object_new();
     const char *id = at + strlen(OBJECT), *end = next_line(at, saved->end, &next);
     const size_t n = strcspn(id, " ");
-    object->build_id = n <= MOST_BUILD_ID && *id != '-' ? g_strndup(id, n) : NULL;
+    object->build_id = lull_build_id_is(id, n) ? g_strndup(id, n) : NULL;
     for (at = next; at < saved->end; at = next) {
         end = next_line(at, saved->end, &next);
         if (has_word(at, end, OBJECT) || !add(object, at, end)) {

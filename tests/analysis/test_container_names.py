@@ -3,6 +3,7 @@
 # A container that was made while the machine was recorded, for long: its name comes at the end, after what its task did. LULL is the program.
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,31 @@ def words(value):
     return {value} if isinstance(value, str) else set()
 
 
+def write_many(folder, n):
+    """As many containers, each of which gets its name after it is known."""
+    machine = vm_scene.Machine("host")
+    for i in range(n):
+        machine.event(vm_scene.START + i, "lull_statedump_cgroup", {"tid": TID + i, "path": f"/docker/{i:064x}"})
+    for i in range(n):
+        machine.event(vm_scene.START + n + i, "lull_statedump_container", {"id": f"{i:064x}", "name": f"box{i}"})
+    switch(machine, 3 * n, 0, TID)
+    switch(machine, 4 * n, TID, 0)
+    machine.write(folder)
+
+
+def check_many(n):
+    """No cost grows with the square of their number: then it would be ten seconds and more."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_many(folder, n)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        info = run("info", "--json", folder)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        names = {one["name"] for one in info["containers"]}
+        tap.ok(names >= {f"box{i}" for i in range(n)} and seconds < 4, f"{n} containers", f"{seconds} s", len(names), sorted(names)[:5])
+
+
+check_many(30000)
 with tempfile.TemporaryDirectory() as place:
     write(place)
     rows = run("cputop", "--json", "--by", "container", place)

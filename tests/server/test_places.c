@@ -139,6 +139,8 @@ static void test_user(void)
     } else {
         g_assert_cmpint(found, ==, user);
     }
+    /* Who has closed it is nobody any more: not root, as which the kernel knows such sockets. */
+    g_assert_cmpint(server_places_user(&other, &own), ==, SERVER_NOBODY_KNOWN);
     other.sin_port = htons(1); /* which nobody has */
     g_assert_cmpint(server_places_user(&other, &own), ==, SERVER_NOBODY_KNOWN);
     close(fd);

@@ -6,6 +6,7 @@
 
 #include <lull/session.h>
 
+#include "source/session/private.h"
 #include "source/session/streams.h"
 #include "source/trace_files.h"
 
@@ -507,6 +508,41 @@ static void test_hosts(void)
     remove_tree(dir);
 }
 
+/* Slices of any length of hosts of any number, for times that damage may have made: those of one host keep their
+ * order, and none counts as that there is no event. */
+static void test_slices(void)
+{
+    static const int64_t times[] = {INT64_MIN,
+                                    -1,
+                                    0,
+                                    1,
+                                    1000,
+                                    (INT64_MAX - 1) / 3 - 1,
+                                    (INT64_MAX - 1) / 3,
+                                    INT64_MAX / 2,
+                                    INT64_MAX - 2,
+                                    INT64_MAX - 1};
+    static const int64_t lengths[] = {1, 2, 1000, INT64_MAX / 8, INT64_MAX};
+    for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++) {
+        for (uint32_t n = 1; n <= 5; n++) {
+            const struct session_slices slices = {
+                .length_ns = lengths[i], .start_ns = 0, .n_hosts = n};
+            for (uint32_t host = 0; host < n; host++) {
+                int64_t before = INT64_MIN;
+                for (size_t k = 0; k < G_N_ELEMENTS(times); k++) {
+                    const int64_t turn = lull_session_slice_turn(&slices, host, times[k]);
+                    g_assert_cmpint(turn, >=, before);
+                    g_assert_cmpint(turn, <, INT64_MAX);
+                    before = turn;
+                }
+            }
+        }
+    }
+    const struct session_slices slices = {.length_ns = 10, .start_ns = 100, .n_hosts = 3};
+    g_assert_cmpint(lull_session_slice_turn(&slices, 1, 125), ==, (2 * 3 + 1) * 10 + 5);
+    g_assert_cmpint(lull_session_slice_turn(&slices, 0, INT64_MAX), ==, INT64_MAX);
+}
+
 static void assert_remark(const struct lull_session *session, uint32_t index, const char *pattern)
 {
     const char *text = lull_session_problem(session, index);
@@ -575,6 +611,7 @@ int main(int argc, char **argv)
     g_test_add_func("/session/merge", test_merge_and_limits);
     g_test_add_func("/session/first-subscription", test_first_subscription_wins);
     g_test_add_func("/session/hosts", test_hosts);
+    g_test_add_func("/session/slices", test_slices);
     g_test_add_func("/session/namesakes", test_namesakes);
     g_test_add_func("/session/kernels", test_kernels);
     return g_test_run();

@@ -17,6 +17,7 @@ import time
 source = os.environ["LULL_SOURCE"]
 sys.path[:0] = [os.path.join(source, "tests", "calls"), os.path.join(source, "tests", "lib")]
 import jsonl_to_ctf  # noqa: E402
+import perf_writer as perf  # noqa: E402
 import scene  # noqa: E402
 from asked import BASE, peer  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -87,6 +88,48 @@ def never_ends(handler):
             time.sleep(0.001)
     except OSError:
         pass
+
+
+def is_huge(handler):
+    """Says that it has more than is fetched, and sends it slowly."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(3 << 30))
+    handler.end_headers()
+    try:
+        while True:
+            handler.wfile.write(b"\x7fELF" + bytes(4096))
+            time.sleep(0.1)
+    except OSError:
+        pass
+
+
+def leads_to(url):
+    """Sends whoever asks to another place."""
+    def answer(handler):
+        handler.send_response(302)
+        handler.send_header("Location", url)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+    return answer
+
+
+def recording(name, build_id):
+    """Of perf, with a sample in a program of which the list of functions in the recording says that build-id."""
+    kind = perf.TID | perf.TIME | perf.CPU | perf.ID | perf.CALLCHAIN
+    w = perf.Writer()
+    w.attr([5], kind, kind=1, config=0)
+    mapping = w.pack("IIQQQIIQQII", 42, 42, BASE, 0x1000, 0, 0, 0, 7, 0, 5, 2) + b"/elsewhere/prog\0"
+    w.record(10, mapping + w.trailer(42, 42, 1000, 0, 5, kind))
+    w.record(9, w.pack("IIQQII", 42, 42, 2000, 5, 0, 0) + w.pack("QQQ", 2, 2**64 - 512, BASE + 0x10))
+    where = os.path.join(scratch.name, name)
+    os.makedirs(where)
+    with open(os.path.join(where, "perf.data"), "wb") as file:
+        file.write(w.file())
+    with open(os.path.join(where, "symbols"), "w", encoding="ascii") as file:
+        file.write(f"object {build_id} 7 /elsewhere/prog\nload 0 1000 0\n0 100 work\n")
+    with open(os.path.join(where, "recording.json"), "w", encoding="ascii") as file:
+        json.dump({"lull_recording": 1, "hostname": "elsewhere", "boot_id": "01234567-89ab-cdef-0123-456789abcdef"}, file)
+    return where
 
 
 def run(where, *options, url=None, cache=None, most_seconds=None, verb="symbols"):
@@ -178,6 +221,16 @@ def main():
             named, whence, why = found["prog"]
             tap.ok((named, whence) == (0, None) and (not said or said in why or "could not be reached, or failed" in why) and
                    all(block == [(None, None, None)] for block in places.values()), f"what is sent is {name}: refused", found, places)
+    check_bad_ids()
+    with Server(is_huge) as server:
+        found, _, seconds = ask(where, url=server.url())
+        tap.ok(found["prog"][:2] == (0, None) and "too large" in found["prog"][2] and seconds < 10, "a file of 3 GiB is not fetched", found, seconds)
+    # Wherever they lead, what is there has to be of this build.
+    with Server(gives({"/there": other[".debug"]})) as elsewhere:
+        for name, url in (("another server", elsewhere.url() + "/there"), ("a file of this machine", "file://" + path + ".debug")):
+            with Server(leads_to(url)) as server:
+                found, _, _ = ask(where, url=server.url())
+                tap.ok(found["prog"][:2] == (0, None) and found["prog"][2], f"a server that leads to {name}: refused", found)
     # A port that nobody listens to.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -195,6 +248,21 @@ def main():
         done, _ = run(where, "--debuginfod", **environment)
         tap.ok(done.returncode == 1 and "DEBUGINFOD_URLS=https://" in done.stderr and not done.stdout, "no server is named", done.stderr)
     check_elfutils(where, path, theirs)
+
+
+def check_bad_ids():
+    """What a recording calls a build-id becomes a part of addresses and of paths in the cache: only digits do."""
+    for name, build_id, is_asked in (("digits", IDS["right"], True), ("a path", "../../../outside", False), ("long", "ab" * 65, False),
+                                     ("half a byte", "abc", False), ("a question", "ab?cd", False)):
+        home = tempfile.mkdtemp(dir=scratch.name)
+        cache = os.path.join(home, "one", "two")
+        os.makedirs(cache)
+        before = {place for place, _, _ in os.walk(scratch.name)}
+        with Server(gives({})) as server:
+            found, places, _ = ask(recording("id-" + name.replace(" ", "-"), build_id), url=server.url(), cache=cache)
+            made = {place for place, _, _ in os.walk(scratch.name) if place not in before and not place.startswith((cache, os.path.join(scratch.name, "id-")))}
+            tap.ok([block[0][0] for block in places.values()] == ["work"] and bool(server.asked) == is_asked and not made,
+                   f"a recording's build-id that is {name}", server.asked, made, found, places)
 
 
 def check_elfutils(where, path, theirs):

@@ -49,6 +49,34 @@ static void test_read(void)
     lull_saved_free(saved);
 }
 
+/* What is no build-id is not taken for one: it would become a part of paths. */
+static void test_ids(void)
+{
+    g_autofree char *longest = g_strnfill(128, 'a'), *longer = g_strnfill(130, 'a');
+    const struct {
+        const char *id;
+        bool is_one;
+    } ids[] = {{"0123456789abcdef", true},
+               {"AB", true},
+               {longest, true},
+               {longer, false},
+               {"abc", false},
+               {"../../..", false},
+               {"ab/cd1", false},
+               {"0x1234", false},
+               {"-", false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(ids); i++) {
+        g_autofree char *text =
+            g_strdup_printf("object %s 7 /a\nload 0 100 0\n10 10 work\n", ids[i].id);
+        struct lull_saved *saved = parse(text);
+        struct lull_object *object = lull_saved_read(saved, "/a", 7);
+        g_assert_cmpstr(object->build_id, ==, ids[i].is_one ? ids[i].id : NULL);
+        check(object, 0x1f, "work", 0xf);
+        lull_object_free(object);
+        lull_saved_free(saved);
+    }
+}
+
 /* What is no line of the form is passed over, wherever the text is cut. */
 static void test_damaged(void)
 {
@@ -162,6 +190,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/symbol/saved/read", test_read);
+    g_test_add_func("/symbol/saved/ids", test_ids);
     g_test_add_func("/symbol/saved/damaged", test_damaged);
     g_test_add_func("/symbol/saved/write", test_write);
     g_test_add_func("/symbol/saved/frames", test_frames);

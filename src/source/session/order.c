@@ -77,11 +77,12 @@ int64_t lull_session_slice_turn(const struct session_slices *slices, uint32_t ho
     }
     since = MAX(since, 0);
     if (__builtin_mul_overflow(since / length_ns, (int64_t)slices->n_hosts, &turn) ||
-        __builtin_mul_overflow(turn + host, length_ns, &turn) ||
+        __builtin_add_overflow(turn, (int64_t)host, &turn) ||
+        __builtin_mul_overflow(turn, length_ns, &turn) ||
         __builtin_add_overflow(turn, since % length_ns, &turn)) {
         return INT64_MAX - 1;
     }
-    return turn;
+    return MIN(turn, INT64_MAX - 1); /* INT64_MAX: there is no event */
 }
 
 void lull_session_slice(struct lull_session *session, uint32_t n)
@@ -101,7 +102,8 @@ void lull_session_slice(struct lull_session *session, uint32_t n)
         bytes += session->merged[i]->size_bytes;
         start_ns = MIN(start_ns, session->merged[i]->bound_ns);
     }
-    const double share = (double)SLICE_BYTES * n / (double)MAX(bytes, 1);
+    /* Of traces that are shorter, one slice has all; the packets may say any times. */
+    const double share = MIN((double)SLICE_BYTES * n / (double)MAX(bytes, 1), 1.0);
     session->slices = (struct session_slices){.length_ns = (int64_t)(share * (double)span_ns) + 1,
                                               .start_ns = start_ns,
                                               .n_hosts = session->hosts->len};

@@ -132,9 +132,9 @@ def differences(task, processes):
     wrong = []
     for key, recorded in ("blocked_ns", "blocked_ns"), ("cpu_wait_ns", "runnable_ns"), ("ran_ns", "running_ns"):
         summed, wanted = sum(process[key] for process in processes), task[recorded]
-        # A command exists before its recording starts, and after that has ended.
-        slack = 2 * MS if task["task"]["comm"] != "live-waits" else 100 * MS
-        if abs(summed - wanted) > 0.02 * wanted + slack:
+        slack = 0.02 * wanted + 2 * MS
+        # A command waits for its recording to start, and runs after that has ended: as long as the machine likes.
+        if wanted - summed > slack or (summed - wanted > slack and task["task"]["comm"] != "live-waits"):
             wrong.append((recorded, summed, wanted))
     return wrong
 

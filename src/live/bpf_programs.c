@@ -2,9 +2,11 @@
 /* Which programs there are in bpf/wait.bpf.c, which of them the rules need, and which this kernel has the events for. */
 #include "live/bpf_programs.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "live/marks.h"
 
@@ -18,50 +20,60 @@
  * that no CPU is thought to be in an interrupt for good. */
 static const struct program {
     const char *name, *event;
-    uint32_t measures; /* bits of those that need it */
-    bool is_optional;  /* kernels without that event, or of other architectures, do without */
+    uint32_t measures;     /* bits of those that need it */
+    bool is_optional;      /* kernels without that event, or of other architectures, do without */
+    enum lull_bpf_use use; /* what waits need it for, and nothing else does */
 } programs[] = {
-    {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_exit", "softirq_exit", WAITS | SOFTIRQS, false},
-    {"timer_exit", "hrtimer_expire_exit", WAITS | 1u << LULL_TRACK_TIMER, false},
-    {"work_exit", "irq_work_exit", WAITS, true},
-    {"function_exit", "call_function_single_exit", WAITS, true},
-    {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false},
-    {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false},
-    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE | 1u << LULL_TRACK_RESPONSE, false},
-    {"timer_entry", "hrtimer_expire_entry", WAITS | 1u << LULL_TRACK_TIMER, false},
-    {"work_entry", "irq_work_entry", WAITS, true},
-    {"function_entry", "call_function_single_entry", WAITS, true},
-    {"disk_merged", "block_rq_merge", 1u << LULL_TRACK_QUEUE, false},
-    {"disk_queued", "block_rq_insert", 1u << LULL_TRACK_QUEUE, false},
-    {"disk_issued", "block_rq_issue", 1u << LULL_TRACK_BLOCK | 1u << LULL_TRACK_QUEUE, false},
-    {"disk_done", "block_rq_complete", WAITS | 1u << LULL_TRACK_BLOCK, false},
-    {"data_ready", "sk_data_ready", WAITS, true},
-    {"tcp_received", "tcp_probe", WAITS, true},
-    {"started", "sched_wakeup_new", WAITS, false},
-    {"waking", "sched_waking", WAITS, false},
-    {"switched", "sched_switch", WAITS, false},
+    {"irq_exit", "irq_handler_exit", WAITS | 1u << LULL_TRACK_IRQ, false, LULL_BPF_NAMES_WAKERS},
+    {"softirq_exit", "softirq_exit", WAITS | SOFTIRQS, false, LULL_BPF_NAMES_WAKERS},
+    {"timer_exit", "hrtimer_expire_exit", WAITS | 1u << LULL_TRACK_TIMER, false,
+     LULL_BPF_NAMES_WAKERS},
+    {"work_exit", "irq_work_exit", WAITS, true, LULL_BPF_NAMES_WAKERS},
+    {"function_exit", "call_function_single_exit", WAITS, true, LULL_BPF_NAMES_WAKERS},
+    {"irq_entry", "irq_handler_entry", WAITS | 1u << LULL_TRACK_IRQ, false, LULL_BPF_NAMES_WAKERS},
+    {"softirq_entry", "softirq_entry", WAITS | SOFTIRQS, false, LULL_BPF_NAMES_WAKERS},
+    {"softirq_raised", "softirq_raise", 1u << LULL_TRACK_RAISE | 1u << LULL_TRACK_RESPONSE, false,
+     LULL_BPF_EVER},
+    {"timer_entry", "hrtimer_expire_entry", WAITS | 1u << LULL_TRACK_TIMER, false,
+     LULL_BPF_NAMES_WAKERS},
+    {"work_entry", "irq_work_entry", WAITS, true, LULL_BPF_NAMES_WAKERS},
+    {"function_entry", "call_function_single_entry", WAITS, true, LULL_BPF_NAMES_WAKERS},
+    {"disk_merged", "block_rq_merge", 1u << LULL_TRACK_QUEUE, false, LULL_BPF_EVER},
+    {"disk_queued", "block_rq_insert", 1u << LULL_TRACK_QUEUE, false, LULL_BPF_EVER},
+    {"disk_issued", "block_rq_issue", 1u << LULL_TRACK_BLOCK | 1u << LULL_TRACK_QUEUE, false,
+     LULL_BPF_EVER},
+    {"disk_done", "block_rq_complete", WAITS | 1u << LULL_TRACK_BLOCK, false, LULL_BPF_EVER},
+    {"data_ready", "sk_data_ready", WAITS, true, LULL_BPF_NAMES_WAKERS},
+    {"tcp_received", "tcp_probe", WAITS, true, LULL_BPF_NAMES_WAKERS},
+    {"started", "sched_wakeup_new", WAITS, false, LULL_BPF_EVER},
+    {"waking", "sched_waking", WAITS, false, LULL_BPF_SEES_WAKING},
+    {"switched", "sched_switch", WAITS, false, LULL_BPF_EVER},
     {"socket_changed", "inet_sock_set_state", 1u << LULL_TRACK_CONNECT | 1u << LULL_TRACK_TTFB,
-     false},
+     false, LULL_BPF_EVER},
     {"socket_sent", "sock_send_length",
-     1u << LULL_TRACK_TTFB | 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
-    {"socket_received", "sock_recv_length", 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false},
-    {"packet_queued", "net_dev_queue", 1u << LULL_TRACK_NETTX, false},
-    {"packet_sent", "net_dev_start_xmit", 1u << LULL_TRACK_NETTX, false},
-    {"packet_received", "netif_receive_skb", 1u << LULL_TRACK_NETRX, false},
-    {"packet_read", "skb_copy_datagram_iovec", 1u << LULL_TRACK_NETRX, false},
-    {"work_queued", "workqueue_queue_work", 1u << LULL_TRACK_WORK, false},
-    {"work_started", "workqueue_execute_start", 1u << LULL_TRACK_WORK, false},
-    {"lock_wanted", "contention_begin", 1u << LULL_TRACK_LOCK, false},
-    {"lock_taken", "contention_end", 1u << LULL_TRACK_LOCK, false},
-    {"reclaim_started", "mm_vmscan_direct_reclaim_begin", 1u << LULL_TRACK_RECLAIM, false},
-    {"reclaim_ended", "mm_vmscan_direct_reclaim_end", 1u << LULL_TRACK_RECLAIM, false},
-    {"group_reclaim_started", "mm_vmscan_memcg_reclaim_begin", 1u << LULL_TRACK_RECLAIM, true},
-    {"group_reclaim_ended", "mm_vmscan_memcg_reclaim_end", 1u << LULL_TRACK_RECLAIM, true},
-    {"exec_started", "sched_prepare_exec", 1u << LULL_TRACK_EXEC, false},
-    {"exec_ended", "sched_process_exec", 1u << LULL_TRACK_EXEC, false},
-    {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false},
-    {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false},
+     1u << LULL_TRACK_TTFB | 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false, LULL_BPF_EVER},
+    {"socket_received", "sock_recv_length", 1u << LULL_TRACK_SERVE | 1u << LULL_TRACK_ASK, false,
+     LULL_BPF_EVER},
+    {"packet_queued", "net_dev_queue", 1u << LULL_TRACK_NETTX, false, LULL_BPF_EVER},
+    {"packet_sent", "net_dev_start_xmit", 1u << LULL_TRACK_NETTX, false, LULL_BPF_EVER},
+    {"packet_received", "netif_receive_skb", 1u << LULL_TRACK_NETRX, false, LULL_BPF_EVER},
+    {"packet_read", "skb_copy_datagram_iovec", 1u << LULL_TRACK_NETRX, false, LULL_BPF_EVER},
+    {"work_queued", "workqueue_queue_work", 1u << LULL_TRACK_WORK, false, LULL_BPF_EVER},
+    {"work_started", "workqueue_execute_start", 1u << LULL_TRACK_WORK, false, LULL_BPF_EVER},
+    {"lock_wanted", "contention_begin", 1u << LULL_TRACK_LOCK, false, LULL_BPF_EVER},
+    {"lock_taken", "contention_end", 1u << LULL_TRACK_LOCK, false, LULL_BPF_EVER},
+    {"reclaim_started", "mm_vmscan_direct_reclaim_begin", 1u << LULL_TRACK_RECLAIM, false,
+     LULL_BPF_EVER},
+    {"reclaim_ended", "mm_vmscan_direct_reclaim_end", 1u << LULL_TRACK_RECLAIM, false,
+     LULL_BPF_EVER},
+    {"group_reclaim_started", "mm_vmscan_memcg_reclaim_begin", 1u << LULL_TRACK_RECLAIM, true,
+     LULL_BPF_EVER},
+    {"group_reclaim_ended", "mm_vmscan_memcg_reclaim_end", 1u << LULL_TRACK_RECLAIM, true,
+     LULL_BPF_EVER},
+    {"exec_started", "sched_prepare_exec", 1u << LULL_TRACK_EXEC, false, LULL_BPF_EVER},
+    {"exec_ended", "sched_process_exec", 1u << LULL_TRACK_EXEC, false, LULL_BPF_EVER},
+    {"call_ended", "sys_exit", 1u << LULL_TRACK_SYSCALL, false, LULL_BPF_EVER},
+    {"call_started", "sys_enter", 1u << LULL_TRACK_SYSCALL, false, LULL_BPF_EVER},
 };
 
 enum { N_PROGRAMS = G_N_ELEMENTS(programs) };
@@ -215,6 +227,31 @@ bool lull_bpf_programs_attach(struct lull_bpf_programs *chosen, GError **error)
         }
     }
     return true;
+}
+
+void lull_bpf_programs_give_up(struct lull_bpf_programs *chosen, enum lull_bpf_use use,
+                               uint32_t measures)
+{
+    for (uint32_t i = 0; i < N_PROGRAMS; i++) {
+        if (programs[i].use == use && !(programs[i].measures & measures & ~WAITS)) {
+            bpf_link__destroy(chosen->link[i]);
+            chosen->link[i] = NULL;
+        }
+    }
+}
+
+void lull_bpf_programs_run(const struct bpf_object *object, const char *name)
+{
+    const struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+    struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+    const int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+    char nothing[64]; /* it writes nothing, and all of it is done when it has ended */
+    while (fd >= 0 && read(fd, nothing, sizeof nothing) > 0) {
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    bpf_link__destroy(link);
 }
 
 void lull_bpf_programs_detach(struct lull_bpf_programs *chosen)

@@ -12,6 +12,13 @@
 /* As many as there may be. */
 enum { LULL_BPF_PROGRAMS = 48 };
 
+/* What can be given up to cost less. */
+enum lull_bpf_use {
+    LULL_BPF_EVER,
+    LULL_BPF_NAMES_WAKERS, /* which interrupt it is that wakes somebody */
+    LULL_BPF_SEES_WAKING,  /* that somebody is woken */
+};
+
 struct lull_bpf_programs {
     struct bpf_program *program[LULL_BPF_PROGRAMS]; /* NULL: not needed, or not possible */
     struct bpf_link *link[LULL_BPF_PROGRAMS];       /* NULL: not attached */
@@ -39,6 +46,11 @@ bool lull_bpf_programs_choose(struct lull_bpf_programs *chosen, const struct bpf
 struct lull_bpf_cost *lull_bpf_programs_cost(const struct lull_bpf_programs *chosen);
 /* To be detached in any case. */
 bool lull_bpf_programs_attach(struct lull_bpf_programs *chosen, GError **error);
+/* Detaches the programs of that use that none of these other measures needs. */
+void lull_bpf_programs_give_up(struct lull_bpf_programs *chosen, enum lull_bpf_use use,
+                               uint32_t measures);
+/* An iterator, once. Kernels that have none do without. */
+void lull_bpf_programs_run(const struct bpf_object *object, const char *name);
 void lull_bpf_programs_detach(struct lull_bpf_programs *chosen);
 
 #endif

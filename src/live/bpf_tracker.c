@@ -201,6 +201,12 @@ static bool configure(struct lull_bpf_tracker *tracker, const struct btf *kernel
     if (!question->has_sums) {
         set_entries(tracker, "ended_tasks", 1);
     }
+    if (question->n_rules ==
+        0) { /* nothing is reported, and all of it is in this process's memory */
+        set_entries(tracker, "alarms", (uint32_t)page_size());
+    }
+    bpf_program__set_autoload(bpf_object__find_program_by_name(tracker->object, "found"),
+                              question->has_sums);
     return true;
 }
 
@@ -235,6 +241,9 @@ static bool attach(struct lull_bpf_tracker *tracker, GError **error)
 {
     if (!lull_bpf_programs_attach(&tracker->programs, error)) {
         return false;
+    }
+    if (tracker->question.has_sums) {
+        lull_bpf_programs_run(tracker->object, "found");
     }
     if (lull_bpf_measures(&tracker->question) & 1u << LULL_TRACK_MARK) {
         tracker->marks = lull_marks_attach(tracker->object, tracker->question.marks, error);
@@ -402,7 +411,22 @@ static bool take(struct lull_tracker *base, GError **error)
     return taken >= 0 || lull_bpf_refuse_errno(error, "cannot read the ring buffer", -taken);
 }
 
-/* Sums first name fewer waits; then nobody is named. */
+/* Without rules, which may be about that. */
+static bool can_be_blind(const struct lull_tracker_question *question)
+{
+    return question->has_sums && question->n_rules == 0;
+}
+
+/* Interrupts are counted with sums. */
+static uint32_t other_measures(const struct lull_bpf_tracker *tracker)
+{
+    const struct lull_tracker_question *question = &tracker->question;
+    const bool has_sums = question->has_sums || question->has_metrics;
+    return lull_bpf_measures(question) |
+           (has_sums ? 1u << LULL_TRACK_IRQ | 1u << LULL_TRACK_SOFTIRQ : 0);
+}
+
+/* Sums first name fewer waits; then nobody is named; then nobody is seen to be woken. */
 static void cost_less(struct lull_bpf_tracker *tracker)
 {
     struct lull_tracker_counts *counts = &tracker->counts;
@@ -413,9 +437,22 @@ static void cost_less(struct lull_bpf_tracker *tracker)
         lull_bpf_cost_hurry(tracker->cost);
         return;
     }
-    if (!tracker->question.has_histograms && !needs_chains(&tracker->question)) {
-        tracker->governed->without_chains = 1;
-        counts->has_no_chains = true;
+    if (!counts->has_no_chains) {
+        if (!tracker->question.has_histograms && !needs_chains(&tracker->question)) {
+            tracker->governed->without_chains = 1;
+            counts->has_no_chains = true;
+            lull_bpf_programs_give_up(&tracker->programs, LULL_BPF_NAMES_WAKERS,
+                                      other_measures(tracker));
+            lull_bpf_cost_hurry(tracker->cost);
+        }
+        return;
+    }
+    if (can_be_blind(&tracker->question) && !counts->has_no_wakings) {
+        tracker->governed->without_wakings = 1;
+        counts->has_no_wakings = true;
+        lull_bpf_programs_give_up(&tracker->programs, LULL_BPF_SEES_WAKING,
+                                  other_measures(tracker));
+        lull_bpf_cost_hurry(tracker->cost);
     }
 }
 

@@ -15,6 +15,7 @@ enum {
     LULL_TRACK_COMM = 16,
     LULL_TRACK_NESTED = 4, /* interrupts in interrupts */
     LULL_TRACK_MOST_SLOTS = 65536,
+    LULL_TRACK_EARLY = 4096,        /* tasks woken early at a time, by tid */
     LULL_TRACK_MOST_CHAINS = 10240, /* of one interval */
     LULL_TRACK_BUCKETS = 26,        /* below 1 us, then up to 2, 4, 8 … us, and 16.8 s or more */
     LULL_TRACK_NO_CALL = -1,
@@ -193,6 +194,8 @@ enum {
     /* Of a slot: when it was woken early it had not started to leave. As a rule it never does then, and
      * what it sleeps for later is another wait. */
     LULL_TRACK_WAS_QUEUED = 1 << 6,
+    /* Of a slot: it waited already when it was first seen, so that the wait is longer than is known. */
+    LULL_TRACK_IS_OLDER = 1 << 8,
     LULL_TRACK_IS_CUT = 1 << 4, /* of a chain: it does not reach back to the start of the wait */
 };
 
@@ -209,7 +212,7 @@ struct lull_track_slot {
     uint64_t woken;    /* runnable again */
     uint64_t ran;      /* on a CPU */
     uint64_t begin;    /* woken last, which `hop` explains */
-    uint64_t early_ns; /* woken before it had left the CPU, which `early` explains */
+    uint64_t early_ns; /* woken before it had left the CPU, which lull_track_early explains */
     uint32_t state;
     uint32_t flags;
     struct lull_track_sums sums;
@@ -219,7 +222,13 @@ struct lull_track_slot {
     uint32_t irq;        /* with rules about responses: 1 + the interrupt that woke it; 0: none */
     uint64_t irq_ns;     /* and when that came */
     struct lull_track_hop hop[LULL_TRACK_HOPS];
-    struct lull_track_hop early[LULL_TRACK_HOPS];
+};
+
+/* Who woke a task before it had left the CPU: for moments, of few tasks, so it is in no slot. */
+struct lull_track_early {
+    uint64_t ns;
+    uint32_t tid, pad;
+    struct lull_track_hop hop[LULL_TRACK_HOPS];
 };
 
 /* Of the tasks of a process that have ended. */
@@ -290,10 +299,10 @@ struct lull_track_histograms {
 
 /* What user space changes while the programs run. */
 struct lull_track_governed {
-    uint32_t without_chains; /* they are given up, because they cost too much */
-    uint32_t pad;
-    uint64_t least_ns; /* shorter waits are in no chain */
-    uint64_t from_ns;  /* the interval's start */
+    uint32_t without_chains;  /* they are given up, because they cost too much */
+    uint32_t without_wakings; /* so is who is woken when */
+    uint64_t least_ns;        /* shorter waits are in no chain */
+    uint64_t from_ns;         /* the interval's start */
 };
 
 struct lull_track_stack {

@@ -168,12 +168,29 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
     return true;
 }
 
+/* What tasks did until now is in no interval. */
+static void begin(struct lull_sums *sums)
+{
+    g_autoptr(GHashTable) processes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    GHashTableIter iter;
+    void *value;
+    add_slots(sums, sums->start_ns, processes);
+    g_hash_table_iter_init(&iter, processes);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const struct now *now = value;
+        struct before *before = g_new0(struct before, 1);
+        before->sums = now->living;
+        g_hash_table_insert(sums->before, GUINT_TO_POINTER(now->process.pid), before);
+    }
+}
+
 struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
 {
     struct lull_sums *sums = g_new0(struct lull_sums, 1);
     sums->tracker = tracker;
     sums->before = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     sums->start_ns = tracker->kind->slots->turn(tracker);
+    begin(sums);
     return sums;
 }
 

@@ -55,6 +55,9 @@ static uint64_t since_of(const struct lull_track_slot *slot,
                          const struct lull_track_kernel_rule *rule)
 {
     const bool is_new = slot->flags & LULL_TRACK_IS_NEW;
+    if (slot->flags & LULL_TRACK_IS_OLDER && rule->measure != LULL_TRACK_SYSCALL) {
+        return 0; /* it began before anybody watched */
+    }
     switch (rule->measure) {
     case LULL_TRACK_WAKEUP:
         return slot->since && (slot->state || is_new) ? slot->woken : 0;

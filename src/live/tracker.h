@@ -35,8 +35,9 @@ struct lull_tracker_counts {
     uint64_t missed;                 /* runs of programs that the kernel left out */
     double overhead;                 /* of the time of all CPUs; negative: not measured */
     bool has_no_chains;              /* they were given up, because of the overhead */
-    bool has_no_calls;               /* so was in which system call tasks wait */
-    uint64_t least_ns;               /* with sums: shorter waits are in no chain */
+    bool has_no_wakings; /* so was when tasks were woken: waits for a CPU are not known */
+    bool has_no_calls;   /* so was in which system call tasks wait */
+    uint64_t least_ns;   /* with sums: shorter waits are in no chain */
 };
 
 /* How it watches. */

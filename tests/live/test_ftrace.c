@@ -422,6 +422,38 @@ static void test_hidden(void)
 }
 
 /* Losing the CPU is no sleep; a wake-up that precedes the switch belongs to the sleep; who is started waits. */
+/* What slept when tracking began has waited since then; but what an event says of an earlier moment counts. */
+static void test_found(void)
+{
+    const char *const rules[] = {"offcpu > 1ms", NULL};
+    struct story story;
+    begin(&story, rules, true);
+    for (uint32_t tid = A; tid <= C; tid++) {
+        lull_ftrace_meet(story.model, tid, tid);
+        lull_ftrace_found(story.model, tid, tid == C ? 'R' : 'S', T0 + 10 * MS);
+    }
+    wake(&story, T0 + 30 * MS, 0, C, A);
+    change(&story, T0 + 31 * MS, 1, 0, "swapper/1", 0, A, "a");
+    change(&story, T0 + 5 * MS, 2, 0, "swapper/2", 0, B, "b"); /* before it was found asleep */
+    change(&story, T0 + 8 * MS, 2, B, "b", 0x1, C, "c");
+    change(&story, T0 + 28 * MS, 2, C, "c", 0x1, B, "b");
+    const struct lull_track_sums of[] = {
+        lull_sums_of_slot(&lull_ftrace_task_find(story.model, A)->slot, T0 + 31 * MS),
+        lull_sums_of_slot(&lull_ftrace_task_find(story.model, B)->slot, T0 + 28 * MS),
+        lull_sums_of_slot(&lull_ftrace_task_find(story.model, C)->slot, T0 + 28 * MS)};
+    g_assert_cmpuint(of[0].blocked_ns, ==, 20 * MS);
+    g_assert_cmpuint(of[0].runnable_ns, ==, 1 * MS);
+    g_assert_cmpuint(of[1].blocked_ns, ==, 20 * MS);
+    g_assert_cmpuint(of[1].ran_ns, ==, 3 * MS);
+    g_assert_cmpuint(of[2].ran_ns, ==, 20 * MS);
+    for (uint32_t i = 0; i < 3; i++) {
+        g_assert_cmpuint(of[i].unknown_ns, ==, 0);
+    }
+    g_assert_cmpuint(story.records->len, ==, 1); /* nobody knows how long A had slept before */
+    g_assert_cmpuint(alarm_at(&story, 0)->tid, ==, B);
+    end(&story);
+}
+
 static void test_kinds(void)
 {
     const char *const rules[] = {"preempt > 1ms", "fork > 1ms", "offcpu > 1ms", NULL};
@@ -648,6 +680,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/ftrace/lost", test_lost);
     g_test_add_func("/live/ftrace/lost-elsewhere", test_lost_elsewhere);
     g_test_add_func("/live/ftrace/hidden", test_hidden);
+    g_test_add_func("/live/ftrace/found", test_found);
     g_test_add_func("/live/ftrace/kinds", test_kinds);
     g_test_add_func("/live/ftrace/requests", test_requests);
     g_test_add_func("/live/ftrace/interrupts", test_interrupts);

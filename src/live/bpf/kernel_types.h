@@ -46,12 +46,25 @@ struct task_struct {
     struct thread_info thread_info;
     unsigned int __state;
     unsigned int flags;
-    int on_rq;
+    int on_rq, on_cpu;
+    int exit_state;
     int pid, tgid;
     uint64_t start_time;
     const struct cred *cred;
     struct css_set *cgroups;
     char comm[16];
+};
+
+/* What a program over all tasks is given. */
+struct bpf_iter__task {
+    union {
+        struct bpf_iter_meta *meta;
+        uint64_t : 64;
+    };
+    union {
+        struct task_struct *task; /* NULL: that was all */
+        uint64_t : 64;
+    };
 };
 
 /* Of x86-64. */

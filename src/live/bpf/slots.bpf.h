@@ -33,7 +33,7 @@ struct irq_cause {
 /* The interrupts that a CPU is in. */
 struct context {
     uint32_t depth;
-    uint32_t running;                  /* the task that came last */
+    uint32_t running;                  /* 1 + the task that came last; 0: not known */
     struct irq_cause handler, softirq; /* with rules about responses */
     struct lull_track_hop frame[LULL_TRACK_NESTED];
 };

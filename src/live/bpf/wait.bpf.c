@@ -3,6 +3,7 @@
  * allows is reported with the chain of its wakers. Only tracepoints are used (tp_btf); the fast path, a
  * wait that is short enough, touches one cache line of each task. */
 #include "disks.bpf.h"
+#include "found.bpf.h"
 #include "interrupts.bpf.h"
 #include "kernel_work.bpf.h"
 #include "marks.bpf.h"
@@ -11,43 +12,11 @@
 #include "sockets.bpf.h"
 #include "stacks.bpf.h"
 #include "sums.bpf.h"
+#include "wakers.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* ---- wakers ---- */
-
-/* Who wakes now, and who had woken that one before. */
-static __always_inline void explain(struct lull_track_hop chain[LULL_TRACK_HOPS])
-{
-    const struct lull_track_hop *frame = frame_now();
-    if (governed.without_chains) {
-        chain[0].kind = LULL_TRACK_HOP_NONE;
-        return;
-    }
-    chain[1].kind = LULL_TRACK_HOP_NONE;
-    if (frame) {
-        chain[0] = *frame;
-        return;
-    }
-    const uint64_t id = bpf_get_current_pid_tgid();
-    const uint32_t tid = (uint32_t)id;
-    chain[0].start_ns = 0;
-    if (!tid) { /* the idle task wakes nobody: it is an interrupt that no tracepoint names */
-        chain[0].kind = LULL_TRACK_HOP_INTERRUPT;
-        return;
-    }
-    chain[0].kind = LULL_TRACK_HOP_TASK;
-    chain[0].a = id >> 32;
-    chain[0].b = tid;
-    copy_own_comm(chain[0].comm);
-    const struct lull_track_slot *waker = slot_find(tid);
-    if (waker) {
-        chain[0].start_ns = waker->begin;
-        chain[1] = waker->hop[0];
-        chain[2] = waker->hop[1];
-        chain[3] = waker->hop[2];
-    }
-}
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, const struct task_struct *task)
@@ -58,7 +27,7 @@ int BPF_PROG(waking, const struct task_struct *task)
     }
     const uint64_t now = bpf_ktime_get_ns();
     if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
-        explain(slot->early);
+        keep_early(slot->tid, now);
         slot->early_ns = now;
         slot->flags &= ~LULL_TRACK_WAS_QUEUED;
         slot->flags |= task->on_rq ? LULL_TRACK_WAS_QUEUED : 0;
@@ -454,7 +423,9 @@ static __always_inline void sum(struct ended *wait, struct lull_track_counts *co
     if (slot->tgid == config.self) {
         return;
     }
-    observe_wait(wait, woken);
+    if (!(slot->flags & LULL_TRACK_IS_OLDER)) {
+        observe_wait(wait, woken);
+    }
     if (wait->now - slot->since <= governed.least_ns) {
         return;
     }
@@ -544,12 +515,12 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
         const bool counts = is_followed(slot);
         count->waits += counts;
         if (slot->woken == 0 && slot->early_ns > slot->ran) { /* woken before it was off the CPU */
-            __builtin_memcpy(slot->hop, slot->early, sizeof slot->hop);
+            count->unknown_wakers += counts && !take_early(slot);
             slot->woken = slot->begin = since;
         } else if (slot->woken == 0) {
             slot->hop[0].kind = LULL_TRACK_HOP_NONE;
             slot->begin = now;
-            count->unknown_wakers += counts;
+            count->unknown_wakers += counts && !governed.without_wakings;
         }
         struct ended wait = {.task = task,
                              .slot = slot,
@@ -563,14 +534,14 @@ static __always_inline void comes(const struct task_struct *task, uint64_t now,
         if (config.has_served && slot->flags & LULL_TRACK_SERVES) {
             keep_past(slot, now);
         }
-        if (now - since > config.least_ns) {
+        if (now - since > config.least_ns && !(slot->flags & LULL_TRACK_IS_OLDER)) {
             judge(&wait, count);
         }
     } else if (slot->ran && is_followed(slot)) { /* it was never seen to leave */
         count->unseen++;
         slot->sums.unknown_ns += now - slot->ran;
     }
-    slot->flags &= ~(LULL_TRACK_IS_NEW | LULL_TRACK_IS_LOST);
+    slot->flags &= ~(LULL_TRACK_IS_NEW | LULL_TRACK_IS_LOST | LULL_TRACK_IS_OLDER);
     slot->since = 0;
     slot->ran = now;
     if (config.has_tasks) {
@@ -598,16 +569,13 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
     count->switches++;
     context->depth = 0;
     const uint32_t running = context->running;
-    const bool was_seen = running == (uint32_t)prev->pid;
-    context->running = next->pid;
-    if (config.has_tasks && running && !was_seen) {
-        lose(running);
+    const bool was_seen = !running || running == 1 + (uint32_t)prev->pid;
+    context->running = 1 + (uint32_t)next->pid;
+    if (config.has_tasks && running > 1 && !was_seen) {
+        lose(running - 1);
     }
     if (prev->pid) {
-        uint32_t state = preempt ? 0 : prev->__state;
-        if (state & TASK_NOLOAD) { /* an idle task of the kernel's, in no D that anybody means */
-            state &= ~LULL_TRACK_STATE_D;
-        }
+        uint32_t state = preempt ? 0 : state_of(prev);
         if (state & TASK_WAKING) { /* somebody is already waking it, and the state is gone */
             state = config.has_prev_state ? (uint32_t)ctx[3] : LULL_TRACK_STATE_S;
         }

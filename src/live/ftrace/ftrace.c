@@ -364,9 +364,15 @@ static bool set_up(struct watch *watch, GError **error)
            (!calls || set_calls(watch, calls, error)) && (!with_stacks || set_stacks(watch, error));
 }
 
-static void meet(void *user, uint32_t pid, uint32_t tid)
+/* Of one that runs, or could, nobody knows since when: its events tell soon. */
+static void find(void *user, uint32_t pid, uint32_t tid)
 {
-    lull_ftrace_meet(user, pid, tid);
+    const struct watch *watch = user;
+    struct lull_proc_state state;
+    lull_ftrace_meet(watch->model, pid, tid);
+    if (lull_proc_read_state(pid, tid, &state)) {
+        lull_ftrace_found(watch->model, tid, state.letter, (uint64_t)clock_ns(CLOCK_MONOTONIC));
+    }
 }
 
 /* Events already say what tasks do that are not met yet. */
@@ -383,7 +389,7 @@ static bool begin(struct watch *watch, GError **error)
     }
     watch->model->now = watch->model->from_ns = (uint64_t)clock_ns(CLOCK_MONOTONIC);
     watch->looked_ns = (int64_t)watch->model->now;
-    return lull_proc_each_task(meet, watch->model) || refuse(error, "cannot read /proc");
+    return lull_proc_each_task(find, watch) || refuse(error, "cannot read /proc");
 }
 
 static void free_watch(struct lull_tracker *tracker)

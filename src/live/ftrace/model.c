@@ -60,12 +60,15 @@ static void wake(struct lull_ftrace_model *model, const struct lull_ftrace_event
     struct lull_ftrace_task *task =
         lull_ftrace_task_find(model, (uint32_t)event->fields->number[0]);
     struct lull_track_slot *slot = task ? &task->slot : NULL;
+    if (slot) {
+        lull_ftrace_task_doubt(slot, event->ns);
+    }
     if (!slot || (slot->since && slot->woken)) {
         return;
     }
     find_cause(model, event->cpu, slot);
     if (slot->since == 0) { /* it may be about to leave the CPU: the next switch will tell */
-        explain(model, event, slot->early);
+        explain(model, event, task->early);
         slot->early_ns = event->ns;
         slot->flags &= ~(uint32_t)LULL_TRACK_WAS_QUEUED;
         slot->flags |= slot->cpu == event->cpu ? LULL_TRACK_WAS_QUEUED : 0;
@@ -113,6 +116,7 @@ static void leaves(struct lull_ftrace_model *model, struct lull_ftrace_task *tas
                    uint32_t state, bool was_seen)
 {
     struct lull_track_slot *slot = &task->slot;
+    lull_ftrace_task_doubt(slot, now);
     const bool is_unseen = slot->since || (slot->ran && !was_seen && !is_lost(model, slot->ran));
     if (slot->since) {
         slot->sums.unknown_ns += after(now, slot->since);
@@ -145,7 +149,7 @@ static void end_wait(struct lull_ftrace_model *model, struct lull_ftrace_task *t
     const bool counts = has_waits(model) && lull_ftrace_is_followed(model, slot);
     model->counts.kernel.waits += counts;
     if (slot->woken == 0 && slot->early_ns > slot->ran) { /* woken before it was off the CPU */
-        memcpy(slot->hop, slot->early, sizeof slot->hop);
+        memcpy(slot->hop, task->early, sizeof slot->hop);
         slot->woken = slot->begin = slot->since;
     } else if (slot->woken == 0) {
         slot->hop[0].kind = LULL_TRACK_HOP_NONE;
@@ -161,7 +165,7 @@ static void end_wait(struct lull_ftrace_model *model, struct lull_ftrace_task *t
     if (model->question.has_sums || model->question.has_metrics) {
         lull_ftrace_sum(model, &wait);
     }
-    if (event->ns - slot->since > model->least_rule_ns) {
+    if (event->ns - slot->since > model->least_rule_ns && !(slot->flags & LULL_TRACK_IS_OLDER)) {
         lull_ftrace_judge(model, &wait);
     }
 }
@@ -170,6 +174,7 @@ static void comes(struct lull_ftrace_model *model, struct lull_ftrace_task *task
                   const struct lull_ftrace_event *event)
 {
     struct lull_track_slot *slot = &task->slot;
+    lull_ftrace_task_doubt(slot, event->ns);
     if (slot->since && is_lost(model, slot->since)) {
         slot->sums.unknown_ns += after(event->ns, slot->since);
     } else if (slot->since && slot->since <= event->ns && slot->woken <= event->ns) {
@@ -179,7 +184,7 @@ static void comes(struct lull_ftrace_model *model, struct lull_ftrace_task *task
             has_waits(model) && lull_ftrace_is_followed(model, slot) && !is_lost(model, slot->ran);
         slot->sums.unknown_ns += after(event->ns, slot->ran);
     }
-    slot->flags &= ~(uint32_t)(LULL_TRACK_IS_NEW | LULL_TRACK_IS_LOST);
+    slot->flags &= ~(uint32_t)(LULL_TRACK_IS_NEW | LULL_TRACK_IS_LOST | LULL_TRACK_IS_OLDER);
     slot->since = 0;
     slot->ran = event->ns;
     slot->cpu = event->cpu;
@@ -323,7 +328,7 @@ void lull_ftrace_model_lose(struct lull_ftrace_model *model, uint32_t cpu, uint6
         slot->sums = lull_sums_of_slot(slot, from_ns);
         slot->ran = MAX(from_ns, MAX(slot->since, slot->ran));
         slot->since = slot->woken = slot->early_ns = slot->call_since = 0;
-        slot->flags |= LULL_TRACK_IS_LOST;
+        slot->flags = (slot->flags & ~(uint32_t)LULL_TRACK_IS_OLDER) | LULL_TRACK_IS_LOST;
         task->call = LULL_TRACK_NO_CALL;
     }
     model->now = MAX(model->now, until_ns);

@@ -18,6 +18,7 @@ struct lull_ftrace_task {
     int32_t call;            /* in which it is; LULL_TRACK_NO_CALL: none, or not known */
     uint64_t first_argument; /* of the call */
     bool knows_compat, is_compat;
+    struct lull_track_hop early[LULL_TRACK_HOPS]; /* who woke it before it had left the CPU */
     struct lull_track_stack *stack; /* where in the kernel it waits; NULL: never asked for */
     uint64_t stack_ns;              /* since when it waits there */
 };
@@ -109,6 +110,10 @@ bool lull_ftrace_is_listed(const struct lull_ftrace_model *model, int32_t call);
 
 /* A task that was there before tracking began. */
 void lull_ftrace_meet(struct lull_ftrace_model *model, uint32_t pid, uint32_t tid);
+/* One that was met is in that state, as ps has it, `now`: if it sleeps it has done so before. */
+void lull_ftrace_found(struct lull_ftrace_model *model, uint32_t tid, char letter, uint64_t now);
+/* At an event of the time `now`: what was found later is not known yet. */
+void lull_ftrace_task_doubt(struct lull_track_slot *slot, uint64_t now);
 struct lull_ftrace_task *lull_ftrace_task_find(const struct lull_ftrace_model *model, uint32_t tid);
 /* Made if there is room: NULL, and counted, if not. */
 struct lull_ftrace_task *lull_ftrace_task_of(struct lull_ftrace_model *model, uint32_t tid);

@@ -73,7 +73,9 @@ void lull_ftrace_sum(struct lull_ftrace_model *model, const struct lull_ftrace_w
     if (slot->tgid == (uint32_t)getpid()) {
         return;
     }
-    observe_wait(model, wait);
+    if (!(slot->flags & LULL_TRACK_IS_OLDER)) {
+        observe_wait(model, wait);
+    }
     if (wait->now - slot->since <= least_ns) {
         return;
     }

@@ -81,6 +81,28 @@ void lull_ftrace_meet(struct lull_ftrace_model *model, uint32_t pid, uint32_t ti
     }
 }
 
+void lull_ftrace_found(struct lull_ftrace_model *model, uint32_t tid, char letter, uint64_t now)
+{
+    struct lull_ftrace_task *task = lull_ftrace_task_find(model, tid);
+    if (!task || !letter || !strchr("SDITtP", letter)) {
+        return;
+    }
+    task->slot.since = now;
+    task->slot.state = letter == 'D'   ? LULL_TRACK_STATE_D
+                       : letter == 'I' ? LULL_TRACK_STATE_IDLE
+                                       : LULL_TRACK_STATE_S;
+    task->slot.flags |= LULL_TRACK_IS_OLDER;
+}
+
+void lull_ftrace_task_doubt(struct lull_track_slot *slot, uint64_t now)
+{
+    if (slot->flags & LULL_TRACK_IS_OLDER && now < slot->since) {
+        slot->flags &= ~(uint32_t)LULL_TRACK_IS_OLDER;
+        slot->since = 0;
+        slot->state = 0;
+    }
+}
+
 void lull_ftrace_task_end(struct lull_ftrace_model *model, struct lull_ftrace_task *task)
 {
     lull_ftrace_sums_of_dead(model, task);

@@ -27,6 +27,7 @@ void lull_how_json(struct json_object *object, const struct lull_tracker_how *ho
                    const struct lull_tracker_counts *counts)
 {
     json_object_object_add(object, "has_chains", json_object_new_boolean(!counts->has_no_chains));
+    json_object_object_add(object, "has_wakings", json_object_new_boolean(!counts->has_no_wakings));
     json_object_object_add(object, "has_calls", json_object_new_boolean(!counts->has_no_calls));
     json_object_object_add(object, "overhead",
                            counts->overhead >= 0 ? json_object_new_double(counts->overhead) : NULL);

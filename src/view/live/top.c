@@ -288,9 +288,11 @@ static void print_foot(const struct lull_top_view *view, const struct lull_inter
     } else {
         g_string_append(out, "waits over ");
         add_time(out, (int64_t)counts->least_ns);
-        g_string_append(out, counts->has_no_chains
-                                 ? ", wakers given up to cost less (--max-overhead)"
-                                 : ", of each waker its last wait, four wakers");
+        g_string_append(
+            out, counts->has_no_wakings  ? ", wakers and waits for a CPU given up to cost less "
+                                           "(--max-overhead)"
+                 : counts->has_no_chains ? ", wakers given up to cost less (--max-overhead)"
+                                         : ", of each waker its last wait, four wakers");
     }
     if (counts->has_no_calls) {
         g_string_append(out, ", system calls given up to cost less (--max-overhead)");

@@ -33,7 +33,8 @@ struct fit {
     int64_t offset_ns;         /* host - guest, in the middle */
     int64_t first_ns, last_ns; /* the same at both ends */
     uint64_t inside, outside, windows;
-    double other; /* share that is inside at another offset */
+    double other;               /* share that is inside at another offset */
+    uint32_t of_cpu[MOST_CPUS]; /* as in struct vm */
 };
 
 /* The first that ends at that time or later. */
@@ -120,6 +121,18 @@ static size_t sample_end(const struct vm *vm, size_t middle, int direction)
     return i;
 }
 
+/* Counts the moment for the slots in which it lies in a window. */
+static void count_moment(const struct lull_vcpu *vcpu, int64_t time_ns, int64_t low_ns,
+                         int32_t counts[static SLOTS + 1])
+{
+    for (size_t w = window_at(vcpu, time_ns + low_ns);
+         w < vcpu->windows.count &&
+         vcpu->windows.items[w].start_ns <= time_ns + low_ns + SLOTS * SLOT_NS;
+         w++) {
+        count_slots(&vcpu->windows.items[w], time_ns, low_ns, counts);
+    }
+}
+
 /* The offsets, near the one with the votes, at which most moments around the middle are inside. */
 static struct range guess(const struct vm *vm, int64_t offset_ns, size_t middle)
 {
@@ -129,12 +142,8 @@ static struct range guess(const struct vm *vm, int64_t offset_ns, size_t middle)
     const size_t from = sample_end(vm, middle, -1), to = sample_end(vm, middle, 1);
     for (size_t i = from; i < to; i++) {
         const struct lull_vcpu *vcpu = contain_vcpu_for(vm, moments[i].cpu);
-        const int64_t time_ns = moments[i].time_ns;
-        for (size_t w = vcpu ? window_at(vcpu, time_ns + low_ns) : 0;
-             vcpu && w < vcpu->windows.count &&
-             vcpu->windows.items[w].start_ns <= time_ns + low_ns + SLOTS * SLOT_NS;
-             w++) {
-            count_slots(&vcpu->windows.items[w], time_ns, low_ns, counts);
+        if (vcpu) {
+            count_moment(vcpu, moments[i].time_ns, low_ns, counts);
         }
     }
     struct range range = {low_ns, low_ns};
@@ -251,13 +260,62 @@ static bool are_apart(const struct fit *a, const struct fit *b)
            is_far(a->last_ns, b->last_ns);
 }
 
+/* How many moments around the middle, of each CPU of the guest, lie in windows of each virtual CPU at some
+ * offset near that one. */
+static void count_cells(const struct vm *vm, int64_t offset_ns,
+                        int32_t cells[static MOST_CPUS][MOST_CPUS])
+{
+    const struct lull_moment *moments = vm->guest->moments.items;
+    const size_t n = vm->guest->moments.count, middle = middle_moment(vm, offset_ns);
+    const size_t from = middle - MIN(middle, SAMPLE), to = middle + MIN(n - middle, SAMPLE);
+    for (uint32_t v = 0; v < vm->n; v++) {
+        int32_t counts[MOST_CPUS][SLOTS + 1] = {0};
+        for (size_t i = from; i < to; i++) {
+            count_moment(&vm->vcpus[v], moments[i].time_ns, offset_ns - 2 * BIN_NS,
+                         counts[moments[i].cpu]);
+        }
+        for (uint32_t cpu = 0; cpu < vm->n; cpu++) {
+            cells[v][cpu] = 0;
+            for (int32_t slot = 0, count = 0; slot < SLOTS; slot++) {
+                count += counts[cpu][slot];
+                cells[v][cpu] = MAX(cells[v][cpu], count);
+            }
+        }
+    }
+}
+
+/* Which virtual CPU is which of the guest's, if that is the offset: those first that have most in
+ * common. */
+static void assign(struct vm *vm, int64_t offset_ns)
+{
+    int32_t cells[MOST_CPUS][MOST_CPUS];
+    count_cells(vm, offset_ns, cells);
+    for (uint32_t done = 0; done < vm->n; done++) {
+        uint32_t best_vcpu = 0, best_cpu = 0;
+        for (uint32_t i = 0; i < vm->n * vm->n; i++) {
+            if (cells[i / vm->n][i % vm->n] > cells[best_vcpu][best_cpu]) {
+                best_vcpu = i / vm->n;
+                best_cpu = i % vm->n;
+            }
+        }
+        vm->of_cpu[best_cpu] = best_vcpu;
+        for (uint32_t i = 0; i < vm->n; i++) {
+            cells[best_vcpu][i] = cells[i][best_cpu] = -1;
+        }
+    }
+}
+
 /* The best of the offsets; true if it is right, and none of the others could be. */
-static bool choose(const struct vm *vm, const struct offsets *offsets, struct fit *best)
+static bool choose(struct vm *vm, const struct offsets *offsets, struct fit *best)
 {
     struct fit fits[2 * MOST_CANDIDATES];
     *best = (struct fit){0};
     for (uint32_t i = 0; i < offsets->n; i++) {
+        if (vm->is_permuted) {
+            assign(vm, offsets->items[i]);
+        }
         fits[i] = check(vm, offsets->items[i], NULL, NULL);
+        memcpy(fits[i].of_cpu, vm->of_cpu, sizeof fits[i].of_cpu);
         if (is_enough(&fits[i]) && share_of(&fits[i]) > share_of(best)) {
             *best = fits[i];
         }
@@ -267,38 +325,15 @@ static bool choose(const struct vm *vm, const struct offsets *offsets, struct fi
             best->other = MAX(best->other, share_of(&fits[i]));
         }
     }
+    memcpy(vm->of_cpu, best->of_cpu, sizeof vm->of_cpu);
     return share_of(best) >= ENOUGH && best->other < TOO_GOOD;
 }
 
-/* The next order of n numbers, of which the first is the ascending one; false after the last. */
-static bool next_order(uint32_t *order, uint32_t n)
-{
-    uint32_t i = n - 1, k = i;
-    while (i > 0 && order[i - 1] >= order[i]) {
-        i--;
-    }
-    if (i == 0) {
-        return false;
-    }
-    while (order[k] <= order[i - 1]) {
-        k--;
-    }
-    const uint32_t swapped = order[i - 1];
-    order[i - 1] = order[k];
-    order[k] = swapped;
-    for (uint32_t a = i, b = n - 1; a < b; a++, b--) {
-        const uint32_t moved = order[a];
-        order[a] = order[b];
-        order[b] = moved;
-    }
-    return true;
-}
-
-static bool try_offsets(const struct vm *vm, struct fit *best)
+static bool try_offsets(struct vm *vm, struct fit *best)
 {
     struct offsets offsets = {.n = 0};
-    contain_vote_by_ticks(vm, &offsets);
-    contain_vote_by_pauses(vm, &offsets);
+    contain_vote_by_ticks(vm, vm->is_permuted, &offsets);
+    contain_vote_by_pauses(vm, vm->is_permuted, &offsets);
     return choose(vm, &offsets, best);
 }
 
@@ -311,17 +346,13 @@ static bool match(struct vm *vm, struct fit *best)
     if (vm->n < 2 || vm->n > MOST_CPUS || vm->guest->n_cpus > (int32_t)vm->n) {
         return false;
     }
-    for (uint32_t i = 0; i < vm->n; i++) {
-        vm->of_cpu[i] = i;
-    }
-    const struct fit numbered = *best;
+    struct fit any;
     vm->is_permuted = true;
-    while (next_order(vm->of_cpu, vm->n)) {
-        if (try_offsets(vm, best)) {
-            return true;
-        }
+    if (try_offsets(vm, &any)) {
+        *best = any;
+        return true;
     }
-    *best = numbered;
+    vm->is_permuted = false;
     return false;
 }
 

@@ -37,8 +37,9 @@ static inline const struct lull_vcpu *contain_vcpu_for(const struct vm *vm, int3
     return i < vm->n && vm->vcpus[i].number == cpu ? &vm->vcpus[i] : NULL;
 }
 
-/* Each adds the offsets with most votes. */
-void contain_vote_by_ticks(const struct vm *vm, struct offsets *offsets);
-void contain_vote_by_pauses(const struct vm *vm, struct offsets *offsets);
+/* Each adds the offsets with most votes. is_any_cpu: any virtual CPU may be any of the guest's CPUs, which
+ * are no more than those. */
+void contain_vote_by_ticks(const struct vm *vm, bool is_any_cpu, struct offsets *offsets);
+void contain_vote_by_pauses(const struct vm *vm, bool is_any_cpu, struct offsets *offsets);
 
 #endif

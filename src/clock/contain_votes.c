@@ -8,9 +8,11 @@
 #include "clock/contain_private.h"
 
 enum {
-    MOST_VOTERS = 2000, /* of either side */
-    PAUSE_NS = 1000000, /* shorter ones are too many, and all alike */
-    MOST_BINS = 8,      /* a gap that fits within more says too little */
+    MOST_VOTERS = 2000,   /* ticks of either side of which each may be each */
+    MOST_VOTES = 4000000, /* of all intervals, */
+    FEWEST_VOTES = 1000,  /* but of those of one virtual CPU so many */
+    PAUSE_NS = 1000000,   /* shorter ones are too many, and all alike */
+    MOST_BINS = 8,        /* a gap that fits within more says too little */
 };
 
 struct votes {
@@ -63,26 +65,42 @@ static void count_votes(struct votes *votes, struct offsets *offsets)
     lull_vec_free(&votes->counts);
 }
 
+static bool is_tick(const struct vm *vm, const struct lull_injection *injection)
+{
+    return injection->vector == vm->guest->tick_vector;
+}
+
+static size_t count_tick_injections(const struct vm *vm)
+{
+    size_t n = 0;
+    for (uint32_t v = 0; v < vm->n; v++) {
+        for (size_t i = 0; i < vm->vcpus[v].injections.count; i++) {
+            n += is_tick(vm, &vm->vcpus[v].injections.items[i]);
+        }
+    }
+    return n;
+}
+
 /* Each injection of the guest's timer may be each tick that the guest saw. */
-void contain_vote_by_ticks(const struct vm *vm, struct offsets *offsets)
+static void vote_by_each_tick(const struct vm *vm, struct offsets *offsets)
 {
     struct votes votes = {0};
-    uint32_t n_injections = 0;
     for (uint32_t v = 0; v < vm->n; v++) {
-        const struct lull_vcpu *vcpu = &vm->vcpus[v];
-        for (size_t i = 0; i < vcpu->injections.count && n_injections < MOST_VOTERS; i++) {
-            const struct lull_injection *injection = &vcpu->injections.items[i];
-            if (injection->vector != vm->guest->tick_vector) {
-                continue;
-            }
-            n_injections++;
-            for (size_t k = 0; k < MIN(vm->guest->ticks.count, MOST_VOTERS); k++) {
-                vote(&votes, bin_of(injection->time_ns - vm->guest->ticks.items[k]));
+        for (size_t i = 0; i < vm->vcpus[v].injections.count; i++) {
+            const struct lull_injection *injection = &vm->vcpus[v].injections.items[i];
+            for (size_t k = 0; is_tick(vm, injection) && k < vm->guest->ticks.count; k++) {
+                vote(&votes, bin_of(injection->time_ns - vm->guest->ticks.items[k].time_ns));
             }
         }
     }
     count_votes(&votes, offsets);
 }
+
+/* ---- intervals ---- */
+
+struct intervals {
+    LULL_VEC(struct lull_window) list;
+};
 
 static int by_length(const void *a, const void *b)
 {
@@ -91,48 +109,138 @@ static int by_length(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* In what the guest calls a gap a pause has room, and not much more. */
-static void vote_for_gaps(const struct lull_window *gaps, size_t n, const struct lull_window *pause,
-                          struct votes *votes)
+static void add_interval(struct intervals *to, int64_t start_ns, int64_t end_ns)
 {
-    const int64_t ns = pause->end_ns - pause->start_ns;
-    const size_t from = LULL_LOWER_BOUND(i, n, gaps[i].end_ns - gaps[i].start_ns < ns);
-    for (size_t i = from; i < n && gaps[i].end_ns - gaps[i].start_ns <= ns + MOST_BINS * BIN_NS;
-         i++) {
-        const int64_t last = bin_of(pause->start_ns - gaps[i].start_ns);
-        for (int64_t bin = bin_of(pause->end_ns - gaps[i].end_ns); bin <= last; bin++) {
-            vote(votes, bin);
+    if (end_ns - start_ns >= PAUSE_NS) {
+        lull_vec_push(&to->list, (struct lull_window){start_ns, end_ns});
+    }
+}
+
+/* Whose interval of each CPU it is: by virtual CPU, or by CPU of the guest if that is not known; vm->n:
+ * of none. */
+static size_t place_of(const struct vm *vm, bool is_any_cpu, int32_t cpu)
+{
+    const struct lull_vcpu *vcpu = is_any_cpu ? NULL : contain_vcpu_for(vm, cpu);
+    return is_any_cpu ? MIN((size_t)cpu, vm->n) : vcpu ? (size_t)(vcpu - vm->vcpus) : vm->n;
+}
+
+/* Between two moments of a CPU, by as much longer at either side. */
+static void add_gaps(struct intervals *to, const struct vm *vm, bool is_any_cpu,
+                     const struct lull_moment *moments, size_t n, int64_t longer_ns)
+{
+    g_autofree const struct lull_moment **last = g_new0(const struct lull_moment *, vm->n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const size_t k = place_of(vm, is_any_cpu, moments[i].cpu);
+        if (k < vm->n && last[k]) {
+            add_interval(&to[k], last[k]->time_ns - longer_ns, moments[i].time_ns + longer_ns);
+        }
+        last[k] = &moments[i];
+    }
+}
+
+static void add_pauses(struct intervals *to, const struct lull_vcpu *vcpu)
+{
+    for (size_t i = 1; i < vcpu->windows.count; i++) {
+        add_interval(to, vcpu->windows.items[i - 1].end_ns, vcpu->windows.items[i].start_ns);
+    }
+}
+
+/* Between two ticks. */
+static void add_tick_pauses(struct intervals *to, const struct vm *vm, const struct lull_vcpu *vcpu)
+{
+    const struct lull_injection *last = NULL;
+    for (size_t i = 0; i < vcpu->injections.count; i++) {
+        if (is_tick(vm, &vcpu->injections.items[i])) {
+            if (last) {
+                add_interval(to, last->time_ns, vcpu->injections.items[i].time_ns);
+            }
+            last = &vcpu->injections.items[i];
         }
     }
 }
 
-/* The pauses of one virtual CPU, and the gaps of its CPU in the guest. */
-void contain_vote_by_pauses(const struct vm *vm, struct offsets *offsets)
+/* In what the guest calls a gap a pause has room, and not much more. The longest pauses are first:
+ * fewest gaps are so long. */
+static void vote_for_gaps(const struct intervals *gaps, const struct intervals *pauses,
+                          uint64_t most_votes, struct votes *votes)
 {
-    struct votes votes = {0};
-    for (int32_t cpu = 0; cpu < vm->guest->n_cpus; cpu++) {
-        const struct lull_vcpu *vcpu = contain_vcpu_for(vm, cpu);
-        LULL_VEC(struct lull_window) gaps = {0};
-        int64_t last_ns = INT64_MAX;
-        for (size_t i = 0; vcpu && i < vm->guest->moments.count && gaps.count < MOST_VOTERS; i++) {
-            const struct lull_moment *moment = &vm->guest->moments.items[i];
-            if (moment->cpu == cpu && last_ns < moment->time_ns - PAUSE_NS) {
-                lull_vec_push(&gaps, (struct lull_window){last_ns, moment->time_ns});
-            }
-            last_ns = moment->cpu == cpu ? moment->time_ns : last_ns;
-        }
-        if (gaps.count) {
-            qsort(gaps.items, gaps.count, sizeof *gaps.items, by_length);
-        }
-        for (size_t i = 1, n = 0; vcpu && i < vcpu->windows.count && n < MOST_VOTERS; i++) {
-            const struct lull_window pause = {vcpu->windows.items[i - 1].end_ns,
-                                              vcpu->windows.items[i].start_ns};
-            if (pause.end_ns - pause.start_ns >= PAUSE_NS) {
-                vote_for_gaps(gaps.items, gaps.count, &pause, &votes);
-                n++;
+    const struct lull_window *gap = gaps->list.items;
+    const size_t n = gaps->list.count;
+    for (size_t p = pauses->list.count; p-- > 0 && most_votes;) {
+        const struct lull_window *pause = &pauses->list.items[p];
+        const int64_t ns = pause->end_ns - pause->start_ns;
+        const int64_t most_ns = ns + (int64_t)MOST_BINS * BIN_NS;
+        size_t i = LULL_LOWER_BOUND(k, n, gap[k].end_ns - gap[k].start_ns < ns);
+        for (; i < n && gap[i].end_ns - gap[i].start_ns <= most_ns && most_votes; i++) {
+            const int64_t last = bin_of(pause->start_ns - gap[i].start_ns);
+            for (int64_t bin = bin_of(pause->end_ns - gap[i].end_ns); bin <= last && most_votes;
+                 bin++, most_votes--) {
+                vote(votes, bin);
             }
         }
-        lull_vec_free(&gaps);
     }
+}
+
+static void sort_intervals(struct intervals *intervals)
+{
+    if (intervals->list.count) {
+        qsort(intervals->list.items, intervals->list.count, sizeof *intervals->list.items,
+              by_length);
+    }
+}
+
+static void free_intervals(struct intervals *intervals, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        lull_vec_free(&intervals[i].list);
+    }
+    g_free(intervals);
+}
+
+static void vote_by_intervals(const struct vm *vm, bool is_any_cpu, struct intervals *gaps,
+                              struct intervals *pauses, struct offsets *offsets)
+{
+    const uint64_t most_votes = MOST_VOTES / (is_any_cpu ? vm->n * vm->n : vm->n);
+    struct votes votes = {0};
+    for (uint32_t v = 0; v < vm->n; v++) {
+        sort_intervals(&gaps[v]);
+        sort_intervals(&pauses[v]);
+    }
+    for (uint32_t k = 0; k < vm->n; k++) {
+        for (uint32_t v = is_any_cpu ? 0 : k; v < (is_any_cpu ? vm->n : k + 1); v++) {
+            vote_for_gaps(&gaps[k], &pauses[v], MAX(most_votes, FEWEST_VOTES), &votes);
+        }
+    }
+    free_intervals(gaps, vm->n);
+    free_intervals(pauses, vm->n);
     count_votes(&votes, offsets);
+}
+
+void contain_vote_by_pauses(const struct vm *vm, bool is_any_cpu, struct offsets *offsets)
+{
+    struct intervals *gaps = g_new0(struct intervals, vm->n);
+    struct intervals *pauses = g_new0(struct intervals, vm->n);
+    const struct lull_guest_times *guest = vm->guest;
+    add_gaps(gaps, vm, is_any_cpu, guest->moments.items, guest->moments.count, 0);
+    for (uint32_t v = 0; v < vm->n; v++) {
+        add_pauses(&pauses[v], &vm->vcpus[v]);
+    }
+    vote_by_intervals(vm, is_any_cpu, gaps, pauses, offsets);
+}
+
+void contain_vote_by_ticks(const struct vm *vm, bool is_any_cpu, struct offsets *offsets)
+{
+    const struct lull_guest_times *guest = vm->guest;
+    if (guest->ticks.count <= MOST_VOTERS && count_tick_injections(vm) <= MOST_VOTERS) {
+        vote_by_each_tick(vm, offsets);
+        return;
+    }
+    struct intervals *gaps = g_new0(struct intervals, vm->n);
+    struct intervals *pauses = g_new0(struct intervals, vm->n);
+    /* A tick comes a little later than it is injected. */
+    add_gaps(gaps, vm, is_any_cpu, guest->ticks.items, guest->ticks.count, BIN_NS);
+    for (uint32_t v = 0; v < vm->n; v++) {
+        add_tick_pauses(&pauses[v], vm, &vm->vcpus[v]);
+    }
+    vote_by_intervals(vm, is_any_cpu, gaps, pauses, offsets);
 }

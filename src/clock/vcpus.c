@@ -200,7 +200,7 @@ static void see(struct lull_event_watch *watch, const void *program, const struc
         value.kind == LULL_INFO_INT) {
         times->tick_vector = (int64_t)value.integer.bits;
     }
-    lull_vec_push(&times->ticks, event->time_ns);
+    lull_vec_push(&times->ticks, (struct lull_moment){event->time_ns, event->cpu});
 }
 
 struct lull_vcpus *lull_vcpus_read(struct lull_session *session, void (*progress)(void *user),

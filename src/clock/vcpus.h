@@ -55,9 +55,9 @@ struct lull_moment {
 /* What may be a guest, as it saw itself. */
 struct lull_guest_times {
     LULL_VEC(struct lull_moment) moments;
-    LULL_VEC(int64_t) ticks; /* of local timers */
-    int64_t tick_vector;     /* -1: there are no ticks */
-    int32_t n_cpus;          /* the largest seen, and one */
+    LULL_VEC(struct lull_moment) ticks; /* of local timers */
+    int64_t tick_vector;                /* -1: there are no ticks */
+    int32_t n_cpus;                     /* the largest seen, and one */
 };
 
 struct lull_vcpus {

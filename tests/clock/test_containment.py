@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -127,16 +128,16 @@ class Machine:
         jsonl_to_ctf.write_trace(self.events, os.path.join(folder, self.name), {'hostname': self.name}, offset_ns=START)
 
 
-def make_vm(host, guest, seed, pid, tids, cpus, has_numbers):
-    """Virtual CPUs of a process on CPUs of the host from 0 on, 2 seconds long; something happens in most windows, from which one on each
-    CPU lasts depends on nothing else."""
+def make_vm(host, guest, seed, pid, tids, cpus, has_numbers, seconds=2):
+    """Virtual CPUs of a process on CPUs of the host from 0 on; something happens in most windows, from which one on each CPU lasts depends
+    on nothing else."""
     dice = random.Random(seed)
     for number, (tid, cpu) in enumerate(zip(tids, cpus)):
         t = START + dice.randrange(MS)
         number = {'vcpu_id': number} if has_numbers else {}
         host.event(t - 10 * US, 'sched_switch', {'prev_comm': 'swapper', 'prev_tid': 0, 'prev_prio': 20, 'prev_state': 0, 'next_comm': 'kvm',
                                                  'next_tid': tid, 'next_prio': 20}, cpu)
-        while t < START + 2 * SECOND:
+        while t < START + seconds * SECOND:
             end = t + dice.randrange(20 * US, 900 * US)
             host.event(t, 'kvm_entry', number, cpu, tid, pid)
             for _ in range(dice.randrange(4)):
@@ -152,7 +153,7 @@ def check_made(name, has_numbers, tids, drift_ppm=0):
         guest = Machine('guest', lambda t: t - START + ahead + (t - START) * drift_ppm // 10**6)
         alien = Machine('alien', lambda t: t - START)
         nobody = Machine('nobody', lambda t: t - START)
-        make_vm(host, guest, 1, 100, tids, (0, 1), has_numbers)
+        make_vm(host, guest, 1, 100, tids, range(len(tids)), has_numbers)
         make_vm(host, nobody, 2, 200, (201, 202), (2, 3), has_numbers)  # which was not recorded
         make_vm(nobody, alien, 3, 300, (301, 302), (0, 1), has_numbers)  # whose host was not recorded
         for machine in (host, guest, alien):
@@ -166,6 +167,48 @@ def check_made(name, has_numbers, tids, drift_ppm=0):
             slack = 20 * MS * drift_ppm // 10**6  # the middle of what was recorded is not exactly that of the two seconds
             tap.ok(is_true(found[0], 'guest', middle - slack, middle + slack) and found[0]['bound_ns'] < 50 * US and found[0]['not_contained'] == 0,
                    f'{name}: and its offset', f'{middle} {found}')
+
+
+def check_long(has_ticks):
+    """The host was recorded for long before its guest was: neither the first pauses nor the first ticks of both are the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        host, guest = Machine('host', lambda t: t - START), Machine('guest', lambda t: t - START + HOUR)
+        make_vm(host, guest, 6, 100, (101, 102), (0, 1), True, 14)
+        if has_ticks:  # of 4 ms, most of which come while it runs
+            for event in [event for event in host.events if event['n'] == 'kvm_entry']:
+                if event['t'] % (4 * MS) < 3 * MS:
+                    host.event(START + event['t'] - US, 'kvm_inj_virq', {'irq': 236}, event['pc']['cpu_id'], event['sec']['tid'], 100)
+                    guest.event(START + event['t'] + US, 'local_timer_entry', {'vector': 236}, event['pc']['cpu_id'])
+        guest.events = [event for event in guest.events if event['t'] - HOUR > 12.5 * SECOND]
+        host.write(folder)
+        guest.write(folder)
+        pairs = pairs_of(folder)
+        tap.ok(len(pairs) == 1 and is_true(pairs[0], 'guest', -HOUR, -HOUR) and pairs[0]['not_contained'] == 0,
+               f'a second of a guest, late in a long recording of its host, {"with" if has_ticks else "without"} ticks', str(pairs))
+
+
+def cpu_s_of_sync(folder):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    answer = sync_of(folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return answer, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def check_alien():
+    """Of six CPUs, which may be in any order: that it is nobody's guest is found about as soon as whose guest it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, seed in (('own', 7), ('other', 8)):
+            host, guest = Machine('host', lambda t: t - START), Machine('guest', lambda t: t - START)
+            make_vm(host, guest, seed, 100, range(101, 107), range(6), True)
+            for machine in (host, guest):
+                machine.write(os.path.join(folder, name))
+        os.mkdir(os.path.join(folder, 'alien'))
+        for name, machine in (('own', 'host'), ('other', 'guest')):
+            shutil.copytree(os.path.join(folder, name, machine), os.path.join(folder, 'alien', machine))
+        own, own_s = cpu_s_of_sync(os.path.join(folder, 'own'))
+        alien, alien_s = cpu_s_of_sync(os.path.join(folder, 'alien'))
+        tap.ok(len(own['pairs']) == 1 and not alien['pairs'], 'the guest of another host with six CPUs is not joined', f'{own} {alien}')
+        tap.ok(alien_s < 30 * own_s, 'and that took no longer than it should', f'{alien_s} s; its own: {own_s} s')
 
 
 def check_forged():
@@ -256,5 +299,9 @@ check_moving()
 check_made('two CPUs', True, (101, 102))
 check_made('two CPUs, not numbered', False, (101, 102))
 check_made('two CPUs, in the other order', False, (102, 101))
+check_made('six CPUs, in any order', False, (104, 101, 106, 102, 105, 103))
+check_long(False)
+check_long(True)
+check_alien()
 check_made('two CPUs, with drift', True, (101, 102), 50)
 tap.done()

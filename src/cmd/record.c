@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "base/time.h"
 #include "cmd/analysis_args.h"
+#include "cmd/record_cut.h"
 #include "cmd/status.h"
 #include "cmd/verb.h"
 #include "record/counters.h"

@@ -202,6 +202,9 @@ bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64
                            int64_t end_ns);
 /* Whether its core is dumped then. */
 bool lull_modes_in_dump(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns);
+/* How much of the piece that is; it begins at *start_ns. */
+int64_t lull_modes_dump_ns(const struct lull_execgraph *eg, const struct path_piece *piece,
+                           int64_t *start_ns);
 /* What the task runs when it is in no call. */
 enum lull_mode lull_modes_outside(const struct lull_execgraph *eg,
                                   const struct lull_session *session, uint32_t task);

@@ -116,22 +116,31 @@ static void each_alive(const struct lull_execgraph *eg, const struct path_piece 
     each_call(calls, t, piece->end_ns, outside, take, user);
 }
 
-void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
-                     enum lull_mode outside, take_mode *take, void *user)
+int64_t lull_modes_dump_ns(const struct lull_execgraph *eg, const struct path_piece *piece,
+                           int64_t *start_ns)
 {
     const uint32_t task = piece->hop->line;
     const int64_t dump_ns = task < eg->paging.count ? eg->paging.items[task].dump_ns : INT64_MAX;
-    const int64_t start_ns = CLAMP(dump_ns, piece->start_ns, piece->end_ns);
-    const int64_t end_ns = CLAMP(dump_end_ns(eg, task), start_ns, piece->end_ns);
-    if (start_ns == end_ns) {
+    *start_ns = CLAMP(dump_ns, piece->start_ns, piece->end_ns);
+    return *start_ns < piece->end_ns
+               ? CLAMP(dump_end_ns(eg, task), *start_ns, piece->end_ns) - *start_ns
+               : 0;
+}
+
+void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *piece,
+                     enum lull_mode outside, take_mode *take, void *user)
+{
+    int64_t start_ns;
+    const int64_t dump_ns = lull_modes_dump_ns(eg, piece, &start_ns);
+    if (dump_ns == 0) {
         each_alive(eg, piece, outside, take, user);
         return;
     }
     struct path_piece before = *piece, after = *piece;
     before.end_ns = start_ns;
-    after.start_ns = end_ns;
+    after.start_ns = start_ns + dump_ns;
     each_alive(eg, &before, outside, take, user);
-    take(user, LULL_MODE_DUMP, LULL_NONE, end_ns - start_ns);
+    take(user, LULL_MODE_DUMP, LULL_NONE, dump_ns);
     each_alive(eg, &after, outside, take, user);
 }
 

@@ -293,9 +293,29 @@ static void take_preemption(struct adding *adding, const struct path_piece *piec
     }
 }
 
+/* A process that has crashed does nothing of what it was asked to any more. */
+static void take_running(struct adding *adding, const struct path_piece *piece)
+{
+    int64_t start_ns;
+    const int64_t dump_ns = lull_modes_dump_ns(adding->portions->eg, piece, &start_ns);
+    const int64_t own_ns = piece->end_ns - piece->start_ns - dump_ns;
+    g_autoptr(GString) detail = g_string_new(NULL);
+    if (own_ns > 0) {
+        add_part(adding, piece, detail, LULL_NONE, own_ns);
+    }
+    if (dump_ns > 0) {
+        g_string_append(detail, "in its core dump");
+        add_part(adding, piece, detail, LULL_NONE, dump_ns);
+    }
+}
+
 static void take_piece(void *user, const struct path_piece *piece)
 {
     struct adding *adding = user;
+    if (piece->state == LULL_STATE_RUNNING) {
+        take_running(adding, piece);
+        return;
+    }
     if (piece->state == LULL_STATE_PREEMPTED && piece->cause != LULL_CAUSE_THROTTLED) {
         take_preemption(adding, piece);
         return;

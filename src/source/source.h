@@ -114,6 +114,8 @@ struct lull_source_stream {
                                     in the order of their names */
     uint64_t size_bytes;
     int64_t start_ns, end_ns; /* of its packets, on the trace's own clock; start > end: none */
+    bool is_clipped;          /* by the session: what is before from_ns is read from another */
+    int64_t from_ns;          /* on the trace's own clock */
 };
 
 /* A subscription as the session keeps it. */

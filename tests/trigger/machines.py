@@ -46,10 +46,10 @@ class Machine:
         process.stdout.readline()  # it is ready
         return process
 
-    def start(self, key, limits=""):
+    def start(self, key, limits="", recorded="buffer=2M\npurpose=sched"):
         config = os.path.join(self.directory, "lulld.conf")
         with open(config, "w") as file:
-            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\nbuffer=2M\npurpose=sched\nkey={key}\n"
+            file.write(f"[daemon]\nsnapshots={self.sets}\nhook={self.hook}\n{recorded}\nkey={key}\n"
                        f"listen={ADDRESS[self.name]}:5447\npeers=10.9.0.0/24\n[limits]\nfree=0%\n{limits}\n[rule slow]\nslower=200ms\n")
         with open(self.log, "w") as log:
             self.daemon = subprocess.Popen(self.inside(LULL, "daemon", "--config", config), stderr=log, stdin=subprocess.DEVNULL)

@@ -88,7 +88,7 @@ def check_metrics(daemon):
     families = openmetrics.parse(text)
     tap.ok(kind.startswith("application/openmetrics-text") and len(families) >= 6, "the metrics are OpenMetrics", kind, list(families))
     reached = families["lull_history_seconds"]["samples"][0][2]
-    tap.ok(NAP < reached < 3600, "they say how far the last snapshot reached back", reached)
+    tap.ok(0 < reached < 60, "they say how far the last snapshot reached back", reached)
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/etc/passwd")
         tap.ok(False, "there is nothing else")

@@ -234,6 +234,9 @@ void lull_session_note_hosts(struct lull_session *session)
             note_doubt(session, host);
             host->is_doubted = session->notes->problems->len > before;
         }
+        if (host->has_clock_uuid && host->traces->len > host->n_noted) {
+            lull_session_part_records(session, host);
+        }
         host->n_noted = host->traces->len;
     }
     session->n_noted_hosts = session->hosts->len;

@@ -15,6 +15,7 @@ void lull_session_trace_free(gpointer data)
         trace->source->ops->free(trace->source);
     }
     g_clear_pointer(&trace->class_names, g_hash_table_unref);
+    g_clear_pointer(&trace->record, g_free);
     g_clear_pointer(&trace->task_names, g_hash_table_unref);
     g_clear_pointer(&trace->class_filters, g_ptr_array_unref);
     g_clear_pointer(&trace->class_watches, g_ptr_array_unref);
@@ -203,6 +204,7 @@ static bool add_trace(struct lull_session *session, GPtrArray *locations, const 
     lull_session_trace_join(trace);
     if (first->recording) {
         adopt_events(trace, first->recording);
+        lull_session_note_record(trace, first->recording);
         note_recording(session, first->recording, source->info.host);
     }
     session->is_subscribed = false;

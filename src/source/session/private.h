@@ -19,6 +19,7 @@ struct session_host {
     GArray *traces;          /* uint32_t: numbers */
     uint32_t n_noted;        /* of the traces: lull_session_note_hosts() has seen them */
     bool is_doubted;         /* it has said that they may be of several machines */
+    bool has_overlap;        /* and that some were recorded at the same time */
     struct lull_clock_transform transform;
 };
 
@@ -32,7 +33,9 @@ struct session_trace {
     int64_t common_start_ns, common_end_ns; /* in which all streams have packets, own clock */
     GHashTable *class_names; /* of classes that were wanted recorded; see lull_session_declares() */
     bool knows_names;        /* the source has been queried for them */
-    GHashTable *task_names;  /* tid → name as the source's text says; NULL: not needed yet */
+    char *
+        record; /* what is the same if it recorded the same as another; or NULL: that is not known */
+    GHashTable *task_names; /* tid → name as the source's text says; NULL: not needed yet */
     GPtrArray
         *class_filters; /* struct lull_class_filter, by class, while a filter is set; or NULL */
     bool is_wanted;     /* some class is subscribed to that the filter does not reject */
@@ -247,6 +250,12 @@ bool lull_session_follow(struct lull_session *session);
 uint32_t lull_session_find_host(struct lull_session *session, const struct lull_source *source);
 /* Notes hosts that have one name, and those whose traces may be of several machines. */
 void lull_session_note_hosts(struct lull_session *session);
+
+/* What the recording says of what its trace holds. */
+void lull_session_note_record(struct session_trace *trace,
+                              const struct lull_recording_file *recording);
+/* Has each moment read once that several recordings of the host hold. */
+void lull_session_part_records(struct lull_session *session, struct session_host *host);
 
 void lull_session_trace_free(gpointer data);
 void lull_session_host_free(gpointer data);

@@ -343,6 +343,11 @@ struct lull_source_window lull_session_window(const struct lull_session *session
     if (session->is_intersected) {
         intersect(trace, &window);
     }
+    if (stream->is_clipped) {
+        const int64_t from_ns =
+            lull_clock_join(&window.transform, stream->from_ns, trace->delta_ns);
+        window.start_ns = MAX(window.start_ns, from_ns);
+    }
     /* Those that are exempt, and a watch, may need what was before. */
     if (session->filter && !session->has_exempt && !session->watch) {
         window.start_ns = MAX(window.start_ns, session->filter->start_ns);

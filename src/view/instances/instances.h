@@ -43,6 +43,8 @@ bool lull_view_sum_folded(const struct lull_instance_paths *paths, FILE *file, G
 bool lull_view_instances_json(const struct lull_instance_paths *paths, FILE *file, GError **error);
 /* The sentences for no instance, or none that was requested. Free with g_free(). */
 char *lull_instances_none(const struct lull_instance_paths *paths);
+/* What a recording of a command or of a slow task can still be asked, a line; "" of others. */
+const char *lull_instances_ask_instead(const struct lull_session *session);
 
 /* Appends "running", "blocked on disk: vda write, in fsync". */
 void lull_portion_append_what(GString *out, const struct lull_portion *portion, bool ascii);

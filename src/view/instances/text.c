@@ -184,8 +184,7 @@ static bool has_captures(const struct lull_instance_paths *paths)
     return false;
 }
 
-/* What a recording of a command or of a slow task can still be asked; "" of others. */
-static const char *recorded(const struct lull_session *session)
+const char *lull_instances_ask_instead(const struct lull_session *session)
 {
     for (uint32_t i = 0; i < lull_session_recording_count(session); i++) {
         const struct lull_recording_info *info = lull_session_recording(session, i);
@@ -207,7 +206,8 @@ char *lull_instances_none(const struct lull_instance_paths *paths)
         return g_strdup_printf("None of the %u %s matches.\n", instances->list->len,
                                is_request ? "requests" : "instances");
     }
-    return is_request ? g_strconcat("No request was found.\n", recorded(paths->session), NULL)
+    return is_request ? g_strconcat("No request was found.\n",
+                                    lull_instances_ask_instead(paths->session), NULL)
                       : g_strdup("There is no instance in these traces.\n");
 }
 

@@ -506,10 +506,12 @@ bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
     struct why_view view = {.why = why, .style = style};
     lull_out_start(&view.out, file);
     lull_out_fold(&view.out, style->width);
+    bool is_explained = false;
     for (uint32_t i = 0; i < why->why->groups->len; i++) {
         const bool is_long =
             g_array_index(why->why->groups, struct lull_why_group, i).info.verdict ==
             LULL_WHY_EXPLAINED;
+        is_explained |= is_long;
         if (i > 0 && (is_long ||
                       g_array_index(why->why->groups, struct lull_why_group, i - 1).info.verdict ==
                           LULL_WHY_EXPLAINED)) {
@@ -520,6 +522,8 @@ bool lull_view_why_text(const struct lull_why_shown *why, FILE *file,
     if (why->why->groups->len == 0) {
         g_autofree char *none = lull_instances_none(&why->paths);
         lull_out_text(&view.out, none);
+    } else if (!is_explained) {
+        lull_out_text(&view.out, lull_instances_ask_instead(why->paths.session));
     }
     if (why->why->n_without_path) {
         lull_out_printf(&view.out,

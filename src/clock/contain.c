@@ -214,8 +214,9 @@ static int64_t middle_of(struct range range)
     return range.low_ns + (range.high_ns - range.low_ns) / 2;
 }
 
-/* Follows the clocks from the middle to both ends. */
-static struct fit check(const struct vm *vm, int64_t offset_ns, take_inside *take, void *user)
+/* Follows the clocks from the middle to both ends, or until more moments are outside. */
+static struct fit check(const struct vm *vm, int64_t offset_ns, uint64_t most_outside,
+                        take_inside *take, void *user)
 {
     const struct lull_moment *moments = vm->guest->moments.items;
     const size_t n = vm->guest->moments.count, middle = middle_moment(vm, offset_ns);
@@ -227,10 +228,10 @@ static struct fit check(const struct vm *vm, int64_t offset_ns, take_inside *tak
     const struct walk start = {vm, &fit, range, moments[middle].time_ns, NULL, take, user};
     struct walk forwards = start, backwards = start;
     fit.offset_ns = middle_of(range);
-    for (size_t i = middle; i < n; i++) {
+    for (size_t i = middle; i < n && fit.outside <= most_outside; i++) {
         visit(&forwards, &moments[i]);
     }
-    for (size_t i = middle; i-- > 0;) {
+    for (size_t i = middle; i-- > 0 && fit.outside <= most_outside;) {
         visit(&backwards, &moments[i]);
     }
     fit.first_ns = middle_of(backwards.range);
@@ -305,17 +306,40 @@ static void assign(struct vm *vm, int64_t offset_ns)
     }
 }
 
+static struct fit fit_at(struct vm *vm, int64_t offset_ns, uint64_t most_outside)
+{
+    if (vm->is_permuted) {
+        assign(vm, offset_ns);
+    }
+    struct fit fit = check(vm, offset_ns, most_outside, NULL, NULL);
+    memcpy(fit.of_cpu, vm->of_cpu, sizeof fit.of_cpu);
+    return fit;
+}
+
+/* All moments are visited for those that come near to being right and, so that it can be told, for the
+ * best. For others as many as show that they are wrong: nothing is said of them. */
+static void fit_all(struct vm *vm, const struct offsets *offsets, struct fit *fits)
+{
+    const uint64_t most_outside = (uint64_t)((double)vm->guest->moments.count * (1 - TOO_GOOD)) + 1;
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < offsets->n; i++) {
+        fits[i] = fit_at(vm, offsets->items[i], most_outside);
+        best = share_of(&fits[i]) > share_of(&fits[best]) ? i : best;
+    }
+    for (uint32_t i = 0; i < offsets->n; i++) {
+        if (fits[i].outside > most_outside) {
+            fits[i] = i == best ? fit_at(vm, offsets->items[i], UINT64_MAX) : (struct fit){0};
+        }
+    }
+}
+
 /* The best of the offsets; true if it is right, and none of the others could be. */
 static bool choose(struct vm *vm, const struct offsets *offsets, struct fit *best)
 {
     struct fit fits[2 * MOST_CANDIDATES];
     *best = (struct fit){0};
+    fit_all(vm, offsets, fits);
     for (uint32_t i = 0; i < offsets->n; i++) {
-        if (vm->is_permuted) {
-            assign(vm, offsets->items[i]);
-        }
-        fits[i] = check(vm, offsets->items[i], NULL, NULL);
-        memcpy(fits[i].of_cpu, vm->of_cpu, sizeof fits[i].of_cpu);
         if (is_enough(&fits[i]) && share_of(&fits[i]) > share_of(best)) {
             *best = fits[i];
         }
@@ -400,7 +424,7 @@ static void take_bounds(void *user, const struct lull_window *window, int64_t ti
 static void join(const struct pair *pair, struct lull_sync *sync)
 {
     struct bounds bounds = {.sync = sync, .pair = pair};
-    const struct fit fit = check(&pair->vm, pair->fit.offset_ns, take_bounds, &bounds);
+    const struct fit fit = check(&pair->vm, pair->fit.offset_ns, UINT64_MAX, take_bounds, &bounds);
     add_bounds(&bounds);
     lull_sync_add_contained(sync, pair->host, pair->guest, fit.inside, fit.outside);
     for (int32_t cpu = 0; cpu < pair->vm.guest->n_cpus; cpu++) {

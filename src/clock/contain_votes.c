@@ -8,8 +8,7 @@
 #include "clock/contain_private.h"
 
 enum {
-    MOST_VOTERS = 2000,   /* ticks of either side of which each may be each */
-    MOST_VOTES = 4000000, /* of all intervals, */
+    MOST_VOTES = 2000000, /* of ticks; of all intervals, */
     FEWEST_VOTES = 1000,  /* but of those of one virtual CPU so many */
     PAUSE_NS = 1000000,   /* shorter ones are too many, and all alike */
     MOST_BINS = 8,        /* a gap that fits within more says too little */
@@ -231,7 +230,7 @@ void contain_vote_by_pauses(const struct vm *vm, bool is_any_cpu, struct offsets
 void contain_vote_by_ticks(const struct vm *vm, bool is_any_cpu, struct offsets *offsets)
 {
     const struct lull_guest_times *guest = vm->guest;
-    if (guest->ticks.count <= MOST_VOTERS && count_tick_injections(vm) <= MOST_VOTERS) {
+    if (guest->ticks.count <= MOST_VOTES / MAX(count_tick_injections(vm), 1)) {
         vote_by_each_tick(vm, offsets);
         return;
     }

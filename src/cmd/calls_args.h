@@ -31,7 +31,7 @@
      .kind = LULL_OPTION_TEXTS,                                                                    \
      .argument = "OLD=NEW",                                                                        \
      .help = "programs and libraries that were below OLD on their machine are below NEW here; "    \
-             "may be given several times, the first that fits counts"},                            \
+             "the first that fits counts"},                                                        \
         {.name = "debuginfod",                                                                     \
          .kind = LULL_OPTION_FLAG,                                                                 \
          .help = "ask the servers that the environment names (DEBUGINFOD_URLS) for programs and "  \

@@ -77,6 +77,35 @@ void lull_help_each_piece(const char *text,
     }
 }
 
+enum { KEPT_INDENT = 4 };
+
+/* Where the last column of a line of a table starts, which two blanks or more part from the one before; 0: it is no
+ * such line. */
+static size_t last_column(const char *line)
+{
+    size_t start = 0, at = strspn(line, " ");
+    while (line[at]) {
+        at += strcspn(line + at, " ");
+        const size_t blanks = strspn(line + at, " ");
+        start = blanks > 1 && line[at + blanks] ? at + blanks : start;
+        at += blanks;
+    }
+    return start;
+}
+
+/* A line of a table that is too long goes on below its last column. Others are kept: they may be code. */
+static void print_kept(FILE *file, const char *line, uint32_t width)
+{
+    const size_t start = last_column(line);
+    const uint32_t indent = KEPT_INDENT + columns(line, start);
+    if (start == 0 || KEPT_INDENT + columns(line, strlen(line)) <= width || indent + 20 > width) {
+        fprintf(file, "%*s%s\n", KEPT_INDENT, "", line);
+        return;
+    }
+    fprintf(file, "%*s%.*s", KEPT_INDENT, "", (int)start, line);
+    wrap(file, line + start, indent, indent, width);
+}
+
 struct piece_state {
     FILE *file;
     uint32_t width;
@@ -91,7 +120,7 @@ static void print_piece(void *user, enum lull_markup kind, const char *text)
         fputc('\n', state->file);
     }
     if (kind == LULL_MARKUP_KEPT) {
-        fprintf(state->file, "    %s\n", text);
+        print_kept(state->file, text, state->width);
     } else {
         wrap(state->file, text, 0, 0, state->width);
     }
@@ -222,10 +251,12 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
         uint32_t at = (uint32_t)fprintf(file, "  %s", lull_verbs[i]->name);
         wrap(file, lull_verbs[i]->summary, at, 18, width);
     }
-    fputs("\n'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
-          "filter' the\nlanguage of --filter, 'lull help periods' that of --period, 'lull help "
-          "states' that of\n--states; 'lull --version' says what is built in.\n",
-          file);
+    fputc('\n', file);
+    print_text(file,
+               "'lull VERB --help' or 'lull help VERB' explains a verb, with examples; 'lull help "
+               "filter' the language of --filter, 'lull help periods' that of --period, 'lull help "
+               "states' that of --states; 'lull --version' says what is built in.",
+               width);
 }
 
 /* ---- lull help ---- */

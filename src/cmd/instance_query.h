@@ -21,7 +21,7 @@ struct lull_instance_query {
 /* The options of instances: --period, --period-captures, --select. A verb that has these is
  * expected to have --begin, --end, --timerange, --host, --tid, --comm among its common ones. */
 #define LULL_OPTIONS_INSTANCES                                                                     \
-    LULL_OPTIONS_PERIOD("what an instance is, as NAME : BEGIN : END; may be given several times"), \
+    LULL_OPTIONS_PERIOD("what an instance is, as NAME : BEGIN : END"),                             \
         {.name = "select",                                                                         \
          .kind = LULL_OPTION_TEXT,                                                                 \
          .argument = "NAME",                                                                       \

@@ -229,9 +229,7 @@ static const struct lull_option options[] = {
     {.name = "rule",
      .kind = LULL_OPTION_TEXTS,
      .argument = "RULE",
-     .help =
-         "also report what is longer than this rule of 'lull track' allows; may be given several "
-         "times"},
+     .help = "also report what is longer than this rule of 'lull track' allows"},
     {.name = "hist",
      .kind = LULL_OPTION_FLAG,
      .help = "how many waits, disk requests and interrupts were how long, instead of waits"},

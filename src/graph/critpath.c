@@ -208,6 +208,8 @@ static bool resolve(struct walk *walk, const struct lull_graph_point *points)
         MAX(lull_graph_wait_start(walk->graph, walk->line, walk->index), walk->bound_ns);
     if (walk->is_unbounded && !link->is_bounded) {
         wait_ns = walk->start_ns; /* the waiting line is never come back to */
+    } else if (link->is_idle && walk->frames.count > 0) {
+        wait_ns = walk->bound_ns; /* nor is one that had nothing to do */
     }
     if (link->from_ns <= wait_ns) {
         go_back_in_transit(walk, wait_ns, edge->link);
@@ -249,7 +251,7 @@ static void step(struct walk *walk)
     } else if (is_resolvable(walk, edge) && resolve(walk, points)) {
         return;
     } else {
-        go_back_along_edge(walk, from_ns, edge);
+        go_back_along_edge(walk, edge->is_alone && !is_main ? walk->bound_ns : from_ns, edge);
     }
     walk->index -= walk->index > 0;
 }

@@ -545,6 +545,11 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     }
     g_string_append(out, timeout ? "timed out in " : "in ");
     g_string_append(out, lull_model_label(eg->model, reason->call));
+    const char *thing = lull_wait_reason_thing(eg->model, reason);
+    if (thing) {
+        g_string_append(out, " on ");
+        g_string_append(out, thing);
+    }
     if (timeout && timeout->later != LULL_NONE) {
         g_string_append(out, ", later woken by ");
         append_task_kind(eg, timeout->later, timeout->end_ns, out);

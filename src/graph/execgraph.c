@@ -64,12 +64,20 @@ static inline struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t ta
 
 /* A task that makes calls, and is in none, reads from a disk because memory that it used is there:
  * of a file that it has mapped, or in swap. */
-static bool is_fault(const struct lull_execgraph *eg, const struct lull_state_fact *fact)
+static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                                uint64_t *inode)
 {
     const struct lull_wakeup *wakeup = fact->wakeup;
-    return wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE &&
-           lull_model_request(eg->model, wakeup->request)->rwbs & LULL_RWBS_READ &&
-           fact->task < eg->last_waits.count && eg->last_waits.items[fact->task].has_calls;
+    if (fact->task >= eg->last_waits.count || !eg->last_waits.items[fact->task].has_calls) {
+        return LULL_FAULT_NONE;
+    }
+    if (wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE) {
+        const uint32_t rwbs = lull_model_request(eg->model, wakeup->request)->rwbs;
+        return rwbs & LULL_RWBS_READ ? lull_modes_fault(eg, fact->task, fact->start_ns, rwbs, inode)
+                                     : LULL_FAULT_NONE;
+    }
+    return lull_modes_file_fault(eg, fact->task, fact->start_ns, inode) ? LULL_FAULT_FILE
+                                                                        : LULL_FAULT_NONE;
 }
 
 /* A task that runs for more than one part in so many of the time that it tried before does not only try again. */
@@ -141,6 +149,21 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
     lull_vec_push(&eg->timeouts, note);
 }
 
+/* Of a task that is in no call: number in eg->reasons, or LULL_NONE. */
+static uint32_t fault_reason(struct lull_execgraph *eg, const struct lull_state_fact *fact)
+{
+    uint64_t inode = 0;
+    const enum lull_fault fault = fault_of(eg, fact, &inode);
+    const struct lull_wait_reason reason = {.address = inode,
+                                            .call = LULL_NONE,
+                                            .file = LULL_NONE,
+                                            .fd = -1,
+                                            .release = LULL_NONE,
+                                            .release_file = LULL_NONE,
+                                            .fault = (uint8_t)fault};
+    return fault == LULL_FAULT_NONE ? LULL_NONE : lull_wait_reasons_add(&eg->reasons, &reason);
+}
+
 static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                               uint32_t packet)
 {
@@ -157,23 +180,15 @@ static uint32_t note_evidence(struct lull_execgraph *eg, const struct lull_state
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
         struct wait_note *wait = last_wait(eg, fact->task);
+        if (wait->evidence != LULL_NONE && reason.file == LULL_NONE && !reason.address) {
+            lull_map_insert(&eg->before_of, (uint32_t)eg->evidence.count, wait->evidence);
+        }
         wait->evidence = (uint32_t)eg->evidence.count;
         wait->start_ns = fact->start_ns;
         wait->end_ns = fact->end_ns;
         note_waker(eg, fact, &reason, wait->evidence);
-    } else if (is_fault(eg, fact)) {
-        uint64_t inode;
-        const uint32_t rwbs = lull_model_request(eg->model, wakeup->request)->rwbs;
-        const enum lull_fault fault =
-            lull_modes_fault(eg, fact->task, fact->start_ns, rwbs, &inode);
-        const struct lull_wait_reason reason = {.address = inode,
-                                                .call = LULL_NONE,
-                                                .file = LULL_NONE,
-                                                .fd = -1,
-                                                .release = LULL_NONE,
-                                                .release_file = LULL_NONE,
-                                                .fault = fault};
-        evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
+    } else {
+        evidence.reason = fault_reason(eg, fact);
     }
     if (wakeup) {
         evidence.label = wakeup->label;
@@ -211,6 +226,14 @@ static void note_activity(struct lull_execgraph *eg, const struct lull_state_fac
     }
 }
 
+/* A worker of the kernel's workqueues has waited for work: whoever has to wait for that work waits for who queued it,
+ * whatever the worker did before. */
+static bool is_idle_worker(const struct lull_execgraph *eg, const struct lull_state_fact *fact)
+{
+    return fact->letter == 'I' &&
+           g_str_has_prefix(lull_model_comm(eg->model, fact->task, fact->start_ns), "kworker/");
+}
+
 /* The wait that ends was for what the line did then, with the tries before it. */
 static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                        uint32_t from_line, int64_t from_ns, uint32_t evidence)
@@ -220,6 +243,9 @@ static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *
     const struct timeout_note *tried = lull_evidence_tries(eg, evidence);
     if (tried) {
         lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, tried->since_ns);
+    }
+    if (is_idle_worker(eg, fact)) {
+        lull_graph_link_idle(eg->graph, fact->task, fact->end_ns);
     }
 }
 
@@ -302,6 +328,25 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     }
 }
 
+/* What a call opens is known when it ends: for that were its waits, from the last back to the first. */
+static void name_opened(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                        uint32_t evidence)
+{
+    if (!fact->io || fact->io->kind != LULL_IO_OPEN || fact->io->file == LULL_NONE) {
+        return;
+    }
+    while (evidence < eg->evidence.count) {
+        const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
+        if (!reason || reason->call != fact->name || reason->file != LULL_NONE || reason->fd >= 0) {
+            return;
+        }
+        struct lull_wait_reason named = *reason;
+        named.file = fact->io->file;
+        eg->evidence.items[evidence].reason = lull_wait_reasons_add(&eg->reasons, &named);
+        evidence = lull_map_find(&eg->before_of, evidence); /* LULL_MAP_NONE: it was the first */
+    }
+}
+
 /* How a call ended says what had ended the last wait in it. */
 static void on_syscall(void *user, const struct lull_syscall_fact *fact)
 {
@@ -315,6 +360,7 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
     }
     const struct wait_note wait = *last;
     last->evidence = LULL_NONE;
+    name_opened(eg, fact, wait.evidence);
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
     const struct lull_wait_end end = {fact->has_ret, fact->ret == 0, fact->error};
     if (reason && reason->call == fact->name &&
@@ -440,8 +486,9 @@ static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packe
         if (is_linked || count == 0) {
             lull_graph_add(eg->graph, line, fact->context_start_ns);
         } else {
-            lull_graph_append(eg->graph, line, fact->context_start_ns, LULL_STATE_BLOCKED,
-                              fact->context_cause, -1, timer_evidence(eg, fact));
+            /* A CPU's interrupts have nothing in common. */
+            lull_graph_append_alone(eg->graph, line, fact->context_start_ns, LULL_STATE_BLOCKED,
+                                    fact->context_cause, timer_evidence(eg, fact));
         }
     }
     lull_graph_append(eg->graph, line, packet->time_ns, LULL_STATE_RUNNING, LULL_CAUSE_NONE,
@@ -575,6 +622,7 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->timeouts);
     lull_map_free(&eg->timeout_of);
     lull_map_free(&eg->tries_of);
+    lull_map_free(&eg->before_of);
     lull_vec_free(&eg->raisers);
     lull_map_free(&eg->raiser_of);
     lull_wait_reasons_clear(&eg->reasons);

@@ -144,6 +144,7 @@ struct lull_execgraph {
     LULL_VEC(struct timeout_note) timeouts;
     struct lull_map timeout_of; /* evidence → one of these */
     struct lull_map tries_of;   /* evidence of a wait that a waker ended → its last try before */
+    struct lull_map before_of;  /* evidence of a wait → that of the one before in the same call */
     LULL_VEC(struct raiser_note) raisers;
     struct lull_map raiser_of;            /* evidence → one of these */
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
@@ -197,6 +198,10 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
 /* Which fault a task is in that waits from start_ns on for what a request reads from a disk. */
 enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                                  uint32_t rwbs, uint64_t *inode);
+/* Whether a task that waits from start_ns on, not for a disk, does so for a page of a file: it may be another program
+ * that provides it. */
+bool lull_modes_file_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
+                           uint64_t *inode);
 /* Whether most of that time memory is freed for the task. */
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                            int64_t end_ns);

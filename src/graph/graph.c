@@ -76,6 +76,17 @@ uint32_t lull_graph_append(struct lull_graph *graph, uint32_t line, int64_t time
     return (uint32_t)count;
 }
 
+uint32_t lull_graph_append_alone(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                                 enum lull_state state, enum lull_cause cause, uint32_t detail)
+{
+    const size_t before = use_line(graph, line)->points.count;
+    const uint32_t index = lull_graph_append(graph, line, time_ns, state, cause, -1, detail);
+    if (index == before) {
+        graph->lines.items[line].points.items[index].is_alone = true;
+    }
+    return index;
+}
+
 void lull_graph_add(struct lull_graph *graph, uint32_t line, int64_t time_ns)
 {
     lull_graph_append(graph, line, time_ns, LULL_STATE_NONE, LULL_CAUSE_NONE, -1, LULL_NONE);
@@ -136,7 +147,8 @@ static void add_link(struct lull_graph *graph, const struct lull_graph_link *lin
 void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
                      uint32_t to_line, int64_t to_ns, enum lull_cause cause, uint32_t detail)
 {
-    const struct lull_graph_link link = {from_ns, from_line, detail, cause, false, false};
+    const struct lull_graph_link link = {
+        .from_ns = from_ns, .from_line = from_line, .detail = detail, .cause = cause};
     add_link(graph, &link, to_line, to_ns);
 }
 
@@ -144,17 +156,34 @@ void lull_graph_link_bounded(struct lull_graph *graph, uint32_t from_line, int64
                              uint32_t to_line, int64_t to_ns, enum lull_cause cause,
                              uint32_t detail)
 {
-    const struct lull_graph_link link = {from_ns, from_line, detail, cause, true, false};
+    const struct lull_graph_link link = {.from_ns = from_ns,
+                                         .from_line = from_line,
+                                         .detail = detail,
+                                         .cause = cause,
+                                         .is_bounded = true};
     add_link(graph, &link, to_line, to_ns);
+}
+
+/* The link into the point at that time, or LULL_NONE. */
+static uint32_t find_link(const struct lull_graph *graph, uint32_t line, int64_t time_ns)
+{
+    const uint32_t index =
+        line < graph->lines.count ? find_point(&graph->lines.items[line], time_ns) : LULL_NONE;
+    return index != LULL_NONE ? graph->lines.items[line].points.items[index].link : LULL_NONE;
+}
+
+void lull_graph_link_idle(struct lull_graph *graph, uint32_t line, int64_t time_ns)
+{
+    const uint32_t link = find_link(graph, line, time_ns);
+    if (link != LULL_NONE) {
+        graph->links.items[link].is_idle = true;
+    }
 }
 
 void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t since_ns)
 {
-    const uint32_t index =
-        line < graph->lines.count ? find_point(&graph->lines.items[line], time_ns) : LULL_NONE;
-    const uint32_t link =
-        index != LULL_NONE ? graph->lines.items[line].points.items[index].link : LULL_NONE;
+    const uint32_t link = find_link(graph, line, time_ns);
     if (link != LULL_NONE) {
         graph->links.items[link].is_long = true;
         lull_map_insert(&graph->since_of, link, (uint32_t)graph->since.count);

@@ -21,6 +21,7 @@ struct lull_graph_point {
     uint8_t state;   /* enum lull_state; NONE for the first point of a line and after a gap */
     uint8_t cause;   /* enum lull_cause */
     int16_t cpu;     /* CPU the edge is about, or -1 */
+    bool is_alone;   /* lull_graph_append_alone() */
 };
 
 struct lull_graph_link {
@@ -30,6 +31,7 @@ struct lull_graph_link {
     uint8_t cause;   /* TASK or NETWORK: what the transit is, if it takes time */
     bool is_bounded; /* lull_graph_link_bounded() */
     bool is_long;    /* lull_graph_wait_since() */
+    bool is_idle;    /* lull_graph_link_idle() */
 };
 
 struct lull_graph;
@@ -48,6 +50,10 @@ void lull_graph_add(struct lull_graph *graph, uint32_t line, int64_t time_ns);
  * point. */
 uint32_t lull_graph_append(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            enum lull_state state, enum lull_cause cause, int cpu, uint32_t detail);
+/* The same with an edge of which the start is not known: whoever waits for what the line does after it has waited for
+ * the edge all the time, and for nothing that the line did before. */
+uint32_t lull_graph_append_alone(struct lull_graph *graph, uint32_t line, int64_t time_ns,
+                                 enum lull_state state, enum lull_cause cause, uint32_t detail);
 /* Links (from_line, from_ns) to the point of to_line at to_ns, which must exist (else no effect).
  * An earlier link into the same point is replaced. from_line need not have a point at from_ns. */
 void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
@@ -62,6 +68,9 @@ void lull_graph_link_bounded(struct lull_graph *graph, uint32_t from_line, int64
  * waiting in between to no effect. No effect if there is no such point, or no link into it. */
 void lull_graph_wait_since(struct lull_graph *graph, uint32_t line, int64_t time_ns,
                            int64_t since_ns);
+/* The line had nothing to do before the point at time_ns, which a link leads into: whoever waits for what it does from
+ * there on waits for nothing that it did before. No effect if there is no such point, or no link into it. */
+void lull_graph_link_idle(struct lull_graph *graph, uint32_t line, int64_t time_ns);
 /* When the wait started that ends at a point with a link: at since_ns, or at the point before. */
 int64_t lull_graph_wait_start(const struct lull_graph *graph, uint32_t line, uint32_t point);
 

@@ -194,6 +194,18 @@ enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task,
     return is_file ? LULL_FAULT_FILE : LULL_FAULT_SWAP;
 }
 
+bool lull_modes_file_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
+                           uint64_t *inode)
+{
+    enum { SOON_NS = 100000 }; /* whoever provides the page is asked for it right away */
+    if (task >= eg->paging.count || eg->paging.items[task].fault_ns == INT64_MIN ||
+        start_ns - eg->paging.items[task].fault_ns >= SOON_NS) {
+        return false;
+    }
+    *inode = eg->paging.items[task].inode;
+    return true;
+}
+
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                            int64_t end_ns)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a path is made of, by program, state, cause and the part of the evidence that is the same
  * each time, and by who waits for it: how long, how often, the longest. */
+#include "graph/execgraph_private.h"
 #include "graph/path.h"
 
 #include <string.h>
@@ -146,6 +147,17 @@ static void sum_modes(struct lull_path *path)
     path->by_mode = g_memdup2(shares->data, shares->len * sizeof(struct lull_mode_share));
 }
 
+/* "kworker" for "kworker/0:1", as programs are called. */
+static const char *kind_of(const struct lull_path *path, const char *comm)
+{
+    if (!strchr(comm, '/')) {
+        return comm;
+    }
+    g_autoptr(GString) kind = g_string_new(NULL);
+    lull_evidence_append_kind(kind, comm);
+    return g_string_chunk_insert_const(path->strings, kind->str);
+}
+
 /* Who waits for what the segment does, and how. */
 static void add_waiter(const struct lull_path *path, const struct lull_segment *segment,
                        struct lull_cause_share *share)
@@ -154,7 +166,7 @@ static void add_waiter(const struct lull_path *path, const struct lull_segment *
         return;
     }
     const struct lull_wait *wait = &path->waits[segment->wait];
-    share->waiter = wait->comm;
+    share->waiter = kind_of(path, wait->comm);
     share->waiter_kind = wait->reason.kind;
     share->waiter_call = wait->reason.call;
     share->waiter_object = wait->reason.object;

@@ -67,7 +67,14 @@ static const struct waiting_call waiting_calls[] = {
     {"recvmmsg", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "from"},
     {"read", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
     {"readv", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
-    {"connect", LULL_WAIT_NONE, NO_TIME_OUT, "to"},
+    {"connect", LULL_WAIT_NONE, TIMED_ERROR, "to"},
+    {"mq_timedreceive", LULL_WAIT_NONE, TIMED_ERROR, "from"},
+    {"mq_timedreceive_time64", LULL_WAIT_NONE, TIMED_ERROR, "from"},
+    {"mq_timedsend", LULL_WAIT_NONE, TIMED_ERROR, "to"},
+    {"mq_timedsend_time64", LULL_WAIT_NONE, TIMED_ERROR, "to"},
+    {"io_getevents", LULL_WAIT_READY, ZERO_, "on"},
+    {"io_pgetevents", LULL_WAIT_READY, ZERO_, "on"},
+    {"io_pgetevents_time64", LULL_WAIT_READY, ZERO_, "on"},
     {"accept", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "on"},
     {"accept4", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "on"},
 };
@@ -161,6 +168,12 @@ static const struct {
     {"anon_inode:[signalfd]", LULL_WAIT_EVENT, "a signalfd"},
     {"inotify", LULL_WAIT_EVENT, "an inotify descriptor"},
     {"anon_inode:inotify", LULL_WAIT_EVENT, "an inotify descriptor"},
+    {"fanotify", LULL_WAIT_EVENT, "a fanotify descriptor"},
+    {"anon_inode:[fanotify]", LULL_WAIT_EVENT, "a fanotify descriptor"},
+    {"userfaultfd", LULL_WAIT_EVENT, "a userfaultfd"},
+    {"anon_inode:[userfaultfd]", LULL_WAIT_EVENT, "a userfaultfd"},
+    {"pidfd", LULL_WAIT_EVENT, "a pidfd"},
+    {"anon_inode:[pidfd]", LULL_WAIT_EVENT, "a pidfd"},
 };
 
 /* The thing that a path means, not being one; -1 if it is one. "pipe" and "pipe:[4711]" are not. */
@@ -246,6 +259,15 @@ void lull_wait_reason_append_object(const struct lull_model *model,
     } else {
         append_file(model, reason->file, reason->fd, out);
     }
+}
+
+const char *lull_wait_reason_thing(const struct lull_model *model,
+                                   const struct lull_wait_reason *reason)
+{
+    const bool has_file = !reason->fault && !reason->address && reason->file != LULL_NONE;
+    const int thing = has_file ? thing_of(path_of(model, reason->file)) : -1;
+    return thing < 0 || lull_model_file(model, reason->file)->is_datagram ? NULL
+                                                                          : things[thing].words;
 }
 
 /* ---- what ended it ---- */
@@ -385,6 +407,9 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
         if (reason->address) {
             g_string_append(out, ", ");
             lull_wait_reason_append_object(model, reason, out);
+        }
+        if (waker) {
+            g_string_append_printf(out, ", woken by %s", waker);
         }
         return;
     }

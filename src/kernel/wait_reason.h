@@ -72,6 +72,10 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
  * "0x7f12a0"; nothing if nothing is known. */
 void lull_wait_reason_append_object(const struct lull_model *model,
                                     const struct lull_wait_reason *reason, GString *out);
+/* What the call is about if that is a thing without a name, which is called the same each time: "a pipe", "a timerfd";
+ * else NULL. */
+const char *lull_wait_reason_thing(const struct lull_model *model,
+                                   const struct lull_wait_reason *reason);
 /* Appends the reason as a part of a sentence; `waker` is how the task is called that ended the
  * wait, or NULL if that was no task or is not known:
  *     in flock of /var/lock/x, released by make/12

@@ -66,6 +66,18 @@ def console_commands(text):
             yield line
 
 
+def readme_outputs():
+    """What README shows of outputs is in them, line by line."""
+    shown = re.findall(r"^```text\n(.*?)^```", read("README.md"), flags=re.MULTILINE | re.DOTALL)
+    questions = [["critpath", "--request", "32"], ["why", "--port", "80", "--limit", "2"]]
+    tap.ok(len(shown) == len(questions), "README.md: outputs are shown", len(shown))
+    for text, (verb, *words) in zip(shown, questions):
+        result = subprocess.run([lull, verb, os.path.join(samples, "django"), *words], capture_output=True, text=True, timeout=200)
+        lines = result.stdout.replace(os.path.join(samples, "django"), "build/demo/django").splitlines()
+        missing = [line for line in text.splitlines() if line not in lines]
+        tap.ok(result.returncode == 0 and not missing, f"README.md: shows what lull {verb} says", "\n".join(missing), result.stdout)
+
+
 def run_shown(document, line, scratch):
     """Runs one shown command; the samples are where the demo unpacks them."""
     words = shlex.split(line, comments=True)
@@ -246,6 +258,7 @@ def packages():
 
 tap.run("how it works", how_it_works)
 tap.run("packages", packages)
+tap.run("outputs of README", readme_outputs)
 tap.run("links", links)
 tap.run("shown commands", shown_commands)
 tap.run("verbs", verbs_are_documented)

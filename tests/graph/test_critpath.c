@@ -5,7 +5,7 @@
  * as "LINE:BEGIN-ENDstate …" with the states R running, P preempted, I interrupted and, blocked on
  * …, T task, N network, M timer, D disk, K user input, J inter-processor interrupt, Q interrupt, U
  * unknown, B no cause given; | is a gap. A "q" behind a state is a detail, a "*" marks the transit
- * of a link. */
+ * of a link. A "!" behind a state says that it is alone, behind a link that its line had been idle. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,11 +44,15 @@ static void parse_link(struct lull_graph *graph, const char *text)
 {
     unsigned from_line, to_line;
     long from_ns, to_ns;
-    char cause;
-    g_assert_cmpint(
-        sscanf(text, "%u@%ld>%u@%ld %c", &from_line, &from_ns, &to_line, &to_ns, &cause), ==, 5);
+    char cause, idle;
+    int n =
+        sscanf(text, "%u@%ld>%u@%ld %c%c", &from_line, &from_ns, &to_line, &to_ns, &cause, &idle);
+    g_assert_cmpint(n, >=, 5);
     lull_graph_link(graph, from_line, from_ns, to_line, to_ns, letters[letter_index(cause)].cause,
                     LULL_NONE);
+    if (n == 6 && idle == '!') {
+        lull_graph_link_idle(graph, to_line, to_ns);
+    }
 }
 
 static void parse_line(struct lull_graph *graph, const char *text)
@@ -60,6 +64,11 @@ static void parse_line(struct lull_graph *graph, const char *text)
     lull_graph_add(graph, line, strtol(words[0], NULL, 10));
     for (char **word = words + 1; *word; word += 2) {
         size_t i = letter_index(word[0][0]);
+        if (word[0][1] == '!') {
+            lull_graph_append_alone(graph, line, strtol(word[1], NULL, 10), letters[i].state,
+                                    letters[i].cause, LULL_NONE);
+            continue;
+        }
         lull_graph_append(graph, line, strtol(word[1], NULL, 10), letters[i].state,
                           letters[i].cause, -1, word[0][1] == 'q' ? DETAIL_Q : LULL_NONE);
     }
@@ -238,6 +247,15 @@ static const struct example own_examples[] = {
     {"waker-line-ended", "1: 0 R 4; " WAIT_FOR_1, 0, 10, "0:0-1R 1:1-4R 1:4-9U 0:9-10R"},
     {"waker-line-later", "1: 15 R 20; " WAIT_FOR_1, 0, 10, "0:0-1R 1:1-9U 0:9-10R"},
 
+    {"waker-alone", "1: 2 R 3 M! 6 R 9; 2: 0 R 9; 2@2>1@2 N; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-6M 1:6-9R 0:9-10R"},
+    {"alone-asked", "0: 0 R 1 M! 6 R 9", 0, 9, "0:0-1R 0:1-6M 0:6-9R"},
+    {"waker-idle", "1: 0 R 4 T 6 R 9; 2: 0 R 2 M 5 R 6; 2@6>1@6 T!; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-2R 2:2-5M 2:5-6R 1:6-9R 0:9-10R"},
+    {"waker-idle-late", "1: 0 R 4 T 6 R 9; 2: 0 R 2 M 5 R 7; 2@5>1@6 T!; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-2R 2:2-5M 1:5-6T* 1:6-9R 0:9-10R"},
+    {"idle-asked", "0: 0 R 4 T 6 R 9; 1: 0 R 2 M 5 R 6; 1@6>0@6 T!", 0, 9,
+     "0:0-4R 1:4-5M 1:5-6R 0:6-9R"},
     {"link-from-within-edge", "0: 0 R 1 T 9 R 10; 1: 0 R 100; 1@7>0@9 T", 0, 10,
      "0:0-1R 1:1-7R 0:7-9T* 0:9-10R"},
     {"link-from-within-wait",

@@ -540,6 +540,77 @@ static void test_timer_sends(struct fixture *f, gconstpointer data)
     ASSERT_LINE(0, -1, "10 running 11 blocked:timer 1000 running 1002");
 }
 
+/* Whoever waits for what a timer's softirq sends waits for the timer all the time, also if the same CPU has received
+ * other packets meanwhile. */
+static void test_timer_sends_late(struct fixture *f, gconstpointer data)
+{
+    SWITCH(5, 0, 1, 0);
+    SWITCH(7, 1, 0, 1);
+    feed_softirq(f->model, 0, 0, 10, 3, true);
+    feed_packet(f->model, 0, 0, 11, false, 1);
+    feed_softirq(f->model, 0, 0, 12, 3, false);
+    feed_softirq(f->model, 0, 0, 1000, 1, true);
+    feed_packet(f->model, 0, 0, 1002, true, 2);
+    feed_softirq(f->model, 0, 0, 1003, 1, false);
+    feed_softirq(f->model, 0, 0, 1010, 3, true);
+    feed_packet(f->model, 0, 0, 1012, false, 2);
+    WAKING(1014, 1);
+    feed_softirq(f->model, 0, 0, 1016, 3, false);
+    SWITCH(1020, 0, 1, 0);
+    ASSERT_PATH(0, 1, 5, 1020,
+                "1 running 7, -1 blocked:timer 1000, -1 running 1002, 1 blocked:network 1014, "
+                "1 preempted 1020");
+}
+
+static void feed_named_switch(struct lull_model *model, int64_t t, int prev, const char *prev_comm,
+                              int prev_state, int next, const char *next_comm)
+{
+    FEED(sched_switch, 0, 0, t,
+         .have = WITHOUT(sched_switch, context_pid) & WITHOUT(sched_switch, prev_prio) &
+                 WITHOUT(sched_switch, next_prio),
+         .prev_tid = prev, .next_tid = next, .prev_state = prev_state,
+         .prev_comm = feed_text(prev_comm), .next_comm = feed_text(next_comm));
+}
+
+/* A worker was idle until there was work: what it did before, and a wait in the midst of work, are other things. */
+static void test_worker(struct fixture *f, gconstpointer data)
+{
+    enum { IDLE = 1026, UNINTERRUPTIBLE = 2 };
+    const char *const comms[] = {"kworker/0:1", "kthread"};
+    const bool is_worker = GPOINTER_TO_INT(data) != 2;
+    const int how = GPOINTER_TO_INT(data) == 1 ? UNINTERRUPTIBLE : IDLE;
+    const char *comm = comms[!is_worker];
+    struct lull_model *model = f->model;
+    feed_named_switch(model, 10, 0, "swapper/0", 0, 1, "asker");
+    feed_named_switch(model, 20, 1, "asker", 1, 8, comm);
+    feed_named_switch(model, 30, 8, comm, how, 2, "typist"); /* of other work until here */
+    WAKING(40, 8);
+    feed_named_switch(model, 50, 2, "typist", 1, 8, comm);
+    WAKING(60, 1);
+    feed_named_switch(model, 70, 8, comm, IDLE, 1, "asker");
+    const char *const ends = "8 preempted 50, 8 running 60, 1 preempted 70";
+    g_autofree char *expected = g_strdup_printf(
+        is_worker && how == IDLE ? "1 running 20, 2 blocked:unknown 30, 2 running 40, %s"
+                                 : "1 running 20, 8 running 30, 2 running 40, %s",
+        ends);
+    ASSERT_PATH(0, 1, 10, 70, expected);
+}
+
+static void test_idle_worker(struct fixture *f, gconstpointer data)
+{
+    test_worker(f, GINT_TO_POINTER(0));
+}
+
+static void test_busy_worker(struct fixture *f, gconstpointer data)
+{
+    test_worker(f, GINT_TO_POINTER(1));
+}
+
+static void test_idle_thread(struct fixture *f, gconstpointer data)
+{
+    test_worker(f, GINT_TO_POINTER(2));
+}
+
 /* A switch that was lost leaves a gap, not a wrong state. */
 static void test_lost_switch(struct fixture *f, gconstpointer data)
 {
@@ -571,6 +642,10 @@ int main(int argc, char **argv)
         {"/execgraph/disk-names", test_disk_names},
         {"/execgraph/flushes", test_flushes},
         {"/execgraph/timer-sends", test_timer_sends},
+        {"/execgraph/timer-sends-late", test_timer_sends_late},
+        {"/execgraph/idle-worker", test_idle_worker},
+        {"/execgraph/busy-worker", test_busy_worker},
+        {"/execgraph/idle-thread", test_idle_thread},
         {"/execgraph/lost-switch", test_lost_switch},
     };
     g_test_init(&argc, &argv, NULL);

@@ -461,6 +461,68 @@ static void test_page_fault(struct fixture *f, gconstpointer data)
     g_assert_null(strstr(step.detail, "held back"));
 }
 
+static void feed_path(struct lull_model *model, int64_t t, int tid, const char *path)
+{
+    FEED(call_path, 0, 0, t, .have = ALL, .tid = tid, .path = feed_text(path));
+}
+
+/* What is opened is known at the end of the call: both of its waits were for that. A call that fails has opened
+ * nothing. */
+static void test_opened(struct fixture *f, gconstpointer data)
+{
+    const int64_t fd = GPOINTER_TO_INT(data);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    feed_switch(model, 0, 0, 10, 0, 1, 0);
+    feed_call(model, 20, OPENAT, 0, 0, 0);
+    for (int64_t t = 25; t <= 45; t += 20) {
+        feed_switch(model, 0, 0, t, 1, 2, 1);
+        feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t + 6, 1, 0);
+        feed_switch(model, 0, 0, t + 10, 2, 1, 0);
+    }
+    feed_path(model, 60, 1, "/mnt/far");
+    feed_return(model, 61, OPENAT, fd);
+    g_autoptr(GArray) hops = lull_critpath_find_waits(
+        f->eg->graph, lull_model_find_tid(model, 0, 1), 20, 60, LULL_PATH_BOUNDED, waits);
+    g_assert_cmpuint(waits->len, ==, 2);
+    for (guint i = 0; i < waits->len; i++) {
+        struct lull_wait wait = {.end_ns = 60};
+        lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, i).detail, strings,
+                              &wait);
+        g_assert_cmpstr(wait.detail, ==,
+                        fd < 0 ? "in openat, woken by t2/2"
+                               : "in openat of /mnt/far, woken by t2/2");
+    }
+}
+
+/* Another program provides the page of a file that was used just before, not one that was used long ago. */
+static void test_provided_page(struct fixture *f, gconstpointer data)
+{
+    const bool is_recent = GPOINTER_TO_INT(data);
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 10, KILL, 1, 0, 0);
+    feed_return(model, 20, KILL, 0);
+    FEED(filemap_fault, 0, 0, is_recent ? 950000 : 500000, .have = ALL, .context_tid = 1,
+         .inode = 77);
+    feed_switch(model, 0, 0, 1000000, 1, 2, 2);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 1500000, 1, 0);
+    feed_switch(model, 0, 0, 1600000, 2, 1, 0);
+    g_autoptr(GArray) hops = lull_critpath_find_waits(
+        f->eg->graph, lull_model_find_tid(model, 0, 1), 0, 1600000, LULL_PATH_BOUNDED, waits);
+    g_assert_cmpuint(waits->len, ==, 1);
+    struct lull_wait wait = {.end_ns = 1500000};
+    lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, 0).detail, strings,
+                          &wait);
+    g_assert_cmpstr(wait.reason.kind, ==, is_recent ? "fault" : NULL);
+    g_assert_cmpstr(wait.detail, ==,
+                    is_recent ? "in a page fault of a mapped file, inode 77, woken by t2/2"
+                              : "woken by t2/2");
+}
+
 /* The request goes to the device 128 ms after the task had begun to wait: a limit on I/O. */
 static void test_held_back(struct fixture *f, gconstpointer data)
 {
@@ -610,6 +672,14 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/reasons/core-dump-%d", kind);
         g_test_add(name, struct fixture, GINT_TO_POINTER(kind), set_up, test_core_dump, tear_down);
     }
+    g_test_add("/reasons/opened", struct fixture, GINT_TO_POINTER(5), set_up, test_opened,
+               tear_down);
+    g_test_add("/reasons/not-opened", struct fixture, GINT_TO_POINTER(-2), set_up, test_opened,
+               tear_down);
+    g_test_add("/reasons/provided-page", struct fixture, GINT_TO_POINTER(true), set_up,
+               test_provided_page, tear_down);
+    g_test_add("/reasons/page-used-before", struct fixture, GINT_TO_POINTER(false), set_up,
+               test_provided_page, tear_down);
     g_test_add("/reasons/held-back", struct fixture, NULL, set_up, test_held_back, tear_down);
     g_test_add("/reasons/quota", struct fixture, NULL, set_up, test_quota, tear_down);
     g_test_add("/reasons/no-quota", struct fixture, NULL, set_up, test_no_quota, tear_down);

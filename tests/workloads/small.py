@@ -14,6 +14,7 @@ import select
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import time
 
@@ -293,7 +294,91 @@ def veth(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth)
+def terminal(watch, _):
+    """A worker of the kernel carries what is typed from one end of the terminal to the other."""
+    typed, screen = os.openpty()
+    stamp = stage.Stamp()
+
+    def type_line():
+        stamp.nap(NAP)
+        os.write(typed, b'a line\n')
+        time.sleep(NAP)  # the terminal is gone with its last user
+
+    typist = stage.child('wl-typist', type_line)
+    with watch.asked():
+        os.read(screen, 100)
+    stage.ended(typist)
+    stamp.of(watch)
+
+
+class SlowFile:
+    """A file system of one file, of which each page takes time to read: as little of FUSE as that needs (linux/fuse.h)."""
+    LOOKUP, GETATTR, OPEN, READ, INIT = 1, 3, 14, 15, 26
+    NODE, SIZE, NOSYS, OK = 2, 1 << 16, -38, b''
+
+    def __init__(self, folder, stamp):
+        self.stamp = stamp
+        self.device = os.open('/dev/fuse', os.O_RDWR)
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.folder = os.path.join(folder, 'far').encode()
+        os.mkdir(self.folder)
+        how = f'fd={self.device},rootmode=40000,user_id=0,group_id=0'.encode()
+        if self.libc.mount(b'far', self.folder, b'fuse.far', 6, how):
+            raise stage.Skip(f'fuse: {os.strerror(ctypes.get_errno())}')
+
+    def end(self):
+        os.close(self.device)
+        self.libc.umount2(self.folder, 2)
+
+    @classmethod
+    def attributes(cls, node):
+        mode = 0o100644 if node == cls.NODE else 0o40755
+        return struct.pack('6Q10I', node, cls.SIZE, 1, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+
+    def answer(self, operation, node, body):
+        if operation == self.INIT:
+            return struct.pack('4I2H2I2HI28x', 7, 31, 4096, 0, 12, 9, 4096, 1, 1, 0, 0)
+        if operation == self.GETATTR:
+            return struct.pack('QII', 60, 0, 0) + self.attributes(node)
+        if operation == self.LOOKUP:
+            return struct.pack('4Q2I', self.NODE, 0, 60, 60, 0, 0) + self.attributes(self.NODE)
+        if operation == self.OPEN:
+            return struct.pack('QII', 1, 0, 0)
+        if operation == self.READ:
+            self.stamp.nap(NAP)
+            return b'x' * struct.unpack_from('QQI', body)[2]
+        return None
+
+    def serve(self):
+        while True:
+            request = os.read(self.device, 1 << 17)
+            _, operation, unique, node = struct.unpack_from('IIQQ', request)
+            answer = self.answer(operation, node, request[40:])
+            body = answer or b''
+            os.write(self.device, struct.pack('IiQ', 16 + len(body), self.NOSYS if answer is None else 0, unique) + body)
+
+
+def fuse(watch, folder):
+    """A page of a mapped file, which another program provides."""
+    if not os.path.exists('/dev/fuse'):
+        raise stage.Skip('there is no /dev/fuse')
+    stamp = stage.Stamp()
+    far = SlowFile(folder, stamp)
+    server = stage.child('wl-server', far.serve)
+    try:
+        handle = os.open(os.path.join(far.folder, b'file'), os.O_RDONLY)
+        with mmap.mmap(handle, SlowFile.SIZE, prot=mmap.PROT_READ) as pages:
+            pages.madvise(mmap.MADV_RANDOM)
+            with watch.asked():
+                pages[8192]
+        os.close(handle)
+    finally:
+        stage.end(server)
+        far.end()
+    stamp.of(watch)
+
+
+PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -63,6 +63,9 @@ TABLE = {
     'sqlite': Workload('small.py', r'blocked on disk: {disk} write.*, in (fsync|fdatasync)'),
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
+    # A worker of the kernel carries what is typed.
+    'terminal': Workload('small.py', f'wl-typist: {SLEEPS}.* waited for by kworker', amount=('wl-typist', 'blocked', 'timer')),
+    'fuse': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in a page fault', amount=('wl-server', 'blocked', 'timer')),
     'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by pgbench in', call=('postgres', 'fdatasync')),
     'redis': Workload('services.py', r'redis-server: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by wl-asker in recvfrom',
                       kernel=('disk',)),

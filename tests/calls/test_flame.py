@@ -137,14 +137,19 @@ def check_perfetto():
 def check_svg():
     picture = ElementTree.fromstring(run("--svg", "-", *GIVEN).stdout.encode())
     space = "{http://www.w3.org/2000/svg}"
-    boxes = []
+    boxes, said = [], []
     for group in picture.iter(space + "g"):
         box = group.find(space + "rect")
-        name, weight = re.match(r"(\S+): (\d+) ns", group.find(space + "title").text).groups()
+        name, readable, weight, share = re.match(r"(\S+): (.*) \((\d+) ns\), (\S+) %", group.find(space + "title").text).groups()
+        number, unit = readable.split()
+        said.append(abs(float(number) * {"ns": 1, "us": 1e3, "ms": 1e6}[unit] - int(weight)) <= 0.0005 * int(weight)
+                    and abs(100 * int(weight) / sum(STACKS.values()) - float(share)) <= 0.006)
         boxes.append((name, int(weight), float(box.get("x")), float(box.get("y")), float(box.get("width"))))
     whole = sum(STACKS.values())
     wrong = [box for box in boxes if abs(box[4] - 1180 * box[1] / whole) > 0.06]
     tap.ok(boxes[0][1] == whole and not wrong, "SVG: boxes are as wide as their time", wrong[:3])
+    tap.ok(all(said), "SVG: what a box says in readable units is its time and share", said)
+    tap.ok("Where the time went" in picture.find(space + "text").text, "SVG: what it is about")
     rows = {}
     for box in boxes:
         rows.setdefault(box[3], []).append((box[2], box[2] + box[4]))

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "source/files/recording.h"
+#include "source/session/streams.h"
 #include "symbol/debuginfod.h"
 #include "symbol/demangle.h"
 #include "symbol/directory.h"
@@ -76,6 +77,21 @@ static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, u
     return table;
 }
 
+/* Those that a trace of the host holds; NULL: none does, or the kernel hid them. */
+static struct lull_symbol_table *read_traces(const struct lull_stacks *stacks, uint32_t host)
+{
+    struct lull_symbol_table *table = NULL;
+    const uint32_t n = stacks->session ? lull_session_trace_count(stacks->session) : 0;
+    for (uint32_t i = 0; !table && i < n; i++) {
+        gsize length;
+        g_autofree char *text = lull_session_trace(stacks->session, i)->host == host
+                                    ? lull_session_kernel_symbols(stacks->session, i, &length)
+                                    : NULL;
+        table = text ? lull_kallsyms_parse(text, length, NULL) : NULL;
+    }
+    return table;
+}
+
 static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names *names,
                         const struct object *kernel)
 {
@@ -86,6 +102,7 @@ static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names 
         read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
     names->has_read_kernel = true;
     names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
+    names->kernel = names->kernel ? names->kernel : read_traces(stacks, host);
     if (names->kernel) {
         names->kernel_origin.from = LULL_NAMES_RECORDING;
     } else {

@@ -303,6 +303,32 @@ bool stacks_find_made(const struct lull_stacks *stacks, uint32_t host, struct ob
     return jitdump->jitdump && lull_jitdump_place(jitdump->jitdump, address, time, offset);
 }
 
+/* What a program wrote of the code that it made, where people have put it. */
+static struct lull_object *find_map(const struct lull_stacks *stacks, const struct object *object,
+                                    struct origin *origin)
+{
+    g_autofree char *name = lull_perf_map_name(object->pid);
+    g_autofree char *path = g_strconcat("/tmp/", name, NULL);
+    const struct lull_symbol_wishes *wishes = stacks->wishes;
+    g_autofree char *mapped = wishes ? lull_path_map(wishes->path_maps, path) : NULL;
+    const char *why;
+    bool is_other = false;
+    int fd = -1;
+    if (mapped && lull_file_open(mapped, &fd, NULL, &why) != LULL_OPEN_DONE) {
+        fd = -1;
+    }
+    if (fd < 0 && wishes && wishes->directory) {
+        fd = lull_directory_open(wishes->directory, path);
+    }
+    struct lull_object *symbols = fd >= 0 ? lull_perf_map_read(fd, &is_other) : NULL;
+    if (symbols) {
+        origin->from = LULL_NAMES_DIRECTORY;
+    } else if (is_other) {
+        origin->why = "its list of the code that it made (perf-PID.map) belongs to another user";
+    }
+    return symbols;
+}
+
 /* What the recording says of the file is of when it was mapped; the file may have changed since. */
 static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
                                         struct object *object)
@@ -310,7 +336,10 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
     struct names *names = stacks_names_of(stacks, host);
     struct lull_object *symbols = stacks_find_recorded(names, object, lull_saved_read);
     object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
-    if (!symbols) {
+    if (!symbols && object->pid && !wants_recorded_only(stacks)) {
+        symbols = find_map(stacks, object, &object->origin);
+    }
+    if (!symbols && !object->origin.why) {
         symbols = stacks_find_file(stacks, host, object, stacks_build_id_of(names, object),
                                    lull_elf_read, &object->origin);
     }

@@ -26,7 +26,8 @@ static const struct lull_option options[] = {
     {.name = "speedscope",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "write a profile that www.speedscope.app opens"},
+     .help =
+         "write a profile that www.speedscope.app opens: each call over time, else (samples, --off-cpu, --weight, --diff, --heap) stacks and what they weigh"},
     {.name = "perfetto",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
@@ -34,7 +35,7 @@ static const struct lull_option options[] = {
     {.name = "pprof",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "write a profile that pprof reads"},
+     .help = "write a profile that pprof reads, packed by gzip"},
     {.name = "heap",
      .kind = LULL_OPTION_CHOICE,
      .argument = "WHAT",
@@ -218,10 +219,22 @@ static const struct {
     const char *option;
     /* NULL: needs the calls */
     bool (*view)(const struct lull_flame *flame, FILE *file, GError **error);
-} files[] = {{"svg", lull_view_flame_svg},
-             {"speedscope", lull_view_flame_speedscope},
-             {"pprof", lull_view_flame_pprof},
-             {"perfetto", NULL}};
+    /* Of calls over time; NULL: cannot show them. */
+    bool (*view_calls)(const struct lull_calls *calls, const struct lull_model *model,
+                       const struct lull_symbol_table *others, const struct lull_call *log,
+                       size_t n, FILE *file, GError **error);
+} files[] = {{"svg", lull_view_flame_svg, NULL},
+             {"speedscope", lull_view_flame_speedscope, lull_view_calls_speedscope},
+             {"pprof", lull_view_flame_pprof, NULL},
+             {"perfetto", NULL, lull_view_calls_perfetto}};
+
+/* Calls over time say more than what stacks weigh, where that is the time itself. */
+static bool wants_calls_of_speedscope(const struct lull_args *args)
+{
+    return lull_args_text(args, "speedscope") && !lull_args_text(args, "heap") &&
+           !lull_args_text(args, "weight") && !lull_args_text(args, "diff") &&
+           !lull_args_flag(args, "off-cpu");
+}
 
 /* Leaves out the calls of tasks that are not wanted. */
 static void choose_calls(struct question *question)
@@ -244,12 +257,14 @@ static bool write_file(struct question *question, const struct lull_flame *flame
         return false;
     }
     FILE *file = lull_output_file(output);
+    const bool is_over_time =
+        !files[form].view || (files[form].view_calls && wants_calls_of_speedscope(question->args) &&
+                              question->reading.calls && !use_samples(question));
     const bool is_done =
-        files[form].view
-            ? files[form].view(flame, file, error)
-            : lull_view_calls_perfetto(question->reading.calls, question->reading.model,
-                                       question->others, question->log.items, question->log.count,
-                                       file, error);
+        is_over_time ? files[form].view_calls(question->reading.calls, question->reading.model,
+                                              question->others, question->log.items,
+                                              question->log.count, file, error)
+                     : files[form].view(flame, file, error);
     if (is_done) {
         return lull_output_finish(output, error);
     }
@@ -367,7 +382,8 @@ static int run(const struct lull_args *args, GError **error)
     struct question question = {.args = args,
                                 .others = others,
                                 .query = lull_args_query(args),
-                                .wants_log = lull_args_text(args, "perfetto") != NULL};
+                                .wants_log = lull_args_text(args, "perfetto") ||
+                                             wants_calls_of_speedscope(args)};
     struct lull_session *session = lull_args_open_traces(args, error);
     int status = 1;
     if (session) {

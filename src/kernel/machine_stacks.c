@@ -17,6 +17,7 @@ void stacks_locate(struct lull_model *model)
     uint8_t boot_id[16];
     if (model->stacks) {
         lull_stacks_set_wishes(model->stacks, lull_session_symbols(model->session));
+        lull_stacks_set_session(model->stacks, model->session);
     }
     for (uint32_t i = 0; model->stacks && i < lull_session_recording_count(model->session); i++) {
         lull_stacks_set_recording(model->stacks, lull_session_recording(model->session, i)->host,

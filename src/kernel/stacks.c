@@ -135,6 +135,11 @@ void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host)
     stacks->here = host;
 }
 
+void lull_stacks_set_session(struct lull_stacks *stacks, const struct lull_session *session)
+{
+    stacks->session = session;
+}
+
 void lull_stacks_set_wishes(struct lull_stacks *stacks, const struct lull_symbol_wishes *wishes)
 {
     stacks->wishes = wishes;

@@ -15,6 +15,7 @@
 #define LULL_NO_CHAIN UINT32_MAX
 
 struct lull_recording_file;
+struct lull_session;
 struct lull_stacks;
 struct lull_symbol_wishes;
 
@@ -23,6 +24,8 @@ void lull_stacks_free(struct lull_stacks *stacks);
 
 /* The host is this machine, and has not been restarted: frames get the names of their functions. */
 void lull_stacks_set_here(struct lull_stacks *stacks, uint32_t host);
+/* The traces, which may hold lists of the kernel's symbols; borrowed. */
+void lull_stacks_set_session(struct lull_stacks *stacks, const struct lull_session *session);
 /* How functions of all hosts are to be named; borrowed. */
 void lull_stacks_set_wishes(struct lull_stacks *stacks, const struct lull_symbol_wishes *wishes);
 bool lull_stacks_wants_raw_names(const struct lull_stacks *stacks);

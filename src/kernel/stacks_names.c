@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "source/files/recording.h"
+#include "source/session/streams.h"
 #include "symbol/debuginfod.h"
 #include "symbol/demangle.h"
 #include "symbol/directory.h"
@@ -76,6 +77,21 @@ static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, u
     return table;
 }
 
+/* Those that a trace of the host holds; NULL: none does, or the kernel hid them. */
+static struct lull_symbol_table *read_traces(const struct lull_stacks *stacks, uint32_t host)
+{
+    struct lull_symbol_table *table = NULL;
+    const uint32_t n = stacks->session ? lull_session_trace_count(stacks->session) : 0;
+    for (uint32_t i = 0; !table && i < n; i++) {
+        gsize length;
+        g_autofree char *text = lull_session_trace(stacks->session, i)->host == host
+                                    ? lull_session_kernel_symbols(stacks->session, i, &length)
+                                    : NULL;
+        table = text ? lull_kallsyms_parse(text, length, NULL) : NULL;
+    }
+    return table;
+}
+
 static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names *names,
                         const struct object *kernel)
 {
@@ -86,6 +102,7 @@ static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names 
         read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
     names->has_read_kernel = true;
     names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
+    names->kernel = names->kernel ? names->kernel : read_traces(stacks, host);
     if (names->kernel) {
         names->kernel_origin.from = LULL_NAMES_RECORDING;
     } else {
@@ -286,6 +303,32 @@ bool stacks_find_made(const struct lull_stacks *stacks, uint32_t host, struct ob
     return jitdump->jitdump && lull_jitdump_place(jitdump->jitdump, address, time, offset);
 }
 
+/* What a program wrote of the code that it made, where people have put it. */
+static struct lull_object *find_map(const struct lull_stacks *stacks, const struct object *object,
+                                    struct origin *origin)
+{
+    g_autofree char *name = lull_perf_map_name(object->pid);
+    g_autofree char *path = g_strconcat("/tmp/", name, NULL);
+    const struct lull_symbol_wishes *wishes = stacks->wishes;
+    g_autofree char *mapped = wishes ? lull_path_map(wishes->path_maps, path) : NULL;
+    const char *why;
+    bool is_other = false;
+    int fd = -1;
+    if (mapped && lull_file_open(mapped, &fd, NULL, &why) != LULL_OPEN_DONE) {
+        fd = -1;
+    }
+    if (fd < 0 && wishes && wishes->directory) {
+        fd = lull_directory_open(wishes->directory, path);
+    }
+    struct lull_object *symbols = fd >= 0 ? lull_perf_map_read(fd, &is_other) : NULL;
+    if (symbols) {
+        origin->from = LULL_NAMES_DIRECTORY;
+    } else if (is_other) {
+        origin->why = "its list of the code that it made (perf-PID.map) belongs to another user";
+    }
+    return symbols;
+}
+
 /* What the recording says of the file is of when it was mapped; the file may have changed since. */
 static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t host,
                                         struct object *object)
@@ -293,7 +336,10 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
     struct names *names = stacks_names_of(stacks, host);
     struct lull_object *symbols = stacks_find_recorded(names, object, lull_saved_read);
     object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
-    if (!symbols) {
+    if (!symbols && object->pid && !wants_recorded_only(stacks)) {
+        symbols = find_map(stacks, object, &object->origin);
+    }
+    if (!symbols && !object->origin.why) {
         symbols = stacks_find_file(stacks, host, object, stacks_build_id_of(names, object),
                                    lull_elf_read, &object->origin);
     }

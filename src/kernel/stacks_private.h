@@ -91,6 +91,7 @@ struct lull_stacks {
     GHashTable *readable;    /* name of a symbol → how its source has it; NULL: the same */
     uint32_t here;           /* host whose files are those of this machine, or LULL_MAP_NONE */
     GStringChunk *texts;     /* names of calls in line */
+    const struct lull_session *session;      /* or NULL */
     const struct lull_symbol_wishes *wishes; /* NULL: none */
     struct lull_debuginfod *servers;         /* once they are asked; NULL: none */
     uint64_t ends[LULL_UNWIND_ENDS];         /* of stacks that were unwound */

@@ -158,6 +158,9 @@ struct lull_source_ops {
     void (*find_used)(const struct lull_source *source, bool *used);
     /* The formats that its records have, by index of the class; NULL: it has none. */
     const struct lull_formats *(*formats)(const struct lull_source *source);
+    /* The list of the kernel's symbols that it holds, as /proc/kallsyms has it; free with g_free(). NULL, as the
+     * function may be: it holds none. */
+    char *(*symbols)(const struct lull_source *source, gsize *length);
 };
 
 /* One trace. All but `ops` is filled by its opener and constant afterwards, except that live traces

@@ -4,11 +4,14 @@
 
 #include <glib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "symbol/object.h"
 #include "symbol/table.h"
 
 #define MOST_NAME 65535u
+#define MOST_BYTES (INT64_C(256) << 20)
 
 /* A hexadecimal number and the space behind it. */
 static bool read_number(const char **at, const char *end, uint64_t *number)
@@ -57,6 +60,33 @@ struct lull_object *lull_perf_map_parse(const char *text, size_t length)
         g_clear_pointer(&object, lull_object_free);
     }
     return object;
+}
+
+/* All of the file; NULL: it is too large, or someone else's, who could have it name anything. */
+static char *read_own(int fd, size_t *length, bool *is_other)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_BYTES) {
+        return NULL;
+    }
+    *is_other = st.st_uid != 0 && st.st_uid != geteuid();
+    char *text = *is_other ? NULL : g_malloc((size_t)st.st_size + 1);
+    ssize_t n;
+    *length = 0;
+    while (text && *length < (size_t)st.st_size &&
+           (n = read(fd, text + *length, (size_t)st.st_size - *length)) > 0) {
+        *length += (size_t)n;
+    }
+    return text;
+}
+
+struct lull_object *lull_perf_map_read(int fd, bool *is_other)
+{
+    size_t length;
+    *is_other = false;
+    g_autofree char *text = read_own(fd, &length, is_other);
+    close(fd);
+    return text ? lull_perf_map_parse(text, length) : NULL;
 }
 
 bool lull_perf_map_is_for(const char *path)

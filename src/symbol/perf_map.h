@@ -12,6 +12,9 @@ struct lull_object;
 /* Their "bytes of the file" are addresses. Of several lines of one address the last counts: the
  * memory was used again. NULL: the text has none. */
 struct lull_object *lull_perf_map_parse(const char *text, size_t length);
+/* Of a file, which is closed. NULL, with *is_other if it belongs neither to this user nor to root: it names nothing, or
+ * is refused. */
+struct lull_object *lull_perf_map_read(int fd, bool *is_other);
 /* Whether memory is of no file, as perf records and proc(5) spell it, so that such functions may be
  * there. */
 bool lull_perf_map_is_for(const char *path);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # lull flame: every form of it holds the stacks that programs of chance (scene.py) were in, and for how long; samples and waits come
 # from files that are written here. What other tools read is decoded here by their formats' rules.
+import gzip
 import json
 import os
 import re
@@ -72,6 +73,30 @@ def check_json():
 
 def check_speedscope():
     found = json.loads(run("--speedscope", "-", *GIVEN).stdout)
+    names, shown = [frame["name"] for frame in found["shared"]["frames"]], []
+    wrong = [profile["name"] for profile in found["profiles"] if (profile["type"], profile["unit"], profile["startValue"]) != ("evented", "nanoseconds", 0)]
+    for profile in found["profiles"]:
+        stack, last = [], 0
+        for event in profile["events"]:
+            if event["at"] < last or (event["type"] == "C" and (not stack or stack[-1][0] != event["frame"])):
+                wrong.append((profile["name"], event))
+                break
+            last = event["at"]
+            if event["type"] == "O":
+                stack.append((event["frame"], last))
+            else:
+                frame, start = stack.pop()
+                shown.append((profile["name"], names[frame], len(stack), start, last - start))
+        if stack or last > profile["endValue"]:
+            wrong.append((profile["name"], stack))
+    calls = [(f"prog/{program.tid}", path, call) for program in PROGRAMS for root in program.calls for call, path in root.walk()]
+    first = min(call.start for _, _, call in calls)
+    expected = sorted((who, call.name, len(path) - 1, call.start - first, call.end - call.start) for who, path, call in calls)
+    tap.ok(not wrong and len(set(names)) == len(names) and sorted(shown) == expected and len(shown) > 200,
+           "speedscope: each call over time, nested and in order", wrong[:3], len(shown), len(expected))
+    few = json.loads(run("--speedscope", "-", "--tid", "102", *GIVEN).stdout)["profiles"]
+    tap.ok([profile["name"] for profile in few] == ["prog/102"], "speedscope: --tid", few)
+    found = json.loads(run("--speedscope", "-", "--weight", "cpu", *GIVEN).stdout)
     names, stacks = [frame["name"] for frame in found["shared"]["frames"]], {}
     for profile in found["profiles"]:
         tap.ok(profile["type"] == "sampled" and profile["unit"] == "nanoseconds" and profile["endValue"] == sum(profile["weights"]),
@@ -111,7 +136,8 @@ def numbers(data):
 
 
 def check_pprof():
-    profile = message(run("--pprof", "-", *GIVEN, binary=True).stdout)
+    written = run("--pprof", "-", *GIVEN, binary=True).stdout
+    profile = message(gzip.decompress(written) if written[:2] == b"\x1f\x8b" else written)
     texts = [value.decode() for field, value in profile if field == 6]
     kind = dict(message(next(value for field, value in profile if field == 1)))
     functions = {one[1]: texts[one[2]] for one in (dict(message(value)) for field, value in profile if field == 5)}
@@ -137,14 +163,19 @@ def check_perfetto():
 def check_svg():
     picture = ElementTree.fromstring(run("--svg", "-", *GIVEN).stdout.encode())
     space = "{http://www.w3.org/2000/svg}"
-    boxes = []
+    boxes, said = [], []
     for group in picture.iter(space + "g"):
         box = group.find(space + "rect")
-        name, weight = re.match(r"(\S+): (\d+) ns", group.find(space + "title").text).groups()
+        name, readable, weight, share = re.match(r"(\S+): (.*) \((\d+) ns\), (\S+) %", group.find(space + "title").text).groups()
+        number, unit = readable.split()
+        said.append(abs(float(number) * {"ns": 1, "us": 1e3, "ms": 1e6}[unit] - int(weight)) <= 0.0005 * int(weight)
+                    and abs(100 * int(weight) / sum(STACKS.values()) - float(share)) <= 0.006)
         boxes.append((name, int(weight), float(box.get("x")), float(box.get("y")), float(box.get("width"))))
     whole = sum(STACKS.values())
     wrong = [box for box in boxes if abs(box[4] - 1180 * box[1] / whole) > 0.06]
     tap.ok(boxes[0][1] == whole and not wrong, "SVG: boxes are as wide as their time", wrong[:3])
+    tap.ok(all(said), "SVG: what a box says in readable units is its time and share", said)
+    tap.ok("Where the time went" in picture.find(space + "text").text, "SVG: what it is about")
     rows = {}
     for box in boxes:
         rows.setdefault(box[3], []).append((box[2], box[2] + box[4]))

@@ -158,6 +158,9 @@ def check_stacks():
     for weight, expected in (("allocated", {"f1 10", "f1;f2 14", "f3 18"}), ("allocations", {"f1 2", "f1;f2 2", "f3 2"})):
         folded = run("flame", "--heap", weight, *NAMES, path).stdout
         tap.ok({line.partition(";")[2] for line in folded.splitlines()} == expected, f"folded: {weight}", folded)
+    for weight, said in (("live", ("Where memory was allocated", "<title>f3: 18 B (18 bytes), 51.43 %")), ("allocations", ("Where allocations were", "<title>f3: 2 allocations, 33.33 %"))):
+        picture = run("flame", "--heap", weight, "--svg", "-", *NAMES, path).stdout
+        tap.ok(all(text in picture for text in said), f"the picture says what its boxes are: {weight}", picture[:600])
     done = run("flame", "--heap", "live", "--off-cpu", path)
     tap.ok(done.returncode == 2 and "--heap is about memory" in done.stderr, "memory has no time off CPU", done.stderr)
 

@@ -38,6 +38,7 @@ class Writer:
         self.buffers = []    # (name, clock, {cpu: [page, …]})
         self.options = []    # (id, bytes)
         self.cmdlines = ""
+        self.symbols = ""    # as /proc/kallsyms has them
 
     def pack(self, form, *values):
         return struct.pack(self.order + form, *values)
@@ -96,6 +97,9 @@ class Writer:
             others += name.encode() + b"\0" + self.pack("I", len(texts)) + b"".join(texts)
         return self.pack("I", len(own)) + b"".join(own), others
 
+    def symbol_part(self):
+        return self.pack("I", len(self.symbols)) + self.symbols.encode()
+
     def initial(self):
         return (MAGIC + str(self.version).encode() + b"\0" +
                 struct.pack("BB", self.big_endian, self.long_bytes) + self.pack("I", self.page))
@@ -133,7 +137,7 @@ class Writer:
     def write_6(self):
         own, others = self.format_parts()
         names = self.cmdlines.encode()
-        out = (self.initial() + self.header_info() + own + others + self.pack("I", 0) + self.pack("I", 0) +
+        out = (self.initial() + self.header_info() + own + others + self.symbol_part() + self.pack("I", 0) +
                self.pack("Q", len(names)) + names)
         n_cpus = 1 + max(cpu for _, _, cpus in self.buffers for cpu in cpus)
         out += self.pack("I", n_cpus) + b"options  \0"
@@ -197,7 +201,7 @@ class Writer:
         place = len(out)
         out += bytes(8)
         options = b"".join(self.option(number, data) for number, data in self.options)
-        for number, data in ((16, self.header_info()), (17, own), (18, others),
+        for number, data in ((16, self.header_info()), (17, own), (18, others), (19, self.symbol_part()),
                              (21, self.pack("Q", len(names)) + names)):
             options += self.option(number, self.pack("Q", len(out)))
             out += self.section(number, data, True)

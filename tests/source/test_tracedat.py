@@ -432,6 +432,34 @@ def test_instances(folder):
     tap.ok(done.returncode == 1 and json.loads(done.stdout)["damaged"] is True, "info: a file cut short is damaged", done.stdout[-300:])
 
 
+def test_symbols(folder):
+    """Functions of the kernel have the names that the kernel had for their addresses when it was recorded; where it hid these, they have none."""
+    first, inside = 0xffffffff81000000, 0xffffffff81000040
+    entry = [("unsigned long", "func", 8, 0), ("int", "depth", 4, 1)]
+    listed = f"{first:016x} T vfs_read\n{inside:016x} t do_read\t[ext4]\n"
+    hidden = listed.replace(f"{first:016x}", "0" * 16).replace(f"{inside:016x}", "0" * 16)
+    for arguments, symbols, names in (({"version": 6}, listed, ["vfs_read", "do_read[ext4]"]), ({"version": 7}, listed, ["vfs_read", "do_read[ext4]"]),
+                                      ({"version": 7, "packing": "zlib", "big_endian": True}, listed, ["vfs_read", "do_read[ext4]"]),
+                                      ({"version": 6}, hidden, [hex(first), hex(inside)]), ({"version": 7}, "", [hex(first), hex(inside)])):
+        writer = make_writer(**arguments)
+        writer.symbols = symbols
+        writer.formats += [("ftrace", tracedat.format_text(f"funcgraph_{what}", number, entry)) for what, number in (("entry", 300), ("exit", 301))]
+        calls = [(10, 300, first, 0), (20, 300, inside, 1), (30, 301, inside, 1), (50, 301, first, 0)]
+        made = [writer.event(10 if i else 0, writer.pack("HBBiQi", number, 0, 0, 7, function, depth)) for i, (_, number, function, depth) in enumerate(calls)]
+        writer.buffers = [("", "mono", {0: [writer.make_page(10, made)]})]
+        out, problems = lull("calls", "--json", "--limit", "0", write_file(folder, writer))
+        shown = {row["function"]: row["calls"] for row in json.loads(out)["windows"][0]["tables"]["functions"]}
+        tap.ok(shown == dict.fromkeys(names, 1), f"functions of the kernel have names: {arguments} {len(symbols)}", shown, problems)
+    # What is said to be longer than it is has no end, and the file is read for all that.
+    writer.symbols = listed
+    whole = writer.write()
+    damaged = whole.replace(writer.pack("I", len(listed)) + listed.encode(), writer.pack("I", 1 << 31) + listed.encode())
+    with open(os.path.join(folder, "damaged.dat"), "wb") as file:
+        file.write(damaged)
+    out, problems = lull("calls", "--json", os.path.join(folder, "damaged.dat"))
+    tap.ok(damaged != whole and len(json.loads(out)["windows"][0]["tables"]["functions"]) == 2, "a list of symbols that is damaged", problems)
+
+
 def test_places(folder):
     writer = make_writer()
     writer.buffers = [("", "mono", {0: [writer.make_page(5, [writer.event(0, number_event(writer, 1))])]})]
@@ -547,7 +575,7 @@ def main():
                           {"version": 7, "page": 65536}, {"version": 6, "long_bytes": 4},
                           {"version": 7, "big_endian": True, "long_bytes": 4, "page": 65536}):
             tap.run("made", lambda given: test_made(folder, **given), arguments)
-    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_undecoded, test_task_names, test_instances, test_places, test_damage, test_sections:
+    for function in test_options, test_shift, test_guest, test_stats, test_questions, test_undecoded, test_task_names, test_instances, test_symbols, test_places, test_damage, test_sections:
         with tempfile.TemporaryDirectory() as folder:
             tap.run(function.__name__, function, folder)
     return tap.done()

@@ -197,6 +197,42 @@ for index, name in enumerate(("first", "second", "third")):
 """
 
 
+def check_maps():
+    """Lists of made code (perf-PID.map) where people have put them: below a directory as there, or beside; of the user or root, else
+    refused; no file, no list."""
+    samples = [(100 + i, BASE + at) for i, at in enumerate((0x10, 0x11, 0x210, 0x300))]
+    data = perf_data("maps.data", "/bin/x", samples)
+    listed = f"{BASE:x} 20 old\n0x{BASE + 0x200:016x} 0x00000020 void A.b(int)\n{BASE:x} 20 py::f:/x.py\n"
+    folder = os.path.join(scratch.name, "maps")
+    there, beside = os.path.join(folder, "tmp", f"perf-{PID}.map"), os.path.join(folder, f"perf-{PID}.map")
+    os.makedirs(os.path.dirname(there))
+    named, nothing = {"py::f:/x.py": 2, "void A.b(int)": 1, None: 1}, {None: 4}
+
+    def why():
+        return [one["why"] for one in json.loads(ask("symbols", "--json", "--symbols", folder, data).stdout)["files"] if one["pid"] == PID]
+    tap.ok(flame("--symbols", folder, data)[0] == nothing and "has no list of it" in why()[0], "no list of made code", why())
+    for path in there, beside:
+        with open(path, "w", encoding="ascii") as out:
+            out.write(listed)
+        found, said = flame("--symbols", folder, data)
+        tap.ok(found == named and flame(data)[0] == nothing and why() == [None], f"a list of made code: {os.path.relpath(path, folder)}", found, said)
+        if path == there:
+            found, _ = flame("--path-map", "/tmp=" + os.path.dirname(there), data)
+            tap.ok(found == named, "a list of made code: --path-map", found)
+        os.remove(path)
+    if os.geteuid() == 0:
+        with open(there, "w", encoding="ascii") as out:
+            out.write(listed)
+        os.chown(there, 65534, 65534)
+        tap.ok(flame("--symbols", folder, data)[0] == nothing and "belongs to another user" in why()[0], "a list of another user is refused", why())
+        os.remove(there)
+    os.mkfifo(there)
+    tap.ok(flame("--symbols", folder, data)[0] == nothing, "a pipe is no list")
+    os.remove(there)
+    os.symlink("/dev/zero", there)
+    tap.ok(flame("--symbols", folder, data)[0] == nothing, "a device is no list")
+
+
 def check_perf():
     """What perf itself says of a program that makes code."""
     folder = os.path.join(scratch.name, "perf")
@@ -221,6 +257,7 @@ if ask("flame", perf_data("empty.data", "/nowhere", [])).returncode:
 else:
     tap.run("versions", check_versions)
     tap.run("whose", check_whose)
+    tap.run("maps", check_maps)
     if os.environ.get("LULL_TEST_JIT") and shutil.which("perf"):
         tap.run("perf", check_perf)
     else:

@@ -549,6 +549,13 @@ GHashTable *lull_session_build_ids(const struct lull_session *session, uint32_t 
     return it->source->build_ids;
 }
 
+char *lull_session_kernel_symbols(const struct lull_session *session, uint32_t trace, gsize *length)
+{
+    const struct lull_source *source =
+        ((const struct session_trace *)session->traces->pdata[trace])->source;
+    return source->ops->symbols ? source->ops->symbols(source, length) : NULL;
+}
+
 bool lull_session_add(struct lull_session *session, const char *path, GError **error)
 {
     return lull_session_add_all(session, &path, 1, error);

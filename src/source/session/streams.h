@@ -68,6 +68,11 @@ struct lull_recording_file *lull_session_recording_file(const struct lull_sessio
  * Borrowed; NULL: none. */
 GHashTable *lull_session_build_ids(const struct lull_session *session, uint32_t trace);
 
+/* The list of the kernel's symbols that the trace holds, as /proc/kallsyms has it; free with g_free(). NULL: it holds
+ * none. */
+char *lull_session_kernel_symbols(const struct lull_session *session, uint32_t trace,
+                                  gsize *length);
+
 /* Lets another thread read the session ahead, as lull_session_set_threads() allows and if that is
  * worth it: fields of the events that no binding names, and their bytes, cannot be had then. Until
  * lull_session_end_ahead(), which rewinds if not all was read, the session may be read and asked

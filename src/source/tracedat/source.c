@@ -39,6 +39,11 @@ static void source_find_used(const struct lull_source *base, bool *used)
     }
 }
 
+static char *source_symbols(const struct lull_source *base, gsize *length)
+{
+    return lull_tracedat_symbols(((const struct dat_source *)base)->file, length);
+}
+
 static const struct lull_source_ops source_ops = {
     .free = source_free,
     .subscribe = lull_format_source_subscribe,
@@ -46,6 +51,7 @@ static const struct lull_source_ops source_ops = {
     .describe = lull_format_source_describe,
     .find_used = source_find_used,
     .formats = lull_format_source_formats,
+    .symbols = source_symbols,
 };
 
 /* ---- description ---- */

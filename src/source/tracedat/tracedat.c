@@ -8,7 +8,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* Larger sections of descriptions are nonsense; that of all symbols is not read. */
+/* Larger sections of descriptions are nonsense. */
 #define MAX_SECTION (UINT64_C(256) << 20)
 #define MAX_NAME 4096u
 #define MAX_SECTIONS 4096u
@@ -260,6 +260,7 @@ static bool read_version_6(struct lull_tracedat *file, struct lull_tracedat_in *
         !read_formats(file, in, error)) {
         return false;
     }
+    file->symbols_at = in->pos;
     lull_tracedat_skip(in, lull_tracedat_number(in, 4)); /* symbols of the kernel */
     lull_tracedat_skip(in, lull_tracedat_number(in, 4)); /* formats of trace_printk() */
     if (!read_cmdlines(file, in, error)) {
@@ -329,6 +330,9 @@ bool lull_tracedat_section(struct lull_tracedat *file, unsigned id, uint64_t at,
                                                  [SECTION_FTRACE] = read_ftrace_formats,
                                                  [SECTION_FORMATS] = read_formats,
                                                  [SECTION_CMDLINES] = read_cmdlines};
+    if (id == SECTION_SYMBOLS) {
+        file->symbols_at = at;
+    }
     if (id >= G_N_ELEMENTS(readers) || !readers[id]) {
         return true;
     }
@@ -340,6 +344,33 @@ bool lull_tracedat_section(struct lull_tracedat *file, unsigned id, uint64_t at,
     }
     g_prefix_error(error, "section %u: ", id);
     return false;
+}
+
+/* They are many, and seldom wanted. */
+static char *read_symbols(struct lull_tracedat *file, gsize *length)
+{
+    struct lull_tracedat_in in = {.file = file, .pos = file->symbols_at, .end = file->size};
+    g_autofree uint8_t *section = NULL;
+    if (file->version == 7) {
+        section = read_section(file, file->symbols_at, SECTION_SYMBOLS, &in.end, NULL);
+        if (!section) {
+            return NULL;
+        }
+        in.data = section;
+        in.pos = 0;
+    }
+    *length = lull_tracedat_number(&in, 4);
+    return lull_tracedat_block(&in, *length);
+}
+
+char *lull_tracedat_symbols(struct lull_tracedat *file, gsize *length)
+{
+    if (file->symbols_at == 0 || file->bytes->ops->open(file->bytes)) {
+        return NULL;
+    }
+    char *text = read_symbols(file, length);
+    file->bytes->ops->close(file->bytes);
+    return text;
 }
 
 static void report_cut(const struct lull_tracedat *file, uint64_t at, const char *what)

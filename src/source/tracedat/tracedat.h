@@ -68,8 +68,9 @@ struct lull_tracedat {
     uint32_t n_cpus;    /* version 6: as the file says */
     GPtrArray *buffers; /* struct lull_tracedat_buffer */
     char *uname, *clock, *tool;
-    char *cmdlines;       /* "TID NAME" lines, or NULL */
-    int64_t offset_ns;    /* added to all times */
+    char *cmdlines;      /* "TID NAME" lines, or NULL */
+    uint64_t symbols_at; /* where the list of the kernel's symbols is, or its section; 0: nowhere */
+    int64_t offset_ns;   /* added to all times */
     uint32_t mult, shift; /* mult 0: clock values are nanoseconds */
     uint64_t id, peer_id; /* of the recording; whose clock the shifts lead to; 0: none */
     struct lull_tracedat_shift *shifts; /* by CPU; or NULL */
@@ -85,6 +86,9 @@ struct lull_tracedat {
 struct lull_tracedat *lull_tracedat_open(const char *path, struct lull_bytes *bytes, uint64_t size,
                                          const struct lull_report *report, GError **error);
 void lull_tracedat_free(struct lull_tracedat *file);
+
+/* What /proc/kallsyms had when it was recorded; free with g_free(); NULL: it is not there. */
+char *lull_tracedat_symbols(struct lull_tracedat *file, gsize *length);
 
 /* Unpacks into exactly out_size bytes; false if that is not what comes out. */
 bool lull_tracedat_unpack(enum lull_packing packing, const uint8_t *in, size_t in_size,

@@ -14,9 +14,9 @@
  * weighed in the other, then here. */
 bool lull_view_flame_folded(const struct lull_flame *flame, FILE *file, GError **error);
 bool lull_view_flame_svg(const struct lull_flame *flame, FILE *file, GError **error);
-/* For www.speedscope.app: a profile for each task. */
+/* For www.speedscope.app: a profile for each task, of stacks and what they weigh. */
 bool lull_view_flame_speedscope(const struct lull_flame *flame, FILE *file, GError **error);
-/* profile.proto of pprof, not compressed. */
+/* profile.proto of pprof. */
 bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **error);
 bool lull_view_flame_json(const struct lull_flame *flame, FILE *file, GError **error);
 
@@ -25,8 +25,16 @@ bool lull_view_calls_perfetto(const struct lull_calls *calls, const struct lull_
                               const struct lull_symbol_table *others, const struct lull_call *log,
                               size_t n, FILE *file, GError **error);
 
+/* The same calls over time for www.speedscope.app. */
+bool lull_view_calls_speedscope(const struct lull_calls *calls, const struct lull_model *model,
+                                const struct lull_symbol_table *others, const struct lull_call *log,
+                                size_t n, FILE *file, GError **error);
+
 /* ---- for the writers only ---- */
 
+/* By gzip, in a build with zlib. */
+struct lull_out;
+void flame_write_packed(struct lull_out *out, const char *data, size_t size);
 /* The nodes of the tree, each before its children, those in order: the next one; 0: that was the last.
  * Starts with 0. */
 uint32_t flame_next(const struct lull_flame *flame, uint32_t node);

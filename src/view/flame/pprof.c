@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A flame graph as a profile of pprof: the message Profile of profile.proto, whose fields are numbered
  * below. Functions and locations have the numbers of the names + 1. */
+#include <lull/error.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "view/flame/flame.h"
@@ -125,7 +127,7 @@ static void write_function(struct lull_out *out, GByteArray *message, uint32_t n
     write_message(out, PROFILE_LOCATION, message);
 }
 
-bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **error)
+static bool write_profile(const struct lull_flame *flame, FILE *file, GError **error)
 {
     g_autoptr(GByteArray) message = g_byte_array_new();
     const bool is_time = g_str_equal(flame->unit, "ns");
@@ -156,4 +158,25 @@ bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **
         write_text(&out, message, texts->pdata[i]);
     }
     return lull_out_end(&out, "the profile", error);
+}
+
+bool lull_view_flame_pprof(const struct lull_flame *flame, FILE *file, GError **error)
+{
+    char *data = NULL;
+    size_t size = 0;
+    struct lull_out out;
+    FILE *memory = open_memstream(&data, &size);
+    bool is_done = memory && write_profile(flame, memory, error);
+    if (memory) {
+        fclose(memory);
+    } else {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "no memory for the profile");
+    }
+    if (is_done) {
+        lull_out_start(&out, file);
+        flame_write_packed(&out, data, size);
+        is_done = lull_out_end(&out, "the profile", error);
+    }
+    free(data);
+    return is_done;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "view/flame/flame.h"
 #include "view/out.h"
 #include "view/words.h"
@@ -70,6 +71,25 @@ static void put_text(struct picture *picture, const char *text)
     lull_out_text(&picture->out, escaped);
 }
 
+/* "819.2 ms (819200123 ns)", "16.0 KiB (16416 bytes)", "617 cycles". */
+static void put_weight(struct picture *picture, int64_t weight)
+{
+    const char *unit = picture->flame->unit;
+    char time[LULL_TIME_TEXT_SIZE];
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_printf(text, "%" PRId64 " %s", weight, unit);
+    if (g_str_equal(unit, "ns")) {
+        lull_duration_format(weight, time);
+        lull_out_printf(&picture->out, "%s (%s)", time, text->str);
+    } else if (g_str_equal(unit, "bytes")) {
+        g_autoptr(GString) bytes = g_string_new(NULL);
+        lull_bytes_append(bytes, (double)weight);
+        lull_out_printf(&picture->out, "%s (%s)", bytes->str, text->str);
+    } else {
+        lull_out_text(&picture->out, text->str);
+    }
+}
+
 static void put_title(struct picture *picture, const struct lull_flame_node *node,
                       const char *clean)
 {
@@ -77,14 +97,16 @@ static void put_title(struct picture *picture, const struct lull_flame_node *nod
     char share[LULL_DECIMAL_SIZE];
     lull_out_text(&picture->out, "<title>");
     put_text(picture, clean);
-    lull_out_printf(
-        &picture->out, ": %" PRId64 " %s, %s %%", node->total, picture->flame->unit,
-        lull_decimal_format(100.0 * (double)node->total / (double)MAX(root->total, 1), 2, share));
+    lull_out_text(&picture->out, ": ");
+    put_weight(picture, node->total);
+    lull_decimal_format(100.0 * (double)node->total / (double)MAX(root->total, 1), 2, share);
+    lull_out_printf(&picture->out, ", %s %%", share);
     if (picture->flame->is_difference) {
-        lull_out_printf(&picture->out, ", was %" PRId64 ", %s %%", node->other_total,
-                        lull_decimal_format(100.0 * (double)node->other_total /
-                                                (double)MAX(root->other_total, 1),
-                                            2, share));
+        const int64_t whole = MAX(root->other_total, 1);
+        lull_out_text(&picture->out, ", was ");
+        put_weight(picture, node->other_total);
+        lull_decimal_format(100.0 * (double)node->other_total / (double)whole, 2, share);
+        lull_out_printf(&picture->out, ", %s %%", share);
     }
     lull_out_text(&picture->out, "</title>");
 }
@@ -124,6 +146,21 @@ static void put_box(struct picture *picture, uint32_t number)
     lull_out_text(&picture->out, "</g>\n");
 }
 
+static void put_headline(struct picture *picture)
+{
+    const struct lull_flame *flame = picture->flame;
+    g_autofree char *text =
+        flame->is_difference ? g_strdup("What changed: red weighs more than before, blue less")
+        : g_str_equal(flame->unit, "ns")
+            ? g_strdup("Where the time went: callers below, what they called above")
+        : g_str_equal(flame->unit, "bytes")
+            ? g_strdup("Where memory was allocated: callers below, what they called above")
+            : g_strdup_printf("Where %s were counted: callers below, what they called above",
+                              flame->unit);
+    put_text(picture, text);
+    lull_out_text(&picture->out, "</text>\n");
+}
+
 bool lull_view_flame_svg(const struct lull_flame *flame, FILE *file, GError **error)
 {
     struct picture picture = {.flame = flame,
@@ -137,11 +174,9 @@ bool lull_view_flame_svg(const struct lull_flame *flame, FILE *file, GError **er
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
                     "viewBox=\"0 0 %d %u\" font-family=\"monospace\" font-size=\"11\">\n"
                     "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-                    "<text x=\"%d\" y=\"20\" font-size=\"14\">%s</text>\n",
-                    WIDTH, height, WIDTH, height, MARGIN,
-                    flame->is_difference
-                        ? "What changed: red weighs more than before, blue less"
-                        : "Where the time went: callers below, what they called above");
+                    "<text x=\"%d\" y=\"20\" font-size=\"14\">",
+                    WIDTH, height, WIDTH, height, MARGIN);
+    put_headline(&picture);
     for (uint32_t i = 0; i < flame->n_nodes; i++) {
         put_box(&picture, i);
     }

@@ -38,7 +38,7 @@ struct group {
     const struct lull_stalls *counted;
     uint32_t host, within;       /* the next recorded group around it, the machine at last */
     bool is_partial;             /* not all tasks were recorded */
-    LULL_VEC(struct cell) cells; /* by CPU */
+    LULL_VEC(struct cell) cells; /* of CPUs on which its tasks were */
     double some_ns[LULL_PRESSURE_MEMORY],
         full_ns[LULL_PRESSURE_MEMORY]; /* of windows that are over */
 };
@@ -69,6 +69,8 @@ struct pressure {
     struct lull_analysis head;
     LULL_VEC(struct host) hosts;
     LULL_VEC(struct group) groups;
+    struct lull_map
+        cells; /* group, CPU → place in its cells: few groups are on each of many CPUs */
     LULL_VEC(struct doing) tasks;
     LULL_VEC(struct row) rows;
     bool is_whole;
@@ -172,6 +174,7 @@ static void pressure_free(struct lull_analysis *analysis)
     for (size_t i = 0; i < pressure->groups.count; i++) {
         lull_vec_free(&pressure->groups.items[i].cells);
     }
+    lull_map_free(&pressure->cells);
     lull_vec_free(&pressure->hosts);
     lull_vec_free(&pressure->groups);
     lull_vec_free(&pressure->tasks);
@@ -265,13 +268,19 @@ static void pass(struct pressure *pressure, uint32_t number, int64_t time_ns)
 
 /* ---- tasks ---- */
 
-static struct cell *cell_of(struct group *group, int32_t cpu, int64_t time_ns)
+static struct cell *cell_of(struct pressure *pressure, uint32_t number, int32_t cpu,
+                            int64_t time_ns)
 {
-    while (group->cells.count <= (size_t)cpu) {
+    struct group *group = &pressure->groups.items[number];
+    const uint64_t key = (uint64_t)number << 32 | (uint32_t)cpu;
+    uint32_t at = lull_map_find(&pressure->cells, key);
+    if (at == LULL_MAP_NONE) {
+        at = (uint32_t)group->cells.count;
         lull_vec_push(&group->cells, (struct cell){.since_ns = time_ns, .io_end_ns = INT64_MIN});
+        lull_map_insert(&pressure->cells, key, at);
     }
-    account(&group->cells.items[cpu], time_ns);
-    return &group->cells.items[cpu];
+    account(&group->cells.items[at], time_ns);
+    return &group->cells.items[at];
 }
 
 static void count(struct pressure *pressure, const struct doing *task, int64_t time_ns, int change)
@@ -281,7 +290,7 @@ static void count(struct pressure *pressure, const struct doing *task, int64_t t
         return;
     }
     for (uint32_t i = task->group; i != LULL_NONE; i = pressure->groups.items[i].within) {
-        struct cell *cell = cell_of(&pressure->groups.items[i], task->cpu, time_ns);
+        struct cell *cell = cell_of(pressure, i, task->cpu, time_ns);
         *(task->state == LULL_STATE_RUNNING ? &cell->running : &cell->waiting) += (uint32_t)change;
     }
 }
@@ -291,9 +300,8 @@ static void start_wait(struct pressure *pressure, struct doing *task, int64_t ti
 {
     uint32_t level = 0;
     for (uint32_t i = task->group; task->cpu >= 0 && i != LULL_NONE && level < LEVELS; level++) {
-        struct group *group = &pressure->groups.items[i];
-        task->busy_ns[level] = cell_of(group, task->cpu, time_ns)->busy_ns;
-        i = group->within;
+        task->busy_ns[level] = cell_of(pressure, i, task->cpu, time_ns)->busy_ns;
+        i = pressure->groups.items[i].within;
     }
 }
 
@@ -307,10 +315,9 @@ static void end_wait(struct pressure *pressure, const struct doing *task,
         return;
     }
     for (uint32_t i = task->group; i != LULL_NONE && level < LEVELS; level++) {
-        struct group *group = &pressure->groups.items[i];
-        account_io(cell_of(group, task->cpu, fact->end_ns), fact->start_ns, task->busy_ns[level],
-                   fact->end_ns);
-        i = group->within;
+        account_io(cell_of(pressure, i, task->cpu, fact->end_ns), fact->start_ns,
+                   task->busy_ns[level], fact->end_ns);
+        i = pressure->groups.items[i].within;
     }
 }
 

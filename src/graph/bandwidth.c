@@ -27,9 +27,10 @@ struct cpu {
     int64_t left_ns;    /* of what it took; below 0: it has overdrawn */
     int64_t looked_ns;  /* it was looked at last, while the group ran */
     int64_t started_ns; /* since when its task runs */
-    int64_t stopped_ns; /* the last time a task stopped that had run for more than a moment */
-    int64_t short_ns;   /* after that, the first that stopped after a moment; INT64_MIN: none */
-    uint32_t queued;    /* tasks that are runnable here, as far as that was seen */
+    int64_t
+        stopped_ns; /* the last time a task stopped that had run for more than a moment; or when the first came */
+    int64_t short_ns; /* after that, the first that stopped after a moment; INT64_MIN: none */
+    uint32_t queued;  /* tasks that are runnable here, as far as that was seen */
     bool is_running;
     bool is_out;   /* it got nothing any more */
     bool was_out;  /* when its task started */
@@ -96,6 +97,10 @@ static void enqueue(struct replay *replay, struct cpu *cpu,
         }
         lull_map_insert(&replay->place, event->task, event->cpu);
         cpu->queued++;
+    }
+    if (cpu->stopped_ns ==
+        INT64_MIN) { /* none has run there: what keeps it off lasts since it came */
+        cpu->stopped_ns = event->time_ns;
     }
     take_slice(replay, cpu);
 }

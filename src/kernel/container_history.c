@@ -4,6 +4,7 @@
 #include "kernel/container_history.h"
 
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
@@ -150,14 +151,7 @@ lull_container_history_at(const struct lull_container_history *history, uint32_t
         return NULL;
     }
     const struct thread *thread = &history->threads.items[number];
-    size_t low = 0, high = thread->stays.count; /* the last that started by then is before high */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (thread->stays.items[middle].since_ns <= time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low ? thread->stays.items[low - 1].place : NULL;
+    const size_t after =
+        LULL_LOWER_BOUND(i, thread->stays.count, thread->stays.items[i].since_ns <= time_ns);
+    return after > 0 ? thread->stays.items[after - 1].place : NULL;
 }

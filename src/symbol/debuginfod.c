@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <lull/error.h>
 
+#include "base/tree.h"
 #include "symbol/build_id.h"
 
 struct lull_debuginfod {
@@ -21,6 +23,50 @@ struct lull_debuginfod {
     const char *why;
 };
 
+/* Where the client keeps what it gets: debuginfod_find_debuginfo(3), "FILES". Free with g_free(). */
+static char *cache_directory(void)
+{
+    const char *home = g_getenv("HOME"), *caches = g_getenv("XDG_CACHE_HOME");
+    const char *given = g_getenv(DEBUGINFOD_CACHE_PATH_ENV_VAR);
+    g_autofree char *older = g_build_filename(home ? home : "/", ".debuginfod_client_cache", NULL);
+    return given && *given                          ? g_strdup(given)
+           : g_file_test(older, G_FILE_TEST_EXISTS) ? g_steal_pointer(&older)
+           : caches && *caches
+               ? g_build_filename(caches, "debuginfod_client", NULL)
+               : g_build_filename(home ? home : "/", ".cache", "debuginfod_client", NULL);
+}
+
+/* Whether nobody else can have the client write elsewhere than there: the directory, or that in which it will be made,
+ * and all above. */
+static bool is_own(const char *directory)
+{
+    g_autofree char *there = g_strdup(directory);
+    struct stat st;
+    while (*there == '/' && lstat(there, &st) != 0) {
+        char *above = g_path_get_dirname(there);
+        g_free(there);
+        there = above;
+    }
+    return lull_tree_path_is_beyond_others(there) &&
+           (g_str_equal(there, directory) || (st.st_mode & 022) == 0);
+}
+
+/* What root writes where a user chooses to could be written over any file. */
+static bool check_cache(GError **error)
+{
+    g_autofree char *directory = cache_directory();
+    if (geteuid() != 0 || is_own(directory)) {
+        return true;
+    }
+    g_set_error(
+        error, LULL_ERROR, LULL_ERROR_QUESTION,
+        "--debuginfod: as root nothing is kept in “%s”, which is another user's, or which "
+        "another user could replace: leave root's rights out, or set " DEBUGINFOD_CACHE_PATH_ENV_VAR
+        " to a directory of root's",
+        directory);
+    return false;
+}
+
 bool lull_debuginfod_check(GError **error)
 {
     const char *urls = g_getenv(DEBUGINFOD_URLS_ENV_VAR);
@@ -30,7 +76,7 @@ bool lull_debuginfod_check(GError **error)
                             "DEBUGINFOD_URLS=https://debuginfod.debian.net lull ...");
         return false;
     }
-    return true;
+    return check_cache(error);
 }
 
 /* The client calls it about once a second, and gives up if it says so. */

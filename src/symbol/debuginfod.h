@@ -21,7 +21,8 @@ enum lull_debuginfod_kind {
     LULL_DEBUGINFOD_PROGRAM, /* the program or library itself */
 };
 
-/* Whether servers can be asked: false with an error if the environment names none, or Lull is built without. */
+/* Whether servers can be asked: false with an error if the environment names none, if this is root's process and the
+ * cache of libdebuginfod is not root's, or if Lull is built without. */
 bool lull_debuginfod_check(GError **error);
 struct lull_debuginfod *lull_debuginfod_new(void);
 void lull_debuginfod_free(struct lull_debuginfod *servers);

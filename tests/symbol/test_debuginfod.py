@@ -34,6 +34,7 @@ __attribute__((noinline)) int work(int n)
 }
 int main(int argc, char **argv) { return work(argc); }
 """
+NOBODY = 65534
 IDS = {"right": "a1" * 20, "other": "b2" * 20}
 
 
@@ -247,6 +248,8 @@ def main():
     for environment in ({}, {"url": " "}):
         done, _ = run(where, "--debuginfod", **environment)
         tap.ok(done.returncode == 1 and "DEBUGINFOD_URLS=https://" in done.stderr and not done.stdout, "no server is named", done.stderr)
+    if os.geteuid() == 0:
+        check_cache(where)
     check_elfutils(where, path, theirs)
 
 
@@ -263,6 +266,26 @@ def check_bad_ids():
             made = {place for place, _, _ in os.walk(scratch.name) if place not in before and not place.startswith((cache, os.path.join(scratch.name, "id-")))}
             tap.ok([block[0][0] for block in places.values()] == ["work"] and bool(server.asked) == is_asked and not made,
                    f"a recording's build-id that is {name}", server.asked, made, found, places)
+
+
+def check_cache(where):
+    """Root writes nowhere where another user could have it write: elsewhere that is the user's own business."""
+    theirs, own = (tempfile.mkdtemp(dir=scratch.name) for _ in "ab")
+    os.chown(theirs, NOBODY, NOBODY)
+    os.symlink(own, os.path.join(theirs, "link"))
+    os.symlink(theirs, os.path.join(own, "link"))
+    open_to_all = os.path.join(own, "all")
+    os.mkdir(open_to_all)
+    os.chmod(open_to_all, 0o1777)
+    for name, cache, is_good in (("theirs", theirs, False), ("in theirs, not there yet", os.path.join(theirs, "new", "er"), False),
+                                 ("a link in theirs", os.path.join(theirs, "link"), False), ("a link to theirs", os.path.join(own, "link"), False),
+                                 ("where all may make it", os.path.join(open_to_all, "new"), False), ("not there yet", os.path.join(own, "new"), True),
+                                 ("relative", "cache", False), ("root's", own, True)):
+        with Server(gives({})) as server:
+            done, _ = run(where, "--debuginfod", url=server.url(), cache=cache)
+            refused = done.returncode == 1 and "as root nothing is kept in" in done.stderr and not server.asked
+            tap.ok(bool(server.asked) == is_good != refused, f"the cache is {name}", done.stderr, server.asked)
+    tap.ok(os.listdir(theirs) == ["link"], "nothing is made in theirs", os.listdir(theirs))
 
 
 def check_elfutils(where, path, theirs):

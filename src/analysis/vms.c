@@ -8,6 +8,7 @@
 #include "analysis/exit_reasons.h"
 #include "analysis/vm_names.h"
 #include "base/sums.h"
+#include "graph/raises.h"
 #include "kernel/vocabulary.h"
 #include "source/session/clocks.h"
 
@@ -182,6 +183,7 @@ static void vms_vcpu(void *user, const struct lull_vcpu_fact *fact)
     struct lull_vcpu_fact plain = *fact;
     plain.reason = lull_exit_reason_plain(fact->isa, fact->reason);
     lull_vcpu_track_vcpu(vms->track, fact);
+    lull_raises_vcpu(vms->raises, fact);
     const uint32_t number = lull_vcpu_track_find(vms->track, fact->task);
     if (number == LULL_NONE || !is_wanted(vms, number)) {
         return;
@@ -225,6 +227,18 @@ static void vms_lost(void *user, const struct lull_lost_fact *fact)
     }
 }
 
+/* Softirqs are no interrupts that anybody injects. */
+static void vms_interrupt(void *user, const struct lull_interrupt_fact *fact)
+{
+    struct vms *vms = user;
+    const uint32_t number = lull_vcpu_track_of_guest(vms->track, fact->host, fact->cpu);
+    if (number != LULL_NONE && fact->label != LULL_NONE &&
+        !g_str_has_prefix(lull_model_label(vms->head.model, fact->label), "softirq")) {
+        lull_raises_handled(vms->raises, lull_vcpu_track_thread(vms->track, number)->task,
+                            fact->label, fact->start_ns);
+    }
+}
+
 /* ---- the window ---- */
 
 static void vms_open(struct lull_analysis *analysis)
@@ -239,6 +253,7 @@ static void vms_open(struct lull_analysis *analysis)
     vms->text = g_string_new(NULL);
     vms->track = lull_vcpu_track_new(analysis->model, session ? lull_session_sync(session) : NULL,
                                      n_hosts, n_hosts ? ends : NULL, take_pieces, vms);
+    vms->raises = lull_raises_new(analysis->model);
 }
 
 static int32_t pid_of(const struct vms *vms, uint32_t number)
@@ -317,6 +332,12 @@ static void vms_close(struct lull_analysis *analysis, int64_t end_ns)
         qsort_r(vms->order.items, vms->order.count, sizeof *vms->order.items, compare_vcpus, vms);
     }
     find_vms(vms);
+    for (size_t i = 0; i < vms->injections.count; i++) {
+        struct vms_injection *injection = &vms->injections.items[i];
+        injection->label = lull_raises_label(
+            vms->raises, lull_vcpu_track_thread(vms->track, injection->vcpu)->task,
+            injection->vector);
+    }
 }
 
 static void vms_free(struct lull_analysis *analysis)
@@ -326,6 +347,7 @@ static void vms_free(struct lull_analysis *analysis)
         g_free(vms->vms.items[i].name);
     }
     lull_vcpu_track_free(vms->track);
+    lull_raises_free(vms->raises);
     lull_vec_free(&vms->vcpus);
     lull_vec_free(&vms->order);
     lull_vec_free(&vms->vms);
@@ -351,9 +373,14 @@ const struct lull_analysis_class lull_analysis_vms = {
     .description = "What virtual CPUs did, who kept them from running, and which tasks paid",
     .tags = (const char *const[]){"vm", "kvm", "top", NULL},
     .tables = vms_tables,
-    .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_VIRT | LULL_GROUP_IOCTL,
+    .groups =
+        LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_VIRT | LULL_GROUP_IOCTL | LULL_GROUP_IRQ,
     .size = sizeof(struct vms),
-    .facts = {.vcpu = vms_vcpu, .state = vms_state, .switched = vms_switched, .lost = vms_lost},
+    .facts = {.vcpu = vms_vcpu,
+              .state = vms_state,
+              .switched = vms_switched,
+              .interrupt = vms_interrupt,
+              .lost = vms_lost},
     .open = vms_open,
     .close = vms_close,
     .emit = vms_emit,

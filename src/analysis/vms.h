@@ -67,6 +67,7 @@ struct vms_exit {
 struct vms_injection {
     uint32_t vcpu;
     int64_t vector;
+    uint32_t label; /* of its handler in the guest, or LULL_NONE */
     uint64_t count;
     uint64_t halts; /* that it ended */
     int64_t halted_ns;
@@ -80,6 +81,7 @@ struct vms_interval {
 struct vms {
     struct lull_analysis head;
     struct lull_vcpu_track *track;
+    struct lull_raises *raises; /* which handler has which vector */
     LULL_VEC(struct vms_vcpu) vcpus;
     LULL_VEC(uint32_t) order; /* of vcpus: by host, process, number */
     LULL_VEC(struct vms_vm) vms;

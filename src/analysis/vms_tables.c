@@ -328,6 +328,7 @@ static const struct lull_result_column injection_columns[] = {
     VM,
     VCPU,
     {"Vector", "VECTOR", "vector", LULL_CELL_NUMBER, NULL, LULL_USE_OWN},
+    {"What the guest calls it", "IN THE GUEST", "name", LULL_CELL_STRING, NULL, LULL_USE_OWN},
     {"Injected interrupts", "COUNT", "count", LULL_CELL_NUMBER, "interrupts", LULL_USE_OWN},
     {"Halts that it ended", "HALTS", "halts", LULL_CELL_NUMBER, "halts", LULL_USE_OWN},
     TIME("Time of these", "HALTED", "halted_ns"),
@@ -345,6 +346,11 @@ static void injection_row(const void *user, uint64_t row, struct lull_cell *cell
     cells = vm_cells(vms, injection->vcpu, cells);
     *cells++ = vcpu_cell(vms, injection->vcpu);
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, injection->vector);
+    if (injection->label != LULL_NONE) {
+        cells[0] =
+            lull_cell_text(LULL_CELL_STRING, lull_model_label(vms->head.model, injection->label));
+    }
+    cells++;
     *cells++ = number_cell(injection->count);
     *cells++ = number_cell(injection->halts);
     *cells = duration_cell(injection->halted_ns);

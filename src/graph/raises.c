@@ -18,6 +18,7 @@ struct vector {
     struct lull_raise open; /* not injected yet; INT64_MIN: none */
     struct lull_raise last; /* of what was given to the guest last; INT64_MIN: not known */
     int64_t given_ns;       /* when; INT64_MIN: never */
+    uint32_t n_given;
     uint32_t count;
     uint32_t votes[MOST_SOURCES]; /* how often a source had been used before */
 };
@@ -37,6 +38,8 @@ struct machine_notes {
 };
 
 struct handler_notes {
+    uint32_t label;
+    uint32_t next; /* of the same virtual CPU; LULL_MAP_NONE: none */
     uint32_t count;
     uint32_t n_vectors;
     struct {
@@ -57,6 +60,7 @@ struct vcpu_notes {
     struct vector *vectors[N_VECTORS];
     uint8_t recent[MOST_RECENT]; /* given last, in a ring */
     uint32_t n_recent;
+    uint32_t handlers; /* the last new one; LULL_MAP_NONE: none */
 };
 
 struct lull_raises {
@@ -119,6 +123,7 @@ static struct vcpu_notes *add_vcpu(struct lull_raises *raises, const struct lull
     lull_vec_push(&raises->vcpus, (struct vcpu_notes){.task = fact->task,
                                                       .pid = -1,
                                                       .machine = LULL_MAP_NONE,
+                                                      .handlers = LULL_MAP_NONE,
                                                       .numbered = LULL_MAP_NONE,
                                                       .number = -1});
     return &raises->vcpus.items[raises->vcpus.count - 1];
@@ -185,6 +190,7 @@ static uint32_t machine_of(const struct lull_raises *raises, uint32_t task)
 static void give(struct vcpu_notes *vcpu, struct vector *vector, int64_t number, int64_t time_ns)
 {
     vector->given_ns = time_ns;
+    vector->n_given++;
     vcpu->recent[vcpu->n_recent++ % MOST_RECENT] = (uint8_t)number;
 }
 
@@ -385,7 +391,7 @@ static void vote(struct handler_notes *handler, uint8_t vector)
 void lull_raises_handled(struct lull_raises *raises, uint32_t thread, uint32_t label,
                          int64_t start_ns)
 {
-    const struct vcpu_notes *vcpu = vcpu_of(raises, thread);
+    struct vcpu_notes *vcpu = vcpu_of(raises, thread);
     uint8_t recent[MOST_RECENT];
     if (!vcpu || label == LULL_NONE) {
         return;
@@ -395,7 +401,9 @@ void lull_raises_handled(struct lull_raises *raises, uint32_t thread, uint32_t l
     if (number == LULL_MAP_NONE) {
         number = (uint32_t)raises->handlers.count;
         lull_map_insert(&raises->by_label, key, number);
-        memset(lull_vec_add(&raises->handlers), 0, sizeof *raises->handlers.items);
+        lull_vec_push(&raises->handlers,
+                      (struct handler_notes){.label = label, .next = vcpu->handlers});
+        vcpu->handlers = number;
     }
     struct handler_notes *handler = &raises->handlers.items[number];
     const uint32_t n = list_recent(vcpu, start_ns, recent);
@@ -455,4 +463,34 @@ bool lull_raises_find(const struct lull_raises *raises, uint32_t thread, uint32_
     }
     *raise = vector->last;
     return true;
+}
+
+/* The vector that was there about each time; of several the rarest one: a timer that ticks often may
+ * have been there as well. -1: none was. */
+static int32_t rarest_vector(const struct vcpu_notes *vcpu, const struct handler_notes *handler)
+{
+    enum { PERCENT = 75 };
+    int32_t found = -1;
+    for (uint32_t i = 0; i < handler->n_vectors; i++) {
+        const uint8_t vector = handler->vectors[i].vector;
+        if ((uint64_t)handler->vectors[i].votes * 100 >= (uint64_t)handler->count * PERCENT &&
+            (found < 0 || vcpu->vectors[vector]->n_given < vcpu->vectors[found]->n_given)) {
+            found = vector;
+        }
+    }
+    return found;
+}
+
+uint32_t lull_raises_label(const struct lull_raises *raises, uint32_t thread, int64_t vector)
+{
+    const struct vcpu_notes *vcpu = vcpu_of(raises, thread);
+    const struct handler_notes *found = NULL;
+    for (uint32_t i = vcpu ? vcpu->handlers : LULL_MAP_NONE; i != LULL_MAP_NONE;) {
+        const struct handler_notes *handler = &raises->handlers.items[i];
+        if ((!found || handler->count > found->count) && rarest_vector(vcpu, handler) == vector) {
+            found = handler;
+        }
+        i = handler->next;
+    }
+    return found ? found->label : LULL_NONE;
 }

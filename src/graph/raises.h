@@ -32,6 +32,10 @@ struct lull_raise {
 bool lull_raises_find(const struct lull_raises *raises, uint32_t thread, uint32_t label,
                       int64_t time_ns, struct lull_raise *raise);
 
+/* The handler in the guest that takes a vector of that virtual CPU, as far as those that were handled
+ * so far show; LULL_NONE: not known. */
+uint32_t lull_raises_label(const struct lull_raises *raises, uint32_t thread, int64_t vector);
+
 /* The last time a virtual CPU slept. */
 struct lull_vcpu_sleep {
     int64_t woken_ns;   /* when it was woken */

@@ -36,6 +36,8 @@ BOTH = (1601.913, 62.694, 5.153, 92.366, 39.935, 37.555, 0, 1839.616)
 STOLEN = {373: 192.672, 36: 53.852, 445: 26.891, 25: 25.566, 447: 23.449, 572: 20.425, 446: 17.332, 444: 15.100}
 STOLEN_FROM_402 = {25: 19.851, 36: 14.515, 445: 3.120}
 # Vectors: how often, and the halts that they ended.
+# Whose handlers run in the guest: as many of these as interrupts of that vector, each soon after one.
+HANDLERS = {236: "local timer interrupt", 45: "irq 27 virtio0-requests", 41: "irq 25 virtio1-req.0", 40: "irq 15 ata_piix", 34: None, 35: None}
 INJECTIONS = {236: (797, 112, 687.115), 45: (235, 94, 73.681), 41: (65, 8, 15.254), 40: (6, 0, 0), 34: (6, 0, 0), 35: (1, 0, 0)}
 
 
@@ -170,8 +172,11 @@ def check_real(folder):
     tap.ok(found.keys() == INJECTIONS.keys() and all(
         found[vector][:2] == (count, halts) and abs(found[vector][2] / MS - ms) <= TOLERANCE for vector, (count, halts, ms) in INJECTIONS.items()),
         "injections, and the halts that they ended", str(found))
+    found = {row["vector"]: row["name"] for row in tables["injections"]}
+    tap.ok(found == HANDLERS, "what the guest calls them", str(found))
 
     alone, notes = vms(os.path.join(trace, "host"))
+    tap.ok(not [row for row in alone["injections"] if row["name"]], "which is not known without the guest")
     tap.ok(is_near(alone["vcpus"][0], "time_ns", WHOLE) and not alone["tasks"] and alone["vms"][0]["guest"] is None and
            alone["vms"][0]["vm"] == "qemu-system-x86/373", "the host alone", str(alone["vms"]))
     unjoined, _ = vms("--no-sync", trace)
@@ -255,6 +260,18 @@ def check_raw():
         tap.ok(len(tables["vcpus"]) == 2 and not wrong and not notes, "system calls recorded as numbers", f"{wrong} {scene.states} {notes}")
 
 
+def check_vectors():
+    """Interrupts of a disk, of a card that is used now and then, and of a timer that is often there as well."""
+    for how in ("events", "calls", "nothing"):
+        scene = vm_scene.disk_scene(how)
+        with tempfile.TemporaryDirectory() as folder:
+            vm_scene.write(scene, folder)
+            tables, _ = vms(folder)
+        truth = {vector: label for label, vector in scene.VECTORS.items()} | {236: "local timer interrupt"}
+        found = {row["vector"]: row["name"] for row in tables["injections"]}
+        tap.ok(found == truth, f"{how}: vectors have the names of their handlers in the guest", str(found))
+
+
 def check_nested():
     scene, gap = vm_scene.nested_scene()
     with tempfile.TemporaryDirectory() as folder:
@@ -331,6 +348,7 @@ with tempfile.TemporaryDirectory() as place:
     check_real(place)
 check_raw()
 check_made()
+check_vectors()
 check_nested()
 check_broken()
 tap.done()

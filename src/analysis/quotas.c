@@ -14,7 +14,9 @@ void lull_quota_append(GString *out, const struct lull_cpu_quota *quota)
     lull_duration_format(quota->throttled_ns, off);
     g_string_append_printf(out,
                            "The CPU quota of %s, %s each %s, was used up in %" PRId64 " of %" PRId64
-                           " periods of the recording, which kept its tasks off CPUs for %s.",
+                           " periods of the recording, which kept its tasks off CPUs for %s by the "
+                           "kernel's count, which adds up CPUs. Where other tasks had the CPUs "
+                           "meanwhile, some of it may be shown as preempted.",
                            quota->cgroup, limit, each, quota->throttled_periods, quota->periods,
                            off);
 }

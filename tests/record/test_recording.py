@@ -200,6 +200,7 @@ def test_quota(folder):
     said = "The CPU quota of /shop/web, 20.00 ms each 100.0 ms, was used up in 3 of 4 periods of the recording"
     _, text, _ = lull("critpath", "--no-progress", path, "--tid", "11")
     tap.ok(said in text and "throttled by a CPU quota of /shop/web, 20.00 ms each 100.0 ms" in text, "also for people", text)
+    tap.ok("the kernel's count, which adds up CPUs" in text, "what the kernel counted cannot be taken for the time of one thread", text)
     tap.ok(said in lull("info", path)[1] and said in lull("waits", "--no-progress", path)[1], "and in info and waits")
     tap.ok(said not in lull("waits", "--no-progress", quota_path(folder, "not", cpu_quotas=[{**QUOTA, "throttled_ns": 0}])[0])[1],
            "not where it kept no task off the CPU")

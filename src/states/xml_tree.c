@@ -75,6 +75,9 @@ struct xml_node *xml_parse(struct lull_arena *arena, const char *text, size_t le
         g_markup_parse_context_get_position(context, &line, &column);
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "%s:%d:%d: no XML that can be read: %s",
                     name, line, column, why->message);
+    } else if (!reading.root) { /* GMarkup is content with a head and comments */
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s:1:1: no XML that can be read: it has no element", name);
     }
     g_markup_parse_context_free(context);
     return is_right ? reading.root : NULL;

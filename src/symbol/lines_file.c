@@ -101,6 +101,19 @@ const Elf_Data *debug_file_section(const struct debug_file *file, const char *na
     return elf_section(file->elf.file, name);
 }
 
+/* Whether texts end within their sections: libdw looks for the end of those of other sections alone. */
+static bool have_ends(Elf *file)
+{
+    static const char *const names[] = {".debug_str", ".debug_line_str", ".debug_str.dwo"};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        const Elf_Data *data = elf_section(file, names[i]);
+        if (data && data->d_size > 0 && ((const char *)data->d_buf)[data->d_size - 1] != '\0') {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool debug_file_take(struct debug_file *file, struct opened *elf, bool is_shared,
                      uint64_t most_bytes)
 {
@@ -109,7 +122,9 @@ bool debug_file_take(struct debug_file *file, struct opened *elf, bool is_shared
         unpack(elf);
         file->dwarf = dwarf_begin_elf(elf->file, DWARF_C_READ, NULL);
     }
-    if (!file->dwarf) {
+    if (!file->dwarf || !have_ends(elf->file)) { /* which are unpacked now */
+        dwarf_end(file->dwarf);
+        file->dwarf = NULL;
         return false;
     }
     file->elf = *elf;

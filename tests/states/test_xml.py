@@ -349,7 +349,7 @@ def check_refused():
     tap.ok(done.returncode == 0 and 'name == "e"' in done.stdout and '"f"' not in done.stdout and done.stderr.count("left out") == 2,
            "--partial leaves out what is refused, and says so", done)
     for text, reason in (("<tmfxml>", "no XML"), ("<a>&nix;</a>", "no XML"), ("<a/>", "no analysis"), ("<tmfxml/>", "changes nothing"),
-                         ("<a>" * 100, "more than 64 deep"), ("<tmfxml>" + "<a/>" * 100001 + "</tmfxml>", "more than 100000 elements"),
+                         ("<a>" * 100, "more than 64 deep"), ('<?xml version="1.0"?>\n<!-- a -->\n', "it has no element"), ("<tmfxml>" + "<a/>" * 100001 + "</tmfxml>", "more than 100000 elements"),
                          ("<tmfxml>\xff</tmfxml>".encode("latin-1").decode("latin-1"), "changes nothing")):
         done = run("--states", write("bad.xml", text), "--as-states")
         tap.ok(done.returncode == 2 and reason in done.stderr and "bad.xml:" in done.stderr, f"{reason}: refused", done.stderr[:300])

@@ -394,6 +394,14 @@ def check_kernel():
                      ("1", "stuck", None): 500}, "and of a part of the time", found)
     done = run("--states", path, "--kernel", "--refresh", "1ms", where)
     tap.ok(done.returncode == 2 and "--refresh" in done.stderr, "--kernel with --refresh: refused", done)
+    # Nothing is known of what tasks did, and why.
+    nobody = write("nobody.states", 'group g { row n states a on name == "e" : a }')
+    own = [at(MS, "e", n=1), at(4 * MS, "e", n=2)]
+    said = [run("--states", file, "--kernel", path).stdout.count("what tasks did in each state is not known" + why)
+            for file, path, why in ((nobody, trace("unscheduled", own), ": scheduling"),
+                                    (nobody, trace("scheduled", sorted(own + parts_trace(), key=lambda event: event["t"])),
+                                     " of the group g: it has no task"), (path, where, ""))]
+    tap.ok(said == [1, 1, 0], "where --kernel knows nothing a note says why", said)
 
 
 def check_kernel_sums():

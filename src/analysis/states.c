@@ -7,6 +7,7 @@
 
 #include "analysis/limit.h"
 #include "base/sums.h"
+#include "kernel/vocabulary.h"
 
 /* More intervals, and values of numbers, are not kept. */
 enum { MOST_LOGGED = 10000000 };
@@ -228,6 +229,36 @@ static void note_rules(const struct states_report *report, const struct lull_sta
     }
 }
 
+static bool is_scheduling_recorded(const struct lull_session *session)
+{
+    bool is_recorded = false;
+    for (uint32_t host = 0; host < lull_session_host_count(session); host++) {
+        is_recorded |=
+            lull_session_declares(session, host, lull_vocabulary_names(LULL_EVENT_sched_switch));
+    }
+    return is_recorded;
+}
+
+/* Why nothing is known of what tasks did. */
+static void note_kernel(const struct states_report *report)
+{
+    const struct lull_states *states = report->question->states;
+    if (!is_scheduling_recorded(report->session)) {
+        report->sink->note(report->sink, "what tasks did in each state is not known: scheduling "
+                                         "(sched_switch) was not recorded");
+        return;
+    }
+    for (uint32_t g = 0; g < states->n_groups; g++) {
+        const struct lull_states_group *group = &states->groups[g];
+        if (!group->has_task && group->task_key < 0) {
+            g_autofree char *note = g_strdup_printf("what tasks did in each state is not known of "
+                                                    "the group %s: it has no task",
+                                                    group->name);
+            report->sink->note(report->sink, note);
+        }
+    }
+}
+
 static void note_counts(const struct states_report *report)
 {
     struct lull_states_counts counts;
@@ -251,6 +282,7 @@ static void note_counts(const struct states_report *report)
     lull_note_count(report->sink, counts.refused_timers, "after was not waited for: too many",
                     "after were not waited for: too many");
     if (report->kernel) {
+        note_kernel(report);
         lull_note_count(report->sink, states_kernel_refused(report->kernel),
                         "interval is not in what the tasks did: too many",
                         "intervals are not in what the tasks did: too many");

@@ -82,25 +82,26 @@ bool lull_lexer_complain(const struct lull_lexer *lexer, size_t at, GError **err
 struct unit {
     const char *name;
     uint64_t factor;
+    bool is_time;
 };
 
 static const struct unit units[] = {
-    {"ns", 1},
-    {"us", 1000},
-    {"ms", 1000000},
-    {"s", 1000000000},
-    {"min", UINT64_C(60000000000)},
-    {"h", UINT64_C(3600000000000)},
-    {"B", 1},
-    {"kB", 1000},
-    {"KB", 1000},
-    {"MB", 1000000},
-    {"GB", 1000000000},
-    {"TB", UINT64_C(1000000000000)},
-    {"KiB", UINT64_C(1) << 10},
-    {"MiB", UINT64_C(1) << 20},
-    {"GiB", UINT64_C(1) << 30},
-    {"TiB", UINT64_C(1) << 40},
+    {"ns", 1, true},
+    {"us", 1000, true},
+    {"ms", 1000000, true},
+    {"s", 1000000000, true},
+    {"min", UINT64_C(60000000000), true},
+    {"h", UINT64_C(3600000000000), true},
+    {"B", 1, false},
+    {"kB", 1000, false},
+    {"KB", 1000, false},
+    {"MB", 1000000, false},
+    {"GB", 1000000000, false},
+    {"TB", UINT64_C(1000000000000), false},
+    {"KiB", UINT64_C(1) << 10, false},
+    {"MiB", UINT64_C(1) << 20, false},
+    {"GiB", UINT64_C(1) << 30, false},
+    {"TiB", UINT64_C(1) << 40, false},
 };
 
 static const struct unit *find_unit(const char *text, size_t length)
@@ -206,6 +207,7 @@ bool lull_number_read(const char *text, size_t length, struct lull_token *token,
     }
     const struct unit *unit = find_unit(text + at, length - at);
     token->is_real = false;
+    token->is_time = unit && unit->is_time;
     if (unit) {
         return read_measure(text, whole, fraction, unit->factor, &token->integer, reason);
     }

@@ -51,6 +51,7 @@ struct lull_token {
     enum lull_token_kind kind;
     size_t start, end; /* bytes of the expression */
     bool is_real;      /* NUMBER */
+    bool is_time;      /* NUMBER: it has a unit of time */
     uint64_t integer;
     double real;
     char *text; /* STRING: without quotes and escapes, NUL-terminated */

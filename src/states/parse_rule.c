@@ -392,7 +392,7 @@ bool states_after(struct states_parser *s)
         return false;
     }
     const struct lull_token duration = p->token;
-    if (duration.kind != LULL_TOKEN_NUMBER || duration.is_real || duration.integer == 0 ||
+    if (duration.kind != LULL_TOKEN_NUMBER || !duration.is_time || duration.integer == 0 ||
         duration.integer > INT64_MAX / 4) {
         return FAIL(p, duration.start, "expected a duration with its unit, such as 100ms");
     }

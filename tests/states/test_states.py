@@ -184,7 +184,7 @@ TWENTY = [("what is this", 5), ("row", 5), ("row fields.", 5), ("title 5", 11), 
           ("keep a, a", 13), ("number a", 12), ("lost never", 10), ("on name = \"x\" : s", 13),
           ("on name == \"x : s", 16), ("on name == \"x\" : t", 22), ("on a == 1 if row.z == 1 : s", 22),
           ("on row.state == \"s\" : s", 8), ("on a == 1 at (1, 2) : s", 15), ("on a == 1 : p = 2", 17),
-          ("after 5 : s", 13), ("after 0s in s : s", 11), ("on time > 5 : s", 8)]
+          ("after 5s : s", 14), ("after 0s in s : s", 11), ("on time > 5 : s", 8)]
 
 
 def check_mistakes():
@@ -197,6 +197,10 @@ def check_mistakes():
     tap.ok([place.rsplit(":", 1)[0] for place in places] == expected, "each of twenty mistakes is shown, by its line",
            done.stderr)
     tap.ok(done.stderr.count("^\n") == len(TWENTY), "each with a caret", done.stderr)
+    for duration in ("5", "0x10", "5kB", "0ms", "1.5"):
+        text = f'group g {{ row n states a, b on name == "e" : a after {duration} in a : b }}'
+        done = run("--states", write("duration.states", text), trace("nothing-" + duration, [at(MS, "e", n=1)]))
+        tap.ok(done.returncode == 2 and ":1:54: expected a duration with its unit, such as 100ms" in done.stderr, f"after {duration}: refused", done)
     columns = [int(place.rsplit(":", 1)[1]) for place in places]
     tap.ok(columns == [column for _, column in TWENTY], "and its column",
            [(line, column, found) for (line, column), found in zip(TWENTY, columns) if column != found])
@@ -394,6 +398,14 @@ def check_kernel():
                      ("1", "stuck", None): 500}, "and of a part of the time", found)
     done = run("--states", path, "--kernel", "--refresh", "1ms", where)
     tap.ok(done.returncode == 2 and "--refresh" in done.stderr, "--kernel with --refresh: refused", done)
+    # Nothing is known of what tasks did, and why.
+    nobody = write("nobody.states", 'group g { row n states a on name == "e" : a }')
+    own = [at(MS, "e", n=1), at(4 * MS, "e", n=2)]
+    said = [run("--states", file, "--kernel", path).stdout.count("what tasks did in each state is not known" + why)
+            for file, path, why in ((nobody, trace("unscheduled", own), ": scheduling"),
+                                    (nobody, trace("scheduled", sorted(own + parts_trace(), key=lambda event: event["t"])),
+                                     " of the group g: it has no task"), (path, where, ""))]
+    tap.ok(said == [1, 1, 0], "where --kernel knows nothing a note says why", said)
 
 
 def check_kernel_sums():

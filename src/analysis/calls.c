@@ -276,6 +276,28 @@ static void note_counter(const struct calls_report *report, struct lull_sink *si
     }
 }
 
+/* Only the kernel says which process is a copy of another. */
+static void note_forks(const struct calls_report *report, struct lull_sink *sink)
+{
+    const struct lull_calls_line *first = NULL;
+    for (size_t i = 0; i < report->lines.count; i++) {
+        const struct lull_calls_line *line =
+            lull_calls_line(report->reading.calls, report->lines.items[i]);
+        if (line->pid <= 0 ||
+            lull_session_declares(report->session, line->host,
+                                  lull_vocabulary_names(LULL_EVENT_sched_process_fork))) {
+            continue;
+        }
+        if (first && first->host == line->host && first->pid != line->pid) {
+            sink->note(sink,
+                       "no forks of processes were recorded, which the kernel's events tell: a "
+                       "process that another one forked starts with an empty stack");
+            return;
+        }
+        first = first && first->host == line->host ? first : line;
+    }
+}
+
 static void note_facts(struct calls_report *report, struct lull_sink *sink)
 {
     uint64_t orphans = 0, unwound = 0, too_deep = 0;
@@ -311,6 +333,7 @@ static void note_facts(struct calls_report *report, struct lull_sink *sink)
     if (uncertain_ns > 0) {
         sink->note(sink, "events were lost: what was called then is not certain");
     }
+    note_forks(report, sink);
     note_counter(report, sink);
 }
 

@@ -188,6 +188,8 @@ static void cut_file(struct hook_stream *stream)
 void hook_end(void *user)
 {
     struct hook_stream *stream = user;
+    struct hook_pause before;
+    hook_pause(&before); /* a handler would write behind the end of the file */
     if (stream->packet) {
         cut_file(stream);
     }
@@ -195,6 +197,7 @@ void hook_end(void *user)
     hook_kind.clear(stream);
     hook_own = NULL;
     munmap(stream, hook_kind.size);
+    hook_resume(&before);
 }
 
 static bool name_stream(struct hook_stream *stream)

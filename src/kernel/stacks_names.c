@@ -110,6 +110,23 @@ static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names 
     }
 }
 
+const char *lull_stacks_nameless_kernel(const struct lull_stacks *stacks)
+{
+    GHashTableIter i;
+    void *host, *value;
+    const char *why = NULL;
+    guint first = G_MAXUINT;
+    g_hash_table_iter_init(&i, stacks->names);
+    while (g_hash_table_iter_next(&i, &host, &value)) {
+        const struct names *names = value;
+        if (names->has_read_kernel && !names->kernel && GPOINTER_TO_UINT(host) < first) {
+            first = GPOINTER_TO_UINT(host);
+            why = names->kernel_origin.why;
+        }
+    }
+    return why;
+}
+
 static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
                                   const struct object *kernel, uint64_t address, uint64_t *offset)
 {

@@ -254,6 +254,11 @@ def check_fork():
     found, _ = functions(*NAMES, path)
     tap.ok({name: row["calls"] for name, row in found.items()} == {"f0": 1, "f1": 1, "f2": 1, "f3": 1},
            "what was inherited is not called twice", found)
+    # Without the kernel's events the child's stack is empty: what its parent called it returns from, and that is said.
+    notes = {what: "\n".join(window("calls", *NAMES, where)["notes"]) for what, where in
+             (("known", path), ("alone", os.path.join(path, "user")), ("one process", user_trace("unforked", [one for one in user if one["sec"]["vpid"] == 100])))}
+    tap.ok([what for what, text in notes.items() if "starts with an empty stack" in text] == ["alone"] and "1 return is from a function" in notes["alone"],
+           "forks that nothing tells of are noted", notes)
 
 
 def check_losses():

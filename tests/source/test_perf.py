@@ -438,8 +438,9 @@ def test_function_names():
                f"names of functions in lull waits, {name}", chains)
 
 
-def names_elsewhere(map_it, chain, list_name, texts):
-    """How the frames of a wait are named in recordings of another machine, each with a list of names if it is not None."""
+def names_elsewhere(map_it, chain, list_name, texts, told=None):
+    """How the frames of a wait are named in recordings of another machine, each with a list of names if it is not None; `told` gets what
+    lull flame says of that."""
     task, idle = (42, b"waiter"), (0, b"swapper/0")
     with tempfile.TemporaryDirectory(prefix="lull-perf-") as directory:
         for number, text in enumerate(texts):
@@ -461,6 +462,8 @@ def names_elsewhere(map_it, chain, list_name, texts):
             with open(os.path.join(place, "recording.json"), "w", encoding="utf-8") as file:
                 json.dump({"lull_recording": 1, "hostname": "elsewhere", "boot_id": "01234567-89ab-cdef-0123-456789abcdef"}, file)
         result = run("critpath", "--json", "--tid", "42", directory)
+        if told is not None:
+            told.append(run("flame", "--off-cpu", directory).stderr)
     return [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
 
 
@@ -479,8 +482,10 @@ def test_kernel_names():
                                 ("an empty list", [""], [(None, None)] * 4), ("hidden", ["0000000000000000 T _text\n"], [(None, None)] * 4),
                                 ("a damaged list", ["\0\xff x\n" + listed + "ffff"], named),
                                 ("two recordings of one machine", [listed, listed], [(None, None)] * 4)):
-        said = names_elsewhere(map_it, chain, "kallsyms", texts)
+        told = []
+        said = names_elsewhere(map_it, chain, "kallsyms", texts, told)
         tap.ok(said and all(one == wanted for one in said), f"names of the kernel's functions, {name}", said, wanted)
+        tap.ok(told[0].count("functions of the kernel have no names") == (wanted != named), f"one notice if they have none, {name}", told)
 
 
 def test_saved_names():

@@ -3,6 +3,7 @@
 # lull symbols: programs that are compiled here with build-ids that we choose, and traces that say they were mapped. Which functions
 # lie where is what nm says.
 import json
+import lzma
 import os
 import re
 import shutil
@@ -164,6 +165,56 @@ def check_path_map():
     tap.ok(set(offsets) <= {row["function"] for row in json.loads(rows.stdout)["windows"][0]["tables"]["functions"]}, "lull calls --path-map")
 
 
+def check_order():
+    """One build in all places, each of which calls its function differently: the first that there is counts. Of separate debug symbols,
+    too, which a stripped file has; and what is packed in it comes after these."""
+    where, build_id = os.path.join(scratch.name, "order"), "c7" * 20
+    home, folder, mapped = (os.path.join(where, name) for name in ("home", "folder", "mapped"))
+    path = os.path.join(where, "app", "server")
+    offset = compiled(path, build_id)["f0"]
+    kept = os.path.join(home, ".debug", ".build-id", build_id[:2], build_id[2:], "elf")
+    places = {"path map": os.path.join(mapped, "server"), "directory": folder + path, "beside": os.path.join(folder, "server"),
+              "by id": os.path.join(folder, ".build-id", build_id[:2], build_id[2:], "elf"), "path": path,
+              "perf": kept}
+    plain = os.path.join(where, "plain")
+    shutil.copy(path, plain)
+    for name, at in places.items():
+        os.makedirs(os.path.dirname(at), exist_ok=True)
+        subprocess.run(["objcopy", "--redefine-sym", f"f0=from_{name.replace(' ', '_')}", plain, at], check=True)
+    trace_path = trace("ordered", [(path, build_id)], [offset])
+
+    def found():
+        done = subprocess.run([lull, "symbols", "--json", "--places", "--path-map", f"{where}/app={mapped}", "--symbols", folder, trace_path],
+                              capture_output=True, text=True, check=False, timeout=100, env={**os.environ, "HOME": home})
+        return [one["function"] for one in json.loads(done.stdout)["places"] if one["file"]][0]
+    shown = []
+    for at in places.values():
+        shown.append(found())
+        os.remove(at)
+    tap.ok(shown == [f"from_{name.replace(' ', '_')}" for name in places] and found() is None, "one build in all places: the order", shown)
+    # The file itself is stripped, and its symbols are apart: beside it, below .debug, or packed in it.
+    apart = {"beside": os.path.join(where, "app", "server.debug"), "below": os.path.join(where, "app", ".debug", "server.debug")}
+    os.makedirs(os.path.dirname(apart["below"]))
+    stripped = os.path.join(where, "stripped")
+    subprocess.run(["strip", "-s", "-o", stripped, plain], check=True)
+    packed = os.path.join(where, "packed")
+    subprocess.run(["objcopy", "--only-keep-debug", "--redefine-sym", "f0=from_packed", plain, packed], check=True)
+    with open(packed, "rb") as file, open(packed + ".xz", "wb") as out:
+        out.write(lzma.compress(file.read()))
+    for name in "apart", "other":
+        subprocess.run(["objcopy", "--only-keep-debug", "--redefine-sym", f"f0=from_{name}", plain, os.path.join(where, "server.debug")], check=True)
+        if name == "apart":
+            subprocess.run(["objcopy", f"--add-gnu-debuglink={where}/server.debug", "--add-section", f".gnu_debugdata={packed}.xz", stripped, path], check=True)
+            for at in apart.values():
+                shutil.copy(os.path.join(where, "server.debug"), at)
+    shown = [found()]
+    os.remove(apart["beside"])
+    shown.append(found())
+    shutil.copy(os.path.join(where, "server.debug"), apart["below"])  # another checksum
+    shown.append(found())
+    tap.ok(shown == ["from_apart", "from_apart", "from_packed"], "symbols apart, by name and checksum; then what is packed in the file", shown)
+
+
 def check_all():
     """Files in which no call lies: as old and new LTTng-UST say it (soinfo without is_pic, a vdso without a size), once for each path."""
     old, new = "lttng_ust_statedump:soinfo", "lttng_ust_statedump:bin_info"
@@ -234,7 +285,7 @@ def check_critpath():
 
 
 if shutil.which("cc") and shutil.which("nm"):
-    for check in (check_files, check_inside, check_stripped, check_directory, check_path_map, check_all, check_raw_names, check_critpath):
+    for check in (check_files, check_inside, check_stripped, check_directory, check_path_map, check_order, check_all, check_raw_names, check_critpath):
         tap.run(check.__name__, check)
 else:
     tap.skip("lull symbols", "there is no compiler")

@@ -584,7 +584,12 @@ void lull_search_path(struct lull_search *search, const char *path, uint32_t roo
     int fd;
     search->hint = NULL;
     if (stat(path, &st) != 0) {
-        add_error(search, path, errno);
+        const int reason = errno;
+        if (strcmp(path, "-") == 0 && reason == ENOENT) {
+            set_hint(search, path, "no trace; standard input is called /dev/stdin");
+        } else {
+            add_error(search, path, reason);
+        }
     } else if (lull_recording_is_unfinished(path)) {
         add_unfinished(search, path);
     } else if (S_ISREG(st.st_mode) && st.st_size == 0) {

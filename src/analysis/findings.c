@@ -190,14 +190,22 @@ static bool is_costly(const struct findings *findings, const struct lull_wait_su
 }
 
 /* What was waited for, after "for"; NULL: the wait had not ended. */
-static const char *cause_text(uint8_t cause)
+static const char *cause_text(const struct lull_wait_key *key)
 {
-    const char *name = lull_waits_cause(cause);
-    return cause == LULL_CAUSE_TASK         ? "another task"
-           : cause == LULL_CAUSE_TIMER      ? "a timer"
-           : strcmp(name, "not ended") == 0 ? NULL
-           : cause == LULL_CAUSE_UNKNOWN    ? "something unknown"
-                                            : name;
+    static const char *const words[] = {
+        [LULL_CAUSE_TASK] = "another task",     [LULL_CAUSE_TIMER] = "a timer",
+        [LULL_CAUSE_DISK] = "a disk",           [LULL_CAUSE_NETWORK] = "the network",
+        [LULL_CAUSE_USER_INPUT] = "user input", [LULL_CAUSE_IPI] = "another CPU",
+        [LULL_CAUSE_IRQ] = "an interrupt",      [LULL_CAUSE_UNKNOWN] = "something unknown",
+    };
+    const char *name = lull_waits_cause(key->cause);
+    if (key->letter == 'R') {
+        return "a CPU";
+    }
+    if (strcmp(name, "not ended") == 0) {
+        return NULL;
+    }
+    return key->cause < G_N_ELEMENTS(words) && words[key->cause] ? words[key->cause] : name;
 }
 
 static void add_wait(struct findings *findings, const struct lull_wait_sum *wait)
@@ -212,17 +220,25 @@ static void add_wait(struct findings *findings, const struct lull_wait_sum *wait
     g_autofree char *by = key->by == LULL_NONE ? NULL : task_text(findings, key->by, end_ns);
     g_autofree char *what = g_strdup_printf("waits --tid %d --state %c", task->tid, key->letter);
     g_autofree char *times = times_text(wait);
-    const char *cause = key->letter == 'R' ? "a CPU" : cause_text(key->cause);
-    char *text =
-        g_strdup_printf("%s waited %s%s%s%s%s%s%s%s%s%s (%s)", who, duration(wait->total_ns, total),
-                        cause ? " for " : "", cause ? cause : "", object ? ", " : "",
-                        object ? object : "", call ? ", in " : "", call ? call : "",
-                        !by                  ? ""
-                        : key->letter == 'R' ? ", after "
-                                             : ", ended by ",
-                        by ? by : "", cause ? "" : ", and still did at the end", times);
+    const char *cause = cause_text(key);
+    const bool is_for_task = key->cause == LULL_CAUSE_TASK && key->letter != 'R' && cause && by;
+    GString *text = g_string_new(who);
+    g_string_append_printf(text, " waited %s", duration(wait->total_ns, total));
+    if (cause) {
+        g_string_append_printf(text, " for %s", is_for_task ? by : cause);
+    }
+    if (call) {
+        g_string_append_printf(text, ", in %s", call);
+    }
+    if (object) {
+        g_string_append_printf(text, "%s%s", call ? " on " : ", ", object);
+    }
+    if (by && !is_for_task) {
+        g_string_append_printf(text, "%s%s", key->letter == 'R' ? ", after " : ", ended by ", by);
+    }
+    g_string_append_printf(text, "%s (%s)", cause ? "" : ", and still did at the end", times);
     lull_vec_push(&findings->rows,
-                  (struct finding){"wait", text,
+                  (struct finding){"wait", g_string_free(text, FALSE),
                                    lull_report_command(findings->head.session, task->host, what),
                                    task->host, wait->total_ns, wait->longest_at_ns});
 }

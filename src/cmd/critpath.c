@@ -219,8 +219,21 @@ static bool check_question(const struct lull_args *args, const struct lull_sessi
                            GError **error)
 {
     int32_t host;
-    return names_given(args) > 0 || (lull_args_host(args, session, &host, error) &&
-                                     lull_session_command(session, host, error));
+    if (names_given(args) > 0) {
+        return true;
+    }
+    if (!lull_args_host(args, session, &host, error)) {
+        return false;
+    }
+    if (lull_session_command(session, host, NULL)) {
+        return true;
+    }
+    g_set_error_literal(
+        error, LULL_ERROR, LULL_ERROR_USAGE,
+        "say whose path it is: a task's with --comm NAME, --tid N, --pid N or --container NAME, "
+        "that of a request which 'lull requests' lists with --request ID, those of a period with "
+        "--period DEF; of several recordings of commands, choose one with --host NAME");
+    return false;
 }
 
 /* The path of a short time does not need what was recorded long before and after. */

@@ -71,7 +71,7 @@ def check_lineage(label, question, first):
     """The keeper has started the burner, which had the CPU."""
     tap.ok(first["started_by"] == "keeper/300", f"{label}: who started the one that had the CPU", first)
     text = lull("why", *question).stdout
-    tap.ok("    Task 400 was started by keeper/300.\n" in text, f"{label}: also for people", text)
+    tap.ok("    burner/400 was started by keeper/300.\n" in text, f"{label}: also for people", text)
 
 
 def check_lock(name, first, held):

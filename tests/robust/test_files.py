@@ -3,6 +3,7 @@
 # Files of a trace that are not what they should be: pipes, links, sizes out of reason, parts that are missing. Each gives one message
 # and exit status 1, nothing waits for them, and memory stays small.
 # LULL is the program, LULL_SAMPLES the directory of the unpacked samples.
+import ctypes
 import io
 import json
 import os
@@ -27,11 +28,11 @@ MIB = 1 << 20
 
 
 class Result:
-    def __init__(self, arguments, seconds=30):
-        """Runs Lull; memory is the most it had, in MiB. What does not end is killed: status None."""
+    def __init__(self, arguments, seconds=30, before=None):
+        """Runs Lull; memory is the most it had, in MiB. What does not end is killed: status None. before: called in the child."""
         environment = {**os.environ, "LC_ALL": "C.UTF-8"}
         child = subprocess.Popen([lull, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True, errors="replace", env=environment)
+                                 text=True, errors="replace", env=environment, preexec_fn=before)
         late = threading.Event()
 
         def end():
@@ -286,6 +287,30 @@ def test_recordings():
         tap.ok(result.status == 0 and "missing" not in result.err, "a recording that is whole", result)
 
 
+def give_up_reading():
+    """Rights hold for root too."""
+    for capability in 1, 2:  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+def test_rights():
+    with scratch() as folder:
+        recording, plain, both = (os.path.join(folder, name) for name in ("r", "p", "b"))
+        make_trace(os.path.join(recording, "state"))
+        write(os.path.join(recording, "recording.json"), json.dumps({"lull_recording": 1, "tracer": "ftrace"}))
+        make_trace(os.path.join(both, "a"))
+        for place in recording, plain, both:
+            write(os.path.join(place, "trace.dat"), "x")
+            os.chmod(os.path.join(place, "trace.dat"), 0)
+            complains(f"a file that must not be read, in {os.path.basename(place)}", Result(["info", place], before=give_up_reading),
+                      "/trace.dat: ", "Permission denied")
+        result = Result(["info", recording], before=give_up_reading)
+        tap.ok("missing" not in result.err, "it is not said to be missing", result)
+        write(os.path.join(folder, "empty"), "")
+        complains("a name for standard input that other programs have", Result(["info", "-"]), "-: it is no trace", "/dev/stdin")
+        complains("an empty file", Result(["info", os.path.join(folder, "empty")]), "empty: it is empty")
+
+
 def test_cut():
     """A byte less than the file says it has."""
     for name in "v6.dat", "v7.dat", "v7-zstd.dat":
@@ -324,7 +349,7 @@ def test_empty_interface():
                 tap.ok("lo" in names[0] and None in names[1] and "lo" not in names[1], "nettop: its name is unknown", names)
 
 
-for test in (test_deep, test_pipes, test_archives, test_sizes, test_empty_elements, test_large_context, test_forks, test_recordings,
+for test in (test_deep, test_pipes, test_archives, test_sizes, test_empty_elements, test_large_context, test_forks, test_recordings, test_rights,
              test_cut, test_empty_interface):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -261,7 +261,9 @@ def test_others(folder):
     path = write(os.path.join(folder, "core.gz"), gzip.compress(elf(4, False)))
     result = run("info", path)
     tap.ok(result[0] == 1 and f"{path}/core is an ELF core dump" in result[2], "a compressed core dump", result)
-    for name, data in ("text", b"nothing special\n" * 20), ("nothing", b""), ("a byte", b"\x0a"), ("zeros", bytes(5000)):
+    result = run("info", write(os.path.join(folder, "other"), b""))
+    tap.ok(result[0] == 1 and "other: it is empty" in result[2], "an empty file: is called so", result)
+    for name, data in ("text", b"nothing special\n" * 20), ("a byte", b"\x0a"), ("zeros", bytes(5000)):
         result = run("info", write(os.path.join(folder, "other"), data))
         words = "there is no trace in it" if name == "zeros" else "not a directory"  # zeros are an empty tar
         tap.ok(result[0] == 1 and words in result[2] and " it is " not in result[2], f"a file of {name}: is not called anything", result)

@@ -174,7 +174,7 @@ def tell_compression(directory):
             tap.skip("a job on the CPU", f"another program took it for longer: this machine is too busy ({cause})")
             return
         tap.ok(re.search(r"preempted.* xz", cause), "a job on the CPU: why names xz in its first sentence", said[:1500])
-        tap.ok(re.search(r"Task \d+ was started by .*sh/\d+", said), "a job on the CPU: and who started it", said[:1500])
+        tap.ok(re.search(r"xz/\d+ was started by .*sh/\d+", said), "a job on the CPU: and who started it", said[:1500])
         tap.ok(re.search(r"Its command was: xz -9 -c /dev/zero", said), "a job on the CPU: and what it was", said[:1500])
 
 

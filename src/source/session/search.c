@@ -238,9 +238,8 @@ static void search_children(const struct walk *walk, const char *path,
             note_unfinished(walk->search, child);
         } else if (S_ISDIR(st.st_mode)) {
             search_directory(walk, child, recording, depth + 1);
-        } else if (S_ISREG(st.st_mode)) {
-            search_file(walk, child, &st, recording);
-        } else if (g_str_has_suffix(child, ".dat") || g_str_has_suffix(child, ".data")) {
+        } else if ((!S_ISREG(st.st_mode) || !search_file(walk, child, &st, recording)) &&
+                   (g_str_has_suffix(child, ".dat") || g_str_has_suffix(child, ".data"))) {
             note_unreadable(walk->search, child);
         }
     }
@@ -566,10 +565,13 @@ static void check_recordings(struct lull_search *search, guint first)
         for (size_t k = 0; k < G_N_ELEMENTS(files); k++) {
             file = strcmp(info->tracer, files[k].tracer) == 0 ? files[k].file : file;
         }
-        g_ptr_array_add(search->notes,
-                        g_strdup_printf("%s: %s is missing: of this recording nothing but the "
-                                        "state of the machine is there",
-                                        info->path, file));
+        g_autofree char *whole = g_build_filename(info->path, file, NULL);
+        g_ptr_array_add(
+            search->notes,
+            g_strdup_printf("%s: %s %s: of this recording nothing but the state of the "
+                            "machine is there",
+                            info->path, file,
+                            access(whole, F_OK) == 0 ? "cannot be read" : "is missing"));
     }
 }
 
@@ -582,9 +584,16 @@ void lull_search_path(struct lull_search *search, const char *path, uint32_t roo
     int fd;
     search->hint = NULL;
     if (stat(path, &st) != 0) {
-        add_error(search, path, errno);
+        const int reason = errno;
+        if (strcmp(path, "-") == 0 && reason == ENOENT) {
+            set_hint(search, path, "no trace; standard input is called /dev/stdin");
+        } else {
+            add_error(search, path, reason);
+        }
     } else if (lull_recording_is_unfinished(path)) {
         add_unfinished(search, path);
+    } else if (S_ISREG(st.st_mode) && st.st_size == 0) {
+        set_hint(search, path, "empty");
     } else if (S_ISREG(st.st_mode)) {
         if (!search_file(&walk, path, &st, NULL)) {
             search_packed(search, path, &st, root);

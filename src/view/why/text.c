@@ -254,7 +254,10 @@ static void append_lineage(GString *out, const struct lull_why_shown *why,
     g_autofree char *ancestors = lull_contribution_lineage(why, contribution, &tid);
     if (ancestors) {
         g_autofree char *shown = lull_ancestors_text(ancestors, ascii);
-        g_string_append_printf(out, "    Task %d was started by %s.\n", tid, shown);
+        const uint32_t task = task_of(why, contribution, &tid);
+        g_string_append(out, "    ");
+        lull_task_append(out, lull_model_comm(why->paths.model, task, INT64_MAX), tid, ascii);
+        g_string_append_printf(out, " was started by %s.\n", shown);
     }
     const char *command = lull_contribution_command(why, contribution);
     if (command) {

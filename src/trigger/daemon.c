@@ -378,8 +378,9 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
         }
     }
     lull_set_senders_check(&daemon->senders);
-    return lull_speaker_check(&daemon->speaker, error) && count(daemon, error) &&
-           sum_waits(daemon, error);
+    /* Who cannot be reached, or cannot write any more, has to be started again. */
+    return lull_speaker_check(&daemon->speaker, error) && lull_recorder_is_whole(recorder, error) &&
+           count(daemon, error) && sum_waits(daemon, error);
 }
 
 /* ---- starting ---- */

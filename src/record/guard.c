@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -210,6 +211,22 @@ void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_
             report(guard, MESSAGE_TRACER, text);
         }
     }
+}
+
+/* The kernel says at our ends that nobody has the others. */
+bool lull_guard_is_there(const struct lull_guard *guard, const struct lull_keeper *keeper,
+                         GError **error)
+{
+    struct pollfd ends[] = {{.fd = guard->pipe}, {.fd = keeper->socket}};
+    const bool is_gone = poll(ends, G_N_ELEMENTS(ends), 0) > 0 &&
+                         ((ends[0].revents | ends[1].revents) & (POLLERR | POLLHUP));
+    if (is_gone) {
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_IO,
+                            ends[1].revents
+                                ? "the process that writes recordings: it has ended; start again"
+                                : "the process that cleans up: it has ended; start again");
+    }
+    return !is_gone;
 }
 
 void lull_guard_end(struct lull_guard *guard, struct lull_keeper *keeper)

@@ -24,6 +24,9 @@ void lull_guard_report_tracer(const struct lull_guard *guard, const struct lull_
                               const char *name);
 /* And this file. */
 void lull_guard_report_leftover(const struct lull_guard *guard, const char *path);
+/* False and an error if one of them has been killed, which makes no recording any more, or leaves behind what was set up. */
+bool lull_guard_is_there(const struct lull_guard *guard, const struct lull_keeper *keeper,
+                         GError **error);
 /* Nothing is to be removed any more; waits for the end of both. */
 void lull_guard_end(struct lull_guard *guard, struct lull_keeper *keeper);
 

@@ -504,6 +504,11 @@ const struct lull_recording *lull_recorder_result(const struct lull_recorder *re
     return &recorder->recording;
 }
 
+bool lull_recorder_is_whole(const struct lull_recorder *recorder, GError **error)
+{
+    return lull_guard_is_there(&recorder->guard, &recorder->keeper, error);
+}
+
 const char *lull_recorder_path(const struct lull_recorder *recorder)
 {
     return recorder->keeper.path;

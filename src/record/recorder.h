@@ -87,6 +87,9 @@ pid_t lull_recorder_command(const struct lull_recorder *recorder);
 /* CLOCK_MONOTONIC plus this is the time since the epoch. */
 int64_t lull_recorder_epoch_ns(const struct lull_recorder *recorder);
 
+/* False and an error if a process that it needs to write snapshots, and to leave nothing behind, has been killed. */
+bool lull_recorder_is_whole(const struct lull_recorder *recorder, GError **error);
+
 /* What was recorded, and where; after lull_recorder_run(). */
 const struct lull_recording *lull_recorder_result(const struct lull_recorder *recorder);
 const char *lull_recorder_path(const struct lull_recorder *recorder);

@@ -57,6 +57,7 @@ static bool write_snapshot(struct lull_recorder *recorder, const char *output, G
         lull_recorder_freeze(recorder, error) &&
         lull_keeper_make(&recorder->keeper, output, command ? command[0] : NULL, error) &&
         fill(recorder, error);
+    recorder->tracer->is_full = false; /* the next one may find room */
     if (!done) {
         lull_recorder_thaw(recorder, NULL);
         lull_keeper_clear(&recorder->keeper);

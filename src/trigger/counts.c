@@ -47,6 +47,9 @@ static void show_machines(GString *out, const struct lull_trigger_counts *counts
     counter(out, "lull_lost", "what", "forged datagram", counts->datagrams.forged);
     counter(out, "lull_lost", "what", "late datagram", counts->datagrams.clock);
     counter(out, "lull_lost", "what", "limited datagram", counts->datagrams.limited);
+    family(out, "lull_repeated_datagrams", "counter",
+           "Questions and answers of other machines that had come before.");
+    counter(out, "lull_repeated_datagrams", NULL, NULL, counts->datagrams.repeated);
     family(out, "lull_questions", "counter", "Questions of other machines.");
     counter(out, "lull_questions", NULL, NULL, counts->questions);
     family(out, "lull_asked", "counter", "Other machines that were asked, and what they did.");

@@ -83,13 +83,11 @@ static void make_room(struct lull_daemon *daemon, const char *kept, GError **err
     }
 }
 
-static bool write_snapshot(struct lull_daemon *daemon, uint32_t rule,
-                           const struct lull_recording_trigger *trigger, GError **error)
+static bool write_snapshot(struct lull_daemon *daemon, const struct lull_recording_trigger *trigger,
+                           GError **error)
 {
     g_autofree char *path = g_build_filename(daemon->config->snapshots, trigger->id, NULL);
-    const int64_t start_ns = now_ns();
     const bool done = lull_recorder_snapshot(daemon->recorder, path, trigger, error);
-    lull_trigger_limits_count(&daemon->limits, rule, start_ns, now_ns());
     if (done) {
         const struct lull_recording *made = lull_recorder_result(daemon->recorder);
         const int64_t from_ns = made->result.start_ns;
@@ -121,13 +119,15 @@ static enum lull_trigger_verdict save(struct lull_daemon *daemon, uint32_t numbe
     char took[LULL_TIME_TEXT_SIZE];
     lull_duration_format(trigger->end_ns - trigger->start_ns, took);
     lull_urgent_set(0, false); /* whoever else has to be frozen is asked */
+    const int64_t start_ns = now_ns();
     if (lull_recorder_freeze(daemon->recorder, &error) && has_room(daemon, &error) &&
-        write_snapshot(daemon, number, trigger, &error)) {
+        write_snapshot(daemon, trigger, &error)) {
         report(daemon, "%s: %s%s: wrote %s", trigger->rule, took, whose, daemon->last->str);
     } else {
         lull_recorder_thaw(daemon->recorder, NULL);
         report(daemon, "%s: %s%s: no snapshot: %s", trigger->rule, took, whose, error->message);
     }
+    lull_trigger_limits_count(&daemon->limits, number, start_ns, now_ns(), !error);
     lull_urgent_start(&daemon->urgent, 0);
     return error ? LULL_TRIGGER_FAILED : LULL_TRIGGER_WRITTEN;
 }
@@ -378,8 +378,9 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
         }
     }
     lull_set_senders_check(&daemon->senders);
-    return lull_speaker_check(&daemon->speaker, error) && count(daemon, error) &&
-           sum_waits(daemon, error);
+    /* Who cannot be reached, or cannot write any more, has to be started again. */
+    return lull_speaker_check(&daemon->speaker, error) && lull_recorder_is_whole(recorder, error) &&
+           count(daemon, error) && sum_waits(daemon, error);
 }
 
 /* ---- starting ---- */

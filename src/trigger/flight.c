@@ -77,7 +77,7 @@ static bool write_snapshot(struct lull_flight *flight, uint32_t rule,
 {
     const int64_t start_ns = now_ns();
     const bool done = lull_recorder_snapshot(flight->recorder, trigger->id, trigger, error);
-    lull_trigger_limits_count(&flight->limits, rule, start_ns, now_ns());
+    lull_trigger_limits_count(&flight->limits, rule, start_ns, now_ns(), done);
     if (done) {
         flight->bytes += lull_recorder_result(flight->recorder)->result.bytes;
         g_free(flight->last);
@@ -123,6 +123,8 @@ struct lull_flight_result lull_flight_take(struct lull_flight *flight,
         result.why = full;
     } else if (result.verdict == LULL_TRIGGER_LIMITED) {
         result.why = "one a minute of each rule, 6 an hour, 20 a day";
+    } else if (result.verdict == LULL_TRIGGER_FAILED) {
+        result.why = flight->why;
     } else if (result.verdict == LULL_TRIGGER_WRITTEN) {
         save(flight, alarm, &result);
     }

@@ -27,7 +27,7 @@ void lull_trigger_limits_init(struct lull_trigger_limits *limits,
                               const struct lull_trigger_config *config)
 {
     limits->config = config;
-    limits->fresh_until_ns = INT64_MIN;
+    limits->fresh_until_ns = limits->failing_until_ns = INT64_MIN;
     limits->written_ns = g_array_new(FALSE, FALSE, sizeof(int64_t));
     for (uint32_t i = 0; i <= LULL_TRIGGER_RULES; i++) {
         limits->rule_ns[i] = INT64_MIN;
@@ -70,6 +70,9 @@ enum lull_trigger_verdict lull_trigger_limits_judge(struct lull_trigger_limits *
     if (now_ns < limits->fresh_until_ns) {
         return LULL_TRIGGER_COALESCED;
     }
+    if (now_ns < limits->failing_until_ns) {
+        return LULL_TRIGGER_FAILED;
+    }
     const bool is_limited = (rule != LULL_TRIGGER_ASKED && last_ns != INT64_MIN &&
                              now_ns - last_ns < config->pause_ns) ||
                             count_since(limits, now_ns - HOUR_NS) >= config->per_hour ||
@@ -78,13 +81,17 @@ enum lull_trigger_verdict lull_trigger_limits_judge(struct lull_trigger_limits *
 }
 
 void lull_trigger_limits_count(struct lull_trigger_limits *limits, uint32_t rule, int64_t start_ns,
-                               int64_t end_ns)
+                               int64_t end_ns, bool is_written)
 {
     GArray *written = limits->written_ns;
     while (written->len > 0 && g_array_index(written, int64_t, 0) <= start_ns - DAY_NS) {
         g_array_remove_index(written, 0);
     }
-    g_array_append_val(written, start_ns);
     limits->rule_ns[rule] = start_ns;
-    limits->fresh_until_ns = end_ns + FRESH_NS;
+    if (is_written) {
+        g_array_append_val(written, start_ns);
+        limits->fresh_until_ns = end_ns + FRESH_NS;
+    } else {
+        limits->failing_until_ns = end_ns + FRESH_NS;
+    }
 }

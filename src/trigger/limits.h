@@ -26,9 +26,10 @@ extern const char *const lull_trigger_answers[LULL_TRIGGER_VERDICTS];
 struct lull_trigger_limits {
     const struct lull_trigger_config *config;
     int64_t rule_ns[LULL_TRIGGER_RULES +
-                    1]; /* when the last of each rule was written; INT64_MIN: never */
+                    1]; /* when the last of each rule was tried; INT64_MIN: never */
     int64_t fresh_until_ns;
-    GArray *written_ns; /* within the last day, oldest first */
+    int64_t failing_until_ns; /* what could not be written is not tried again before */
+    GArray *written_ns;       /* within the last day, oldest first */
 };
 
 void lull_trigger_limits_init(struct lull_trigger_limits *limits,
@@ -37,11 +38,13 @@ void lull_trigger_limits_init(struct lull_trigger_limits *limits,
 void lull_trigger_limits_change(struct lull_trigger_limits *limits,
                                 const struct lull_trigger_config *config);
 void lull_trigger_limits_clear(struct lull_trigger_limits *limits);
-/* What is to be done at `now_ns` (any clock that only goes forwards): WRITTEN, COALESCED or LIMITED. */
+/* What is to be done at `now_ns` (any clock that only goes forwards): WRITTEN, COALESCED, LIMITED, or FAILED if the last
+ * one has failed just before. */
 enum lull_trigger_verdict lull_trigger_limits_judge(struct lull_trigger_limits *limits,
                                                     uint32_t rule, int64_t now_ns);
-/* A snapshot of the rule was written, or could not be, from `start_ns` to `end_ns`. */
+/* A snapshot of the rule was written, or could not be, from `start_ns` to `end_ns`. One that could not be uses up none of
+ * an hour or a day, but the pause of its rule. */
 void lull_trigger_limits_count(struct lull_trigger_limits *limits, uint32_t rule, int64_t start_ns,
-                               int64_t end_ns);
+                               int64_t end_ns, bool is_written);
 
 #endif

@@ -188,6 +188,7 @@ static void take_answer(struct lull_spread *spread, const struct lull_peer_messa
             return;
         }
     }
+    spread->counts->repeated++;
 }
 
 /* ---- being asked ---- */
@@ -277,6 +278,7 @@ static void take_question(struct lull_spread *spread, const struct in6_addr *fro
         return;
     }
     if (heard) {
+        spread->counts->repeated++;
         if (heard->is_answered) {
             send_answer(spread, heard, now);
         }

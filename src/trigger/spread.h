@@ -36,6 +36,8 @@ struct lull_spread_counts {
     uint64_t forged;
     uint64_t clock;
     uint64_t limited; /* too many of one machine, or of all */
+    uint64_t
+        repeated; /* were taken before: lost answers have questions sent again, as who replays them does */
 };
 
 struct lull_spread_actions {

@@ -73,13 +73,20 @@ class Daemon:
 
     def family(self):
         """The daemon and its processes, by what they do."""
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.process.pid)], capture_output=True, text=True).stdout.split()
-        of = {int(child): status(int(child)) for child in children}
-        return {"speaker": next((pid for pid, state in of.items() if state.get("NoNewPrivs") == "1"), None), "all": list(of)}
+        of = {child: status(child) for child in children(self.process.pid)}
+        speaker = next((pid for pid, state in of.items() if state.get("NoNewPrivs") == "1"), None)
+        guard = next((pid for pid in of if pid != speaker and children(pid)), None)
+        return {"daemon": self.process.pid, "speaker": speaker, "guard": guard, "keeper": (children(guard) or [None])[0] if guard else None,
+                "all": list(of)}
 
     def stop(self):
         self.process.terminate()
         return self.process.wait(20)
+
+
+def children(pid):
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
+    return list(map(int, found.stdout.split()))
 
 
 def status(pid):

@@ -504,6 +504,8 @@ static void test_replay(void)
     g_assert_cmpuint(node[1].n_asked, ==, 1);
     g_assert_cmpuint(node[0].n_written, ==, 1);
     g_assert_cmpuint(node[1].counts.clock, ==, 11);
+    g_assert_cmpuint(node[1].counts.repeated, ==, 29);
+    g_assert_cmpuint(node[0].counts.repeated, ==, 29 + 29); /* and what node 1 answers again */
     /* A question of ours that comes back is not answered: that would look like the other's answer. */
     g_assert_true(ask(network, 0, "10.9.0.6"));
     struct packet back = g_array_index(network->packets, struct packet, network->packets->len - 1);

@@ -337,7 +337,7 @@ static void test_limits(void)
     lull_trigger_limits_init(&limits, config);
     /* At 1000 s the first, which takes half a second to write. */
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1000 * S), ==, LULL_TRIGGER_WRITTEN);
-    lull_trigger_limits_count(&limits, 0, 1000 * S, 1000 * S + S / 2);
+    lull_trigger_limits_count(&limits, 0, 1000 * S, 1000 * S + S / 2, true);
     /* Five seconds after it is there, it shows what happens; of any rule. */
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1001 * S), ==, LULL_TRIGGER_COALESCED);
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 1005 * S), ==, LULL_TRIGGER_COALESCED);
@@ -346,18 +346,25 @@ static void test_limits(void)
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 1006 * S), ==, LULL_TRIGGER_WRITTEN);
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1060 * S - 1), ==, LULL_TRIGGER_LIMITED);
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 1060 * S), ==, LULL_TRIGGER_WRITTEN);
-    lull_trigger_limits_count(&limits, 0, 1060 * S, 1060 * S);
-    lull_trigger_limits_count(&limits, 1, 1070 * S, 1070 * S);
+    lull_trigger_limits_count(&limits, 0, 1060 * S, 1060 * S, true);
+    lull_trigger_limits_count(&limits, 1, 1070 * S, 1070 * S, true);
     /* Three in the hour before; the first of them leaves it at 4600 s. */
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 4599 * S), ==, LULL_TRIGGER_LIMITED);
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 4600 * S), ==, LULL_TRIGGER_WRITTEN);
-    lull_trigger_limits_count(&limits, 1, 4600 * S, 4600 * S);
+    lull_trigger_limits_count(&limits, 1, 4600 * S, 4600 * S, true);
     /* Four in the day before: nothing until 87400 s. */
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 50000 * S), ==, LULL_TRIGGER_LIMITED);
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 87399 * S), ==, LULL_TRIGGER_LIMITED);
     g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 87400 * S), ==, LULL_TRIGGER_WRITTEN);
     /* Times of long ago are not kept. */
-    lull_trigger_limits_count(&limits, 0, 300000 * S, 300000 * S);
+    lull_trigger_limits_count(&limits, 0, 300000 * S, 300000 * S, true);
+    g_assert_cmpuint(limits.written_ns->len, ==, 1);
+    /* One that fails shows nothing, so nothing is taken for a part of it. It is not tried again at once, and does not count. */
+    lull_trigger_limits_count(&limits, 0, 300100 * S, 300101 * S, false);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 300102 * S), ==, LULL_TRIGGER_FAILED);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 300106 * S - 1), ==, LULL_TRIGGER_FAILED);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 1, 300106 * S), ==, LULL_TRIGGER_WRITTEN);
+    g_assert_cmpint(lull_trigger_limits_judge(&limits, 0, 300106 * S), ==, LULL_TRIGGER_LIMITED);
     g_assert_cmpuint(limits.written_ns->len, ==, 1);
     lull_trigger_limits_clear(&limits);
     lull_trigger_config_free(config);

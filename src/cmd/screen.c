@@ -8,8 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ENTER "\033[?1049h\033[?25l"
-#define LEAVE "\033[?25h\033[?1049l"
+/* A line that is too long must not go on in the next: all below would move, and the first out of sight. */
+#define ENTER "\033[?1049h\033[?25l\033[?7l"
+#define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define HOME "\033[H"
 #define CLEAR_LINE "\033[K"
 #define CLEAR_BELOW "\033[J"
@@ -59,7 +60,8 @@ void lull_screen_draw(const char *text, const char *status)
     fputs(HOME, stdout);
     for (int line = 1; line < height && *text; line++) {
         const size_t length = strcspn(text, "\n");
-        printf("%.*s" CLEAR_LINE "\n", (int)length, text);
+        /* Behind a text that fills the line the cursor is still on its last character. */
+        printf(CLEAR_LINE "%.*s\n", (int)length, text);
         text += length + (text[length] == '\n');
     }
     printf(CLEAR_BELOW "\033[%d;1H%s", height, status);

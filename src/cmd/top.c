@@ -35,7 +35,10 @@ static bool parse(const struct lull_args *args, struct lull_top *top, GError **e
     top->is_json = lull_args_flag(args, "json");
     top->by_process = top->is_json || lull_args_flag(args, "by-process");
     top->view.shows_idle = lull_args_flag(args, "idle");
-    top->shows_histograms = lull_args_flag(args, "hist");
+    top->table = lull_args_flag(args, "hist")     ? LULL_TOP_HISTOGRAMS
+                 : lull_args_flag(args, "chains") ? LULL_TOP_CHAINS
+                                                  : LULL_TOP_WAITS;
+    top->is_batch = lull_args_flag(args, "batch");
     top->rows = lull_args_number(args, "limit");
     if (top->rows < 0) {
         top->rows = top->is_json ? 0 : SHOWN_ROWS;
@@ -153,7 +156,7 @@ static bool watch(struct lull_top *top, GError **error)
         top->view.how = lull_tracker_how(top->tracker);
         watch.wake = lull_tracker_fd(top->tracker);
         top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
-        if (!top->is_once && !top->is_json && lull_screen_open(&top->screen)) {
+        if (!top->is_once && !top->is_json && !top->is_batch && lull_screen_open(&top->screen)) {
             watch.request = STDIN_FILENO;
             lull_top_draw(top, NULL);
         }
@@ -230,6 +233,12 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXTS,
      .argument = "RULE",
      .help = "also report what is longer than this rule of 'lull track' allows"},
+    {.name = "chains",
+     .kind = LULL_OPTION_FLAG,
+     .help = "each wait with all whom it was for in one column"},
+    {.name = "batch",
+     .kind = LULL_OPTION_FLAG,
+     .help = "tables one after the other, also on a terminal"},
     {.name = "hist",
      .kind = LULL_OPTION_FLAG,
      .help = "how many waits, disk requests and interrupts were how long, instead of waits"},
@@ -279,9 +288,10 @@ const struct lull_verb lull_verb_top = {
         " q            quit\n"
         " /            type a filter; an empty one ends it\n"
         " < >          sort by another column\n"
-        " a            the last alarms of --rule, or waits again\n"
-        " h            histograms, or waits again\n"
-        " 0 1 5        histograms of the last interval, minute, or 15 minutes\n"
+        " w            waits\n"
+        " c            waits with their whole chains\n"
+        " a            the last alarms of --rule\n"
+        " h            histograms; 0, 1 and 5 choose the last interval, minute, or 15 minutes, g bars or numbers\n"
         " i            also waits that ended by a timer of the task itself\n"
         " t            a row for each process, or one for all of a name\n"
         " j k, arrows  choose a row, or an alarm\n"

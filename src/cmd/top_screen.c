@@ -45,12 +45,14 @@ static bool show_on(struct lull_top *top, FILE *file, uint32_t limit, GError **e
     init_style(top);
     top->view.file = file;
     top->view.limit = limit;
-    if (top->shows_alarms && !top->is_json) {
+    if (top->table == LULL_TOP_ALARMS && !top->is_json) {
         return lull_top_alarms(&top->view, &top->interval, error);
     }
-    if (top->shows_histograms && !top->is_json) {
+    if (top->table == LULL_TOP_HISTOGRAMS && !top->is_json) {
         return show_histograms(top, error);
     }
+    top->view.shows_chains = top->table == LULL_TOP_CHAINS;
+    top->view.is_screen = top->screen.is_open;
     lull_live_rows_make(&rows, &top->interval, top->filter, top->order, top->by_process);
     if (top->is_json) {
         lull_top_json(&top->view, &top->interval, &rows);
@@ -61,11 +63,13 @@ static bool show_on(struct lull_top *top, FILE *file, uint32_t limit, GError **e
     return done;
 }
 
-static const char keys_help[] =
-    "q quit / filter <> sort jk row s path a alarms h hist i idle t each";
-static const char alarm_keys[] = "q quit  a waits  j k alarm  s path of its process  space freeze";
-static const char histogram_keys[] =
-    "q quit  h waits  0 last interval  1 minute  5 15 minutes  space freeze";
+/* Of each table, which keys there are: what fits into a line of 80 characters. */
+static const char *const keys_help[LULL_TOP_TABLES] = {
+    [LULL_TOP_WAITS] = "q quit c chains h hist a alarms / filter <> sort jk row s path i t",
+    [LULL_TOP_CHAINS] = "q quit w waits h hist a alarms / filter <> sort jk row s path i t",
+    [LULL_TOP_HISTOGRAMS] = "q quit  w waits  0 last interval  1 minute  5 15 minutes  g bars",
+    [LULL_TOP_ALARMS] = "q quit  w waits  j k alarm  s path of its process  space freeze",
+};
 
 /* For rows. On a small terminal what is below them is cut. */
 static uint32_t room(void)
@@ -77,13 +81,14 @@ static uint32_t room(void)
 static void draw_status(const struct lull_top *top, const char *text)
 {
     g_autofree char *status =
-        top->typed          ? g_strconcat("filter: ", top->typed->str, NULL)
-        : top->message      ? g_strdup(top->message)
-        : top->shows_alarms ? g_strconcat(top->is_frozen ? "frozen  " : "", alarm_keys, NULL)
-        : top->shows_histograms
-            ? g_strconcat(top->is_frozen ? "frozen  " : "", histogram_keys, NULL)
-            : g_strdup_printf("by %s%s  %s", lull_top_orders[top->order],
-                              top->is_frozen ? ", frozen" : "", keys_help);
+        top->typed     ? g_strconcat("filter: ", top->typed->str, NULL)
+        : top->message ? g_strdup(top->message)
+        : top->table > LULL_TOP_CHAINS
+            ? g_strconcat(top->is_frozen ? "frozen  " : "", keys_help[top->table], NULL)
+            : g_strdup_printf("by %s%s%s%s  %s", lull_top_orders[top->order],
+                              top->is_frozen ? ", frozen" : "", top->filter ? ", " : "",
+                              top->filter ? lull_live_filter_text(top->filter) : "",
+                              keys_help[top->table]);
     g_autofree char *clean = lull_clean_text(status, !top->view.style.unicode);
     if (lull_text_width(clean) >= top->view.style.width) {
         g_autofree char *cut = g_utf8_substring(clean, 0, top->view.style.width - 1);
@@ -134,7 +139,7 @@ static uint32_t chosen_pid(const struct lull_top *top)
 {
     struct lull_live_rows rows;
     struct lull_track_alarm alarm;
-    if (top->shows_alarms) {
+    if (top->table == LULL_TOP_ALARMS) {
         const bool is_there = top->kept && lull_kept_get(top->kept, top->view.chosen, &alarm);
         return is_there ? alarm.record->tgid : 0;
     }
@@ -202,6 +207,17 @@ static void type(struct lull_top *top, char key)
     }
 }
 
+/* The key of what is shown goes back to waits. */
+static void turn_to(struct lull_top *top, enum lull_top_table table)
+{
+    const bool had_rows = top->table <= LULL_TOP_CHAINS;
+    top->table = table == top->table ? LULL_TOP_WAITS : table;
+    if (had_rows != (top->table <= LULL_TOP_CHAINS)) { /* another row, or an alarm */
+        top->view.has_chosen = false;
+        top->view.chosen = 0;
+    }
+}
+
 static void press(struct lull_top *top, char key)
 {
     switch (key) {
@@ -223,14 +239,20 @@ static void press(struct lull_top *top, char key)
     case 't':
         top->by_process = !top->by_process;
         break;
+    case 'w':
+        turn_to(top, LULL_TOP_WAITS);
+        break;
+    case 'c':
+        turn_to(top, LULL_TOP_CHAINS);
+        break;
     case 'h':
-        top->shows_histograms = !top->shows_histograms;
-        top->shows_alarms = false;
+        turn_to(top, LULL_TOP_HISTOGRAMS);
         break;
     case 'a':
-        top->shows_alarms = !top->shows_alarms;
-        top->view.has_chosen = false;
-        top->view.chosen = 0;
+        turn_to(top, LULL_TOP_ALARMS);
+        break;
+    case 'g':
+        top->view.shows_bars = !top->view.shows_bars;
         break;
     case '0':
         top->pieces = 0;

@@ -6,10 +6,19 @@
 #include "cmd/screen.h"
 #include "view/live/top.h"
 
+/* What is shown. */
+enum lull_top_table {
+    LULL_TOP_WAITS,
+    LULL_TOP_CHAINS,
+    LULL_TOP_HISTOGRAMS,
+    LULL_TOP_ALARMS,
+    LULL_TOP_TABLES
+};
+
 struct lull_top {
     int64_t duration_ns, interval_ns, rows; /* of text without a screen; 0: all */
     double most_overhead;
-    bool is_json, is_once, is_local;
+    bool is_json, is_once, is_batch, is_local;
     const char *color;
     struct lull_tracker *tracker;
     const char *backend;           /* NULL: the best */
@@ -19,7 +28,7 @@ struct lull_top {
     struct lull_live_filter *filter;
     enum lull_live_order order;
     bool by_process, is_frozen, is_over;
-    bool shows_histograms, shows_alarms;
+    enum lull_top_table table;
     GPtrArray *rules;
     struct lull_kept *kept; /* NULL: there are no rules */
     uint64_t n_before;      /* alarms, when the interval began */

@@ -72,6 +72,11 @@ struct lull_live_filter *lull_live_filter_parse(const char *text, GError **error
     return NULL;
 }
 
+const char *lull_live_filter_text(const struct lull_live_filter *filter)
+{
+    return filter->text;
+}
+
 void lull_live_filter_free(struct lull_live_filter *filter)
 {
     if (filter) {

@@ -45,6 +45,8 @@ enum lull_live_order {
 struct lull_live_filter;
 /* NULL and LULL_ERROR_USAGE with the column and what was expected. */
 struct lull_live_filter *lull_live_filter_parse(const char *text, GError **error);
+/* As it was written; of the filter. */
+const char *lull_live_filter_text(const struct lull_live_filter *filter);
 void lull_live_filter_free(struct lull_live_filter *filter);
 
 struct lull_live_rows {

@@ -349,13 +349,15 @@ class Terminal:
         self.process = subprocess.Popen([LULL, "top", "--interval", "200ms", "--max-overhead", "100%", *arguments], stdin=self.side,
                                         stdout=self.side, stderr=self.side,
                                         env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **environment})
-        self.seen = ""
+        self.seen = self.all = ""
 
     def until(self, pattern):
         end = time.monotonic() + 30
         while not re.search(pattern, self.seen) and time.monotonic() < end:
             if select.select([self.main], [], [], 1)[0]:
-                self.seen += os.read(self.main, 65536).decode(errors="replace")
+                text = os.read(self.main, 65536).decode(errors="replace")
+                self.seen += text
+                self.all += text
         found = re.search(pattern, self.seen)
         tap.ok(found, f"the screen shows {pattern}", self.seen[-2000:])
         self.seen = self.seen[found.end():] if found else ""
@@ -393,8 +395,20 @@ def test_screen():
     terminal.until(r"how long, in the last minute")
     terminal.type("5")
     terminal.until(r"how long, in the last 15 minutes")
+    terminal.until(r"SHORTER THAN")
+    terminal.type("g")
+    terminal.until(r"\d [mun]?s +[▏▎▍▌▋▊▉█]+")
     terminal.type("h")
     terminal.until(r"WAITED|waits over")
+    terminal.until(r"by longest, frozen, comm == \"no su\"  q quit|by longest, comm == \"no su\"  q quit")
+    terminal.type("/\nc")
+    terminal.until(r"(?s)WHO, AND FOR WHOM.* ← ")
+    terminal.type("ha")
+    terminal.until(r"no alarms: there is no rule")
+    terminal.type("a")  # goes back to waits, not to what was before
+    terminal.until(r"WAITED FOR")
+    terminal.type("hw")
+    terminal.until(r"WAITED FOR")
     terminal.type("itq")
     terminal.until(r"\x1b\[\?1049l")
     tap.ok(terminal.end() == 0, "q quits")
@@ -441,6 +455,78 @@ def test_alarms_screen():
         tap.ok(terminal.end() == 0, "and q quits")
         program.kill()
         subprocess.run(["pkill", "-P", str(program.pid)], check=False)
+
+
+def check_frames(seen):
+    """Each has its first line, and no line that a terminal would go on with in the next."""
+    frames = [re.split(r"\n|\x1b\[24;1H", frame) for frame in seen.split("\x1b[H")[2:-1]]
+    lines = [[re.sub(r"\x1b\[[?\d;]*[A-Za-z]|\r", "", line) for line in frame] for frame in frames]
+    tap.ok(frames and all(re.match(r"lull top  \d\d:", of[0]) and len(of) <= 25 and all(len(line) <= 80 for line in of) for of in lines),
+           "all of it fits", lines[-1:])
+    wrong = [line for frame in frames for line in frame if re.search(r"[^\s]\x1b\[K", line)]
+    tap.ok(not wrong and "\x1b[?7l" in seen, "a line that is as wide as the terminal keeps its last character", wrong[:2])
+    return lines
+
+
+LONG = """
+import os, sys, time
+r, w = os.pipe()
+name = "t-long-waiter-x" if os.fork() else "t-long-waker-xy"
+open("/proc/self/comm", "w").write(name)
+os.write(1, f"{os.getpid()} {name}\\n".encode())
+while os.getppid() != 1:
+    if name == "t-long-waiter-x":
+        os.read(r, 1)
+    else:
+        time.sleep(0.02)
+        os.write(w, b"x")
+"""
+
+
+def watch_long(pid):
+    terminal = Terminal("--rule", "offcpu > 1ms", "--sort", "name", "--filter", 'comm == "t-long-waiter-x"')
+    terminal.until(r"waits over")
+    seen = read_for(terminal, 1.5)
+    terminal.type("q")
+    terminal.until(r"\x1b\[\?1049l")
+    tap.ok(terminal.end() == 0, "q quits")
+    shown = subprocess.run([LULL, "top", "--once", "--chains", "--filter", f"pid == {pid}", "--interval", "300ms"], capture_output=True, text=True,
+                           check=False, timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+    return seen, shown
+
+
+def test_widths():
+    """On 80 columns, with alarms all the time: who waits is never cut, and alarms are counted."""
+    with subprocess.Popen([sys.executable, "-S", "-c", LONG], stdout=subprocess.PIPE, text=True) as program:
+        pids = {name: pid for pid, name in (program.stdout.readline().split() for _ in range(2))}
+        pid, waker = pids["t-long-waiter-x"], pids["t-long-waker-xy"]
+        try:
+            seen, shown = watch_long(pid)
+        finally:
+            os.kill(int(waker), signal.SIGKILL)
+            program.kill()
+    lines = check_frames(seen)
+    tap.ok(any(f" t-long-waiter-x/{pid} " in line for line in lines[-1]), "name and pid are whole", lines[-1])
+    tap.ok(any(re.fullmatch(r"\d+ alarms?: the key a shows them", line) for line in sum(lines, [])), "alarms are counted", lines[-1])
+    tap.ok(not any(re.match(r"\d\d:\d\d:\d\d\.\d{9} ", line) for line in sum(lines, [])), "and not printed", lines[-1])
+    tap.ok(re.search(rf" t-long-waiter-x/{pid} in read ← t-long-waker-xy ← a timer$", shown, re.M) or "did not show" in shown, "--chains", shown)
+
+
+def read_for(terminal, seconds):
+    """What it draws meanwhile."""
+    end, seen = time.monotonic() + seconds, ""
+    while time.monotonic() < end:
+        if select.select([terminal.main], [], [], 0.1)[0]:
+            seen += os.read(terminal.main, 65536).decode(errors="replace")
+    return "\x1b[?7l" * ("\x1b[?7l" in terminal.all) + seen
+
+
+def test_batch():
+    terminal = Terminal("--batch", "--limit", "1")
+    terminal.until(r"(?s)lull top  \d\d:.*lull top  \d\d:")
+    terminal.process.send_signal(signal.SIGTERM)
+    read_for(terminal, 0.3)
+    tap.ok(terminal.end() == 0 and "\x1b[?1049h" not in terminal.all, "--batch: tables, one after the other, also on a terminal", terminal.all[:200])
 
 
 def test_path():
@@ -504,7 +590,7 @@ def main():
         tap.skip("lull top", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in test_chains, test_mutex, test_packets, test_cpus, test_before, test_memory, test_recording, test_histograms, test_lines, test_text, test_governor, test_alarms, test_screen, test_alarms_screen, \
+    for test in test_chains, test_mutex, test_packets, test_cpus, test_before, test_memory, test_recording, test_histograms, test_lines, test_text, test_governor, test_alarms, test_screen, test_widths, test_batch, test_alarms_screen, \
             test_path:
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()

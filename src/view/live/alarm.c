@@ -558,5 +558,5 @@ bool lull_rule_histograms(const struct lull_alarm_view *view,
     lull_time_format_clock(end_ns + view->epoch_ns, view->style.local_time, clock);
     lull_duration_format(end_ns - start_ns, length);
     fprintf(view->file, "%s  how many were how long, in %s\n", clock, length);
-    return lull_histograms_text(view->file, &view->style, columns, n_rules, 0, error);
+    return lull_histograms_text(view->file, &view->style, columns, n_rules, 0, false, error);
 }

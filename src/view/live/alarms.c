@@ -10,7 +10,7 @@ static const struct lull_column columns[] = {
     {.title = "TOOK", .key = "delay_ns", .type = LULL_COLUMN_DURATION, .flags = LULL_COLUMN_KEEP},
     {.title = "KIND", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP},
     {.title = "WHO", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP},
-    {.title = "IN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_DETAIL},
+    {.title = "IN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP},
     {.title = "FOR", .type = LULL_COLUMN_TEXT},
     {0},
 };

@@ -2,11 +2,14 @@
 /* The table of histograms, with the range of lengths that occur. */
 #include "view/live/histograms.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/time.h"
 #include "view/table.h"
 #include "view/words.h"
+
+#define BAR_WIDTH 7 /* as wide as the titles */
 
 uint32_t lull_histogram_kinds(const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
                               struct lull_histogram_column columns[LULL_HISTOGRAM_COLUMNS])
@@ -45,19 +48,59 @@ static void format_end(int64_t end_ns, char out[static LULL_TIME_TEXT_SIZE])
     }
 }
 
-static void add_bucket(struct lull_table *table, const struct lull_histogram_column *columns,
-                       uint32_t n_columns, uint32_t from, uint32_t to)
+static uint64_t sum_of(const struct lull_track_histogram *histogram, uint32_t from, uint32_t to)
+{
+    uint64_t n = 0;
+    for (uint32_t bucket = from; bucket <= to; bucket++) {
+        n += histogram->n[bucket];
+    }
+    return n;
+}
+
+/* As long as `n` is of `most`, in eighths of a character where there are such. What is not 0 is seen. */
+static char *bar_text(uint64_t n, uint64_t most, bool is_unicode)
+{
+    static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const uint32_t steps = is_unicode ? G_N_ELEMENTS(parts) : 1;
+    const double share = most ? (double)n / (double)most : 0;
+    const uint32_t all = (uint32_t)ceil(MIN(share, 1) * BAR_WIDTH * steps);
+    GString *out = g_string_new(NULL);
+    for (uint32_t i = 0; i < all / steps; i++) {
+        g_string_append(out, is_unicode ? "█" : "#");
+    }
+    g_string_append(out, parts[all % steps]);
+    return g_string_free(out, FALSE);
+}
+
+/* A row of the buckets `from` to `to`; with bars, `most` is what is longest in each column. */
+static void add_row(struct lull_table *table, const struct lull_histogram_column *columns,
+                    uint32_t n_columns, uint32_t from, uint32_t to, const uint64_t *most,
+                    bool is_unicode)
 {
     char end[LULL_TIME_TEXT_SIZE];
     format_end(lull_bucket_start_ns(to + 1), end);
     lull_table_add_row(table);
     lull_table_set_text(table, 0, end);
     for (uint32_t i = 0; i < n_columns; i++) {
-        uint64_t n = 0;
-        for (uint32_t bucket = from; bucket <= to; bucket++) {
-            n += columns[i].of->n[bucket];
+        const uint64_t n = sum_of(columns[i].of, from, to);
+        if (most) {
+            g_autofree char *bar = bar_text(n, most[i], is_unicode);
+            lull_table_set_text(table, i + 1, bar);
+        } else {
+            lull_table_set_number(table, i + 1, (int64_t)n);
         }
-        lull_table_set_number(table, i + 1, (int64_t)n);
+    }
+}
+
+/* Of each column, what is longest if the buckets up to `gathered` are one. */
+static void find_most(const struct lull_histogram_column *columns, uint32_t n_columns,
+                      uint32_t gathered, uint64_t most[LULL_HISTOGRAM_COLUMNS])
+{
+    for (uint32_t i = 0; i < n_columns; i++) {
+        most[i] = sum_of(columns[i].of, 0, gathered);
+        for (uint32_t bucket = gathered + 1; bucket < LULL_TRACK_BUCKETS; bucket++) {
+            most[i] = MAX(most[i], columns[i].of->n[bucket]);
+        }
     }
 }
 
@@ -80,12 +123,14 @@ static void print_percentile(FILE *file, const struct lull_view_style *style,
 }
 
 static struct lull_table *table_of(const struct lull_histogram_column *columns, uint32_t n,
+                                   bool has_bars,
                                    struct lull_column out[LULL_HISTOGRAM_COLUMNS + 2])
 {
     out[0] = (struct lull_column){
         .title = "SHORTER THAN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP};
     for (uint32_t i = 0; i < n; i++) {
-        out[i + 1] = (struct lull_column){.title = columns[i].title, .type = LULL_COLUMN_COUNT};
+        out[i + 1] = (struct lull_column){.title = columns[i].title,
+                                          .type = has_bars ? LULL_COLUMN_TEXT : LULL_COLUMN_COUNT};
     }
     out[n + 1] = (struct lull_column){0};
     return lull_table_new(out);
@@ -93,9 +138,10 @@ static struct lull_table *table_of(const struct lull_histogram_column *columns, 
 
 bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
                           const struct lull_histogram_column *columns, uint32_t n, uint32_t limit,
-                          GError **error)
+                          bool has_bars, GError **error)
 {
     struct lull_column table_columns[LULL_HISTOGRAM_COLUMNS + 2];
+    uint64_t most[LULL_HISTOGRAM_COLUMNS];
     uint32_t first = 0, last = LULL_TRACK_BUCKETS - 1;
     while (first < last && is_empty(columns, n, first)) {
         first++;
@@ -104,10 +150,12 @@ bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
         last--;
     }
     const uint32_t shown = limit ? MIN(limit, last - first + 1) : last - first + 1;
-    struct lull_table *table = table_of(columns, n, table_columns);
-    add_bucket(table, columns, n, first, last + 1 - shown);
-    for (uint32_t bucket = last + 2 - shown; bucket <= last; bucket++) {
-        add_bucket(table, columns, n, bucket, bucket);
+    struct lull_table *table = table_of(columns, n, has_bars, table_columns);
+    const uint32_t gathered = last + 1 - shown;
+    find_most(columns, n, gathered, most);
+    for (uint32_t bucket = gathered; bucket <= last; bucket++) {
+        add_row(table, columns, n, bucket == gathered ? first : bucket, bucket,
+                has_bars ? most : NULL, style->unicode);
     }
     const bool done = lull_table_print(table, file, style, error);
     lull_table_free(table);

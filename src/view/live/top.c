@@ -3,6 +3,7 @@
 #include "view/live/top.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/time.h"
@@ -13,6 +14,9 @@
 #include "view/live/track_end.h"
 #include "view/table.h"
 #include "view/words.h"
+
+#define MOST_COLUMNS 8
+#define NARROW 60 /* there a long name is cut, so that there is room for what it waits for */
 
 /* What all processes did. */
 struct total {
@@ -163,7 +167,7 @@ static void print_sums(const struct lull_top_view *view, const struct lull_live_
         .title = "WAITS", .type = LULL_COLUMN_COUNT, .flags = LULL_COLUMN_DETAIL                   \
     }
 #define WHO_COLUMNS                                                                                \
-    {.title = "WHO", .type = LULL_COLUMN_TEXT},                                                    \
+    {.title = "WHO", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP},                         \
     {                                                                                              \
         .title = "IN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP                         \
     }
@@ -177,6 +181,13 @@ static const struct lull_column columns[] = {
     {0},
 };
 
+static const struct lull_column chain_columns[] = {
+    WAITED_COLUMN,
+    LONGEST_COLUMNS,
+    {.title = "WHO, AND FOR WHOM", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_WRAP},
+    {0},
+};
+
 /* Of waits of which only samples were taken. */
 static const struct lull_column sampled_columns[] = {
     WAITED_COLUMN,
@@ -185,6 +196,32 @@ static const struct lull_column sampled_columns[] = {
     {.title = "AT ITS END", .type = LULL_COLUMN_TEXT},
     {0},
 };
+
+/* "c0/23194 in read <- c1 <- c2 <- a timer". */
+static char *whole_text(const struct lull_top_view *view, const struct lull_live_row *row,
+                        const char *who, const char *chain, const char *end)
+{
+    const char *arrow = view->style.unicode ? " ← " : " <- ", *in = in_text(row);
+    return g_strconcat(who, !in || *in == '(' ? "" : " in", in ? " " : "", in ? in : "",
+                       *chain ? arrow : "", chain, arrow, end, NULL);
+}
+
+static const struct lull_column *columns_for(const struct lull_top_view *view, bool is_sampled,
+                                             struct lull_column out[MOST_COLUMNS])
+{
+    const struct lull_column *from = is_sampled           ? sampled_columns
+                                     : view->shows_chains ? chain_columns
+                                                          : columns;
+    const bool is_narrow = view->style.width > 0 && view->style.width < NARROW;
+    memset(out, 0, MOST_COLUMNS * sizeof *out);
+    for (uint32_t i = 0; from[i].title; i++) {
+        out[i] = from[i];
+        if (is_narrow && strcmp(from[i].title, "WHO") == 0) {
+            out[i].flags &= ~(unsigned)LULL_COLUMN_KEEP;
+        }
+    }
+    return out;
+}
 
 static void add_row(const struct lull_top_view *view, struct lull_table *table,
                     const struct lull_live_row *row, bool is_sampled, bool is_chosen)
@@ -197,6 +234,11 @@ static void add_row(const struct lull_top_view *view, struct lull_table *table,
     if (!is_sampled) {
         lull_table_set_number(table, column++, row->longest_ns);
         lull_table_set_number(table, column++, (int64_t)row->waits);
+    }
+    if (!is_sampled && view->shows_chains) {
+        g_autofree char *whole = whole_text(view, row, who, chain, end);
+        lull_table_set_text(table, column, whole);
+        return;
     }
     lull_table_set_text(table, column++, who);
     lull_table_set_text(table, column++, in_text(row));
@@ -223,7 +265,8 @@ static bool print_table(const struct lull_top_view *view, const struct lull_live
 {
     uint32_t shown = 0, folded = 0;
     uint64_t more = 0;
-    struct lull_table *table = lull_table_new(is_sampled ? sampled_columns : columns);
+    struct lull_column chosen[MOST_COLUMNS];
+    struct lull_table *table = lull_table_new(columns_for(view, is_sampled, chosen));
     for (guint i = 0; i < rows->rows->len; i++) {
         const struct lull_live_row *row = &g_array_index(rows->rows, struct lull_live_row, i);
         if (row->is_idle && !view->shows_idle) {
@@ -344,7 +387,9 @@ static void print_alarms(const struct lull_top_view *view)
 {
     const struct lull_alarm_view alarms = alarms_of(view);
     const uint64_t n = view->kept ? view->n_alarms : 0;
-    if (n) {
+    if (n && view->is_screen) {
+        fprintf(view->file, "%" PRIu64 " alarm%s: the key a shows them\n", n, plural(n));
+    } else if (n) {
         fprintf(view->file, "%" PRIu64 " alarm%s%s\n", n, plural(n),
                 n > LULL_KEPT_ALARMS ? ", of which the last are shown" : "");
         lull_alarms_text(&alarms, view->kept, n);
@@ -380,7 +425,8 @@ bool lull_top_histograms(const struct lull_top_view *view, const struct lull_int
         return true;
     }
     const uint32_t n = lull_histogram_kinds(histogram, kinds);
-    return lull_histograms_text(view->file, &view->style, kinds, n, view->limit, error);
+    return lull_histograms_text(view->file, &view->style, kinds, n, view->limit, view->shows_bars,
+                                error);
 }
 
 /* ---- JSON ---- */

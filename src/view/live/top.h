@@ -14,6 +14,9 @@ struct lull_top_view {
     struct lull_machine_names *names;
     struct lull_tracker_how how;
     int64_t epoch_ns;             /* what CLOCK_MONOTONIC is to be added to */
+    bool is_screen;               /* it is drawn again and again: alarms have one of their own */
+    bool shows_chains;            /* each wait with all of its chain in one text */
+    bool shows_bars;              /* in histograms, instead of numbers */
     bool shows_idle;              /* also waits for a timer that a task set itself */
     uint32_t limit;               /* rows; 0: all */
     bool has_chosen;              /* one of the rows is marked: */

@@ -3,6 +3,7 @@
  * start. A handler counts where it ends, with its whole duration; one that was interrupted by
  * another counts its time in full, and without the other as time of its own. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "analysis/histogram.h"
@@ -454,14 +455,14 @@ static void irq_close(struct lull_analysis *analysis, int64_t end_ns)
         order[i] = i;
     }
     qsort_r(order, n, sizeof *order, compare_sources, irq);
-    struct source *sorted = g_new(struct source, MAX(n, 1));
+    g_autofree struct source *sorted = g_new(struct source, MAX(n, 1));
     for (uint32_t i = 0; i < n; i++) {
         sorted[i] = irq->sources.items[order[i]];
         position[order[i]] = i;
     }
-    lull_vec_free(&irq->sources);
-    irq->sources.items = sorted;
-    irq->sources.count = irq->sources.capacity = n;
+    if (n > 0) {
+        memcpy(irq->sources.items, sorted, n * sizeof *sorted);
+    }
     for (size_t i = 0; i < irq->log.count; i++) {
         irq->log.items[i].source = position[irq->log.items[i].source];
     }

@@ -132,8 +132,8 @@ static void sum_up(struct of_path *of)
     public->firsts[path->n_segments] = at;
     lull_function_shares_sort(&shares);
     g_clear_pointer(&shares.by_key, g_hash_table_unref);
-    public->by_function = shares.items.items;
     public->n_by_function = (uint32_t)shares.items.count;
+    public->by_function = lull_vec_steal(&shares.items);
 }
 
 /* ---- the whole ---- */

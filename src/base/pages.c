@@ -4,11 +4,49 @@
 
 #include <glib.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
+
+/* To move less to other addresses costs more than to copy it. */
+#define LEAST_MAPPED ((size_t)128 << 10)
+
+/* All page sizes of the machines that Lull knows divide this. */
+#define SMALL_PAGES ((size_t)64 << 10)
 
 static size_t whole(size_t size)
 {
     return (size + LULL_HUGE_PAGE - 1) & ~(LULL_HUGE_PAGE - 1);
+}
+
+static size_t whole_small(size_t size)
+{
+    return (size + SMALL_PAGES - 1) & ~(SMALL_PAGES - 1);
+}
+
+static void *map(size_t size)
+{
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) {
+        g_error("lull_pages: no memory for %zu bytes", size);
+    }
+    return mapped;
+}
+
+/* `size` is a multiple of LULL_HUGE_PAGE. */
+static void *map_huge(size_t size)
+{
+    g_assert(size <= G_MAXSIZE - LULL_HUGE_PAGE);
+    char *mapped = map(size + LULL_HUGE_PAGE);
+    const size_t before = whole((uintptr_t)mapped) - (uintptr_t)mapped;
+    if (before) {
+        munmap(mapped, before);
+    }
+    if (before < LULL_HUGE_PAGE) {
+        munmap(mapped + before + size, LULL_HUGE_PAGE - before);
+    }
+    madvise(mapped + before, size, MADV_HUGEPAGE); /* or not: it is memory all the same */
+    return mapped + before;
 }
 
 void *lull_pages_new(size_t size)
@@ -17,21 +55,7 @@ void *lull_pages_new(size_t size)
         return g_malloc0(MAX(size, 1));
     }
     g_assert(size <= G_MAXSIZE - 2 * LULL_HUGE_PAGE);
-    const size_t taken = whole(size) + LULL_HUGE_PAGE;
-    char *mapped = mmap(NULL, taken, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) {
-        g_error("lull_pages_new: %zu bytes", size);
-    }
-    const size_t before = whole((uintptr_t)mapped) - (uintptr_t)mapped;
-    if (before) {
-        munmap(mapped, before);
-    }
-    if (before < LULL_HUGE_PAGE) {
-        munmap(mapped + before + whole(size), LULL_HUGE_PAGE - before);
-    }
-    madvise(mapped + before, whole(size), MADV_HUGEPAGE); /* or not: it is memory all the same */
-    return mapped + before;
+    return map_huge(whole(size));
 }
 
 void lull_pages_free(void *pages, size_t size)
@@ -40,5 +64,63 @@ void lull_pages_free(void *pages, size_t size)
         g_free(pages);
     } else if (pages) {
         munmap(pages, whole(size));
+    }
+}
+
+/* ---- what grows ---- */
+
+/* How much is mapped for it; 0: nothing, it is the allocator's. */
+static size_t mapped_size(size_t size)
+{
+    g_assert(size <= G_MAXSIZE - 2 * LULL_HUGE_PAGE);
+    return size < LEAST_MAPPED ? 0 : size < LULL_HUGE_PAGE ? whole_small(size) : whole(size);
+}
+
+void *lull_growing_resize(void *memory, size_t size, size_t new_size)
+{
+    const size_t before = mapped_size(size), after = mapped_size(new_size);
+    if (before == 0 && after == 0) {
+        return g_realloc(memory, new_size);
+    }
+    if (before == after) {
+        return memory;
+    }
+    if (after > 0 && after < before) {
+        munmap((char *)memory + after, before - after);
+        return memory;
+    }
+    void *moved = after == 0               ? g_malloc(new_size)
+                  : after < LULL_HUGE_PAGE ? map(after)
+                                           : map_huge(after);
+    if (before > 0 && after > before) {
+        /* Its pages, which takes the place of as much of what was mapped. */
+        if (mremap(memory, before, before, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == moved) {
+            return moved;
+        }
+    }
+    if (memory) {
+        memcpy(moved, memory, MIN(size, new_size));
+    }
+    lull_growing_free(memory, size);
+    return moved;
+}
+
+void *lull_growing_give(void *memory, size_t size, size_t used)
+{
+    if (mapped_size(size) == 0) {
+        return memory;
+    }
+    void *given = g_memdup2(memory, used);
+    lull_growing_free(memory, size);
+    return given;
+}
+
+void lull_growing_free(void *memory, size_t size)
+{
+    const size_t mapped = mapped_size(size);
+    if (mapped == 0) {
+        g_free(memory);
+    } else {
+        munmap(memory, mapped);
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory for much that is looked up at random: zeroed, and from 2 MiB on in huge pages where the system
- * grants them, so that finding where a page lies does not cost more than what is in it. */
+ * grants them, so that finding where a page lies does not cost more than what is in it. And memory that
+ * grows: once it is large its pages are moved, not copied, and most of them are huge: the system has a
+ * few hundred times fewer to make. */
 #ifndef LULL_BASE_PAGES_H
 #define LULL_BASE_PAGES_H
 
@@ -12,5 +14,13 @@
 void *lull_pages_new(size_t size);
 /* `size` is that of lull_pages_new(). */
 void lull_pages_free(void *pages, size_t size);
+
+/* Like g_realloc(), of memory of this size that came from here; NULL has 0 bytes. What is new is not
+ * zeroed. */
+void *lull_growing_resize(void *memory, size_t size, size_t new_size);
+/* Makes it g_malloc()'s, of which the first `used` bytes matter. */
+void *lull_growing_give(void *memory, size_t size, size_t used);
+/* `size` is that of its last lull_growing_resize(). */
+void lull_growing_free(void *memory, size_t size);
 
 #endif

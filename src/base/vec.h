@@ -7,12 +7,15 @@
  *   points.items[0].x = 3;
  *   lull_vec_free(&points);
  *
- * Growing moves the items: pointers into them hold only until the next push or reserve. */
+ * Growing moves the items: pointers into them hold only until the next push or reserve. They are not
+ * g_malloc()'s: nobody else frees them. */
 #ifndef LULL_BASE_VEC_H
 #define LULL_BASE_VEC_H
 
 #include <glib.h>
 #include <stddef.h>
+
+#include "base/pages.h"
 
 #define LULL_VEC(type)                                                                             \
     struct {                                                                                       \
@@ -24,9 +27,12 @@
  * memory or the address space is not enough. Used by the macros only. */
 static inline void *lull_vec_grow(void *items, size_t *capacity, size_t need, size_t item_size)
 {
-    size_t grown = *capacity > G_MAXSIZE / 2 ? need : *capacity * 2;
+    const size_t before = *capacity, grown = before > G_MAXSIZE / 2 ? need : before * 2;
     *capacity = MAX(MAX(need, grown), 8);
-    return g_realloc_n(items, *capacity, item_size);
+    if (*capacity > (G_MAXSIZE - 2 * LULL_HUGE_PAGE) / item_size) {
+        g_error("lull_vec_grow: %zu items of %zu bytes", *capacity, item_size);
+    }
+    return lull_growing_resize(items, before * item_size, *capacity * item_size);
 }
 
 /* Makes room for `extra` more items than there are. */
@@ -69,11 +75,34 @@ static inline void *lull_vec_grow(void *items, size_t *capacity, size_t need, si
         pop_->items[--pop_->count];                                                                \
     }))
 
+/* Gives back the room that the items do not take. */
+#define lull_vec_trim(vec)                                                                         \
+    do {                                                                                           \
+        __auto_type vec_ = (vec);                                                                  \
+        vec_->items = lull_growing_resize(vec_->items, vec_->capacity * sizeof *vec_->items,       \
+                                          vec_->count * sizeof *vec_->items);                      \
+        vec_->capacity = vec_->count;                                                              \
+    } while (0)
+
+/* Yields the items, which g_free() frees, and leaves a valid empty vector. For few: it copies more. */
+#define lull_vec_steal(vec)                                                                        \
+    (__extension__({                                                                               \
+        __auto_type steal_ = (vec);                                                                \
+        __typeof__(steal_->items) stolen_ = steal_->items;                                         \
+        if (stolen_) {                                                                             \
+            stolen_ = lull_growing_give(stolen_, steal_->capacity * sizeof *stolen_,               \
+                                        steal_->count * sizeof *stolen_);                          \
+        }                                                                                          \
+        steal_->items = NULL;                                                                      \
+        steal_->count = steal_->capacity = 0;                                                      \
+        stolen_;                                                                                   \
+    }))
+
 /* Frees the items and leaves a valid empty vector. */
 #define lull_vec_free(vec)                                                                         \
     do {                                                                                           \
         __auto_type vec_ = (vec);                                                                  \
-        g_free(vec_->items);                                                                       \
+        lull_growing_free(vec_->items, vec_->capacity * sizeof *vec_->items);                      \
         vec_->items = NULL;                                                                        \
         vec_->count = vec_->capacity = 0;                                                          \
     } while (0)

@@ -533,6 +533,8 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
         path->cut |= cut_of(eg, hop);
         lull_path_each_piece(eg, hop, report, &telling);
     }
+    lull_vec_trim(&telling.segments);
+    lull_vec_trim(&telling.runs);
     path->segments = telling.segments.items;
     path->n_segments = telling.segments.count;
     path->runs = telling.runs.items;

@@ -73,8 +73,8 @@ static void sum_states(struct lull_path *path)
             }
         }
     }
-    path->by_state = shares.items;
     path->n_by_state = (uint32_t)shares.count;
+    path->by_state = lull_vec_steal(&shares);
 }
 
 static void sum_tasks(struct lull_path *path)
@@ -99,8 +99,8 @@ static void sum_tasks(struct lull_path *path)
         }
     }
     lull_map_free(&index);
-    path->by_task = shares.items;
     path->n_by_task = (uint32_t)shares.count;
+    path->by_task = lull_vec_steal(&shares);
 }
 
 static void sum_hosts(struct lull_path *path)
@@ -118,8 +118,8 @@ static void sum_hosts(struct lull_path *path)
         shares.items[found].duration_ns += duration_of(segment);
     }
     lull_map_free(&index);
-    path->by_host = shares.items;
     path->n_by_host = (uint32_t)shares.count;
+    path->by_host = lull_vec_steal(&shares);
 }
 
 static void sort(void *items, uint32_t count, size_t size,
@@ -168,8 +168,8 @@ void lull_path_sum_containers(struct lull_path *path)
         is_any_known |= shares.items[i].name != NULL;
     }
     g_clear_pointer(&path->by_container, g_free);
-    path->by_container = shares.items;
     path->n_by_container = is_any_known ? (uint32_t)shares.count : 0;
+    path->by_container = lull_vec_steal(&shares);
     sort(path->by_container, path->n_by_container, sizeof *path->by_container, compare_containers);
 }
 
@@ -202,8 +202,8 @@ void lull_path_free(struct lull_path *path)
     }
     free_shares(path);
     g_free((void *)path->host_names);
-    g_free(path->segments);
-    g_free(path->runs);
+    lull_growing_free(path->segments, path->n_segments * sizeof *path->segments);
+    lull_growing_free(path->runs, path->n_runs * sizeof *path->runs);
     g_free(path->waits);
     g_free(path->sync);
     g_free(path->quotas);

@@ -2,34 +2,36 @@
 /* Spans as short numbers, and marks between them from which they can be read. */
 #include "graph/spans.h"
 
+#include <string.h>
+
+#include "base/bits.h"
 #include "base/search.h"
 
 /* Spans from one mark to the next: so many are read in vain at most. A mark takes the bytes of two
  * spans or three. */
-#define BETWEEN_MARKS 16
+#define BETWEEN_MARKS 24
 
-/* Ten bytes hold 64 bits. */
-#define MOST_BYTES 10
+/* Of a span: its sizes, the distance, the length and the name. A number is written and read as eight
+ * bytes, of which the next one overwrites what is not its own. */
+#define MOST_BYTES (1 + 8 + 8 + 4)
+#define SLACK 8
 
-static uint8_t *put(uint8_t *at, uint64_t number)
+static inline unsigned bytes_of(uint64_t number)
 {
-    for (; number >= 0x80; number >>= 7) {
-        *at++ = (uint8_t)(number | 0x80);
-    }
-    *at++ = (uint8_t)number;
-    return at;
+    return (71 - (unsigned)__builtin_clzll(number | 1)) >> 3;
 }
 
-static uint64_t take(const uint8_t *bytes, size_t *at)
+static inline void put(uint8_t *at, uint64_t number)
 {
-    uint64_t number = 0;
-    for (unsigned shift = 0;; shift += 7) {
-        const uint8_t byte = bytes[(*at)++];
-        number |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            return number;
-        }
-    }
+    number = GUINT64_TO_LE(number);
+    memcpy(at, &number, sizeof number);
+}
+
+static inline uint64_t take(const uint8_t **at, unsigned n)
+{
+    const uint64_t number = lull_load_u64(*at, false);
+    *at += n;
+    return number & (UINT64_MAX >> (64 - 8 * n));
 }
 
 void lull_spans_add(struct lull_spans *spans, struct lull_span span)
@@ -49,12 +51,16 @@ void lull_spans_add(struct lull_spans *spans, struct lull_span span)
         spans->n_behind = 0;
         spans->end_ns = span.start_ns;
     }
-    lull_vec_reserve(&spans->bytes, 3 * MOST_BYTES);
+    const uint64_t distance = (uint64_t)span.start_ns - (uint64_t)spans->end_ns;
+    const uint64_t length = (uint64_t)span.end_ns - (uint64_t)span.start_ns;
+    const unsigned a = bytes_of(distance), b = bytes_of(length), c = bytes_of(span.name);
+    lull_vec_reserve(&spans->bytes, MOST_BYTES + SLACK);
     uint8_t *at = spans->bytes.items + spans->bytes.count;
-    at = put(at, (uint64_t)span.start_ns - (uint64_t)spans->end_ns);
-    at = put(at, (uint64_t)span.end_ns - (uint64_t)span.start_ns);
-    at = put(at, span.name);
-    spans->bytes.count = (size_t)(at - spans->bytes.items);
+    *at = (uint8_t)((a - 1) | (b - 1) << 3 | (c - 1) << 6);
+    put(at + 1, distance);
+    put(at + 1 + a, length);
+    put(at + 1 + a + b, span.name);
+    spans->bytes.count += 1 + a + b + c;
     spans->end_ns = span.end_ns;
     spans->n_behind++;
 }
@@ -89,10 +95,12 @@ bool lull_spans_next(struct lull_spans_reader *reader, struct lull_span *span)
         spans->marks.items[reader->mark].offset == reader->at) {
         reader->end_ns = spans->marks.items[reader->mark++].start_ns;
     }
-    const uint8_t *bytes = spans->bytes.items;
-    span->start_ns = (int64_t)((uint64_t)reader->end_ns + take(bytes, &reader->at));
-    span->end_ns = (int64_t)((uint64_t)span->start_ns + take(bytes, &reader->at));
-    span->name = (uint32_t)take(bytes, &reader->at);
+    const uint8_t *at = spans->bytes.items + reader->at;
+    const uint8_t sizes = *at++;
+    span->start_ns = (int64_t)((uint64_t)reader->end_ns + take(&at, (sizes & 7) + 1));
+    span->end_ns = (int64_t)((uint64_t)span->start_ns + take(&at, (sizes >> 3 & 7) + 1));
+    span->name = (uint32_t)take(&at, (sizes >> 6) + 1);
+    reader->at = (size_t)(at - spans->bytes.items);
     reader->end_ns = span->end_ns;
     return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stretches of time with names, in time order and apart from one another, such as the system calls
- * of a task: millions, of which few are looked at. Each takes about six bytes: what it lies behind
- * the one before, how long it is, and its name, in numbers of seven bits a byte. */
+ * of a task: millions, of which few are looked at. Each takes about seven bytes: how far it lies
+ * behind the one before, how long it is, and its name, each in as many bytes as it needs, after one
+ * that says how many these are. */
 #ifndef LULL_GRAPH_SPANS_H
 #define LULL_GRAPH_SPANS_H
 

@@ -44,8 +44,7 @@ static bool collect_targets(struct graph *graph)
     }
     graph->first[dump->objects.count + 1] = (uint32_t)graph->targets.count;
     hprof_release(dump);
-    graph->targets.items =
-        g_renew(uint32_t, graph->targets.items, MAX(graph->targets.count, 1)); /* it was doubled */
+    lull_vec_trim(&graph->targets); /* it was doubled */
     return graph->targets.count <= UINT32_MAX;
 }
 

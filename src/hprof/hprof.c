@@ -50,8 +50,7 @@ static void sort_objects(struct lull_hprof *dump)
     dump->n_repeated = dump->objects.count - kept;
     dump->objects.count = kept;
     if (kept > 0) { /* it was doubled as it grew */
-        dump->objects.items = g_renew(struct lull_hprof_object, dump->objects.items, kept);
-        dump->objects.capacity = kept;
+        lull_vec_trim(&dump->objects);
     }
 }
 

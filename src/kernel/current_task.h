@@ -47,16 +47,40 @@ static inline void sched_seen(struct lull_model *model, struct cpu *cpu, int64_t
     model->tasks.items[cpu->task].is_partial = false;
 }
 
+/* The bits of the contexts that LTTng's events have as a rule. */
+#define CURRENT_BITS(event)                                                                        \
+    (UINT64_C(1) << LULL_FIELD_##event##_context_tid |                                             \
+     UINT64_C(1) << LULL_FIELD_##event##_context_pid |                                             \
+     UINT64_C(1) << LULL_FIELD_##event##_context_comm)
+
+/* Whether a name is what a context said of the task last. */
+static inline bool current_is_said(const struct task *task, const struct lull_text *comm)
+{
+    G_STATIC_ASSERT(sizeof task->said == 2 * sizeof(uint64_t));
+    uint64_t said[2], says[2];
+    if (comm->length != sizeof task->said) {
+        return false;
+    }
+    memcpy(said, task->said, sizeof said);
+    memcpy(says, comm->data, sizeof says);
+    return ((said[0] ^ says[0]) | (said[1] ^ says[1])) == 0;
+}
+
 /* Whether the contexts of a typed event say of a task what was known, as they mostly do. */
 #define SAYS_KNOWN(task, ev, event)                                                                \
+    (((ev)->have & CURRENT_BITS(event)) == CURRENT_BITS(event)                                     \
+         ? (ev)->context_tid == (task)->public.tid && (ev)->context_pid == (task)->public.pid &&   \
+               current_is_said(task, &(ev)->context_comm)                                          \
+         : SAYS_SO(task, ev, event))
+
+/* The same, whichever of them it has. */
+#define SAYS_SO(task, ev, event)                                                                   \
     ((LULL_HAS(ev, event, context_tid)                                                             \
           ? (ev)->context_tid == (task)->public.tid                                                \
           : LULL_HAS(ev, event, context_vtid) && (ev)->context_vtid > 0 &&                         \
                 (ev)->context_vtid == (task)->public.tid) &&                                       \
      (!LULL_HAS(ev, event, context_pid) || (ev)->context_pid == (task)->public.pid) &&             \
-     (!LULL_HAS(ev, event, context_comm) ||                                                        \
-      ((ev)->context_comm.length == sizeof(task)->said &&                                          \
-       memcmp((ev)->context_comm.data, (task)->said, sizeof(task)->said) == 0)))
+     (!LULL_HAS(ev, event, context_comm) || current_is_said(task, &(ev)->context_comm)))
 
 /* sched_current() with the contexts of a typed event, which is not called if these say nothing
  * new. It is the first thing that is done with the event: model->cpu is its CPU. */

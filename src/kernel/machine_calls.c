@@ -163,11 +163,11 @@ static struct call_name name_of_number(struct lull_model *model, enum call_numbe
     return made;
 }
 
-static struct call_name name_of(struct lull_model *model, const struct machine *machine,
-                                uint32_t task, const struct call_class *call_class,
-                                const struct lull_ev_syscall_exit *ev)
+static inline struct call_name name_of(struct lull_model *model, const struct machine *machine,
+                                       uint32_t task, const struct call_class *call_class,
+                                       const struct lull_ev_syscall_exit *ev)
 {
-    if (call_class->name != LULL_NONE) {
+    if (G_LIKELY(call_class->name != LULL_NONE)) {
         return (struct call_name){call_class->name, call_class->kind};
     }
     if (HAS(number)) {
@@ -216,7 +216,7 @@ static bool learn_bits(struct lull_model *model, const struct machine *machine, 
 
 /* ---- calls in progress ---- */
 
-static struct call *start_call(struct lull_model *model, uint32_t task)
+static inline struct call *start_call(struct lull_model *model, uint32_t task)
 {
     uint32_t number = model->free_call;
     if (number == LULL_NONE) {
@@ -293,9 +293,9 @@ static void end_returning(struct lull_model *model, uint32_t task, int32_t c, in
     REPORT(model, syscall, &fact);
 }
 
-static struct call_name name_of_start(struct lull_model *model, const struct machine *machine,
-                                      uint32_t task, const struct call_class *call_class,
-                                      const void *event)
+static inline struct call_name name_of_start(struct lull_model *model,
+                                             const struct machine *machine, uint32_t task,
+                                             const struct call_class *call_class, const void *event)
 {
     struct call_name name = name_of(model, machine, task, call_class, event);
     return name.label != LULL_NONE
@@ -336,20 +336,21 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
         start_again(model, &model->calls.items[open], name, call_class, id, event)) {
         return;
     }
-    model->tasks.items[task].syscall = name.label;
-    model->tasks.items[task].sent_ns = INT64_MIN;
-    model->tasks.items[task].ended.reported = 0;
-    if (open != LULL_NONE) {
+    struct task *known = &model->tasks.items[task];
+    known->syscall = name.label;
+    known->sent_ns = INT64_MIN;
+    known->ended.reported = 0;
+    if (G_UNLIKELY(open != LULL_NONE)) {
         give_up(model, task, INT64_MIN);
     }
-    if (model->tasks.items[task].returning_ns != INT64_MIN) {
-        end_returning(model, task, c, model->tasks.items[task].returning_ns, true);
+    if (G_UNLIKELY(known->returning_ns != INT64_MIN)) {
+        end_returning(model, task, c, known->returning_ns, true);
     }
     struct call *call = start_call(model, task);
     call->name = name;
     call->number = number_of(event);
     call->reported = telling_of(call_class);
-    call->is_compat = call_class->is_compat || model->tasks.items[task].is_compat;
+    call->is_compat = call_class->is_compat || known->is_compat;
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
     if (model->groups & LULL_GROUP_VIRT) {

@@ -38,6 +38,9 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
                     CALL_ARG_FAMILY == 1 << (LULL_FIELD_io_entry_family - FIRST));
     args->have = (uint32_t)(ev->have >> FIRST) & NUMBERS;
     args->fd = (int32_t)ev->fd;
+    if (ev->have >> (FIRST + 1) == 0) {
+        return; /* many have nothing else */
+    }
     args->to_fd = (int32_t)ev->to_fd;
     args->new_fd = (int32_t)ev->new_fd;
     args->bytes = ev->bytes;

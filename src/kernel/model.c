@@ -43,6 +43,7 @@ struct lull_model *lull_model_new(struct lull_session *session, unsigned groups)
     model->session = session;
     model->groups = groups;
     model->free_call = model->free_table = LULL_NONE;
+    model_forget_near(model);
     model->scratch = g_string_new(NULL);
     model->strings = g_string_chunk_new(4096);
     model->label_numbers = g_hash_table_new(g_str_hash, g_str_equal);
@@ -185,6 +186,7 @@ uint32_t model_label_of(struct lull_model *model, struct lull_text text)
 struct machine *model_machine_add(struct lull_model *model, uint32_t host)
 {
     while (model->machines.count <= host) {
+        model_forget_near(model);
         struct machine *machine = lull_vec_add(&model->machines);
         memset(machine, 0, sizeof *machine);
         machine->host = model->machines.count - 1;
@@ -210,6 +212,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
 {
     struct cpu *added = lull_vec_add(&machine->cpus);
     model->cpu = NULL; /* they may have moved */
+    model_forget_near(model);
     *lull_slots_at(&machine->cpu_numbers, (uint32_t)cpu) = (uint32_t)machine->cpus.count;
     memset(added, 0, sizeof *added);
     added->passed[0].number = added->passed[1].number = LULL_NONE;

@@ -119,6 +119,21 @@ static void dispatch_user(struct lull_model *model, const struct lull_event *eve
     }
 }
 
+/* NULL: it is no CPU. */
+static __attribute__((noinline)) const struct near *come_near(struct lull_model *model,
+                                                              uint32_t host, int32_t c, int64_t t)
+{
+    if (c < 0 || c >= LULL_MAX_CPUS) {
+        return NULL;
+    }
+    struct machine *machine = model_machine(model, host);
+    seen(model, machine, t); /* a CPU is made as of the first event of its machine */
+    struct cpu *cpu = model_cpu(model, machine, c);
+    struct near *near = &model->near[(uint32_t)c % NEAR];
+    *near = (struct near){host, c, machine, cpu};
+    return near;
+}
+
 /* In line in the loop that reads: handing so much on would cost as much as what is done here. */
 static inline __attribute__((always_inline)) void
 dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
@@ -127,19 +142,27 @@ dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
     if (G_UNLIKELY(t >= model->alarm_ns || t > model->loss_ns)) {
         check_loss_edges(model, t);
     }
-    struct machine *machine = model_machine(model, host);
-    seen(model, machine, t);
     if (G_UNLIKELY(id == LULL_EVENT_sample)) { /* may be on no CPU that is known */
+        struct machine *machine = model_machine(model, host);
+        seen(model, machine, t);
         stacks_sampled(model, machine, event, event_class, t);
         return;
     }
-    if (G_UNLIKELY(c < 0 || c >= LULL_MAX_CPUS)) {
-        /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself
-         * report tasks. */
-        dumped(model, machine, id, event, t);
-        return;
+    const struct near *near = &model->near[(uint32_t)c % NEAR];
+    if (G_UNLIKELY(near->host != host || near->number != c)) {
+        near = come_near(model, host, c, t);
+        if (!near) {
+            /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself
+             * report tasks. */
+            struct machine *machine = model_machine(model, host);
+            seen(model, machine, t);
+            dumped(model, machine, id, event, t);
+            return;
+        }
     }
-    struct cpu *cpu = model->cpu = model_cpu(model, machine, c);
+    struct machine *machine = near->machine;
+    struct cpu *cpu = model->cpu = near->cpu;
+    seen(model, machine, t);
     cpu->last_ns = t;
     if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream) {
         cpu->since_ns = t;

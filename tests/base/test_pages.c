@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of any size comes zeroed, can all be written, and goes; large arenas hand out pieces that do not
- * touch one another. */
+/* Memory of any size comes zeroed, can all be written, and goes; what grows or shrinks from any size to any
+ * other keeps what is in it; large arenas hand out pieces that do not touch one another. */
 #include "base/arena.h"
 #include "base/pages.h"
+#include "base/vec.h"
 
 #include <glib.h>
 #include <stdint.h>
@@ -22,6 +23,59 @@ static void test_sizes(void)
         memset(pages, 0xff, sizes[i]);
         lull_pages_free(pages, sizes[i]);
     }
+}
+
+/* As the allocator has it, mapped, in huge pages: from each of them to each other. */
+static void test_growing(void)
+{
+    static const size_t sizes[] = {8,
+                                   100000,
+                                   (128 << 10) - 1,
+                                   128 << 10,
+                                   (192 << 10) + 1,
+                                   LULL_HUGE_PAGE - 1,
+                                   LULL_HUGE_PAGE,
+                                   LULL_HUGE_PAGE + 1,
+                                   3 * LULL_HUGE_PAGE - 5};
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        for (size_t k = 0; k < G_N_ELEMENTS(sizes); k++) {
+            uint8_t *memory = lull_growing_resize(NULL, 0, sizes[i]);
+            for (size_t at = 0; at < sizes[i]; at++) {
+                memory[at] = (uint8_t)(at % 251);
+            }
+            memory = lull_growing_resize(memory, sizes[i], sizes[k]);
+            for (size_t at = 0; at < MIN(sizes[i], sizes[k]); at++) {
+                g_assert_cmpuint(memory[at], ==, at % 251);
+            }
+            memset(memory, 0xff, sizes[k]);
+            lull_growing_free(memory, sizes[k]);
+        }
+    }
+    lull_growing_free(NULL, 0);
+}
+
+/* A vector through all of that: trimmed on the way, and given away in the end. */
+static void test_vector(void)
+{
+    enum { N = 1000000 };
+    LULL_VEC(uint64_t) numbers = {0};
+    for (uint64_t i = 0; i < N; i++) {
+        lull_vec_push(&numbers, i * i);
+        if (i % 100003 == 0) {
+            lull_vec_trim(&numbers);
+            g_assert_cmpuint(numbers.capacity, ==, i + 1);
+        }
+    }
+    for (uint64_t i = 0; i < N; i++) {
+        g_assert_cmpuint(numbers.items[i], ==, i * i);
+    }
+    g_autofree uint64_t *given = lull_vec_steal(&numbers);
+    g_assert_null(numbers.items);
+    g_assert_cmpuint(numbers.capacity, ==, 0);
+    for (uint64_t i = 0; i < N; i++) {
+        g_assert_cmpuint(given[i], ==, i * i);
+    }
+    lull_vec_free(&numbers);
 }
 
 /* 40 MB in pieces of many sizes, each filled with its number. */
@@ -50,6 +104,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/base/pages/sizes", test_sizes);
+    g_test_add_func("/base/pages/growing", test_growing);
+    g_test_add_func("/base/vec/all", test_vector);
     g_test_add_func("/base/arena/large", test_large_arena);
     return g_test_run();
 }

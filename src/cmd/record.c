@@ -405,7 +405,7 @@ static int run(const struct lull_args *args, GError **error)
     return status;
 }
 
-static const char *const purposes[] = {"critpath", "io", "sched", "vm", "all", NULL};
+static const char *const purposes[] = {"critpath", "wait", "io", "sched", "vm", "all", NULL};
 static const char *const tracers[] = {"auto", "lttng", "ftrace", "perf", NULL};
 
 static const struct lull_option options[] = {
@@ -413,8 +413,8 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_CHOICE,
      .argument = "PURPOSE",
      .help =
-         "record what this purpose needs: waits (critpath, the default), the same with more "
-         "about disks (io), scheduling only (sched), waits and when guests ran, on a host of virtual machines "
+         "record what this purpose needs: waits (critpath, the default), the same without system calls, "
+         "which cost most (wait), with more about disks (io), scheduling only (sched), waits and when guests ran, on a host of virtual machines "
          "(vm), everything Lull understands (all)",
      .choices = purposes},
     {.name = "output",

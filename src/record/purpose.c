@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum {
+    WAIT = 1 << LULL_PURPOSE_WAIT,
     CRITPATH = 1 << LULL_PURPOSE_CRITPATH,
     IO = 1 << LULL_PURPOSE_IO,
     SCHED = 1 << LULL_PURPOSE_SCHED,
@@ -15,7 +16,10 @@ enum {
 
 const struct lull_purpose_event lull_purpose_events[] = {
 #define RECORD(system, name, lttng, purposes, is_needed)                                           \
-    {system, name, lttng, (purposes) | ((purposes) & CRITPATH ? VM : 0) | ALL, is_needed},
+    {system, name, lttng,                                                                          \
+     (purposes) | ((purposes) & WAIT ? CRITPATH : 0) | ((purposes) & (WAIT | CRITPATH) ? VM : 0) | \
+         ALL,                                                                                      \
+     is_needed},
 #include "record/record.def"
 #undef RECORD
 };
@@ -23,9 +27,8 @@ const struct lull_purpose_event lull_purpose_events[] = {
 const uint32_t lull_purpose_n_events = G_N_ELEMENTS(lull_purpose_events);
 
 static const char *const names[LULL_PURPOSE_COUNT] = {
-    [LULL_PURPOSE_CRITPATH] = "critpath", [LULL_PURPOSE_IO] = "io",
-    [LULL_PURPOSE_SCHED] = "sched",       [LULL_PURPOSE_VM] = "vm",
-    [LULL_PURPOSE_ALL] = "all",
+    [LULL_PURPOSE_CRITPATH] = "critpath", [LULL_PURPOSE_WAIT] = "wait", [LULL_PURPOSE_IO] = "io",
+    [LULL_PURPOSE_SCHED] = "sched",       [LULL_PURPOSE_VM] = "vm",     [LULL_PURPOSE_ALL] = "all",
 };
 
 const char *lull_purpose_name(enum lull_purpose purpose)

@@ -8,9 +8,10 @@
 
 enum lull_purpose {
     LULL_PURPOSE_CRITPATH, /* what is waited for */
-    LULL_PURPOSE_IO,       /* and what system calls did with which files */
-    LULL_PURPOSE_SCHED,    /* scheduling alone */
-    LULL_PURPOSE_VM,       /* what is waited for, and when guests ran */
+    LULL_PURPOSE_WAIT, /* the same without system calls, which cost most: for recorders that always run */
+    LULL_PURPOSE_IO,    /* and what system calls did with which files */
+    LULL_PURPOSE_SCHED, /* scheduling alone */
+    LULL_PURPOSE_VM,    /* what is waited for, and when guests ran */
     LULL_PURPOSE_ALL,
     LULL_PURPOSE_COUNT
 };
@@ -28,7 +29,7 @@ struct lull_purpose_event {
 extern const struct lull_purpose_event lull_purpose_events[];
 extern const uint32_t lull_purpose_n_events;
 
-/* "critpath", "io", "sched", "vm", "all"; and back, false if there is none of that name. */
+/* "critpath", "wait", "io", "sched", "vm", "all"; and back, false if there is none of that name. */
 const char *lull_purpose_name(enum lull_purpose purpose);
 bool lull_purpose_of(const char *name, enum lull_purpose *purpose);
 

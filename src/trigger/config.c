@@ -189,7 +189,7 @@ static const char *set(const struct key *key, const char *text, void *to)
     switch (key->kind) {
     case KIND_PURPOSE:
         *(char **)to = g_strdup(text);
-        return lull_purpose_of(text, &purpose) ? NULL : "critpath, io, sched, vm or all";
+        return lull_purpose_of(text, &purpose) ? NULL : "critpath, wait, io, sched, vm or all";
     case KIND_TRACER:
         *(char **)to = g_strdup(text);
         return is_tracer(text) ? NULL : "ftrace, perf, lttng or auto";

@@ -78,6 +78,9 @@ static bool take(struct lull_top *top, GError **error)
         return false;
     }
     top->has_interval = true;
+    if (!top->is_frozen) {
+        lull_lock_waits_look(top->locks, g_get_monotonic_time() * 1000);
+    }
     if (top->kept) {
         top->view.n_alarms = lull_kept_count(top->kept) - top->n_before;
         top->n_before += top->view.n_alarms;
@@ -154,6 +157,7 @@ static bool watch(struct lull_top *top, GError **error)
     bool done = top->tracker != NULL;
     if (done) {
         top->view.how = lull_tracker_how(top->tracker);
+        lull_lock_waits_look(top->locks, g_get_monotonic_time() * 1000);
         watch.wake = lull_tracker_fd(top->tracker);
         top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
         if (!top->is_once && !top->is_json && !top->is_batch && lull_screen_open(&top->screen)) {
@@ -178,6 +182,8 @@ static int run_top(struct lull_top *top, const struct lull_args *args, GError **
     top->view.epoch_ns = lull_epoch_of_monotonic();
     top->view.names = lull_machine_names_new();
     top->histories = g_new0(struct lull_histories, 1);
+    top->locks = lull_lock_waits_new();
+    top->view.locks = lull_lock_waits_waiting(top->locks);
     if (top->rules->len) {
         top->view.kept = top->kept = lull_kept_new(
             (const struct lull_track_rule *const *)top->rules->pdata, top->rules->len);
@@ -185,6 +191,7 @@ static int run_top(struct lull_top *top, const struct lull_args *args, GError **
     const bool done = watch(top, error);
     lull_tracker_free(top->tracker);
     lull_kept_free(top->kept);
+    lull_lock_waits_free(top->locks);
     lull_machine_names_free(top->view.names);
     lull_interval_clear(&top->interval);
     g_free(top->histories);
@@ -281,7 +288,7 @@ const struct lull_verb lull_verb_top = {
         "A row is what programs of one name waited in one call for the same. Who ended the wait "
         "comes first, then the one that had woken that one, and so on, for at most four. What a "
         "wait had before the interval does not count to WAITED, but to LONGEST. Waits that are not "
-        "over are in no row.\n"
+        "over are in no row; those for locks of files are above the table, with who holds the lock.\n"
         "\n"
         "On a terminal the table is drawn again and again, and takes keys:\n"
         "\n"

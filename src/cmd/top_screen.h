@@ -31,8 +31,9 @@ struct lull_top {
     enum lull_top_table table;
     GPtrArray *rules;
     struct lull_kept *kept; /* NULL: there are no rules */
-    uint64_t n_before;      /* alarms, when the interval began */
-    uint32_t pieces;        /* of the histograms; 0: the last interval */
+    struct lull_lock_waits *locks;
+    uint64_t n_before; /* alarms, when the interval began */
+    uint32_t pieces;   /* of the histograms; 0: the last interval */
     struct lull_histories *histories;
     struct lull_top_view view;
     struct lull_screen screen;

@@ -86,8 +86,7 @@ void lull_proc_parse_wait(const char *call, const char *function, struct lull_pr
 
 /* ---- files ---- */
 
-/* False, and an empty text, if there is nothing to read. */
-static bool read_file(const char *path, char *out, size_t size)
+bool lull_proc_read_file(const char *path, char *out, size_t size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
@@ -104,7 +103,7 @@ static bool read_of_task(uint32_t pid, uint32_t tid, const char *name, char *out
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%u/task/%u/%s", pid, tid, name);
-    return read_file(path, out, size);
+    return lull_proc_read_file(path, out, size);
 }
 
 bool lull_proc_read_times(uint32_t pid, uint32_t tid, struct lull_proc_times *times)
@@ -134,7 +133,7 @@ static bool read_any(uint32_t tid, const char *name, char *out, size_t size)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%u/%s", tid, name);
-    return read_file(path, out, size);
+    return lull_proc_read_file(path, out, size);
 }
 
 /* The number after `key`, which is the start of a line. */
@@ -167,7 +166,7 @@ bool lull_proc_read_pressure(enum lull_pressure kind, uint64_t *some_us)
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/pressure/%s", lull_pressure_names[kind]);
     int64_t some = -1, full;
-    if (read_file(path, text, sizeof text)) {
+    if (lull_proc_read_file(path, text, sizeof text)) {
         lull_pressure_parse(text, &some, &full);
     }
     *some_us = (uint64_t)some;

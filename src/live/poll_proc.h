@@ -50,6 +50,8 @@ bool lull_proc_read_uid(uint32_t tid, uint32_t *uid);
 /* Whether its program has the calls of a 32-bit machine, whose numbers are others. */
 bool lull_proc_is_compat(uint32_t tid);
 
+/* The start of a file that the kernel makes up. False, with errno, and an empty text, if there is nothing to read. */
+bool lull_proc_read_file(const char *path, char *out, size_t size);
 /* Calls visit() for each task there is, but those of this process. False, with errno, if /proc cannot be
  * read. */
 bool lull_proc_each_task(void (*visit)(void *user, uint32_t pid, uint32_t tid), void *user);

@@ -5,6 +5,7 @@
 import collections
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -148,6 +149,51 @@ def check_lines():
     tap.ok(0 < summary["overhead"] < 0.5, "what it costs", summary)
 
 
+# Two wait for the lock that a third holds; each says who it is, and the holder goes when its input ends.
+HOLDERS = """
+import fcntl, os, sys, time
+held = open(sys.argv[1], "w")
+fcntl.flock(held, fcntl.LOCK_EX)
+for call in "flock", "fcntl":
+    own = open(sys.argv[1] + call, "w")
+    fcntl.lockf(own, fcntl.LOCK_EX)
+    pid = os.fork()
+    if pid == 0:
+        held.close()
+        own.close()
+        file = open(sys.argv[1] + ("" if call == "flock" else call), "w")
+        (fcntl.flock if call == "flock" else fcntl.lockf)(file, fcntl.LOCK_EX)
+        os._exit(0)
+    print(pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_locks():
+    """Waits for locks of files that are not over: who waits, in which call, for which file, and who has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.realpath(os.path.join(folder, "a\x1block"))
+        with subprocess.Popen([sys.executable, "-c", HOLDERS, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+            waiters = [int(holder.stdout.readline()) for _ in range(2)]
+            time.sleep(.3)
+            arguments = ["--backend", "poll", "--duration", "1s", "--interval", "500ms", "--max-overhead", "100%"]
+            lines = [json.loads(line) for line in run(*arguments, "--json").stdout.splitlines()]
+            text = run(*arguments, "--once").stdout
+            holder.stdin.close()
+        own = [lock for lock in lines[-1]["locks"] if lock["waiter"]["pid"] in waiters]
+        seen = [(lock["call"], lock["path"], lock["waiter"]["pid"], lock["holder"]["pid"]) for lock in own]
+        tap.ok(sorted(seen) == sorted([("flock", path, waiters[0], holder.pid), ("fcntl", path + "fcntl", waiters[1], holder.pid)]),
+               "locks that are waited for still, and who holds them", lines[-1]["locks"])
+        spans = {waiter: [lock["at_least_ns"] for line in lines for lock in line["locks"] if lock["waiter"]["pid"] == waiter] for waiter in waiters}
+        tap.ok(all(len(ns) >= 2 and ns == sorted(ns) and 0.4e9 < ns[0] and 0.9e9 < ns[-1] < 3e9 for ns in spans.values()),
+               "they have waited since the first look, at least", spans)
+        said = [line for line in text.splitlines() if f"/{holder.pid} holds" in line]
+        tap.ok(len(said) == 2 and all(re.match(rf"≥ \S+ m?s  python3?\S*/\d+ waits in (flock|fcntl) of {folder}/a\S+, which \S+/{holder.pid} holds$", line)
+                                      for line in said) and "\x1b" not in text, "in words, and nothing that a terminal obeys", said, text)
+        later = json.loads(run("--backend", "poll", "--once", "--json", "--interval", "200ms").stdout)
+        tap.ok(not [lock for lock in later["locks"] if lock["waiter"]["pid"] in waiters], "none when nobody waits any more", later["locks"])
+
+
 def test_unprivileged():
     """Somebody without rights is told why it is poll, and sees the calls of his own tasks."""
     command = []
@@ -187,7 +233,7 @@ def main():
     if not has:
         tap.skip("poll", "no /proc/PID/schedstat (CONFIG_SCHED_INFO)")
         return tap.done()
-    for test in test_truth, test_cpus, check_lines, test_unprivileged, test_refused:
+    for test in test_truth, test_cpus, check_lines, test_locks, test_unprivileged, test_refused:
         tap.run(test.__name__, test)
     return tap.done()
 

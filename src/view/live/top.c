@@ -10,6 +10,7 @@
 #include "live/alarm.h"
 #include "view/live/alarms.h"
 #include "view/live/histograms.h"
+#include "view/live/locks.h"
 #include "view/live/how.h"
 #include "view/live/track_end.h"
 #include "view/table.h"
@@ -402,8 +403,12 @@ bool lull_top_text(const struct lull_top_view *view, const struct lull_interval 
     const struct total total = total_of(interval);
     print_head(view, interval, &total);
     print_sums(view, rows, &total);
+    struct lull_top_view below = *view;
+    const uint32_t n_locks = lull_locks_text(view->file, &view->style, view->locks);
+    below.limit -= view->is_screen ? MIN(n_locks, view->limit - 1) : 0;
     fputc('\n', view->file);
-    const bool done = print_table(view, rows, total.asleep, interval->samples.every_ns > 0, error);
+    const bool done =
+        print_table(&below, rows, total.asleep, interval->samples.every_ns > 0, error);
     print_foot(view, interval);
     print_alarms(view);
     return done;
@@ -565,6 +570,7 @@ void lull_top_json(const struct lull_top_view *view, const struct lull_interval 
     lull_json_add_number(object, "end_ns", interval->end_ns + view->epoch_ns);
     json_object_object_add(object, "rows", waits);
     json_object_object_add(object, "processes", processes);
+    json_object_object_add(object, "locks", lull_locks_json(view->locks));
     const struct lull_alarm_view alarms = alarms_of(view);
     json_object_object_add(object, "alarms",
                            view->kept ? lull_alarms_json(&alarms, view->kept, view->n_alarms)

@@ -4,6 +4,7 @@
 #define LULL_VIEW_LIVE_TOP_H
 
 #include "live/histories.h"
+#include "live/lock_waits.h"
 #include "live/names.h"
 #include "live/rows.h"
 #include "view/live/alarms.h"
@@ -23,6 +24,7 @@ struct lull_top_view {
     uint32_t chosen;              /* its number among those that are shown */
     const struct lull_kept *kept; /* the alarms; NULL: there are no rules */
     uint64_t n_alarms;            /* of them in the interval */
+    const GArray *locks;          /* struct lull_lock_wait: that are waited for still */
 };
 
 /* The chosen row, or NULL if there are not so many. */

@@ -21,7 +21,7 @@ from tap import Tap
 LULL = os.environ["LULL"]
 FOLDER = os.environ["LULL_PROGRAMS"]
 ATTEMPTS = 3
-WITHOUT_CALLS = ("chain", "tcp", "locks")  # recorded for `wait`, too
+WITHOUT_CALLS = {"ftrace": ("chain", "tcp")}  # recorded for `wait`, too
 tap = Tap()
 checked = []  # how many legs, of each program
 
@@ -110,7 +110,7 @@ def run_all(tracer, wanted):
     for name, program in PROGRAMS.items():
         if not wanted or name in wanted:
             tap.run(f"{tracer} {name}", run, f"{tracer} {name}", program, tracer, "critpath")
-    for name in WITHOUT_CALLS:
+    for name in WITHOUT_CALLS.get(tracer, ()):
         if not wanted or name in wanted:
             tap.run(f"{tracer} {name} without calls", run, f"{tracer} {name} without calls", PROGRAMS[name], tracer, "wait")
 

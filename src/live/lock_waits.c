@@ -7,18 +7,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "live/poll_proc.h"
 
 /* What is behind that is not looked at: a machine with many locks must not be kept busy by them. */
 #define MOST_BYTES ((size_t)1 << 20)
-/* A process with more descriptors has files without a path here. */
+/* Nor more descriptors at a look: locks that are found later have no path. */
 #define MOST_FILES 4096
 
 struct lull_lock_waits {
     GHashTable *since; /* line of who waits → when it was there first (int64_t *) */
     GArray *waiting;   /* struct lull_lock_wait */
+    uint32_t n_files;  /* that were looked at, this time */
 };
 
 /* What a line says. */
@@ -84,20 +86,37 @@ static struct lull_lock_task task_of(const struct lock *lock)
     return task;
 }
 
-/* The file of which a process has something in its descriptor's fdinfo (proc_pid_fdinfo(5)); the file itself is not
- * touched: its file system may hang. */
-static char *find_file(int32_t pid, const char *wanted)
+/* Whether a descriptor of a process has the lock, by its fdinfo (proc_pid_fdinfo(5)). */
+static bool has_lock(int32_t pid, const char *name, const struct lock *lock)
 {
-    g_autofree char *folder = g_strdup_printf("/proc/%" PRId32 "/fdinfo", pid);
+    char text[2048];
+    g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/fdinfo/%s", pid, name);
+    g_autofree char *wanted =
+        g_strdup_printf(" %02x:%02x:%" PRIu64 " ", lock->major, lock->minor, lock->inode);
+    return lull_proc_read_file(path, text, sizeof text) && strstr(text, wanted);
+}
+
+/* Whether it is of the file of the lock, as far as is known without asking its file system, which may hang. */
+static bool has_file(int32_t pid, const char *name, const struct lock *lock)
+{
+    struct statx known;
+    g_autofree char *path = g_strdup_printf("/proc/%" PRId32 "/fd/%s", pid, name);
+    return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &known) == 0 &&
+           known.stx_ino == lock->inode && known.stx_dev_major == lock->major &&
+           known.stx_dev_minor == lock->minor;
+}
+
+static char *find_file(struct lull_lock_waits *waits, int32_t pid, const struct lock *lock,
+                       bool (*is_it)(int32_t pid, const char *name, const struct lock *lock))
+{
+    g_autofree char *folder = g_strdup_printf("/proc/%" PRId32 "/fd", pid);
     GDir *files = pid > 0 ? g_dir_open(folder, 0, NULL) : NULL;
     char *found = NULL;
     const char *name;
-    for (uint32_t n = 0; files && !found && n < MOST_FILES && (name = g_dir_read_name(files));
-         n++) {
-        char text[2048];
-        g_autofree char *path = g_build_filename(folder, name, NULL);
-        if (lull_proc_read_file(path, text, sizeof text) && strstr(text, wanted)) {
-            g_autofree char *link = g_strdup_printf("/proc/%" PRId32 "/fd/%s", pid, name);
+    while (files && !found && waits->n_files < MOST_FILES && (name = g_dir_read_name(files))) {
+        waits->n_files++;
+        if (is_it(pid, name, lock)) {
+            g_autofree char *link = g_build_filename(folder, name, NULL);
             found = g_file_read_link(link, NULL);
         }
     }
@@ -107,14 +126,12 @@ static char *find_file(int32_t pid, const char *wanted)
     return found;
 }
 
-/* The holder's descriptor has the lock; where the holder is not known, who waits has the file open. */
-static char *path_of(const struct lock *held, const struct lock *wanted)
+/* Who took a lock may have ended, and left it to a child, as flock(1) does; who waits has the file open. */
+static char *path_of(struct lull_lock_waits *waits, const struct lock *held,
+                     const struct lock *wanted)
 {
-    g_autofree char *lock =
-        g_strdup_printf(" %02x:%02x:%" PRIu64 " ", held->major, held->minor, held->inode);
-    g_autofree char *inode = g_strdup_printf("\nino:\t%" PRIu64 "\n", wanted->inode);
-    char *path = find_file(held->pid, lock);
-    return path ? path : find_file(wanted->pid, inode);
+    char *path = find_file(waits, held->pid, held, has_lock);
+    return path ? path : find_file(waits, wanted->pid, wanted, has_file);
 }
 
 /* ---- looking ---- */
@@ -127,14 +144,19 @@ static gint compare_waits(gconstpointer a, gconstpointer b)
                : (x->waiter.pid > y->waiter.pid) - (x->waiter.pid < y->waiter.pid);
 }
 
+/* `behind`: the number in `waiting` of one who waits for the same lock, whose path is known then; or that of nobody. */
 static void add_wait(struct lull_lock_waits *waits, const struct lock *held,
-                     const struct lock *wanted, int64_t waited_ns)
+                     const struct lock *wanted, guint behind, int64_t waited_ns)
 {
-    struct lull_lock_wait wait = {.waiter = task_of(wanted),
-                                  .holder = task_of(held),
-                                  .call = call_of(wanted->kind),
-                                  .path = path_of(held, wanted),
-                                  .at_least_ns = waited_ns};
+    const GArray *waiting = waits->waiting;
+    struct lull_lock_wait wait = {
+        .waiter = task_of(wanted),
+        .holder = task_of(held),
+        .call = call_of(wanted->kind),
+        .path = behind < waiting->len
+                    ? g_strdup(g_array_index(waiting, struct lull_lock_wait, behind).path)
+                    : path_of(waits, held, wanted),
+        .at_least_ns = waited_ns};
     g_array_append_val(waits->waiting, wait);
 }
 
@@ -149,12 +171,15 @@ void lull_lock_waits_take(struct lull_lock_waits *waits, const char *text, int64
     GHashTable *since = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     struct lock held = {.pid = 0}, wanted;
     bool has_held = false;
+    guint first = 0; /* that waits for the lock */
+    waits->n_files = 0;
     g_array_set_size(waits->waiting, 0);
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         const char *colon = strchr(line, ':');
         const char *lock = colon ? colon + 1 + strspn(colon + 1, " ") : line;
         if (!g_str_has_prefix(lock, "->")) {
             has_held = parse(lock, &held);
+            first = waits->waiting->len;
             continue;
         }
         lock += 2 + strspn(lock + 2, " ");
@@ -165,7 +190,7 @@ void lull_lock_waits_take(struct lull_lock_waits *waits, const char *text, int64
         char *key = line_key(lock);
         const int64_t *before = g_hash_table_lookup(waits->since, key);
         if (before && !g_hash_table_contains(since, key)) {
-            add_wait(waits, &held, &wanted, now_ns - *before);
+            add_wait(waits, &held, &wanted, first, now_ns - *before);
         }
         const int64_t first_ns = before ? *before : now_ns;
         g_hash_table_replace(since, key, g_memdup2(&first_ns, sizeof first_ns));

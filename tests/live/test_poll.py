@@ -190,6 +190,16 @@ def test_locks():
         said = [line for line in text.splitlines() if f"/{holder.pid} holds" in line]
         tap.ok(len(said) == 2 and all(re.match(rf"≥ \S+ m?s  python3?\S*/\d+ waits in (flock|fcntl) of {folder}/a\S+, which \S+/{holder.pid} holds$", line)
                                       for line in said) and "\x1b" not in text, "in words, and nothing that a terminal obeys", said, text)
+        # Who took it has ended, as flock(1) in a script, and a child has it.
+        with open(path, "w", encoding="utf-8") as file:
+            taken = subprocess.run(["flock", "--nonblock", str(file.fileno())], pass_fds=[file.fileno()], check=False)
+            with subprocess.Popen(["flock", path, "true"]) as waiter:
+                time.sleep(.3)
+                text = run(*arguments, "--once").stdout
+                file.close()
+        said = [line for line in text.splitlines() if f"flock/{waiter.pid} waits in flock of {folder}/a" in line]
+        tap.ok(taken.returncode == 0 and len(said) == 1 and re.search(r", which process \d+ took, which has ended$", said[0]),
+               "a lock of who has ended", said, text)
         later = json.loads(run("--backend", "poll", "--once", "--json", "--interval", "200ms").stdout)
         tap.ok(not [lock for lock in later["locks"] if lock["waiter"]["pid"] in waiters], "none when nobody waits any more", later["locks"])
 

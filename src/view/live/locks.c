@@ -36,7 +36,10 @@ static void print_lock(FILE *file, const struct lull_view_style *style,
     append_lock_task(out, &wait->waiter, is_ascii);
     g_string_append_printf(out, " waits in %s%s%s", wait->call, path ? " of " : "",
                            path ? path : "");
-    if (wait->holder.pid) {
+    if (wait->holder.pid && !*wait->holder.comm) {
+        g_string_append_printf(out, ", which process %" PRId32 " took, which has ended",
+                               wait->holder.pid);
+    } else if (wait->holder.pid) {
         g_string_append(out, ", which ");
         append_lock_task(out, &wait->holder, is_ascii);
         g_string_append(out, " holds");

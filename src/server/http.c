@@ -9,8 +9,22 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/late.h"
 #include "server/guard.h"
 #include "server/places.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(MHD_add_response_header)                                                                     \
+    X(MHD_create_response_from_buffer)                                                             \
+    X(MHD_destroy_response)                                                                        \
+    X(MHD_get_connection_info)                                                                     \
+    X(MHD_get_daemon_info)                                                                         \
+    X(MHD_lookup_connection_value)                                                                 \
+    X(MHD_queue_response)                                                                          \
+    X(MHD_start_daemon)                                                                            \
+    X(MHD_stop_daemon)
+static LULL_LATE_STRUCT(functions, FUNCTIONS) libmicrohttpd;
+static struct lull_late late = LULL_LATE(LULL_SONAME_MICROHTTPD, libmicrohttpd, FUNCTIONS);
 
 enum {
     BODY_MOST = 1 << 20,
@@ -43,7 +57,8 @@ struct exchange {
 
 const char *server_query(const struct server_request *request, const char *name)
 {
-    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+    return libmicrohttpd.MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND,
+                                                     name);
 }
 
 void server_refuse(struct server_answer *answer, unsigned status, const char *title,
@@ -62,7 +77,7 @@ void server_refuse(struct server_answer *answer, unsigned status, const char *ti
 
 static const char *header_of(struct MHD_Connection *connection, const char *name)
 {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return libmicrohttpd.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 /* The path below the token, or NULL. */
@@ -174,22 +189,26 @@ static void route(const struct server_settings *settings, struct MHD_Connection 
 static void add_headers(struct MHD_Response *response, const struct exchange *exchange)
 {
     const struct server_answer *answer = &exchange->answer;
-    MHD_add_response_header(response, "Content-Type", answer->type);
-    MHD_add_response_header(response, "Cache-Control", answer->is_page ? "no-cache" : "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    MHD_add_response_header(response, "Content-Security-Policy", POLICY);
-    MHD_add_response_header(response, "Vary", "Origin");
+    libmicrohttpd.MHD_add_response_header(response, "Content-Type", answer->type);
+    libmicrohttpd.MHD_add_response_header(response, "Cache-Control",
+                                          answer->is_page ? "no-cache" : "no-store");
+    libmicrohttpd.MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    libmicrohttpd.MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    libmicrohttpd.MHD_add_response_header(response, "Content-Security-Policy", POLICY);
+    libmicrohttpd.MHD_add_response_header(response, "Vary", "Origin");
     if (answer->location) {
-        MHD_add_response_header(response, "Location", answer->location);
+        libmicrohttpd.MHD_add_response_header(response, "Location", answer->location);
     }
     if (exchange->origin) {
-        MHD_add_response_header(response, "Access-Control-Allow-Origin", exchange->origin);
-        MHD_add_response_header(response, "Access-Control-Allow-Methods",
-                                "GET, POST, PUT, DELETE, OPTIONS");
-        MHD_add_response_header(response, "Access-Control-Allow-Headers", "content-type, accept");
-        MHD_add_response_header(response, "Access-Control-Allow-Private-Network", "true");
-        MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+        libmicrohttpd.MHD_add_response_header(response, "Access-Control-Allow-Origin",
+                                              exchange->origin);
+        libmicrohttpd.MHD_add_response_header(response, "Access-Control-Allow-Methods",
+                                              "GET, POST, PUT, DELETE, OPTIONS");
+        libmicrohttpd.MHD_add_response_header(response, "Access-Control-Allow-Headers",
+                                              "content-type, accept");
+        libmicrohttpd.MHD_add_response_header(response, "Access-Control-Allow-Private-Network",
+                                              "true");
+        libmicrohttpd.MHD_add_response_header(response, "Access-Control-Max-Age", "600");
     }
 }
 
@@ -198,14 +217,14 @@ static enum MHD_Result reply(struct MHD_Connection *connection, struct exchange 
     GString *body = exchange->answer.body;
     const size_t size = body->len;
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(size, body->str, MHD_RESPMEM_MUST_COPY);
+        libmicrohttpd.MHD_create_response_from_buffer(size, body->str, MHD_RESPMEM_MUST_COPY);
     if (!response) {
         return MHD_NO;
     }
     add_headers(response, exchange);
     const enum MHD_Result result =
-        MHD_queue_response(connection, exchange->answer.status, response);
-    MHD_destroy_response(response);
+        libmicrohttpd.MHD_queue_response(connection, exchange->answer.status, response);
+    libmicrohttpd.MHD_destroy_response(response);
     return result;
 }
 
@@ -259,7 +278,8 @@ static void meet(void *cls, struct MHD_Connection *connection, void **state,
         return;
     }
     const int fd =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        libmicrohttpd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+            ->connect_fd;
     struct sockaddr_in other_end, own_end;
     socklen_t size = sizeof other_end, own_size = sizeof own_end;
     const bool is_known = getpeername(fd, (struct sockaddr *)&other_end, &size) == 0 &&
@@ -270,6 +290,9 @@ static void meet(void *cls, struct MHD_Connection *connection, void **state,
 
 struct server_http *server_http_new(const struct server_settings *settings, GError **error)
 {
+    if (!lull_late_load(&late, error)) {
+        return NULL;
+    }
     struct server_http *http = g_new0(struct server_http, 1);
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(settings->port),
@@ -279,7 +302,7 @@ struct server_http *server_http_new(const struct server_settings *settings, GErr
     http->places = server_places_new();
     /* Not epoll: libmicrohttpd 0.9.75 then does not see, for as long as IDLE_S, that who had to wait for a place has
      * gone. */
-    http->daemon = MHD_start_daemon(
+    http->daemon = libmicrohttpd.MHD_start_daemon(
         MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, settings->port, NULL, NULL,
         handle, http, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
         MHD_OPTION_CONNECTION_LIMIT, n_threads * (unsigned)CONNECTIONS_MOST,
@@ -297,14 +320,14 @@ struct server_http *server_http_new(const struct server_settings *settings, GErr
 
 uint16_t server_http_port(const struct server_http *http)
 {
-    return MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+    return libmicrohttpd.MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
 }
 
 void server_http_free(struct server_http *http)
 {
     if (http) {
         if (http->daemon) {
-            MHD_stop_daemon(http->daemon);
+            libmicrohttpd.MHD_stop_daemon(http->daemon);
         }
         server_places_free(http->places);
         g_free(http);

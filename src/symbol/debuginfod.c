@@ -12,8 +12,20 @@
 
 #include <lull/error.h>
 
+#include "base/late.h"
 #include "base/tree.h"
 #include "symbol/build_id.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(debuginfod_begin)                                                                            \
+    X(debuginfod_end)                                                                              \
+    X(debuginfod_find_debuginfo)                                                                   \
+    X(debuginfod_find_executable)                                                                  \
+    X(debuginfod_get_user_data)                                                                    \
+    X(debuginfod_set_progressfn)                                                                   \
+    X(debuginfod_set_user_data)
+static LULL_LATE_STRUCT(functions, FUNCTIONS) libdebuginfod;
+static struct lull_late late = LULL_LATE(LULL_SONAME_DEBUGINFOD, libdebuginfod, FUNCTIONS);
 
 struct lull_debuginfod {
     debuginfod_client *client;
@@ -23,7 +35,7 @@ struct lull_debuginfod {
     const char *why;
 };
 
-/* Where the client keeps what it gets: debuginfod_find_debuginfo(3), "FILES". Free with g_free(). */
+/* Where the client keeps what it gets: libdebuginfod.debuginfod_find_debuginfo(3), "FILES". Free with g_free(). */
 static char *cache_directory(void)
 {
     const char *home = g_getenv("HOME"), *caches = g_getenv("XDG_CACHE_HOME");
@@ -76,13 +88,17 @@ bool lull_debuginfod_check(GError **error)
                             "DEBUGINFOD_URLS=https://debuginfod.debian.net lull ...");
         return false;
     }
+    if (!lull_late_load(&late, error)) {
+        g_prefix_error(error, "--debuginfod: ");
+        return false;
+    }
     return check_cache(error);
 }
 
 /* The client calls it about once a second, and gives up if it says so. */
 static int on_progress(debuginfod_client *client, long done, long size)
 {
-    struct lull_debuginfod *servers = debuginfod_get_user_data(client);
+    struct lull_debuginfod *servers = libdebuginfod.debuginfod_get_user_data(client);
     const bool is_large = done > LULL_DEBUGINFOD_MOST_BYTES || size > LULL_DEBUGINFOD_MOST_BYTES;
     if (is_large) {
         servers->why = "what the debuginfod servers have of it is too large";
@@ -99,10 +115,10 @@ struct lull_debuginfod *lull_debuginfod_new(void)
     servers->left_us =
         (int64_t)(most_s > 0 ? MIN(most_s, LULL_DEBUGINFOD_SECONDS) : LULL_DEBUGINFOD_SECONDS) *
         G_USEC_PER_SEC;
-    servers->client = debuginfod_begin();
+    servers->client = lull_late_load(&late, NULL) ? libdebuginfod.debuginfod_begin() : NULL;
     if (servers->client) {
-        debuginfod_set_user_data(servers->client, servers);
-        debuginfod_set_progressfn(servers->client, on_progress);
+        libdebuginfod.debuginfod_set_user_data(servers->client, servers);
+        libdebuginfod.debuginfod_set_progressfn(servers->client, on_progress);
     }
     return servers;
 }
@@ -110,7 +126,9 @@ struct lull_debuginfod *lull_debuginfod_new(void)
 void lull_debuginfod_free(struct lull_debuginfod *servers)
 {
     if (servers) {
-        debuginfod_end(servers->client);
+        if (servers->client) {
+            libdebuginfod.debuginfod_end(servers->client);
+        }
         g_hash_table_unref(servers->missing);
         g_free(servers);
     }
@@ -130,8 +148,8 @@ static bool ask(struct lull_debuginfod *servers, const char *build_id,
     servers->until_us = start_us + servers->left_us;
     servers->why = NULL;
     const int fd = kind == LULL_DEBUGINFOD_DEBUG
-                       ? debuginfod_find_debuginfo(servers->client, id, 0, path)
-                       : debuginfod_find_executable(servers->client, id, 0, path);
+                       ? libdebuginfod.debuginfod_find_debuginfo(servers->client, id, 0, path)
+                       : libdebuginfod.debuginfod_find_executable(servers->client, id, 0, path);
     const int64_t end_us = g_get_monotonic_time();
     const bool is_late = end_us > servers->until_us;
     servers->left_us -= MIN(end_us - start_us, servers->left_us);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/lttng/lttng.h"
+
 struct fake_lttng fake;
 
 static void add_session(const char *name)
@@ -19,6 +21,10 @@ void fake_lttng_start(const char *const *known)
     fake = (struct fake_lttng){.is_alive = true, .known = known};
     fake.sessions = g_ptr_array_new_with_free_func(g_free);
     fake.calls = g_ptr_array_new_with_free_func(g_free);
+    g_assert_true(lull_lttng_load(NULL));
+#define USE(name) lttng_ctl.name = (name);
+    LULL_LTTNG_FUNCTIONS(USE)
+#undef USE
 }
 
 void fake_lttng_end(void)

@@ -20,11 +20,25 @@
 
 bool lull_lttng_fail(const char *what, int code, GError **error)
 {
-    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "LTTng: %s: %s", what, lttng_strerror(code));
+    g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "LTTng: %s: %s", what,
+                lttng_ctl.lttng_strerror(code));
     return false;
 }
 
 /* ---- the session daemon ---- */
+
+struct lull_lttng_functions lttng_ctl;
+static struct lull_late late = LULL_LATE(LULL_SONAME_LTTNG_CTL, lttng_ctl, LULL_LTTNG_FUNCTIONS);
+
+bool lull_lttng_load(GError **error)
+{
+    return lull_late_load(&late, error);
+}
+
+bool lull_lttng_is_alive(void)
+{
+    return lull_lttng_load(NULL) && lttng_ctl.lttng_session_daemon_alive() == 1;
+}
 
 /* In the child, before it becomes the daemon: a session of its own, so that Ctrl-C does not reach
  * it, and its end with ours, even if we are killed. */
@@ -51,7 +65,7 @@ static bool wait_for(struct lull_lttng_daemon *daemon, GError **error)
         if (has_ended(daemon->pid)) {
             daemon->pid = 0;
         }
-        if (lttng_session_daemon_alive() == 1) {
+        if (lull_lttng_is_alive()) {
             return true;
         }
         if (daemon->pid == 0) {
@@ -71,7 +85,10 @@ static bool wait_for(struct lull_lttng_daemon *daemon, GError **error)
 bool lull_lttng_daemon_start(struct lull_lttng_daemon *daemon, GError **error)
 {
     daemon->pid = 0;
-    if (lttng_session_daemon_alive() == 1) {
+    if (!lull_lttng_load(error)) {
+        return false;
+    }
+    if (lull_lttng_is_alive()) {
         return true;
     }
     char *argv[] = {(char *)PROGRAM, NULL};
@@ -116,9 +133,9 @@ void lull_lttng_daemon_end(struct lull_lttng_daemon *daemon)
 GHashTable *lull_lttng_tracepoints(GError **error)
 {
     struct lttng_domain domain = {.type = LTTNG_DOMAIN_KERNEL, .buf_type = LTTNG_BUFFER_GLOBAL};
-    struct lttng_handle *handle = lttng_create_handle(NULL, &domain);
+    struct lttng_handle *handle = lttng_ctl.lttng_create_handle(NULL, &domain);
     struct lttng_event *events = NULL;
-    const int n = handle ? lttng_list_tracepoints(handle, &events) : -LTTNG_ERR_NOMEM;
+    const int n = handle ? lttng_ctl.lttng_list_tracepoints(handle, &events) : -LTTNG_ERR_NOMEM;
     GHashTable *names = NULL;
     if (n < 0) {
         lull_lttng_fail("its kernel events cannot be listed", n, error);
@@ -129,7 +146,7 @@ GHashTable *lull_lttng_tracepoints(GError **error)
         g_hash_table_add(names, g_strndup(events[i].name, sizeof events[i].name));
     }
     free(events);
-    lttng_destroy_handle(handle);
+    lttng_ctl.lttng_destroy_handle(handle);
     return names;
 }
 
@@ -194,7 +211,11 @@ char *lull_lttng_missing(const struct lull_tracer_request *request)
     if (request->is_filtered) {
         return g_strdup("it cannot follow a task to what that starts; record the whole machine");
     }
-    if (lttng_session_daemon_alive() != 1) {
+    g_autoptr(GError) error = NULL;
+    if (!lull_lttng_load(&error)) {
+        return g_strdup(error->message);
+    }
+    if (!lull_lttng_is_alive()) {
         char *missing = no_modules();
         return missing ? missing : no_daemon();
     }

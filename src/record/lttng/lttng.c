@@ -58,15 +58,15 @@ static bool create_session(struct lttng *l, GError **error)
         return false;
     }
     struct lttng_session_descriptor *descriptor =
-        l->request.is_snapshot ? lttng_session_descriptor_snapshot_create(l->session)
-                               : lttng_session_descriptor_local_create(l->session, dir);
+        l->request.is_snapshot ? lttng_ctl.lttng_session_descriptor_snapshot_create(l->session)
+                               : lttng_ctl.lttng_session_descriptor_local_create(l->session, dir);
     /* The daemon makes all files of a session with the rights of its owner. */
     enum lttng_error_code code = LTTNG_ERR_EPERM;
     if (lull_invoker_speak_as(l->request.invoker)) {
-        code = descriptor ? lttng_create_session_ext(descriptor) : LTTNG_ERR_INVALID;
+        code = descriptor ? lttng_ctl.lttng_create_session_ext(descriptor) : LTTNG_ERR_INVALID;
         lull_invoker_speak_as_self();
     }
-    lttng_session_descriptor_destroy(descriptor);
+    lttng_ctl.lttng_session_descriptor_destroy(descriptor);
     if (code != LTTNG_OK) {
         g_autofree char *what = g_strdup_printf("no session “%s” that writes to “%s” can be made",
                                                 l->session, dir ? dir : "memory");
@@ -74,7 +74,7 @@ static bool create_session(struct lttng *l, GError **error)
     }
     l->has_session = true;
     struct lttng_domain domain = {.type = LTTNG_DOMAIN_KERNEL, .buf_type = LTTNG_BUFFER_GLOBAL};
-    l->handle = lttng_create_handle(l->session, &domain);
+    l->handle = lttng_ctl.lttng_create_handle(l->session, &domain);
     return l->handle || lull_lttng_fail("no handle of the session", -LTTNG_ERR_NOMEM, error);
 }
 
@@ -103,7 +103,7 @@ static void set_buffers(const struct lttng *l, struct lttng_channel_attr *attr)
 
 static bool create_channel(struct lttng *l, const char *name, GError **error)
 {
-    struct lttng_channel *channel = lttng_channel_create(&l->handle->domain);
+    struct lttng_channel *channel = lttng_ctl.lttng_channel_create(&l->handle->domain);
     int code = -LTTNG_ERR_NOMEM;
     if (channel) {
         g_strlcpy(channel->name, name, sizeof channel->name);
@@ -112,9 +112,9 @@ static bool create_channel(struct lttng *l, const char *name, GError **error)
         if (l->request.is_snapshot) {
             channel->attr.output = LTTNG_EVENT_MMAP; /* LTTng cannot splice what is overwritten */
         }
-        code = lttng_enable_channel(l->handle, channel);
+        code = lttng_ctl.lttng_enable_channel(l->handle, channel);
     }
-    lttng_channel_destroy(channel);
+    lttng_ctl.lttng_channel_destroy(channel);
     return code == 0 || lull_lttng_fail("no buffers for the kernel's events", code, error);
 }
 
@@ -125,7 +125,7 @@ static bool add_contexts(const struct lttng *l, const char *channel, GError **er
         LTTNG_EVENT_CONTEXT_PID, LTTNG_EVENT_CONTEXT_TID, LTTNG_EVENT_CONTEXT_PROCNAME};
     for (size_t i = 0; i < G_N_ELEMENTS(contexts); i++) {
         struct lttng_event_context context = {.ctx = contexts[i]};
-        const int code = lttng_add_context(l->handle, &context, NULL, channel);
+        const int code = lttng_ctl.lttng_add_context(l->handle, &context, NULL, channel);
         if (code != 0) {
             return lull_lttng_fail("pid, tid and procname cannot be added to events", code, error);
         }
@@ -142,7 +142,7 @@ static bool add_counter(const struct lttng *l, const struct lull_counter_kind *k
     g_snprintf(context.u.perf_counter.name, sizeof context.u.perf_counter.name, "perf_cpu_%s",
                kind->name);
     g_strdelimit(context.u.perf_counter.name, "-", '_');
-    const int code = lttng_add_context(l->handle, &context, NULL, COUNTED_CHANNEL);
+    const int code = lttng_ctl.lttng_add_context(l->handle, &context, NULL, COUNTED_CHANNEL);
     if (code == 0) {
         return true;
     }
@@ -170,16 +170,17 @@ static bool add_counters(struct lttng *l, GError **error)
 
 static int enable(const struct lttng *l, enum lttng_event_type type, const char *name)
 {
-    struct lttng_event *event = lttng_event_create();
+    struct lttng_event *event = lttng_ctl.lttng_event_create();
     int code = -LTTNG_ERR_NOMEM;
     if (event) {
         event->type = type;
         event->loglevel = -1;
         g_strlcpy(event->name, name, sizeof event->name);
         const bool is_counted = l->request.counters && strcmp(name, COUNTED) == 0;
-        code = lttng_enable_event(l->handle, event, is_counted ? COUNTED_CHANNEL : CHANNEL);
+        code =
+            lttng_ctl.lttng_enable_event(l->handle, event, is_counted ? COUNTED_CHANNEL : CHANNEL);
     }
-    lttng_event_destroy(event);
+    lttng_ctl.lttng_event_destroy(event);
     return code;
 }
 
@@ -241,7 +242,7 @@ static bool destroy_session(struct lttng *l, GError **error)
         return true;
     }
     l->has_session = false;
-    const int code = lttng_destroy_session(l->session);
+    const int code = lttng_ctl.lttng_destroy_session(l->session);
     return code == 0 || lull_lttng_fail("the session cannot be removed", code, error);
 }
 
@@ -252,7 +253,7 @@ static void tracer_free(struct lull_tracer *tracer)
         return;
     }
     destroy_session(l, NULL);
-    lttng_destroy_handle(l->handle);
+    lttng_ctl.lttng_destroy_handle(l->handle);
     lull_lttng_daemon_end(&l->daemon);
     g_ptr_array_unref(l->events);
     g_free(l->session);
@@ -288,7 +289,7 @@ static bool tracer_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
 static bool start_tracing(struct lull_tracer *tracer, GError **error)
 {
     const struct lttng *l = (const struct lttng *)tracer;
-    const int code = lttng_start_tracing(l->session);
+    const int code = lttng_ctl.lttng_start_tracing(l->session);
     return code == 0 || lull_lttng_fail("recording cannot start", code, error);
 }
 
@@ -296,7 +297,7 @@ static bool tracer_check(struct lull_tracer *tracer, GError **error)
 {
     const struct lttng *l = (const struct lttng *)tracer;
     struct lttng_session *sessions = NULL;
-    const int n = lttng_list_sessions(&sessions);
+    const int n = lttng_ctl.lttng_list_sessions(&sessions);
     bool goes_on = false;
     for (int i = 0; i < n; i++) {
         goes_on = goes_on || (strcmp(sessions[i].name, l->session) == 0 && sessions[i].enabled);
@@ -318,11 +319,11 @@ static bool tracer_check(struct lull_tracer *tracer, GError **error)
 static bool count_lost(const struct lttng *l, struct lull_tracer_result *result, GError **error)
 {
     struct lttng_channel *channels = NULL;
-    const int n = lttng_list_channels(l->handle, &channels);
+    const int n = lttng_ctl.lttng_list_channels(l->handle, &channels);
     int code = MIN(n, 0);
     for (int i = 0; i < n && code == 0; i++) {
         uint64_t lost = 0;
-        code = lttng_channel_get_discarded_event_count(&channels[i], &lost);
+        code = lttng_ctl.lttng_channel_get_discarded_event_count(&channels[i], &lost);
         result->lost_events += lost;
     }
     free(channels);
@@ -349,22 +350,23 @@ static bool measure(const struct lttng *l, struct lull_tracer_result *result, GE
 /* LTTng writes below a directory "NAME-TIME-NUMBER" that it makes: its "kernel" is what we want. */
 static bool record_snapshot(const struct lttng *l, const char *path, GError **error)
 {
-    struct lttng_snapshot_output *output = lttng_snapshot_output_create();
-    int code = output ? lttng_snapshot_output_set_local_path(path, output) : -LTTNG_ERR_NOMEM;
+    struct lttng_snapshot_output *output = lttng_ctl.lttng_snapshot_output_create();
+    int code =
+        output ? lttng_ctl.lttng_snapshot_output_set_local_path(path, output) : -LTTNG_ERR_NOMEM;
     if (code == 0) {
-        code = lttng_snapshot_output_set_name(l->session, output);
+        code = lttng_ctl.lttng_snapshot_output_set_name(l->session, output);
     }
     if (code == 0) {
-        code = lttng_snapshot_record(l->session, output, 1);
+        code = lttng_ctl.lttng_snapshot_record(l->session, output, 1);
     }
-    lttng_snapshot_output_destroy(output);
+    lttng_ctl.lttng_snapshot_output_destroy(output);
     return code == 0 || lull_lttng_fail("no snapshot of the buffers", code, error);
 }
 
 static bool tracer_freeze(struct lull_tracer *tracer, GError **error)
 {
     const struct lttng *l = (const struct lttng *)tracer;
-    const int code = lttng_stop_tracing_no_wait(l->session);
+    const int code = lttng_ctl.lttng_stop_tracing_no_wait(l->session);
     return code == 0 || lull_lttng_fail("its buffers do not freeze", code, error);
 }
 
@@ -391,7 +393,7 @@ static bool wait_until_written(const struct lttng *l, GError **error)
 {
     int pending = 1;
     for (unsigned i = 0; i < WRITE_SECONDS * (G_USEC_PER_SEC / STEP_US); i++) {
-        pending = lttng_data_pending(l->session);
+        pending = lttng_ctl.lttng_data_pending(l->session);
         if (pending <= 0) {
             break;
         }
@@ -413,7 +415,7 @@ static bool tracer_stop(struct lull_tracer *tracer, struct lull_tracer_result *r
     struct lttng *l = (struct lttng *)tracer;
     *result = (struct lull_tracer_result){.end_ns = INT64_MAX};
     lull_keeper_release(l->request.keeper);
-    const int code = lttng_stop_tracing_no_wait(l->session);
+    const int code = lttng_ctl.lttng_stop_tracing_no_wait(l->session);
     if (code != 0) {
         return lull_lttng_fail("recording cannot be ended", code, error);
     }

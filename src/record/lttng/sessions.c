@@ -82,11 +82,11 @@ bool lull_lttng_is_left(const char *session)
 uint32_t lull_lttng_clean_up(void)
 {
     struct lttng_session *sessions = NULL;
-    const int n = lttng_session_daemon_alive() == 1 ? lttng_list_sessions(&sessions) : 0;
+    const int n = lull_lttng_is_alive() ? lttng_ctl.lttng_list_sessions(&sessions) : 0;
     uint32_t removed = 0;
     for (int i = 0; i < n; i++) {
-        removed +=
-            lull_lttng_is_left(sessions[i].name) && lttng_destroy_session(sessions[i].name) == 0;
+        removed += lull_lttng_is_left(sessions[i].name) &&
+                   lttng_ctl.lttng_destroy_session(sessions[i].name) == 0;
     }
     free(sessions);
     return removed;
@@ -95,7 +95,7 @@ uint32_t lull_lttng_clean_up(void)
 void lull_lttng_remove(const char *session)
 {
     struct owner owner;
-    if (parse(session, &owner) && lttng_session_daemon_alive() == 1) {
-        lttng_destroy_session(session);
+    if (parse(session, &owner) && lull_lttng_is_alive()) {
+        lttng_ctl.lttng_destroy_session(session);
     }
 }

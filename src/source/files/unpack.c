@@ -9,8 +9,37 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/late.h"
 #include "source/files/private.h"
 #include "source/files/spool.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(archive_entry_filetype)                                                                      \
+    X(archive_entry_hardlink_utf8)                                                                 \
+    X(archive_entry_is_data_encrypted)                                                             \
+    X(archive_entry_pathname)                                                                      \
+    X(archive_entry_pathname_utf8)                                                                 \
+    X(archive_entry_size)                                                                          \
+    X(archive_entry_size_is_set)                                                                   \
+    X(archive_error_string)                                                                        \
+    X(archive_filter_code)                                                                         \
+    X(archive_format)                                                                              \
+    X(archive_read_data_block)                                                                     \
+    X(archive_read_free)                                                                           \
+    X(archive_read_new)                                                                            \
+    X(archive_read_next_header)                                                                    \
+    X(archive_read_open)                                                                           \
+    X(archive_read_set_seek_callback)                                                              \
+    X(archive_read_support_filter_bzip2)                                                           \
+    X(archive_read_support_filter_gzip)                                                            \
+    X(archive_read_support_filter_xz)                                                              \
+    X(archive_read_support_filter_zstd)                                                            \
+    X(archive_read_support_format_raw)                                                             \
+    X(archive_read_support_format_tar)                                                             \
+    X(archive_read_support_format_zip)                                                             \
+    X(archive_set_error)
+static LULL_LATE_STRUCT(functions, FUNCTIONS) libarchive;
+static struct lull_late late = LULL_LATE(LULL_SONAME_ARCHIVE, libarchive, FUNCTIONS);
 
 #define NAME_MAX_BYTES 4096
 #define BLOCK (256 << 10)
@@ -45,7 +74,8 @@ static bool spool(struct unpacking *u, struct lull_archive_member *member)
     la_int64_t offset;
     int status;
     member->base = u->spool.used;
-    while ((status = archive_read_data_block(u->reader, &data, &size, &offset)) == ARCHIVE_OK) {
+    while ((status = libarchive.archive_read_data_block(u->reader, &data, &size, &offset)) ==
+           ARCHIVE_OK) {
         uint64_t end;
         /* Blocks of sparse files leave holes; they are in order and never negative. */
         if (offset < 0 || (uint64_t)offset < member->size ||
@@ -60,7 +90,7 @@ static bool spool(struct unpacking *u, struct lull_archive_member *member)
     if (status == ARCHIVE_EOF) {
         return true;
     }
-    const char *text = archive_error_string(u->reader);
+    const char *text = libarchive.archive_error_string(u->reader);
     g_autofree char *why = g_strdup_printf("the archive is damaged: %s", text ? text : "unknown");
     return fail(u, LULL_ERROR_FORMAT, why);
 }
@@ -156,7 +186,8 @@ static bool take_single(struct unpacking *u)
 /* What says itself that it is too large need not be unpacked to be found so. */
 static bool fits(struct unpacking *u, struct archive_entry *entry)
 {
-    la_int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+    la_int64_t size =
+        libarchive.archive_entry_size_is_set(entry) ? libarchive.archive_entry_size(entry) : 0;
     uint64_t end;
     return __builtin_add_overflow(u->spool.used, (uint64_t)MAX(size, 0), &end)
                ? lull_spool_fits(&u->spool, UINT64_MAX, u->error)
@@ -165,17 +196,17 @@ static bool fits(struct unpacking *u, struct archive_entry *entry)
 
 static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashTable *by_name)
 {
-    const char *why, *name = archive_entry_pathname_utf8(entry);
+    const char *why, *name = libarchive.archive_entry_pathname_utf8(entry);
     if (!name) { /* not to be had in UTF-8 */
-        name = archive_entry_pathname(entry);
+        name = libarchive.archive_entry_pathname(entry);
     }
     if (!name) {
         name = "";
     }
-    const char *target = archive_entry_hardlink_utf8(entry);
-    if (!target && archive_entry_filetype(entry) != AE_IFREG) {
+    const char *target = libarchive.archive_entry_hardlink_utf8(entry);
+    if (!target && libarchive.archive_entry_filetype(entry) != AE_IFREG) {
         /* Directories are known by what is in them; of the rest see report_special(). */
-        if (archive_entry_filetype(entry) != AE_IFDIR) {
+        if (libarchive.archive_entry_filetype(entry) != AE_IFDIR) {
             g_ptr_array_add(u->special, g_strdup(name));
         }
         return true;
@@ -187,7 +218,7 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
         }
         return true;
     }
-    if (archive_entry_is_data_encrypted(entry)) {
+    if (libarchive.archive_entry_is_data_encrypted(entry)) {
         leave_out(u, name, "it is encrypted");
         g_free(plain);
         return true;
@@ -221,7 +252,7 @@ static bool take_member(struct unpacking *u, struct archive_entry *entry, GHashT
 
 static bool unrecognized(struct unpacking *u)
 {
-    const char *text = archive_error_string(u->reader);
+    const char *text = libarchive.archive_error_string(u->reader);
     g_autofree char *why = g_strdup_printf(
         "not a directory (a CTF trace is a directory with a file 'metadata'), nor "
         "one packed as .tar, .tar.gz, .tar.xz, .tar.zst or .zip, nor a perf.data or "
@@ -232,7 +263,7 @@ static bool unrecognized(struct unpacking *u)
 
 static bool damaged(struct unpacking *u)
 {
-    const char *text = archive_error_string(u->reader);
+    const char *text = libarchive.archive_error_string(u->reader);
     g_autofree char *why = g_strdup_printf("the archive is damaged: %s", text ? text : "unknown");
     return fail(u, LULL_ERROR_FORMAT, why);
 }
@@ -260,10 +291,10 @@ static bool read_members(struct unpacking *u)
     struct archive_entry *entry;
     int status;
     bool any = false;
-    while ((status = archive_read_next_header(u->reader, &entry)) == ARCHIVE_OK ||
+    while ((status = libarchive.archive_read_next_header(u->reader, &entry)) == ARCHIVE_OK ||
            status == ARCHIVE_WARN) {
-        const bool is_raw = archive_format(u->reader) == ARCHIVE_FORMAT_RAW;
-        if (is_raw && archive_filter_code(u->reader, 0) == ARCHIVE_FILTER_NONE) {
+        const bool is_raw = libarchive.archive_format(u->reader) == ARCHIVE_FORMAT_RAW;
+        if (is_raw && libarchive.archive_filter_code(u->reader, 0) == ARCHIVE_FILTER_NONE) {
             return unrecognized(u);
         }
         if (is_raw ? !take_single(u) : !take_member(u, entry, by_name)) {
@@ -288,7 +319,7 @@ static la_ssize_t on_read(struct archive *reader, void *user, const void **block
         n = pread(u->fd, u->block, BLOCK, (off_t)u->read);
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
-        archive_set_error(reader, errno, "%s", g_strerror(errno));
+        libarchive.archive_set_error(reader, errno, "%s", g_strerror(errno));
         return -1;
     }
     *block = u->block;
@@ -310,18 +341,19 @@ static la_int64_t on_seek(struct archive *reader, void *user, la_int64_t offset,
 /* What needs an external program to decompress is not run: filters only by what is built in. */
 static bool open_reader(struct unpacking *u)
 {
-    struct archive *reader = u->reader = archive_read_new();
-    if (!reader || archive_read_support_format_tar(reader) != ARCHIVE_OK ||
-        archive_read_support_format_zip(reader) != ARCHIVE_OK ||
-        archive_read_support_format_raw(reader) != ARCHIVE_OK ||
-        archive_read_set_seek_callback(reader, on_seek) != ARCHIVE_OK) {
+    struct archive *reader = u->reader = libarchive.archive_read_new();
+    if (!reader || libarchive.archive_read_support_format_tar(reader) != ARCHIVE_OK ||
+        libarchive.archive_read_support_format_zip(reader) != ARCHIVE_OK ||
+        libarchive.archive_read_support_format_raw(reader) != ARCHIVE_OK ||
+        libarchive.archive_read_set_seek_callback(reader, on_seek) != ARCHIVE_OK) {
         return fail(u, LULL_ERROR_IO, "libarchive cannot be used");
     }
-    archive_read_support_filter_gzip(reader);
-    archive_read_support_filter_bzip2(reader);
-    archive_read_support_filter_xz(reader);
-    archive_read_support_filter_zstd(reader);
-    return archive_read_open(reader, u, NULL, on_read, NULL) == ARCHIVE_OK || unrecognized(u);
+    libarchive.archive_read_support_filter_gzip(reader);
+    libarchive.archive_read_support_filter_bzip2(reader);
+    libarchive.archive_read_support_filter_xz(reader);
+    libarchive.archive_read_support_filter_zstd(reader);
+    return libarchive.archive_read_open(reader, u, NULL, on_read, NULL) == ARCHIVE_OK ||
+           unrecognized(u);
 }
 
 static int compare_members(gconstpointer a, gconstpointer b)
@@ -334,6 +366,10 @@ static struct lull_archive *unpack(const char *path, int fd, uint64_t size,
                                    const struct lull_unpack_watch *watch, GError **error)
 {
     struct unpacking u = {.path = path, .fd = fd, .size = size, .watch = watch, .error = error};
+    if (!lull_late_load(&late, error)) {
+        g_prefix_error(error, "%s: ", path);
+        return NULL;
+    }
     if (!lull_spool_init(&u.spool, path, lull_spool_limit(size), error)) {
         return NULL;
     }
@@ -343,7 +379,7 @@ static struct lull_archive *unpack(const char *path, int fd, uint64_t size,
     bool done = open_reader(&u) && read_members(&u);
     archive->fd = u.spool.fd;
     if (u.reader) {
-        archive_read_free(u.reader);
+        libarchive.archive_read_free(u.reader);
     }
     if (!done) {
         lull_archive_unref(archive);

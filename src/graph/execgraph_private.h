@@ -162,6 +162,16 @@ struct lull_execgraph {
 /* execgraph.c */
 struct host_notes *lull_execgraph_host(struct lull_execgraph *eg, uint32_t host);
 
+/* execgraph_waits.c: the number of the evidence of a wait that ends; packet: which woke the task, or
+ * LULL_NONE. */
+uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                         uint32_t packet);
+/* Between two tries a task may look at the clock; if it runs for long, or wakes others, its time-out
+ * was of use. */
+void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact *fact);
+/* How a call ended says what had ended the last wait in it. */
+void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
+
 /* A part of a hop in which the task was in one state: a task on a CPU does not run while an
  * interrupt handler runs there. */
 struct path_piece {

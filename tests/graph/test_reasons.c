@@ -2,87 +2,7 @@
 /* What a wait was for, said of calls that were fed with their arguments: task 1 waits in a call,
  * task 2 ends the wait in another. The sentences are written by hand from what the calls do
  * (man 2). Then waits that their own time-out ended. */
-#include "graph/execgraph_private.h"
-#include "lib/feed.h"
-
-struct fixture {
-    struct lull_model *model;
-    struct lull_execgraph *eg;
-};
-
-static void set_up(struct fixture *f, gconstpointer data)
-{
-    f->model = lull_model_new(NULL, LULL_GROUP_GRAPH);
-    f->eg = lull_execgraph_new(f->model, NULL);
-}
-
-static void tear_down(struct fixture *f, gconstpointer data)
-{
-    lull_execgraph_free(f->eg);
-    lull_model_free(f->model);
-}
-
-/* The task on the CPU calls. */
-static void feed_call(struct lull_model *model, int64_t t, int number, uint64_t a, uint64_t b,
-                      uint64_t c)
-{
-    const uint64_t args[6] = {a, b, c};
-    FEED(raw_entry, 0, 0, t,
-         .have = UINT64_C(1) << LULL_FIELD_raw_entry_number | UINT64_C(1)
-                                                                  << LULL_FIELD_raw_entry_args,
-         .number = number, .args = {(const char *)args, sizeof args});
-}
-
-static void feed_return(struct lull_model *model, int64_t t, int number, int64_t ret)
-{
-    FEED(raw_exit, 0, 0, t,
-         .have = UINT64_C(1) << LULL_FIELD_raw_exit_number | UINT64_C(1) << LULL_FIELD_raw_exit_ret,
-         .number = number, .ret = ret);
-}
-
-/* Numbers of x86-64. */
-enum {
-    READ = 0,
-    WRITE = 1,
-    CLOSE = 3,
-    POLL = 7,
-    VFORK = 58,
-    EXECVE = 59,
-    WAIT4 = 61,
-    KILL = 62,
-    FLOCK = 73,
-    SOCKET = 41,
-    SENDTO = 44,
-    SENDMMSG = 307,
-    RECVFROM = 45,
-    RT_SIGSUSPEND = 130,
-    FUTEX = 202,
-    EXIT_GROUP = 231,
-    EPOLL_WAIT = 232,
-    OPENAT = 257,
-    EVENTFD2 = 290,
-    TIMERFD_CREATE = 283,
-    PIPE = 22,
-    SEMOP = 65,
-};
-
-/* What task 1 said of its only wait up to now, as a step of its own path. */
-static struct lull_segment wait_of(struct fixture *f, GStringChunk *strings, int64_t start_ns,
-                                   int64_t end_ns)
-{
-    g_autoptr(GArray) hops = lull_critpath_find(f->eg->graph, lull_model_find_tid(f->model, 0, 1),
-                                                start_ns, end_ns, LULL_PATH_BOUNDED);
-    struct lull_segment segment = {0};
-    g_assert_cmpuint(hops->len, ==, 1);
-    const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, 0);
-    g_assert_cmpint(hop->state, ==, LULL_STATE_BLOCKED);
-    lull_evidence_wait(f->eg, hop, strings, &segment);
-    const struct path_piece piece = {hop, start_ns, end_ns, hop->state, LULL_NONE, hop->cause};
-    g_autoptr(GString) subject = g_string_new(NULL);
-    lull_evidence_subject(f->eg, &piece, subject);
-    segment.subject = g_string_chunk_insert(strings, subject->str);
-    return segment;
-}
+#include "graph/reasons.h"
 
 static const struct way {
     const char *name;
@@ -423,44 +343,6 @@ static void test_futex_time_out(struct fixture *f, gconstpointer data)
                     "futex timed out after 2.000 ms");
 }
 
-static void feed_read(struct lull_model *model, int64_t issue_ns, int64_t complete_ns)
-{
-    FEED(block_rq_issue, 0, 1, issue_ns,
-         .have = WITHOUT(block_rq_issue, rwbs_text) & WITHOUT(block_rq_issue, context_tid),
-         .dev = 254 << 20, .sector = 800, .sectors = 8, .rwbs = 4);
-    feed_irq(model, 0, 0, complete_ns - 1000, 30, "virtio0-req.0", true);
-    FEED(block_rq_complete, 0, 0, complete_ns,
-         .have = WITHOUT(block_rq_complete, rwbs_text) & WITHOUT(block_rq_complete, context_tid),
-         .dev = 254 << 20, .sector = 800, .sectors = 8, .rwbs = 4);
-    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, complete_ns + 1000, 1, 0);
-    feed_irq(model, 0, 0, complete_ns + 2000, 30, "", false);
-}
-
-/* A disk is read in no call: memory was there. The same in a call is none, and before any call of
- * the task was seen nothing is known. */
-static void test_page_fault(struct fixture *f, gconstpointer data)
-{
-    const int calls = GPOINTER_TO_INT(data); /* 0: none, 1: one before, 2: one before, and one */
-    struct lull_model *model = f->model;
-    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
-    feed_switch(model, 0, 0, 0, 0, 1, 0);
-    if (calls > 0) {
-        feed_call(model, 10, KILL, 1, 0, 0);
-        feed_return(model, 20, KILL, 0);
-    }
-    if (calls > 1) {
-        feed_call(model, 30, READ, 8, 0, 4096);
-    }
-    feed_switch(model, 0, 0, 100000, 1, 0, 2);
-    feed_read(model, 110000, 400000);
-    struct lull_segment step = wait_of(f, strings, 100000, 401000);
-    g_assert_cmpstr(step.reason.kind, ==, calls == 1 ? "fault" : NULL);
-    g_assert_cmpstr(step.operation, ==, "read");
-    g_assert_cmpint(strstr(step.detail, "; in a page fault") != NULL, ==, calls == 1);
-    g_assert_cmpint(strstr(step.detail, "; in read of descriptor 8") != NULL, ==, calls == 2);
-    g_assert_null(strstr(step.detail, "held back"));
-}
-
 static void feed_path(struct lull_model *model, int64_t t, int tid, const char *path)
 {
     FEED(call_path, 0, 0, t, .have = ALL, .tid = tid, .path = feed_text(path));
@@ -496,143 +378,6 @@ static void test_opened(struct fixture *f, gconstpointer data)
     }
 }
 
-/* Another program provides the page of a file that was used just before, not one that was used long ago. */
-static void test_provided_page(struct fixture *f, gconstpointer data)
-{
-    const bool is_recent = GPOINTER_TO_INT(data);
-    struct lull_model *model = f->model;
-    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
-    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
-    feed_switch(model, 0, 0, 0, 0, 1, 0);
-    feed_call(model, 10, KILL, 1, 0, 0);
-    feed_return(model, 20, KILL, 0);
-    FEED(filemap_fault, 0, 0, is_recent ? 950000 : 500000, .have = ALL, .context_tid = 1,
-         .inode = 77);
-    feed_switch(model, 0, 0, 1000000, 1, 2, 2);
-    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 1500000, 1, 0);
-    feed_switch(model, 0, 0, 1600000, 2, 1, 0);
-    g_autoptr(GArray) hops = lull_critpath_find_waits(
-        f->eg->graph, lull_model_find_tid(model, 0, 1), 0, 1600000, LULL_PATH_BOUNDED, waits);
-    g_assert_cmpuint(waits->len, ==, 1);
-    struct lull_wait wait = {.end_ns = 1500000};
-    lull_evidence_entered(f->eg, g_array_index(waits, struct lull_path_wait, 0).detail, strings,
-                          &wait);
-    g_assert_cmpstr(wait.reason.kind, ==, is_recent ? "fault" : NULL);
-    g_assert_cmpstr(wait.detail, ==,
-                    is_recent ? "in a page fault of a mapped file, inode 77, woken by t2/2"
-                              : "woken by t2/2");
-}
-
-/* The request goes to the device 128 ms after the task had begun to wait: a limit on I/O. */
-static void test_held_back(struct fixture *f, gconstpointer data)
-{
-    struct lull_model *model = f->model;
-    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
-    feed_switch(model, 0, 0, 0, 0, 1, 0);
-    feed_call(model, 30, READ, 8, 0, 4096);
-    feed_switch(model, 0, 0, 1000000, 1, 0, 2);
-    feed_read(model, 129000000, 129291000);
-    struct lull_segment step = wait_of(f, strings, 1000000, 129292000);
-    g_assert_nonnull(
-        strstr(step.detail, ", held back 128.0 ms before (an I/O limit, or a full queue)"));
-    g_assert_nonnull(strstr(step.detail, "291.0 us in the device"));
-}
-
-static void add_throttled(void *user, const struct path_piece *piece)
-{
-    int64_t *throttled_ns = user;
-    if (piece->cause == LULL_CAUSE_THROTTLED) {
-        g_assert_cmpint(piece->state, ==, LULL_STATE_PREEMPTED);
-        *throttled_ns += piece->end_ns - piece->start_ns;
-    }
-}
-
-static int64_t throttled_ns(struct fixture *f, int64_t start_ns, int64_t end_ns)
-{
-    int64_t sum_ns = 0;
-    g_autoptr(GArray) hops = lull_critpath_find(f->eg->graph, lull_model_find_tid(f->model, 0, 1),
-                                                start_ns, end_ns, LULL_PATH_BOUNDED);
-    for (guint i = 0; i < hops->len; i++) {
-        lull_path_each_piece(f->eg, &g_array_index(hops, struct lull_hop, i), add_throttled,
-                             &sum_ns);
-    }
-    return sum_ns;
-}
-
-/* A quota of 20 ms in 100 ms: the task leaves the CPU runnable, and the CPU idles for 80 ms; the
- * next time another task has the CPU for the first 30 ms of them. */
-static void test_quota(struct fixture *f, gconstpointer data)
-{
-    enum { MS = 1000000 };
-    struct lull_model *model = f->model;
-    feed_switch(model, 0, 0, 0, 0, 1, 0);
-    feed_switch(model, 0, 0, 20 * MS, 1, 0, 0);
-    feed_switch(model, 0, 0, 100 * MS, 0, 1, 0);
-    feed_switch(model, 0, 0, 120 * MS, 1, 2, 0);
-    feed_switch(model, 0, 0, 150 * MS, 2, 0, 1);
-    feed_switch(model, 0, 0, 200 * MS, 0, 1, 0);
-    feed_switch(model, 0, 0, 220 * MS, 1, 0, 1);
-    g_assert_cmpint(throttled_ns(f, 0, 220 * MS), ==, (80 + 50) * MS);
-    g_assert_cmpint(throttled_ns(f, 50 * MS, 220 * MS), ==, (50 + 50) * MS);
-}
-
-/* A CPU that wakes up slowly for a task, or that takes another for a moment, is no quota. */
-static void test_no_quota(struct fixture *f, gconstpointer data)
-{
-    enum { MS = 1000000 };
-    struct lull_model *model = f->model;
-    feed_switch(model, 0, 0, 0, 0, 1, 0);
-    feed_switch(model, 0, 0, 10 * MS, 1, 0, 1);
-    feed_wake(model, LULL_EVENT_sched_waking, 0, 1, 20 * MS, 1, 0);
-    feed_switch(model, 0, 0, 30 * MS, 0, 1, 0);
-    feed_switch(model, 0, 0, 40 * MS, 1, 2, 0);
-    feed_switch(model, 0, 0, 50 * MS, 2, 1, 1);
-    feed_switch(model, 0, 0, 60 * MS, 1, 0, 1);
-    g_assert_cmpint(throttled_ns(f, 0, 60 * MS), ==, 0);
-}
-
-static void add_mode(void *user, enum lull_mode mode, uint32_t name, int64_t ns)
-{
-    int64_t *ns_of = user;
-    ns_of[mode] += ns;
-}
-
-/* SIGSEGV without a handler at 100: what the task does from then to its exit at 700 is its core
- * dump, also when it waits. A handler takes the signal, and SIGTERM dumps no core. */
-static void test_core_dump(struct fixture *f, gconstpointer data)
-{
-    enum { SEGV = 11, TERM = 15 };
-    const int kind = GPOINTER_TO_INT(data); /* 0: dumps, 1: has a handler, 2: another signal */
-    struct lull_model *model = f->model;
-    int64_t ns_of[LULL_MODE_COUNT] = {0};
-    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
-    feed_switch(model, 0, 0, 0, 0, 1, 0);
-    feed_call(model, 10, KILL, 1, 0, 0);
-    feed_return(model, 20, KILL, 0);
-    FEED(signal_deliver, 0, 0, 100, .have = WITHOUT(signal_deliver, context_tid),
-         .sig = kind == 2 ? TERM : SEGV, .handler = kind == 1 ? 0x4711 : 0);
-    feed_switch(model, 0, 0, 300, 1, 0, 2);
-    FEED(hrtimer_entry, 0, 0, 450, 0);
-    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 450, 1, 0);
-    FEED(hrtimer_exit, 0, 0, 451, 0);
-    feed_switch(model, 0, 0, 500, 0, 1, 0);
-    FEED(sched_process_exit, 0, 0, 700, .have = ALL, .tid = 1);
-    feed_switch(model, 0, 0, 800, 1, 0, 16);
-    struct lull_segment step = wait_of(f, strings, 300, 450);
-    g_assert_cmpint(strstr(step.detail, "; while its core is dumped") != NULL, ==, kind == 0);
-    for (int i = 0; i < 2; i++) {
-        g_autoptr(GArray) hops =
-            lull_critpath_find(f->eg->graph, lull_model_find_tid(f->model, 0, 1), i ? 500 : 0,
-                               i ? 800 : 300, LULL_PATH_BOUNDED);
-        const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, 0);
-        const struct path_piece piece = {hop,        hop->start_ns, hop->end_ns,
-                                         hop->state, LULL_NONE,     LULL_CAUSE_NONE};
-        lull_modes_each(f->eg, &piece, LULL_MODE_USER, add_mode, ns_of);
-    }
-    g_assert_cmpint(ns_of[LULL_MODE_DUMP], ==, kind == 0 ? 200 + 200 : 0);
-    g_assert_cmpint(ns_of[LULL_MODE_CALL], ==, 10);
-}
-
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -663,25 +408,9 @@ int main(int argc, char **argv)
                tear_down);
     g_test_add("/reasons/traced", struct fixture, GINT_TO_POINTER(true), set_up, test_stopped,
                tear_down);
-    for (int calls = 0; calls < 3; calls++) {
-        g_autofree char *name = g_strdup_printf("/reasons/page-fault-%d", calls);
-        g_test_add(name, struct fixture, GINT_TO_POINTER(calls), set_up, test_page_fault,
-                   tear_down);
-    }
-    for (int kind = 0; kind < 3; kind++) {
-        g_autofree char *name = g_strdup_printf("/reasons/core-dump-%d", kind);
-        g_test_add(name, struct fixture, GINT_TO_POINTER(kind), set_up, test_core_dump, tear_down);
-    }
     g_test_add("/reasons/opened", struct fixture, GINT_TO_POINTER(5), set_up, test_opened,
                tear_down);
     g_test_add("/reasons/not-opened", struct fixture, GINT_TO_POINTER(-2), set_up, test_opened,
                tear_down);
-    g_test_add("/reasons/provided-page", struct fixture, GINT_TO_POINTER(true), set_up,
-               test_provided_page, tear_down);
-    g_test_add("/reasons/page-used-before", struct fixture, GINT_TO_POINTER(false), set_up,
-               test_provided_page, tear_down);
-    g_test_add("/reasons/held-back", struct fixture, NULL, set_up, test_held_back, tear_down);
-    g_test_add("/reasons/quota", struct fixture, NULL, set_up, test_quota, tear_down);
-    g_test_add("/reasons/no-quota", struct fixture, NULL, set_up, test_no_quota, tear_down);
     return g_test_run();
 }

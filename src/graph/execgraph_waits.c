@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* What is noted about each wait while the execution graph is built: why the task waited, who or what
+ * ended it, and which of its waits were one wait with time-outs in between. */
+#include "graph/execgraph_private.h"
+
+static __attribute__((noinline)) void add_waits(struct lull_execgraph *eg, uint32_t task)
+{
+    while (eg->last_waits.count <= task) {
+        lull_vec_push(&eg->last_waits,
+                      (struct wait_note){.evidence = LULL_NONE, .tries = LULL_NONE, .left_ns = -1});
+        lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
+    }
+}
+
+/* The last wait of a task in the call that it is in; its place in `sent` is made too. */
+static inline struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t task)
+{
+    if (G_UNLIKELY(eg->last_waits.count <= task)) {
+        add_waits(eg, task);
+    }
+    return &eg->last_waits.items[task];
+}
+
+/* A task that makes calls, and is in none, reads from a disk because memory that it used is there:
+ * of a file that it has mapped, or in swap. */
+static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                                uint64_t *inode)
+{
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    if (fact->task >= eg->last_waits.count || !eg->last_waits.items[fact->task].has_calls) {
+        return LULL_FAULT_NONE;
+    }
+    if (wakeup && wakeup->cause == LULL_CAUSE_DISK && wakeup->request != LULL_NONE) {
+        const uint32_t rwbs = lull_model_request(eg->model, wakeup->request)->rwbs;
+        return rwbs & LULL_RWBS_READ ? lull_modes_fault(eg, fact->task, fact->start_ns, rwbs, inode)
+                                     : LULL_FAULT_NONE;
+    }
+    return lull_modes_file_fault(eg, fact->task, fact->start_ns, inode) ? LULL_FAULT_FILE
+                                                                        : LULL_FAULT_NONE;
+}
+
+/* A task that runs for more than one part in so many of the time that it tried before does not only try again. */
+enum { TRY_SHARE = 10 };
+
+/* glibc's condition variables use two words by turns, which lie side by side. */
+static bool is_same_futex(uint64_t a, uint64_t b)
+{
+    return a && a / 8 == b / 8;
+}
+
+/* Whether a wait is for the same as one that timed out. */
+static bool is_again(const struct timeout_note *tried, const struct lull_wait_reason *reason)
+{
+    return tried->address || reason->address
+               ? is_same_futex(tried->address, reason->address)
+               : tried->call == reason->call && tried->file == reason->file &&
+                     tried->fd == reason->fd;
+}
+
+/* Who waits for a lock a little at a time, as Python does and Java, waited for who woke it in the
+ * end. evidence: of the wait that ends. */
+static void note_waker(struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                       const struct lull_wait_reason *reason, uint32_t evidence)
+{
+    struct wait_note *wait = last_wait(eg, fact->task);
+    uint32_t i = wait->tries;
+    if (i == LULL_NONE || !fact->wakeup || !is_again(&eg->timeouts.items[i], reason)) {
+        return;
+    }
+    bool is_try = wait->left_ns >= 0;
+    if (is_try) {
+        lull_map_insert(&eg->tries_of, evidence, i);
+    }
+    if (reason->address == 0 || reason->release != reason->call ||
+        fact->wakeup->task == LULL_NONE) {
+        return;
+    }
+    while (i != LULL_NONE && is_again(&eg->timeouts.items[i], reason)) {
+        eg->timeouts.items[i].later = is_try ? fact->wakeup->task : LULL_NONE;
+        is_try &= eg->timeouts.items[i].n_tries > 1;
+        i = wait->tries = eg->timeouts.items[i].before;
+    }
+}
+
+static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                         const struct wait_note *wait, const struct lull_wait_reason *reason)
+{
+    struct wait_note *now = last_wait(eg, fact->task);
+    const struct timeout_note *before =
+        now->tries != LULL_NONE && is_again(&eg->timeouts.items[now->tries], reason)
+            ? &eg->timeouts.items[now->tries]
+            : NULL;
+    const bool is_try = before && now->left_ns >= 0;
+    const struct timeout_note note = {.start_ns = fact->start_ns,
+                                      .end_ns = wait->end_ns,
+                                      .sent = eg->sent.items[fact->task],
+                                      .address = reason->address,
+                                      .call = reason->call,
+                                      .file = reason->file,
+                                      .fd = reason->fd,
+                                      .since_ns = is_try ? before->since_ns : wait->start_ns,
+                                      .n_tries = is_try ? before->n_tries + 1 : 1,
+                                      .before = before ? now->tries : LULL_NONE,
+                                      .later = LULL_NONE};
+    now->tries = (uint32_t)eg->timeouts.count;
+    now->left_ns = (wait->end_ns - wait->start_ns) / TRY_SHARE;
+    lull_map_insert(&eg->timeout_of, wait->evidence, (uint32_t)eg->timeouts.count);
+    lull_vec_push(&eg->timeouts, note);
+}
+
+/* Of a task that is in no call: number in eg->reasons, or LULL_NONE. */
+static uint32_t fault_reason(struct lull_execgraph *eg, const struct lull_state_fact *fact)
+{
+    uint64_t inode = 0;
+    const enum lull_fault fault = fault_of(eg, fact, &inode);
+    const struct lull_wait_reason reason = {.address = inode,
+                                            .call = LULL_NONE,
+                                            .file = LULL_NONE,
+                                            .fd = -1,
+                                            .release = LULL_NONE,
+                                            .release_file = LULL_NONE,
+                                            .fault = (uint8_t)fault};
+    return fault == LULL_FAULT_NONE ? LULL_NONE : lull_wait_reasons_add(&eg->reasons, &reason);
+}
+
+uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                         uint32_t packet)
+{
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    struct evidence evidence = {.label = LULL_NONE,
+                                .reason = LULL_NONE,
+                                .index = packet,
+                                .waker = LULL_NONE,
+                                .is_open = !wakeup};
+    struct lull_wait_reason stop;
+    if (lull_wait_reason_is_stop(fact, &stop)) {
+        evidence.reason = lull_wait_reasons_add(&eg->reasons, &stop);
+    } else if (fact->syscall != LULL_NONE) {
+        const struct lull_wait_reason reason = lull_wait_reason_of(fact);
+        evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
+        struct wait_note *wait = last_wait(eg, fact->task);
+        if (wait->evidence != LULL_NONE && reason.file == LULL_NONE && !reason.address) {
+            lull_map_insert(&eg->before_of, (uint32_t)eg->evidence.count, wait->evidence);
+        }
+        wait->evidence = (uint32_t)eg->evidence.count;
+        wait->start_ns = fact->start_ns;
+        wait->end_ns = fact->end_ns;
+        note_waker(eg, fact, &reason, wait->evidence);
+    } else {
+        evidence.reason = fault_reason(eg, fact);
+    }
+    if (wakeup) {
+        evidence.label = wakeup->label;
+        evidence.waker = wakeup->task;
+        if (wakeup->cause != LULL_CAUSE_NETWORK) {
+            evidence.index = wakeup->request;
+            evidence.is_request = wakeup->cause == LULL_CAUSE_DISK;
+        }
+    }
+    if (wakeup && (wakeup->raiser != LULL_NONE || wakeup->raiser_label != LULL_NONE)) {
+        lull_map_insert(&eg->raiser_of, (uint32_t)eg->evidence.count, (uint32_t)eg->raisers.count);
+        lull_vec_push(&eg->raisers, (struct raiser_note){wakeup->raiser, wakeup->raiser_label});
+    }
+    lull_vec_push(&eg->evidence, evidence);
+    if (fact->chain != LULL_NONE) {
+        while (eg->chains.count + 1 < eg->evidence.count) {
+            lull_vec_push(&eg->chains, LULL_NONE);
+        }
+        lull_vec_push(&eg->chains, fact->chain);
+    }
+    return eg->evidence.count - 1;
+}
+
+void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact *fact)
+{
+    if (fact->state == LULL_STATE_RUNNING && fact->task < eg->last_waits.count) {
+        eg->last_waits.items[fact->task].left_ns -= fact->end_ns - fact->start_ns;
+    } else if (fact->state == LULL_STATE_NONE && fact->task < eg->last_waits.count) {
+        eg->last_waits.items[fact->task].left_ns = -1;
+    }
+    if (fact->wakeup && fact->wakeup->cause == LULL_CAUSE_TASK &&
+        fact->wakeup->task < eg->last_waits.count) {
+        eg->last_waits.items[fact->wakeup->task].left_ns = -1;
+    }
+}
+
+/* What a task sent and nothing has answered yet. */
+static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+{
+    const struct lull_io *io = fact->io;
+    /* sendmmsg() says how many messages there were, not how long they are. */
+    const bool has_moved =
+        io && (io->bytes > 0 || (io->bytes < 0 && fact->has_ret && fact->ret > 0));
+    if (!has_moved || io->file == LULL_NONE ||
+        (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ)) {
+        return;
+    }
+    last_wait(eg, fact->task);
+    struct sent_note *sent = &eg->sent.items[fact->task];
+    const uint8_t type = lull_model_file(eg->model, io->file)->type;
+    if (io->kind == LULL_IO_WRITE) {
+        last_wait(eg, fact->task)->left_ns = -1;
+    }
+    if (io->kind == LULL_IO_WRITE && (type == LULL_FILE_NET || type == LULL_FILE_SOCKET)) {
+        *sent = (struct sent_note){fact->end_ns, io->bytes, io->file};
+    } else if (io->kind == LULL_IO_READ && sent->file == io->file) {
+        sent->file = LULL_NONE;
+    }
+}
+
+/* What a call opens is known when it ends: for that were its waits, from the last back to the first. */
+static void name_opened(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                        uint32_t evidence)
+{
+    if (!fact->io || fact->io->kind != LULL_IO_OPEN || fact->io->file == LULL_NONE) {
+        return;
+    }
+    while (evidence < eg->evidence.count) {
+        const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
+        if (!reason || reason->call != fact->name || reason->file != LULL_NONE || reason->fd >= 0) {
+            return;
+        }
+        struct lull_wait_reason named = *reason;
+        named.file = fact->io->file;
+        eg->evidence.items[evidence].reason = lull_wait_reasons_add(&eg->reasons, &named);
+        evidence = lull_map_find(&eg->before_of, evidence); /* LULL_MAP_NONE: it was the first */
+    }
+}
+
+void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+{
+    note_sent(eg, fact);
+    lull_modes_note(eg, fact);
+    struct wait_note *last = last_wait(eg, fact->task);
+    last->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
+    if (last->evidence == LULL_NONE) {
+        return;
+    }
+    const struct wait_note wait = *last;
+    last->evidence = LULL_NONE;
+    name_opened(eg, fact, wait.evidence);
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
+    const struct lull_wait_end end = {fact->has_ret, fact->ret == 0, fact->error};
+    if (reason && reason->call == fact->name &&
+        eg->evidence.items[wait.evidence].waker == LULL_NONE &&
+        eg->evidence.items[wait.evidence].index == LULL_NONE &&
+        lull_wait_reason_timed_out(eg->model, reason, end)) {
+        note_timeout(eg, fact, &wait, reason);
+    }
+}

@@ -67,6 +67,8 @@ DIMENSIONS = {
     "packets": (("info --events", "stats"), 1),
     "damaged": (("info --events --threads 2", "print"), 1 / 2),
     "losses": (("stats", "critpath --tid 7", "info", "index"), 1),
+    "waiting_vcpus": (("vms", "cputop"), 4),
+    "lost_vcpus": (("vms", "sync"), 4),
     "cpus": (("stats", "cputop"), 20),
     "event_classes": (("info --events", "stats"), 4),
     "labels": (("info",), 4),

@@ -103,6 +103,9 @@ CLASSES = {
     "end": [("key", "u64")],
 }
 
+# Of traces of hosts of virtual machines alone: what a trace declares is looked for.
+KVM = {"kvm_x86_entry": [("vcpu_id", "u32")], "kvm_x86_exit": [("exit_reason", "u32"), ("isa", "u32"), ("info1", "u64")]}
+
 # A TCP packet, whose fields lie in structures of structures.
 PACKET_TSDL = """u64 skbaddr; u32 len; letter name[16]; struct { struct { u16 tot_len; u8 ihl; u16 id; u8 protocol; u8 saddr[4];
     u8 daddr[4]; struct { struct { u16 source_port; u16 dest_port; u32 seq; u32 ack_seq; u8 data_offset; u16 flags; } tcp; }
@@ -120,9 +123,11 @@ class Trace:
         self.clock_uuid = uuid.UUID(int=random.Random(host).getrandbits(128))
         self.host = host
         self.ids, self.structs = {}, {}
-        for number, name in enumerate([*CLASSES, *PACKETS, *extra_classes]):
+        self.classes = {**CLASSES, **dict.fromkeys(PACKETS, ()), **(extra_classes if isinstance(extra_classes, dict)
+                                                                   else dict.fromkeys(extra_classes, ()))}
+        for number, (name, fields) in enumerate(self.classes.items()):
             self.ids[name] = number
-            codes = PACKET.format[1:] if name in PACKETS else "".join(struct_code(k) for _, k in CLASSES.get(name, ()))
+            codes = PACKET.format[1:] if name in PACKETS else "".join(struct_code(k) for _, k in fields)
             self.structs[name] = struct.Struct("<IQ" + codes)
         self.now = 0
         self.streams = {}  # cpu: [list of events]
@@ -166,7 +171,7 @@ class Trace:
         with open(os.path.join(self.directory, "metadata"), "w", encoding="ascii") as file:
             file.write(PREAMBLE.format(uuid=self.uuid, host=self.host, clock=self.clock_uuid))
             for name, number in self.ids.items():
-                fields = PACKET_TSDL if name in PACKETS else " ".join(declare(*field) for field in CLASSES.get(name, ()))
+                fields = PACKET_TSDL if name in PACKETS else " ".join(declare(*field) for field in self.classes[name])
                 file.write(f'event {{ name = "{name}"; id = {number}; stream_id = 0; fields := struct {{ {fields} }}; }};\n')
             file.write(more_tsdl)
         return self.directory
@@ -455,6 +460,35 @@ def losses(directory, n):
     trace = Trace(directory)
     for i in range(n):
         switch(trace, 7 + i % 2, 8 - i % 2)
+        trace.end_packet(0, discarded=1)
+    return trace.write()
+
+
+def entered(trace):
+    """The virtual CPU enters its guest and leaves it."""
+    trace.add("kvm_x86_entry", 0)
+    trace.add("kvm_x86_exit", 1, 1, 7)
+
+
+def waiting_vcpus(directory, n):
+    """Virtual CPUs that take turns on one CPU; all others wait for it."""
+    trace = Trace(directory, extra_classes=KVM)
+    for turn in range(3):
+        for i in range(n):
+            switch(trace, 6 + (i or n) if i or turn else 0, 7 + i)
+            entered(trace)
+    return trace.write()
+
+
+def lost_vcpus(directory, n):
+    """Virtual CPUs that wait for their CPU, and then as many losses."""
+    trace = Trace(directory, extra_classes=KVM)
+    for i in range(n):
+        switch(trace, 6 + i if i else 0, 7 + i)
+        entered(trace)
+    switch(trace, 6 + n, 5)
+    for i in range(n):
+        switch(trace, 5 - i % 2, 4 + i % 2)
         trace.end_packet(0, discarded=1)
     return trace.write()
 

@@ -96,12 +96,28 @@ static void add_piece(struct vms *vms, uint32_t number, const struct lull_vcpu_p
     }
 }
 
+static uint64_t *losses_of(struct vms *vms, uint32_t host)
+{
+    while (vms->losses.count <= host) {
+        lull_vec_push(&vms->losses, 0);
+    }
+    return &vms->losses.items[host];
+}
+
+/* What was injected into it, and its last exit, are not known any more once something was lost. */
 static struct vms_vcpu *vcpu_at(struct vms *vms, uint32_t number)
 {
     while (vms->vcpus.count <= number) {
         lull_vec_push(&vms->vcpus, (struct vms_vcpu){.vector = -1, .last_exit = LULL_NONE});
     }
-    return &vms->vcpus.items[number];
+    struct vms_vcpu *vcpu = &vms->vcpus.items[number];
+    const uint64_t losses = *losses_of(vms, lull_vcpu_track_thread(vms->track, number)->host);
+    if (vcpu->losses != losses) {
+        vcpu->losses = losses;
+        vcpu->vector = -1;
+        vcpu->last_exit = LULL_NONE;
+    }
+    return vcpu;
 }
 
 static bool is_wanted(const struct vms *vms, uint32_t number)
@@ -219,12 +235,7 @@ static void vms_lost(void *user, const struct lull_lost_fact *fact)
 {
     struct vms *vms = user;
     lull_vcpu_track_lost(vms->track, fact);
-    for (uint32_t i = 0; i < vms->vcpus.count; i++) {
-        if (lull_vcpu_track_thread(vms->track, i)->host == fact->host) {
-            vms->vcpus.items[i].vector = -1;
-            vms->vcpus.items[i].last_exit = LULL_NONE;
-        }
-    }
+    ++*losses_of(vms, fact->host);
 }
 
 /* Softirqs are no interrupts that anybody injects. */
@@ -310,6 +321,7 @@ static void find_vms(struct vms *vms)
         vm->n++;
         vm->guest = thread->guest != LULL_NONE ? thread->guest : vm->guest;
         vms->vcpus.items[number].vm = (uint32_t)(vms->vms.count - 1);
+        vms->vcpus.items[number].place = i - vm->first;
     }
     for (uint32_t i = 0; i < vms->vms.count; i++) {
         struct vms_vm *vm = &vms->vms.items[i];
@@ -349,6 +361,7 @@ static void vms_free(struct lull_analysis *analysis)
     lull_vcpu_track_free(vms->track);
     lull_raises_free(vms->raises);
     lull_vec_free(&vms->vcpus);
+    lull_vec_free(&vms->losses);
     lull_vec_free(&vms->order);
     lull_vec_free(&vms->vms);
     lull_vec_free(&vms->tasks);

@@ -16,9 +16,10 @@ struct vms_states {
 /* Numbered as in the track. */
 struct vms_vcpu {
     struct vms_states states;
-    uint32_t vm;
+    uint32_t vm, place;  /* in it, by number */
     int64_t vector;      /* injected, and not entered since; -1: none */
     uint32_t last_exit;  /* in `exits`; LULL_NONE: none that counts */
+    uint64_t losses;     /* of its host, until it was looked at last */
     bool is_reason_told; /* the reason of some exit was recorded */
     uint64_t halts;      /* that ended after the last injection */
     int64_t halted_ns;
@@ -83,7 +84,8 @@ struct vms {
     struct lull_vcpu_track *track;
     struct lull_raises *raises; /* which handler has which vector */
     LULL_VEC(struct vms_vcpu) vcpus;
-    LULL_VEC(uint32_t) order; /* of vcpus: by host, process, number */
+    LULL_VEC(uint64_t) losses; /* so far, by host */
+    LULL_VEC(uint32_t) order;  /* of vcpus: by host, process, number */
     LULL_VEC(struct vms_vm) vms;
     LULL_VEC(struct vms_task) tasks;
     struct lull_map by_task; /* guest, task → tasks */

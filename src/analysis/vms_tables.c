@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of virtual machines. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +57,8 @@ static struct lull_cell *vm_cells(const struct vms *vms, uint32_t vcpu, struct l
 static struct lull_cell vcpu_cell(const struct vms *vms, uint32_t vcpu)
 {
     const struct lull_vcpu_thread *thread = lull_vcpu_track_thread(vms->track, vcpu);
-    const struct vms_vm *vm = vm_of(vms, vcpu);
-    uint32_t i = 0;
-    while (thread->number < 0 && vms->order.items[vm->first + i] != vcpu) {
-        i++;
-    }
-    return lull_cell_integer(LULL_CELL_NUMBER, thread->number >= 0 ? thread->number : i);
+    return lull_cell_integer(LULL_CELL_NUMBER,
+                             thread->number >= 0 ? thread->number : vms->vcpus.items[vcpu].place);
 }
 
 static struct lull_cell task_cell(const struct vms *vms, uint32_t task)
@@ -459,6 +456,15 @@ static void add_notes(const struct vms *vms, struct lull_sink *sink)
     if (!has_guests) {
         sink->note(sink, "what guests did is known of those only whose own recording is given, and "
                          "whose clock could be joined (lull sync says why not)");
+    }
+    const uint64_t unfollowed = lull_vcpu_track_unfollowed(vms->track);
+    if (unfollowed) {
+        g_string_printf(vms->text,
+                        "%" PRIu64
+                        " times a virtual CPU waited for a CPU for which 64 others waited "
+                        "already: who had the CPU then is not followed, and shown as unknown",
+                        unfollowed);
+        sink->note(sink, vms->text->str);
     }
     if (vms->asleep_ns > MOST_ASLEEP_NS) {
         sink->note(sink,

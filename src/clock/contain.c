@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/search.h"
 #include "clock/contain_private.h"
 
@@ -386,7 +385,6 @@ struct pair {
     struct vm vm;
     uint32_t host, guest;
     bool is_match;
-    bool is_outer; /* another guest is between the two */
     bool is_joined;
     struct fit fit;
 };
@@ -436,59 +434,26 @@ static void join(const struct pair *pair, struct lull_sync *sync)
     }
 }
 
-static uint64_t process_and(const struct pair *pair, const struct lull_vcpus *vcpus, uint32_t guest)
+/* Of the pairs that match, those whose clocks can be joined. */
+static void choose_pairs(const struct lull_vcpus *vcpus, struct pair *pairs, size_t n)
 {
-    return (uint64_t)(pair->vm.vcpus - vcpus->list.items) << 32 | guest;
-}
-
-/* A guest in a guest lies in the windows of both: the process that runs its host runs it, too. */
-static void find_outer(const struct lull_vcpus *vcpus, struct pair *pairs, size_t n)
-{
-    struct lull_map runs = {0}; /* process and guest → pair */
+    LULL_VEC(struct contain_match) matches = {0};
+    LULL_VEC(size_t) places = {0};
     for (size_t i = 0; i < n; i++) {
         if (pairs[i].is_match) {
-            lull_map_insert(&runs, process_and(&pairs[i], vcpus, pairs[i].guest), (uint32_t)i);
+            lull_vec_push(&places, i);
+            lull_vec_push(&matches, (struct contain_match){.process = (uint32_t)(pairs[i].vm.vcpus -
+                                                                                 vcpus->list.items),
+                                                           .host = pairs[i].host,
+                                                           .guest = pairs[i].guest});
         }
     }
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < n && pairs[i].is_match && !pairs[i].is_outer; k++) {
-            pairs[i].is_outer =
-                pairs[k].is_match && pairs[k].guest == pairs[i].guest &&
-                lull_map_find(&runs, process_and(&pairs[i], vcpus, pairs[k].host)) != LULL_MAP_NONE;
-        }
+    contain_judge(matches.items, matches.count, vcpus->n_hosts, (uint32_t)vcpus->list.count);
+    for (size_t i = 0; i < matches.count; i++) {
+        pairs[places.items[i]].is_joined = matches.items[i].is_alone;
     }
-    lull_map_free(&runs);
-}
-
-/* Whether a machine runs, by what it recorded itself, the one that runs it: somebody made that up. */
-static bool is_round(const struct pair *pair, const struct pair *pairs, size_t n, uint32_t n_hosts)
-{
-    g_autofree bool *is_above = g_new0(bool, n_hosts); /* it runs the guest, or who does */
-    is_above[pair->host] = true;
-    for (bool has_more = true; has_more && !is_above[pair->guest];) {
-        has_more = false;
-        for (size_t i = 0; i < n; i++) {
-            if (pairs[i].is_match && is_above[pairs[i].guest] && !is_above[pairs[i].host]) {
-                is_above[pairs[i].host] = has_more = true;
-            }
-        }
-    }
-    return is_above[pair->guest];
-}
-
-/* A process runs one guest, and a guest runs in one process. */
-static bool is_alone(const struct pair *pair, const struct pair *pairs, size_t n, uint32_t n_hosts)
-{
-    if (!pair->is_match || pair->is_outer || is_round(pair, pairs, n, n_hosts)) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (&pairs[i] != pair && pairs[i].is_match && !pairs[i].is_outer &&
-            (pairs[i].vm.vcpus == pair->vm.vcpus || pairs[i].guest == pair->guest)) {
-            return false;
-        }
-    }
-    return true;
+    lull_vec_free(&matches);
+    lull_vec_free(&places);
 }
 
 /* ---- what could not be joined ---- */
@@ -569,11 +534,10 @@ void lull_contain(struct lull_session *session, struct lull_sync *sync,
             }
         }
     }
-    find_outer(vcpus, pairs.items, pairs.count);
+    choose_pairs(vcpus, pairs.items, pairs.count);
     for (size_t i = 0; i < pairs.count; i++) {
-        if (is_alone(&pairs.items[i], pairs.items, pairs.count, vcpus->n_hosts)) {
+        if (pairs.items[i].is_joined) {
             join(&pairs.items[i], sync);
-            pairs.items[i].is_joined = true;
         }
     }
     report(pairs.items, pairs.count, vcpus->n_hosts, sync);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that runs a virtual machine and a host that may be in it: for contain.c and contain_votes.c
+/* A process that runs a virtual machine and a host that may be in it: for contain.c and its parts
  * only. */
 #ifndef LULL_CLOCK_CONTAIN_PRIVATE_H
 #define LULL_CLOCK_CONTAIN_PRIVATE_H
@@ -41,5 +41,15 @@ static inline const struct lull_vcpu *contain_vcpu_for(const struct vm *vm, int3
  * are no more than those. */
 void contain_vote_by_ticks(const struct vm *vm, bool is_any_cpu, struct offsets *offsets);
 void contain_vote_by_pauses(const struct vm *vm, bool is_any_cpu, struct offsets *offsets);
+
+/* By when both ran, the guest is in the process, which is one of the host's. */
+struct contain_match {
+    uint32_t process, host, guest;
+    bool is_alone; /* no other says that one of them is elsewhere */
+};
+
+/* Sets is_alone: a process runs one guest, and a guest runs in one process. Numbers are below n_hosts and
+ * n_processes. Takes time in proportion to all three, but for guests that many processes seem to run. */
+void contain_judge(struct contain_match *matches, size_t n, uint32_t n_hosts, uint32_t n_processes);
 
 #endif

@@ -10,11 +10,17 @@
 #include "kernel/vocabulary.h"
 #include "source/session/event_watch.h"
 
+/* Of a host. */
+struct losses {
+    LULL_VEC(int64_t) starts;
+};
+
 struct reading {
     struct lull_event_watch watch;
     struct lull_vcpus *vcpus;
     struct lull_model *model;
     struct lull_map by_task; /* task → list */
+    struct losses *losses;   /* by host */
 };
 
 static bool declares(const struct lull_session *session, uint32_t host, enum lull_event_id id)
@@ -40,6 +46,19 @@ bool lull_vcpus_are_recorded(const struct lull_session *session)
 
 /* ---- virtual CPUs ---- */
 
+/* What was lost since it was looked at last may have been an exit. */
+static void lose(struct lull_vcpu *vcpu, const struct losses *losses)
+{
+    if (vcpu->losses < losses->starts.count) {
+        vcpu->lost_ns = vcpu->lost_ns != INT64_MIN      ? vcpu->lost_ns
+                        : vcpu->entered_ns != INT64_MIN ? vcpu->entered_ns
+                                                        : losses->starts.items[vcpu->losses];
+        vcpu->losses = losses->starts.count;
+        vcpu->entered_ns = INT64_MIN;
+        vcpu->vector = -1;
+    }
+}
+
 static struct lull_vcpu *vcpu_of(struct reading *reading, const struct lull_vcpu_fact *fact)
 {
     struct lull_vcpus *vcpus = reading->vcpus;
@@ -50,6 +69,7 @@ static struct lull_vcpu *vcpu_of(struct reading *reading, const struct lull_vcpu
         lull_vec_push(&vcpus->list,
                       (struct lull_vcpu){.host = fact->host,
                                          .tid = lull_model_task(reading->model, fact->task)->tid,
+                                         .losses = reading->losses[fact->host].starts.count,
                                          .entered_ns = INT64_MIN,
                                          .lost_ns = INT64_MIN,
                                          .vector = -1,
@@ -58,6 +78,7 @@ static struct lull_vcpu *vcpu_of(struct reading *reading, const struct lull_vcpu
     }
     struct lull_vcpu *vcpu = &vcpus->list.items[number];
     vcpu->pid = lull_model_task(reading->model, fact->task)->pid;
+    lose(vcpu, &reading->losses[fact->host]);
     return vcpu;
 }
 
@@ -108,19 +129,11 @@ static void on_vcpu(void *user, const struct lull_vcpu_fact *fact)
     }
 }
 
-/* What was lost may have been an exit. */
 static void on_lost(void *user, const struct lull_lost_fact *fact)
 {
     const struct reading *reading = user;
-    for (size_t i = 0; i < reading->vcpus->list.count; i++) {
-        struct lull_vcpu *vcpu = &reading->vcpus->list.items[i];
-        if (vcpu->host == fact->host && lull_vcpus_can_use(fact->start_ns)) {
-            vcpu->lost_ns = vcpu->lost_ns != INT64_MIN      ? vcpu->lost_ns
-                            : vcpu->entered_ns != INT64_MIN ? vcpu->entered_ns
-                                                            : fact->start_ns;
-            vcpu->entered_ns = INT64_MIN;
-            vcpu->vector = -1;
-        }
+    if (lull_vcpus_can_use(fact->start_ns)) {
+        lull_vec_push(&reading->losses[fact->host].starts, fact->start_ns);
     }
 }
 
@@ -217,6 +230,7 @@ struct lull_vcpus *lull_vcpus_read(struct lull_session *session, void (*progress
     struct reading reading = {
         .watch = {&ops},
         .vcpus = vcpus,
+        .losses = g_new0(struct losses, vcpus->n_hosts),
         .model = lull_model_new(session, LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_VIRT),
     };
     lull_model_subscribe(reading.model, &facts, &reading);
@@ -224,6 +238,10 @@ struct lull_vcpus *lull_vcpus_read(struct lull_session *session, void (*progress
     lull_model_run(reading.model, progress, user);
     lull_session_set_watch(session, NULL);
     lull_model_free(reading.model);
+    for (uint32_t host = 0; host < vcpus->n_hosts; host++) {
+        lull_vec_free(&reading.losses[host].starts);
+    }
+    g_free(reading.losses);
     lull_map_free(&reading.by_task);
     number_vcpus(vcpus);
     return vcpus;

@@ -39,6 +39,7 @@ struct lull_vcpu {
     LULL_VEC(struct lull_window) windows;
     LULL_VEC(struct lull_window) lost; /* in which it may have run: events were lost */
     LULL_VEC(struct lull_injection) injections;
+    size_t losses;        /* of the host, until it was looked at last */
     int64_t entered_ns;   /* INT64_MIN: it is not in the guest */
     int64_t lost_ns;      /* since then it may be; INT64_MIN: that is known */
     int64_t vector;       /* injected, and not entered since; -1: none */

@@ -21,6 +21,7 @@ enum {
     LEAVING_NS = 200000,   /* what a task needs to return to user space, at most */
     TOLERANCE_NS = 300000, /* the time of interrupts may count or not, and clocks differ */
     COUNT_PART = 200,      /* so exact is the kernel's count */
+    MOST_PERIODS = 1000,   /* a task that could run for so many is not waiting for the next */
 };
 
 struct cpu {
@@ -32,17 +33,22 @@ struct cpu {
     int64_t short_ns; /* after that, the first that stopped after a moment; INT64_MIN: none */
     uint32_t queued;  /* tasks that are runnable here, as far as that was seen */
     bool is_running;
-    bool is_out;   /* it got nothing any more */
-    bool was_out;  /* when its task started */
-    bool is_idle;  /* since the group's last task left it */
-    bool is_fresh; /* it got something, and has not run the group since */
-    bool pauses;   /* its tasks wait until now, as it seems */
+    bool is_out;    /* it got nothing any more */
+    bool was_out;   /* when its task started */
+    bool is_idle;   /* since the group's last task left it */
+    bool is_fresh;  /* it got something, and has not run the group since */
+    bool pauses;    /* its tasks wait until now, as it seems */
+    bool is_active; /* the group has something to do here, or had since the last period started */
+    uint32_t quiet; /* periods since something happened here */
+    int64_t paused_ns; /* until then it is known that its tasks could not run */
     enum lull_bandwidth_doubt doubt;
     int64_t doubted_ns; /* they waited until then, maybe for that; INT64_MIN: no */
 };
 
 struct replay {
     LULL_VEC(struct cpu) cpus;
+    LULL_VEC(uint32_t) active; /* by number, but for those that were added since a period started */
+    bool is_sorted;
     struct lull_map place; /* of runnable tasks: task → CPU */
     struct lull_bandwidth_pauses *pauses;
     int64_t quota_ns, pool_ns;
@@ -110,13 +116,14 @@ static void add_pause(struct replay *replay, uint32_t number, int64_t end_ns,
 {
     struct cpu *cpu = &replay->cpus.items[number];
     const bool has_short = cpu->short_ns != INT64_MIN;
-    lull_vec_push(
-        &replay->pauses->all,
-        (struct lull_bandwidth_pause){.start_ns = cpu->stopped_ns,
-                                      .end_ns = end_ns,
-                                      .counted_ns = has_short ? cpu->short_ns : cpu->stopped_ns,
-                                      .cpu = number,
-                                      .doubt = doubt});
+    const int64_t counted_ns = has_short ? cpu->short_ns : cpu->stopped_ns;
+    lull_vec_push(&replay->pauses->all,
+                  (struct lull_bandwidth_pause){.start_ns = MAX(cpu->stopped_ns, cpu->paused_ns),
+                                                .end_ns = end_ns,
+                                                .counted_ns = MAX(counted_ns, cpu->paused_ns),
+                                                .cpu = number,
+                                                .doubt = doubt});
+    cpu->paused_ns = end_ns;
     cpu->left_ns = MIN(cpu->left_ns, 1);
 }
 
@@ -207,17 +214,48 @@ static void end_pause(struct replay *replay, uint32_t number, int64_t time_ns)
     cpu->short_ns = INT64_MIN;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* CPUs on which the group has nothing to do are not looked at when a period starts: there may be many. */
+static void keep_active(struct replay *replay)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < replay->active.count; i++) {
+        const uint32_t number = replay->active.items[i];
+        struct cpu *cpu = &replay->cpus.items[number];
+        cpu->is_active = (cpu->queued > 0 || cpu->is_out) && cpu->quiet++ < MOST_PERIODS;
+        if (cpu->is_active) {
+            replay->active.items[n++] = number;
+        }
+    }
+    replay->active.count = n;
+}
+
+static void sort_active(struct replay *replay)
+{
+    if (!replay->is_sorted && replay->active.count) {
+        qsort(replay->active.items, replay->active.count, sizeof *replay->active.items, by_number);
+    }
+    replay->is_sorted = true;
+}
+
 /* CPUs that got nothing any more get what they have overdrawn, as far as the pool has it. */
 static void distribute(struct replay *replay, int64_t time_ns, int64_t more_ns)
 {
-    for (uint32_t i = 0; i < replay->cpus.count; i++) {
-        judge(replay, &replay->cpus.items[i], time_ns);
+    sort_active(replay);
+    for (uint32_t i = 0; i < replay->active.count; i++) {
+        judge(replay, &replay->cpus.items[replay->active.items[i]], time_ns);
     }
     replay->pool_ns =
         MIN(lull_sum(replay->pool_ns, more_ns), MAX(replay->quota_ns, replay->pool_ns));
     replay->given_ns = INT64_MAX;
-    for (uint32_t i = 0; i < replay->cpus.count; i++) {
-        struct cpu *cpu = &replay->cpus.items[i];
+    for (uint32_t i = 0; i < replay->active.count; i++) {
+        const uint32_t number = replay->active.items[i];
+        struct cpu *cpu = &replay->cpus.items[number];
         if (cpu->is_out) {
             const int64_t ns = MIN(lull_sum(1, -cpu->left_ns), replay->pool_ns);
             replay->pool_ns -= ns;
@@ -225,24 +263,41 @@ static void distribute(struct replay *replay, int64_t time_ns, int64_t more_ns)
             cpu->is_out = cpu->left_ns <= 0 && !cpu->is_running;
         }
         if (!cpu->is_out) {
-            end_pause(replay, i, time_ns);
+            end_pause(replay, number, time_ns);
         }
     }
+    keep_active(replay);
 }
 
 static struct cpu *cpu_at(struct replay *replay, uint32_t number)
 {
     while (replay->cpus.count <= number) {
-        lull_vec_push(
-            &replay->cpus,
-            (struct cpu){.stopped_ns = INT64_MIN, .short_ns = INT64_MIN, .doubted_ns = INT64_MIN});
+        lull_vec_push(&replay->cpus, ((struct cpu){.stopped_ns = INT64_MIN,
+                                                   .short_ns = INT64_MIN,
+                                                   .doubted_ns = INT64_MIN,
+                                                   .paused_ns = INT64_MIN}));
     }
     return &replay->cpus.items[number];
+}
+
+/* The group does something there. */
+static void activate(struct replay *replay, uint32_t number)
+{
+    struct cpu *cpu = &replay->cpus.items[number];
+    cpu->quiet = 0;
+    if (!cpu->is_active) {
+        cpu->is_active = true;
+        replay->is_sorted = false;
+        lull_vec_push(&replay->active, number);
+    }
 }
 
 static void take(struct replay *replay, const struct lull_bandwidth_event *event)
 {
     struct cpu *cpu = cpu_at(replay, event->cpu);
+    if (event->step == LULL_BANDWIDTH_WAKE || event->step == LULL_BANDWIDTH_START) {
+        activate(replay, event->cpu);
+    }
     if (replay->given_ns != INT64_MAX && event->time_ns - replay->given_ns >= LATE_NS) {
         distribute(replay, replay->given_ns + LATE_NS, 0);
     }
@@ -330,5 +385,6 @@ void lull_bandwidth_replay(const struct lull_bandwidth_event *events, size_t cou
     }
     drop_unsure(pauses, first, kernel_ns);
     lull_vec_free(&replay.cpus);
+    lull_vec_free(&replay.active);
     lull_map_free(&replay.place);
 }

@@ -11,8 +11,22 @@
 #include "base/sums.h"
 #include "base/vec.h"
 
-/* Guests in guests; more may only be found where clocks of hosts contain each other. */
-enum { MOST_LEVELS = 8 };
+enum {
+    MOST_LEVELS =
+        8, /* guests in guests; more may only be found where clocks of hosts contain each other */
+    MOST_WAITING =
+        64, /* of those that wait for a CPU at once: of others it is not followed who has it */
+};
+
+/* Those that wait for a CPU of a host. */
+struct queue {
+    uint32_t first, n;
+};
+
+/* The virtual CPUs of a host that may be known: what is lost makes them unknown. */
+struct known_vcpus {
+    LULL_VEC(uint32_t) all;
+};
 
 struct vcpu {
     struct lull_vcpu_thread thread;
@@ -22,8 +36,9 @@ struct vcpu {
     int64_t since_ns;
     int32_t cpu;
     uint32_t task, by, by_vcpu; /* as in struct lull_vcpu_piece */
-    bool is_waiting;            /* in the list of its CPU */
+    bool is_waiting;            /* in the queue of its CPU */
     uint32_t next_waiting;
+    bool is_in_known;
     int64_t guest_end_ns;
     struct lull_vcpu_stolen stolen; /* until since_ns */
     LULL_VEC(struct lull_vcpu_piece) pieces;
@@ -34,7 +49,10 @@ struct lull_vcpu_track {
     LULL_VEC(struct vcpu) vcpus;
     struct lull_map by_task;      /* thread → vcpus */
     struct lull_map by_guest_cpu; /* → vcpus */
-    struct lull_map waiting;      /* CPU of a host → first of those that wait for it */
+    struct lull_map by_cpu;       /* CPU of a host → queues */
+    LULL_VEC(struct queue) queues;
+    uint64_t unfollowed;                /* waits of those for which a queue had no room */
+    LULL_VEC(struct known_vcpus) known; /* by host */
     LULL_VEC(struct lull_guest_cpu) guest_cpus;
     struct lull_map by_tid; /* host, tid → guest_cpus */
     int64_t *guest_ends;    /* by host, or NULL */
@@ -94,7 +112,12 @@ void lull_vcpu_track_free(struct lull_vcpu_track *track)
     lull_vec_free(&track->guest_cpus);
     lull_map_free(&track->by_task);
     lull_map_free(&track->by_guest_cpu);
-    lull_map_free(&track->waiting);
+    lull_map_free(&track->by_cpu);
+    lull_vec_free(&track->queues);
+    for (size_t host = 0; host < track->known.count; host++) {
+        lull_vec_free(&track->known.items[host].all);
+    }
+    lull_vec_free(&track->known);
     lull_map_free(&track->by_tid);
     g_free(track->guest_ends);
     g_free(track);
@@ -203,25 +226,32 @@ static void hand_out(struct lull_vcpu_track *track, uint32_t number, int64_t tim
 
 /* ---- who waits for a CPU ---- */
 
+/* NULL: nobody has waited for that CPU yet. */
+static struct queue *queue_of(const struct lull_vcpu_track *track, uint32_t host, int32_t cpu)
+{
+    const uint32_t number = lull_map_find(&track->by_cpu, key_of(host, cpu));
+    return number == LULL_MAP_NONE ? NULL : &track->queues.items[number];
+}
+
+static uint32_t first_waiting(const struct lull_vcpu_track *track, uint32_t host, int32_t cpu)
+{
+    const struct queue *queue = queue_of(track, host, cpu);
+    return queue ? queue->first : LULL_NONE;
+}
+
 static void stop_waiting(struct lull_vcpu_track *track, uint32_t number)
 {
     struct vcpu *vcpu = &track->vcpus.items[number];
     if (!vcpu->is_waiting) {
         return;
     }
-    const uint64_t key = key_of(vcpu->thread.host, vcpu->cpu);
-    uint32_t at = lull_map_find(&track->waiting, key);
-    if (at == number) {
-        lull_map_remove(&track->waiting, key);
-        if (vcpu->next_waiting != LULL_NONE) {
-            lull_map_insert(&track->waiting, key, vcpu->next_waiting);
-        }
-    } else {
-        while (track->vcpus.items[at].next_waiting != number) {
-            at = track->vcpus.items[at].next_waiting;
-        }
-        track->vcpus.items[at].next_waiting = vcpu->next_waiting;
+    struct queue *queue = queue_of(track, vcpu->thread.host, vcpu->cpu);
+    uint32_t *at = &queue->first;
+    while (*at != number) {
+        at = &track->vcpus.items[*at].next_waiting;
     }
+    *at = vcpu->next_waiting;
+    queue->n--;
     vcpu->is_waiting = false;
 }
 
@@ -236,9 +266,21 @@ static void start_waiting(struct lull_vcpu_track *track, uint32_t number, int32_
     struct vcpu *vcpu = &track->vcpus.items[number];
     uint32_t task;
     int64_t since_ns;
+    struct queue *queue = queue_of(track, vcpu->thread.host, cpu);
+    if (!queue) {
+        lull_map_insert(&track->by_cpu, key_of(vcpu->thread.host, cpu),
+                        (uint32_t)track->queues.count);
+        lull_vec_push(&track->queues, ((struct queue){LULL_NONE, 0}));
+        queue = &track->queues.items[track->queues.count - 1];
+    }
     vcpu->cpu = cpu;
-    const uint32_t first = lull_map_insert(&track->waiting, key_of(vcpu->thread.host, cpu), number);
-    vcpu->next_waiting = first; /* LULL_MAP_NONE is LULL_NONE */
+    if (queue->n == MOST_WAITING) {
+        track->unfollowed++;
+        return;
+    }
+    vcpu->next_waiting = queue->first;
+    queue->first = number;
+    queue->n++;
     vcpu->is_waiting = true;
     set_by(track, vcpu,
            cpu >= 0 && lull_model_running(track->model, vcpu->thread.host, cpu, &task, &since_ns)
@@ -299,8 +341,8 @@ static uint32_t add_vcpu(struct lull_vcpu_track *track, const struct lull_vcpu_f
     lull_vec_push(&track->vcpus, vcpu);
     lull_map_insert(&track->by_task, fact->task, number);
     /* Those that it keeps waiting already wait for a virtual CPU. */
-    uint32_t waiting = lull_map_find(&track->waiting, key_of(fact->host, fact->cpu));
-    for (; waiting != LULL_MAP_NONE; waiting = track->vcpus.items[waiting].next_waiting) {
+    uint32_t waiting = first_waiting(track, fact->host, fact->cpu);
+    for (; waiting != LULL_NONE; waiting = track->vcpus.items[waiting].next_waiting) {
         set_by(track, &track->vcpus.items[waiting], track->vcpus.items[waiting].by);
     }
     return number;
@@ -316,6 +358,14 @@ static void hand_out_inner(struct lull_vcpu_track *track, const struct vcpu *vcp
         }
         inner = inner_of(track, inner);
     }
+}
+
+static struct known_vcpus *known_of(struct lull_vcpu_track *track, uint32_t host)
+{
+    while (track->known.count <= host) {
+        lull_vec_push(&track->known, (struct known_vcpus){0});
+    }
+    return &track->known.items[host];
 }
 
 static void entered(struct lull_vcpu_track *track, uint32_t number, int64_t time_ns, int32_t cpu)
@@ -338,6 +388,10 @@ static void entered(struct lull_vcpu_track *track, uint32_t number, int64_t time
         cut(track, vcpu, time_ns); /* one that runs on it, so far as its host alone saw it */
     }
     vcpu->is_known = vcpu->is_in_run = true;
+    if (!vcpu->is_in_known) {
+        lull_vec_push(&known_of(track, vcpu->thread.host)->all, number);
+        vcpu->is_in_known = true;
+    }
     vcpu->since_ns = time_ns;
     stop_waiting(track, number);
     vcpu->state = LULL_VCPU_IN_GUEST;
@@ -428,8 +482,8 @@ void lull_vcpu_track_state(struct lull_vcpu_track *track, const struct lull_stat
 /* A CPU of a host has another task. */
 static void host_switched(struct lull_vcpu_track *track, const struct lull_switch_fact *fact)
 {
-    uint32_t number = lull_map_find(&track->waiting, key_of(fact->host, fact->cpu));
-    for (; number != LULL_MAP_NONE; number = track->vcpus.items[number].next_waiting) {
+    uint32_t number = first_waiting(track, fact->host, fact->cpu);
+    for (; number != LULL_NONE; number = track->vcpus.items[number].next_waiting) {
         struct vcpu *vcpu = &track->vcpus.items[number];
         if (vcpu->by == LULL_VCPU_UNKNOWN && fact->since_ns <= vcpu->since_ns) {
             set_by(track, vcpu, fact->previous); /* it was there all the time */
@@ -444,11 +498,11 @@ static void guest_switched(struct lull_vcpu_track *track, uint32_t number,
                            const struct lull_switch_fact *fact)
 {
     struct vcpu *vcpu = &track->vcpus.items[number];
-    uint32_t waiting = lull_map_find(&track->waiting, key_of(vcpu->thread.host, vcpu->cpu));
+    uint32_t waiting = first_waiting(track, vcpu->thread.host, vcpu->cpu);
     if (vcpu->task == LULL_VCPU_UNKNOWN && fact->since_ns <= vcpu->since_ns) {
         vcpu->task = fact->previous;
     }
-    for (; waiting != LULL_MAP_NONE; waiting = track->vcpus.items[waiting].next_waiting) {
+    for (; waiting != LULL_NONE; waiting = track->vcpus.items[waiting].next_waiting) {
         if (track->vcpus.items[waiting].by_vcpu == number) {
             cut(track, &track->vcpus.items[waiting], fact->time_ns);
         }
@@ -471,11 +525,12 @@ void lull_vcpu_track_switched(struct lull_vcpu_track *track, const struct lull_s
 
 void lull_vcpu_track_lost(struct lull_vcpu_track *track, const struct lull_lost_fact *fact)
 {
-    for (uint32_t i = 0; i < track->vcpus.count; i++) {
-        if (track->vcpus.items[i].thread.host == fact->host) {
-            forget(track, i);
-        }
+    struct known_vcpus *known = known_of(track, fact->host);
+    for (size_t i = 0; i < known->all.count; i++) {
+        track->vcpus.items[known->all.items[i]].is_in_known = false;
+        forget(track, known->all.items[i]);
     }
+    known->all.count = 0;
 }
 
 /* ---- queries ---- */
@@ -494,6 +549,11 @@ const struct lull_vcpu_thread *lull_vcpu_track_thread(const struct lull_vcpu_tra
 uint32_t lull_vcpu_track_find(const struct lull_vcpu_track *track, uint32_t task)
 {
     return task >= LULL_VCPU_UNKNOWN ? LULL_NONE : lull_map_find(&track->by_task, task);
+}
+
+uint64_t lull_vcpu_track_unfollowed(const struct lull_vcpu_track *track)
+{
+    return track->unfollowed;
 }
 
 bool lull_vcpu_track_stolen(const struct lull_vcpu_track *track, uint32_t guest, int32_t cpu,

@@ -36,10 +36,11 @@ struct lull_vcpu_thread {
 struct lull_vcpu_piece {
     int64_t start_ns, end_ns;
     enum lull_vcpu_state state;
-    bool is_entered;  /* from an entry to an exit, as its host saw it */
-    int32_t cpu;      /* of the host: where it ran or waits to run */
-    uint32_t task;    /* who is on the CPU in the guest, or LULL_VCPU_UNKNOWN */
-    uint32_t by;      /* PREEMPTED, WOKEN: who has the CPU of the host; else LULL_VCPU_UNKNOWN */
+    bool is_entered; /* from an entry to an exit, as its host saw it */
+    int32_t cpu;     /* of the host: where it ran or waits to run */
+    uint32_t task;   /* who is on the CPU in the guest, or LULL_VCPU_UNKNOWN */
+    uint32_t
+        by; /* PREEMPTED, WOKEN: who has the CPU of the host, if it is followed; else LULL_VCPU_UNKNOWN */
     uint32_t by_vcpu; /* that task is this virtual CPU; else LULL_NONE */
     uint32_t by_task; /* and in its guest that task is on it; LULL_VCPU_UNKNOWN: not known */
 };
@@ -71,6 +72,10 @@ const struct lull_vcpu_thread *lull_vcpu_track_thread(const struct lull_vcpu_tra
                                                       uint32_t vcpu);
 /* The number of the virtual CPU whose thread that task is, or LULL_NONE. */
 uint32_t lull_vcpu_track_find(const struct lull_vcpu_track *track, uint32_t task);
+
+/* How often one waited for a CPU for which 64 waited already: that is not followed to who had the CPU. Nobody
+ * has that many but who makes them up, and it would take the square of their number. */
+uint64_t lull_vcpu_track_unfollowed(const struct lull_vcpu_track *track);
 
 /* Up to some time. */
 struct lull_vcpu_stolen {

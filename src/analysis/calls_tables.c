@@ -11,7 +11,7 @@
 #define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST | LULL_USE_OWN}
 #define FUNCTION {"Function", "FUNCTION", "function", LULL_CELL_STRING, NULL, LULL_USE_OWN}
 #define KIND                                                                                       \
-    {"Whose it is: native, python, recording, syscall, kernel",                                    \
+    {"Whose it is: native, python, recording, syscall, kernel, irq",                               \
      "KIND",                                                                                       \
      "kind",                                                                                       \
      LULL_CELL_STRING,                                                                             \

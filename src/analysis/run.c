@@ -77,6 +77,7 @@ static void set_alarm(struct lull_runner *runner);
     X(migration, lull_migration_fact)                                                              \
     X(prio, lull_prio_fact)                                                                        \
     X(handler, lull_handler_fact)                                                                  \
+    X(handler_start, lull_handler_fact)                                                            \
     X(page, lull_page_fact)                                                                        \
     X(paging, lull_paging_fact)                                                                    \
     X(cgroup, lull_cgroup_fact)                                                                    \

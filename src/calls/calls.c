@@ -157,6 +157,17 @@ uint32_t lull_calls_where(struct lull_calls *calls, uint32_t task, uint32_t host
     return calls_child(calls, line, line->public.root, LULL_FUNCTION_NATIVE, address);
 }
 
+/* ftrace left out what was too deep for it, within all that the task is in: of earlier calls it said
+ * the same number. Whether the first number is of this trace, nothing says. */
+static void note_left_out(struct line *line, int64_t left_out)
+{
+    if (left_out > MAX(line->left_out, 0)) {
+        line->public.too_deep += line->left_out >= 0 ? (uint64_t)(left_out - line->left_out) : 0;
+        calls_doubt(line);
+    }
+    line->left_out = left_out;
+}
+
 static void on_function(void *user, const struct lull_function_fact *fact)
 {
     struct lull_calls *calls = user;
@@ -167,6 +178,9 @@ static void on_function(void *user, const struct lull_function_fact *fact)
     const uint64_t key = fact->layer != LULL_FUNCTION_PYTHON ? fact->address
                          : fact->name == LULL_NONE           ? UINT64_MAX
                                                              : fact->name;
+    if (fact->left_out >= 0) {
+        note_left_out(line, fact->left_out);
+    }
     calls_account(calls, line, fact->time_ns);
     line->cpu = fact->cpu;
     line->heard_ns = fact->time_ns;
@@ -187,6 +201,11 @@ static void on_state(void *user, const struct lull_state_fact *fact)
         return;
     }
     line->public.has_states |= fact->state != LULL_STATE_NONE;
+    if (line->open[LULL_FUNCTION_INTERRUPT] >
+        0) { /* none lasts longer than who was interrupted runs */
+        calls_account(calls, line, fact->end_ns);
+        calls_leave_interrupts(calls, line, fact->end_ns);
+    }
     if (fact->state == LULL_STATE_BLOCKED || fact->state == LULL_STATE_PREEMPTED) {
         calls_account(calls, line, fact->end_ns);
         calls_add_wait(calls, line, fact);
@@ -213,6 +232,7 @@ static void on_syscall_start(void *user, const struct lull_syscall_fact *fact)
     struct line *line = calls_find_line(calls, fact->task);
     if (line && !is_recording(calls, line)) {
         calls_account(calls, line, fact->start_ns);
+        calls_leave_interrupts(calls, line, fact->start_ns);
         calls_end(calls, line, LULL_FUNCTION_SYSCALL, 0, true, fact->start_ns);
         calls_push(calls, line, LULL_FUNCTION_SYSCALL, fact->name, -1, fact->start_ns, 0);
     }
@@ -224,7 +244,30 @@ static void on_syscall(void *user, const struct lull_syscall_fact *fact)
     struct line *line = calls_find_line(calls, fact->task);
     if (line && !fact->is_open) {
         calls_account(calls, line, fact->end_ns);
+        calls_leave_interrupts(calls, line, fact->end_ns);
         calls_end(calls, line, LULL_FUNCTION_SYSCALL, 0, true, fact->end_ns);
+    }
+}
+
+static void on_handler_start(void *user, const struct lull_handler_fact *fact)
+{
+    struct lull_calls *calls = user;
+    struct line *line = fact->task == LULL_NONE ? NULL : calls_find_line(calls, fact->task);
+    if (line) {
+        calls_account(calls, line, fact->start_ns);
+        calls_push(calls, line, LULL_FUNCTION_INTERRUPT, fact->label, -1, fact->start_ns, 0);
+        line->handler_cpu = fact->cpu;
+        line->handler_ns = fact->start_ns;
+    }
+}
+
+static void on_handler(void *user, const struct lull_handler_fact *fact)
+{
+    struct lull_calls *calls = user;
+    struct line *line = fact->task == LULL_NONE ? NULL : calls_find_line(calls, fact->task);
+    if (line && line->open[LULL_FUNCTION_INTERRUPT] > 0) {
+        calls_account(calls, line, fact->end_ns);
+        calls_end(calls, line, LULL_FUNCTION_INTERRUPT, fact->label, false, fact->end_ns);
     }
 }
 
@@ -259,6 +302,8 @@ struct lull_calls *lull_calls_new(struct lull_model *model, int64_t start_ns, in
                                             .state = on_state,
                                             .syscall_start = on_syscall_start,
                                             .syscall = on_syscall,
+                                            .handler_start = on_handler_start,
+                                            .handler = on_handler,
                                             .lost = on_lost};
     struct lull_calls *calls = g_new0(struct lull_calls, 1);
     calls->model = model;

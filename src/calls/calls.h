@@ -4,7 +4,7 @@
  * are missing, what is not certain is marked.
  *
  * Frames lie in layers: functions of a program and of Python, as they called one another; on them
- * the system call; on that, functions of the kernel. A return from a function ends all that it
+ * the system call; on that, functions of the kernel; on that, interrupts that it served meanwhile. A return from a function ends all that it
  * called, also what did not return by itself (longjmp, or a return that was not recorded). A return
  * from a function that is not on the stack changes nothing, and is counted. No start is invented. */
 #ifndef LULL_CALLS_CALLS_H
@@ -31,7 +31,7 @@ struct lull_calls_times {
 
 /* A function as one task knows it. */
 struct lull_calls_function {
-    uint64_t key;   /* address; PYTHON and SYSCALL: label of the name, UINT64_MAX: not known */
+    uint64_t key;   /* address; PYTHON, SYSCALL, INTERRUPT: label, UINT64_MAX: not known */
     uint32_t line;  /* the task's */
     uint32_t place; /* NATIVE and KERNEL: chain of one call (lull_model_frames()), or LULL_NONE */
     uint32_t open;  /* how often it is on the stack */

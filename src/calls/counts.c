@@ -152,12 +152,29 @@ static void fill(const struct lull_calls_counts *counts, struct tale *tale, int6
     add_stay(counts, tale, tale->root, t);
 }
 
+/* What an interrupt counted is no call's, where it is read apart; else it is taken for that of what was interrupted. */
+static uint32_t interrupted(const struct lull_calls_counts *counts, uint32_t node)
+{
+    uint32_t outside = node;
+    for (; node != LULL_NONE; node = lull_calls_node(counts->calls, node)->parent) {
+        const uint32_t function = lull_calls_node(counts->calls, node)->function;
+        if (function == LULL_NONE ||
+            lull_calls_function(counts->calls, function)->layer < LULL_FUNCTION_KERNEL) {
+            break;
+        }
+        if (lull_calls_function(counts->calls, function)->layer == LULL_FUNCTION_INTERRUPT) {
+            outside = lull_calls_node(counts->calls, node)->parent;
+        }
+    }
+    return outside;
+}
+
 static void on_spent(void *user, const struct lull_calls_stretch *stretch)
 {
     struct lull_calls_counts *counts = user;
     struct tale *tale = tale_of(counts, stretch->line, stretch->start_ns);
     fill(counts, tale, stretch->start_ns);
-    add_stay(counts, tale, stretch->node, stretch->end_ns);
+    add_stay(counts, tale, interrupted(counts, stretch->node), stretch->end_ns);
 }
 
 /* What was taken for time on a CPU was none. */

@@ -17,6 +17,20 @@ struct lull_flame_node {
     int64_t other_self, other_total; /* of what it is compared with */
 };
 
+/* What else stacks weigh, each in its own unit: what pprof calls a type of sample. */
+struct lull_flame_column {
+    const char *type, *unit;
+};
+enum { LULL_FLAME_MOST_COLUMNS = 6 };
+
+/* Where the code of a function is. */
+struct lull_flame_place {
+    const char
+        *object; /* as frames have it; NULL: not known, or the kernel, of which `address` is one */
+    const char *build_id; /* hexadecimal digits; NULL: not known */
+    uint64_t address;     /* offset in the object, where the function starts */
+};
+
 struct lull_flame {
     struct lull_flame_node *nodes;
     uint32_t n_nodes;
@@ -25,6 +39,9 @@ struct lull_flame {
     bool is_difference; /* `other` means something */
     uint64_t n_broken;  /* stacks without their outer calls */
     uint64_t n_ignored; /* samples of other events */
+    /* If they were wanted; one of them is what `self` is. */
+    struct lull_flame_column columns[LULL_FLAME_MOST_COLUMNS];
+    uint32_t n_columns, main_column;
     struct flame_inside *inside;
 };
 
@@ -40,6 +57,11 @@ const char *lull_flame_name(const struct lull_flame *flame, uint32_t name);
 uint32_t lull_flame_name_count(const struct lull_flame *flame);
 /* Where the source of the functions of that name starts; unknown if there are several. */
 struct lull_source_line lull_flame_source(const struct lull_flame *flame, uint32_t name);
+/* What the stack itself weighs, by column; NULL: nothing. */
+const int64_t *lull_flame_values(const struct lull_flame *flame, uint32_t node);
+/* Where the functions of that name are; false: not known, or they are several. */
+bool lull_flame_find_place(const struct lull_flame *flame, uint32_t name,
+                           struct lull_flame_place *place);
 /* Takes the weights of another as those that `flame` is compared with; before it is finished. */
 void lull_flame_compare(struct lull_flame *flame, const struct lull_flame *other);
 
@@ -61,7 +83,8 @@ struct lull_flame_choice {
     const struct lull_symbol_table *others; /* for lull_calls_append_name(); or NULL */
     const struct lull_calls_counts *counts; /* for LULL_FLAME_COUNTED */
     uint32_t counter;
-    bool wants_sources; /* lull_flame_source() is asked for */
+    bool wants_sources; /* lull_flame_source() and lull_flame_find_place() are asked for */
+    bool wants_columns;
 };
 
 /* The stacks of calls. */
@@ -83,8 +106,8 @@ bool lull_samples_have(const struct lull_samples *samples, enum lull_flame_weigh
 /* What weighs the same stack of the same task. */
 struct lull_sample_sum {
     uint32_t task, chain, what; /* what: label of the event, or enum lull_cause */
-    int64_t weight;
-    uint32_t next; /* with the same task and chain; not for others */
+    int64_t weight, count;      /* count: how many samples, or waits */
+    uint32_t next;              /* with the same task and chain; not for others */
 };
 void lull_samples_each(const struct lull_samples *samples, enum lull_flame_weight weight,
                        void (*visit)(void *user, const struct lull_sample_sum *sum), void *user);

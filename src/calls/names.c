@@ -42,8 +42,8 @@ static const struct lull_frame *frame_of(const struct lull_model *model,
 
 const char *lull_calls_kind(const struct lull_calls_function *function)
 {
-    static const char *const kinds[LULL_FUNCTION_LAYERS] = {"native", "python", "recording",
-                                                            "syscall", "kernel"};
+    static const char *const kinds[LULL_FUNCTION_LAYERS] = {"native",  "python", "recording",
+                                                            "syscall", "kernel", "irq"};
     return kinds[function->layer];
 }
 
@@ -102,7 +102,7 @@ void lull_calls_append_name(GString *text, const struct lull_model *model,
         }
     } else if (function->layer == LULL_FUNCTION_RECORDING) {
         g_string_append(text, "[recording]");
-    } else if (function->layer == LULL_FUNCTION_SYSCALL) {
+    } else if (function->layer >= LULL_FUNCTION_SYSCALL) {
         g_string_append_printf(text, "[%s]", label ? label : "?");
     } else {
         g_string_append(text, label ? label : "?");

@@ -21,7 +21,7 @@ struct lull_calls_identity lull_calls_identify(const struct lull_calls *calls,
 void lull_calls_append_name(GString *text, const struct lull_model *model,
                             const struct lull_symbol_table *others,
                             const struct lull_calls_function *function);
-/* "native", "python", "recording", "syscall", "kernel". */
+/* "native", "python", "recording", "syscall", "kernel", "irq". */
 const char *lull_calls_kind(const struct lull_calls_function *function);
 /* The file that it is in; NULL: not known, or of no file. */
 const char *lull_calls_object(const struct lull_model *model,

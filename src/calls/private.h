@@ -21,11 +21,14 @@ struct line {
     uint32_t open[LULL_FUNCTION_LAYERS];
     uint32_t beyond[LULL_FUNCTION_LAYERS]; /* calls that are too deep to be on the stack */
     uint32_t process, generation;
-    int32_t cpu;       /* of its last call or return, */
-    int64_t heard_ns;  /* and when that was */
-    bool is_uncertain; /* since events were lost */
-    int64_t last_ns;   /* up to here time is accounted for */
-    bool is_gone;      /* the task is nowhere since gone_ns, as far as is known */
+    int32_t cpu;         /* of its last call or return, */
+    int64_t heard_ns;    /* and when that was */
+    bool is_uncertain;   /* since events were lost */
+    int32_t handler_cpu; /* of the interrupt handler that started last in place of the task, */
+    int64_t handler_ns;  /* and when that was */
+    int64_t left_out;    /* how many of its calls ftrace left out so far; -1: not known */
+    int64_t last_ns;     /* up to here time is accounted for */
+    bool is_gone;        /* the task is nowhere since gone_ns, as far as is known */
     int64_t gone_ns;
     int64_t blocked_ns; /* in all */
 };
@@ -97,6 +100,10 @@ void calls_push(struct lull_calls *calls, struct line *line, uint8_t layer, uint
 /* Ends frames until so many are left. */
 void calls_pop_to(struct lull_calls *calls, struct line *line, size_t count, int64_t t,
                   unsigned flags);
+/* Interrupts in place of the task are over, if there are any, as their task does something else. */
+void calls_leave_interrupts(struct lull_calls *calls, struct line *line, int64_t t);
+/* What was called until the last event of the task, and since then, is not all known. */
+void calls_doubt(struct line *line);
 /* What the kernel did for the task is over: it is in its own code. */
 void calls_leave_kernel(struct lull_calls *calls, struct line *line, int64_t t);
 /* Ends the innermost frame of the layer that has the key (`is_any`: whatever it has), and all that

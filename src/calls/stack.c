@@ -79,6 +79,7 @@ struct line *calls_line_of(struct lull_calls *calls, uint32_t task, uint32_t hos
                                 .generation = calls->processes.items[process].generation,
                                 .cpu = -1,
                                 .heard_ns = t,
+                                .left_out = -1,
                                 .last_ns = t});
     return &calls->lines.items[calls->lines.count - 1];
 }
@@ -194,6 +195,14 @@ int64_t *calls_lost_on(struct lull_calls *calls, uint32_t host, int32_t cpu)
     return &calls->lost_ns.items[at];
 }
 
+void calls_doubt(struct line *line)
+{
+    line->is_uncertain = true;
+    for (size_t i = 0; i < line->frames.count; i++) {
+        line->frames.items[i].flags |= LULL_CALL_UNCERTAIN;
+    }
+}
+
 /* Events are kept by CPU: those that followed the last of a task were as a rule on the same. Which
  * calls it made since then is not certain, whatever the kernel told of the task meanwhile. */
 static void check_losses(struct lull_calls *calls, struct line *line)
@@ -206,10 +215,21 @@ static void check_losses(struct lull_calls *calls, struct line *line)
     if (!line->is_uncertain) {
         lull_add(&line->public.uncertain_ns, counted(calls, line->heard_ns, line->last_ns));
     }
-    line->is_uncertain = true;
     line->heard_ns = lull_sum(lost_ns, 1); /* and this loss is known */
-    for (size_t i = 0; i < line->frames.count; i++) {
-        line->frames.items[i].flags |= LULL_CALL_UNCERTAIN;
+    calls_doubt(line);
+}
+
+/* The end of a handler may be among what its CPU lost. */
+static void check_handlers(struct lull_calls *calls, struct line *line)
+{
+    if (line->open[LULL_FUNCTION_INTERRUPT] == 0) {
+        return;
+    }
+    const int64_t on_cpu_ns = *calls_lost_on(calls, line->public.host, line->handler_cpu);
+    const int64_t lost_ns = MAX(on_cpu_ns, *calls_lost_on(calls, line->public.host, -1));
+    if (lost_ns >= line->handler_ns) {
+        calls_doubt(line);
+        calls_leave_interrupts(calls, line, line->last_ns);
     }
 }
 
@@ -217,6 +237,7 @@ void calls_account(struct lull_calls *calls, struct line *line, int64_t t)
 {
     if (G_UNLIKELY(calls->lost_ns.count > 0)) {
         check_losses(calls, line);
+        check_handlers(calls, line);
     }
     if (t <= line->last_ns) {
         return;
@@ -336,9 +357,17 @@ void calls_pop_to(struct lull_calls *calls, struct line *line, size_t count, int
     }
 }
 
+void calls_leave_interrupts(struct lull_calls *calls, struct line *line, int64_t t)
+{
+    while (line->open[LULL_FUNCTION_INTERRUPT] > 0) {
+        pop(calls, line, t, LULL_CALL_CUT);
+    }
+}
+
 void calls_leave_kernel(struct lull_calls *calls, struct line *line, int64_t t)
 {
     line->beyond[LULL_FUNCTION_SYSCALL] = line->beyond[LULL_FUNCTION_KERNEL] = 0;
+    calls_leave_interrupts(calls, line, t);
     while (line->open[LULL_FUNCTION_SYSCALL] + line->open[LULL_FUNCTION_KERNEL] > 0 &&
            calls_function_of(calls, &line->frames.items[line->frames.count - 1])->layer >=
                LULL_FUNCTION_SYSCALL) {

@@ -152,6 +152,7 @@ static struct lull_flame *grow(struct question *question, const struct lull_sess
         .wants_sources = lull_args_text(question->args, "speedscope") ||
                          lull_args_text(question->args, "pprof") ||
                          lull_args_flag(question->args, "json"),
+        .wants_columns = lull_args_text(question->args, "pprof") != NULL,
         .counts = question->reading.counts,
         .counter = question->counter};
     struct lull_flame *flame = lull_flame_new(unit_of(question));
@@ -430,7 +431,7 @@ const struct lull_verb lull_verb_flame = {
         "--off-cpu those with which tasks fell asleep (sched_switch with --call-graph). Times of calls "
         "and of samples are never mixed.\n"
         "\n"
-        "A frame in brackets is a system call, as [read], or what a task waited for, as [disk] or [task]; "
+        "A frame in brackets is a system call, as [read], an interrupt, as [softirq NET_RX], or what a task waited for, as [disk] or [task]; "
         "[preempted] is time without a CPU, [blocked] a wait of unknown cause.\n"
         "\n"
         "With --weight cpu stacks weigh the time that they were on a CPU, with --weight and the name of a counter what was "

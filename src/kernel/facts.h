@@ -386,6 +386,7 @@ enum lull_function_layer {
     LULL_FUNCTION_RECORDING, /* what records the calls is at work, in the middle of the program */
     LULL_FUNCTION_SYSCALL,   /* the kernel as user space calls it; not in facts of functions */
     LULL_FUNCTION_KERNEL,
+    LULL_FUNCTION_INTERRUPT, /* a handler that ran in place of the task; not in facts of functions */
     LULL_FUNCTION_LAYERS
 };
 
@@ -411,8 +412,10 @@ struct lull_function_fact {
     int32_t pid;     /* as the task knows it, in whose memory the address is; -1: not known */
     int32_t cpu;     /* -1: not known */
     int32_t depth;   /* KERNEL: how many functions of the kernel called it; -1: not reported */
-    uint8_t step;    /* enum lull_function_step */
-    uint8_t layer;   /* enum lull_function_layer */
+    /* KERNEL, LEAVE: how many calls of the task ftrace left out so far, as too deep; -1: not reported */
+    int64_t left_out;
+    uint8_t step;  /* enum lull_function_step */
+    uint8_t layer; /* enum lull_function_layer */
 };
 
 enum lull_heap_step {
@@ -501,6 +504,8 @@ struct lull_facts {
     void (*migration)(void *user, const struct lull_migration_fact *fact);
     void (*prio)(void *user, const struct lull_prio_fact *fact);
     void (*handler)(void *user, const struct lull_handler_fact *fact);
+    /* A handler started: end_ns is start_ns. */
+    void (*handler_start)(void *user, const struct lull_handler_fact *fact);
     void (*page)(void *user, const struct lull_page_fact *fact);
     void (*paging)(void *user, const struct lull_paging_fact *fact);
     void (*cgroup)(void *user, const struct lull_cgroup_fact *fact);

@@ -18,6 +18,7 @@ static struct lull_function_fact fact_of(const struct machine *machine, int64_t 
                                        .pid = -1,
                                        .cpu = -1,
                                        .depth = -1,
+                                       .left_out = -1,
                                        .step = (uint8_t)step};
 }
 
@@ -69,6 +70,7 @@ void functions_of_kernel(struct lull_model *model, struct machine *machine, int3
         fact.address = (uint64_t)ev->address;
         fact.depth = (int32_t)CLAMP(ev->depth, 0, INT32_MAX);
         fact.task = current_of(model, machine, c, LULL_HAS(ev, kernel_function_exit, tid), ev->tid);
+        fact.left_out = LULL_HAS(ev, kernel_function_exit, overrun) ? ev->overrun : -1;
         if (LULL_HAS(ev, kernel_function_exit, call_time) &&
             LULL_HAS(ev, kernel_function_exit, return_time) && ev->call_time >= 0 &&
             ev->return_time >= ev->call_time) {

@@ -117,25 +117,16 @@ static struct frame *push(struct cpu *cpu, int64_t t, enum frame_kind kind, uint
     return frame;
 }
 
-/* A handler ended; the one it interrupted has that much less of its time to itself. */
-static void report_handler(struct lull_model *model, const struct machine *machine, int32_t c,
-                           int64_t t, const struct frame *frame, struct frame *around)
+static struct lull_handler_fact handler_fact(const struct lull_model *model,
+                                             const struct machine *machine, int32_t c, int64_t t,
+                                             const struct frame *frame)
 {
     static const uint8_t kinds[] = {
         [FRAME_IRQ] = LULL_HANDLER_IRQ,         [FRAME_SOFTIRQ] = LULL_HANDLER_SOFTIRQ,
         [FRAME_HRTIMER] = LULL_HANDLER_HRTIMER, [FRAME_LOCAL_TIMER] = LULL_HANDLER_VECTOR,
         [FRAME_IPI] = LULL_HANDLER_VECTOR,      [FRAME_WHOLE_IRQ] = LULL_HANDLER_VECTOR,
     };
-    if (frame->kind == FRAME_RECEIVE) { /* no handler by itself */
-        if (around) {
-            lull_add(&around->nested_ns, frame->nested_ns);
-        }
-        return;
-    }
-    if (around) {
-        lull_add(&around->nested_ns, t - frame->start_ns);
-    }
-    struct lull_handler_fact fact = {
+    return (struct lull_handler_fact){
         .start_ns = frame->start_ns,
         .end_ns = t,
         .nested_ns = frame->nested_ns,
@@ -148,7 +139,33 @@ static void report_handler(struct lull_model *model, const struct machine *machi
         .name = frame->name,
         .kind = kinds[frame->kind],
     };
+}
+
+/* A handler ended; the one it interrupted has that much less of its time to itself. */
+static void report_handler(struct lull_model *model, const struct machine *machine, int32_t c,
+                           int64_t t, const struct frame *frame, struct frame *around)
+{
+    if (frame->kind == FRAME_RECEIVE) { /* no handler by itself */
+        if (around) {
+            lull_add(&around->nested_ns, frame->nested_ns);
+        }
+        return;
+    }
+    if (around) {
+        lull_add(&around->nested_ns, t - frame->start_ns);
+    }
+    const struct lull_handler_fact fact = handler_fact(model, machine, c, t, frame);
     REPORT(model, handler, &fact);
+}
+
+static void report_start(const struct lull_model *model, const struct machine *machine, int32_t c,
+                         const struct frame *frame)
+{
+    if (model->wanted.handler_start && frame->kind != FRAME_RECEIVE) {
+        const struct lull_handler_fact fact =
+            handler_fact(model, machine, c, frame->start_ns, frame);
+        REPORT(model, handler_start, &fact);
+    }
 }
 
 /* Ends the innermost context of that kind and number; contexts inside it have lost their ends. An
@@ -310,7 +327,9 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         if (cpu->n_frames > 0) { /* what is done in a softirq from here on may be for it */
             cpu->frames[cpu->n_frames - 1].raiser = no_raiser;
         }
-        push(cpu, t, FRAME_IRQ, ev->irq, irq_label(model, machine, ev->irq, ev->name));
+        report_start(
+            model, machine, c,
+            push(cpu, t, FRAME_IRQ, ev->irq, irq_label(model, machine, ev->irq, ev->name)));
         return true;
     }
     if (id == LULL_EVENT_irq_handler_exit) {
@@ -329,6 +348,7 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
             frame->raise_ns = cpu->raised_ns[ev->vec];
             frame->raiser = frame->raise_ns == INT64_MIN ? no_raiser : cpu->raisers[ev->vec];
             cpu->raised_ns[ev->vec] = INT64_MIN;
+            report_start(model, machine, c, frame);
         }
         return true;
     }
@@ -346,7 +366,9 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         interrupted(model, machine, c, t, LULL_HAS(ev, local_timer_entry, context_tid),
                     ev->context_tid);
         if (id == pairs[i].entry) {
-            push(cpu, t, pairs[i].kind, pairs[i].entry, model->fixed_labels[LULL_SOFTIRQS + i]);
+            report_start(model, machine, c,
+                         push(cpu, t, pairs[i].kind, pairs[i].entry,
+                              model->fixed_labels[LULL_SOFTIRQS + i]));
             report_timer(model, machine, t, id, event);
         } else {
             pop(model, machine, c, t, pairs[i].kind, pairs[i].entry);

@@ -144,6 +144,7 @@ void lull_model_subscribe(struct lull_model *model, const struct lull_facts *fac
     ADD(migration);
     ADD(prio);
     ADD(handler);
+    ADD(handler_start);
     ADD(page);
     ADD(timer);
     ADD(netif);

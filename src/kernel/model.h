@@ -140,6 +140,8 @@ const char *lull_model_label(const struct lull_model *model, uint32_t label);
 /* The calls of a chain, *n of them, innermost first; none for LULL_NONE. */
 const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,
                                            uint32_t *n);
+/* The build-id of a file in which one of these lies, hexadecimal digits; NULL: not known. */
+const char *lull_model_build_id(const struct lull_model *model, uint32_t chain, const char *object);
 /* Where the source of the function of one of these calls starts. */
 struct lull_source_line lull_model_start(const struct lull_model *model, uint32_t chain,
                                          uint32_t frame);

@@ -200,6 +200,11 @@ const struct lull_frame *lull_model_frames(const struct lull_model *model, uint3
     return model->stacks ? lull_stacks_frames(model->stacks, chain, n) : NULL;
 }
 
+const char *lull_model_build_id(const struct lull_model *model, uint32_t chain, const char *object)
+{
+    return lull_stacks_build_id(model->stacks, chain, object);
+}
+
 struct lull_source_line lull_model_start(const struct lull_model *model, uint32_t chain,
                                          uint32_t frame)
 {

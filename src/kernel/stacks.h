@@ -97,6 +97,9 @@ struct lull_source_line lull_stacks_start(struct lull_stacks *stacks, uint32_t c
 /* The line of the frame itself; of a function around calls in line: where it calls. */
 struct lull_source_line lull_stacks_line(struct lull_stacks *stacks, uint32_t chain,
                                          uint32_t frame);
+/* The build-id of a file in which a frame of the chain lies; NULL: not known. */
+const char *lull_stacks_build_id(const struct lull_stacks *stacks, uint32_t chain,
+                                 const char *object);
 /* Whether it is known what lies at an address of a process; of the kernel all is. */
 bool lull_stacks_knows(const struct lull_stacks *stacks, uint32_t host, int32_t pid,
                        uint64_t address);

@@ -38,6 +38,17 @@ const char *stacks_build_id_of(const struct names *names, const struct object *o
     return id;
 }
 
+const char *lull_stacks_build_id(const struct lull_stacks *stacks, uint32_t chain,
+                                 const char *object)
+{
+    const struct names *names =
+        chain < stacks->chains.count
+            ? g_hash_table_lookup(stacks->names, GUINT_TO_POINTER(stacks->chains.items[chain].host))
+            : NULL;
+    const char *id = object ? stacks_build_id_of(names, stacks_object_of(object)) : NULL;
+    return id && *id ? id : NULL;
+}
+
 /* A file of the host's recording; NULL: it has none, or there is no recording. */
 static char *read_recorded(const struct names *names, const char *file, uint64_t most_bytes,
                            gsize *length)

@@ -18,6 +18,8 @@ static const struct {
     [LULL_FUNCTION_SYSCALL] = {LULL_CALL_SLOT_SYSCALL, 1},
     [LULL_FUNCTION_KERNEL] = {LULL_CALL_SLOT_KERNEL,
                               LULL_CALL_SLOT_UNCERTAIN - LULL_CALL_SLOT_KERNEL},
+    [LULL_FUNCTION_INTERRUPT] = {LULL_CALL_SLOT_KERNEL,
+                                 LULL_CALL_SLOT_UNCERTAIN - LULL_CALL_SLOT_KERNEL},
 };
 
 /* Where a program lies in memory changes from run to run, but not by parts of a page. */

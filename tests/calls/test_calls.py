@@ -307,6 +307,84 @@ def check_kernel():
     tap.ok(shown == expected and tasks[100]["unwound"] == 1 and tasks[100]["orphans"] == 1, "functions of the kernel, by their depth", shown, tasks)
 
 
+def check_left_out():
+    """ftrace follows some 50 calls within one another, and counts what it left out of each task. Of 100, which had left out 3 before it was seen
+    first, the calls within which 2 more were left out are not certain; those before and after are."""
+    def graph(time, what, depth, **more):
+        return {"t": time, "n": f"funcgraph_{what}", "pc": {"cpu_id": 0}, "p": {"func": -(1 << 47) + 64 * depth, "depth": depth, **more}}
+    events = [switch(500, 7, 100), graph(1000, "entry", 0), graph(1100, "exit", 0, overrun=0), graph(2000, "entry", 0), graph(2100, "entry", 1),
+              graph(2200, "exit", 1, overrun=0), graph(2300, "entry", 1), graph(3000, "exit", 1, overrun=2), graph(3100, "entry", 1),
+              graph(3200, "exit", 1, overrun=2), graph(4000, "exit", 0, overrun=2), graph(5000, "entry", 0), graph(5100, "exit", 0, overrun=2)]
+    path = os.path.join(scratch.name, "left_out")
+    jsonl_to_ctf.write_trace(events, path)
+    found = window("calllog", path)
+    log = [(row["time_range"]["begin_ns"], row["how"] or "") for row in found["tables"]["log"]]
+    tap.ok(sorted(log) == [(1000, ""), (2000, "uncertain"), (2100, ""), (2300, "uncertain"), (3100, ""), (5000, "")], "calls that ftrace left out", log)
+    found = window("calls", path)
+    tap.ok(found["tables"]["tasks"][0]["uncertain_ns"] == 700 and "2 calls were too deep to be followed" in found["notes"], "how many ftrace left out",
+           found["tables"]["tasks"], found["notes"])
+    for event in events[2:]:
+        if "overrun" in event["p"]:
+            event["p"]["overrun"] += 3
+    jsonl_to_ctf.write_trace(events, os.path.join(scratch.name, "left_out_before"))
+    found = window("calls", os.path.join(scratch.name, "left_out_before"))
+    tap.ok("2 calls were too deep to be followed" in found["notes"], "what was left out before the trace is not counted", found["notes"])
+
+
+def handler(time, what, number, cpu=0):
+    """Of an interrupt, by its number; of a softirq, by its name."""
+    is_soft, softirqs = isinstance(number, str), {"TIMER": 1, "NET_RX": 3}
+    payload = {"vec": softirqs[number]} if is_soft else {"irq": number, **({"name": "eth0"} if what == "entry" else {"ret": 1})}
+    return {"t": time, "n": f"{'irq_softirq' if is_soft else 'irq_handler'}_{what}", "pc": {"cpu_id": cpu}, "p": payload}
+
+
+def check_interrupts():
+    """Handlers are frames on the stack of whom they interrupted, and their time is not its own."""
+    def timer(time, what, kind="local_timer"):
+        return {"t": time, "n": f"{kind}_{what}", "pc": {"cpu_id": 0}, "p": {"vector": 236} if kind == "local_timer" else {"hrtimer": 1}}
+
+    def graph(time, what, depth):
+        return {"t": time, "n": f"funcgraph_{what}", "pc": {"cpu_id": 0}, "p": {"func": -(1 << 47), "depth": depth}}
+    user = [call(1000, "entry", "f0"), call(10000, "exit", "f0"), call(20000, "entry", "f0"), call(30000, "entry", "f1"), call(31000, "exit", "f1"),
+            call(40000, "exit", "f0")]
+    kernel = [switch(500, 7, 100),
+              # In f0: a handler with a softirq after it. In its read: a timer within the interrupt of the timer.
+              handler(2000, "entry", 28), handler(2300, "exit", 28), handler(2300, "entry", "NET_RX"), handler(3000, "exit", "NET_RX"),
+              syscall(4000, "entry", "read"), timer(5000, "entry"), timer(5100, "expire_entry", "hrtimer"), graph(5150, "entry", 0), graph(5170, "exit", 0),
+              timer(5200, "expire_exit", "hrtimer"), timer(5400, "exit"), syscall(6000, "exit", "read"),
+              # The ends of these are not there: the task leaves the CPU, calls, or returns to its program.
+              handler(21000, "entry", 28), switch(22000, 100, 7), handler(22500, "entry", 28), handler(22700, "exit", 28), wake(23000, 100),
+              switch(24000, 7, 100, 0), handler(25000, "entry", 28), syscall(26000, "entry", "read"), handler(27000, "entry", 28),
+              syscall(28000, "exit", "read"), handler(29000, "entry", 28), handler(50000, "exit", 28), switch(60000, 100, 7)]
+    path = both("interrupts", user, kernel)
+    stacks = dict(line.rsplit(" ", 1) for line in run("flame", *NAMES, path).stdout.splitlines())
+    stacks = {stack.partition(";")[2].replace("0xffff800000000000", "kernel"): int(ns) for stack, ns in stacks.items()}
+    irq = "[irq 28 eth0]"
+    expected = {"f0": 6000 + 3000 + 9000, f"f0;{irq}": 300 + 1000 + 1000 + 1000, "f0;[softirq NET_RX]": 700, "f0;[read]": 1600 + 1000,
+                "f0;[read];[local timer interrupt]": 300, "f0;[read];[local timer interrupt];[hrtimer]": 80,
+                "f0;[read];[local timer interrupt];[hrtimer];kernel": 20, f"f0;[read];{irq}": 1000, "f0;[task]": 1000, "f0;[preempted]": 1000, "f0;f1": 1000}
+    tap.ok(stacks == expected, "interrupts: frames on what they interrupted", {stack: (stacks.get(stack), expected.get(stack)) for stack in
+           stacks.keys() | expected.keys() if stacks.get(stack) != expected.get(stack)})
+    found, tasks = functions(*NAMES, path)
+    shown = {name: (row["kind"], row["calls"], row["total_ns"]) for name, row in found.items() if row["kind"] == "irq"}
+    tap.ok(shown == {irq: ("irq", 5, 4300), "[softirq NET_RX]": ("irq", 1, 700), "[local timer interrupt]": ("irq", 1, 400), "[hrtimer]": ("irq", 1, 100)},
+           "interrupts: how often, how long", shown)
+    tap.ok(tasks[100]["unwound"] == 0 and tasks[100]["orphans"] == 0, "interrupts: whose end is not there", tasks)
+    at = window("calls", *NAMES, "--at", "0.000005160", "--tid", "100", path)["tables"]
+    names = [row["function"] for row in next(iter(at.values()))]
+    tap.ok([name for name in names if name[0] != "0"] == ["[hrtimer]", "[local timer interrupt]", "[read]", "f0"], "interrupts: one moment", at)
+
+
+def check_lost_handler():
+    """What a CPU lost may be the end of a handler: it lasts no longer than until then."""
+    path = os.path.join(scratch.name, "lost_handler")
+    user_trace("lost_handler", [call(1000, "entry", "f0"), call(9000, "exit", "f0")], "user")
+    jsonl_to_ctf.write_trace([switch(500, 7, 100), handler(2000, "entry", 28), handler(3000, "entry", "NET_RX"), handler(3500, "exit", "NET_RX")],
+                             os.path.join(path, "kernel"), lost=2)
+    log = {row["function"]: (row["duration_ns"], row["how"] or "") for row in window("calllog", *NAMES, path)["tables"]["log"]}
+    tap.ok(log == {"f0": (8000, "uncertain"), "[irq 28 eth0]": (1500, "cut uncertain"), "[softirq NET_RX]": (500, "")}, "a handler whose end was lost", log)
+
+
 def check_recorded():
     """A recording of tests/programs/calls.c, which counted its calls; `names` is what nm said of it. On the machine where it was
     recorded Lull knows the names by itself."""
@@ -475,6 +553,6 @@ def check_bad():
 
 
 for check in (check_bad, check_deep, check_near, check_at, check_containers, check_random, check_fast, check_waits, check_stats, check_stats_stacks, check_python, check_numbered, check_recording,
-              check_fork, check_losses, check_kernel, check_recorded, check_choice):
+              check_fork, check_losses, check_kernel, check_left_out, check_interrupts, check_lost_handler, check_recorded, check_choice):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

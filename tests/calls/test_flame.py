@@ -135,17 +135,57 @@ def numbers(data):
     return found
 
 
-def check_pprof():
-    written = run("--pprof", "-", *GIVEN, binary=True).stdout
+def read_pprof(written):
+    """Types, the one that is shown first, {stack: values}, [(file, build-id)] of mappings; each location lies within its mapping."""
     profile = message(gzip.decompress(written) if written[:2] == b"\x1f\x8b" else written)
     texts = [value.decode() for field, value in profile if field == 6]
-    kind = dict(message(next(value for field, value in profile if field == 1)))
+    if texts[0] != "":
+        raise ValueError("the first text is not empty")
+    kinds = [(texts[one[1]], texts[one[2]]) for one in (dict(message(value)) for field, value in profile if field == 1)]
     functions = {one[1]: texts[one[2]] for one in (dict(message(value)) for field, value in profile if field == 5)}
-    places = {one[1]: functions[dict(message(one[4]))[1]] for one in (dict(message(value)) for field, value in profile if field == 4)}
+    mappings = {one[1]: one for one in (dict(message(value)) for field, value in profile if field == 3)}
+    places = {}
+    for one in (dict(message(value)) for field, value in profile if field == 4):
+        places[one[1]] = functions[dict(message(one[4]))[1]]
+        if 2 in one and not mappings[one[2]][2] <= one[3] < mappings[one[2]][3]:
+            raise ValueError(f"{places[one[1]]} is not in its mapping")
     stacks = {}
     for one in (dict(message(value)) for field, value in profile if field == 2):
-        stacks[tuple(places[i] for i in reversed(numbers(one[1])))], = numbers(one[2])
-    tap.ok(texts[0] == "" and (texts[kind[1]], texts[kind[2]]) == ("time", "nanoseconds") and stacks == STACKS, "pprof: the same stacks", texts[:3])
+        stacks[tuple(places[i] for i in reversed(numbers(one[1])))] = numbers(one[2])
+    return kinds, texts[dict(profile)[14]], stacks, [(texts[one[5]], texts[one[6]]) for one in mappings.values()]
+
+
+def check_pprof():
+    written = run("--pprof", "-", *GIVEN, binary=True).stdout
+    kinds, default, stacks, _ = read_pprof(written)
+    tap.ok(kinds == [("calls", "count"), ("wall", "nanoseconds"), ("cpu", "nanoseconds"), ("off-cpu", "nanoseconds")] and default == "wall",
+           "pprof: types of samples", kinds, default)
+    tap.ok({stack: values[1] for stack, values in stacks.items() if values[1]} == STACKS, "pprof: the same stacks")
+    calls = {}
+    for program in PROGRAMS:
+        for root in program.calls:
+            for _, path in root.walk():
+                path = (f"prog/{program.tid}", *path)
+                calls[path] = calls.get(path, 0) + 1
+    tap.ok({stack: values[0] for stack, values in stacks.items() if values[0]} == calls, "pprof: how often each was called")
+    tap.ok(all(values[1] == values[2] and not values[3] for values in stacks.values()), "pprof: nothing waited")
+    kinds, default, found, _ = read_pprof(run("--weight", "cpu", "--pprof", "-", *GIVEN, binary=True).stdout)
+    tap.ok([kind for kind, _ in kinds] == ["calls", "cpu"] and default == "cpu" and {stack: values[1] for stack, values in found.items() if values[1]} == STACKS,
+           "pprof: of time on a CPU", kinds, default)
+
+
+def check_pprof_of_samples():
+    """Samples and waits are counted; each file that was sampled is a mapping, with the build-id that perf noted."""
+    data = os.path.join(os.environ["LULL_SAMPLES"], "perf", "chains.data")
+    kinds, default, stacks, mappings = read_pprof(run("--off-cpu", "--pprof", "-", data, binary=True).stdout)
+    folded = dict(line.rsplit(" ", 1) for line in run("--off-cpu", data).stdout.splitlines())
+    tap.ok(kinds == [("waits", "count"), ("off-cpu", "nanoseconds")] and default == "off-cpu", "pprof: types of waits", kinds, default)
+    tap.ok({";".join(stack): str(values[1]) for stack, values in stacks.items()} == folded and all(values[0] > 0 for values in stacks.values()),
+           "pprof: waits are those of the folded stacks", stacks, folded)
+    listed = {row["file"]: row["build_id"] for row in json.loads(subprocess.run(
+        [os.environ["LULL"], "symbols", "--json", data], capture_output=True, text=True, check=False).stdout)["files"]}
+    tap.ok(mappings and all((file == "[kernel.kallsyms]" or file in listed) and (listed.get(file) or "") == build_id for file, build_id in mappings),
+           "pprof: mappings have the build-ids that were recorded", mappings, listed)
 
 
 def check_perfetto():
@@ -274,7 +314,7 @@ def check_usage():
     tap.ok(done.returncode == 1 and "/nowhere" in done.stderr and not done.stdout, "--diff: no such trace", done.stderr)
 
 
-for check in (check_folded, check_json, check_speedscope, check_pprof, check_perfetto, check_svg, check_difference, check_samples, check_waits,
+for check in (check_folded, check_json, check_speedscope, check_pprof, check_pprof_of_samples, check_perfetto, check_svg, check_difference, check_samples, check_waits,
               check_depth, check_usage):
     tap.run(check.__name__, check)
 sys.exit(tap.done())

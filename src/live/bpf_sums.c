@@ -6,11 +6,23 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 
-/* Counts only ever grow: what is new is the difference. */
-bool lull_bpf_histograms(const struct lull_bpf_tracker *tracker,
-                         struct lull_track_histograms *before, struct lull_track_histograms *since,
-                         GError **error)
+static void add_cpu(struct lull_track_histogram *to, const struct lull_track_histogram *of_cpu,
+                    uint64_t interval)
+{
+    const struct lull_track_longest *longest = &of_cpu->longest[interval & 1];
+    for (uint32_t bucket = 0; bucket < LULL_TRACK_BUCKETS; bucket++) {
+        to->n[bucket] += of_cpu->n[bucket];
+    }
+    to->ns += of_cpu->ns;
+    if (longest->interval == interval) {
+        to->longest[0].ns = MAX(to->longest[0].ns, longest->ns);
+    }
+}
+
+bool lull_bpf_histograms(const struct lull_bpf_tracker *tracker, uint64_t interval,
+                         struct lull_track_histograms *all, GError **error)
 {
     const uint32_t zero = 0, n_cpus = (uint32_t)MAX(libbpf_num_possible_cpus(), 1);
     g_autofree struct lull_track_histograms *of_cpus = g_new0(struct lull_track_histograms, n_cpus);
@@ -19,14 +31,12 @@ bool lull_bpf_histograms(const struct lull_bpf_tracker *tracker,
                     "live tracking: cannot read the histograms: %s", g_strerror(errno));
         return false;
     }
-    uint64_t *was = (uint64_t *)before, *new = (uint64_t *)since;
-    for (size_t i = 0; i < sizeof *before / sizeof *was; i++) {
-        uint64_t all = 0;
-        for (uint32_t cpu = 0; cpu < n_cpus; cpu++) {
-            all += ((const uint64_t *)&of_cpus[cpu])[i];
+    memset(all, 0, sizeof *all);
+    for (uint32_t cpu = 0; cpu < n_cpus; cpu++) {
+        for (uint32_t i = 0; i < LULL_TRACK_HISTOGRAMS; i++) {
+            add_cpu(&lull_histograms_each(all)[i], &lull_histograms_each(&of_cpus[cpu])[i],
+                    interval);
         }
-        new[i] = all - was[i];
-        was[i] = all;
     }
     return true;
 }

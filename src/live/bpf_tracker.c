@@ -542,10 +542,12 @@ static bool get_slot(const struct lull_tracker *base, uint32_t i, struct lull_tr
 
 /* ---- the kind ---- */
 
-static bool histograms(const struct lull_tracker *tracker, struct lull_track_histograms *before,
-                       struct lull_track_histograms *since, GError **error)
+static bool histograms(const struct lull_tracker *base, struct lull_track_histograms *all,
+                       GError **error)
 {
-    return lull_bpf_histograms((const struct lull_bpf_tracker *)tracker, before, since, error);
+    const struct lull_bpf_tracker *tracker = (const struct lull_bpf_tracker *)base;
+    const uint64_t interval = tracker->governed->interval++; /* which nobody writes to any more */
+    return lull_bpf_histograms(tracker, interval, all, error);
 }
 
 static bool chains(const struct lull_tracker *tracker, GArray *chains, GError **error)

@@ -12,9 +12,9 @@ int lull_bpf_map(const struct lull_bpf_tracker *tracker, const char *name);
 
 /* ---- bpf_sums.c, as struct lull_live_kind has them ---- */
 
-bool lull_bpf_histograms(const struct lull_bpf_tracker *tracker,
-                         struct lull_track_histograms *before, struct lull_track_histograms *since,
-                         GError **error);
+/* All since the start; the longest is that of the interval of this number. */
+bool lull_bpf_histograms(const struct lull_bpf_tracker *tracker, uint64_t interval,
+                         struct lull_track_histograms *all, GError **error);
 bool lull_bpf_chains(const struct lull_bpf_tracker *tracker, GArray *chains, GError **error);
 bool lull_bpf_ended(const struct lull_bpf_tracker *tracker,
                     void (*add)(void *user, uint32_t pid, const struct lull_track_ended *ended),

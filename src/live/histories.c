@@ -11,6 +11,7 @@ static void add(struct lull_track_histogram *to, const struct lull_track_histogr
         for (uint32_t i = 0; i < LULL_TRACK_BUCKETS; i++) {
             to[measure].n[i] += from[measure].n[i];
         }
+        to[measure].longest[0].ns = MAX(to[measure].longest[0].ns, from[measure].longest[0].ns);
     }
 }
 

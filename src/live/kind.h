@@ -34,8 +34,9 @@ struct lull_live_kind {
     void (*govern)(struct lull_tracker *tracker);                 /* NULL: nothing to do */
     bool (*count)(struct lull_tracker *tracker, struct lull_tracker_counts *counts, GError **error);
     /* With has_alarms. */
-    bool (*histograms)(const struct lull_tracker *tracker, struct lull_track_histograms *before,
-                       struct lull_track_histograms *since, GError **error);
+    /* All since the start, but the longest since they were asked for last. */
+    bool (*histograms)(const struct lull_tracker *tracker, struct lull_track_histograms *all,
+                       GError **error);
     bool (*chains)(const struct lull_tracker *tracker, GArray *chains, GError **error);
     bool (*sum)(struct lull_tracker *tracker, struct lull_interval *interval, GError **error);
     const struct lull_live_slots *slots; /* with has_alarms */

@@ -284,10 +284,17 @@ struct lull_track_chain_sum {
     uint64_t waits, longest_ns;
 };
 
+struct lull_track_longest {
+    uint64_t interval, ns;
+};
+
 /* How many of one measure were how long. What is exactly as long as a bucket's upper end is in it. */
 struct lull_track_histogram {
     uint64_t n[LULL_TRACK_BUCKETS];
     uint64_t ns; /* of all together, with has_totals */
+    /* In the latest intervals of even and of odd number. Where histograms are taken, the first is that of what was
+     * taken. */
+    struct lull_track_longest longest[2];
 };
 
 /* Of each CPU. */
@@ -297,12 +304,24 @@ struct lull_track_histograms {
     struct lull_track_histogram called[LULL_TRACK_CALLED]; /* with has_totals */
 };
 
+enum {
+    LULL_TRACK_HISTOGRAMS =
+        sizeof(struct lull_track_histograms) / sizeof(struct lull_track_histogram)
+};
+
+/* All of them, one after the other. */
+static inline struct lull_track_histogram *lull_histograms_each(struct lull_track_histograms *all)
+{
+    return (struct lull_track_histogram *)all;
+}
+
 /* What user space changes while the programs run. */
 struct lull_track_governed {
     uint32_t without_chains;  /* they are given up, because they cost too much */
     uint32_t without_wakings; /* so is who is woken when */
     uint64_t least_ns;        /* shorter waits are in no chain */
     uint64_t from_ns;         /* the interval's start */
+    uint64_t interval;        /* the number of the one for which the longest is noted */
 };
 
 struct lull_track_stack {

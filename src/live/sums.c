@@ -152,7 +152,7 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
     interval->start_ns = (int64_t)sums->start_ns;
     interval->end_ns = (int64_t)end_ns;
     if (!kind->chains(sums->tracker, interval->chains, error) ||
-        !kind->histograms(sums->tracker, &sums->histograms, &since, error) ||
+        !lull_tracker_histograms(sums->tracker, &sums->histograms, &since, error) ||
         !kind->count(sums->tracker, &interval->counts, error)) {
         return false;
     }

@@ -140,11 +140,31 @@ bool lull_tracker_count(struct lull_tracker *tracker, struct lull_tracker_counts
     return tracker->kind->count(tracker, counts, error);
 }
 
+/* Counts only ever grow: what is new is the difference. */
+static void take_new(struct lull_track_histogram *since, const struct lull_track_histogram *all,
+                     const struct lull_track_histogram *before)
+{
+    *since = *all;
+    for (uint32_t bucket = 0; bucket < LULL_TRACK_BUCKETS; bucket++) {
+        since->n[bucket] -= before->n[bucket];
+    }
+    since->ns -= before->ns;
+}
+
 bool lull_tracker_histograms(const struct lull_tracker *tracker,
                              struct lull_track_histograms *before,
                              struct lull_track_histograms *since, GError **error)
 {
-    return tracker->kind->histograms(tracker, before, since, error);
+    g_autofree struct lull_track_histograms *all = g_new(struct lull_track_histograms, 1);
+    if (!tracker->kind->histograms(tracker, all, error)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < LULL_TRACK_HISTOGRAMS; i++) {
+        take_new(&lull_histograms_each(since)[i], &lull_histograms_each(all)[i],
+                 &lull_histograms_each(before)[i]);
+    }
+    *before = *all;
+    return true;
 }
 
 bool lull_tracker_chains(const struct lull_tracker *tracker, GArray *chains, GError **error)

@@ -242,6 +242,16 @@ def test_histograms():
         tap.ok(0.9 * inner[kind] <= sum(histogram(lines, kind)) <= outer[kind], f"{kind}: as many as the kernel counted", inner, outer,
                histogram(lines, kind))
     # Of 20 ms: in bucket 15, from 16.38 to 32.77 ms, unless it took longer.
+    longest = max(line["longest_ns"]["offcpu"] or 0 for line in lines)
+    tap.ok(longest >= max(slept), "the longest is at least as long as the longest sleep", longest, max(slept))
+    for line in lines:
+        for kind, counts in line["histograms"].items():
+            last = max((i for i in range(26) if counts[i]), default=None)
+            length = line["longest_ns"][kind]
+            if last is None or length is None:
+                tap.ok(last is length is None, f"{kind}: nothing has no longest", counts, length)
+            elif last < 25 and not (1000 << last - 1 if last else 0) < length <= 1000 << last:
+                tap.ok(False, f"{kind}: the longest lies in the last bucket that is not empty", counts, length)
     of_power = histogram(lines, "offcpu")[15]
     short = sum(length < 32 * MS for length in slept)
     tap.ok(len(slept) == 15 and of_power >= 0.8 * short, "sleeps of 20 ms are where they belong", of_power, slept)
@@ -302,7 +312,7 @@ def test_text():
                               capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
         program.wait()
     out = done.stdout
-    tap.ok(done.returncode == 0 and re.match(r"lull top  \d\d:\d\d:\d\d  in 5\d\d\.\d ms  \d+ CPUs? \d+ % busy  \d+ switches/s", out), "the heading", out)
+    tap.ok(done.returncode == 0 and re.match(r"lull top on \S+  \d\d:\d\d:\d\d  in 5\d\d\.\d ms  \d+ CPUs? \d+ % busy  \d+ switches/s", out), "the heading", out)
     tap.ok(re.search(r"^ *\d[\d.]* [mun]?s +\d[\d.]* ms +\d+ +c0/\d+ +read +c1 +a timer$", out, re.M) or "did not show" in out,
            "the row of a chain", out)
     tap.ok(" c1/" not in out and "\033" not in out, "only the row of the filter, and no escapes", out)
@@ -377,7 +387,7 @@ class Terminal:
 def test_screen():
     terminal = Terminal()
     terminal.until(r"\x1b\[\?1049h")
-    terminal.until(r"lull top  \d\d:\d\d:\d\d")
+    terminal.until(r"lull top on \S+  \d\d:\d\d:\d\d")
     terminal.until(r"by waited +q quit")
     terminal.type(">")
     terminal.until(r"by longest +q")
@@ -413,7 +423,7 @@ def test_screen():
     terminal.until(r"\x1b\[\?1049l")
     tap.ok(terminal.end() == 0, "q quits")
     terminal = Terminal()
-    terminal.until(r"lull top  \d\d:\d\d:\d\d")
+    terminal.until(r"lull top on \S+  \d\d:\d\d:\d\d")
     terminal.process.send_signal(signal.SIGTERM)
     terminal.until(r"\x1b\[\?1049l")
     tap.ok(terminal.end() == 0, "a signal ends it")
@@ -461,7 +471,7 @@ def check_frames(seen):
     """Each has its first line, and no line that a terminal would go on with in the next."""
     frames = [re.split(r"\n|\x1b\[24;1H", frame) for frame in seen.split("\x1b[H")[2:-1]]
     lines = [[re.sub(r"\x1b\[[?\d;]*[A-Za-z]|\r", "", line) for line in frame] for frame in frames]
-    tap.ok(frames and all(re.match(r"lull top  \d\d:", of[0]) and len(of) <= 25 and all(len(line) <= 80 for line in of) for of in lines),
+    tap.ok(frames and all(re.match(r"lull top on \S+  \d\d:", of[0]) and len(of) <= 25 and all(len(line) <= 80 for line in of) for of in lines),
            "all of it fits", lines[-1:])
     wrong = [line for frame in frames for line in frame if re.search(r"[^\s]\x1b\[K", line)]
     tap.ok(not wrong and "\x1b[?7l" in seen, "a line that is as wide as the terminal keeps its last character", wrong[:2])
@@ -523,7 +533,7 @@ def read_for(terminal, seconds):
 
 def test_batch():
     terminal = Terminal("--batch", "--limit", "1")
-    terminal.until(r"(?s)lull top  \d\d:.*lull top  \d\d:")
+    terminal.until(r"(?s)lull top on \S+  \d\d:.*lull top on \S+  \d\d:")
     terminal.process.send_signal(signal.SIGTERM)
     read_for(terminal, 0.3)
     tap.ok(terminal.end() == 0 and "\x1b[?1049h" not in terminal.all, "--batch: tables, one after the other, also on a terminal", terminal.all[:200])
@@ -552,7 +562,7 @@ def test_path():
             terminal.until(rf"lull critpath --pid {sleeper.pid} \S+")
             terminal.until(r"(?s)Its critical path: .*Press Enter")
             terminal.type("\n")
-            terminal.until(r"lull top  \d\d:\d\d:\d\d")
+            terminal.until(r"lull top on \S+  \d\d:\d\d:\d\d")
             terminal.type("q")
             tap.ok(terminal.end() == 0, "and lull top goes on until it is ended")
         finally:

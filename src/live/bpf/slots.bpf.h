@@ -102,6 +102,15 @@ static __always_inline void observe_in(struct lull_track_histogram *histogram, u
     if (config.has_totals) {
         histogram->ns += ns;
     }
+    const uint64_t interval = governed.interval;
+    struct lull_track_longest *longest = &histogram->longest[interval & 1];
+    if (longest->interval != interval) { /* what was there is of two intervals ago */
+        longest->interval = interval;
+        longest->ns = 0;
+    }
+    if (ns > longest->ns) {
+        longest->ns = ns;
+    }
 }
 
 /* `measure` is a constant or bounded. */

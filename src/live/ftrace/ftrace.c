@@ -478,10 +478,10 @@ static bool count(struct lull_tracker *tracker, struct lull_tracker_counts *coun
     return true;
 }
 
-static bool histograms(const struct lull_tracker *tracker, struct lull_track_histograms *before,
-                       struct lull_track_histograms *since, GError **error)
+static bool histograms(const struct lull_tracker *tracker, struct lull_track_histograms *all,
+                       GError **error)
 {
-    lull_ftrace_histograms(((const struct watch *)tracker)->model, before, since);
+    lull_ftrace_histograms(((const struct watch *)tracker)->model, all);
     return true;
 }
 

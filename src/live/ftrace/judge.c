@@ -16,6 +16,7 @@ void lull_ftrace_observe(struct lull_ftrace_model *model, struct lull_track_hist
     const uint32_t bits = us ? 64 - (uint32_t)__builtin_clzll(us) : 0;
     histogram->n[MIN(bits, (uint32_t)LULL_TRACK_BUCKETS - 1)]++;
     histogram->ns += ns;
+    histogram->longest[0].ns = MAX(histogram->longest[0].ns, ns);
 }
 
 /* ---- alarms ---- */

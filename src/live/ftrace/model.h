@@ -180,9 +180,7 @@ void lull_ftrace_chains(struct lull_ftrace_model *model, GArray *chains);
 void lull_ftrace_ended(struct lull_ftrace_model *model,
                        void (*add)(void *user, uint32_t pid, const struct lull_track_ended *ended),
                        void *user);
-void lull_ftrace_histograms(const struct lull_ftrace_model *model,
-                            struct lull_track_histograms *before,
-                            struct lull_track_histograms *since);
+void lull_ftrace_histograms(struct lull_ftrace_model *model, struct lull_track_histograms *all);
 
 static inline bool lull_ftrace_is_followed(const struct lull_ftrace_model *model,
                                            const struct lull_track_slot *slot)

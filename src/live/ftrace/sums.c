@@ -146,16 +146,11 @@ void lull_ftrace_ended(struct lull_ftrace_model *model,
     g_hash_table_remove_all(model->ended);
 }
 
-/* Counts only ever grow: what is new is the difference. */
-void lull_ftrace_histograms(const struct lull_ftrace_model *model,
-                            struct lull_track_histograms *before,
-                            struct lull_track_histograms *since)
+void lull_ftrace_histograms(struct lull_ftrace_model *model, struct lull_track_histograms *all)
 {
-    const uint64_t *all = (const uint64_t *)&model->histograms;
-    uint64_t *was = (uint64_t *)before, *new = (uint64_t *)since;
-    for (size_t i = 0; i < sizeof *before / sizeof *was; i++) {
-        new[i] = all[i] - was[i];
-        was[i] = all[i];
+    *all = model->histograms;
+    for (uint32_t i = 0; i < LULL_TRACK_HISTOGRAMS; i++) {
+        lull_histograms_each(&model->histograms)[i].longest[0].ns = 0;
     }
 }
 

@@ -532,6 +532,7 @@ static void histograms_json(const struct lull_alarm_view *view,
         lull_json_add_text(one, "rule", rules[i]->text);
         lull_json_add_text(one, "kind", rules[i]->kind->name);
         json_object_object_add(one, "n", lull_histogram_json(&histogram[i]));
+        json_object_object_add(one, "longest_ns", lull_histogram_longest_json(&histogram[i]));
         json_object_array_add(histograms, one);
     }
     lull_json_add_number(object, "lull_track", 1);

@@ -104,18 +104,25 @@ static void find_most(const struct lull_histogram_column *columns, uint32_t n_co
     }
 }
 
-static void print_percentile(FILE *file, const struct lull_view_style *style,
-                             const struct lull_histogram_column *columns, uint32_t n,
-                             const char *name, double share)
+/* The upper end of the bucket that so many are shorter than; with a share of 1 the longest itself. */
+static int64_t length_of(const struct lull_track_histogram *histogram, double share)
+{
+    const int64_t end_ns = lull_histogram_percentile_ns(histogram, share);
+    return share < 1 || end_ns < 0 ? end_ns : (int64_t)histogram->longest[0].ns;
+}
+
+static void print_lengths(FILE *file, const struct lull_view_style *style,
+                          const struct lull_histogram_column *columns, uint32_t n, const char *name,
+                          double share)
 {
     g_autoptr(GString) out = g_string_new(name);
     for (uint32_t i = 0; i < n; i++) {
-        char end[LULL_TIME_TEXT_SIZE];
-        const int64_t end_ns = lull_histogram_percentile_ns(columns[i].of, share);
-        if (end_ns >= 0) {
-            format_end(end_ns, end);
+        char text[LULL_TIME_TEXT_SIZE];
+        const int64_t length_ns = length_of(columns[i].of, share);
+        if (length_ns >= 0) {
+            format_end(length_ns, text);
             g_string_append_printf(out, "%s %s %s", out->len > strlen(name) ? "," : ":",
-                                   columns[i].name, end);
+                                   columns[i].name, text);
         }
     }
     g_autofree char *folded = lull_fold_text(out->str, style->width, 0);
@@ -159,8 +166,9 @@ bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
     }
     const bool done = lull_table_print(table, file, style, error);
     lull_table_free(table);
-    print_percentile(file, style, columns, n, "half shorter than", 0.5);
-    print_percentile(file, style, columns, n, "99 % shorter than", 0.99);
+    print_lengths(file, style, columns, n, "half shorter than", 0.5);
+    print_lengths(file, style, columns, n, "99 % shorter than", 0.99);
+    print_lengths(file, style, columns, n, "the longest", 1);
     return done;
 }
 
@@ -171,4 +179,10 @@ struct json_object *lull_histogram_json(const struct lull_track_histogram *histo
         json_object_array_add(buckets, json_object_new_uint64(histogram->n[bucket]));
     }
     return buckets;
+}
+
+struct json_object *lull_histogram_longest_json(const struct lull_track_histogram *histogram)
+{
+    const int64_t longest_ns = length_of(histogram, 1);
+    return longest_ns >= 0 ? json_object_new_int64(longest_ns) : NULL;
 }

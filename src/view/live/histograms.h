@@ -25,5 +25,7 @@ bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
                           bool has_bars, GError **error);
 /* All buckets. */
 struct json_object *lull_histogram_json(const struct lull_track_histogram *histogram);
+/* In nanoseconds; NULL, which is JSON's null: there was none. */
+struct json_object *lull_histogram_longest_json(const struct lull_track_histogram *histogram);
 
 #endif

@@ -129,7 +129,8 @@ static void print_head(const struct lull_top_view *view, const struct lull_inter
     const int64_t took_ns = MAX(interval->end_ns - interval->start_ns, 1);
     const guint n_cpus = g_get_num_processors();
     const int64_t busy_ns = interval->samples.every_ns ? interval->samples.busy_ns : total->ran_ns;
-    g_autoptr(GString) out = g_string_new("lull top  ");
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_string_append_printf(out, "lull top on %s  ", g_get_host_name());
     lull_time_format_clock(interval->end_ns + view->epoch_ns, view->style.local_time, clock);
     g_string_append_printf(out, "%.8s  in ", clock);
     add_time(out, took_ns);
@@ -436,7 +437,10 @@ bool lull_top_histograms(const struct lull_top_view *view, const struct lull_int
 
 /* ---- JSON ---- */
 
-static struct json_object *histograms_json(const struct lull_interval *interval)
+/* What `of` says of each kind. */
+static struct json_object *
+histograms_json(const struct lull_interval *interval,
+                struct json_object *(*of)(const struct lull_track_histogram *histogram))
 {
     if (interval->samples.every_ns) {
         return NULL;
@@ -445,7 +449,7 @@ static struct json_object *histograms_json(const struct lull_interval *interval)
     const uint32_t n = lull_histogram_kinds(interval->histogram, kinds);
     struct json_object *object = json_object_new_object();
     for (uint32_t i = 0; i < n; i++) {
-        json_object_object_add(object, kinds[i].name, lull_histogram_json(kinds[i].of));
+        json_object_object_add(object, kinds[i].name, of(kinds[i].of));
     }
     return object;
 }
@@ -575,7 +579,9 @@ void lull_top_json(const struct lull_top_view *view, const struct lull_interval 
     json_object_object_add(object, "alarms",
                            view->kept ? lull_alarms_json(&alarms, view->kept, view->n_alarms)
                                       : json_object_new_array());
-    json_object_object_add(object, "histograms", histograms_json(interval));
+    json_object_object_add(object, "histograms", histograms_json(interval, lull_histogram_json));
+    json_object_object_add(object, "longest_ns",
+                           histograms_json(interval, lull_histogram_longest_json));
     json_object_object_add(object, "summary", summary_json(view, interval, rows));
     g_autofree char *text = lull_json_format(object, false);
     fprintf(view->file, "%s\n", text);

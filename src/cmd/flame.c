@@ -209,10 +209,6 @@ static void report(const struct question *question, const struct lull_flame *fla
             "(-fno-omit-frame-pointer keeps them; --call-graph=dwarf records what does without)\n",
             flame->n_broken, flame->n_broken == 1 ? " lacks" : "s lack");
     }
-    const char *why = lull_model_nameless_kernel(question->reading.model);
-    if (why) {
-        fprintf(stderr, "lull: functions of the kernel have no names: %s\n", why);
-    }
     if (flame->n_ignored) {
         lull_say("lull: only samples of %s are shown; the trace has others\n", flame->event);
     }

@@ -364,8 +364,21 @@ static void report_losses(const struct lull_session *session)
     }
 }
 
+/* Once, whatever was asked. */
+static void report_names(const struct lull_session *session)
+{
+    const struct lull_symbol_wishes *wishes = lull_session_symbols(session);
+    if (wishes->nameless_kernel && *wishes->nameless_kernel) {
+        fprintf(stderr,
+                "lull: functions of the kernel have no names: %s; record as root with "
+                "kernel.kptr_restrict=1, or name a directory with its vmlinux by --symbols\n",
+                *wishes->nameless_kernel);
+    }
+}
+
 int lull_args_report_damage(struct lull_session *session)
 {
+    report_names(session);
     const uint32_t count = lull_session_problem_count(session);
     if (count) {
         fflush(stdout); /* what was printed so far belongs before the complaints about it */

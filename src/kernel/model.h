@@ -156,8 +156,6 @@ bool lull_model_is_mapped(const struct lull_model *model, uint32_t host, int32_t
 /* What became of stacks that were recorded as they lay in memory; all 0: there were none, or
  * no model. */
 struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model);
-/* Why functions of the kernel in chains that were named have no names, or NULL. */
-const char *lull_model_nameless_kernel(const struct lull_model *model);
 /* What lies at an address of a process (of the kernel, if the address is there), as a chain of one
  * call; LULL_NONE: nothing can. */
 uint32_t lull_model_place(struct lull_model *model, uint32_t host, int32_t pid, uint64_t address);

@@ -234,11 +234,6 @@ struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model)
                                   : (struct lull_stack_ends){.n = 0};
 }
 
-const char *lull_model_nameless_kernel(const struct lull_model *model)
-{
-    return model && model->stacks ? lull_stacks_nameless_kernel(model->stacks) : NULL;
-}
-
 const char *lull_model_label(const struct lull_model *model, uint32_t label)
 {
     return label == LULL_NONE ? NULL : model->labels.items[label];

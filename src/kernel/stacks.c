@@ -41,7 +41,7 @@ static void free_names(void *data)
     struct names *names = data;
     g_ptr_array_unref(names->build_ids);
     lull_recording_unref(names->recording);
-    lull_symbol_table_free(names->kernel);
+    stacks_drop_kernel(names);
     lull_saved_free(names->files);
     g_free(names);
 }

@@ -85,8 +85,6 @@ struct lull_stack_ends {
     const char *file; /* where most of those end, borrowed; NULL: there are none */
 };
 struct lull_stack_ends lull_stacks_ends(const struct lull_stacks *stacks);
-/* Why functions of a kernel that lie in chains, which were named, have no names; NULL: they have, or there are none. */
-const char *lull_stacks_nameless_kernel(const struct lull_stacks *stacks);
 /* Frames of a chain, *n of them, innermost first, with those of calls in line if they are wished; borrowed until the next chain is taken in. Files
  * are read for their names now. */
 const struct lull_frame *lull_stacks_frames(struct lull_stacks *stacks, uint32_t chain,

@@ -60,8 +60,13 @@ uint32_t stacks_code(struct lull_stacks *stacks, uint32_t host, struct object *o
     if (object && object->jitdump) {
         return made_code(object, place, code);
     }
-    struct lull_lines *lines =
-        object && !object->is_kernel && !object->pid ? find_lines(stacks, host, object) : NULL;
+    if (object ? object->is_kernel : place >> 63) {
+        const uint64_t start = object ? object->start : 0;
+        return (start + place) >> 63
+                   ? stacks_code_in_kernel(stacks, host, object, start + place, code)
+                   : 0;
+    }
+    struct lull_lines *lines = object && !object->pid ? find_lines(stacks, host, object) : NULL;
     if (!lines || !stacks_address(object, object->of_lines, place, &address)) {
         return 0;
     }

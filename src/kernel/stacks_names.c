@@ -49,8 +49,7 @@ const char *lull_stacks_build_id(const struct lull_stacks *stacks, uint32_t chai
     return id && *id ? id : NULL;
 }
 
-/* A file of the host's recording; NULL: it has none, or there is no recording. */
-static char *read_recorded(const struct names *names, const char *file, uint64_t most_bytes,
+char *stacks_read_recorded(const struct names *names, const char *file, uint64_t most_bytes,
                            gsize *length)
 {
     char *text = NULL;
@@ -65,87 +64,9 @@ struct object *stacks_object_of(const char *path)
     return path ? (struct object *)(path - offsetof(struct object, path)) : NULL;
 }
 
-static bool wants_recorded_only(const struct lull_stacks *stacks)
+bool stacks_wants_recorded_only(const struct lull_stacks *stacks)
 {
     return stacks->wishes && stacks->wishes->wants_recorded_only;
-}
-
-static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
-                                             struct names *names, const struct object *kernel)
-{
-    const char *build_id = kernel ? stacks_build_id_of(names, kernel) : NULL;
-    if (wants_recorded_only(stacks) || (!build_id && host != stacks->here)) {
-        names->kernel_origin.why = "the recording does not hold the functions of its kernel";
-        return NULL;
-    }
-    struct lull_symbol_table *table =
-        build_id ? lull_here_kernel_build(build_id, kernel->start) : lull_here_kernel();
-    names->kernel_origin =
-        table
-            ? (struct origin){.from = build_id ? LULL_NAMES_BUILD : LULL_NAMES_HERE}
-            : (struct origin){.why = "the kernel of this machine is another, has started anew, or "
-                                     "hides its addresses (kernel.kptr_restrict)"};
-    return table;
-}
-
-/* Those that a trace of the host holds; NULL: none does, or the kernel hid them. */
-static struct lull_symbol_table *read_traces(const struct lull_stacks *stacks, uint32_t host)
-{
-    struct lull_symbol_table *table = NULL;
-    const uint32_t n = stacks->session ? lull_session_trace_count(stacks->session) : 0;
-    for (uint32_t i = 0; !table && i < n; i++) {
-        gsize length;
-        g_autofree char *text = lull_session_trace(stacks->session, i)->host == host
-                                    ? lull_session_kernel_symbols(stacks->session, i, &length)
-                                    : NULL;
-        table = text ? lull_kallsyms_parse(text, length, NULL) : NULL;
-    }
-    return table;
-}
-
-static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names *names,
-                        const struct object *kernel)
-{
-    gsize length, length_of_modules;
-    g_autofree char *text =
-        read_recorded(names, LULL_RECORDING_KERNEL, MOST_KALLSYMS_BYTES, &length);
-    g_autofree char *modules =
-        read_recorded(names, LULL_RECORDING_MODULES, MOST_KALLSYMS_BYTES, &length_of_modules);
-    names->has_read_kernel = true;
-    names->kernel = text ? lull_kallsyms_parse(text, length, modules) : NULL;
-    names->kernel = names->kernel ? names->kernel : read_traces(stacks, host);
-    if (names->kernel) {
-        names->kernel_origin.from = LULL_NAMES_RECORDING;
-    } else {
-        names->kernel = find_kernel(stacks, host, names, kernel);
-    }
-}
-
-const char *lull_stacks_nameless_kernel(const struct lull_stacks *stacks)
-{
-    GHashTableIter i;
-    void *host, *value;
-    const char *why = NULL;
-    guint first = G_MAXUINT;
-    g_hash_table_iter_init(&i, stacks->names);
-    while (g_hash_table_iter_next(&i, &host, &value)) {
-        const struct names *names = value;
-        if (names->has_read_kernel && !names->kernel && GPOINTER_TO_UINT(host) < first) {
-            first = GPOINTER_TO_UINT(host);
-            why = names->kernel_origin.why;
-        }
-    }
-    return why;
-}
-
-static const char *name_in_kernel(struct lull_stacks *stacks, uint32_t host,
-                                  const struct object *kernel, uint64_t address, uint64_t *offset)
-{
-    struct names *names = stacks_names_of(stacks, host);
-    if (!names->has_read_kernel) {
-        read_kernel(stacks, host, names, kernel);
-    }
-    return names->kernel ? lull_symbol_table_find(names->kernel, address, offset) : NULL;
 }
 
 static bool is_vdso(const struct object *object)
@@ -160,7 +81,8 @@ struct lull_object *stacks_find_recorded(struct names *names, const struct objec
 {
     if (!names->has_read_files) {
         gsize length;
-        char *text = read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
+        char *text =
+            stacks_read_recorded(names, LULL_RECORDING_SYMBOLS, MOST_SYMBOLS_BYTES, &length);
         names->has_read_files = true;
         names->files = text ? lull_saved_new(text, length) : NULL;
     }
@@ -240,7 +162,7 @@ struct lull_object *stacks_find_file(const struct lull_stacks *stacks, uint32_t 
     g_autofree char *mapped = path_map_of(stacks, object);
     struct lull_object *symbols = NULL;
     bool is_other = false, is_other_there = false;
-    if (wants_recorded_only(stacks)) {
+    if (stacks_wants_recorded_only(stacks)) {
         origin->why = "the recording does not hold it";
         return NULL;
     }
@@ -275,7 +197,7 @@ static struct lull_jitdump *read_recorded_jitdump(const struct names *names,
 {
     g_autofree char *name = lull_jitdump_saved_name(pid, object->inode);
     gsize length;
-    g_autofree char *bytes = read_recorded(names, name, MOST_KALLSYMS_BYTES, &length);
+    g_autofree char *bytes = stacks_read_recorded(names, name, MOST_KALLSYMS_BYTES, &length);
     return bytes ? lull_jitdump_parse(bytes, length, pid) : NULL;
 }
 
@@ -364,7 +286,7 @@ static struct lull_object *find_symbols(struct lull_stacks *stacks, uint32_t hos
     struct names *names = stacks_names_of(stacks, host);
     struct lull_object *symbols = stacks_find_recorded(names, object, lull_saved_read);
     object->origin = (struct origin){.from = LULL_NAMES_RECORDING};
-    if (!symbols && object->pid && !wants_recorded_only(stacks)) {
+    if (!symbols && object->pid && !stacks_wants_recorded_only(stacks)) {
         symbols = find_map(stacks, object, &object->origin);
     }
     if (!symbols && !object->origin.why) {
@@ -426,9 +348,10 @@ static void name_frame(struct lull_stacks *stacks, uint32_t host, struct lull_fr
     const uint64_t place = frame->offset - back;
     if (!object || object->is_kernel) {
         const uint64_t start = object ? object->start : 0;
-        frame->symbol = (start + place) >> 63 ? name_in_kernel(stacks, host, object, start + place,
-                                                               &frame->symbol_offset)
-                                              : NULL;
+        frame->symbol =
+            (start + place) >> 63
+                ? stacks_name_in_kernel(stacks, host, object, start + place, &frame->symbol_offset)
+                : NULL;
     } else {
         frame->symbol = stacks_symbol_at(stacks, host, object, place, &frame->symbol_offset);
     }

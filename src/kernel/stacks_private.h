@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "kernel/stack_files.h"
 #include "kernel/stacks.h"
+#include "source/files/recording.h"
 #include "source/session/symbols.h"
 #include "symbol/object.h"
 #include "unwind/unwind.h"
@@ -77,7 +78,14 @@ struct names {
     bool has_read_kernel, has_read_files;
     struct lull_symbol_table *kernel; /* once it is read; NULL: hidden, or not known */
     struct origin kernel_origin;      /* the same */
-    struct lull_saved *files;         /* the same */
+    bool has_hidden_kernel; /* the recording, or a trace, has its list without addresses */
+    uint64_t kernel_start;  /* address of its _text; 0: not known */
+    bool has_looked_for_vmlinux, has_looked_for_kernel_lines;
+    struct lull_object *vmlinux; /* its file, once that is read; NULL: none */
+    enum lull_names_from vmlinux_from;
+    uint64_t kernel_slide;           /* from addresses of the file to those that it had */
+    struct lull_lines *kernel_lines; /* the same of the file; NULL: none */
+    struct lull_saved *files;        /* the same */
 };
 
 struct lull_stacks {
@@ -109,6 +117,18 @@ bool stacks_address(const struct object *object, const struct lull_object *of, u
 /* The symbol of a place in a file (of an image: of an address), *offset bytes before it; NULL: none is known. */
 const char *stacks_symbol_at(struct lull_stacks *stacks, uint32_t host, struct object *object,
                              uint64_t place, uint64_t *offset);
+/* The function of the kernel at an address; `kernel` is its object, or NULL. */
+const char *stacks_name_in_kernel(struct lull_stacks *stacks, uint32_t host,
+                                  const struct object *kernel, uint64_t address, uint64_t *offset);
+/* What lull_lines_find() says of the address. */
+uint32_t stacks_code_in_kernel(struct lull_stacks *stacks, uint32_t host,
+                               const struct object *kernel, uint64_t address,
+                               struct lull_code code[LULL_MOST_INLINED]);
+void stacks_drop_kernel(struct names *names);
+bool stacks_wants_recorded_only(const struct lull_stacks *stacks);
+/* A file of the host's recording; NULL: it has none, or there is no recording. */
+char *stacks_read_recorded(const struct names *names, const char *file, uint64_t most_bytes,
+                           gsize *length);
 /* A name as its source has it, if that is wished. It stays where it is, so each is looked at once. */
 const char *stacks_readable(struct lull_stacks *stacks, const char *symbol);
 /* Whose path the text of a frame is; NULL for NULL. */

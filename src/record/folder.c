@@ -29,9 +29,9 @@
 static const char mark[] = ".lull-recording";
 
 /* All that ever is in one, as globs: what holds anything else was not left by Lull. */
-static const char *const known[] = {mark,      "recording.json", "trace.dat", "perf.data",
-                                    "state",   "kernel",         "kallsyms",  "symbols",
-                                    "modules", "lull-*",         "cpu*.part", "reserve.part"};
+static const char *const known[] = {
+    mark,      "recording.json",  "trace.dat", "perf.data", "state",     "kernel",      "kallsyms",
+    "symbols", "kernel-build-id", "modules",   "lull-*",    "cpu*.part", "reserve.part"};
 
 /* It is held open, so that its number is not given to another meanwhile. */
 struct made {

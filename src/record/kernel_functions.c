@@ -7,9 +7,11 @@
 
 #include "base/file.h"
 #include "record/tracer.h"
+#include "symbol/here.h"
 
 #define FUNCTIONS "kallsyms"
 #define MODULES "modules"
+#define KERNEL_ID "kernel-build-id"
 
 /* The lines of functions, as they are; none if the kernel hides its addresses, which then are 0. */
 static GString *functions_of(const char *symbols)
@@ -56,9 +58,22 @@ static bool save_modules(const struct lull_keeper *keeper, GError **error)
     return save(keeper, MODULES, lines, error);
 }
 
+/* By which the file with its debug information is known from others. */
+static bool save_id(const struct lull_keeper *keeper, GError **error)
+{
+    g_autofree char *id = lull_here_kernel_id();
+    g_autoptr(GString) line = g_string_new(NULL);
+    if (!id) {
+        return true;
+    }
+    g_string_append_printf(line, "%s\n", id);
+    return save(keeper, KERNEL_ID, line, error);
+}
+
 bool lull_kernel_functions_save(const struct lull_keeper *keeper, const char *kallsyms,
                                 GError **error)
 {
     g_autoptr(GString) functions = functions_of(kallsyms);
-    return save(keeper, FUNCTIONS, functions, error) && save_modules(keeper, error);
+    return save(keeper, FUNCTIONS, functions, error) && save_modules(keeper, error) &&
+           save_id(keeper, error);
 }

@@ -182,6 +182,18 @@ int elf_reopen(const struct lull_object_file *file)
     return fd;
 }
 
+char *lull_elf_build_id(int fd)
+{
+    struct opened opened;
+    elf_version(EV_CURRENT);
+    if (!elf_open(&opened, fd)) {
+        return NULL;
+    }
+    char *id = g_steal_pointer(&opened.build_id);
+    elf_shut(&opened);
+    return id;
+}
+
 struct lull_object *lull_elf_read(int fd, const char *path, const struct lull_apart *apart)
 {
     elf_version(EV_CURRENT);

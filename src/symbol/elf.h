@@ -14,5 +14,7 @@ struct lull_object;
  * that is, of the packed .gnu_debugdata, or of what a server has. Without `apart` no other file is
  * opened, and none beside it without a root. Both may be NULL. The caller closes `fd`. NULL: it is no ELF file that can be run, or it is damaged. */
 struct lull_object *lull_elf_read(int fd, const char *path, const struct lull_apart *apart);
+/* The build-id of an open file, hexadecimal digits, to be freed with g_free(); NULL: it has none. */
+char *lull_elf_build_id(int fd);
 
 #endif

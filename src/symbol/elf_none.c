@@ -10,6 +10,11 @@ struct lull_object *lull_elf_read(int fd, const char *path, const struct lull_ap
     return NULL;
 }
 
+char *lull_elf_build_id(int fd)
+{
+    return NULL;
+}
+
 struct lull_object *lull_elf_read_frames(int fd, const char *path, const struct lull_apart *apart)
 {
     return NULL;

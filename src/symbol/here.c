@@ -56,13 +56,27 @@ struct lull_symbol_table *lull_here_kernel(void)
     return read_kernel(NULL);
 }
 
-static bool is_kernel_build(const char *build_id)
+char *lull_here_kernel_id(void)
 {
     g_autofree char *notes = NULL;
     gsize length;
-    g_autofree char *here = g_file_get_contents("/sys/kernel/notes", &notes, &length, NULL)
-                                ? lull_build_id_find(notes, length)
-                                : NULL;
+    return g_file_get_contents("/sys/kernel/notes", &notes, &length, NULL)
+               ? lull_build_id_find(notes, length)
+               : NULL;
+}
+
+uint64_t lull_here_kernel_start(void)
+{
+    g_autofree char *text = NULL;
+    gsize length;
+    return g_file_get_contents("/proc/kallsyms", &text, &length, NULL)
+               ? lull_kallsyms_start(text, length)
+               : 0;
+}
+
+static bool is_kernel_build(const char *build_id)
+{
+    g_autofree char *here = lull_here_kernel_id();
     return here && strcmp(here, build_id) == 0;
 }
 

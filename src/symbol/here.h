@@ -20,6 +20,9 @@ struct lull_symbol_table *lull_here_kernel(void);
 /* The same if it is the build with this id (hexadecimal digits), and starts at `start`: the names of
  * another boot have other addresses. */
 struct lull_symbol_table *lull_here_kernel_build(const char *build_id, uint64_t start);
+/* Its build-id, to be freed with g_free(), or NULL; and where its code starts, or 0. */
+char *lull_here_kernel_id(void);
+uint64_t lull_here_kernel_start(void);
 /* Opens the file with this inode that was mapped at `mapped_ns` for reading: a regular file of a size
  * that programs have, by no symbolic link. -1: it is gone, or has changed. */
 int lull_here_open(const char *path, uint64_t inode, int64_t mapped_ns);

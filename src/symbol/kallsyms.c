@@ -122,3 +122,15 @@ struct lull_symbol_table *lull_kallsyms_parse(const char *text, size_t length, c
     lull_symbol_table_finish(table);
     return table;
 }
+
+uint64_t lull_kallsyms_start(const char *text, size_t length)
+{
+    static const char end[] = " T _text\n";
+    const char *found = g_strstr_len(text, (gssize)length, end);
+    const char *start = found;
+    uint64_t address;
+    while (start > text && start[-1] != '\n') {
+        start--;
+    }
+    return found && parse_address(start, (size_t)(found - start), &address) ? address : 0;
+}

@@ -11,5 +11,7 @@
  * says where each ends, or NULL. NULL: the text names none, since it is empty, damaged, or the kernel
  * hides its addresses (all are 0). */
 struct lull_symbol_table *lull_kallsyms_parse(const char *text, size_t length, const char *modules);
+/* The address of `_text`, where the kernel's code starts; 0: the text does not say. */
+uint64_t lull_kallsyms_start(const char *text, size_t length);
 
 #endif

@@ -43,6 +43,7 @@ void kept_take_out(const struct kept *kept, const char *file)
 {
     g_assert_true(take_out(kept, file));
     take_out(kept, "kallsyms"); /* of recordings with call chains only */
+    take_out(kept, "kernel-build-id");
     take_out(kept, "modules");
     take_out(kept, "symbols");
     g_assert_cmpint(g_rmdir(kept->keeper.path), ==, 0);

@@ -14,6 +14,8 @@
 #define LULL_RECORDING_KERNEL "kallsyms"
 /* Where its modules lie, as /proc/modules has them. */
 #define LULL_RECORDING_MODULES "modules"
+/* The build-id of the kernel. */
+#define LULL_RECORDING_KERNEL_ID "kernel-build-id"
 /* The functions of programs and libraries in it, as symbol/saved.h has them. */
 #define LULL_RECORDING_SYMBOLS "symbols"
 /* What the name of a directory ends with while it is being written. */

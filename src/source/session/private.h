@@ -96,8 +96,9 @@ struct lull_session {
     void *unpacking_user;
     int64_t live_since_ns; /* when the first of them was added; or 0 */
     struct lull_symbol_wishes symbols;
-    GArray *subscriptions; /* struct lull_subscription */
-    GPtrArray *converted;  /* bindings, see lull_session_subscribe_sized() */
+    const char *nameless_kernel; /* see there */
+    GArray *subscriptions;       /* struct lull_subscription */
+    GPtrArray *converted;        /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
     bool knows_origin;

@@ -63,6 +63,7 @@ void lull_session_free(struct lull_session *session)
 void lull_session_set_symbols(struct lull_session *session, const struct lull_symbol_wishes *wishes)
 {
     session->symbols = *wishes;
+    session->symbols.nameless_kernel = &session->nameless_kernel;
 }
 
 const struct lull_symbol_wishes *lull_session_symbols(const struct lull_session *session)

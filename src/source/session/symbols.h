@@ -13,7 +13,9 @@ struct lull_symbol_wishes {
     bool wants_raw;           /* names as compilers write them */
     bool wants_servers;       /* debuginfod is asked for what is not here */
     bool wants_recorded_only; /* names that the recording holds; no file of this machine is read */
-    bool wants_inlined;       /* calls that the compiler put in line are frames of their own */
+    const char *
+        *nameless_kernel; /* gets why functions of a kernel have no names, a constant; or NULL */
+    bool wants_inlined;   /* calls that the compiler put in line are frames of their own */
 };
 
 /* Before a model is made. Texts stay the caller's, who keeps them as long as the session. */

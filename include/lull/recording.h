@@ -50,6 +50,9 @@ struct lull_recording_trigger {
     const char *comm;         /**< of the task; "" if it is not known */
     int64_t pid, tid;         /**< or -1 */
     int64_t start_ns, end_ns; /**< since the epoch */
+    /** Functions of the stacks of the task in the kernel, of who woke it there, and of the task in its
+     * program, the latest call first; each ends with NULL. NULL: the rule does not ask for it. */
+    const char *const *kernel_stack, *const *waker_stack, *const *user_stack;
 };
 
 /** One recording: a directory with recording.json, whose traces are of one host. Texts that it does

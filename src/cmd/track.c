@@ -9,6 +9,7 @@
 #include "cmd/live_args.h"
 #include "cmd/track_list.h"
 #include "cmd/track_run.h"
+#include "live/stacks.h"
 
 #define SHOWN_PER_S 20
 #define LEAST_INTERVAL_NS (200 * INT64_C(1000000)) /* how often it is looked after the clock */
@@ -81,25 +82,12 @@ static bool parse_histograms(struct lull_track *track, const struct lull_args *a
 
 static bool parse_stacks(struct lull_track *track, const char *text, GError **error)
 {
-    static const char *const names[] = {"kernel", "waker", "user", NULL}; /* by bit */
-    if (!text) {                                                          /* what costs little */
+    if (!text ||
+        lull_track_stacks_parse(text, &track->stacks, error)) { /* else what costs little */
         return true;
     }
-    g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    for (uint32_t i = 0; words[i]; i++) {
-        uint32_t bit = 0;
-        while (names[bit] && strcmp(g_strstrip(words[i]), names[bit]) != 0) {
-            bit++;
-        }
-        if (!names[bit]) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "--stack: there is no stack “%s”; there are kernel, waker and user",
-                        words[i]);
-            return false;
-        }
-        track->stacks |= 1u << bit;
-    }
-    return true;
+    g_prefix_error(error, "--stack: ");
+    return false;
 }
 
 /* An interrupt is of no command. */

@@ -264,7 +264,7 @@ int lull_track_run(struct lull_track *track, const struct lull_args *args, GErro
     track->action.invoker = &track->invoker;
     track->view.action = track->action.command ? &track->action : NULL;
     track->view.names = lull_machine_names_new();
-    track->view.user_names = lull_user_names_new();
+    track->view.user_names = lull_user_names_new(true);
     const int status = track->has_snapshots ? run_recorder(track, error) : run_alone(track, error);
     lull_tracker_free(track->tracker);
     lull_machine_names_free(track->view.names);

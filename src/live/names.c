@@ -48,6 +48,23 @@ const char *lull_machine_function(struct lull_machine_names *names, uint64_t add
     return names->functions ? lull_symbol_table_find(names->functions, address, &offset) : NULL;
 }
 
+const uint64_t *lull_machine_own_frames(struct lull_machine_names *names, const uint64_t *frames,
+                                        uint32_t *n)
+{
+    while (*n > 0) {
+        const char *function = lull_machine_function(names, *frames);
+        if (!function ||
+            (!g_str_has_prefix(function, "trace_event_raw_event_") &&
+             !g_str_has_prefix(function, "__traceiter_") &&
+             !g_str_has_prefix(function, "__bpf_trace_") && !g_str_has_prefix(function, "bpf_"))) {
+            break;
+        }
+        frames++;
+        (*n)--;
+    }
+    return frames;
+}
+
 /* ---- hops ---- */
 
 /* "24:  0  831  PCI-MSIX-0000:00:05.0  1-edge  virtio1-req.0": the last word, after all counts. */

@@ -20,6 +20,9 @@ void lull_machine_names_free(struct lull_machine_names *names);
 
 /* The kernel's function at that address; NULL if it is not known, as without CAP_SYSLOG. */
 const char *lull_machine_function(struct lull_machine_names *names, uint64_t address);
+/* Of `n` frames of the kernel those without the tracer's own, which are innermost; *n is how many are left. */
+const uint64_t *lull_machine_own_frames(struct lull_machine_names *names, const uint64_t *frames,
+                                        uint32_t *n);
 /* The address of a packet or a connection. */
 #define LULL_TRACK_ADDRESS 46
 void lull_track_address(const struct lull_track_hop *hop, char out[LULL_TRACK_ADDRESS]);

@@ -20,6 +20,7 @@ struct mapping {
 };
 
 struct lull_user_names {
+    bool has_symbols;
     GHashTable *objects; /* "INODE PATH" → struct lull_object *, or NULL */
     GArray *maps;        /* struct mapping, of `pid`, in the order of addresses */
     uint32_t pid;
@@ -38,9 +39,10 @@ static void free_object(void *object)
     }
 }
 
-struct lull_user_names *lull_user_names_new(void)
+struct lull_user_names *lull_user_names_new(bool has_symbols)
 {
     struct lull_user_names *names = g_new0(struct lull_user_names, 1);
+    names->has_symbols = has_symbols;
     names->objects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_object);
     names->maps = g_array_new(FALSE, FALSE, sizeof(struct mapping));
     g_array_set_clear_func(names->maps, clear_mapping);
@@ -131,7 +133,7 @@ void lull_user_names_append(struct lull_user_names *names, uint32_t pid, uint64_
         return;
     }
     const uint64_t offset = address - mapping->start + mapping->offset;
-    const struct lull_object *object = object_of(names, mapping);
+    const struct lull_object *object = names->has_symbols ? object_of(names, mapping) : NULL;
     const char *function = object ? lull_object_find(object, offset, &within) : NULL;
     if (function) {
         lull_demangle_append(function, out);

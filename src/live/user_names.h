@@ -4,12 +4,13 @@
 #define LULL_LIVE_USER_NAMES_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct lull_user_names;
 
-/* Free with lull_user_names_free(). */
-struct lull_user_names *lull_user_names_new(void);
+/* Without symbols no file of a program is opened, which may be anybody's. Free with lull_user_names_free(). */
+struct lull_user_names *lull_user_names_new(bool has_symbols);
 void lull_user_names_free(struct lull_user_names *names);
 
 /* `names` NULL: nothing is known of any process.

@@ -120,6 +120,7 @@ struct lull_recorder *lull_recorder_new(const struct lull_record_question *quest
     struct lull_recorder *recorder = g_new0(struct lull_recorder, 1);
     recorder->question = *question;
     recorder->refused = g_string_new(NULL);
+    recorder->recording.host_name = question->host_name;
     recorder->guard.pipe = recorder->control.socket = recorder->wake = -1;
     recorder->keeper.socket = recorder->keeper.reserve = recorder->objects = -1;
     recorder->command = (struct lull_command){.pid = -1, .go = -1, .fate = -1};

@@ -29,8 +29,9 @@ struct lull_record_companion {
 /* The request; borrowed. */
 struct lull_record_question {
     enum lull_purpose purpose;
-    const char *tracer;         /* its name; NULL: the first that this machine can use */
-    const char *output;         /* NULL: a name is made */
+    const char *tracer;    /* its name; NULL: the first that this machine can use */
+    const char *host_name; /* what the recording calls this machine; NULL: as it calls itself */
+    const char *output;    /* NULL: a name is made */
     const char *const *command; /* ends with NULL; NULL: none */
     int64_t duration_ns;        /* 0: no limit */
     uint64_t buffer_bytes;      /* of each CPU; 0: the tracer chooses */

@@ -46,7 +46,7 @@ static void add_how(struct json_object *object, const struct lull_recording *rec
     }
 }
 
-static void add_machine(struct json_object *object, int64_t epoch_offset_ns)
+static void add_machine(struct json_object *object, const struct lull_recording *recording)
 {
     struct utsname name;
     if (uname(&name) == 0) {
@@ -54,13 +54,16 @@ static void add_machine(struct json_object *object, int64_t epoch_offset_ns)
         lull_json_add_text(object, "kernel", name.release);
         lull_json_add_text(object, "machine", name.machine);
     }
+    if (recording->host_name) {
+        lull_json_add_text(object, "name", recording->host_name);
+    }
     g_autofree char *boot_id = NULL;
     if (g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot_id, NULL, NULL)) {
         lull_json_add_text(object, "boot_id", g_strstrip(boot_id));
     }
     struct json_object *clock = json_object_new_object();
     lull_json_add_text(clock, "name", "CLOCK_MONOTONIC");
-    lull_json_add_number(clock, "offset_ns", epoch_offset_ns);
+    lull_json_add_number(clock, "offset_ns", recording->request->epoch_offset_ns);
     json_object_object_add(object, "clock", clock);
 }
 
@@ -117,6 +120,17 @@ static void add_trigger(struct json_object *object, const struct lull_recording_
     }
     lull_json_add_number(element, "begin_ns", trigger->start_ns);
     lull_json_add_number(element, "end_ns", trigger->end_ns);
+    const struct {
+        const char *key;
+        const char *const *functions;
+    } stacks[] = {{"stack", trigger->kernel_stack},
+                  {"waker_stack", trigger->waker_stack},
+                  {"user_stack", trigger->user_stack}};
+    for (size_t i = 0; i < G_N_ELEMENTS(stacks); i++) {
+        if (stacks[i].functions) {
+            add_texts(element, stacks[i].key, stacks[i].functions);
+        }
+    }
     json_object_object_add(object, "trigger", element);
 }
 
@@ -208,7 +222,7 @@ bool lull_recording_json_write(const struct lull_recording *recording,
     lull_json_add_number(object, "lull_recording", 1);
     lull_json_add_text(object, "lull", LULL_VERSION);
     add_how(object, recording);
-    add_machine(object, recording->request->epoch_offset_ns);
+    add_machine(object, recording);
     add_command(object, recording);
     add_recorded(object, recording);
     if (recording->names_missing) {

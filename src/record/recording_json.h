@@ -24,6 +24,7 @@ struct lull_recording {
     const struct lull_tracer *tracer;
     uint64_t hook_bytes;        /* of the calls that programs wrote; 0: none did */
     const char *reason;         /* why this tracer */
+    const char *host_name;      /* what this machine is called; NULL: as it calls itself */
     const char *const *command; /* NULL-terminated; NULL: none */
     pid_t pid;                  /* of the command */
     int wait_status;            /* of the command, as waitpid() has it */

@@ -169,6 +169,7 @@ struct lull_source {
     const struct lull_source_ops *ops;
     struct lull_trace info; /* host, start_ns and end_ns are completed by the session */
     const char *hostname;   /* or NULL */
+    const char *host_name;  /* what people call the machine, if it is something else; or NULL */
     bool has_clock_uuid;
     uint8_t clock_uuid[16];
     GHashTable *build_ids; /* path → build-id of the file that was mapped, in hexadecimal digits;

@@ -3,31 +3,47 @@
  * that the process has. */
 #include "trigger/commands.h"
 
-#include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/time.h"
+#include "trigger/process.h"
 
 #define MOST_NS (60 * LULL_NS_PER_S)
 #define CHECK_MS 200
 
-/* Between fork and exec. It ends with the process that started it. */
+/* The user of the rule, with the groups that they have; whoever is not root can only be themselves. */
+static bool become(const char *name)
+{
+    const struct passwd *user = geteuid() == 0 ? getpwnam(name) : NULL;
+    return geteuid() != 0 || (user && initgroups(name, user->pw_gid) == 0 &&
+                              setresgid(user->pw_gid, user->pw_gid, user->pw_gid) == 0 &&
+                              setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0);
+}
+
+/* Between fork and exec. It ends with the process that started it, of which changing the user takes the wish away. */
 static void set_up(void *user)
 {
     for (int i = 1; i < NSIG; i++) {
         signal(i, SIG_DFL);
     }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setsid(); /* what it starts ends with it when its time is over */
+    if (!become(user) || !lull_process_keep_rights(NULL, 0) ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+        _exit(126);
+    }
 }
 
 static char **environment(const struct lull_trigger_config *config,
                           const struct lull_trigger_written *written)
 {
     const struct lull_trigger_rule *rule = config->rules->pdata[written->rule];
-    char **env = g_new0(char *, 8);
+    char **env = g_new0(char *, 9);
     env[0] = g_strdup("PATH=/usr/local/bin:/usr/bin:/bin");
     env[1] = g_strconcat("LULL_SNAPSHOT=", config->snapshots, "/", written->set, NULL);
     env[2] = g_strconcat("LULL_ID=", written->set, NULL);
@@ -37,6 +53,7 @@ static char **environment(const struct lull_trigger_config *config,
     env[5] = g_strconcat("LULL_COMM=", written->comm, NULL);
     env[6] = written->pid >= 0 ? g_strdup_printf("LULL_PID=%" PRId64, written->pid)
                                : g_strdup("LULL_PID=");
+    env[7] = g_strconcat("LULL_HOST=", config->name ? config->name : g_get_host_name(), NULL);
     return env;
 }
 
@@ -56,7 +73,7 @@ void lull_commands_start(struct lull_commands *commands, const struct lull_trigg
     g_auto(GStrv) env = environment(config, written);
     GPid pid;
     if (!g_spawn_async("/", rule->exec, env, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
-                       set_up, NULL, &pid, NULL)) {
+                       set_up, rule->user ? rule->user : config->user, &pid, NULL)) {
         counts->commands[LULL_COMMAND_FAILED]++;
         return;
     }
@@ -76,7 +93,7 @@ int lull_commands_check(struct lull_commands *commands, struct lull_trigger_coun
         }
         const bool is_late = now_ns > commands->of[i].due_ns;
         if (is_late) {
-            kill(pid, SIGKILL);
+            kill(-pid, SIGKILL);
         }
         if (waitpid(pid, &status, is_late ? 0 : WNOHANG) != pid) {
             is_any = true;
@@ -94,7 +111,7 @@ void lull_commands_end(struct lull_commands *commands)
 {
     for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
         if (commands->of[i].pid > 0) {
-            kill(commands->of[i].pid, SIGKILL);
+            kill(-commands->of[i].pid, SIGKILL);
         }
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of rules, which the process that listens starts, and so without any right. */
+/* The commands of rules, each as its user and without any right. */
 #ifndef LULL_TRIGGER_COMMANDS_H
 #define LULL_TRIGGER_COMMANDS_H
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <lull/error.h>
 
@@ -13,13 +14,12 @@
 #include "base/suggest.h"
 #include "base/time.h"
 #include "record/tracer.h"
-#include "trigger/config_lines.h"
+#include "trigger/config_private.h"
 #include "trigger/peer_socket.h"
-
-#define RULE_PREFIX "rule "
 
 enum kind {
     KIND_TEXT,
+    KIND_NAME,
     KIND_PATH,
     KIND_SIZE,
     KIND_NUMBER,
@@ -33,7 +33,8 @@ enum kind {
     KIND_TRACER,
 };
 
-static const char *const of_rules[] = {"when", "slower", "id", "exec", NULL};
+/* As that of a rule. */
+#define NAME_EXPECTED "a name of letters, digits, and - _ . (at most 63)"
 
 #define AT(member) offsetof(struct lull_trigger_config, member)
 
@@ -44,6 +45,7 @@ static const struct key {
     const char *usual; /* NULL: nothing */
     uint64_t most;     /* of a number */
 } keys[] = {
+    {"daemon", "name", KIND_NAME, AT(name), NULL, 0},
     {"daemon", "snapshots", KIND_PATH, AT(snapshots), "/var/lib/lull", 0},
     {"daemon", "purpose", KIND_PURPOSE, AT(purpose), "critpath", 0},
     {"daemon", "tracer", KIND_TRACER, AT(tracer), NULL, 0},
@@ -70,18 +72,7 @@ struct problem {
     char *text;
 };
 
-struct reader {
-    const char *path;
-    GKeyFile *file;
-    struct lull_config_lines lines;
-    GArray *found; /* struct problem */
-    struct lull_trigger_config *config;
-};
-
-static void report(const struct reader *reader, const char *group, const char *key,
-                   const char *format, ...) G_GNUC_PRINTF(4, 5);
-
-static void add_problem(const struct reader *reader, uint32_t line, const char *group,
+static void add_problem(const struct lull_config_reader *reader, uint32_t line, const char *group,
                         const char *key, const char *why)
 {
     const bool has_name = *group || key;
@@ -99,8 +90,8 @@ static void add_line_problem(void *user, uint32_t line, const char *group, const
     add_problem(user, line, group, key, why);
 }
 
-static void report(const struct reader *reader, const char *group, const char *key,
-                   const char *format, ...)
+void lull_config_report(const struct lull_config_reader *reader, const char *group, const char *key,
+                        const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -193,6 +184,9 @@ static const char *set(const struct key *key, const char *text, void *to)
     case KIND_TRACER:
         *(char **)to = g_strdup(text);
         return is_tracer(text) ? NULL : "ftrace, perf, lttng or auto";
+    case KIND_NAME:
+        *(char **)to = g_strdup(text);
+        return lull_trigger_is_name(text) ? NULL : NAME_EXPECTED;
     case KIND_PATH:
         *(char **)to = g_strdup(text);
         return g_path_is_absolute(text) ? NULL : "a path that starts with /";
@@ -221,7 +215,7 @@ static const char *set(const struct key *key, const char *text, void *to)
     return NULL;
 }
 
-static char *value_of(const struct reader *reader, const char *group, const char *key)
+char *lull_config_value(const struct lull_config_reader *reader, const char *group, const char *key)
 {
     g_autoptr(GError) error = NULL;
     char *text = g_key_file_get_string(reader->file, group, key, &error);
@@ -230,23 +224,23 @@ static char *value_of(const struct reader *reader, const char *group, const char
     }
     if (error->code != G_KEY_FILE_ERROR_KEY_NOT_FOUND &&
         error->code != G_KEY_FILE_ERROR_GROUP_NOT_FOUND) {
-        report(reader, group, key, "%s", error->message);
+        lull_config_report(reader, group, key, "%s", error->message);
     }
     return NULL;
 }
 
-static void read_keys(const struct reader *reader)
+static void read_keys(const struct lull_config_reader *reader)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
         const struct key *key = &keys[i];
-        g_autofree char *given = value_of(reader, key->group, key->name);
+        g_autofree char *given = lull_config_value(reader, key->group, key->name);
         const char *text = given ? given : key->usual;
         const char *expected = text ? set(key, text, (char *)reader->config + key->offset) : NULL;
         const bool has_comment = given && strstr(given, " #");
         if (expected || has_comment) {
-            report(reader, key->group, key->name, "expected %s, not “%s”%s",
-                   expected ? expected : "no # in it", text,
-                   has_comment ? "; a comment has a line of its own" : "");
+            lull_config_report(reader, key->group, key->name, "expected %s, not “%s”%s",
+                               expected ? expected : "no # in it", text,
+                               has_comment ? "; a comment has a line of its own" : "");
         }
     }
     struct lull_trigger_config *config = reader->config;
@@ -254,10 +248,12 @@ static void read_keys(const struct reader *reader)
     const bool is_spread = g_key_file_has_key(reader->file, "daemon", "listen", NULL);
     if (is_spread != g_key_file_has_key(reader->file, "daemon", "peers", NULL) ||
         is_spread != g_key_file_has_key(reader->file, "daemon", "key", NULL)) {
-        report(reader, "daemon", NULL, "listen, peers and key belong together: give all or none");
+        lull_config_report(reader, "daemon", NULL,
+                           "listen, peers and key belong together: give all or none");
     }
     if (config->token && config->metrics_port == 0) {
-        report(reader, "daemon", "token", "it is for the port of “metrics”: give that as well");
+        lull_config_report(reader, "daemon", "token",
+                           "it is for the port of “metrics”: give that as well");
     }
     if (config->tracer && strcmp(config->tracer, "auto") == 0) {
         g_clear_pointer(&config->tracer, g_free);
@@ -267,6 +263,7 @@ static void read_keys(const struct reader *reader)
 static bool is_same(const struct key *key, const void *a, const void *b)
 {
     switch (key->kind) {
+    case KIND_NAME:
     case KIND_PATH:
     case KIND_TEXT:
     case KIND_PURPOSE:
@@ -311,85 +308,6 @@ const char *lull_trigger_config_needs_start(const struct lull_trigger_config *no
     return NULL;
 }
 
-/* ---- rules ---- */
-
-static void rule_free(void *data)
-{
-    struct lull_trigger_rule *rule = data;
-    lull_track_rule_free(rule->when);
-    g_clear_pointer(&rule->id, g_pattern_spec_free);
-    g_strfreev(rule->exec);
-    g_free(rule->name);
-    g_free(rule);
-}
-
-/* It becomes part of lines and of metrics. */
-bool lull_trigger_is_name(const char *name)
-{
-    for (const char *at = name; *at; at++) {
-        if (!g_ascii_isalnum(*at) && !strchr("-_.", *at)) {
-            return false;
-        }
-    }
-    return *name && strlen(name) < LULL_TRIGGER_NAME;
-}
-
-static void read_when(const struct reader *reader, const char *group, const char *text,
-                      struct lull_trigger_rule *rule)
-{
-    g_autoptr(GError) error = NULL;
-    rule->when = lull_track_rule_parse(text, &error);
-    if (!rule->when) {
-        /* What follows repeats the line of the file. */
-        report(reader, group, "when", "%.*s", (int)strcspn(error->message, "\n"), error->message);
-    }
-}
-
-/* As a shell splits words; but there is no shell. */
-static void read_exec(const struct reader *reader, const char *group, const char *text,
-                      struct lull_trigger_rule *rule)
-{
-    g_autoptr(GError) error = NULL;
-    if (!g_shell_parse_argv(text, NULL, &rule->exec, &error)) {
-        report(reader, group, "exec", "%s", error->message);
-    } else if (!g_path_is_absolute(rule->exec[0])) {
-        report(reader, group, "exec", "expected a program's path that starts with /, not “%s”",
-               rule->exec[0]);
-    }
-}
-
-static void read_rule(const struct reader *reader, const char *group)
-{
-    struct lull_trigger_rule *rule = g_new0(struct lull_trigger_rule, 1);
-    g_autofree char *when = value_of(reader, group, "when");
-    g_autofree char *slower = value_of(reader, group, "slower");
-    g_autofree char *id = value_of(reader, group, "id");
-    g_autofree char *exec = value_of(reader, group, "exec");
-    rule->name = g_strdup(group + strlen(RULE_PREFIX));
-    g_ptr_array_add(reader->config->rules, rule);
-    if (!lull_trigger_is_name(rule->name)) {
-        report(reader, group, NULL, "a rule is named with letters, digits, and - _ . (at most %d)",
-               LULL_TRIGGER_NAME - 1);
-    }
-    if (!when == !slower) {
-        report(reader, group, NULL,
-               "it takes either when (a rule of “lull track”) or slower (a time, for requests that "
-               "servers report)");
-    } else if (when) {
-        read_when(reader, group, when, rule);
-    } else if (!lull_duration_parse(slower, &rule->slower_ns, NULL)) {
-        report(reader, group, "slower", "expected a time with its unit, such as 500ms, not “%s”",
-               slower);
-    }
-    if (id && when) {
-        report(reader, group, "id", "is of requests that servers report; this rule is about waits");
-    }
-    rule->id = id ? g_pattern_spec_new(id) : NULL;
-    if (exec) {
-        read_exec(reader, group, exec, rule);
-    }
-}
-
 /* ---- the file ---- */
 
 /* Those of the group, which is none of the rules: NULL at the end. */
@@ -412,15 +330,15 @@ static const char *group_of(const char *name)
             return keys[i].group;
         }
     }
-    return g_strv_contains(of_rules, name) ? RULE_PREFIX "NAME" : NULL;
+    return g_strv_contains(lull_rule_keys, name) ? LULL_RULE_PREFIX "NAME" : NULL;
 }
 
-static void check_key(const struct reader *reader, const char *group, const char *name)
+static void check_key(const struct lull_config_reader *reader, const char *group, const char *name)
 {
     const char *names[G_N_ELEMENTS(keys) + 1];
     list_keys(group, names);
-    const bool is_rule = g_str_has_prefix(group, RULE_PREFIX);
-    const char *const *known = is_rule ? of_rules : names;
+    const bool is_rule = g_str_has_prefix(group, LULL_RULE_PREFIX);
+    const char *const *known = is_rule ? lull_rule_keys : names;
     if (g_strv_contains(known, name)) {
         return;
     }
@@ -428,10 +346,10 @@ static void check_key(const struct reader *reader, const char *group, const char
     g_autofree char *hint = elsewhere ? g_strdup_printf("; it belongs into [%s]", elsewhere)
                             : alike   ? g_strdup_printf("; perhaps “%s”", alike)
                                       : g_strdup("");
-    report(reader, group, name, "there is no such key here%s", hint);
+    lull_config_report(reader, group, name, "there is no such key here%s", hint);
 }
 
-static void check_keys(const struct reader *reader, const char *group)
+static void check_keys(const struct lull_config_reader *reader, const char *group)
 {
     g_auto(GStrv) names = g_key_file_get_keys(reader->file, group, NULL, NULL);
     for (uint32_t i = 0; names && names[i]; i++) {
@@ -439,25 +357,26 @@ static void check_keys(const struct reader *reader, const char *group)
     }
 }
 
-static void read_groups(const struct reader *reader)
+static void read_groups(const struct lull_config_reader *reader)
 {
     g_auto(GStrv) groups = g_key_file_get_groups(reader->file, NULL);
     for (uint32_t i = 0; groups[i]; i++) {
-        const bool is_rule = g_str_has_prefix(groups[i], RULE_PREFIX);
+        const bool is_rule = g_str_has_prefix(groups[i], LULL_RULE_PREFIX);
         if (!is_rule && !g_str_equal(groups[i], "daemon") && !g_str_equal(groups[i], "limits")) {
-            report(reader, groups[i], NULL, "expected [daemon], [limits] or [rule NAME]");
+            lull_config_report(reader, groups[i], NULL,
+                               "expected [daemon], [limits] or [rule NAME]");
             continue;
         }
         check_keys(reader, groups[i]);
         if (is_rule) {
-            read_rule(reader, groups[i]);
+            lull_config_read_rule(reader, groups[i]);
         }
     }
     const guint n = reader->config->rules->len;
     if (n == 0 || n > LULL_TRIGGER_RULES) {
-        report(reader, RULE_PREFIX "NAME", NULL,
-               n ? "at most %d rules at a time" : "expected from one to %d rules",
-               LULL_TRIGGER_RULES);
+        lull_config_report(reader, LULL_RULE_PREFIX "NAME", NULL,
+                           n ? "at most %d rules at a time" : "expected from one to %d rules",
+                           LULL_TRIGGER_RULES);
     }
 }
 
@@ -477,11 +396,11 @@ struct lull_trigger_config *lull_trigger_config_parse(const char *path, const ch
                                                       size_t size, GPtrArray *problems)
 {
     g_autoptr(GError) error = NULL;
-    struct reader reader = {.path = path,
-                            .found = g_array_new(FALSE, FALSE, sizeof(struct problem)),
-                            .file = g_key_file_new(),
-                            .config = g_new0(struct lull_trigger_config, 1)};
-    reader.config->rules = g_ptr_array_new_with_free_func(rule_free);
+    struct lull_config_reader reader = {.path = path,
+                                        .found = g_array_new(FALSE, FALSE, sizeof(struct problem)),
+                                        .file = g_key_file_new(),
+                                        .config = g_new0(struct lull_trigger_config, 1)};
+    reader.config->rules = g_ptr_array_new_with_free_func(lull_config_free_rule);
     lull_config_lines_read(&reader.lines, text, size, add_line_problem, &reader);
     const GString *lines = reader.lines.text;
     if (size == 0) {
@@ -525,6 +444,17 @@ struct lull_trigger_config *lull_trigger_config_read(const char *path, GString *
     return config;
 }
 
+struct lull_trigger_config *lull_trigger_config_receive(int fd)
+{
+    g_autofree char *text = g_malloc(LULL_TRIGGER_CONFIG_BYTES);
+    const ssize_t n = fd >= 0 ? pread(fd, text, LULL_TRIGGER_CONFIG_BYTES, 0) : -1;
+    GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
+    struct lull_trigger_config *config =
+        n > 0 ? lull_trigger_config_parse("", text, (size_t)n, problems) : NULL;
+    g_ptr_array_unref(problems);
+    return config;
+}
+
 uint32_t lull_trigger_config_rule_as(const struct lull_trigger_config *before,
                                      const struct lull_trigger_config *now, uint32_t i)
 {
@@ -563,7 +493,7 @@ void lull_trigger_config_free(struct lull_trigger_config *config)
         return;
     }
     for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
-        if (keys[i].kind == KIND_TEXT || keys[i].kind == KIND_PATH ||
+        if (keys[i].kind == KIND_TEXT || keys[i].kind == KIND_NAME || keys[i].kind == KIND_PATH ||
             keys[i].kind == KIND_PURPOSE || keys[i].kind == KIND_TRACER) {
             g_free(*(char **)(void *)((char *)config + keys[i].offset));
         }

@@ -21,7 +21,10 @@ struct lull_trigger_rule {
     struct lull_track_rule *when; /* waits; NULL: requests, */
     int64_t slower_ns;            /* that took longer than this */
     GPatternSpec *id;             /* and whose id matches; NULL: any */
-    char **exec;                  /* the command when a snapshot was written; NULL: none */
+    bool is_spread;               /* the other machines that it touched are asked */
+    uint32_t stacks; /* that snapshots name: bits of LULL_TRACK_KERNEL_STACK …; 0: none */
+    char **exec;     /* the command when a snapshot was written; NULL: none */
+    char *user;      /* who runs it; NULL: the `user` of all */
 };
 
 /* Addresses that start with the same bits; those of IPv4 are mapped (::ffff:10.9.0.0, 96 bits more). */
@@ -37,13 +40,14 @@ struct lull_trigger_endpoint {
 };
 
 struct lull_trigger_config {
+    char *name;             /* of this machine, in snapshots; NULL: its host name */
     char *snapshots;        /* the directory for them */
     char *purpose, *tracer; /* of the flight recorder; tracer NULL: the first that can */
     enum lull_purpose purpose_id;
     uint64_t buffer_bytes; /* of each CPU; 0: the tracer chooses */
     char *hook;            /* the socket at which servers report requests; NULL: none */
     char *hook_group;      /* who may report; NULL: root */
-    char *user;            /* who the process that listens becomes */
+    char *user;            /* who the process that listens becomes, and who runs commands */
     char **marks;          /* programs and libraries whose marks rules are about; or NULL */
     uint64_t metrics_port; /* on the loopback interface; 0: none */
     char *
@@ -68,6 +72,8 @@ struct lull_trigger_config *lull_trigger_config_parse(const char *path, const ch
  * all that is wrong. */
 struct lull_trigger_config *lull_trigger_config_read(const char *path, GString *text,
                                                      GError **error);
+/* The same of a file that the daemon passes on to one of its processes, and which is right; or NULL. */
+struct lull_trigger_config *lull_trigger_config_receive(int fd);
 /* Whether this machine has the users, files and commands that it names; the error has all that are missing. */
 bool lull_trigger_config_fits(const struct lull_trigger_config *config, GError **error);
 /* A key of [daemon] that is another in `next`, and that takes effect only when a daemon starts; or NULL. */

@@ -51,6 +51,10 @@ static void check_commands(const struct lull_trigger_config *config, GPtrArray *
 {
     for (guint i = 0; i < config->rules->len; i++) {
         const struct lull_trigger_rule *rule = config->rules->pdata[i];
+        if (rule->user && !getpwnam(rule->user)) {
+            g_ptr_array_add(problems, g_strdup_printf("[rule %s] user: there is no user “%s”",
+                                                      rule->name, rule->user));
+        }
         if (rule->exec && access(rule->exec[0], X_OK) != 0) {
             g_ptr_array_add(problems, g_strdup_printf("[rule %s] exec: %s: %s", rule->name,
                                                       rule->exec[0], g_strerror(errno)));

@@ -57,8 +57,9 @@ struct lull_trigger_counts {
         outcomes[LULL_TRIGGER_VERDICTS]; /* of questions to them; LULL_TRIGGER_FAST: no answer */
     /* Of the process that listens. */
     uint64_t hooks, damaged_hooks, dropped_hooks;
-    uint64_t commands[LULL_COMMAND_RESULTS];
     struct lull_spread_counts datagrams;
+    /* Of the process that runs commands. */
+    uint64_t commands[LULL_COMMAND_RESULTS];
 };
 
 /* Writes what waits came to, whatever is read meanwhile. */

@@ -16,9 +16,12 @@
 #include "trigger/flight.h"
 #include "trigger/notify.h"
 #include "trigger/peer_socket.h"
+#include "trigger/process.h"
 #include "trigger/reach.h"
+#include "trigger/executor.h"
 #include "trigger/set_sender.h"
 #include "trigger/sets.h"
+#include "trigger/stacks.h"
 #include "trigger/urgent.h"
 #include "trigger/watching.h"
 
@@ -36,6 +39,7 @@ struct lull_daemon {
     struct lull_trigger_config *own; /* that, if it was read again; else NULL */
     struct lull_trigger_limits limits;
     struct lull_speaker speaker;
+    struct lull_executor executor;
     struct lull_recorder *recorder;
     struct lull_watching watching;
     int events; /* readable when there is something to do; -1: not open */
@@ -44,6 +48,8 @@ struct lull_daemon {
     int sockets; /* asks the kernel about connections; -1: there are no other machines */
     struct lull_talks *talks; /* remembers those that are closed; or NULL */
     struct lull_set_senders senders;
+    struct lull_machine_names *names;   /* of stacks */
+    struct lull_user_names *user_names; /* likewise, without symbols */
     struct lull_urgent urgent, urgent_speaker;
     GString *last; /* the directory that was written last */
 };
@@ -232,7 +238,7 @@ static void run_command(const struct lull_daemon *daemon, uint32_t number,
     if (verdict == LULL_TRIGGER_WRITTEN && rule_of(daemon, number)->exec) {
         g_strlcpy(written.set, trigger->id, sizeof written.set);
         g_strlcpy(written.comm, comm, sizeof written.comm);
-        lull_speaker_run(&daemon->speaker, &written);
+        lull_executor_run(&daemon->executor, &written);
     }
 }
 
@@ -253,26 +259,33 @@ static void remember(const struct lull_daemon *daemon, const struct lull_recordi
     lull_trigger_counts_add_alarm(daemon->speaker.counts, &alarm);
 }
 
-/* Something was too slow, by a rule of the configuration. */
+/* Something was too slow, by a rule of the configuration: a request, or a wait. */
 static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number,
                                      struct lull_recording_trigger *trigger,
-                                     const struct lull_hook *hook)
+                                     const struct lull_hook *hook,
+                                     const struct lull_track_alarm *alarm)
 {
+    const struct lull_trigger_rule *rule = rule_of(daemon, number);
     struct lull_trigger_counts *counts = daemon->speaker.counts;
     enum lull_trigger_verdict verdict =
         lull_trigger_limits_judge(&daemon->limits, number, now_ns());
     char id[LULL_SET_ID];
     counts->alarms[number]++;
-    trigger->rule = rule_of(daemon, number)->name;
+    trigger->rule = rule->name;
     trigger->id = id;
     if (verdict == LULL_TRIGGER_WRITTEN) {
         g_autofree char *comm = g_strescape(trigger->comm, NULL);
         g_autofree char *whose = *comm ? g_strconcat(" of ", comm, NULL) : g_strdup("");
         lull_sets_name(g_get_real_time() * 1000, id);
-        if (lull_recorder_freeze(daemon->recorder, NULL)) {
+        if (lull_recorder_freeze(daemon->recorder, NULL) && rule->is_spread) {
             spread_from(daemon, trigger, hook);
         }
+        if (alarm) {
+            lull_trigger_stacks_add(trigger, alarm, rule->stacks, daemon->names,
+                                    daemon->user_names);
+        }
         verdict = save(daemon, number, trigger, whose);
+        lull_trigger_stacks_clear(trigger);
         run_command(daemon, number, trigger, comm, verdict);
     }
     counts->results[verdict]++;
@@ -288,7 +301,7 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
     char comm[LULL_TRACK_COMM + 1];
     struct lull_recording_trigger trigger =
         lull_trigger_of_alarm(alarm, lull_recorder_epoch_ns(daemon->recorder), comm);
-    act(daemon, daemon->watching.number[alarm->record->rule], &trigger, NULL);
+    act(daemon, daemon->watching.number[alarm->record->rule], &trigger, NULL, alarm);
 }
 
 /* A request cannot end later than now; its server's clock is ours. */
@@ -313,7 +326,7 @@ static void take_report(struct lull_daemon *daemon, const struct lull_speaker_re
         lull_speaker_answer(&daemon->speaker, slow, "damaged");
         return;
     }
-    const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger, hook);
+    const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger, hook, NULL);
     const bool has_path = verdict == LULL_TRIGGER_WRITTEN || verdict == LULL_TRIGGER_COALESCED;
     g_autofree char *text = g_strdup_printf("%s%s%s", lull_trigger_verdicts[verdict],
                                             has_path ? " " : "", has_path ? daemon->last->str : "");
@@ -379,8 +392,10 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
     }
     lull_set_senders_check(&daemon->senders);
     /* Who cannot be reached, or cannot write any more, has to be started again. */
-    return lull_speaker_check(&daemon->speaker, error) && lull_recorder_is_whole(recorder, error) &&
-           count(daemon, error) && sum_waits(daemon, error);
+    return lull_speaker_check(&daemon->speaker, error) &&
+           lull_executor_check(&daemon->executor, error) &&
+           lull_recorder_is_whole(recorder, error) && count(daemon, error) &&
+           sum_waits(daemon, error);
 }
 
 /* ---- starting ---- */
@@ -449,6 +464,18 @@ static void move_counts(struct lull_daemon *daemon, const struct lull_trigger_co
     }
 }
 
+/* Both processes judge by them. */
+static bool pass_on(const struct lull_daemon *daemon, const GString *text, GError **error)
+{
+    const int fd = lull_process_text(text->str, text->len, error);
+    const bool done = fd >= 0 && lull_speaker_set_rules(&daemon->speaker, fd, error) &&
+                      lull_executor_set_rules(&daemon->executor, fd, error);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return done;
+}
+
 static bool change(struct lull_daemon *daemon, const GString *text,
                    struct lull_trigger_config *next, GError **error)
 {
@@ -462,7 +489,7 @@ static bool change(struct lull_daemon *daemon, const GString *text,
     if (!start_watching(daemon, next, &watching, error)) {
         return false;
     }
-    if (!lull_speaker_set_rules(&daemon->speaker, text->str, text->len, error)) {
+    if (!pass_on(daemon, text, error)) {
         lull_watching_clear(&watching);
         return false;
     }
@@ -530,6 +557,7 @@ static bool run_recorder(struct lull_daemon *daemon, GError **error)
                                                     .leftover = config->hook};
     const struct lull_record_question question = {.purpose = config->purpose_id,
                                                   .tracer = config->tracer,
+                                                  .host_name = config->name,
                                                   .buffer_bytes = config->buffer_bytes,
                                                   .is_snapshot = true,
                                                   .wrote = wrote,
@@ -554,6 +582,9 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
                                  .config = config,
                                  .events = -1,
                                  .sockets = -1,
+                                 .executor = {-1, -1},
+                                 .names = lull_machine_names_new(),
+                                 .user_names = lull_user_names_new(false),
                                  .last = g_string_new(NULL),
                                  .waited = config->metrics_port > 0 ? lull_waited_new() : NULL};
     /* Snapshots belong to the daemon, whoever started it. */
@@ -562,8 +593,10 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
     const bool done = lull_sets_prepare(config->snapshots, error) &&
                       (!config->key || (daemon.sockets = lull_touched_open(error)) >= 0) &&
                       lull_speaker_start(&daemon.speaker, config, error) &&
+                      lull_executor_start(&daemon.executor, config, daemon.speaker.counts, error) &&
                       run_recorder(&daemon, error);
     lull_set_senders_clear(&daemon.senders);
+    lull_executor_clear(&daemon.executor);
     if (daemon.speaker.counts) {
         lull_speaker_clear(&daemon.speaker, config);
     }
@@ -574,5 +607,7 @@ bool lull_daemon_run(const struct lull_daemon_question *question, GError **error
     lull_trigger_config_free(daemon.own);
     g_string_free(daemon.last, TRUE);
     lull_waited_free(daemon.waited);
+    lull_machine_names_free(daemon.names);
+    lull_user_names_free(daemon.user_names);
     return done;
 }

@@ -4,11 +4,8 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -16,6 +13,7 @@
 #include "server/http.h"
 #include "trigger/http.h"
 #include "trigger/peer_socket.h"
+#include "trigger/process.h"
 #include "trigger/set_server.h"
 #include "trigger/speaker_private.h"
 
@@ -43,35 +41,18 @@ struct listener {
     uint32_t last_client;
     struct server_http *http;
     struct lull_trigger_http reports; /* over HTTP */
-    struct lull_commands commands;
 };
 
 /* ---- rights ---- */
 
 static int become(uid_t uid, gid_t gid)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
-    for (size_t i = 0; i < G_N_ELEMENTS(signals); i++) {
-        signal(signals[i], SIG_IGN); /* it ends with the daemon */
-    }
+    lull_process_ignore_signals();
     const bool is_done =
         (geteuid() != 0 || (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
                             setresuid(uid, uid, uid) == 0)) &&
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
+        lull_process_keep_rights(NULL, 0);
     return is_done ? 0 : errno;
-}
-
-/* It has nothing of what the daemon has open but these, and what it prints with. */
-static void keep_only(int *sockets[], size_t n)
-{
-    int first = STDERR_FILENO + 1;
-    for (size_t i = 0; i < n; i++) {
-        *sockets[i] = *sockets[i] >= 0 ? fcntl(*sockets[i], F_DUPFD_CLOEXEC, 64) : -1;
-    }
-    for (size_t i = 0; i < n; i++) {
-        *sockets[i] = *sockets[i] >= 0 ? dup2(*sockets[i], first++) : -1;
-    }
-    syscall(SYS_close_range, (unsigned)first, ~0u, 0u);
 }
 
 /* ---- counts ---- */
@@ -165,7 +146,7 @@ static uint32_t find_rule(const struct lull_trigger_config *config, const struct
 
 static bool pass_on(const struct listener *listener, const struct lull_speaker_report *report)
 {
-    return lull_speaker_send(listener->socket, report, sizeof *report, -1);
+    return lull_message_send(listener->socket, report, sizeof *report, -1);
 }
 
 static bool has_rule(const struct lull_trigger_config *config, const char *name)
@@ -294,7 +275,7 @@ static void fetch(void *user, const char *set, int out)
     const struct listener *listener = user;
     struct lull_speaker_report report = {.kind = LULL_SPEAKER_FETCH};
     g_strlcpy(report.set, set, sizeof report.set);
-    lull_speaker_send(listener->socket, &report, sizeof report, out);
+    lull_message_send(listener->socket, &report, sizeof report, out);
 }
 
 /* Nanoseconds until something has to be sent again, or there may be other work. */
@@ -316,19 +297,13 @@ static void reply(struct listener *listener, uint32_t number, const char *text)
     }
 }
 
-/* What was so far stays: scrapers and other machines are answered in threads of their own. The daemon has
- * read the text, and found nothing wrong. */
+/* What was so far stays: scrapers and other machines are answered in threads of their own. */
 static void take_rules(struct listener *listener, int fd)
 {
-    g_autofree char *text = g_malloc(LULL_TRIGGER_CONFIG_BYTES);
-    const ssize_t n = fd >= 0 ? pread(fd, text, LULL_TRIGGER_CONFIG_BYTES, 0) : -1;
-    GPtrArray *problems = g_ptr_array_new_with_free_func(g_free);
-    struct lull_trigger_config *next =
-        n > 0 ? lull_trigger_config_parse("", text, (size_t)n, problems) : NULL;
+    struct lull_trigger_config *next = lull_trigger_config_receive(fd);
     if (next) {
         __atomic_store_n(&listener->config, next, __ATOMIC_RELEASE);
     }
-    g_ptr_array_unref(problems);
 }
 
 /* False if the daemon has gone. */
@@ -336,7 +311,7 @@ static bool take_order(struct listener *listener)
 {
     struct lull_speaker_order order;
     int fd;
-    const ssize_t n = lull_speaker_receive(listener->socket, &order, sizeof order, &fd);
+    const ssize_t n = lull_message_receive(listener->socket, &order, sizeof order, &fd);
     if (n != sizeof order) {
         return n < 0 && (errno == EAGAIN || errno == EINTR);
     }
@@ -347,10 +322,6 @@ static bool take_order(struct listener *listener)
         break;
     case LULL_SPEAKER_REPLY_MACHINE:
         lull_spread_answer(listener->spread, order.number, order.verdict, order.made, &at);
-        break;
-    case LULL_SPEAKER_RUN:
-        lull_commands_start(&listener->commands, listener->config, &order.written,
-                            listener->counts);
         break;
     case LULL_SPEAKER_RULES:
         take_rules(listener, fd);
@@ -377,12 +348,6 @@ static bool say_hello(const struct listener *listener, const char *why)
     return send(listener->socket, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello && !*why;
 }
 
-/* Of a time, and another in ms that may be -1: never. */
-static int64_t sooner(int64_t wait_ns, int other_ms)
-{
-    return other_ms < 0 ? wait_ns : MIN(wait_ns, other_ms * (LULL_NS_PER_S / 1000));
-}
-
 static void serve(struct listener *listener)
 {
     struct pollfd ready[] = {{.fd = listener->socket, .events = POLLIN},
@@ -390,8 +355,7 @@ static void serve(struct listener *listener)
                              {.fd = listener->peers, .events = POLLIN},
                              {.fd = listener->collectors, .events = POLLIN}};
     for (;;) {
-        int64_t wait_ns = run_spread(listener);
-        wait_ns = sooner(wait_ns, lull_commands_check(&listener->commands, listener->counts));
+        const int64_t wait_ns = run_spread(listener);
         const struct timespec wait = {wait_ns / LULL_NS_PER_S, wait_ns % LULL_NS_PER_S};
         if (ppoll(ready, G_N_ELEMENTS(ready), &wait, NULL) < 0) {
             continue;
@@ -425,8 +389,8 @@ void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
                                  .peers = sockets->peers,
                                  .collectors = sockets->collectors,
                                  .reports = {*tokens, report_over_http, &listener}};
-    keep_only((int *[]){&listener.socket, &listener.hook, &listener.peers, &listener.collectors},
-              4);
+    lull_process_keep_only(
+        (int *[]){&listener.socket, &listener.hook, &listener.peers, &listener.collectors}, 4);
     const struct lull_spread_actions actions = {send_datagram, was_asked, has_outcome, &listener};
     if (listener.peers >= 0) {
         const struct lull_set_question question = {config, keys, listener.collectors, fetch,
@@ -443,7 +407,6 @@ void lull_speaker_serve(const struct lull_speaker_sockets *sockets,
     if (say_hello(&listener, why ? g_strerror(why) : error ? error->message : "")) {
         serve(&listener);
     }
-    lull_commands_end(&listener.commands);
     if (listener.http) {
         server_http_free(listener.http);
     }

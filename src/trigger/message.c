@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages between the daemon and the process that listens. */
+/* A descriptor goes with a message as SCM_RIGHTS. */
+#include "trigger/message.h"
+
 #include <string.h>
 #include <sys/socket.h>
-
-#include "trigger/speaker_private.h"
 
 union control {
     struct cmsghdr head;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-bool lull_speaker_send(int socket, const void *message, size_t size, int fd)
+bool lull_message_send(int socket, const void *message, size_t size, int fd)
 {
     union control control = {.head = {.cmsg_level = SOL_SOCKET,
                                       .cmsg_type = SCM_RIGHTS,
@@ -25,7 +25,7 @@ bool lull_speaker_send(int socket, const void *message, size_t size, int fd)
 }
 
 /* What comes with it besides is closed by the kernel. */
-ssize_t lull_speaker_receive(int socket, void *message, size_t size, int *fd)
+ssize_t lull_message_receive(int socket, void *message, size_t size, int *fd)
 {
     union control control;
     struct iovec part = {message, size};

@@ -282,7 +282,7 @@ bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_tri
                        struct lull_speaker_report *report)
 {
     ssize_t n;
-    while ((n = lull_speaker_receive(speaker->socket, report, sizeof *report, &report->fd)) > 0 ||
+    while ((n = lull_message_receive(speaker->socket, report, sizeof *report, &report->fd)) > 0 ||
            (n < 0 && errno == EINTR)) {
         const bool is_taken = n == sizeof *report && is_sound(report, config);
         if (n > 0 && !(is_taken && report->kind == LULL_SPEAKER_FETCH)) {
@@ -299,7 +299,7 @@ bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_tri
 /* A process that hangs does not hold up the daemon. */
 static void give(const struct lull_speaker *speaker, const struct lull_speaker_order *order)
 {
-    lull_speaker_send(speaker->socket, order, sizeof *order, -1);
+    lull_message_send(speaker->socket, order, sizeof *order, -1);
 }
 
 void lull_speaker_answer(const struct lull_speaker *speaker,
@@ -328,21 +328,9 @@ void lull_speaker_ask(const struct lull_speaker *speaker,
     give(speaker, &order);
 }
 
-void lull_speaker_run(const struct lull_speaker *speaker,
-                      const struct lull_trigger_written *written)
-{
-    const struct lull_speaker_order order = {.kind = LULL_SPEAKER_RUN, .written = *written};
-    give(speaker, &order);
-}
-
-bool lull_speaker_set_rules(const struct lull_speaker *speaker, const char *text, size_t size,
-                            GError **error)
+bool lull_speaker_set_rules(const struct lull_speaker *speaker, int text, GError **error)
 {
     const struct lull_speaker_order order = {.kind = LULL_SPEAKER_RULES};
-    const int fd = memfd_create("lulld.conf", MFD_CLOEXEC);
-    const int why = fd >= 0 ? lull_file_write(fd, text, size) : errno;
-    const bool is_sent = why == 0 && lull_speaker_send(speaker->socket, &order, sizeof order, fd);
-    close_socket(fd);
-    return is_sent || fail(error, "the process that listens",
-                           why ? g_strerror(why) : "it is too busy for other rules; try again");
+    return lull_message_send(speaker->socket, &order, sizeof order, text) ||
+           fail(error, "the process that listens", "it is too busy for other rules; try again");
 }

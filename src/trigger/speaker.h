@@ -4,7 +4,7 @@
 #ifndef LULL_TRIGGER_SPEAKER_H
 #define LULL_TRIGGER_SPEAKER_H
 
-#include "trigger/commands.h"
+#include "trigger/counts.h"
 #include "trigger/hook.h"
 
 /* What it passes on. */
@@ -52,12 +52,8 @@ void lull_speaker_answer_machine(const struct lull_speaker *speaker, uint32_t nu
 /* Asks another machine. */
 void lull_speaker_ask(const struct lull_speaker *speaker,
                       const struct lull_spread_question *question);
-/* Starts the command of the rule that wrote this, if it has one. */
-void lull_speaker_run(const struct lull_speaker *speaker,
-                      const struct lull_trigger_written *written);
-/* From now on the rules of another configuration hold, whose text this is. */
-bool lull_speaker_set_rules(const struct lull_speaker *speaker, const char *text, size_t size,
-                            GError **error);
+/* From now on the rules of another configuration hold; `text` is a file (lull_process_text()). */
+bool lull_speaker_set_rules(const struct lull_speaker *speaker, int text, GError **error);
 /* False and an error if the process has ended. */
 bool lull_speaker_check(struct lull_speaker *speaker, GError **error);
 /* Ends the process and removes the socket. */

@@ -3,6 +3,7 @@
 #ifndef LULL_TRIGGER_SPEAKER_PRIVATE_H
 #define LULL_TRIGGER_SPEAKER_PRIVATE_H
 
+#include "trigger/message.h"
 #include "trigger/speaker.h"
 
 /* Of an answer, with its NUL. */
@@ -13,7 +14,6 @@ enum lull_speaker_order_kind {
     LULL_SPEAKER_REPLY,
     LULL_SPEAKER_REPLY_MACHINE,
     LULL_SPEAKER_ASK,
-    LULL_SPEAKER_RUN,   /* the command of a rule */
     LULL_SPEAKER_RULES, /* there are others: with the text of the configuration, as a file */
 };
 
@@ -27,7 +27,6 @@ struct lull_speaker_order {
             char made[LULL_SET_ID];
         };
         struct lull_spread_question question;
-        struct lull_trigger_written written;
     };
 };
 
@@ -40,11 +39,6 @@ struct lull_speaker_sockets {
 struct lull_speaker_hello {
     char why[LULL_SPEAKER_ANSWER];
 };
-
-/* A message with a descriptor (-1: none), without waiting; false: there is no room, or nobody. */
-bool lull_speaker_send(int socket, const void *message, size_t size, int fd);
-/* Its size; *fd is the descriptor that comes with it, to be closed, or -1. */
-ssize_t lull_speaker_receive(int socket, void *message, size_t size, int *fd);
 
 /* Becomes the user, without any right, and serves until the daemon has gone. */
 void lull_speaker_serve(const struct lull_speaker_sockets *sockets,

@@ -17,6 +17,17 @@ static void choose_all(struct lull_watching *watching, const struct lull_trigger
     }
 }
 
+/* That some rule asks for, of those that it can have. */
+static uint32_t stacks_of(const struct lull_trigger_config *config, uint32_t possible)
+{
+    uint32_t stacks = 0;
+    for (guint i = 0; i < config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = config->rules->pdata[i];
+        stacks |= rule->stacks & possible;
+    }
+    return stacks;
+}
+
 static struct lull_tracker *start(const struct lull_watching *watching,
                                   const struct lull_watching_question *asked, const char *backend,
                                   GError **error)
@@ -27,6 +38,7 @@ static struct lull_tracker *start(const struct lull_watching *watching,
         .rules = (const struct lull_track_rule *const *)watching->when->pdata,
         .n_rules = watching->when->len,
         .most_overhead = config->most_overhead,
+        .stacks = stacks_of(config, strcmp(backend, "ftrace") == 0 ? LULL_TRACK_KERNEL_STACK : ~0u),
         .has_metrics = config->metrics_port > 0,
         .marks = (const char *const *)config->marks,
         .alarm = asked->alarm,

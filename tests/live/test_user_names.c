@@ -21,7 +21,7 @@ __attribute__((noinline)) void rust_function(void)
 
 static char *name_at(uint32_t pid, uint64_t address)
 {
-    struct lull_user_names *names = lull_user_names_new();
+    struct lull_user_names *names = lull_user_names_new(true);
     GString *text = g_string_new(NULL);
     lull_user_names_append(names, pid, address, text);
     lull_user_names_free(names);

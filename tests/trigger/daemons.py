@@ -74,10 +74,11 @@ class Daemon:
     def family(self):
         """The daemon and its processes, by what they do."""
         of = {child: status(child) for child in children(self.process.pid)}
-        speaker = next((pid for pid, state in of.items() if state.get("NoNewPrivs") == "1"), None)
-        guard = next((pid for pid in of if pid != speaker and children(pid)), None)
+        commands = next((pid for pid, state in of.items() if state.get("Name") == "lull-commands"), None)
+        speaker = next((pid for pid, state in of.items() if state.get("NoNewPrivs") == "1" and pid != commands), None)
+        guard = next((pid for pid in of if pid not in (speaker, commands) and children(pid)), None)
         return {"daemon": self.process.pid, "speaker": speaker, "guard": guard, "keeper": (children(guard) or [None])[0] if guard else None,
-                "all": list(of)}
+                "commands": commands, "all": list(of)}
 
     def stop(self):
         self.process.terminate()

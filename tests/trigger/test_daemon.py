@@ -54,7 +54,11 @@ def check_wait(daemon):
     timer = [s for s in path["segments"] if s["tid"] == pid and s["end_ns"] - s["begin_ns"] > 0.9 * NAP * 1e9]
     tap.ok(path["query"]["end_ns"] - path["query"]["begin_ns"] == trigger["end_ns"] - trigger["begin_ns"] and len(timer) == 1,
            "critpath alone shows the wait, from its start to its end", path["query"], len(timer))
-    tap.ok("napper" in lull("info", sets[0]).stdout, "info says what triggered it")
+    shown = lull("info", sets[0]).stdout
+    tap.ok("napper" in shown and "Host web-1\n" in shown, "info says what triggered it, and calls the machine as the configuration does", shown)
+    # The functions of the kernel that sleep have had these names for long; time.sleep() of Python is in libc.
+    tap.ok(any("nanosleep" in function for function in trigger["stack"]) and any(".so" in function for function in trigger["user_stack"]) and
+           "waker_stack" not in trigger and "nanosleep" in shown, "it names the stacks that the rule asks for, and no other", trigger, shown)
     asked = lull("why", sets[0])
     # Something else on this machine may have some.
     tap.ok(asked.returncode == 0 and ("“lull critpath” shows what the task waited for that was too slow" in asked.stdout or
@@ -230,17 +234,17 @@ def check_reload(directory):
         file.write(COMMAND)
     os.chmod(script, 0o755)
     said = hang_up(daemon, first.replace("[rule slow]\nslower=10s", "").replace("> 10s", "> 50ms") +
-                   f"[rule quick]\nslower=1ms\nexec={script} '{out}'\n[rule slow]\nslower=10s\n")
+                   f"[rule quick]\nslower=1ms\nexec={script} '{out}'\nuser=root\n[rule slow]\nslower=10s\n")
     tap.ok(said and "3 rules" in said, "one that can holds", said)
     path = daemon.trigger("--slower", "5ms", "--pid", str(os.getpid())).stdout.strip()
     found = wait_for(lambda: os.path.exists(out) and open(out).read()) or ""
     lines = found.splitlines()
     environment = {line for line in lines if line.startswith("LULL_")}
     tap.ok(path and environment == {f"LULL_SNAPSHOT={path}", f"LULL_ID={os.path.basename(path)}", "LULL_RULE=quick", "LULL_DELAY=0.005000000",
-                                    "LULL_COMM=", f"LULL_PID={os.getpid()}"}, "the rule's command knows what was written", path, found)
+                                    "LULL_COMM=", f"LULL_PID={os.getpid()}", f"LULL_HOST={socket.gethostname()}"}, "the rule's command knows what was written", path, found)
     ignored = [int(line.split()[1], 16) & 0x7fffffff for line in lines if line.startswith("SigIgn")]  # the next two are the C library's
-    tap.ok(lines and lines[0] == "65534" and "CapEff:\t" + "0" * 16 in lines and ignored == [0] and lines[-1] == "4" and
-           not any(line.startswith(("SUDO_UID", "NOTIFY_SOCKET")) for line in lines), "it is nobody, and is given nothing else", found)
+    tap.ok(lines and lines[0] == "0" and "CapEff:\t" + "0" * 16 in lines and ignored == [0] and lines[-1] == "4" and
+           not any(line.startswith(("SUDO_UID", "NOTIFY_SOCKET")) for line in lines), "it is the user that the rule names, without a right, and is given nothing else", found)
     nap(0.1)
     wait_for(lambda: daemon.counts()['lull_alarms_total{rule="naps"}'] != "0")
     wait_for(lambda: daemon.counts()['lull_commands_total{result="done"}'] == "1")
@@ -258,7 +262,7 @@ def check_reload(directory):
 
 def check_deaths(directory):
     """Whichever of its processes is killed, nothing is left two seconds later."""
-    for victim in ("daemon", "speaker", "guard", "keeper"):
+    for victim in ("daemon", "speaker", "commands", "guard", "keeper"):
         daemon = Daemon(os.path.join(directory, victim), "[rule naps]\nwhen=offcpu: comm == \"napper\" > 200ms\n")
         tap.ok(daemon.ready == b"READY=1", f"it starts again ({victim})", daemon.said())
         os.kill(daemon.family()[victim], signal.SIGKILL)
@@ -319,10 +323,10 @@ def check_bad(directory):
            "a configuration with two mistakes has both reported", refused.stderr)
     tap.ok(lull("daemon", "--config", "/nonexistent").returncode == 1, "no configuration is exit status 1")
     with open(bad, "w") as file:
-        file.write("[daemon]\nuser=root\nhook_group=nobodys\ntoken=/nonexistent\nmetrics=127.0.0.1:9\n[rule a]\nslower=1s\nexec=/nonexistent/x\n")
+        file.write("[daemon]\nuser=root\nhook_group=nobodys\ntoken=/nonexistent\nmetrics=127.0.0.1:9\n[rule a]\nslower=1s\nexec=/nonexistent/x\nuser=no-such-user\n")
     refused = lull("daemon", "--config", bad, "--check")
     told = [line.partition(":")[0] for line in refused.stderr.removeprefix("lull daemon: ").splitlines()]
-    tap.ok(refused.returncode == 1 and told == ["[daemon] user", "[daemon] hook_group", "[daemon] token", "[rule a] exec"],
+    tap.ok(refused.returncode == 1 and told == ["[daemon] user", "[daemon] hook_group", "[daemon] token", "[rule a] user", "[rule a] exec"],
            "and so is what this machine does not have", refused.stderr)
     open_to_all = os.path.join(directory, "open")
     os.mkdir(open_to_all)
@@ -338,7 +342,7 @@ def check_bad(directory):
 
 def main(directory):
     os.mkdir(os.path.join(directory, "first"))
-    daemon = Daemon(os.path.join(directory, "first"), "[rule naps]\nwhen=offcpu: comm == \"napper\" > 200ms\n[rule web]\nslower=200ms\n")
+    daemon = Daemon(os.path.join(directory, "first"), "[rule naps]\nwhen=offcpu: comm == \"napper\" > 200ms\nstack=kernel,user\n[rule web]\nslower=200ms\n", more="name=web-1")
     try:
         tap.ok(daemon.ready == b"READY=1", "it tells systemd when it is ready", daemon.said())
         with busy_cpus():
@@ -350,7 +354,7 @@ def main(directory):
         code = daemon.stop()
     tap.ok(code == 0 and not left_of(daemon), "SIGTERM ends it, and nothing is left", code, left_of(daemon),
            daemon.said())
-    for name in ("room", "reload", "daemon", "speaker", "guard", "keeper", "disk", "ftrace"):
+    for name in ("room", "reload", "daemon", "speaker", "commands", "guard", "keeper", "disk", "ftrace"):
         os.mkdir(os.path.join(directory, name))
     daemon = check_room(os.path.join(directory, "room"))
     daemon.stop()

@@ -31,6 +31,9 @@ static void clear(void *user)
     lull_location_free(file->location);
     g_ptr_array_unref(file->texts);
     g_free((gpointer)file->info.command);
+    g_free((gpointer)file->trigger.kernel_stack);
+    g_free((gpointer)file->trigger.waker_stack);
+    g_free((gpointer)file->trigger.user_stack);
     g_free(file->events);
     g_free((gpointer)file->info.cpu_quotas);
     g_free(file->pids);
@@ -92,6 +95,7 @@ static bool read_texts(const struct reader *reader, struct json_object *object)
         {"machine", AT(info.machine)},
         {"ended_by", AT(info.ended_by)},
         {"hostname", AT(hostname)},
+        {"name", AT(host_name)},
         {"names_missing", AT(info.names_missing)},
         {"quota_timer", AT(quota_timer_text)},
     };
@@ -165,24 +169,27 @@ static bool read_numbers(const struct reader *reader, struct json_object *object
     return true;
 }
 
-static bool read_command(const struct reader *reader, struct json_object *object)
+/* The texts, of which there are at least so many, end with NULL; *to is NULL if the key is not there. */
+static bool read_list(const struct reader *reader, struct json_object *object, const char *key,
+                      size_t least, const char *const **to)
 {
     struct json_object *value;
-    if (!json_object_object_get_ex(object, "command", &value)) {
+    if (!json_object_object_get_ex(object, key, &value)) {
         return true;
     }
-    size_t n = json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
-    if (n == 0) {
-        return fail(reader, "command", "is not a list of texts");
+    const bool is_list = json_object_is_type(value, json_type_array);
+    const size_t n = is_list ? json_object_array_length(value) : 0;
+    if (!is_list || n < least) {
+        return fail(reader, key, "is not a list of texts");
     }
-    const char **words = g_new0(const char *, n + 1);
-    reader->file->info.command = words;
+    const char **texts = g_new0(const char *, n + 1);
+    *to = texts;
     for (size_t i = 0; i < n; i++) {
         const char *text = text_of(json_object_array_get_idx(value, i));
         if (!text) {
-            return fail(reader, "command", "is not a list of texts");
+            return fail(reader, key, "is not a list of texts");
         }
-        words[i] = keep(reader->file, text);
+        texts[i] = keep(reader->file, text);
     }
     return true;
 }
@@ -432,7 +439,10 @@ static bool read_trigger(const struct reader *reader, struct json_object *object
     reader->file->info.trigger = trigger;
     return read_trigger_text(reader, value, "id", &trigger->id) &&
            read_trigger_text(reader, value, "rule", &trigger->rule) &&
-           read_trigger_text(reader, value, "comm", &trigger->comm);
+           read_trigger_text(reader, value, "comm", &trigger->comm) &&
+           read_list(reader, value, "stack", 0, &trigger->kernel_stack) &&
+           read_list(reader, value, "waker_stack", 0, &trigger->waker_stack) &&
+           read_list(reader, value, "user_stack", 0, &trigger->user_stack);
 }
 
 static bool read_boot_id(const struct reader *reader, struct json_object *object)
@@ -478,7 +488,8 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
     struct lull_recording_info *info = &reader->file->info;
     return read_flag(reader, object, "filtered", &info->is_filtered) &&
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
-           read_numbers(reader, object, recorded) && read_command(reader, object) &&
+           read_numbers(reader, object, recorded) &&
+           read_list(reader, object, "command", 1, &reader->file->info.command) &&
            read_events(reader, object) && read_quotas(reader, object) && read_quota_timer(reader) &&
            read_pressure(reader, object) && read_trigger(reader, object) &&
            read_boot_id(reader, object);

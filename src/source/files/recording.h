@@ -25,7 +25,8 @@
 struct lull_recording_file {
     struct lull_recording_info info; /* host is filled by the session */
     const char *hostname;            /* or NULL */
-    const char *quota_timer_text;    /* or NULL */
+    const char *host_name; /* what people call the machine, if it is something else; or NULL */
+    const char *quota_timer_text; /* or NULL */
     uint64_t quota_timer; /* address of the kernel's function that starts the periods of CPU quotas;
                              0: not recorded */
     const char **events; /* that were switched on, without and with their system; ends with NULL; or

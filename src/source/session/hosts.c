@@ -18,6 +18,9 @@ void lull_session_host_free(gpointer data)
 /* A name for people: of the host, or of the directory; LTTng's "kernel" says nothing. */
 static char *base_name(const struct lull_source *source)
 {
+    if (source->host_name && *source->host_name != '\0') {
+        return g_strdup(source->host_name);
+    }
     if (source->hostname && *source->hostname != '\0') {
         return g_strdup(source->hostname);
     }

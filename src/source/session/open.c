@@ -156,6 +156,7 @@ static void adopt_recording(struct lull_source *source, const struct lull_record
     if (recording->hostname) {
         source->hostname = recording->hostname;
     }
+    source->host_name = recording->host_name;
     source->has_clock_uuid = recording->has_boot_id;
     memcpy(source->clock_uuid, recording->boot_id, sizeof source->clock_uuid);
 }

@@ -145,6 +145,16 @@ static void add_known(struct json_object *object, const char *key, int64_t numbe
     add(object, key, number < 0 ? NULL : json_object_new_int64(number));
 }
 
+/* null if the rule does not ask for them. */
+static void add_functions(struct json_object *object, const char *key, const char *const *functions)
+{
+    struct json_object *list = functions ? json_object_new_array() : NULL;
+    for (uint32_t i = 0; functions && functions[i]; i++) {
+        json_object_array_add(list, lull_json_text(functions[i]));
+    }
+    add(object, key, list);
+}
+
 static struct json_object *json_trigger(const struct lull_recording_trigger *trigger)
 {
     struct json_object *object = json_object_new_object();
@@ -154,6 +164,9 @@ static struct json_object *json_trigger(const struct lull_recording_trigger *tri
     add_known(object, "pid", trigger->pid);
     add_known(object, "tid", trigger->tid);
     add_range(object, trigger->start_ns, trigger->end_ns);
+    add_functions(object, "stack", trigger->kernel_stack);
+    add_functions(object, "waker_stack", trigger->waker_stack);
+    add_functions(object, "user_stack", trigger->user_stack);
     return object;
 }
 

@@ -35,6 +35,19 @@ static void add_command(GString *text, const struct lull_recording_info *recordi
     add_field(text, "ended", line->str);
 }
 
+/* The latest call first. */
+static void add_stack(GString *text, const char *what, const char *const *functions, bool ascii)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (uint32_t i = 0; functions && functions[i]; i++) {
+        g_string_append(line, i > 0 ? " " : "");
+        lull_clean_append(line, functions[i], ascii);
+    }
+    if (functions) {
+        add_field(text, what, line->len > 0 ? line->str : "no function is known");
+    }
+}
+
 static void add_trigger(GString *text, const struct lull_recording_trigger *trigger, bool ascii)
 {
     g_autoptr(GString) line = g_string_new(NULL);
@@ -47,6 +60,9 @@ static void add_trigger(GString *text, const struct lull_recording_trigger *trig
     g_string_append_printf(line, "/%" PRId64 " until %s",
                            trigger->tid > 0 ? trigger->tid : trigger->pid, when);
     add_field(text, "trigger", line->str);
+    add_stack(text, "in", trigger->kernel_stack, ascii);
+    add_stack(text, "called in", trigger->user_stack, ascii);
+    add_stack(text, "woken in", trigger->waker_stack, ascii);
 }
 
 static void add_how(GString *text, const struct lull_recording_info *recording, bool ascii)

@@ -26,22 +26,6 @@ static bool is_plumbing(const char *function)
            g_str_has_prefix(function, "__bpf_trace") || g_str_has_prefix(function, "bpf_");
 }
 
-/* Those of ftrace itself, which are innermost, are left out. */
-static const uint64_t *own_frames(const struct lull_alarm_view *view, const uint64_t *frames,
-                                  uint32_t *n)
-{
-    while (*n > 0) {
-        const char *function = lull_machine_function(view->names, *frames);
-        if (!function || (!g_str_has_prefix(function, "trace_event_raw_event_") &&
-                          !g_str_has_prefix(function, "__traceiter_"))) {
-            break;
-        }
-        frames++;
-        (*n)--;
-    }
-    return frames;
-}
-
 static bool is_task(const struct lull_track_hop *hop)
 {
     return hop->kind == LULL_TRACK_HOP_TASK;
@@ -111,7 +95,7 @@ static void add_frames(const struct lull_alarm_view *view, GString *out, const c
                        const uint64_t *frames, uint32_t n)
 {
     uint32_t shown = 0;
-    frames = own_frames(view, frames, &n);
+    frames = lull_machine_own_frames(view->names, frames, &n);
     for (uint32_t i = 0; i < n && shown < SHOWN_FRAMES; i++) {
         const char *function = lull_machine_function(view->names, frames[i]);
         if (function && !is_plumbing(function)) {
@@ -331,7 +315,7 @@ static struct json_object *stack_json(const struct lull_alarm_view *view, const 
                                       uint32_t n)
 {
     struct json_object *stack = json_object_new_array();
-    frames = own_frames(view, frames, &n);
+    frames = lull_machine_own_frames(view->names, frames, &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *function = lull_machine_function(view->names, frames[i]);
         g_autofree char *number = function ? NULL : g_strdup_printf("0x%" PRIx64, frames[i]);

@@ -35,7 +35,8 @@ KEYLESS = '$evt.$name == "begin" : $evt.$name == "end" && $evt.key < $begin.$evt
 
 # Dimension: commands without the trace, and how much smaller than SIZES its N are.
 DIMENSIONS = {
-    "tasks": (("stats", "cputop", "critpath --tid 7", "critpath --tid 7 --unbounded", "schedstats", "index"), 1),
+    "tasks": (("stats", "cputop", "critpath --tid 7", "critpath --tid 7 --unbounded", "schedstats", "waits",
+               "schedtop", "index"), 1),
     "processes": (("stats", "critpath --tid 1"), 1),
     "lineage": (("stats", "critpath --tid 7"), 1),
     "slices": (("critpath --tid 7", "schedlog"), 1),
@@ -73,11 +74,15 @@ DIMENSIONS = {
     "event_classes": (("info --events", "stats"), 4),
     "labels": (("info",), 4),
     "fields": (("info",), 4),
-    "hosts": (("cputop --no-sync", "info", "index"), 40),
+    "hosts": (("cputop --no-sync", "stats --no-sync", "requests --no-sync", "sync", "info", "index"), 40),
+    "star": (("sync", "cputop", "stats", "requests"), 40),
+    "pairs_of_hosts": (("sync",), 4),
     "directories": (("cputop", "info"), 40),
 }
 # Of few rows a store's memory still fits into caches, so two sizes say little of these.
 FULL_ONLY = {("tasks", "index"), ("disks", "index")}
+# What other lines of the short version hold as well.
+FULL_ONLY |= {("tasks", "schedtop"), ("hosts", "stats --no-sync"), ("hosts", "sync"), ("star", "cputop"), ("star", "stats"), ("star", "requests")}
 
 
 def words(command):

@@ -609,3 +609,43 @@ def hosts(directory, n):
         switch(trace, 7, 0, state=1)
         trace.write()
     return directory
+
+
+def exchange(a, b, a_address, b_address):
+    """Two hosts send each other two packets, in turn, each 1 us on its way."""
+    there, back = (a_address, b_address, (1000, 80)), (b_address, a_address, (80, 1000))
+    a.now = b.now = max(a.now, b.now)
+    for i in range(2):
+        for sender, receiver, ends in ((a, b, there), (b, a, back)):
+            sender.packet("net_dev_queue", 64 + i, *ends, 1000 + 100 * i, flags=24)
+            receiver.now = sender.now + 1000
+            receiver.packet("net_if_receive_skb", 64 + i, *ends, 1000 + 100 * i, flags=24)
+            sender.now = receiver.now
+
+
+def machines(directory, n):
+    made = [Trace(os.path.join(directory, f"h{i}"), host=f"h{i}") for i in range(n)]
+    for trace in made:
+        switch(trace, 0, 7)
+    return made
+
+
+def star(directory, n):
+    """Machines that all talk with one."""
+    hub, *others = machines(directory, n + 1)
+    for i, other in enumerate(others):
+        exchange(other, hub, address(2 + i), address(1))
+    for trace in (hub, *others):
+        trace.write()
+    return directory
+
+
+def pairs_of_hosts(directory, n):
+    """Machines that all talk with each other, so many that they make N pairs."""
+    made = machines(directory, max(2, round((2 * n) ** 0.5)))
+    for i, a in enumerate(made):
+        for k, b in enumerate(made[:i]):
+            exchange(a, b, address(1 + i), address(1 + k))
+    for trace in made:
+        trace.write()
+    return directory

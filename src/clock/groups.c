@@ -26,7 +26,10 @@ struct groups {
     uint32_t n_hosts;
     const struct lull_sync_range *ranges;
     struct node *nodes;
-    uint32_t *bridges; /* per link: 1 if a FAIL pair is all that connects two groups */
+    size_t *
+        first; /* per host: where its links start in links_of, and after the last host their number */
+    uint32_t *links_of; /* numbers of links */
+    uint32_t *bridges;  /* per link: 1 if a FAIL pair is all that connects two groups */
 };
 
 static struct lull_sync_link *link_at(const struct groups *groups, guint index)
@@ -103,12 +106,12 @@ static void visit(struct groups *groups, uint32_t host)
     struct node *nodes = groups->nodes;
 
     nodes[host].is_visited = true;
-    for (guint i = 0; i < groups->links->len; i++) {
+    for (size_t k = groups->first[host]; k < groups->first[host + 1]; k++) {
+        const uint32_t i = groups->links_of[k];
         struct lull_sync_link *link = link_at(groups, i);
         uint32_t other = link->pair.a == host ? link->pair.b : link->pair.a;
 
-        if ((link->pair.a != host && link->pair.b != host) || nodes[other].is_visited ||
-            !(is_good(link) || groups->bridges[i])) {
+        if (nodes[other].is_visited || !(is_good(link) || groups->bridges[i])) {
             continue;
         }
         long double cost = nodes[host].cost + link_cost(groups, link);
@@ -503,6 +506,27 @@ static void join_group(struct groups *groups, uint32_t group)
     settle(groups, group, reference);
 }
 
+/* Which links each host has, in their order. */
+static void list_links(struct groups *groups)
+{
+    g_autofree size_t *next = g_new(size_t, groups->n_hosts + 1);
+
+    groups->first = g_new0(size_t, (size_t)groups->n_hosts + 1);
+    groups->links_of = g_new(uint32_t, 2 * (size_t)groups->links->len + 1);
+    for (guint i = 0; i < groups->links->len; i++) {
+        groups->first[link_at(groups, i)->pair.a + 1]++;
+        groups->first[link_at(groups, i)->pair.b + 1]++;
+    }
+    for (uint32_t i = 0; i < groups->n_hosts; i++) {
+        groups->first[i + 1] += groups->first[i];
+        next[i] = groups->first[i];
+    }
+    for (guint i = 0; i < groups->links->len; i++) {
+        groups->links_of[next[link_at(groups, i)->pair.a]++] = i;
+        groups->links_of[next[link_at(groups, i)->pair.b]++] = i;
+    }
+}
+
 void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
                       const struct lull_sync_range *ranges, struct lull_host_clock *hosts,
                       struct lull_clock_transform *transforms)
@@ -520,6 +544,7 @@ void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
         groups.nodes[i].parent = LULL_NONE;
         groups.nodes[i].cost = INFINITY;
     }
+    list_links(&groups);
     find_groups(&groups);
     uint32_t main_group = n_hosts ? largest_group(&groups) : LULL_NONE;
     uint32_t *sizes = g_new0(uint32_t, n_hosts + 1);
@@ -542,4 +567,6 @@ void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
     g_free(sizes);
     g_free(groups.nodes);
     g_free(groups.bridges);
+    g_free(groups.first);
+    g_free(groups.links_of);
 }

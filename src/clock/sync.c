@@ -305,17 +305,26 @@ static bool joins(const struct lull_sync *sync, const struct lull_sync_pair *pai
            (sync->hosts[pair->a].is_joined && sync->hosts[pair->b].is_joined);
 }
 
+/* While groups are made, each host names one that it is grouped with; who names itself stands for all. */
+static uint32_t group_of(uint32_t *groups, uint32_t host)
+{
+    while (groups[host] != host) {
+        host = groups[host] = groups[groups[host]];
+    }
+    return host;
+}
+
 static void group_hosts(struct lull_sync *sync)
 {
     for (guint i = 0; i < sync->pairs->len; i++) {
         const struct lull_sync_pair *pair = &g_array_index(sync->pairs, struct lull_sync_pair, i);
-        uint32_t kept = sync->groups[pair->a], gone = sync->groups[pair->b];
 
-        for (uint32_t h = 0; h < sync->n_hosts && joins(sync, pair); h++) {
-            if (sync->groups[h] == gone) {
-                sync->groups[h] = kept;
-            }
+        if (joins(sync, pair)) {
+            sync->groups[group_of(sync->groups, pair->b)] = group_of(sync->groups, pair->a);
         }
+    }
+    for (uint32_t h = 0; h < sync->n_hosts; h++) {
+        sync->groups[h] = group_of(sync->groups, h);
     }
 }
 

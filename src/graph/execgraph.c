@@ -52,6 +52,18 @@ static bool is_idle_worker(const struct lull_execgraph *eg, const struct lull_st
            g_str_has_prefix(lull_model_comm(eg->model, fact->task, fact->start_ns), "kworker/");
 }
 
+/* While a process holds a lease of a file that another opens, the kernel may look at each tick whether it has given
+ * it up (a write lease, opened for reading): all these waits in the call are for the holder. Else the same as the
+ * start of the wait. */
+static int64_t polled_since(const struct lull_execgraph *eg, const struct lull_state_fact *fact,
+                            uint32_t evidence)
+{
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
+    return reason && lull_wait_reason_is_lease(eg->model, reason)
+               ? eg->last_waits.items[fact->task].polled_ns
+               : fact->start_ns;
+}
+
 /* The wait that ends was for what the line did then, with the tries before it. */
 static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                        uint32_t from_line, int64_t from_ns, uint32_t evidence)
@@ -61,6 +73,9 @@ static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *
     const struct timeout_note *tried = lull_evidence_tries(eg, evidence);
     if (tried) {
         lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, tried->since_ns);
+    } else if (polled_since(eg, fact, evidence) < fact->start_ns) {
+        lull_graph_wait_since(eg->graph, fact->task, fact->end_ns,
+                              polled_since(eg, fact, evidence));
     }
     if (is_idle_worker(eg, fact)) {
         lull_graph_link_idle(eg->graph, fact->task, fact->end_ns);

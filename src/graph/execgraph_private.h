@@ -40,6 +40,9 @@ struct sent_note {
 struct wait_note {
     uint32_t evidence; /* LULL_NONE: it has not waited there */
     int64_t start_ns, end_ns;
+    /* A timer ended it, or not; then where the waits of the call start that timers ended, up to it. */
+    bool is_by_timer;
+    int64_t polled_ns;
     bool has_calls; /* calls of the task are recorded */
     uint32_t tries; /* its last wait that timed out, and that no waker has ended yet */
     int64_t

@@ -142,6 +142,10 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
         if (wait->evidence != LULL_NONE && reason.file == LULL_NONE && !reason.address) {
             lull_map_insert(&eg->before_of, (uint32_t)eg->evidence.count, wait->evidence);
         }
+        if (wait->evidence == LULL_NONE || !wait->is_by_timer) {
+            wait->polled_ns = fact->start_ns;
+        }
+        wait->is_by_timer = wakeup && wakeup->cause == LULL_CAUSE_TIMER;
         wait->evidence = (uint32_t)eg->evidence.count;
         wait->start_ns = fact->start_ns;
         wait->end_ns = fact->end_ns;

@@ -304,6 +304,31 @@ static bool is_exec_call(const char *name)
     return is_one_of(name, names);
 }
 
+/* Nothing but a lease lets fcntl() end an open(). */
+static bool is_lease_call(const char *name)
+{
+    static const char *const names[] = {"fcntl", "fcntl64", NULL};
+    return is_one_of(name, names);
+}
+
+/* They wait until the leases of other processes are given up. */
+static bool is_leased_call(const char *name)
+{
+    static const char *const names[] = {
+        "open", "openat", "openat2", "creat", "open_by_handle_at", "truncate", "truncate64", NULL};
+    return is_one_of(name, names);
+}
+
+bool lull_wait_reason_is_lease(const struct lull_model *model,
+                               const struct lull_wait_reason *reason)
+{
+    static const char *const closers[] = {"close", "close_range", "dup2", "dup3", NULL};
+    const char *release = lull_model_label(model, reason->release);
+    return reason->call != LULL_NONE && is_leased_call(lull_model_label(model, reason->call)) &&
+           (!release || is_lease_call(release) || is_exit_call(release) || is_exec_call(release) ||
+            is_one_of(release, closers));
+}
+
 /* What the waker's call did to the thing that was waited for; NULL: it does not say. */
 static const char *verb_of(const char *name)
 {
@@ -358,6 +383,8 @@ static void append_release(const struct lull_model *model, const struct lull_wai
             out, is_exit_call(release) || !release ? " for its child %s" : ", woken by %s", waker);
     } else if (kind == LULL_WAIT_LOCK) {
         g_string_append_printf(out, ", released by %s", waker);
+    } else if (is_lease_call(release) && lull_wait_reason_is_lease(model, reason)) {
+        g_string_append_printf(out, ", of which %s gave up its lease", waker);
     } else if (is_in_vain(model, reason)) {
         g_string_append_printf(out, ", woken in vain by %s, which read what it had sent", waker);
     } else if (verb && has_object && can_pass_data(kind)) {

@@ -86,6 +86,11 @@ const char *lull_wait_reason_thing(const struct lull_model *model,
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out);
 
+/* Whether it may have been for a lease of a file (fcntl(2), F_SETLEASE): a file is opened, and who ended the wait was in
+ * a call in which a lease is given up, or killed. */
+bool lull_wait_reason_is_lease(const struct lull_model *model,
+                               const struct lull_wait_reason *reason);
+
 /* Whether the call that ended so had waited until its own time-out. */
 bool lull_wait_reason_timed_out(const struct lull_model *model,
                                 const struct lull_wait_reason *reason, struct lull_wait_end end);

@@ -166,6 +166,54 @@ static void test_tries(struct fixture *f, gconstpointer data)
     }
 }
 
+/* Task 1 opens a file of which task 2 has a write lease: the kernel looks each 2 ms whether it is given up. What a FIFO
+ * would wait for is none: the ticks are not for who wrote. */
+static const struct lease {
+    const char *name;
+    int number, release; /* release -1: it is killed */
+    int64_t start_ns;    /* of the wait that task 2 explains */
+    const char *sentence;
+} leases[] = {
+    {"given-up", OPENAT, FCNTL, 1100000, "in openat, of which t2/2 gave up its lease"},
+    {"closed", OPENAT, CLOSE, 1100000, "in openat, woken by t2/2"},
+    {"killed", OPENAT, -1, 1100000, "in openat, woken by t2/2"},
+    {"truncate", TRUNCATE, FCNTL, 1100000, "in truncate, of which t2/2 gave up its lease"},
+    {"written", OPENAT, WRITE, 5300000, "in openat, woken by t2/2"},
+    {"no-open", POLL, FCNTL, 5300000, "in poll, woken by t2/2 in fcntl"},
+};
+
+static void test_lease(struct fixture *f, gconstpointer data)
+{
+    const struct lease *way = data;
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 1090000, way->number, 0, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        const int64_t t = i * 2100000;
+        feed_switch(model, 0, 0, t + 1100000, 1, 0, 1);
+        feed_timer(model, t + 3100000);
+        feed_switch(model, 0, 0, t + 3110000, 0, 1, 0);
+    }
+    feed_switch(model, 0, 0, 5300000, 1, 2, 1);
+    if (way->release >= 0) {
+        feed_call(model, 5400000, way->release, 3, 1024, 2);
+    }
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 6000000, 1, 0);
+    feed_switch(model, 0, 0, 6100000, 2, 1, 0);
+    feed_return(model, 6200000, way->number, 5);
+    g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
+    g_autoptr(GArray) hops = lull_critpath_find_waits(
+        f->eg->graph, lull_model_find_tid(model, 0, 1), 0, 6000000, LULL_PATH_BOUNDED, waits);
+    g_assert_cmpuint(hops->len, >, 0);
+    const struct lull_path_wait *known =
+        &g_array_index(waits, struct lull_path_wait, waits->len - 1);
+    g_assert_cmpint(known->start_ns, ==, way->start_ns);
+    struct lull_wait wait = {.end_ns = 6000000};
+    lull_evidence_entered(f->eg, known->detail, strings, &wait);
+    g_assert_cmpstr(wait.detail, ==, way->sentence);
+}
+
 /* What task 1 does between its two tries and the wait that task 2 ends, and what of them is one wait then. */
 enum deed { NOTHING, WAKES_ANOTHER, WRITES, RUNS_LONG };
 static const struct series {
@@ -399,6 +447,10 @@ int main(int argc, char **argv)
     for (int distance = 0; distance <= 8; distance += 4) {
         g_autofree char *name = g_strdup_printf("/reasons/tries-%d", distance);
         g_test_add(name, struct fixture, GINT_TO_POINTER(distance), set_up, test_tries, tear_down);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(leases); i++) {
+        g_autofree char *name = g_strdup_printf("/reasons/lease/%s", leases[i].name);
+        g_test_add(name, struct fixture, &leases[i], set_up, test_lease, tear_down);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(series); i++) {
         g_autofree char *name = g_strdup_printf("/reasons/series/%s", series[i].name);

@@ -30,7 +30,11 @@ NOTHING = "nothing"
 # Kinds of lull track that are measured by another load than switches; PORT is the load's.
 PACKETS = {"serve": "serve(PORT)", "ask": "ask(PORT)", "ttfb": "ttfb(PORT)", "connect": "connect(PORT)", "netrx": "netrx", "nettx": "nettx",
            "softirq": "softirq", "raise": "raise"}
-BCC = {"runqslower": ["1000000"], "offcputime": ["-f", "3600"]}
+# Of bcc's tools those that are compiled already (libbpf-tools), or else those that compile when they start (bpfcc-tools).
+BCC = {"runqslower": [["runqslower", "1000000"], ["runqslower-bpfcc", "1000000"]],
+       "offcputime": [["offcputime", "3600"], ["offcputime-bpfcc", "-f", "3600"]]}
+# How much lull top may add: ns a switch, and shares of what these add; and how far it may be off when it says so itself.
+MOST_NS, MOST_OF, MOST_OFF = 400, {"runqslower": 0.6, "offcputime": 0.15}, 0.25
 
 
 def parse_arguments():
@@ -43,8 +47,36 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def starts(command):
+    """None, or why this tool does not run here."""
+    if not shutil.which(command[0]):
+        return f"{command[0]} is not installed"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as tool:
+        time.sleep(8 if "bpfcc" in command[0] else 1)
+        if tool.poll() is not None:
+            said = tool.stderr.read().strip().splitlines() or ["it ended"]
+            return f"{command[0]}: {said[0]}"
+        tool.terminate()
+        tool.communicate()
+    return None
+
+
 def bcc_tool(name):
-    return shutil.which(f"{name}-bpfcc") or shutil.which(name)
+    """The command, or None and why not, said."""
+    why = []
+    for command in BCC[name]:
+        why.append(starts(command))
+        if not why[-1]:
+            return command
+    print(f"bench: without {name}: {'; '.join(why)} (Debian: apt-get install libbpf-tools)")
+    return None
+
+
+def verdict(line, value, most):
+    """As bench/run.py has it: a figure, what it may be at most, and whether it is."""
+    is_kept = value <= most
+    print(f"  {line}: {value:.2f}, at most {most:g}: {'ok' if is_kept else 'MISSED'}")
+    return {"line": line, "value": value, "floor": most, "is_kept": is_kept}
 
 
 def make_modes(args, folder):
@@ -58,11 +90,10 @@ def make_modes(args, folder):
     if shutil.which("perf"):
         modes["perf record"] = ["perf", "record", "-q", "-a", "-m", "64M", "-o", os.path.join(folder, "perf.data"), "-c", "1",
                                 "-e", "sched:sched_switch", "-e", "sched:sched_waking"]
-    for name, options in BCC.items():
-        if bcc_tool(name):
-            modes[name] = [bcc_tool(name), *options]
-        else:
-            print(f"bench: without {name}: it is not installed (bpfcc-tools)")
+    for name in BCC:
+        command = bcc_tool(name)
+        if command:
+            modes[name] = command
     return modes
 
 
@@ -149,11 +180,11 @@ def measure_top(args):
     added = {name: ns - least[NOTHING] for name, ns in least.items()}
     for name, own in figures.items():
         print(f"  {name:16} {least[name]:7.0f} ns a switch (median {statistics.median(own):.0f}), {added[name]:+6.0f} ns")
-    for name in set(BCC) & set(added):
-        print(f"  lull top adds {added['lull top'] / added[name]:.2f} of what {name} adds")
+    judgements = [verdict("ns that lull top adds to a switch", added["lull top"], MOST_NS)]
+    judgements += [verdict(f"of what {name} adds", added["lull top"] / added[name], most) for name, most in MOST_OF.items() if name in added]
     own = statistics.median(own_figure(args) for _ in range(args.runs))
-    print(f"  lull top says {own:.0f} ns of itself, {own / added['lull top']:.2f} of what it adds")
-    return {"ns_a_switch": least, "added_ns": added, "own_figure_ns": own}
+    judgements.append(verdict(f"lull top says {own:.0f} ns of itself, off by", abs(own / added["lull top"] - 1), MOST_OFF))
+    return {"ns_a_switch": least, "added_ns": added, "own_figure_ns": own, "judgements": judgements}
 
 
 def main():

@@ -18,6 +18,8 @@
 /* The kernel counts for so long, so often. */
 #define COUNT_NS (100 * INT64_C(1000000))
 #define EVERY_NS (10 * LULL_NS_PER_S)
+/* How often tasks are switched is looked at so often. */
+#define RATE_NS (LULL_NS_PER_S / 4)
 
 /* Of batches the shortest counts: what else runs on the machine only ever adds. */
 enum { ROUNDS = 3, BATCHES = 100, BATCH = 8 };
@@ -35,6 +37,13 @@ struct lull_bpf_cost {
     int stats;       /* open while the kernel counts */
     int64_t since_ns, next_ns;
     struct totals before;
+    double share; /* that was counted last; negative: none yet */
+    struct {
+        int64_t at_ns;
+        uint64_t switches;
+        double now,
+            counted; /* a second: lately, and when the cost was counted last; 0: not known */
+    } rate;
     uint32_t n;
     int fd[];
 };
@@ -52,6 +61,7 @@ struct lull_bpf_cost *lull_bpf_cost_new(const int *fds, uint32_t n)
     struct lull_bpf_cost *cost = g_malloc0(sizeof *cost + n * sizeof *cost->fd);
     cost->enter_ns = USUAL_NS;
     cost->stats = -1;
+    cost->share = -1;
     cost->n = n;
     memcpy(cost->fd, fds, n * sizeof *fds);
     return cost;
@@ -181,7 +191,26 @@ bool lull_bpf_cost_look(struct lull_bpf_cost *cost, int64_t now_ns, double *shar
     const double ns = (double)(now.run_ns - cost->before.run_ns) +
                       cost->enter_ns * (double)(now.runs - cost->before.runs);
     *share = MAX(ns, 0) / ((double)(now_ns - cost->since_ns) * g_get_num_processors());
+    cost->share = *share;
+    cost->rate.counted = cost->rate.now;
     return true;
+}
+
+bool lull_bpf_cost_is_due(const struct lull_bpf_cost *cost, int64_t now_ns)
+{
+    return now_ns - cost->rate.at_ns >= RATE_NS;
+}
+
+void lull_bpf_cost_expect(struct lull_bpf_cost *cost, int64_t now_ns, uint64_t switches,
+                          double most_share)
+{
+    const double s = (double)(now_ns - cost->rate.at_ns) / (double)LULL_NS_PER_S;
+    cost->rate.now = cost->rate.at_ns ? (double)(switches - cost->rate.switches) / s : 0;
+    cost->rate.at_ns = now_ns;
+    cost->rate.switches = switches;
+    if (cost->rate.counted > 0 && cost->share * cost->rate.now > most_share * cost->rate.counted) {
+        lull_bpf_cost_hurry(cost);
+    }
 }
 
 void lull_bpf_cost_hurry(struct lull_bpf_cost *cost)

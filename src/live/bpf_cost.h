@@ -23,6 +23,11 @@ void lull_bpf_cost_calibrate(struct lull_bpf_cost *cost, const struct bpf_progra
 /* To be called often. Starts and stops the counting; true if there is a new figure: what share of the time of all
  * CPUs the programs took. */
 bool lull_bpf_cost_look(struct lull_bpf_cost *cost, int64_t now_ns, double *share);
+/* Counting costs, so it happens now and then; how often tasks are switched is known all the time. Where the cost would be
+ * above `most_share` by how many there have been since the start, it is counted at once. */
+bool lull_bpf_cost_is_due(const struct lull_bpf_cost *cost, int64_t now_ns);
+void lull_bpf_cost_expect(struct lull_bpf_cost *cost, int64_t now_ns, uint64_t switches,
+                          double most_share);
 /* It is counted again at once. */
 void lull_bpf_cost_hurry(struct lull_bpf_cost *cost);
 

@@ -8,6 +8,22 @@
 #include <errno.h>
 #include <string.h>
 
+bool lull_bpf_counts(const struct lull_bpf_tracker *tracker, struct lull_track_counts *sum)
+{
+    const uint32_t zero = 0, n_cpus = (uint32_t)MAX(libbpf_num_possible_cpus(), 1);
+    g_autofree struct lull_track_counts *of_cpus = g_new0(struct lull_track_counts, n_cpus);
+    if (bpf_map_lookup_elem(lull_bpf_map(tracker, "counts"), &zero, of_cpus) != 0) {
+        return false;
+    }
+    for (uint32_t cpu = 0; cpu < n_cpus; cpu++) {
+        uint64_t *to = (uint64_t *)sum;
+        for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) {
+            to[i] += ((const uint64_t *)&of_cpus[cpu])[i];
+        }
+    }
+    return true;
+}
+
 static void add_cpu(struct lull_track_histogram *to, const struct lull_track_histogram *of_cpu,
                     uint64_t interval)
 {

@@ -52,6 +52,12 @@ struct lull_bpf_tracker {
     uint32_t n_slots;
     struct lull_tracker_counts counts; /* what is counted here */
     struct lull_bpf_cost *cost;
+    struct {
+        int64_t at_ns;
+        uint64_t switches;
+        double now,
+            counted; /* a second: lately, and when the cost was counted last; 0: not known */
+    } rate;
     struct lull_groups *groups;
     char *group[LULL_TRACK_RULES]; /* that the rule is only about; or NULL */
 };
@@ -466,35 +472,22 @@ static void govern(struct lull_tracker *base)
     if (tracker->timeouts) {
         lull_timeouts_scan(tracker->timeouts, base, now, &tracker->counts);
     }
+    struct lull_track_counts counts = {0};
+    if (lull_bpf_cost_is_due(tracker->cost, now) && lull_bpf_counts(tracker, &counts)) {
+        lull_bpf_cost_expect(tracker->cost, now, counts.switches, tracker->question.most_overhead);
+    }
     if (lull_bpf_cost_look(tracker->cost, now, &tracker->counts.overhead) &&
         tracker->counts.overhead > tracker->question.most_overhead) {
         cost_less(tracker);
     }
 }
 
-static void add_counts(struct lull_track_counts *sum, const struct lull_track_counts *one)
-{
-    uint64_t *to = (uint64_t *)sum;
-    const uint64_t *from = (const uint64_t *)one;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) {
-        to[i] += from[i];
-    }
-}
-
 static bool count(struct lull_tracker *base, struct lull_tracker_counts *counts, GError **error)
 {
     const struct lull_bpf_tracker *tracker = (const struct lull_bpf_tracker *)base;
-    const uint32_t zero = 0;
-    const int n_cpus = libbpf_num_possible_cpus();
-    g_autofree struct lull_track_counts *all =
-        g_new0(struct lull_track_counts, n_cpus > 0 ? n_cpus : 1);
-    const int map = bpf_object__find_map_fd_by_name(tracker->object, "counts");
     *counts = tracker->counts;
-    if (n_cpus <= 0 || bpf_map_lookup_elem(map, &zero, all) != 0) {
+    if (!lull_bpf_counts(tracker, &counts->kernel)) {
         return lull_bpf_refuse_errno(error, "cannot read the counters", errno);
-    }
-    for (int i = 0; i < n_cpus; i++) {
-        add_counts(&counts->kernel, &all[i]);
     }
     counts->missed = lull_bpf_cost_missed(tracker->cost);
     return true;

@@ -12,6 +12,8 @@ int lull_bpf_map(const struct lull_bpf_tracker *tracker, const char *name);
 
 /* ---- bpf_sums.c, as struct lull_live_kind has them ---- */
 
+/* Adds what all CPUs counted. False: they cannot be read, and errno says why. */
+bool lull_bpf_counts(const struct lull_bpf_tracker *tracker, struct lull_track_counts *sum);
 /* All since the start; the longest is that of the interval of this number. */
 bool lull_bpf_histograms(const struct lull_bpf_tracker *tracker, uint64_t interval,
                          struct lull_track_histograms *all, GError **error);

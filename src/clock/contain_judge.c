@@ -62,8 +62,8 @@ static void find_outer(struct judging *judging)
     }
     for (size_t i = 0; i < judging->n; i++) {
         const struct contain_match *match = &judging->matches[i];
-        const uint32_t *starts = &judging->runs_in.starts[match->guest];
-        for (uint32_t k = starts[0]; k < starts[1] && !judging->is_outer[i]; k++) {
+        const uint32_t *starts = judging->runs_in.starts, end = starts[match->guest + 1];
+        for (uint32_t k = starts[match->guest]; k < end && !judging->is_outer[i]; k++) {
             const struct contain_match *inner = &judging->matches[judging->runs_in.items[k]];
             judging->is_outer[i] =
                 lull_map_find(&runs, process_and(match, inner->host)) != LULL_MAP_NONE;

@@ -349,6 +349,28 @@ def test_governor():
            "what ran is still known", last["rows"][:2])
 
 
+def test_rising_load():
+    """What costs little at first is measured again as soon as tasks are switched far more often, not after the ten seconds."""
+    usual = run_json("--duration", "1s", "--interval", "1s", "--max-overhead", "100%")[-1]["summary"]["overhead"]
+    most = max(3 * usual, 0.003)
+    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", f"{100 * most:.4f}%"], stdout=subprocess.PIPE,
+                          text=True) as top:
+        summaries = [json.loads(top.stdout.readline())["summary"] for _ in range(6)]
+        if summaries[-1]["least_ns"] > 100_000:
+            tap.skip("a load that rises", "the machine was too busy before")
+        else:
+            with subprocess.Popen([os.path.join(os.environ["LULL_BUILD"], "bench", "record_load"), "switches", "2000000"],
+                                  stdout=subprocess.DEVNULL) as load:
+                start = time.monotonic()
+                while time.monotonic() < start + 6 and summaries[-1]["least_ns"] == 100_000:
+                    summaries.append(json.loads(top.stdout.readline())["summary"])
+                took = time.monotonic() - start
+                load.kill()
+            costs = [summary["overhead"] or 0 for summary in summaries]
+            tap.ok(took < 4 or max(costs) <= most, "a load that rises is noticed within seconds", took, most, costs)
+        top.terminate()
+
+
 class Terminal:
     """lull top on a terminal of 80 columns."""
 
@@ -600,8 +622,8 @@ def main():
         tap.skip("lull top", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in test_chains, test_mutex, test_packets, test_cpus, test_before, test_memory, test_recording, test_histograms, test_lines, test_text, test_governor, test_alarms, test_screen, test_widths, test_batch, test_alarms_screen, \
-            test_path:
+    for test in test_chains, test_mutex, test_packets, test_cpus, test_before, test_memory, test_recording, test_histograms, test_lines, test_text, test_governor, \
+            test_rising_load, test_alarms, test_screen, test_widths, test_batch, test_alarms_screen, test_path:
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()
 

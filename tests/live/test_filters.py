@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+from lib.busy import busy_cpus
 from live.tracked import INSTANCES, LULL, PROGRAM, own_instances, wait_attached, why_no_ftrace, why_not
 from tap import Tap
 
@@ -213,6 +214,7 @@ def test_all(backend, tries=4):
         rules = disk_rules(disk) if disk else []
         with contextlib.ExitStack() as stack:
             folders = [] if IS_LONG else [stack.enter_context(group(mount)) for mount in mounts().values()]
+            stack.enter_context(busy_cpus())
             watched = stack.enter_context(Watched(backend, *rules, *GROUP_RULES, *PACKET_RULES))
             tids = use_groups(folders)
             reads = use_disks(disk) if disk else 0

@@ -24,6 +24,8 @@ import sys
 import tempfile
 import time
 
+from run import verdict
+
 COUNT = 20_000
 REPEATS = 6  # of each run: what else runs comes and goes
 NOTHING = "nothing"
@@ -72,11 +74,8 @@ def bcc_tool(name):
     return None
 
 
-def verdict(line, value, most):
-    """As bench/run.py has it: a figure, what it may be at most, and whether it is."""
-    is_kept = value <= most
-    print(f"  {line}: {value:.2f}, at most {most:g}: {'ok' if is_kept else 'MISSED'}")
-    return {"line": line, "value": value, "floor": most, "is_kept": is_kept}
+def judge(judgements, line, value, most):
+    print(f"  {line}: {value:.2f}, at most {most:g}: {verdict(judgements, line, value, most, True)}")
 
 
 def make_modes(args, folder):
@@ -180,10 +179,12 @@ def measure_top(args):
     added = {name: ns - least[NOTHING] for name, ns in least.items()}
     for name, own in figures.items():
         print(f"  {name:16} {least[name]:7.0f} ns a switch (median {statistics.median(own):.0f}), {added[name]:+6.0f} ns")
-    judgements = [verdict("ns that lull top adds to a switch", added["lull top"], MOST_NS)]
-    judgements += [verdict(f"of what {name} adds", added["lull top"] / added[name], most) for name, most in MOST_OF.items() if name in added]
+    judgements = []
+    judge(judgements, "ns that lull top adds to a switch", added["lull top"], MOST_NS)
+    for name in set(MOST_OF) & set(added):
+        judge(judgements, f"of what {name} adds", added["lull top"] / added[name], MOST_OF[name])
     own = statistics.median(own_figure(args) for _ in range(args.runs))
-    judgements.append(verdict(f"lull top says {own:.0f} ns of itself, off by", abs(own / added["lull top"] - 1), MOST_OFF))
+    judge(judgements, f"lull top says {own:.0f} ns of itself, off by", abs(own / added["lull top"] - 1), MOST_OFF)
     return {"ns_a_switch": least, "added_ns": added, "own_figure_ns": own, "judgements": judgements}
 
 

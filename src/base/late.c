@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Loads a library and finds its functions, once. */
 #include "base/late.h"
 
 #include <dlfcn.h>

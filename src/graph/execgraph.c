@@ -58,6 +58,10 @@ static bool is_idle_worker(const struct lull_execgraph *eg, const struct lull_st
 static int64_t polled_since(const struct lull_execgraph *eg, const struct lull_state_fact *fact,
                             uint32_t evidence)
 {
+    if (fact->task >= eg->last_waits.count ||
+        eg->last_waits.items[fact->task].polled_ns >= fact->start_ns) {
+        return fact->start_ns; /* nearly all: nothing is compared */
+    }
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, evidence);
     return reason && lull_wait_reason_is_lease(eg->model, reason)
                ? eg->last_waits.items[fact->task].polled_ns
@@ -73,9 +77,11 @@ static void link_cause(struct lull_execgraph *eg, const struct lull_state_fact *
     const struct timeout_note *tried = lull_evidence_tries(eg, evidence);
     if (tried) {
         lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, tried->since_ns);
-    } else if (polled_since(eg, fact, evidence) < fact->start_ns) {
-        lull_graph_wait_since(eg->graph, fact->task, fact->end_ns,
-                              polled_since(eg, fact, evidence));
+    } else {
+        const int64_t since_ns = polled_since(eg, fact, evidence);
+        if (since_ns < fact->start_ns) {
+            lull_graph_wait_since(eg->graph, fact->task, fact->end_ns, since_ns);
+        }
     }
     if (is_idle_worker(eg, fact)) {
         lull_graph_link_idle(eg->graph, fact->task, fact->end_ns);

@@ -196,19 +196,22 @@ bool lull_bpf_cost_look(struct lull_bpf_cost *cost, int64_t now_ns, double *shar
     return true;
 }
 
+/* Also where counting starts and ends, so that the rate of just that time is known. */
 bool lull_bpf_cost_is_due(const struct lull_bpf_cost *cost, int64_t now_ns)
 {
-    return now_ns - cost->rate.at_ns >= RATE_NS;
+    return cost->stats >= 0 ? now_ns - cost->since_ns >= COUNT_NS
+                            : now_ns >= cost->next_ns || now_ns - cost->rate.at_ns >= RATE_NS;
 }
 
 void lull_bpf_cost_expect(struct lull_bpf_cost *cost, int64_t now_ns, uint64_t switches,
                           double most_share)
 {
-    const double s = (double)(now_ns - cost->rate.at_ns) / (double)LULL_NS_PER_S;
+    const double s = (double)MAX(now_ns - cost->rate.at_ns, 1) / (double)LULL_NS_PER_S;
     cost->rate.now = cost->rate.at_ns ? (double)(switches - cost->rate.switches) / s : 0;
     cost->rate.at_ns = now_ns;
     cost->rate.switches = switches;
-    if (cost->rate.counted > 0 && cost->share * cost->rate.now > most_share * cost->rate.counted) {
+    if (cost->stats < 0 && cost->rate.counted > 0 &&
+        cost->share * cost->rate.now > most_share * cost->rate.counted) {
         lull_bpf_cost_hurry(cost);
     }
 }

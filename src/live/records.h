@@ -293,7 +293,7 @@ struct lull_track_histogram {
     uint64_t n[LULL_TRACK_BUCKETS];
     uint64_t ns; /* of all together, with has_totals */
     /* In the latest intervals of even and of odd number. Where histograms are taken, the first is that of what was
-     * taken. */
+     * taken. What ends in the microseconds of the taking may count to that, and be the longest of the next. */
     struct lull_track_longest longest[2];
 };
 

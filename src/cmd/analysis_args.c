@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cmd/options.h"
+#include "cmd/say.h"
 
 static void set(struct lull_query *query, const char *name, const char *value)
 {
@@ -85,9 +86,8 @@ bool lull_args_query_periods(const struct lull_args *args, struct lull_query *qu
 {
     const bool done = lull_query_parse_periods(query, error);
     if (query->translated) {
-        fprintf(stderr,
-                "lull: --period-begin and its like are deprecated; the same is --period '%s'\n",
-                query->translated);
+        lull_say("lull: --period-begin and its like are deprecated; the same is --period '%s'\n",
+                 query->translated);
     }
     return done;
 }

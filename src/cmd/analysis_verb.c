@@ -14,6 +14,7 @@
 #include "cmd/lami_args.h"
 #include "cmd/options.h"
 #include "cmd/program_out.h"
+#include "cmd/say.h"
 #include "view/result/view.h"
 
 const char *const lull_analysis_common[] = {
@@ -57,13 +58,13 @@ static void report_periods(const struct lull_query *query)
     }
     fflush(stdout);
     if (query->n_instances == 0) {
-        fputs("lull: no event opened a period\n", stderr);
+        lull_say("lull: no event opened a period\n");
     }
     if (query->n_refused) {
-        fprintf(stderr,
-                "lull: too many periods: %" PRIu64 " more were not followed; an end condition that "
-                "is never true opens more and more\n",
-                query->n_refused);
+        lull_say("lull: too many periods: %" PRIu64
+                 " more were not followed; an end condition that "
+                 "is never true opens more and more\n",
+                 query->n_refused);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "cmd/critpath_period.h"
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
+#include "cmd/say.h"
 #include "cmd/slowest_args.h"
 #include "view/view.h"
 
@@ -25,13 +26,12 @@ static void report_choice(const struct lull_args *args, const struct lull_waits 
     if (others == 0) {
         return;
     }
-    fprintf(stderr,
-            "lull: %u other task%s had the name “%s” as well; this is the one that lived "
-            "longest%s, tid %d "
-            "(choose another with --tid)\n",
-            others, others == 1 ? "" : "s", lull_args_text(args, "comm"),
-            lull_waits_read_range(waits, &start_ns, &end_ns) ? " around that time" : "",
-            lull_waits_task(waits, lull_path_task(path))->tid);
+    lull_say("lull: %u other task%s had the name “%s” as well; this is the one that lived "
+             "longest%s, tid %d "
+             "(choose another with --tid)\n",
+             others, others == 1 ? "" : "s", lull_args_text(args, "comm"),
+             lull_waits_read_range(waits, &start_ns, &end_ns) ? " around that time" : "",
+             lull_waits_task(waits, lull_path_task(path))->tid);
 }
 
 /* What is known from events that were not read is not known. */
@@ -43,10 +43,9 @@ static void report_range(const struct lull_args *args, const struct lull_waits *
     }
     char start[LULL_TIME_TEXT_SIZE];
     lull_time_format_iso(start_ns, lull_args_flag(args, "local"), start);
-    fprintf(stderr,
-            "lull: read from %s on: files that were opened before have no names here "
-            "(--read-all reads everything)\n",
-            start);
+    lull_say("lull: read from %s on: files that were opened before have no names here "
+             "(--read-all reads everything)\n",
+             start);
 }
 
 static struct lull_path *find_path(const struct lull_args *args, struct lull_session *session,

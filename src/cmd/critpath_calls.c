@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cmd/join_args.h"
 #include "cmd/progress.h"
+#include "cmd/say.h"
 
 static void report(const struct lull_paths_calls *calls, uint32_t n)
 {
@@ -18,14 +19,13 @@ static void report(const struct lull_paths_calls *calls, uint32_t n)
         uncertain_ns += lull_paths_calls_of(calls, i)->uncertain_ns;
     }
     if (!has_parts && n > 0) {
-        fputs("lull: no call of a function was recorded for tasks of the path; docs/CALLS.md says "
-              "how to record them\n",
-              stderr);
+        lull_say(
+            "lull: no call of a function was recorded for tasks of the path; docs/CALLS.md says "
+            "how to record them\n");
     }
     if (uncertain_ns > 0) {
         lull_duration_format(uncertain_ns, duration);
-        fprintf(stderr, "lull: events were lost: in %s it is not certain what was called\n",
-                duration);
+        lull_say("lull: events were lost: in %s it is not certain what was called\n", duration);
     }
 }
 

@@ -7,30 +7,30 @@
 #include "base/time.h"
 #include "cmd/join_args.h"
 #include "cmd/progress.h"
+#include "cmd/say.h"
 
 static void report(const struct lull_path_counts *counts)
 {
     char duration[LULL_TIME_TEXT_SIZE];
     if (counts->n == 0) {
-        fputs("lull: no counter was recorded; 'lull record --counters' records some\n", stderr);
+        lull_say("lull: no counter was recorded; 'lull record --counters' records some\n");
         return;
     }
     if (counts->unknown_ns > 0) {
         lull_duration_format(counts->unknown_ns, duration);
-        fprintf(stderr,
-                "lull: in %s of the time that tasks of the path were on a CPU it is not known what "
-                "was counted\n",
-                duration);
+        lull_say(
+            "lull: in %s of the time that tasks of the path were on a CPU it is not known what "
+            "was counted\n",
+            duration);
     }
     if (counts->has_shared) {
-        fputs("lull: where the path has only a part of what was counted between two reads, it is a "
-              "part by time\n",
-              stderr);
+        lull_say(
+            "lull: where the path has only a part of what was counted between two reads, it is a "
+            "part by time\n");
     }
     if (counts->has_estimates) {
-        fputs("lull: counters took turns: what they would have counted in all of the time is an "
-              "estimate\n",
-              stderr);
+        lull_say("lull: counters took turns: what they would have counted in all of the time is an "
+                 "estimate\n");
     }
 }
 

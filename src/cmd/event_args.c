@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --events (the names, and that some trace declares each of them), --tid, --comm and the time. */
 #include "cmd/event_args.h"
+#include "cmd/say.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +81,7 @@ bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session
         }
     }
     if (is_said) {
-        fputs("lull: no event was found\n", stderr);
+        lull_say("lull: no event was found\n");
     }
     return true;
 }

@@ -9,6 +9,7 @@
 #include "cmd/event_args.h"
 #include "cmd/interrupt.h"
 #include "cmd/join_args.h"
+#include "cmd/say.h"
 #include "kernel/running_filter.h"
 #include "source/export/export.h"
 
@@ -60,9 +61,8 @@ static int report(struct lull_session *session, bool is_written)
 {
     const int status = lull_args_report_problems(session);
     if (is_written && status != 0) {
-        fputs("lull: what could not be read is not in the new traces; they count it as lost "
-              "packets\n",
-              stderr);
+        lull_say("lull: what could not be read is not in the new traces; they count it as lost "
+                 "packets\n");
     }
     return is_written ? status : 1;
 }

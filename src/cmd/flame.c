@@ -176,11 +176,10 @@ static struct lull_flame *grow(struct question *question, const struct lull_sess
 static void report_ends(const struct lull_stack_ends *ends)
 {
     if (ends->n_short) {
-        fprintf(stderr,
-                "lull: %" PRIu64 " of %" PRIu64
-                " stacks lack their outer calls: more of the stack must be "
-                "recorded (--call-graph dwarf,32768)\n",
-                ends->n_short, ends->n);
+        lull_say("lull: %" PRIu64 " of %" PRIu64
+                 " stacks lack their outer calls: more of the stack must be "
+                 "recorded (--call-graph dwarf,32768)\n",
+                 ends->n_short, ends->n);
     }
     if (ends->n_unknown) {
         lull_say("lull: %" PRIu64 " of %" PRIu64
@@ -194,17 +193,16 @@ static void report_ends(const struct lull_stack_ends *ends)
 static void report(const struct question *question, const struct lull_flame *flame)
 {
     if (flame->n_nodes == 1) {
-        fprintf(stderr, "lull: Nothing was found: no %s; docs/CALLS.md says how to record them\n",
-                question->reading.wants_heap ? "memory that counts"
-                : lull_args_flag(question->args, "off-cpu")
-                    ? "stack with which a task fell asleep"
-                    : "call of a function, and no sample of a stack");
+        lull_say("lull: Nothing was found: no %s; docs/CALLS.md says how to record them\n",
+                 question->reading.wants_heap ? "memory that counts"
+                 : lull_args_flag(question->args, "off-cpu")
+                     ? "stack with which a task fell asleep"
+                     : "call of a function, and no sample of a stack");
     }
     const struct lull_stack_ends ends = lull_model_stack_ends(question->reading.model);
     report_ends(&ends);
     if (flame->n_broken && ends.n == 0) {
-        fprintf(
-            stderr,
+        lull_say(
             "lull: %" PRIu64 " stack%s calls: code without frame pointers "
             "(-fno-omit-frame-pointer keeps them; --call-graph=dwarf records what does without)\n",
             flame->n_broken, flame->n_broken == 1 ? " lacks" : "s lack");

@@ -12,6 +12,7 @@
 
 #include "cmd/analysis_verb.h"
 #include "cmd/program_out.h"
+#include "cmd/say.h"
 #include "view/out.h"
 #include "view/table.h"
 
@@ -324,14 +325,13 @@ static bool print_text(const struct lull_args *args, const struct report *report
 static int report_damage(const struct lull_hprof *dump, const char *path)
 {
     if (dump->n_repeated > 0) {
-        fprintf(stderr, "lull: %s: %" PRIu64 " objects have the id of another and are left out\n",
-                path, dump->n_repeated);
+        lull_say("lull: %s: %" PRIu64 " objects have the id of another and are left out\n", path,
+                 dump->n_repeated);
     }
     if (dump->cut_at > 0) {
-        fprintf(stderr,
-                "lull: %s: the file ends at byte %" PRIu64
-                ", within a record: objects are missing\n",
-                path, dump->cut_at);
+        lull_say("lull: %s: the file ends at byte %" PRIu64
+                 ", within a record: objects are missing\n",
+                 path, dump->cut_at);
     }
     return dump->n_repeated > 0 || dump->cut_at > 0;
 }

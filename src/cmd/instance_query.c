@@ -8,6 +8,7 @@
 #include "answers/tasks.h"
 #include "answers/waits.h"
 #include "cmd/options.h"
+#include "cmd/say.h"
 
 /* ---- definitions ---- */
 
@@ -36,10 +37,9 @@ bool lull_instance_query_periods(const struct lull_args *args, struct lull_perio
 static void report_refused(const struct lull_waits *waits)
 {
     if (lull_waits_refused(waits) > 0) {
-        fprintf(stderr,
-                "lull: too many instances: %" G_GUINT64_FORMAT
-                " more were started and not followed\n",
-                lull_waits_refused(waits));
+        lull_say("lull: too many instances: %" G_GUINT64_FORMAT
+                 " more were started and not followed\n",
+                 lull_waits_refused(waits));
     }
 }
 

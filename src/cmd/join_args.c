@@ -6,6 +6,7 @@
 
 #include "analysis/questions.h"
 #include "cmd/options.h"
+#include "cmd/say.h"
 
 void lull_args_progress(void *progress)
 {
@@ -35,10 +36,10 @@ void lull_args_read(const struct lull_args *args, struct lull_session *session,
 void lull_args_warn_requests(const struct lull_args *args, const struct lull_session *session)
 {
     if (!lull_question_can_answer(session, lull_question_find("requests"))) {
-        fprintf(stderr,
-                "lull %s: these traces cannot show requests: neither the headers of packets nor "
-                "what sockets sent and received (sock_send_length, tcp_probe) were recorded; 'lull "
-                "record' records them\n",
-                lull_args_verb(args)->name);
+        lull_say(
+            "lull %s: these traces cannot show requests: neither the headers of packets nor "
+            "what sockets sent and received (sock_send_length, tcp_probe) were recorded; 'lull "
+            "record' records them\n",
+            lull_args_verb(args)->name);
     }
 }

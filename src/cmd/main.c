@@ -61,8 +61,8 @@ static int finish_output(int status)
         return status;
     }
     if (status == EXIT_DONE) {
-        fprintf(stderr, "lull: cannot write to standard output: %s\n",
-                errno ? g_strerror(errno) : "a write failed");
+        lull_say("lull: cannot write to standard output: %s\n",
+                 errno ? g_strerror(errno) : "a write failed");
     }
     return status == EXIT_USAGE ? EXIT_USAGE : EXIT_BAD_INPUT;
 }
@@ -81,7 +81,7 @@ static void print_version(void)
 static int unknown_verb(const char *word)
 {
     g_autofree char *problem = lull_help_no_verb(word);
-    fprintf(stderr, "lull: %s\nTry 'lull --help'.\n", problem);
+    lull_say("lull: %s\nTry 'lull --help'.\n", problem);
     return EXIT_USAGE;
 }
 
@@ -102,7 +102,7 @@ static int print_error(const struct lull_verb *verb, const GError *error, int st
     fflush(stdout);
     lull_say("lull %s: %s\n", verb->name, error->message);
     if (g_error_matches(error, LULL_ERROR, LULL_ERROR_USAGE)) {
-        fprintf(stderr, "Try 'lull %s --help'.\n", verb->name);
+        lull_say("Try 'lull %s --help'.\n", verb->name);
         return EXIT_USAGE;
     }
     return status == EXIT_DONE ? EXIT_BAD_INPUT : status;
@@ -127,7 +127,7 @@ static void add_last_recording(const struct lull_verb *verb, struct lull_args *a
     lull_args_rest(args, &n_traces);
     char *last = n_traces == 0 && !verb->is_dropin ? lull_last_get() : NULL;
     if (last) {
-        fprintf(stderr, "lull: no trace given; this is the last recording, %s\n", last);
+        lull_say("lull: no trace given; this is the last recording, %s\n", last);
         lull_args_add_rest(args, last);
     }
 }
@@ -238,8 +238,7 @@ static int run(int argc, char **argv)
         return EXIT_DONE;
     }
     if (word[0] == '-') {
-        fprintf(stderr, "lull: the verb comes first, before the option %s\nTry 'lull --help'.\n",
-                word);
+        lull_say("lull: the verb comes first, before the option %s\nTry 'lull --help'.\n", word);
         return EXIT_USAGE;
     }
     const struct lull_verb *verb = lull_verb_find(word);

@@ -2,6 +2,7 @@
 /* Starts the pager and waits for it. Views find out by lull_view_is_terminal() that the pipe to it
  * leads to a terminal. */
 #include "cmd/pager.h"
+#include "cmd/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static char *find_pager(void)
     g_autofree char *path = g_find_program_in_path(word);
     if (!path && !strpbrk(word, "'\"\\$=~`;|&<>(){}")) {
         if (strcmp(wanted, "less") != 0) {
-            fprintf(stderr, "lull: the pager “%s” is not installed\n", word);
+            lull_say("lull: the pager “%s” is not installed\n", word);
         }
         return NULL;
     }

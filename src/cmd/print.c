@@ -11,6 +11,7 @@
 #include "cmd/follow.h"
 #include "cmd/join_args.h"
 #include "cmd/live_list.h"
+#include "cmd/say.h"
 #include "kernel/event_places.h"
 #include "kernel/running_filter.h"
 #include "source/session/event_filter.h"
@@ -321,10 +322,9 @@ static struct lull_event_places *read_places(const struct lull_args *args,
     lull_progress_end(&progress);
     lull_session_set_filter(session, wanted);
     if (!lull_event_places_any(places)) {
-        fputs(
+        lull_say(
             "lull: --places: no event says at which address it happened; LTTng records that of programs after "
-            "'lttng add-context -u -t ip -t vpid'\n",
-            stderr);
+            "'lttng add-context -u -t ip -t vpid'\n");
     }
     return places;
 }

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cmd/analysis_args.h"
 #include "cmd/record_cut.h"
+#include "cmd/say.h"
 #include "cmd/status.h"
 #include "cmd/verb.h"
 #include "record/counters.h"
@@ -214,11 +215,10 @@ static void report_lost(const struct lull_tracer_result *result)
                                              100.0 * (double)result->lost_events /
                                                  (double)(result->events + result->lost_events))
                            : g_strdup("");
-    fprintf(stderr,
-            "lull: %" PRIu64 " events were lost%s, because the buffers were full: around the gaps "
-            "waits have no cause, or the wrong length; a larger --buffer, or --for sched, loses "
-            "fewer\n",
-            result->lost_events, share);
+    lull_say("lull: %" PRIu64 " events were lost%s, because the buffers were full: around the gaps "
+             "waits have no cause, or the wrong length; a larger --buffer, or --for sched, loses "
+             "fewer\n",
+             result->lost_events, share);
 }
 
 static void report_result(const struct lull_recorder *recorder,
@@ -230,27 +230,26 @@ static void report_result(const struct lull_recorder *recorder,
     lull_duration_format(recording->end_ns - recording->start_ns, duration);
     g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
     if (result->has_events) {
-        fprintf(stderr, "lull: recorded %" PRIu64 " events in %s (%s) to %s\n", result->events,
-                duration, size, lull_recorder_path(recorder));
+        lull_say("lull: recorded %" PRIu64 " events in %s (%s) to %s\n", result->events, duration,
+                 size, lull_recorder_path(recorder));
     } else {
-        fprintf(stderr, "lull: recorded %s (%s) to %s\n", duration, size,
-                lull_recorder_path(recorder));
+        lull_say("lull: recorded %s (%s) to %s\n", duration, size, lull_recorder_path(recorder));
     }
     report_lost(result);
     lull_record_report_cut(recorder, question);
     if (question->hooks && recording->hook_bytes == 0) {
-        fprintf(stderr, "lull: no program recorded its calls: %s\n",
-                question->hooks & LULL_HOOK_PYTHON
-                    ? "--python needs CPython 3.9 or newer, run without -I, -E and -S"
-                : question->hooks & LULL_HOOK_HEAP
-                    ? "--heap needs programs that are linked dynamically"
-                    : "--functions needs programs that were compiled with -finstrument-functions");
+        lull_say("lull: no program recorded its calls: %s\n",
+                 question->hooks & LULL_HOOK_PYTHON
+                     ? "--python needs CPython 3.9 or newer, run without -I, -E and -S"
+                 : question->hooks & LULL_HOOK_HEAP
+                     ? "--heap needs programs that are linked dynamically"
+                     : "--functions needs programs that were compiled with -finstrument-functions");
     }
-    fprintf(stderr, "lull: next: %s\n",
-            recording->hook_bytes > 0 && question->hooks & LULL_HOOK_HEAP ? "lull heap"
-            : recording->hook_bytes > 0 ? "lull calls, or lull critpath"
-            : recording->command        ? "lull critpath"
-                                        : "lull info, or lull stats");
+    lull_say("lull: next: %s\n", recording->hook_bytes > 0 && question->hooks & LULL_HOOK_HEAP
+                                     ? "lull heap"
+                                 : recording->hook_bytes > 0 ? "lull calls, or lull critpath"
+                                 : recording->command        ? "lull critpath"
+                                                             : "lull info, or lull stats");
 }
 
 /* ---- the flight recorder ---- */
@@ -260,41 +259,40 @@ static void report_snapshot(void *user, const struct lull_recorder *recorder)
     const struct lull_tracer_result *result = &lull_recorder_result(recorder)->result;
     g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
     if (result->has_events) {
-        fprintf(stderr, "lull: wrote the last %" PRIu64 " events (%s) to %s\n", result->events,
-                size, lull_recorder_path(recorder));
+        lull_say("lull: wrote the last %" PRIu64 " events (%s) to %s\n", result->events, size,
+                 lull_recorder_path(recorder));
     } else {
-        fprintf(stderr, "lull: wrote a snapshot (%s) to %s\n", size, lull_recorder_path(recorder));
+        lull_say("lull: wrote a snapshot (%s) to %s\n", size, lull_recorder_path(recorder));
     }
     report_lost(result);
 }
 
 static void report_failure(void *user, const GError *error)
 {
-    fprintf(stderr, "lull: a snapshot could not be written: %s\n", error->message);
+    lull_say("lull: a snapshot could not be written: %s\n", error->message);
 }
 
 static void report_start(void *user, const struct lull_recorder *recorder)
 {
     const bool *is_snapshot = user;
-    fprintf(stderr, "lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
-            lull_recorder_reason(recorder));
+    lull_say("lull: records with %s (%s)\n", lull_recorder_tracer(recorder),
+             lull_recorder_reason(recorder));
     if (lull_recorder_remark(recorder)) {
-        fprintf(stderr, "lull: %s\n", lull_recorder_remark(recorder));
+        lull_say("lull: %s\n", lull_recorder_remark(recorder));
     }
     if (*is_snapshot) {
-        fprintf(stderr,
-                "lull: keeps what comes last in memory; 'lull snapshot' (or kill -USR1 %d) writes "
-                "it\n",
-                (int)getpid());
+        lull_say("lull: keeps what comes last in memory; 'lull snapshot' (or kill -USR1 %d) writes "
+                 "it\n",
+                 (int)getpid());
     }
 }
 
 static void report_full(const struct lull_recorder *recorder)
 {
-    fprintf(stderr,
-            "lull: the disk of %s is full: recording ended early, and what was complete until then "
-            "is kept; delete something, or record elsewhere (--output)\n",
-            lull_recorder_path(recorder));
+    lull_say(
+        "lull: the disk of %s is full: recording ended early, and what was complete until then "
+        "is kept; delete something, or record elsewhere (--output)\n",
+        lull_recorder_path(recorder));
 }
 
 /* Nothing was written; why not. */
@@ -306,16 +304,16 @@ static void report_nothing(const struct lull_recorder *recorder,
     lull_duration_format(recording->end_ns - recording->start_ns, took);
     lull_duration_format(question->if_slower_ns, limit);
     if (question->if_slower_ns) {
-        fprintf(stderr, "lull: took %s, not longer than %s: nothing was written\n", took, limit);
+        lull_say("lull: took %s, not longer than %s: nothing was written\n", took, limit);
     } else {
-        fprintf(stderr, "lull: no snapshot was requested: nothing was written\n");
+        lull_say("lull: no snapshot was requested: nothing was written\n");
     }
 }
 
 static void report_waiting(const struct lull_recorder *recorder)
 {
     if (lull_recorder_has_command(recorder)) {
-        fputs("lull: the command still runs; waiting for its end\n", stderr);
+        lull_say("lull: the command still runs; waiting for its end\n");
     }
 }
 
@@ -337,16 +335,14 @@ static void report_left(const struct lull_recorder *recorder)
     const char *first;
     const uint64_t n = lull_recorder_left(recorder, &first);
     if (n == 1) {
-        fprintf(
-            stderr,
+        lull_say(
             "lull: %s was left by a recording that was killed; nothing can read it: remove it\n",
             first);
     } else if (n > 1) {
-        fprintf(stderr,
-                "lull: %s and %" PRIu64
-                " other .part directories beside it were left by recordings "
-                "that were killed; nothing can read them: remove them\n",
-                first, n - 1);
+        lull_say("lull: %s and %" PRIu64
+                 " other .part directories beside it were left by recordings "
+                 "that were killed; nothing can read them: remove them\n",
+                 first, n - 1);
     }
 }
 
@@ -356,8 +352,8 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
     const bool done = lull_recorder_run(recorder, error);
     const uint32_t cleaned = lull_recorder_cleaned(recorder);
     if (cleaned) {
-        fprintf(stderr, "lull: removed what %u killed recording%s had left behind\n", cleaned,
-                cleaned == 1 ? "" : "s");
+        lull_say("lull: removed what %u killed recording%s had left behind\n", cleaned,
+                 cleaned == 1 ? "" : "s");
     }
     report_left(recorder);
     const bool is_full = lull_recorder_result(recorder)->ended_by == LULL_RECORDING_ENDED_BY_DISK;
@@ -375,7 +371,7 @@ static int run_recorder(struct lull_recorder *recorder, const struct lull_record
     }
     const int why = lull_recorder_exec_errno(recorder);
     if (lull_recorder_has_command(recorder)) {
-        fprintf(stderr, "lull record: %s\n", (*error)->message); /* at once, not after the wait */
+        lull_say("lull record: %s\n", (*error)->message); /* at once, not after the wait */
         g_clear_error(error);
         report_waiting(recorder);
         lull_recorder_wait(recorder);

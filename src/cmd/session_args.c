@@ -357,10 +357,9 @@ static void report_losses(const struct lull_session *session)
         packets += loss->packets;
     }
     if (events || packets) {
-        fprintf(stderr,
-                "lull: the traces have gaps: %" PRIu64 " events and %" PRIu64
-                " packets were lost ('lull info' says when)\n",
-                events, packets);
+        lull_say("lull: the traces have gaps: %" PRIu64 " events and %" PRIu64
+                 " packets were lost ('lull info' says when)\n",
+                 events, packets);
     }
 }
 
@@ -369,10 +368,9 @@ static void report_names(const struct lull_session *session)
 {
     const struct lull_symbol_wishes *wishes = lull_session_symbols(session);
     if (wishes->nameless_kernel && *wishes->nameless_kernel) {
-        fprintf(stderr,
-                "lull: functions of the kernel have no names: %s; record as root with "
-                "kernel.kptr_restrict=1, or name a directory with its vmlinux by --symbols\n",
-                *wishes->nameless_kernel);
+        lull_say("lull: functions of the kernel have no names: %s; record as root with "
+                 "kernel.kptr_restrict=1, or name a directory with its vmlinux by --symbols\n",
+                 *wishes->nameless_kernel);
     }
 }
 
@@ -393,8 +391,8 @@ int lull_args_report_damage(struct lull_session *session)
         }
     }
     if (count > MOST_PROBLEMS) {
-        fprintf(stderr, "lull: … and %" PRIu32 " more place%s\n", count - MOST_PROBLEMS,
-                count - MOST_PROBLEMS == 1 ? "" : "s");
+        lull_say("lull: … and %" PRIu32 " more place%s\n", count - MOST_PROBLEMS,
+                 count - MOST_PROBLEMS == 1 ? "" : "s");
     }
     return count > n_remarks;
 }

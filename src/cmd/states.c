@@ -15,6 +15,7 @@
 #include "cmd/options.h"
 #include "cmd/program_out.h"
 #include "cmd/progress.h"
+#include "cmd/say.h"
 #include "cmd/states_args.h"
 #include "view/out.h"
 #include "view/result/states.h"
@@ -236,7 +237,7 @@ static int print_as_states(const struct lull_args *args, GError **error)
                                              &is_translated, warnings, error);
     struct lull_states *states =
         text ? lull_states_parse(text, length, path, ignored, error) : NULL;
-    fputs(warnings->str, stderr);
+    lull_say("%s", warnings->str);
     if (!states) {
         return (*error)->code == LULL_ERROR_USAGE ? 2 : 1;
     }

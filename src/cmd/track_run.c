@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "cmd/live_args.h"
+#include "cmd/say.h"
 #include "cmd/status.h"
 #include "record/watch.h"
 
@@ -210,7 +211,7 @@ static int prepare(void *user, struct lull_recorder *recorder, GError **error)
 
 static void started(void *user, struct lull_recorder *recorder)
 {
-    fprintf(stderr, "lull: the flight recorder uses %s\n", lull_recorder_tracer(recorder));
+    lull_say("lull: the flight recorder uses %s\n", lull_recorder_tracer(recorder));
 }
 
 static bool is_over(void *user)

@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "cmd/analysis_args.h"
+#include "cmd/say.h"
 #include "cmd/status.h"
 #include "cmd/verb.h"
 
@@ -132,13 +133,13 @@ static int report(const char *text)
             continue;
         }
         if (answers[i].meaning) {
-            fprintf(stderr, "lull: %s\n", answers[i].meaning);
+            lull_say("lull: %s\n", answers[i].meaning);
         } else if (text[length] == ' ') {
             printf("%s\n", text + length + 1);
         }
         return answers[i].status;
     }
-    fprintf(stderr, "lull: the daemon answers what this lull does not know\n");
+    lull_say("lull: the daemon answers what this lull does not know\n");
     return 1;
 }
 
@@ -190,7 +191,7 @@ static int watch_command(const char *path, struct slow *slow, int64_t limit_ns,
     if (pid > 0 && slow->took_ns > limit_ns) {
         trigger(path, slow, &why);
         if (why) {
-            fprintf(stderr, "lull: %s\n", why->message);
+            lull_say("lull: %s\n", why->message);
         }
     }
     return status;

@@ -7,6 +7,7 @@
 #include <lull/error.h>
 
 #include "cmd/period_args.h"
+#include "cmd/say.h"
 #include "cmd/serving.h"
 #include "cmd/store_args.h"
 #include "server/page.h"
@@ -27,15 +28,15 @@ static bool open_browser(struct lull_serving *serving)
         "http://127.0.0.1:%u/o/%s", (unsigned)server_http_port(serving->http), serving->entrance);
     char *command[] = {(char *)"xdg-open", url, NULL};
     if (!g_getenv("DISPLAY") && !g_getenv("WAYLAND_DISPLAY") && !g_getenv("BROWSER")) {
-        fprintf(stderr, "lull: there is no display here; open this address in a browser\n");
+        lull_say("lull: there is no display here; open this address in a browser\n");
         return false;
     }
     if (!g_spawn_async(NULL, command, NULL,
                        G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL |
                            G_SPAWN_STDERR_TO_DEV_NULL,
                        restore_signals, &serving->before, NULL, &error)) {
-        fprintf(stderr, "lull: cannot start a browser with xdg-open: %s; open this address\n",
-                error->message);
+        lull_say("lull: cannot start a browser with xdg-open: %s; open this address\n",
+                 error->message);
         return false;
     }
     return true;

@@ -12,6 +12,7 @@
 #include "cmd/instance_query.h"
 #include "cmd/program_out.h"
 #include "cmd/progress.h"
+#include "cmd/say.h"
 #include "cmd/slowest_args.h"
 #include "view/why/why.h"
 
@@ -130,9 +131,8 @@ static struct lull_why_calls *read_calls(const struct lull_instance_query *query
         lull_why_calls_read(why, query->session, lull_args_progress, &progress);
     lull_progress_end(&progress);
     if (!lull_why_calls_are_any(calls)) {
-        fputs("lull: no call of a function was recorded for tasks that were compared; "
-              "docs/CALLS.md says how to record them\n",
-              stderr);
+        lull_say("lull: no call of a function was recorded for tasks that were compared; "
+                 "docs/CALLS.md says how to record them\n");
     }
     return calls;
 }

@@ -278,12 +278,14 @@ static void take_preemption(struct adding *adding, const struct path_piece *piec
     const struct lull_execgraph *eg = adding->portions->eg;
     g_autoptr(GArray) shares = lull_evidence_shares(eg, piece);
     g_autoptr(GString) detail = g_string_new(NULL);
+    const bool is_dump = lull_modes_in_dump(eg, piece->hop->line, piece->start_ns);
     int64_t left_ns = piece->end_ns - piece->start_ns;
     for (guint i = 0; i < shares->len && left_ns > 0; i++) {
         const struct cpu_share *share = &g_array_index(shares, struct cpu_share, i);
         const int64_t ns = MIN(share->ns, left_ns);
         g_string_truncate(detail, 0);
         lull_evidence_append_preemptor(eg, share, piece->end_ns, detail);
+        g_string_append(detail, is_dump ? ", while its core is dumped" : "");
         add_part(adding, piece, detail, lull_evidence_preemptor(share), ns);
         left_ns -= ns;
     }

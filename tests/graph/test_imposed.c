@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the kernel does to a task that did not ask for it: it is read into memory, held back by limits,
  * kept off the CPU by a quota, or its core is dumped. */
+#include "graph/portions.h"
 #include "graph/reasons.h"
 
 static void feed_read(struct lull_model *model, int64_t issue_ns, int64_t complete_ns)
@@ -142,6 +143,26 @@ static void add_mode(void *user, enum lull_mode mode, uint32_t name, int64_t ns)
     ns_of[mode] += ns;
 }
 
+/* Who has the CPU meanwhile keeps the core from being dumped. */
+static void check_dump_preempted(const struct fixture *f, bool is_dump)
+{
+    struct lull_session *session = lull_session_new();
+    struct lull_portions *portions = lull_portions_new(f->eg, session);
+    lull_portions_add(portions, lull_model_find_tid(f->model, 0, 1), 0, 700);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < lull_portions_count(portions); i++) {
+        const struct lull_portion *portion = lull_portions_at(portions, i);
+        if (portion->state == LULL_STATE_PREEMPTED) {
+            g_assert_cmpstr(portion->detail, ==,
+                            is_dump ? "by t2, while its core is dumped" : "by t2");
+            n++;
+        }
+    }
+    g_assert_cmpuint(n, ==, 1);
+    lull_portions_free(portions);
+    lull_session_free(session);
+}
+
 /* SIGSEGV without a handler at 100: what the task does from then to its exit at 700 is its core
  * dump, also when it waits. A handler takes the signal, and SIGTERM dumps no core. */
 static void test_core_dump(struct fixture *f, gconstpointer data)
@@ -156,11 +177,11 @@ static void test_core_dump(struct fixture *f, gconstpointer data)
     feed_return(model, 20, KILL, 0);
     FEED(signal_deliver, 0, 0, 100, .have = WITHOUT(signal_deliver, context_tid),
          .sig = kind == 2 ? TERM : SEGV, .handler = kind == 1 ? 0x4711 : 0);
-    feed_switch(model, 0, 0, 300, 1, 0, 2);
+    feed_switch(model, 0, 0, 300, 1, 2, 2);
     FEED(hrtimer_entry, 0, 0, 450, 0);
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, 450, 1, 0);
     FEED(hrtimer_exit, 0, 0, 451, 0);
-    feed_switch(model, 0, 0, 500, 0, 1, 0);
+    feed_switch(model, 0, 0, 500, 2, 1, 0);
     FEED(sched_process_exit, 0, 0, 700, .have = ALL, .tid = 1);
     feed_switch(model, 0, 0, 800, 1, 0, 16);
     struct lull_segment step = wait_of(f, strings, 300, 450);
@@ -176,6 +197,7 @@ static void test_core_dump(struct fixture *f, gconstpointer data)
     }
     g_assert_cmpint(ns_of[LULL_MODE_DUMP], ==, kind == 0 ? 200 + 200 : 0);
     g_assert_cmpint(ns_of[LULL_MODE_CALL], ==, 10);
+    check_dump_preempted(f, kind == 0);
 }
 
 int main(int argc, char **argv)

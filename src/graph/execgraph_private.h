@@ -43,13 +43,14 @@ struct wait_note {
     /* A timer ended it, or not; then where the waits of the call start that timers ended, up to it. */
     bool is_by_timer;
     int64_t polled_ns;
-    bool has_calls; /* calls of the task are recorded */
-    uint32_t tries; /* its last wait that timed out, and that no waker has ended yet */
+    bool has_calls;      /* calls of the task are recorded */
+    uint32_t tries;      /* its last wait that timed out, and that no waker has ended yet */
+    bool is_interrupted; /* the last of them, by a signal of a timer: its call had no time-out */
     int64_t
         left_ns; /* so long it may still run to be only trying again; negative: it does other things */
 };
 
-/* A wait that ended by the time-out of its call. */
+/* A wait that ended by the time-out of its call, or by the signal of a timer. */
 struct timeout_note {
     int64_t start_ns, end_ns; /* from the start of the call; INT64_MIN: not seen */
     struct sent_note sent;    /* without an answer until then */
@@ -170,7 +171,7 @@ struct host_notes *lull_execgraph_host(struct lull_execgraph *eg, uint32_t host)
 uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                          uint32_t packet);
 /* Between two tries a task may look at the clock; if it runs for long, or wakes others, its time-out
- * was of use. */
+ * was of use. The handler of a signal may wake others: the call that it interrupted waits on. */
 void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact *fact);
 /* How a call ended says what had ended the last wait in it. */
 void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);

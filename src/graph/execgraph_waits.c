@@ -71,6 +71,9 @@ static void note_waker(struct lull_execgraph *eg, const struct lull_state_fact *
     if (is_try) {
         lull_map_insert(&eg->tries_of, evidence, i);
     }
+    if (reason->address == 0 && fact->wakeup->cause != LULL_CAUSE_TIMER) {
+        wait->left_ns = -1; /* something has come: what it waits for next is another thing */
+    }
     if (reason->address == 0 || reason->release != reason->call ||
         fact->wakeup->task == LULL_NONE) {
         return;
@@ -83,7 +86,8 @@ static void note_waker(struct lull_execgraph *eg, const struct lull_state_fact *
 }
 
 static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
-                         const struct wait_note *wait, const struct lull_wait_reason *reason)
+                         const struct wait_note *wait, const struct lull_wait_reason *reason,
+                         bool is_interrupted)
 {
     struct wait_note *now = last_wait(eg, fact->task);
     const struct timeout_note *before =
@@ -104,7 +108,10 @@ static void note_timeout(struct lull_execgraph *eg, const struct lull_syscall_fa
                                       .later = LULL_NONE};
     now->tries = (uint32_t)eg->timeouts.count;
     now->left_ns = (wait->end_ns - wait->start_ns) / TRY_SHARE;
-    lull_map_insert(&eg->timeout_of, wait->evidence, (uint32_t)eg->timeouts.count);
+    now->is_interrupted = is_interrupted;
+    if (!is_interrupted) {
+        lull_map_insert(&eg->timeout_of, wait->evidence, (uint32_t)eg->timeouts.count);
+    }
     lull_vec_push(&eg->timeouts, note);
 }
 
@@ -175,6 +182,14 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
     return eg->evidence.count - 1;
 }
 
+/* The task does something for others. */
+static void note_use(struct wait_note *wait)
+{
+    if (!wait->is_interrupted) {
+        wait->left_ns = -1;
+    }
+}
+
 void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact *fact)
 {
     if (fact->state == LULL_STATE_RUNNING && fact->task < eg->last_waits.count) {
@@ -184,7 +199,7 @@ void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact
     }
     if (fact->wakeup && fact->wakeup->cause == LULL_CAUSE_TASK &&
         fact->wakeup->task < eg->last_waits.count) {
-        eg->last_waits.items[fact->wakeup->task].left_ns = -1;
+        note_use(&eg->last_waits.items[fact->wakeup->task]);
     }
 }
 
@@ -203,7 +218,7 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     struct sent_note *sent = &eg->sent.items[fact->task];
     const uint8_t type = lull_model_file(eg->model, io->file)->type;
     if (io->kind == LULL_IO_WRITE) {
-        last_wait(eg, fact->task)->left_ns = -1;
+        note_use(last_wait(eg, fact->task));
     }
     if (io->kind == LULL_IO_WRITE && (type == LULL_FILE_NET || type == LULL_FILE_SOCKET)) {
         *sent = (struct sent_note){fact->end_ns, io->bytes, io->file};
@@ -245,10 +260,13 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
     name_opened(eg, fact, wait.evidence);
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
     const struct lull_wait_end end = {fact->has_ret, fact->ret == 0, fact->error};
-    if (reason && reason->call == fact->name &&
-        eg->evidence.items[wait.evidence].waker == LULL_NONE &&
-        eg->evidence.items[wait.evidence].index == LULL_NONE &&
-        lull_wait_reason_timed_out(eg->model, reason, end)) {
-        note_timeout(eg, fact, &wait, reason);
+    if (!reason || reason->call != fact->name ||
+        eg->evidence.items[wait.evidence].waker != LULL_NONE ||
+        eg->evidence.items[wait.evidence].index != LULL_NONE) {
+        return;
+    }
+    const bool is_interrupted = wait.is_by_timer && lull_wait_is_interrupted(end);
+    if (is_interrupted || lull_wait_reason_timed_out(eg->model, reason, end)) {
+        note_timeout(eg, fact, &wait, reason, is_interrupted);
     }
 }

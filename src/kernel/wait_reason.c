@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-enum { EAGAIN_ = 11, ETIME_ = 62, ETIMEDOUT_ = 110 };
+enum { EINTR_ = 4, EAGAIN_ = 11, ETIME_ = 62, ETIMEDOUT_ = 110 };
+/* What the kernel returns to itself: the call starts again after the handler, or seems to have returned EINTR. */
+enum { FIRST_RESTART = 512, LAST_RESTART = 516 };
 
 /* What a call returns when its own time-out ends it. */
 enum time_out { NO_TIME_OUT, ZERO_, EAGAIN_OR_ZERO, TIMED_ERROR };
@@ -481,6 +483,12 @@ bool lull_wait_reason_timed_out(const struct lull_model *model,
         break;
     }
     return false;
+}
+
+bool lull_wait_is_interrupted(struct lull_wait_end end)
+{
+    return end.is_known &&
+           (end.error == EINTR_ || (end.error >= FIRST_RESTART && end.error <= LAST_RESTART));
 }
 
 /* ---- each once ---- */

@@ -95,6 +95,9 @@ bool lull_wait_reason_is_lease(const struct lull_model *model,
 bool lull_wait_reason_timed_out(const struct lull_model *model,
                                 const struct lull_wait_reason *reason, struct lull_wait_end end);
 
+/* Whether a signal ended the call, which may start again. */
+bool lull_wait_is_interrupted(struct lull_wait_end end);
+
 /* Reasons that were met, each once, by number. A zeroed struct is empty. */
 struct lull_wait_reasons {
     GHashTable *numbers;

@@ -218,17 +218,34 @@ static void test_lease(struct fixture *f, gconstpointer data)
 enum deed { NOTHING, WAKES_ANOTHER, WRITES, RUNS_LONG };
 static const struct series {
     const char *name;
+    int number, ret;         /* of the call, and what it returns when the timer ends it */
     enum deed first, second; /* after the first try, and after the second */
     int64_t
         start_ns; /* of the wait that task 2 explains, with 2 ms for each try, 100 us after it */
     const char *sentence;
 } series[] = {
-    {"tries", NOTHING, NOTHING, 1100000, "in futex 0x7f0010, woken by t2/2, after 2 time-outs"},
-    {"woke", WAKES_ANOTHER, NOTHING, 3200000, "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
-    {"wrote", WRITES, NOTHING, 3200000, "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
-    {"ran", RUNS_LONG, NOTHING, 3400000, "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
-    {"wakes-late", NOTHING, WAKES_ANOTHER, 5300000, "in futex 0x7f0010, woken by t2/2"},
-    {"ticks", WAKES_ANOTHER, WAKES_ANOTHER, 5300000, "in futex 0x7f0010, woken by t2/2"},
+    {"tries", FUTEX, -110, NOTHING, NOTHING, 1100000,
+     "in futex 0x7f0010, woken by t2/2, after 2 time-outs"},
+    {"woke", FUTEX, -110, WAKES_ANOTHER, NOTHING, 3200000,
+     "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
+    {"wrote", FUTEX, -110, WRITES, NOTHING, 3200000,
+     "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
+    {"ran", FUTEX, -110, RUNS_LONG, NOTHING, 3400000,
+     "in futex 0x7f0010, woken by t2/2, after 1 time-out"},
+    {"wakes-late", FUTEX, -110, NOTHING, WAKES_ANOTHER, 5300000,
+     "in futex 0x7f0010, woken by t2/2"},
+    {"ticks", FUTEX, -110, WAKES_ANOTHER, WAKES_ANOTHER, 5300000,
+     "in futex 0x7f0010, woken by t2/2"},
+    {"polls", POLL, 0, NOTHING, NOTHING, 1100000,
+     "in poll, woken by t2/2 in futex, after 2 time-outs"},
+    {"poll-ticks", POLL, 0, NOTHING, WAKES_ANOTHER, 5300000, "in poll, woken by t2/2 in futex"},
+    /* Signals of a timer whose handler writes what is the matter: EINTR, and ERESTART_RESTARTBLOCK. */
+    {"signals", POLL, -4, NOTHING, WAKES_ANOTHER, 1100000,
+     "in poll, woken by t2/2 in futex, after 2 time-outs"},
+    {"restarts", FUTEX, -516, WAKES_ANOTHER, WRITES, 1100000,
+     "in futex 0x7f0010, woken by t2/2, after 2 time-outs"},
+    {"long-handler", POLL, -4, NOTHING, RUNS_LONG, 5500000, "in poll, woken by t2/2 in futex"},
+    {"failed", POLL, -14, NOTHING, NOTHING, 5300000, "in poll, woken by t2/2 in futex"},
 };
 
 /* From 1.1 ms on task 1 waits 2 ms at a time; that of its time-outs which are of use end a wait. */
@@ -241,11 +258,11 @@ static void test_series(struct fixture *f, gconstpointer data)
     feed_switch(model, 0, 0, 0, 0, 1, 0);
     int64_t t = 1100000;
     for (int i = 0; i < 2; i++) {
-        feed_call(model, t - 50000, FUTEX, 0x7f0010, 0, 0);
+        feed_call(model, t - 50000, way->number, 0x7f0010, 0, 0);
         feed_switch(model, 0, 0, t, 1, 2, 1);
         feed_timer(model, t + 2000000);
         feed_switch(model, 0, 0, t + 2005000, 2, 1, 0);
-        feed_return(model, t + 2010000, FUTEX, -110);
+        feed_return(model, t + 2010000, way->number, way->ret);
         if (deeds[i] == WRITES) {
             feed_call(model, t + 2020000, WRITE, 1, 0, 8);
             feed_return(model, t + 2030000, WRITE, 8);
@@ -254,13 +271,13 @@ static void test_series(struct fixture *f, gconstpointer data)
         }
         t += deeds[i] == RUNS_LONG ? 2300000 : 2100000;
     }
-    feed_call(model, t - 50000, FUTEX, 0x7f0010, 0, 0);
+    feed_call(model, t - 50000, way->number, 0x7f0010, 0, 0);
     feed_switch(model, 0, 0, t, 1, 2, 1);
     feed_call(model, t + 100000, FUTEX, 0x7f0010, 1, 1);
     const int64_t woken_ns = t + 200000;
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, woken_ns, 1, 0);
     feed_switch(model, 0, 0, t + 300000, 2, 1, 0);
-    feed_return(model, t + 400000, FUTEX, 0);
+    feed_return(model, t + 400000, way->number, 1);
 
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     const uint32_t waiter = lull_model_find_tid(model, 0, 1);
@@ -282,6 +299,36 @@ static void test_series(struct fixture *f, gconstpointer data)
         t = hop->end_ns;
     }
     g_assert_cmpint(t, ==, woken_ns);
+}
+
+/* What task 1 waits for after what it had waited for came is another thing, though it is the same call. */
+static void test_series_end(struct fixture *f, gconstpointer data)
+{
+    struct lull_model *model = f->model;
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    for (int i = 0; i < 3; i++) { /* a signal of a timer, then two waits that task 2 ends */
+        const int64_t t = 1100000 + 2100000 * i;
+        feed_call(model, t - 50000, POLL, 0x1000, 1, 500);
+        feed_switch(model, 0, 0, t, 1, 2, 1);
+        if (i == 0) {
+            feed_timer(model, t + 2000000);
+        } else {
+            feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t + 2000000, 1, 0);
+        }
+        feed_switch(model, 0, 0, t + 2005000, 2, 1, 0);
+        feed_return(model, t + 2010000, POLL, i == 0 ? -4 : 1);
+    }
+    const uint32_t waiter = lull_model_find_tid(model, 0, 1);
+    uint32_t n, n_found = 0;
+    const struct lull_graph_point *points = lull_graph_points(f->eg->graph, waiter, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (points[i].link != LULL_NONE) {
+            g_assert_cmpint(lull_graph_wait_start(f->eg->graph, waiter, i), ==,
+                            n_found == 0 ? 1100000 : 5300000);
+            n_found++;
+        }
+    }
+    g_assert_cmpuint(n_found, ==, 2);
 }
 
 /* Task 1 is stopped (prev_state 4: by a signal, 8: by a debugger; sched(7) of the kernel's sources),
@@ -456,6 +503,7 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/reasons/series/%s", series[i].name);
         g_test_add(name, struct fixture, &series[i], set_up, test_series, tear_down);
     }
+    g_test_add("/reasons/series-end", struct fixture, NULL, set_up, test_series_end, tear_down);
     g_test_add("/reasons/stopped", struct fixture, GINT_TO_POINTER(false), set_up, test_stopped,
                tear_down);
     g_test_add("/reasons/traced", struct fixture, GINT_TO_POINTER(true), set_up, test_stopped,

@@ -90,6 +90,38 @@ def process_lock(watch, _):
     stamp.of(watch)
 
 
+def latch(watch, _):
+    """As a server of PostgreSQL waits for a lock: without a time-out, but a timer's signal comes now and then, and its handler tells
+    somebody. What it waits for is who holds the lock, all the time."""
+    held, stamp = stage.Gate(), stage.Stamp()
+    theirs, ours = os.pipe()
+    heard, told = os.pipe()
+
+    def hold():
+        held.open()
+        stamp.nap(NAP)
+        os.write(ours, b'released')
+
+    def listen():
+        while os.read(heard, 1) != b'e':
+            pass
+
+    listener = stage.child('wl-listener', listen)
+    holder = stage.child('wl-holder', hold)
+    held.wait()
+    signal.signal(signal.SIGALRM, lambda *_: os.write(told, b'w'))
+    signal.setitimer(signal.ITIMER_REAL, NAP / 3, NAP / 3)
+    with select.epoll() as epoll:
+        epoll.register(theirs, select.EPOLLIN)
+        with watch.asked():
+            epoll.poll()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    os.write(told, b'e')
+    stage.ended(holder)
+    stage.ended(listener)
+    stamp.of(watch)
+
+
 def gil(watch, _):
     """Each call that lets other threads run has to wait until the burning one gives the interpreter back."""
     over = []
@@ -378,7 +410,7 @@ def fuse(watch, folder):
     stamp.of(watch)
 
 
-PROGRAMS = (flock, fcntl_lock, mutex, process_lock, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse)
+PROGRAMS = (flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

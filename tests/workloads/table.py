@@ -50,6 +50,7 @@ TABLE = {
     # pthread_mutex_lock() is the futex system call; the holder burns CPU time.
     'mutex': Workload('small.py', r'wl-holder: running.* waited for by wl-asker in futex', amount=('wl-holder', 'running', None)),
     'process_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in futex', amount=('wl-holder', 'blocked', 'timer')),
+    'latch': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in epoll_wait', amount=('wl-holder', 'blocked', 'timer')),
     # Python waits for its lock 5 ms at a time, then asks the thread that has it to let go, which wakes it.
     'gil': Workload('small.py', r'wl-burner: running in user mode, waited for by wl-asker in futex',
                     amount=('wl-burner', 'running', None), needs_quiet=True),

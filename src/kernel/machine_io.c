@@ -161,6 +161,8 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
         take_ipv4(&packet, ev);
     } else if (HAS(ip6_next) && ev->ip6_source.length == 16) {
         take_ipv6(&packet, ev);
+    } else {
+        headers_add(machine, &packet);
     }
     machine->has_headers |= packet.ip_version != 0;
     report_packet(model, cpu, &packet);

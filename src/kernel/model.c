@@ -104,6 +104,7 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->rows);
         lull_map_free(&machine->vms);
         lull_map_free(&machine->ledgers);
+        headers_free(machine->headers);
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);

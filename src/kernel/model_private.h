@@ -209,6 +209,7 @@ struct machine {
     struct lull_map vms;        /* process or thread → pseudo-task of its virtual machine */
     struct lull_map addresses;  /* address of a table in the state dump → table */
     struct lull_map ledgers;    /* CPU or thread → its counters */
+    struct headers *headers;    /* of packets that come next; NULL: none are recorded apart */
 };
 
 struct container {
@@ -570,6 +571,11 @@ enum lull_cause irq_frame_cause(const struct frame *frame);
 void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                bool is_send, const void *event);
 /* The same of inet_sock_local_out and inet_sock_local_in. */
+void headers_free(struct headers *headers);
+/* They are of a packet that comes next. */
+void headers_read(struct machine *machine, int64_t t, const struct lull_ev_packet_headers *ev);
+/* Completes the packet, if its headers were read apart. */
+void headers_add(struct machine *machine, struct lull_net_packet *packet);
 void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       bool is_send, const void *event);
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);

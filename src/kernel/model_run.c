@@ -47,6 +47,9 @@ static void dumped(struct lull_model *model, struct machine *machine, enum lull_
     case LULL_EVENT_call_pair:
         names_pair(model, machine, event);
         break;
+    case LULL_EVENT_packet_headers:
+        headers_read(machine, t, event);
+        break;
     case LULL_EVENT_command_line:
         names_command(model, machine, event);
         break;
@@ -238,6 +241,7 @@ dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
     case LULL_EVENT_call_address:
     case LULL_EVENT_call_pair:
     case LULL_EVENT_command_line:
+    case LULL_EVENT_packet_headers:
         dumped(model, machine, id, event, t);
         break;
     case LULL_EVENT_softirq_raise:

@@ -470,8 +470,10 @@ void lull_recorder_free(struct lull_recorder *recorder)
         lull_pressure_free(recorder->pressure);
         g_free(recorder->left);
         g_free(recorder->recording.names_missing);
-        g_clear_pointer(&recorder->kept_names[0], g_byte_array_unref);
-        g_clear_pointer(&recorder->kept_names[1], g_byte_array_unref);
+        for (size_t i = 0; i < G_N_ELEMENTS(recorder->kept_names); i++) {
+            g_clear_pointer(&recorder->kept_names[i], g_byte_array_unref);
+            g_clear_pointer(&recorder->kept_packets[i], g_byte_array_unref);
+        }
         g_free(recorder->reason);
         g_string_free(recorder->refused, TRUE);
         g_free(recorder);

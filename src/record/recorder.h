@@ -37,9 +37,10 @@ struct lull_record_question {
     uint64_t buffer_bytes;      /* of each CPU; 0: the tracer chooses */
     const pid_t *pids;          /* only these, */
     uint32_t n_pids;
-    bool only_command;            /* or only the command */
-    bool has_call_chains;         /* only tracers that can record where tasks stop running */
-    uint32_t stack_bytes;         /* with has_call_chains, as in struct lull_tracer_request */
+    bool only_command;    /* or only the command */
+    bool wants_headers;   /* of packets, to follow them to other machines; with is_snapshot */
+    bool has_call_chains; /* only tracers that can record where tasks stop running */
+    uint32_t stack_bytes; /* with has_call_chains, as in struct lull_tracer_request */
     const char *kernel_functions; /* only tracers that can: as in struct lull_tracer_request */
     const char *counters; /* only tracers that can: which are read there (counters.h); NULL: none */
     unsigned hooks;       /* which calls programs record that the command is or starts (hooks.h) */

@@ -21,11 +21,14 @@ static bool has_calls(enum lull_purpose purpose)
 bool lull_recorder_start_names(struct lull_recorder *recorder, GError **error)
 {
     g_autoptr(GError) why = NULL;
+    const struct lull_names_wish wish = {.is_filtered = recorder->request.is_filtered,
+                                         .calls = has_calls(recorder->question.purpose),
+                                         .packets = recorder->question.wants_headers};
     if (recorder->names || recorder->recording.names_missing || !recorder->kind->needs_state ||
-        !has_calls(recorder->question.purpose)) {
+        (!wish.calls && !wish.packets)) {
         return true;
     }
-    recorder->names = lull_names_new(recorder->request.is_filtered, &why);
+    recorder->names = lull_names_new(&wish, &why);
     if (!recorder->names) {
         recorder->recording.names_missing = g_strdup(why->message);
         return true;
@@ -85,21 +88,53 @@ static void put(void *user, const struct lull_names_record *record)
     }
 }
 
+static void put_packet(struct lull_state_trace *trace, const struct lull_names_packet *packet)
+{
+    lull_state_trace_put_at(trace, (int64_t)packet->time_ns, LULL_STATE_PACKET,
+                            (union lull_state_value[]){{(int64_t)packet->skb},
+                                                       {packet->is_sent},
+                                                       {packet->version},
+                                                       {packet->protocol},
+                                                       {half_of(packet->source)},
+                                                       {half_of(packet->source + 8)},
+                                                       {half_of(packet->destination)},
+                                                       {half_of(packet->destination + 8)},
+                                                       {packet->ports[0]},
+                                                       {packet->ports[1]},
+                                                       {packet->seq},
+                                                       {packet->ack},
+                                                       {packet->flags},
+                                                       {packet->window},
+                                                       {packet->id},
+                                                       {packet->payload}});
+}
+
 /* ---- flight recorder ---- */
 
 /* As many bytes are kept, or twice that. */
 #define KEPT_BYTES (8u << 20)
 #define HEAD offsetof(struct lull_names_record, text)
 
-static void keep(void *user, const struct lull_names_record *record)
+static void keep_bytes(GByteArray *kept[static 2], const void *bytes, size_t size)
 {
-    GByteArray **kept = user;
     if (!kept[0] || kept[0]->len > KEPT_BYTES) {
         g_clear_pointer(&kept[1], g_byte_array_unref);
         kept[1] = kept[0];
         kept[0] = g_byte_array_new();
     }
-    g_byte_array_append(kept[0], (const guint8 *)record, (guint)(HEAD + record->length));
+    g_byte_array_append(kept[0], bytes, (guint)size);
+}
+
+static void keep(void *user, const struct lull_names_record *record)
+{
+    struct lull_recorder *recorder = user;
+    keep_bytes(recorder->kept_names, record, HEAD + record->length);
+}
+
+static void keep_packet(void *user, const struct lull_names_packet *packet)
+{
+    struct lull_recorder *recorder = user;
+    keep_bytes(recorder->kept_packets, packet, sizeof *packet);
 }
 
 static void put_kept(struct lull_state_trace *trace, const GByteArray *kept, int64_t from_ns)
@@ -112,6 +147,36 @@ static void put_kept(struct lull_state_trace *trace, const GByteArray *kept, int
             put(trace, &record);
         }
         at += (guint)(HEAD + record.length);
+    }
+}
+
+static void choose_packets(GArray *chosen, const GByteArray *kept, int64_t from_ns)
+{
+    struct lull_names_packet packet;
+    for (guint at = 0; kept && at + sizeof packet <= kept->len; at += sizeof packet) {
+        memcpy(&packet, kept->data + at, sizeof packet);
+        if ((int64_t)packet.time_ns >= from_ns) {
+            g_array_append_val(chosen, packet);
+        }
+    }
+}
+
+static gint by_time(gconstpointer a, gconstpointer b)
+{
+    const struct lull_names_packet *one = a, *other = b;
+    return one->time_ns < other->time_ns ? -1 : one->time_ns > other->time_ns;
+}
+
+/* Those of two CPUs may have changed places, and each has to stand before what the tracer saw of it. */
+static void put_kept_packets(struct lull_state_trace *trace, GByteArray *const kept[static 2],
+                             int64_t from_ns)
+{
+    g_autoptr(GArray) chosen = g_array_new(FALSE, FALSE, sizeof(struct lull_names_packet));
+    choose_packets(chosen, kept[1], from_ns);
+    choose_packets(chosen, kept[0], from_ns);
+    g_array_sort(chosen, by_time);
+    for (guint i = 0; i < chosen->len; i++) {
+        put_packet(trace, &g_array_index(chosen, struct lull_names_packet, i));
     }
 }
 
@@ -129,6 +194,16 @@ bool lull_recorder_open_names(struct lull_recorder *recorder, GError **error)
     return file >= 0;
 }
 
+/* Another stream beside the state; NULL and an error if it cannot be made. */
+static struct lull_state_trace *beside(const struct lull_recorder *recorder,
+                                       const struct lull_state_trace *state, const char *name,
+                                       GError **error)
+{
+    g_autofree char *path = g_strconcat("state/", name, NULL);
+    const int file = lull_keeper_create(&recorder->keeper, path, error);
+    return file >= 0 ? lull_state_trace_beside(state, name, file) : NULL;
+}
+
 bool lull_recorder_write_names(struct lull_recorder *recorder, const struct lull_state_trace *state,
                                GError **error)
 {
@@ -136,25 +211,33 @@ bool lull_recorder_write_names(struct lull_recorder *recorder, const struct lull
         return true;
     }
     lull_recorder_take_names(recorder);
-    const int file = lull_keeper_create(&recorder->keeper, "state/names", error);
-    if (file < 0) {
-        return false;
-    }
-    struct lull_state_trace *trace = lull_state_trace_beside(state, "names", file);
+    struct lull_state_trace *names = beside(recorder, state, "names", error);
     /* Older ones would make the recording longer than it is. */
     const int64_t from_ns = recorder->recording.result.start_ns - recorder->request.epoch_offset_ns;
-    put_kept(trace, recorder->kept_names[1], from_ns);
-    put_kept(trace, recorder->kept_names[0], from_ns);
+    if (!names) {
+        return false;
+    }
+    put_kept(names, recorder->kept_names[1], from_ns);
+    put_kept(names, recorder->kept_names[0], from_ns);
     recorder->recording.lost_names = lull_names_lost(recorder->names);
-    return lull_state_trace_close(trace, error);
+    if (!lull_state_trace_close(names, error)) {
+        return false;
+    }
+    struct lull_state_trace *packets =
+        recorder->question.wants_headers ? beside(recorder, state, "packets", error) : NULL;
+    if (!packets) {
+        return !recorder->question.wants_headers;
+    }
+    put_kept_packets(packets, recorder->kept_packets, from_ns);
+    return lull_state_trace_close(packets, error);
 }
 
 void lull_recorder_take_names(struct lull_recorder *recorder)
 {
     if (recorder->named) {
-        lull_names_take(recorder->names, put, recorder->named);
+        lull_names_take(recorder->names, &(struct lull_names_sink){put, NULL, recorder->named});
     } else if (recorder->names && recorder->question.is_snapshot) {
-        lull_names_take(recorder->names, keep, recorder->kept_names);
+        lull_names_take(recorder->names, &(struct lull_names_sink){keep, keep_packet, recorder});
     }
 }
 

@@ -27,6 +27,7 @@ struct lull_recorder {
     struct lull_tracer *tracer;
     struct lull_state_trace *state; /* of the machine; NULL: it is complete, or there is none */
     GByteArray *kept_names[2];      /* of a flight recorder: the latest, and those before */
+    GByteArray *kept_packets[2];    /* likewise: headers of packets */
     struct lull_names *names;       /* NULL: they are not read */
     struct lull_state_trace
         *named;        /* what was read, beside the state; NULL: not yet, or complete */

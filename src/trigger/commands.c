@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <pwd.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +58,20 @@ static char **environment(const struct lull_trigger_config *config,
     return env;
 }
 
+/* Where the command of the rule has its place; NULL if one of it runs, or too many of rules that are gone. */
+static struct lull_command_running *place_of(struct lull_commands *commands, const char *rule)
+{
+    struct lull_command_running *place = NULL;
+    for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
+        struct lull_command_running *running = &commands->running[i];
+        if (running->pid > 0 && strcmp(running->rule, rule) == 0) {
+            return NULL;
+        }
+        place = running->pid > 0 ? place : running;
+    }
+    return place;
+}
+
 void lull_commands_start(struct lull_commands *commands, const struct lull_trigger_config *config,
                          const struct lull_trigger_written *written,
                          struct lull_trigger_counts *counts)
@@ -66,7 +81,8 @@ void lull_commands_start(struct lull_commands *commands, const struct lull_trigg
     if (!rule || !rule->exec) {
         return;
     }
-    if (commands->of[written->rule].pid > 0) {
+    struct lull_command_running *place = place_of(commands, rule->name);
+    if (!place) {
         counts->commands[LULL_COMMAND_BUSY]++;
         return;
     }
@@ -77,32 +93,34 @@ void lull_commands_start(struct lull_commands *commands, const struct lull_trigg
         counts->commands[LULL_COMMAND_FAILED]++;
         return;
     }
-    commands->of[written->rule].pid = pid;
-    commands->of[written->rule].due_ns = g_get_monotonic_time() * 1000 + MOST_NS;
+    place->pid = pid;
+    place->due_ns = g_get_monotonic_time() * 1000 + MOST_NS;
+    g_strlcpy(place->rule, rule->name, sizeof place->rule);
 }
 
+/* Who does not end though killed, as one that waits for a disk that is gone, holds up nobody else. */
 int lull_commands_check(struct lull_commands *commands, struct lull_trigger_counts *counts)
 {
     const int64_t now_ns = g_get_monotonic_time() * 1000;
     bool is_any = false;
     for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
-        const pid_t pid = commands->of[i].pid;
+        struct lull_command_running *running = &commands->running[i];
         int status;
-        if (pid <= 0) {
+        if (running->pid <= 0) {
             continue;
         }
-        const bool is_late = now_ns > commands->of[i].due_ns;
+        const bool is_late = now_ns > running->due_ns;
         if (is_late) {
-            kill(-pid, SIGKILL);
+            kill(-running->pid, SIGKILL);
         }
-        if (waitpid(pid, &status, is_late ? 0 : WNOHANG) != pid) {
+        if (waitpid(running->pid, &status, WNOHANG) != running->pid) {
             is_any = true;
             continue;
         }
         counts->commands[is_late                                         ? LULL_COMMAND_KILLED
                          : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? LULL_COMMAND_DONE
                                                                          : LULL_COMMAND_FAILED]++;
-        commands->of[i].pid = 0;
+        running->pid = 0;
     }
     return is_any ? CHECK_MS : -1;
 }
@@ -110,8 +128,8 @@ int lull_commands_check(struct lull_commands *commands, struct lull_trigger_coun
 void lull_commands_end(struct lull_commands *commands)
 {
     for (uint32_t i = 0; i < LULL_TRIGGER_RULES; i++) {
-        if (commands->of[i].pid > 0) {
-            kill(-commands->of[i].pid, SIGKILL);
+        if (commands->running[i].pid > 0) {
+            kill(-commands->running[i].pid, SIGKILL);
         }
     }
 }

@@ -14,14 +14,16 @@ struct lull_trigger_written {
     int64_t delay_ns;
 };
 
+/* Those that run, by the names of their rules: when the rules are read again, a name is all that stays. */
 struct lull_commands {
-    struct {
+    struct lull_command_running {
         pid_t pid; /* 0: none */
         int64_t due_ns;
-    } of[LULL_TRIGGER_RULES];
+        char rule[LULL_TRIGGER_NAME];
+    } running[LULL_TRIGGER_RULES];
 };
 
-/* Starts the command of the rule, if it has one and none of it runs. */
+/* Starts the command of the rule, if it has one and none of it runs, under whichever configuration it began. */
 void lull_commands_start(struct lull_commands *commands, const struct lull_trigger_config *config,
                          const struct lull_trigger_written *written,
                          struct lull_trigger_counts *counts);

@@ -560,6 +560,7 @@ static bool run_recorder(struct lull_daemon *daemon, GError **error)
                                                   .host_name = config->name,
                                                   .buffer_bytes = config->buffer_bytes,
                                                   .is_snapshot = true,
+                                                  .wants_headers = config->key != NULL,
                                                   .wrote = wrote,
                                                   .failed = failed,
                                                   .user = daemon,

@@ -5,6 +5,7 @@
 import glob
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -200,6 +201,52 @@ def check_disk(directory):
     tap.ok(daemon.stop() == 0 and not left_of(daemon), "and it ends as ever", daemon.said())
 
 
+# What a command can see and do as whoever it is; the daemon's processes are its parent and that one's parent.
+STRANGER = """#!/bin/sh
+{ cat /proc/self/status; env; ls -l /proc/$$/fd
+cat "$LULL_SNAPSHOT/recording.json" >/dev/null 2>&1 && echo reads the snapshot
+touch "$LULL_SNAPSHOT/pinned" 2>/dev/null && echo writes there
+kill -0 $PPID 2>/dev/null && echo may end its parent
+[ -r /proc/$PPID/environ ] && echo sees its parent
+} >"$1.part"
+mv "$1.part" "$1"
+"""
+
+
+def open_script(directory, text):
+    """A command, and where everybody may write what it has to say."""
+    place = os.path.join(directory, "open")
+    os.makedirs(place)
+    os.chmod(place, 0o777)
+    os.chmod(directory, 0o755)
+    script = os.path.join(place, "script")
+    with open(script, "w") as file:
+        file.write(text)
+    os.chmod(script, 0o755)
+    return script, os.path.join(place, "out")
+
+
+def check_stranger(script, out):
+    """The command of a rule that names nobody is run by nobody, in no group but theirs, who can do nothing with the daemon."""
+    text = wait_for(lambda: os.path.exists(out) and open(out).read()) or ""
+    state = dict(re.findall(r"^(\w+):\t(.*)$", text, re.M))
+    them = pwd.getpwnam("nobody")
+    groups = {str(group) for group in os.getgrouplist("nobody", them.pw_gid)}
+    tap.ok(state.get("Uid", "").split() == [str(them.pw_uid)] * 4 and state["Gid"].split() == [str(them.pw_gid)] * 4 and
+           set(state["Groups"].split()) == groups, "a command is of the daemon's user, in their groups alone", text)
+    tap.ok(all(int(state.get(name, "1"), 16) == 0 for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")) and state["NoNewPrivs"] == "1" and
+           state["TracerPid"] == "0", "without a capability, and cannot get one", state)
+    files = dict(re.findall(r" (\d+) -> (.*)$", text, re.M))
+    kept = {number: name for number, name in files.items() if number not in ("0", "1", "2")}
+    tap.ok(files.get("0") == "/dev/null" and files.get("2", "").endswith("/log") and set(kept.values()) <= {out + ".part", script, "/dev/null"} and
+           "socket:" not in text and "bpf" not in text and "/sys/" not in text, "nothing of the daemon's is open but the log; the shell keeps some of its own", files)
+    names = set(re.findall(r"^(\w+)=", text, re.M))
+    tap.ok({"PATH", "LULL_SNAPSHOT", "LULL_ID", "LULL_RULE", "LULL_DELAY", "LULL_COMM", "LULL_PID", "LULL_HOST"} <= names and
+           names <= {"PATH", "LULL_SNAPSHOT", "LULL_ID", "LULL_RULE", "LULL_DELAY", "LULL_COMM", "LULL_PID", "LULL_HOST", "PWD", "OLDPWD", "SHLVL", "_"},
+           "its environment is what it needs to know, and the shell's", names)
+    tap.ok(text and not re.search("^(reads|writes|may|sees) ", text, re.M), "it neither reads the snapshot nor reaches the daemon", text)
+
+
 COMMAND = """#!/bin/sh
 sleep 0.3
 { id -u; env; grep -c . /proc/self/status; grep -E 'CapEff|SigIgn' /proc/self/status; ls /proc/self/fd | wc -l; } > "$1.part"
@@ -225,14 +272,7 @@ def check_reload(directory):
     refused = [hang_up(daemon, text) for text in (first.replace("offcpu", "offcup"), first.replace("buffer=2M", "buffer=4M"))]
     tap.ok(daemon.ready and all(said and "nothing is changed" in said for said in refused) and ":13: [rule naps] when" in refused[0] and
            "“buffer” has changed" in refused[1], "a configuration that cannot hold changes nothing", refused)
-    place = os.path.join(directory, "open")
-    os.makedirs(place)
-    os.chmod(place, 0o777)
-    os.chmod(directory, 0o755)
-    script, out = os.path.join(place, "script"), os.path.join(place, "out")
-    with open(script, "w") as file:
-        file.write(COMMAND)
-    os.chmod(script, 0o755)
+    script, out = open_script(directory, COMMAND)
     said = hang_up(daemon, first.replace("[rule slow]\nslower=10s", "").replace("> 10s", "> 50ms") +
                    f"[rule quick]\nslower=1ms\nexec={script} '{out}'\nuser=root\n[rule slow]\nslower=10s\n")
     tap.ok(said and "3 rules" in said, "one that can holds", said)
@@ -342,11 +382,14 @@ def check_bad(directory):
 
 def main(directory):
     os.mkdir(os.path.join(directory, "first"))
-    daemon = Daemon(os.path.join(directory, "first"), "[rule naps]\nwhen=offcpu: comm == \"napper\" > 200ms\nstack=kernel,user\n[rule web]\nslower=200ms\n", more="name=web-1")
+    script, out = open_script(os.path.join(directory, "first"), STRANGER)
+    daemon = Daemon(os.path.join(directory, "first"), "[rule naps]\nwhen=offcpu: comm == \"napper\" > 200ms\nstack=kernel,user\n"
+                    f"exec={script} '{out}'\n[rule web]\nslower=200ms\n", more="name=web-1")
     try:
         tap.ok(daemon.ready == b"READY=1", "it tells systemd when it is ready", daemon.said())
         with busy_cpus():
             check_wait(daemon)
+        check_stranger(script, out)
         check_rights(daemon)
         check_metrics(daemon)
         check_requests(daemon)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "trigger/commands.h"
 #include "trigger/counts.h"
 #include "trigger/hook.h"
 
@@ -384,6 +385,42 @@ static void test_limits(void)
     lull_trigger_config_free(config);
 }
 
+/* One command of a rule at a time goes by the rule's name, wherever it stands when the rules are read again. */
+static void test_commands(void)
+{
+    struct lull_trigger_config *before = config_of("[rule one]\nslower=1s\nexec=/bin/sleep 100\n"
+                                                   "[rule two]\nslower=1s\nexec=/bin/true\n");
+    struct lull_trigger_config *after = config_of("[rule two]\nslower=1s\nexec=/bin/true\n"
+                                                  "[rule one]\nslower=1s\nexec=/bin/true\n");
+    struct lull_commands commands = {.running = {{.pid = 0}}};
+    struct lull_trigger_counts counts = {.commands = {0}};
+    struct lull_trigger_written written = {.rule = 0, .pid = 1};
+    lull_commands_start(&commands, before, &written, &counts);
+    g_assert_cmpint(lull_commands_check(&commands, &counts), >, 0);
+    lull_commands_start(&commands, after, &written, &counts); /* two: another one */
+    written.rule = 1;
+    lull_commands_start(&commands, after, &written, &counts); /* one: it runs still */
+    g_assert_cmpuint(counts.commands[LULL_COMMAND_BUSY], ==, 1);
+    for (unsigned i = 0; i < 1000 && counts.commands[LULL_COMMAND_DONE] == 0; i++) {
+        g_usleep(10 * 1000);
+        lull_commands_check(&commands, &counts);
+    }
+    g_assert_cmpuint(counts.commands[LULL_COMMAND_DONE], ==, 1);
+    lull_commands_end(&commands);
+    for (unsigned i = 0; i < 1000 && lull_commands_check(&commands, &counts) > 0; i++) {
+        g_usleep(10 * 1000);
+    }
+    g_assert_cmpuint(counts.commands[LULL_COMMAND_FAILED], ==, 1);
+    lull_commands_start(&commands, after, &written, &counts);
+    g_assert_cmpuint(counts.commands[LULL_COMMAND_BUSY], ==, 1);
+    for (unsigned i = 0; i < 1000 && lull_commands_check(&commands, &counts) > 0; i++) {
+        g_usleep(10 * 1000);
+    }
+    g_assert_cmpuint(counts.commands[LULL_COMMAND_DONE], ==, 2);
+    lull_trigger_config_free(before);
+    lull_trigger_config_free(after);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -395,5 +432,6 @@ int main(int argc, char **argv)
     g_test_add_func("/trigger/problems", test_problems);
     g_test_add_func("/trigger/lines", test_lines);
     g_test_add_func("/trigger/limits", test_limits);
+    g_test_add_func("/trigger/commands", test_commands);
     return g_test_run();
 }

@@ -226,6 +226,8 @@ static __always_inline void send_pair(uint64_t pointer)
     send(record);
 }
 
+#include "packets.bpf.h"
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(call_ended, const struct pt_regs *regs, long ret)
 {

@@ -41,12 +41,11 @@ static const struct {
 
 struct lull_names {
     struct bpf_object *object;
-    struct bpf_link *link[4];
+    struct bpf_link *link[6];
     struct ring_buffer *ring;
     const volatile struct lull_names_counts *counts;
     uint64_t damaged;
-    void (*put)(void *user, const struct lull_names_record *record);
-    void *user;
+    const struct lull_names_sink *sink; /* while records are taken */
 };
 
 static bool refuse(const char *what, int why, GError **error)
@@ -69,11 +68,32 @@ static int take_record(void *user, void *data, size_t size)
     if (record.length > 0) {
         record.text[record.length - 1] = '\0';
     }
-    names->put(names->user, &record);
+    if (names->sink->put) {
+        names->sink->put(names->sink->user, &record);
+    }
     return 0;
 }
 
-static bool configure(struct lull_names *names, bool is_filtered)
+static int take_packet(void *user, void *data, size_t size)
+{
+    struct lull_names *names = user;
+    struct lull_names_packet packet;
+    memcpy(&packet, data, MIN(size, sizeof packet));
+    if (size < sizeof packet) {
+        names->damaged++;
+    } else if (names->sink->packet) {
+        names->sink->packet(names->sink->user, &packet);
+    }
+    return 0;
+}
+
+/* Of packets. */
+static bool is_of_packets(const struct bpf_program *program)
+{
+    return g_str_has_prefix(bpf_program__name(program), "packet_");
+}
+
+static bool configure(struct lull_names *names, const struct lull_names_wish *wish)
 {
     size_t size = 0;
     struct bpf_map *map = bpf_object__find_map_by_name(names->object, ".rodata.config");
@@ -81,10 +101,15 @@ static bool configure(struct lull_names *names, bool is_filtered)
     if (!config || size < sizeof *config) {
         return false;
     }
-    config->is_filtered = is_filtered;
+    config->is_filtered = wish->is_filtered;
     config->self = (uint32_t)getpid();
     for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
         config->action[calls[i].number] = (uint8_t)calls[i].action;
+    }
+    struct bpf_program *program;
+    bpf_object__for_each_program(program, names->object)
+    {
+        bpf_program__set_autoload(program, is_of_packets(program) ? wish->packets : wish->calls);
     }
     return true;
 }
@@ -95,8 +120,8 @@ static bool attach(struct lull_names *names, GError **error)
     size_t i = 0;
     bpf_object__for_each_program(program, names->object)
     {
-        names->link[i] = bpf_program__attach(program);
-        if (!names->link[i]) {
+        names->link[i] = bpf_program__autoload(program) ? bpf_program__attach(program) : NULL;
+        if (!names->link[i] && bpf_program__autoload(program)) {
             return refuse(bpf_program__section_name(program), errno, error);
         }
         i++;
@@ -104,7 +129,7 @@ static bool attach(struct lull_names *names, GError **error)
     return true;
 }
 
-static bool start(struct lull_names *names, bool is_filtered, GError **error)
+static bool start(struct lull_names *names, const struct lull_names_wish *wish, GError **error)
 {
     struct stat st;
     struct bpf_object_open_opts options = {.sz = sizeof options, .object_name = "lull_names"};
@@ -113,7 +138,7 @@ static bool start(struct lull_names *names, bool is_filtered, GError **error)
                       error);
     }
     names->object = bpf_object__open_mem(names_bpf_o, sizeof names_bpf_o, &options);
-    if (!names->object || !configure(names, is_filtered)) {
+    if (!names->object || !configure(names, wish)) {
         return refuse("the eBPF object cannot be opened", errno ? errno : EINVAL, error);
     }
     const int why = -bpf_object__load(names->object);
@@ -126,17 +151,19 @@ static bool start(struct lull_names *names, bool is_filtered, GError **error)
     names->counts = counts == MAP_FAILED ? NULL : counts;
     names->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(names->object, "names"),
                                    take_record, names, NULL);
-    if (!names->counts || !names->ring) {
+    if (!names->counts || !names->ring ||
+        ring_buffer__add(names->ring, bpf_object__find_map_fd_by_name(names->object, "packets"),
+                         take_packet, names) != 0) {
         return refuse("memory cannot be shared with the eBPF programs", errno, error);
     }
     return attach(names, error);
 }
 
-struct lull_names *lull_names_new(bool is_filtered, GError **error)
+struct lull_names *lull_names_new(const struct lull_names_wish *wish, GError **error)
 {
     struct lull_names *names = g_new0(struct lull_names, 1);
     libbpf_set_print(NULL); /* what goes wrong is said in one line */
-    if (start(names, is_filtered, error)) {
+    if (start(names, wish, error)) {
         return names;
     }
     lull_names_free(names);
@@ -152,12 +179,11 @@ bool lull_names_follow(struct lull_names *names, pid_t pid, GError **error)
            refuse("processes cannot be followed", errno, error);
 }
 
-void lull_names_take(struct lull_names *names,
-                     void (*put)(void *user, const struct lull_names_record *record), void *user)
+void lull_names_take(struct lull_names *names, const struct lull_names_sink *sink)
 {
-    names->put = put;
-    names->user = user;
+    names->sink = sink;
     ring_buffer__consume(names->ring);
+    names->sink = NULL;
 }
 
 uint64_t lull_names_lost(const struct lull_names *names)

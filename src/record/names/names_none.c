@@ -2,7 +2,7 @@
 /* Without libbpf or clang only what the tracers record is known. */
 #include "record/names/names.h"
 
-struct lull_names *lull_names_new(bool is_filtered, GError **error)
+struct lull_names *lull_names_new(const struct lull_names_wish *wish, GError **error)
 {
     g_set_error_literal(error, LULL_ERROR, LULL_ERROR_UNSUPPORTED,
                         "this lull was built without libbpf and clang");
@@ -14,8 +14,7 @@ bool lull_names_follow(struct lull_names *names, pid_t pid, GError **error)
     return true;
 }
 
-void lull_names_take(struct lull_names *names,
-                     void (*put)(void *user, const struct lull_names_record *record), void *user)
+void lull_names_take(struct lull_names *names, const struct lull_names_sink *sink)
 {
 }
 

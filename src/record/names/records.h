@@ -47,6 +47,20 @@ struct lull_names_record {
     char text[LULL_NAMES_TEXT];
 };
 
+/* A packet with its headers. Numbers are in the machine's order, addresses in that of the network. */
+struct lull_names_packet {
+    uint64_t time_ns;                    /* CLOCK_MONOTONIC */
+    uint64_t skb;                        /* address of the kernel's buffer */
+    uint8_t source[16], destination[16]; /* IPv4: the first four */
+    uint16_t ports[2];                   /* source, destination */
+    uint32_t seq, ack;                   /* TCP */
+    uint16_t flags, window;              /* TCP */
+    uint16_t id;                         /* IPv4 */
+    uint8_t version, protocol;           /* 4, 6; TCP, UDP */
+    uint32_t payload;                    /* bytes behind the headers */
+    uint32_t is_sent;
+};
+
 struct lull_names_config {
     uint8_t action[LULL_NAMES_CALLS];
     uint32_t is_filtered; /* only processes in the map `followed`, and what they start */

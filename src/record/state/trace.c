@@ -38,7 +38,7 @@ struct field {
  * sched_switch of ftrace and perf have it. */
 static const struct {
     const char *name;
-    struct field fields[9];
+    struct field fields[17];
 } events[LULL_STATE_EVENTS] = {
     [LULL_STATE_START] = {"lttng_statedump_start", {{0}}},
     [LULL_STATE_CONTAINER] = {"lull_statedump_container", {{"id", TEXT}, {"name", TEXT}}},
@@ -75,6 +75,23 @@ static const struct {
                                   {"address_low", HEX64},
                                   {"path", TEXT}}},
     [LULL_STATE_CALL_PAIR] = {"lull_call_pair", {{"tid", S32}, {"first", S32}, {"second", S32}}},
+    [LULL_STATE_PACKET] = {"lull_packet_headers",
+                           {{"skb", HEX64},
+                            {"is_sent", U32},
+                            {"version", U32},
+                            {"protocol", U32},
+                            {"source_high", HEX64},
+                            {"source_low", HEX64},
+                            {"destination_high", HEX64},
+                            {"destination_low", HEX64},
+                            {"source_port", U32},
+                            {"destination_port", U32},
+                            {"seq", U32},
+                            {"ack", U32},
+                            {"flags", U32},
+                            {"window", U32},
+                            {"ip_id", U32},
+                            {"payload", U32}}},
     [LULL_STATE_COMMAND] = {"lull_command_line", {{"pid", S32}, {"arguments", TEXT}}},
 };
 

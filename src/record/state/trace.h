@@ -24,7 +24,9 @@ enum lull_state_event {
     LULL_STATE_CALL_PATH,    /* tid, path that its system call was given */
     LULL_STATE_CALL_ADDRESS, /* tid, family, port, two halves of the address, path of a unix socket */
     LULL_STATE_CALL_PAIR,    /* tid, two descriptors that its system call made */
-    LULL_STATE_COMMAND,      /* pid, its arguments, quoted where a shell needs it */
+    LULL_STATE_PACKET, /* buffer, whether it is sent, version of IP, protocol, two halves of each address, two
+                                ports, sequence and acknowledgement numbers, flags, window, id of IP, payload */
+    LULL_STATE_COMMAND, /* pid, its arguments, quoted where a shell needs it */
     LULL_STATE_EVENTS
 };
 

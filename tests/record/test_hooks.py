@@ -73,11 +73,14 @@ def call(letter, n):
 call("a", 30)
 call("b", 40)
 """
-# Each call says its number, in memory that outlives the program, before it returns; all eight bytes at once.
+# Each call says when it is, and then its number, in memory that outlives the program, before it returns; all eight bytes at once.
 COUNTER = """
-import mmap, sys
-with open(sys.argv[1], "r+b") as file: memory = mmap.mmap(file.fileno(), 8)
-def count(i): memory[:] = i.to_bytes(8, "little")
+import mmap, sys, time
+with open(sys.argv[1], "r+b") as file: memory = mmap.mmap(file.fileno(), 40)
+def count(i):
+    at = 8 + i % 4 * 8
+    memory[at : at + 8] = time.monotonic_ns().to_bytes(8, "little")
+    memory[0:8] = i.to_bytes(8, "little")
 def main():
     i = 0
     while True: i += 1; count(i)
@@ -275,16 +278,23 @@ def check_peer(recording):
     tap.ok(done.returncode == 0 and calls == shown and codes > 0, "babeltrace2 reads as many calls", done.returncode, calls, shown, done.stderr)
 
 
+def last_event_ns(calls):
+    """When Lull says that the last event was, on the clock by which programs stamp."""
+    (trace,) = json.loads(ask("info", "--json", calls))["traces"]
+    return trace["end_ns"] - trace["clock"]["offset_ns"]
+
+
 def kill_one(scratch, metadata, chance):
-    """Whether what a program did until it was killed is all there: it says how often it called."""
+    """Whether what a program did until it was killed is all there: it says how often it called, and when it did so last. The event of a
+    call comes before what the call says, and after what the one before said, also if another program had the CPU in between."""
     folder = tempfile.mkdtemp(dir=scratch)
     calls, said = os.path.join(folder, "calls"), os.path.join(folder, "said")
     os.mkdir(calls)
     shutil.copy(metadata, calls)
     program = write(os.path.join(folder, "counter.py"), COUNTER)
     with open(said, "w+b") as file:
-        file.truncate(8)
-        memory = mmap.mmap(file.fileno(), 8)
+        file.truncate(40)
+        memory = mmap.mmap(file.fileno(), 40)
     process = hooked(calls, program, said)
     limit = time.monotonic() + PATIENCE
     while struct.unpack_from("<q", memory)[0] == 0 and process.poll() is None and time.monotonic() < limit:
@@ -292,11 +302,15 @@ def kill_one(scratch, metadata, chance):
     time.sleep(chance.uniform(0, 0.05))
     process.send_signal(signal.SIGKILL)
     process.wait()
-    counted = struct.unpack_from("<q", memory)[0]
+    killed_ns = time.monotonic_ns()
+    (counted,) = struct.unpack_from("<q", memory)
+    said_ns = [struct.unpack_from("<q", memory, 8 + i % 4 * 8)[0] for i in (counted - 1, counted)]
     done = subprocess.run([LULL, "calls", "--json", "--limit", "0", calls], capture_output=True, text=True, timeout=PATIENCE, check=False)
     rows = {row["function"]: row for row in json.loads(done.stdout)["windows"][0]["tables"]["functions"]}
     recorded = rows["counter.py:count"]["calls"]
-    return counted > 0 and counted <= recorded <= counted + 1 and not done.stderr, (counted, recorded, done.stderr)
+    last_ns = last_event_ns(calls)
+    is_right = 1 < counted <= recorded <= counted + 1 and said_ns[0] <= last_ns <= killed_ns and not done.stderr
+    return is_right, (counted, recorded, last_ns - said_ns[1], killed_ns - last_ns, done.stderr)
 
 
 def check_killed(scratch, metadata):

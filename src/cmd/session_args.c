@@ -368,9 +368,8 @@ static void report_names(const struct lull_session *session)
 {
     const struct lull_symbol_wishes *wishes = lull_session_symbols(session);
     if (wishes->nameless_kernel && *wishes->nameless_kernel) {
-        lull_say("lull: functions of the kernel have no names: %s; record as root with "
-                 "kernel.kptr_restrict=1, or name a directory with its vmlinux by --symbols\n",
-                 *wishes->nameless_kernel);
+        lull_say("lull: functions of the kernel have no names: %s; %s\n",
+                 (*wishes->nameless_kernel)->why, (*wishes->nameless_kernel)->help);
     }
 }
 

@@ -17,31 +17,84 @@
 #define MOST_KALLSYMS_BYTES (UINT64_C(64) << 20)
 enum { MOST_ID_BYTES = 256 };
 
-static const char hid[] =
-    "the kernel hid its addresses when it was recorded (kernel.kptr_restrict)";
+/* Why its functions have no names, and what the user can do about it. */
+static const struct lull_nameless
+    no_list =
+        {"the recording does not hold the functions of its kernel",
+         "name a directory with its vmlinux by --symbols ('lull symbols' shows its build-id), "
+         "or record with 'lull record --call-graph' as root, which keeps them"},
+    no_file = {"the recording holds neither the functions of its kernel nor which kernel it was",
+               "read it on the machine that recorded it before that starts anew, or record with "
+               "'lull record --call-graph' as root, which keeps them"},
+    several = {"several recordings of one machine are open together", "open one of them"},
+    hid = {"the kernel hid its addresses when it was recorded (kernel.kptr_restrict, or a user "
+           "without rights)",
+           "record again as root, and 'sysctl kernel.kptr_restrict=1' before"},
+    hides = {"the kernel of this machine hides its addresses from you (kernel.kptr_restrict)",
+             "run Lull as root; if you are, 'sysctl kernel.kptr_restrict=1' before"},
+    other_build = {"the kernel of this machine is another one than was recorded",
+                   "name a directory with the vmlinux of that by --symbols ('lull symbols' shows "
+                   "its build-id), or ask for it by --debuginfod"},
+    other_start = {"the kernel of this machine has started anew since it was recorded",
+                   "name a directory with its vmlinux by --symbols, or install its debug symbols"};
 
 /* ---- the list of its symbols ---- */
+
+static char *build_id_of_kernel(const struct lull_stacks *stacks, uint32_t host,
+                                const struct names *names, const struct object *kernel)
+{
+    const char *id = kernel ? stacks_build_id_of(names, kernel) : NULL;
+    gsize length;
+    char *recorded =
+        id ? g_strdup(id)
+           : stacks_read_recorded(names, LULL_RECORDING_KERNEL_ID, MOST_ID_BYTES, &length);
+    recorded = recorded ? g_strstrip(recorded) : NULL;
+    return recorded || host != stacks->here ? recorded : lull_here_kernel_id();
+}
+
+/* The list of this machine, if it fits the kernel. */
+static struct lull_symbol_table *read_here(struct names *names, const struct object *kernel,
+                                           const char *build_id)
+{
+    g_autofree char *id = build_id ? lull_here_kernel_id() : NULL;
+    uint64_t start;
+    if (build_id && (kernel->start == 0 || g_strcmp0(id, build_id) != 0)) {
+        names->kernel_why = kernel->start == 0 ? &hid : &other_build;
+        return NULL;
+    }
+    struct lull_symbol_table *table = lull_here_kernel(&start);
+    if (table && build_id && start != kernel->start) {
+        names->kernel_why = &other_start;
+        g_clear_pointer(&table, lull_symbol_table_free);
+    } else if (table) {
+        names->kernel_start = start;
+    } else {
+        names->kernel_why = &hides;
+    }
+    return table;
+}
+
+static const struct lull_nameless *why_no_list(const struct lull_stacks *stacks, uint32_t host,
+                                               const struct names *names,
+                                               const struct object *kernel)
+{
+    g_autofree char *build_id = build_id_of_kernel(stacks, host, names, kernel);
+    return names->has_hidden_kernel                                   ? &hid
+           : names->n_recordings > 1                                  ? &several
+           : build_id && *build_id != '\0' && kernel && kernel->start ? &no_list
+                                                                      : &no_file;
+}
 
 static struct lull_symbol_table *find_kernel(const struct lull_stacks *stacks, uint32_t host,
                                              struct names *names, const struct object *kernel)
 {
     const char *build_id = kernel ? stacks_build_id_of(names, kernel) : NULL;
     if (stacks_wants_recorded_only(stacks) || (!build_id && host != stacks->here)) {
-        names->kernel_origin.why = names->has_hidden_kernel
-                                       ? hid
-                                       : "the recording does not hold the functions of its kernel";
+        names->kernel_why = why_no_list(stacks, host, names, kernel);
         return NULL;
     }
-    struct lull_symbol_table *table =
-        build_id ? lull_here_kernel_build(build_id, kernel->start) : lull_here_kernel();
-    if (table && !build_id) {
-        names->kernel_start = lull_here_kernel_start();
-    }
-    names->kernel_origin =
-        table
-            ? (struct origin){.from = build_id ? LULL_NAMES_BUILD : LULL_NAMES_HERE}
-            : (struct origin){.why = "the kernel of this machine is another, has started anew, or "
-                                     "hides its addresses (kernel.kptr_restrict)"};
+    struct lull_symbol_table *table = read_here(names, kernel, build_id);
+    names->kernel_origin.from = build_id ? LULL_NAMES_BUILD : LULL_NAMES_HERE;
     return table;
 }
 
@@ -86,24 +139,15 @@ static void read_kernel(struct lull_stacks *stacks, uint32_t host, struct names 
     } else {
         names->kernel = find_kernel(stacks, host, names, kernel);
     }
+    if (names->kernel_why) {
+        names->kernel_origin = (struct origin){.why = names->kernel_why->why};
+    }
     if (kernel && kernel->start) {
         names->kernel_start = kernel->start;
     }
 }
 
 /* ---- its file ---- */
-
-static char *build_id_of_kernel(const struct lull_stacks *stacks, uint32_t host,
-                                const struct names *names, const struct object *kernel)
-{
-    const char *id = kernel ? stacks_build_id_of(names, kernel) : NULL;
-    gsize length;
-    char *recorded =
-        id ? g_strdup(id)
-           : stacks_read_recorded(names, LULL_RECORDING_KERNEL_ID, MOST_ID_BYTES, &length);
-    recorded = recorded ? g_strstrip(recorded) : NULL;
-    return recorded || host != stacks->here ? recorded : lull_here_kernel_id();
-}
 
 static struct lull_object *ask_servers(struct lull_stacks *stacks, const char *build_id)
 {
@@ -155,7 +199,7 @@ const char *stacks_name_in_kernel(struct lull_stacks *stacks, uint32_t host,
         }
         if (!names->kernel && !names->vmlinux && stacks->wishes &&
             stacks->wishes->nameless_kernel && !*stacks->wishes->nameless_kernel) {
-            *stacks->wishes->nameless_kernel = names->kernel_origin.why;
+            *stacks->wishes->nameless_kernel = names->kernel_why;
         }
     }
     return names->kernel    ? lull_symbol_table_find(names->kernel, address, offset)

@@ -76,8 +76,9 @@ struct names {
     uint32_t n_recordings;
     int64_t clock_offset_ns; /* from the host's own clock */
     bool has_read_kernel, has_read_files;
-    struct lull_symbol_table *kernel; /* once it is read; NULL: hidden, or not known */
-    struct origin kernel_origin;      /* the same */
+    struct lull_symbol_table *kernel;       /* once it is read; NULL: hidden, or not known */
+    struct origin kernel_origin;            /* the same */
+    const struct lull_nameless *kernel_why; /* why that is NULL */
     bool has_hidden_kernel; /* the recording, or a trace, has its list without addresses */
     uint64_t kernel_start;  /* address of its _text; 0: not known */
     bool has_looked_for_vmlinux, has_looked_for_kernel_lines;

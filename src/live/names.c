@@ -43,7 +43,7 @@ const char *lull_machine_function(struct lull_machine_names *names, uint64_t add
     uint64_t offset;
     if (!names->has_functions) {
         names->has_functions = true;
-        names->functions = lull_here_kernel();
+        names->functions = lull_here_kernel(NULL);
     }
     return names->functions ? lull_symbol_table_find(names->functions, address, &offset) : NULL;
 }

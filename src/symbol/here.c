@@ -37,23 +37,19 @@ bool lull_here_is(const uint8_t boot_id[16])
     return n == 32;
 }
 
-/* `line` is one that the list has; NULL: any list will do. */
-static struct lull_symbol_table *read_kernel(const char *line)
+struct lull_symbol_table *lull_here_kernel(uint64_t *start)
 {
     g_autofree char *text = NULL;
     g_autofree char *modules = NULL;
     gsize length;
-    if (!g_file_get_contents("/proc/kallsyms", &text, &length, NULL) ||
-        (line && !strstr(text, line))) {
+    if (!g_file_get_contents("/proc/kallsyms", &text, &length, NULL)) {
         return NULL;
     }
     g_file_get_contents("/proc/modules", &modules, NULL, NULL);
+    if (start) {
+        *start = lull_kallsyms_start(text, length);
+    }
     return lull_kallsyms_parse(text, length, modules);
-}
-
-struct lull_symbol_table *lull_here_kernel(void)
-{
-    return read_kernel(NULL);
 }
 
 char *lull_here_kernel_id(void)
@@ -63,27 +59,6 @@ char *lull_here_kernel_id(void)
     return g_file_get_contents("/sys/kernel/notes", &notes, &length, NULL)
                ? lull_build_id_find(notes, length)
                : NULL;
-}
-
-uint64_t lull_here_kernel_start(void)
-{
-    g_autofree char *text = NULL;
-    gsize length;
-    return g_file_get_contents("/proc/kallsyms", &text, &length, NULL)
-               ? lull_kallsyms_start(text, length)
-               : 0;
-}
-
-static bool is_kernel_build(const char *build_id)
-{
-    g_autofree char *here = lull_here_kernel_id();
-    return here && strcmp(here, build_id) == 0;
-}
-
-struct lull_symbol_table *lull_here_kernel_build(const char *build_id, uint64_t start)
-{
-    g_autofree char *line = g_strdup_printf("%016" G_GINT64_MODIFIER "x T _text\n", start);
-    return is_kernel_build(build_id) ? read_kernel(line) : NULL;
 }
 
 static bool is_same(int fd, uint64_t inode, int64_t mapped_ns)

@@ -15,14 +15,11 @@ struct lull_symbol_table;
 
 /* Whether this is the boot id of the running kernel. */
 bool lull_here_is(const uint8_t boot_id[16]);
-/* The kernel's functions; NULL: the user who asks may not see them. */
-struct lull_symbol_table *lull_here_kernel(void);
-/* The same if it is the build with this id (hexadecimal digits), and starts at `start`: the names of
- * another boot have other addresses. */
-struct lull_symbol_table *lull_here_kernel_build(const char *build_id, uint64_t start);
-/* Its build-id, to be freed with g_free(), or NULL; and where its code starts, or 0. */
+/* The kernel's functions, and (unless NULL) where its code starts, or 0; NULL: the user who asks may not see
+ * them. */
+struct lull_symbol_table *lull_here_kernel(uint64_t *start);
+/* Its build-id, to be freed with g_free(), or NULL. */
 char *lull_here_kernel_id(void);
-uint64_t lull_here_kernel_start(void);
 /* Opens the file with this inode that was mapped at `mapped_ns` for reading: a regular file of a size
  * that programs have, by no symbolic link. -1: it is gone, or has changed. */
 int lull_here_open(const char *path, uint64_t inode, int64_t mapped_ns);

@@ -467,6 +467,12 @@ def names_elsewhere(map_it, chain, list_name, texts, told=None):
     return [[(f.get("symbol"), f.get("symbol_offset")) for f in s["stack"]] for s in json.loads(result.stdout)["segments"] if "stack" in s]
 
 
+def build_ids_of(w, path, *ids):
+    """As perf writes them: head, process, build-id with its size, path."""
+    return b"".join(w.pack("IHH", 67, 1 << 15 | 2, 36 + len(path)) + w.pack("I", 2**32 - 1) + one.ljust(20, b"\0") + bytes([len(one), 0, 0, 0]) + path
+                    for one in ids)
+
+
 def test_kernel_names():
     """A recording of another machine names the kernel's functions by its own list of them; addresses and offsets by hand."""
     module = KERNEL + 0x10000000
@@ -476,16 +482,30 @@ def test_kernel_names():
     named = [("do_wait", "0x23"), ("do_wait", "0x100"), ("disk_read[disk]", "0x8"), (None, None)]
 
     def map_it(w):
-        w.record(1, w.pack("IIQQQ", 2**32 - 1, 0, KERNEL, 0x1000000, KERNEL) + b"[kernel.kallsyms]_text\0\0" + w.trailer(0, 0, 0, 0, 5, CHAINS))
+        w.record(1, w.pack("IIQQQ", 2**32 - 1, 0, start, 0x1000000, start) + b"[kernel.kallsyms]_text\0\0" + w.trailer(0, 0, 0, 0, 5, CHAINS))
+        if build_id:
+            w.features[2] = build_ids_of(w, b"[kernel.kallsyms]".ljust(24, b"\0"), build_id)
 
-    for name, texts, wanted in (("of the recording", [listed], named), ("no list", [None], [(None, None)] * 4),
-                                ("an empty list", [""], [(None, None)] * 4), ("hidden", ["0000000000000000 T _text\n"], [(None, None)] * 4),
-                                ("a damaged list", ["\0\xff x\n" + listed + "ffff"], named),
-                                ("two recordings of one machine", [listed, listed], [(None, None)] * 4)):
+    with open("/sys/kernel/notes", "rb") as file:
+        here = re.search(rb"\x04\0\0\0(.)\0\0\0\x03\0\0\0GNU\0(.*)", file.read(), re.DOTALL)
+    here = here[2][:here[1][0]]
+    with open("/proc/kallsyms", encoding="utf-8") as file:
+        place = next((int(line.split()[0], 16) for line in file if line.endswith(" T _text\n")), 0)
+    moved = "has started anew" if place else "hides its addresses from you"
+    none = [(None, None)] * 4
+    for name, texts, wanted, build_id, start, why, helps in (
+            ("of the recording", [listed], named, None, KERNEL, "", ""), ("no list", [None], none, None, KERNEL, "nor which kernel it was", "record with"),
+            ("an empty list", [""], none, None, KERNEL, "hid its addresses when", "record again"),
+            ("hidden", ["0000000000000000 T _text\n"], none, None, KERNEL, "hid its addresses when", "record again as root"),
+            ("a damaged list", ["\0\xff x\n" + listed + "ffff"], named, None, KERNEL, "", ""),
+            ("two recordings of one machine", [listed, listed], none, None, KERNEL, "several recordings", "open one"),
+            ("another build", [None], none, bytes(20), KERNEL, "is another one than was recorded", "--symbols"),
+            ("this build, elsewhere in memory", [None], none, here, KERNEL - 0x1000, moved, "")):
         told = []
         said = names_elsewhere(map_it, chain, "kallsyms", texts, told)
         tap.ok(said and all(one == wanted for one in said), f"names of the kernel's functions, {name}", said, wanted)
-        tap.ok(told[0].count("functions of the kernel have no names") == (wanted != named), f"one notice if they have none, {name}", told)
+        tap.ok(told[0].count("functions of the kernel have no names") == (wanted != named) and why in told[0] and helps in told[0],
+               f"one notice of why they have none, {name}", told)
 
 
 def test_saved_names():
@@ -546,11 +566,6 @@ def test_build_ids():
     task, idle, base = (42, b"waiter"), (0, b"swapper/0"), 0x7F0000000000
     other, path = bytes(len(build_id)), lull.encode() + bytes(8 - len(lull) % 8)
 
-    def header(w, *ids):
-        """As perf writes them: head, process, build-id with its size, path."""
-        return b"".join(w.pack("IHH", 67, 1 << 15 | 2, 36 + len(path)) + w.pack("I", 2**32 - 1) + one.ljust(20, b"\0") + bytes([len(one), 0, 0, 0]) + path
-                        for one in ids)
-
     def map_build(w, one):
         body = w.pack("IIQQQ", 42, 42, base, 0x7FFFFFFF, 0) + bytes([len(one), 0, 0, 0]) + one.ljust(20, b"\0") + w.pack("II", 5, 2) + path
         w.record(10, body + w.trailer(42, 42, 500_000, 0, 5, CHAINS), misc=1 << 14 | 2)
@@ -562,7 +577,7 @@ def test_build_ids():
         w = Writer(False)
         w.features = {1: w.tracing((("sched", SWITCH),))}
         if ids:
-            w.features[2] = header(w, *ids)
+            w.features[2] = build_ids_of(w, path, *ids)
         w.attr([5], CHAINS, config=300)
         if mapped_id:
             map_build(w, mapped_id)

@@ -96,9 +96,9 @@ struct lull_session {
     void *unpacking_user;
     int64_t live_since_ns; /* when the first of them was added; or 0 */
     struct lull_symbol_wishes symbols;
-    const char *nameless_kernel; /* see there */
-    GArray *subscriptions;       /* struct lull_subscription */
-    GPtrArray *converted;        /* bindings, see lull_session_subscribe_sized() */
+    const struct lull_nameless *nameless_kernel; /* see there */
+    GArray *subscriptions;                       /* struct lull_subscription */
+    GPtrArray *converted;                        /* bindings, see lull_session_subscribe_sized() */
     struct session_notes *notes;
 
     bool knows_origin;

@@ -6,6 +6,11 @@
 #include <lull/session.h>
 #include <stdbool.h>
 
+/* Why functions of a kernel have no names, and what helps: for people. */
+struct lull_nameless {
+    const char *why, *help;
+};
+
 struct lull_symbol_wishes {
     const char *directory; /* with copies of the programs and libraries; or NULL */
     const char *const
@@ -13,7 +18,7 @@ struct lull_symbol_wishes {
     bool wants_raw;           /* names as compilers write them */
     bool wants_servers;       /* debuginfod is asked for what is not here */
     bool wants_recorded_only; /* names that the recording holds; no file of this machine is read */
-    const char *
+    const struct lull_nameless *
         *nameless_kernel; /* gets why functions of a kernel have no names, a constant; or NULL */
     bool wants_inlined;   /* calls that the compiler put in line are frames of their own */
 };

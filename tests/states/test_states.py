@@ -67,7 +67,7 @@ def check_random():
         chance = reference.Chance(number)
         events = chance.events(60)
         files = [chance.groups(f"file{i}") for i in range(FILES_OF_TRACE)]
-        path = write("random.states", "".join(reference.text_of_group(group) for groups in files for group in groups))
+        path = write("random.states", "".join(map(reference.text_of_file, files)))
         found = log_of(path, trace(f"random{number}", events))
         for groups in files:
             interpreter = reference.Interpreter(groups, events[-1]["t"])
@@ -75,7 +75,7 @@ def check_random():
             expected, names = interpreter.answer(), {group["name"] for group in groups}
             pieces += sum(map(len, expected.values()))
             if expected != {key: log for key, log in found.items() if key[0] in names}:
-                wrong.append((number, *map(reference.text_of_group, groups), expected))
+                wrong.append((number, reference.text_of_file(groups), expected))
             if number % 4 == 0:
                 wanted += interpreter.periods()
         if number % 4 == 0:
@@ -115,7 +115,7 @@ def check_store():
         chance = reference.Chance(1000 + number)
         events = chance.events(80)
         groups = [group for i in range(8) for group in chance.groups(f"file{i}")]
-        path = write("stored.states", "".join(map(reference.text_of_group, groups)))
+        path = write("stored.states", reference.text_of_file(groups))
         interpreter = reference.Interpreter(groups, events[-1]["t"])
         interpreter.run(events)
         numbers = {group["name"]: i for i, group in enumerate(groups)}

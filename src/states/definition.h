@@ -10,7 +10,7 @@ enum {
     LULL_STATES_MOST_STATES = 254,
     LULL_STATES_MOST_NAMES = 64, /* parts of a key, kept ones and numbers of a group */
     LULL_STATES_MOST_RULES = 1000,
-    LULL_STATES_MOST_COUNTS = 64, /* of a group */
+    LULL_STATES_MOST_COUNTS = 64,   /* of a group */
     LULL_STATES_MOST_OTHERS = 1000, /* rows of other groups that one group asks for */
     LULL_STATES_MOST_NESTED = 8,    /* of them, that one is found by another */
     LULL_STATES_MOST_BLOCKS = 1000,
@@ -93,7 +93,7 @@ struct lull_states_group {
     uint32_t n_states;
     struct lull_states_name *names;
     uint32_t n_names, n_keys, n_numbers; /* keys come first */
-    uint32_t n_rules; /* in all its blocks */
+    uint32_t n_rules;                    /* in all its blocks */
     struct lull_states_other *others;
     uint32_t n_others;
     struct lull_states_count *counts;

@@ -42,7 +42,7 @@ static uint32_t find_other(const struct lull_states_engine *engine, struct lull_
     const uint32_t row =
         states_row_find(engine, other->group, host, key, lull_map_find(&engine->by_hash, hash));
     return row != LULL_MAP_NONE && engine->rows.items[row]->state != LULL_ROW_ENDED ? row
-                                                                                   : LULL_MAP_NONE;
+                                                                                    : LULL_MAP_NONE;
 }
 
 /* What the rule asks other rows for, from `i` to `end` – one may be found by what an earlier one has; false if a row

@@ -69,9 +69,8 @@ static void recover(struct states_parser *s)
         if (p->token.kind == LULL_TOKEN_END && p->lexer.pos >= p->lexer.length) {
             return;
         }
-        if (p->token.start > from &&
-            (p->token.kind == LULL_TOKEN_CLOSE_BLOCK || starts_block(p) ||
-             (states_is_item(p) && starts_line(p)))) {
+        if (p->token.start > from && (p->token.kind == LULL_TOKEN_CLOSE_BLOCK || starts_block(p) ||
+                                      (states_is_item(p) && starts_line(p)))) {
             return;
         }
         const size_t before = p->lexer.pos;

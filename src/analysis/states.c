@@ -214,15 +214,15 @@ static int compare_intervals(const void *a, const void *b)
 static void note_rules(const struct states_report *report, const struct lull_states_counts *counts)
 {
     const struct lull_states *states = report->question->states;
-    for (uint32_t g = 0; g < states->n_groups; g++) {
-        const struct lull_states_group *group = &states->groups[g];
-        for (uint32_t r = 0; r < group->n_rules; r++) {
-            const uint64_t unmet = counts->unmet[group->first_rule + r];
+    for (uint32_t b = 0; b < states->n_blocks; b++) {
+        const struct lull_states_rules *block = &states->blocks[b];
+        for (uint32_t r = 0; r < block->n_rules; r++) {
+            const uint64_t unmet = counts->unmet[block->first_rule + r];
             if (unmet) {
                 g_autofree char *note =
                     g_strdup_printf("the rule in line %zu was not applied to %" G_GUINT64_FORMAT
                                     " event%s: no key, or no such row of another group",
-                                    group->rules[r].line, unmet, unmet == 1 ? "" : "s");
+                                    block->rules[r].line, unmet, unmet == 1 ? "" : "s");
                 report->sink->note(report->sink, note);
             }
         }

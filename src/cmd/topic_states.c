@@ -32,10 +32,12 @@ const struct lull_topic lull_topic_states = {
         "$container, $cgroup and $pod where it is then. 'at (VALUE, …)' chooses "
         "the row by another key, 'each' all rows of the group on the host. The condition after 'if' "
         "can also use row.state, row.NAME, and GROUP[VALUE, …].NAME, which is a row of another "
-        "group.\n"
+        "group. Without such a row the rule is not applied; GROUP[VALUE, …]?.NAME is unknown then. "
+        "exists(…) says whether it is known.\n"
         "\n"
         "The first rule of a group that holds is applied; 'also on' rules do not stop the search. "
-        "Conditions see the rows of their group as they were before the event. Comparing what is "
+        "Conditions see the rows of their group as they were before the event, and what groups "
+        "further up have done. 'more GROUP { RULES }' goes on with a group further down. Comparing what is "
         "unknown is false, also with !=, so write !(row.state == \"busy\").\n"
         "\n"
         "Actions come after the colon: STATE; STATE! starts a new interval even if the row is in "
@@ -48,6 +50,6 @@ const struct lull_topic lull_topic_states = {
         "periods'). All mistakes of a file are shown at once, up to twenty.\n"
         "\n"
         "A state provider of Trace Compass (XML) can be given in place of a file of states; 'lull states "
-        "--as-states' prints it in this language. What needs patterns, scripts, stacks or values that "
-        "were set before is refused by element and line; --partial leaves it out.",
+        "--as-states' prints it in this language. What needs patterns, scripts or stacks "
+        "is refused by element and line; --partial leaves it out.",
 };

@@ -309,6 +309,9 @@ static enum known prepare_in(struct lull_compiler *c, const struct lull_node *no
 static enum known prepare_exists(struct lull_compiler *c, const struct lull_node *node,
                                  struct lull_test *test)
 {
+    if (node->left.kind != LULL_OPERAND_FIELD) {
+        return load_operand(c, &node->left, &test->left) ? UNKNOWN : KNOWN_NO;
+    }
     const struct lull_compiled_field *field = field_of(c, node->left.index);
     test->left = field->load;
     if (field->how == LULL_FIELD_ABSENT) {

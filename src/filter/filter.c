@@ -235,9 +235,13 @@ static bool parse_exists(struct lull_parser *p, struct lull_node *node)
         return false;
     }
     const size_t start = p->token.start;
+    /* In files of states also of what a row has. */
+    const bool takes_rows = p->lexer.is_states;
     if (p->token.kind != LULL_TOKEN_NAME || !p->parse_name(p, &node->left) ||
-        node->left.kind != LULL_OPERAND_FIELD) {
-        return !*p->error && lull_parser_fail(p, start, "exists() takes a field");
+        !(node->left.kind == LULL_OPERAND_FIELD ||
+          (takes_rows && node->left.kind == LULL_OPERAND_GIVEN))) {
+        return !*p->error && lull_parser_fail(p, start, "exists() takes a field%s",
+                                              takes_rows ? ", or what a row has" : "");
     }
     return lull_parser_expect(p, LULL_TOKEN_CLOSE, ")");
 }

@@ -360,6 +360,7 @@ static const struct {
     {"=", OF_PERIODS | OF_STATES, LULL_TOKEN_ASSIGN},
     {"{", OF_STATES, LULL_TOKEN_OPEN_BLOCK},
     {"}", OF_STATES, LULL_TOKEN_CLOSE_BLOCK},
+    {"?", OF_STATES, LULL_TOKEN_QUESTION},
 };
 
 static bool lex_sign(struct lull_lexer *lexer, struct lull_token *token, GError **error)

@@ -42,6 +42,7 @@ enum lull_token_kind {
     /* Of states only. */
     LULL_TOKEN_OPEN_BLOCK,
     LULL_TOKEN_CLOSE_BLOCK,
+    LULL_TOKEN_QUESTION,
     LULL_TOKEN_ADD,
     LULL_TOKEN_SUBTRACT,
     LULL_TOKEN_COLOUR, /* #rrggbb */

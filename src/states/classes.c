@@ -53,12 +53,13 @@ static const struct lull_load *operands_of(struct lull_compiler *c,
 }
 
 static void add_part(struct lull_compiler *c, const struct lull_states_group *group,
-                     uint32_t number, GArray *parts)
+                     const struct lull_states_rules *block, uint32_t number, GArray *parts)
 {
-    const struct lull_states_rule *rule = &group->rules[number];
+    const struct lull_states_rule *rule = &block->rules[number];
     struct states_part part = {.group = group,
+                               .block = block,
                                .rule = rule,
-                               .number = group->first_rule + number,
+                               .number = block->first_rule + number,
                                .on = lull_compiler_add(c, rule->on),
                                .condition = LULL_ACCEPT};
     if (part.on == LULL_REJECT) {
@@ -124,9 +125,10 @@ const void *states_compile(struct lull_event_watch *watch, const struct lull_sou
     c.first_bit = fields->n_bindings;
     c.size = MAX(c.size, fields->size);
     GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct states_part));
-    for (uint32_t g = 0; g < states->n_groups; g++) {
-        for (uint32_t r = 0; r < states->groups[g].n_rules; r++) {
-            add_part(&c, &states->groups[g], r, parts);
+    for (uint32_t b = 0; b < states->n_blocks; b++) {
+        const struct lull_states_rules *block = &states->blocks[b];
+        for (uint32_t r = 0; r < block->n_rules; r++) {
+            add_part(&c, &states->groups[block->group], block, r, parts);
         }
     }
     if (engine->follows_running) {

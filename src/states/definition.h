@@ -10,8 +10,10 @@ enum {
     LULL_STATES_MOST_STATES = 254,
     LULL_STATES_MOST_NAMES = 64, /* parts of a key, kept ones and numbers of a group */
     LULL_STATES_MOST_RULES = 1000,
-    LULL_STATES_MOST_COUNTS = 64, /* of a group */
-    LULL_STATES_MOST_OTHERS = 64, /* rows of other groups that one group asks for */
+    LULL_STATES_MOST_COUNTS = 64,   /* of a group */
+    LULL_STATES_MOST_OTHERS = 1000, /* rows of other groups that one group asks for */
+    LULL_STATES_MOST_NESTED = 8,    /* of them, that one is found by another */
+    LULL_STATES_MOST_BLOCKS = 1000,
     LULL_STATES_MOST_DEEP = 1000,
 };
 
@@ -39,14 +41,15 @@ struct lull_states_count {
     const char *colour;
 };
 
-/* GROUP[operand, …].NAME */
+/* GROUP[operand, …].NAME, or ?.NAME */
 struct lull_states_other {
     uint32_t group;
     const struct lull_operand *keys; /* as many as the other group has */
     uint32_t n_keys;
     const char *name;
-    uint32_t value; /* of the other row */
-    size_t at;      /* where it was written */
+    uint32_t value;   /* of the other row */
+    bool is_optional; /* without such a row it is unknown, and the rule may apply */
+    size_t at;        /* where it was written */
 };
 
 struct lull_states_action {
@@ -90,8 +93,7 @@ struct lull_states_group {
     uint32_t n_states;
     struct lull_states_name *names;
     uint32_t n_names, n_keys, n_numbers; /* keys come first */
-    struct lull_states_rule *rules;
-    uint32_t n_rules, first_rule; /* number of the first among those of all groups */
+    uint32_t n_rules;                    /* in all its blocks */
     struct lull_states_other *others;
     uint32_t n_others;
     struct lull_states_count *counts;
@@ -104,10 +106,19 @@ struct lull_states_group {
     int32_t task_key; /* the part of the key that is the task, if has_task is not; -1: none */
 };
 
+/* Rules that see the rows as they were before the first of them was applied: those within `group`, and those within
+ * each `more`. */
+struct lull_states_rules {
+    uint32_t group;
+    struct lull_states_rule *rules;
+    uint32_t n_rules, first_rule; /* number of the first among those of the file */
+};
+
 struct lull_states {
     struct lull_terms terms;
     struct lull_states_group *groups;
-    uint32_t n_groups, n_rules;
+    struct lull_states_rules *blocks; /* in the order of the file */
+    uint32_t n_groups, n_blocks, n_rules;
     bool asks_running;  /* some operand is $tid, $comm, or one of the following */
     bool asks_places;   /* some operand is $container, $cgroup or $pod */
     uint8_t digest[32]; /* of the text that they were parsed from (SHA-256) */

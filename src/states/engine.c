@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Follows the rows of a session: for each event and group the first rule that holds is applied, and the
+/* Follows the rows of a session: for each event and block the first rule that holds is applied, and the
  * `also` rules before it. Conditions see the rows as they were before the event, so first all rules that
  * apply are found. */
 #include "states/engine.h"
@@ -29,25 +29,36 @@ bool states_read_key(struct lull_run *run, const struct lull_load *loads, uint32
     return true;
 }
 
-/* The rows of other groups from `i` to `end` of those that the rule asks for; false if one is not there. */
+/* The row of another group that the rule asks for; LULL_MAP_NONE if it is not there. */
+static uint32_t find_other(const struct lull_states_engine *engine, struct lull_run *run,
+                           const struct lull_states_other *other, const struct lull_load *loads)
+{
+    struct lull_value key[LULL_STATES_MOST_NAMES];
+    if (!states_read_key(run, loads, other->n_keys, key)) {
+        return LULL_MAP_NONE;
+    }
+    const uint32_t host = run->event->host;
+    const uint64_t hash = states_key_hash(other->group, host, key, other->n_keys);
+    const uint32_t row =
+        states_row_find(engine, other->group, host, key, lull_map_find(&engine->by_hash, hash));
+    return row != LULL_MAP_NONE && engine->rows.items[row]->state != LULL_ROW_ENDED ? row
+                                                                                    : LULL_MAP_NONE;
+}
+
+/* What the rule asks other rows for, from `i` to `end` – one may be found by what an earlier one has; false if a row
+ * is not there that has to be. */
 static bool find_others(struct lull_states_engine *engine, struct lull_run *run,
                         const struct states_part *part, uint32_t i, uint32_t end)
 {
-    struct lull_value key[LULL_STATES_MOST_NAMES];
     for (; i < end; i++) {
         const uint32_t at = part->rule->first_other + i;
         const struct lull_states_other *other = &part->group->others[at];
-        if (!states_read_key(run, part->others[i], other->n_keys, key)) {
+        const uint32_t row = find_other(engine, run, other, part->others[i]);
+        if (row == LULL_MAP_NONE && !other->is_optional) {
             return false;
         }
-        const uint32_t host = run->event->host;
-        const uint64_t hash = states_key_hash(other->group, host, key, other->n_keys);
-        const uint32_t row =
-            states_row_find(engine, other->group, host, key, lull_map_find(&engine->by_hash, hash));
-        if (row == LULL_MAP_NONE || engine->rows.items[row]->state == LULL_ROW_ENDED) {
-            return false;
-        }
-        engine->others[at] = engine->rows.items[row]->values[other->value];
+        engine->others[at] = row != LULL_MAP_NONE ? engine->rows.items[row]->values[other->value]
+                                                  : (struct lull_value){0};
     }
     return true;
 }
@@ -208,10 +219,10 @@ static void apply_rules(struct lull_states_engine *engine, const struct states_c
 {
     uint32_t i = 0;
     while (i < class->n_parts) {
-        const struct lull_states_group *group = class->parts[i].group;
+        const struct lull_states_rules *block = class->parts[i].block;
         bool is_done = false;
         engine->hits.count = 0;
-        for (; i < class->n_parts && class->parts[i].group == group; i++) {
+        for (; i < class->n_parts && class->parts[i].block == block; i++) {
             if (!is_done && hit(engine, run, &class->parts[i])) {
                 is_done = !class->parts[i].rule->is_also;
             }

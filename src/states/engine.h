@@ -17,6 +17,7 @@
 /* What a class of events means for one rule. */
 struct states_part {
     const struct lull_states_group *group;
+    const struct lull_states_rules *block;
     const struct lull_states_rule *rule;
     uint32_t number;             /* of the rule among all */
     int32_t on, condition;       /* entries of the program */
@@ -33,7 +34,7 @@ enum { STATES_HINTS = 4 };
 struct states_class {
     struct lull_program *program;
     struct lull_who_class who;
-    const struct states_part *parts; /* by group, then in order of rules */
+    const struct states_part *parts; /* by block, then in order of rules */
     uint32_t n_parts;
     bool asks_running; /* $tid or $comm, of the task that the last sched_switch said */
     /* Nothing that its rules read goes away with the event: only integers. */

@@ -3,7 +3,7 @@
  * A mistake ends an item, not the file: the parser goes on with the next one, so that all mistakes are
  * shown at once.
  *
- *   file  = { "group" word [ string ] "{" { item } "}" }
+ *   file  = { "group" word [ string ] "{" { item } "}" | "more" word "{" { rule } "}" }
  *   item  = "row" key { "," key } | "title" string | "states" state { "," state } | "start" word
  *         | "task" operand | "keep" word { "," word } | "number" word [ string ] [ unit ] [ colour ]
  *         | "count" word [ string ] [ colour ] | "lost" ( "unknown" | "keep" ) | rule | after
@@ -55,6 +55,11 @@ static bool starts_line(const struct lull_parser *p)
     return true;
 }
 
+static bool starts_block(const struct lull_parser *p)
+{
+    return (lull_parser_sees(p, "group") || lull_parser_sees(p, "more")) && starts_line(p);
+}
+
 /* Goes on where the next item starts, or the block or the file ends. */
 static void recover(struct states_parser *s)
 {
@@ -64,8 +69,8 @@ static void recover(struct states_parser *s)
         if (p->token.kind == LULL_TOKEN_END && p->lexer.pos >= p->lexer.length) {
             return;
         }
-        if (p->token.start > from &&
-            (p->token.kind == LULL_TOKEN_CLOSE_BLOCK || (states_is_item(p) && starts_line(p)))) {
+        if (p->token.start > from && (p->token.kind == LULL_TOKEN_CLOSE_BLOCK || starts_block(p) ||
+                                      (states_is_item(p) && starts_line(p)))) {
             return;
         }
         const size_t before = p->lexer.pos;
@@ -84,7 +89,7 @@ static bool parse_head(struct states_parser *s)
     struct lull_parser *p = &s->parser;
     struct lull_states_group *group = s->group;
     if (!lull_parser_sees(p, "group")) {
-        return FAIL(p, p->token.start, "expected group");
+        return FAIL(p, p->token.start, "expected group or more");
     }
     if (!lull_parser_advance(p)) {
         return false;
@@ -114,7 +119,6 @@ static void start_group(struct states_parser *s)
         .name = "",
         .start = LULL_ROW_UNKNOWN,
         .task_key = -1,
-        .first_rule = s->states->n_rules,
         .states = lull_arena_alloc_n(arena, LULL_STATES_MOST_STATES, sizeof *group->states),
         .names = lull_arena_alloc_n(arena, LULL_STATES_MOST_NAMES, sizeof *group->names),
         .others = lull_arena_alloc_n(arena, LULL_STATES_MOST_OTHERS, sizeof *group->others),
@@ -124,20 +128,71 @@ static void start_group(struct states_parser *s)
     s->group = group;
 }
 
-static void parse_group(struct states_parser *s)
+/* "more" word "{": the group goes on, after the groups between. */
+static bool parse_more(struct states_parser *s, uint32_t *group)
+{
+    struct lull_parser *p = &s->parser;
+    const char *name;
+    if (!lull_parser_advance(p)) {
+        return false;
+    }
+    const size_t at = p->token.start;
+    if (!states_word(s, &name, "the name of a group")) {
+        return false;
+    }
+    for (*group = 0; *group < s->states->n_groups; ++*group) {
+        if (strcmp(s->states->groups[*group].name, name) == 0) {
+            s->group = &s->states->groups[*group];
+            return lull_parser_expect(p, LULL_TOKEN_OPEN_BLOCK, "{");
+        }
+    }
+    return FAIL(p, at, "there is no group “%s” before this", name);
+}
+
+/* Of `more` only rules, as the rest is known when the first rule is read. */
+static bool parse_item(struct states_parser *s, bool is_more)
+{
+    const struct lull_parser *p = &s->parser;
+    return !is_more || lull_parser_sees(p, "on") || lull_parser_sees(p, "also")
+               ? states_item(s)
+               : FAIL(&s->parser, s->item, "more has rules only: on, also on");
+}
+
+static void end_block(struct states_parser *s, uint32_t group)
+{
+    struct lull_states_rules block = {
+        .group = group, .n_rules = s->rules->len, .first_rule = s->states->n_rules};
+    block.rules = lull_arena_copy(s->states->terms.arena, s->rules->data,
+                                  s->rules->len * sizeof *block.rules);
+    s->states->n_rules += block.n_rules;
+    if (s->blocks->len < LULL_STATES_MOST_BLOCKS) {
+        g_array_append_val(s->blocks, block);
+    } else {
+        FAIL(&s->parser, s->item, "there are at most %d groups and more", LULL_STATES_MOST_BLOCKS);
+        note(s);
+    }
+}
+
+/* A group, or more of one. */
+static void parse_block(struct states_parser *s)
 {
     struct lull_parser *p = &s->parser;
     const size_t at = s->item = p->token.start;
+    const bool is_more = lull_parser_sees(p, "more");
+    uint32_t group = s->states->n_groups;
     start_group(s);
     g_array_set_size(s->rules, 0);
-    if (!parse_head(s)) {
+    const bool has_head = is_more ? parse_more(s, &group) : parse_head(s);
+    if (!has_head) {
         note(s);
         recover(s);
     }
     while (p->token.kind != LULL_TOKEN_END && p->token.kind != LULL_TOKEN_CLOSE_BLOCK &&
-           !(lull_parser_sees(p, "group") && starts_line(p))) {
+           !starts_block(p)) {
         s->item = p->token.start;
-        if (!states_item(s)) {
+        if (is_more && !has_head) {
+            recover(s); /* whose rules they are is not known */
+        } else if (!parse_item(s, is_more)) {
             note(s);
             recover(s);
         }
@@ -152,11 +207,12 @@ static void parse_group(struct states_parser *s)
         FAIL(p, at, "the group has no row: what tells one row from another?");
     }
     note(s);
-    s->group->rules =
-        lull_arena_copy(p->terms->arena, s->rules->data, s->rules->len * sizeof *s->group->rules);
-    s->group->n_rules = s->rules->len;
-    s->states->n_rules += s->rules->len;
-    s->states->n_groups += *s->group->name != '\0' && s->states->n_groups < LULL_STATES_MOST_GROUPS;
+    const bool is_new =
+        !is_more && *s->group->name != '\0' && s->states->n_groups < LULL_STATES_MOST_GROUPS;
+    s->states->n_groups += is_new;
+    if (is_new || (is_more && has_head)) {
+        end_block(s, group);
+    }
 }
 
 /* ---- after all groups ---- */
@@ -204,17 +260,21 @@ static char *condense(const char *source, size_t start, size_t end)
     return g_string_free(out, FALSE);
 }
 
-static void review(struct states_parser *s, const struct lull_states_group *group)
+static void review_states(struct states_parser *s, const struct lull_states_group *group)
 {
-    const char *source = s->parser.lexer.text;
-    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (uint32_t i = 0; i < group->n_states; i++) {
         if (!group->states[i].is_used) {
             warn(s, group->states[i].at, "no rule uses this state");
         }
     }
-    for (uint32_t i = 0; i < group->n_rules; i++) {
-        const struct lull_states_rule *rule = &group->rules[i];
+}
+
+static void review_rules(struct states_parser *s, const struct lull_states_rules *block)
+{
+    const char *source = s->parser.lexer.text;
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (uint32_t i = 0; i < block->n_rules; i++) {
+        const struct lull_states_rule *rule = &block->rules[i];
         char *key = condense(source, rule->start, rule->end);
         const bool is_shadowed = !rule->is_also && g_hash_table_contains(seen, key);
         if (is_shadowed) {
@@ -271,13 +331,19 @@ static void parse_file(struct states_parser *s)
         p->lexer.pos = MAX(p->lexer.pos, before + 1);
     }
     while (p->token.kind != LULL_TOKEN_END && s->n_errors < MOST_ERRORS) {
-        parse_group(s);
+        parse_block(s);
     }
     for (uint32_t i = 0; i < s->states->n_groups; i++) {
         resolve(s, &s->states->groups[i]);
     }
     for (uint32_t i = 0; i < s->states->n_groups && !s->n_errors; i++) {
-        review(s, &s->states->groups[i]);
+        review_states(s, &s->states->groups[i]);
+    }
+    s->states->n_blocks = s->blocks->len;
+    s->states->blocks = lull_arena_copy(p->terms->arena, s->blocks->data,
+                                        s->blocks->len * sizeof(struct lull_states_rules));
+    for (uint32_t i = 0; i < s->states->n_blocks && !s->n_errors; i++) {
+        review_rules(s, &s->states->blocks[i]);
     }
     if (!s->states->n_groups && !s->n_errors) {
         FAIL(p, 0, "there is no group");
@@ -375,10 +441,10 @@ void lull_states_check(const struct lull_states *states, const struct lull_sessi
     if (states->asks_places) {
         lull_who_check_places(session, warnings);
     }
-    for (uint32_t g = 0; g < states->n_groups; g++) {
-        for (uint32_t r = 0; r < states->groups[g].n_rules; r++) {
+    for (uint32_t b = 0; b < states->n_blocks; b++) {
+        for (uint32_t r = 0; r < states->blocks[b].n_rules; r++) {
             g_autoptr(GError) why = NULL;
-            if (!lull_check_condition(&check, states->groups[g].rules[r].on, &why) &&
+            if (!lull_check_condition(&check, states->blocks[b].rules[r].on, &why) &&
                 !strstr(warnings->str, why->message)) {
                 g_string_append_printf(warnings, "%s\n", why->message);
             }

@@ -18,10 +18,12 @@ struct states_parser {
     struct lull_parser parser; /* its user is this */
     struct lull_states *states;
     struct lull_states_group *group; /* the one that is parsed */
-    GArray *rules;                   /* struct lull_states_rule, of the group */
+    GArray *rules;                   /* struct lull_states_rule, of the block */
+    GArray *blocks;                  /* struct lull_states_rules */
     GPtrArray *group_names;          /* of all groups of the file */
     unsigned allows;                 /* enum states_allowed */
     bool is_each;                    /* the rule is of many rows */
+    uint32_t nested;                 /* how many other rows are found by the one that is parsed */
     size_t item;                     /* where the item starts */
     GError *why;                     /* the mistake that was just found */
     GString *errors, *warnings;

@@ -8,7 +8,7 @@
  *   action  = word [ "!" ] | "none" | "unknown" | "end" | "push" word | "pop"
  *           | word ( "=" | "+=" | "-=" ) operand
  *   operand = as in filters | "$tid" | "$comm" | "$container" | "$cgroup" | "$pod"
- *           | "row" "." word | GROUP "[" operands "]" "." word
+ *           | "row" "." word | GROUP "[" operands "]" [ "?" ] "." word
  */
 #include "states/parse.h"
 
@@ -68,7 +68,11 @@ static bool parse_other(struct lull_parser *p, size_t at, uint32_t group,
     if (!(allows & STATES_OTHERS)) {
         return FAIL(p, at, "rows of other groups can be asked for in at, if and actions only");
     }
-    s->allows &= s->is_each ? (unsigned)STATES_EVENT : ~(unsigned)STATES_OTHERS;
+    if (s->nested == LULL_STATES_MOST_NESTED) {
+        return FAIL(p, at, "rows are found by rows at most %d deep", LULL_STATES_MOST_NESTED);
+    }
+    s->nested++;
+    s->allows &= s->is_each ? ~(unsigned)STATES_ROW : ~0u;
     do {
         struct lull_operand key;
         if (!lull_parser_advance(p) || !states_operand(s, &key)) {
@@ -77,7 +81,12 @@ static bool parse_other(struct lull_parser *p, size_t at, uint32_t group,
         g_array_append_val(keys, key);
     } while (p->token.kind == LULL_TOKEN_COMMA);
     s->allows = allows;
-    if (!lull_parser_expect(p, LULL_TOKEN_CLOSE_INDEX, ", or ]") ||
+    s->nested--;
+    if (!lull_parser_expect(p, LULL_TOKEN_CLOSE_INDEX, ", or ]")) {
+        return false;
+    }
+    other.is_optional = p->token.kind == LULL_TOKEN_QUESTION;
+    if ((other.is_optional && !lull_parser_advance(p)) ||
         !lull_parser_expect(p, LULL_TOKEN_DOT, "a point and a name") ||
         !states_word(s, &other.name, "state, or the name of a key, a variable or a number")) {
         return false;
@@ -363,6 +372,7 @@ bool states_rule(struct states_parser *s)
     }
     s->allows = STATES_EVENT;
     s->is_each = false;
+    s->nested = 0;
     rule.on = lull_parser_advance(p) ? lull_parser_condition(p) : NULL;
     if (!rule.on || !parse_where(s, &rule)) {
         return false;
@@ -377,9 +387,10 @@ bool states_rule(struct states_parser *s)
         return false;
     }
     rule.n_others = s->group->n_others - rule.first_other;
-    if (s->rules->len == LULL_STATES_MOST_RULES) {
+    if (s->group->n_rules == LULL_STATES_MOST_RULES) {
         return FAIL(p, s->item, "a group has at most %d rules", LULL_STATES_MOST_RULES);
     }
+    s->group->n_rules++;
     g_array_append_val(s->rules, rule);
     return true;
 }
@@ -423,6 +434,7 @@ void states_parser_start(struct states_parser *s, const char *source, size_t len
                          const char *name)
 {
     s->rules = g_array_new(FALSE, TRUE, sizeof(struct lull_states_rule));
+    s->blocks = g_array_new(FALSE, TRUE, sizeof(struct lull_states_rules));
     s->group_names = g_ptr_array_new();
     s->errors = g_string_new(NULL);
     s->parser = (struct lull_parser){.lexer = {.text = source,
@@ -441,6 +453,7 @@ void states_parser_start(struct states_parser *s, const char *source, size_t len
 void states_parser_end(struct states_parser *s)
 {
     g_array_unref(s->rules);
+    g_array_unref(s->blocks);
     g_ptr_array_unref(s->group_names);
     g_string_free(s->errors, TRUE);
 }

@@ -90,10 +90,11 @@ static void read_provider(struct xml_translation *t, const struct xml_node *prov
     static const char *const known[] = {"head", "definedValue", "location", "mappingGroup", NULL};
     t->provider = provider;
     for (const struct xml_node *child = provider->first; child; child = child->next) {
-        const guint before = t->changes->len;
+        const guint before = t->changes->len, queries = t->queries->len;
         if (xml_is(child, "eventHandler")) {
             if (!xml_read_handler(t, child)) {
                 g_array_set_size(t->changes, before);
+                g_array_set_size(t->queries, queries);
             }
         } else if (!g_strv_contains(known, child->name)) {
             xml_fail(t, child, "it is not translated");
@@ -129,6 +130,7 @@ char *lull_states_from_xml(const char *text, size_t length, const char *name, bo
         .arena = lull_arena_new(),
         .file = name,
         .changes = g_array_new(FALSE, FALSE, sizeof(struct xml_change)),
+        .queries = g_array_new(FALSE, FALSE, sizeof(struct xml_path)),
         .named = g_array_new(FALSE, FALSE, sizeof(struct xml_named)),
         .errors = g_string_new(NULL),
         .warnings = warnings,
@@ -143,6 +145,7 @@ char *lull_states_from_xml(const char *text, size_t length, const char *name, bo
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, t.errors->str);
     }
     g_array_unref(t.changes);
+    g_array_unref(t.queries);
     g_array_unref(t.named);
     g_string_free(t.errors, TRUE);
     lull_arena_free(t.arena);

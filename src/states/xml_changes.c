@@ -9,25 +9,56 @@ enum { MOST_CHANGES = 20000, MOST_DEEP = 40, MOST_CONDITION = 30000 };
 /* What a handler is about, while its changes are read. */
 struct handler {
     struct xml_translation *t;
-    GString *on;
+    const char *event;
+    GString *on, *condition; /* on the event alone; on attributes, too */
     bool is_guarded;
 };
+
+/* How much is asked before a change is made. */
+struct guard {
+    gsize on, condition;
+    bool is_guarded;
+};
+
+static struct guard guard_of(const struct handler *h)
+{
+    return (struct guard){h->on->len, h->condition->len, h->is_guarded};
+}
+
+static void restore(struct handler *h, struct guard guard)
+{
+    g_string_truncate(h->on, guard.on);
+    g_string_truncate(h->condition, guard.condition);
+    h->is_guarded = guard.is_guarded;
+}
+
+/* What else has to hold, or not to hold. */
+static void add_guard(struct handler *h, bool holds, const char *text)
+{
+    GString *out = strchr(text, '\003') ? h->condition : h->on;
+    const bool is_bare = !holds && text[0] != '(';
+    g_string_append_printf(out, "%s%s%s%s%s", out->len ? " && " : "", holds ? "" : "!",
+                           is_bare ? "(" : "", text, is_bare ? ")" : "");
+    h->is_guarded = true;
+}
 
 static bool add_change(struct handler *h, const struct xml_node *node, const GArray *path,
                        const struct xml_value *value, bool is_increment)
 {
     struct xml_translation *t = h->t;
-    if (t->changes->len == MOST_CHANGES || h->on->len > MOST_CONDITION) {
+    if (t->changes->len == MOST_CHANGES || h->on->len + h->condition->len > MOST_CONDITION) {
         return xml_fail(t, node, "the file has too many changes, or conditions that are too long");
     }
     const struct xml_change change = {
+        .event = h->event,
         .on = xml_text(t, h->on),
+        .condition = xml_text(t, h->condition),
         .is_guarded = h->is_guarded,
-        .path = lull_arena_copy(t->arena, path->data, path->len * sizeof *change.path),
-        .n_path = path->len,
+        .path.parts = lull_arena_copy(t->arena, path->data, path->len * sizeof *change.path.parts),
+        .path.n = path->len,
         .value = *value,
         .is_increment = is_increment,
-        .line = node->line,
+        .unit = t->n_units,
     };
     g_array_append_val(t->changes, change);
     return true;
@@ -40,18 +71,17 @@ static bool add_mapped(struct handler *h, const struct xml_node *node, const GAr
     struct xml_translation *t = h->t;
     const char *id = xml_attribute(node, "mappingGroup");
     const struct xml_node *group = xml_find(t->provider->first, "mappingGroup");
-    const size_t before = h->on->len;
-    const bool was_guarded = h->is_guarded;
+    const struct guard before = guard_of(h);
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GString) others = g_string_new(NULL);
     while (group && g_strcmp0(xml_attribute(group, "id"), id) != 0) {
         group = xml_find(group->next, "mappingGroup");
     }
-    if (!group || (value->kind != XML_OPERAND && value->kind != XML_CPU)) {
+    if (!group || value->kind < XML_OPERAND) {
         return xml_fail(t, node,
-                        group ? "only a field can be mapped" : "there is no such mappingGroup");
+                        group ? "only a field or a query can be mapped"
+                              : "there is no such mappingGroup");
     }
-    h->is_guarded = true;
     for (const struct xml_node *entry = group->first; entry; entry = entry->next) {
         struct xml_value from, to;
         const struct xml_node *second = entry->first ? entry->first->next : NULL;
@@ -63,17 +93,20 @@ static bool add_mapped(struct handler *h, const struct xml_node *node, const GAr
         if (!g_hash_table_add(seen, (gpointer)from.text)) {
             continue;
         }
-        xml_append_equal(g_string_append(h->on, " && "), value, &from);
+        g_autoptr(GString) equal = g_string_new(NULL);
+        xml_append_equal(equal, value, &from);
+        add_guard(h, true, equal->str);
         if (!add_change(h, node, path, &to, false)) {
             return false;
         }
-        g_string_truncate(h->on, before);
-        xml_append_equal(g_string_append(others, " && !"), value, &from);
+        restore(h, before);
+        g_string_append_printf(others, "%s!%s", others->len ? " && " : "", equal->str);
     }
-    g_string_append(h->on, others->str);
+    if (others->len) {
+        add_guard(h, true, others->str);
+    }
     const bool is_added = add_change(h, node, path, &(struct xml_value){0}, false);
-    g_string_truncate(h->on, before);
-    h->is_guarded = was_guarded;
+    restore(h, before);
     return is_added;
 }
 
@@ -112,8 +145,7 @@ static bool read_branches(struct handler *h, const struct xml_node *node, uint32
     const struct xml_node *condition = xml_find(node->first, "if");
     const struct xml_node *then = xml_find(node->first, "then");
     const struct xml_node *otherwise = xml_find(node->first, "else");
-    const size_t before = h->on->len;
-    const bool was_guarded = h->is_guarded;
+    const struct guard before = guard_of(h);
     g_autoptr(GString) text = g_string_new(NULL);
     if (!then || depth == MOST_DEEP) {
         return xml_fail(t, node, then ? "changes are too deep" : "it has no then");
@@ -121,16 +153,14 @@ static bool read_branches(struct handler *h, const struct xml_node *node, uint32
     if (!xml_append_condition(t, condition, text)) {
         return false;
     }
-    h->is_guarded = true;
-    g_string_append_printf(h->on, " && (%s)", text->str);
+    add_guard(h, true, text->str);
     bool is_right = read_change(h, then, depth + 1);
-    g_string_truncate(h->on, before);
+    restore(h, before);
     if (is_right && otherwise) {
-        g_string_append_printf(h->on, " && !(%s)", text->str);
+        add_guard(h, false, text->str);
         is_right = read_change(h, otherwise, depth + 1);
-        g_string_truncate(h->on, before);
+        restore(h, before);
     }
-    h->is_guarded = was_guarded;
     return is_right;
 }
 
@@ -156,17 +186,21 @@ static bool append_name(struct xml_translation *t, const struct xml_node *handle
 
 bool xml_read_handler(struct xml_translation *t, const struct xml_node *handler)
 {
-    struct handler h = {.t = t, .on = g_string_new(NULL)};
+    struct handler h = {.t = t,
+                        .event = xml_attribute(handler, "eventName"),
+                        .on = g_string_new(NULL),
+                        .condition = g_string_new(NULL)};
     bool is_right = append_name(t, handler, h.on);
     for (const struct xml_node *child = handler->first; child; child = child->next) {
-        const size_t before = h.on->len;
+        const struct guard before = guard_of(&h);
         const bool is_change = xml_is(child, "stateChange");
         is_right =
             (is_change ? read_change(&h, child, 0) : xml_fail(t, child, "it is not translated")) &&
             is_right;
-        g_string_truncate(h.on, before);
-        h.is_guarded = false;
+        restore(&h, before);
+        t->n_units++;
     }
     g_string_free(h.on, TRUE);
+    g_string_free(h.condition, TRUE);
     return is_right;
 }

@@ -7,10 +7,20 @@
 
 enum { MOST_DEEP = 40 };
 
-void xml_append_exists(GString *out, const struct xml_value *value)
+bool xml_may_lack(const struct xml_value *value)
 {
     const bool is_field = value->kind == XML_OPERAND && strchr(value->text, '.');
-    if (is_field) {
+    return is_field || value->kind == XML_QUERY;
+}
+
+bool xml_is_text(const struct xml_value *value)
+{
+    return value->kind == XML_OPERAND && !xml_may_lack(value);
+}
+
+void xml_append_exists(GString *out, const struct xml_value *value)
+{
+    if (xml_may_lack(value)) {
         g_string_append_printf(out, "exists(%s)", value->text);
     } else {
         g_string_append(out, "(true)"); /* name, host, cpu */
@@ -43,18 +53,18 @@ static bool other_kind(const struct xml_value *constant, struct xml_value *other
 /* Filters know of what kind name, host and cpu are, and refuse to compare them with the other one. */
 void xml_append_equal(GString *out, const struct xml_value *value, const struct xml_value *constant)
 {
-    const bool is_field = value->kind == XML_OPERAND && strchr(value->text, '.');
+    const bool is_any = xml_may_lack(value); /* of either kind */
     const enum xml_value_kind kind = value->kind == XML_CPU ? XML_NUMBER : XML_TEXT;
     struct xml_value other;
     const bool has_other = other_kind(constant, &other);
     g_string_append_c(out, '(');
-    if (is_field || constant->kind == kind) {
+    if (is_any || constant->kind == kind) {
         append_test(out, value, "==", constant);
     } else if (!has_other || other.kind != kind) {
         g_string_append(out, "false");
     }
-    if (has_other && (is_field || other.kind == kind)) {
-        g_string_append(out, is_field || constant->kind == kind ? " || " : "");
+    if (has_other && (is_any || other.kind == kind)) {
+        g_string_append(out, is_any || constant->kind == kind ? " || " : "");
         append_test(out, value, "==", &other);
     }
     if (constant->kind == XML_TEXT && strcmp(constant->text, "null") == 0) {
@@ -81,18 +91,24 @@ static bool is_constant(const struct xml_value *value)
     return value->kind == XML_NUMBER || value->kind == XML_TEXT || value->kind == XML_NOTHING;
 }
 
-/* What is not there is greater than a number, as “null” is than digits. */
+/* What is not there is greater than a number, as “null” is than digits, and as great as what is not there either. */
 static bool append_order(struct xml_translation *t, const struct xml_node *node, GString *out,
                          const struct xml_value *a, const char *relation, const struct xml_value *b)
 {
-    if (is_constant(a) || b->kind != XML_NUMBER) {
-        return xml_fail(t, node, "only a field can be less or greater than a number");
+    const struct xml_value *great = relation[0] == '>' ? a : b, *small = great == a ? b : a;
+    if (is_constant(a) || (is_constant(b) && b->kind != XML_NUMBER)) {
+        return xml_fail(t, node, "what is less or greater than a text is not translated");
+    }
+    if (xml_is_text(a) || xml_is_text(b)) {
+        return xml_fail(t, node, "what is less or greater than a name is not translated");
     }
     g_string_append_c(out, '(');
     append_test(out, a, relation, b);
-    if (relation[0] == '>') {
-        g_string_append(out, " || !");
-        xml_append_exists(out, a);
+    if (!is_constant(great)) {
+        xml_append_exists(g_string_append(out, " || !"), great);
+        if (!is_constant(small) && !relation[1]) {
+            xml_append_exists(g_string_append(out, " && "), small);
+        }
     }
     g_string_append_c(out, ')');
     return true;
@@ -123,13 +139,16 @@ static bool append_comparison(struct xml_translation *t, const struct xml_node *
         return append_order(t, node, out, left,
                             is_turned ? operators[i].turned : operators[i].relation, right);
     }
-    g_string_append(out, i == 1 ? "!(" : "(");
-    if (is_constant(right)) {
+    const bool never = (xml_is_text(left) && right->kind == XML_CPU) ||
+                       (xml_is_text(right) && left->kind == XML_CPU);
+    g_string_append(out, i == 1 ? "!" : "");
+    if (never) {
+        g_string_append(out, "(false)"); /* unless a host is called as a CPU is numbered */
+    } else if (is_constant(right)) {
         xml_append_equal(out, left, right->kind == XML_NOTHING ? &null : right);
     } else {
         append_same(out, left, right);
     }
-    g_string_append_c(out, ')');
     return true;
 }
 
@@ -137,13 +156,21 @@ static bool append_single(struct xml_translation *t, const struct xml_node *node
 {
     struct xml_value values[2];
     uint32_t n = 0;
-    for (const struct xml_node *child = node->first; child; child = child->next) {
+    const struct xml_node *child = node->first;
+    if (child && xml_is(child, "stateAttribute")) {
+        if (!xml_read_query(t, node, &values[n++])) {
+            return false;
+        }
+        while (child && xml_is(child, "stateAttribute")) {
+            child = child->next;
+        }
+    }
+    for (; child; child = child->next) {
         const bool is_value = xml_is(child, "stateValue") || xml_is(child, "field");
         if (!is_value || n == G_N_ELEMENTS(values)) {
             return xml_fail(t, child,
-                            is_value
-                                ? "a condition compares two values"
-                                : "conditions are translated that compare fields and constants");
+                            is_value ? "a condition compares two values"
+                                     : "conditions are translated that compare two values");
         }
         if (xml_attribute(child, "mappingGroup")) {
             return xml_fail(t, child, "a mappingGroup in a condition is not translated");

@@ -4,7 +4,7 @@
 
 #include "states/xml_private.h"
 
-enum { MOST_PATH = 24, MOST_LOCATIONS = 16, MOST_LOCATED = 100000 };
+enum { MOST_PATH = 24, MOST_DEEP = 16, MOST_LOCATED = 100000, MOST_QUERIES = 2000 };
 
 const char *xml_text(struct xml_translation *t, GString *text)
 {
@@ -136,6 +136,41 @@ static bool check_value(struct xml_translation *t, const struct xml_node *node)
     return true;
 }
 
+static bool read_path(struct xml_translation *t, const struct xml_node *node, GArray *path,
+                      uint32_t depth);
+
+static bool read_query(struct xml_translation *t, const struct xml_node *node,
+                       struct xml_value *value, uint32_t depth)
+{
+    g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct xml_value));
+    if (!read_path(t, node, parts, depth)) {
+        return false;
+    }
+    const struct xml_path path = {
+        .parts = lull_arena_copy(t->arena, parts->data, parts->len * sizeof *path.parts),
+        .n = parts->len};
+    guint query = 0;
+    while (query < t->queries->len &&
+           !xml_same_path(&g_array_index(t->queries, struct xml_path, query), &path)) {
+        query++;
+    }
+    if (query == MOST_QUERIES) {
+        return xml_fail(t, node, "there are more than %d queries", MOST_QUERIES);
+    }
+    if (query == t->queries->len) {
+        g_array_append_val(t->queries, path);
+    }
+    g_autoptr(GString) mark = g_string_new(NULL);
+    g_string_append_printf(mark, "\003%u\004", query);
+    *value = (struct xml_value){XML_QUERY, xml_text(t, mark), NULL};
+    return true;
+}
+
+bool xml_read_query(struct xml_translation *t, const struct xml_node *node, struct xml_value *value)
+{
+    return read_query(t, node, value, 0);
+}
+
 bool xml_read_value(struct xml_translation *t, const struct xml_node *node, struct xml_value *value)
 {
     const char *type = xml_attribute(node, "type"), *text = xml_attribute(node, "value");
@@ -155,6 +190,9 @@ bool xml_read_value(struct xml_translation *t, const struct xml_node *node, stru
     if (strcmp(type, "eventName") == 0) {
         *value = (struct xml_value){XML_OPERAND, "$name", NULL};
         return true;
+    }
+    if (strcmp(type, "query") == 0) {
+        return xml_read_query(t, node, value);
     }
     const bool is_int = strcmp(type, "int") == 0, is_field = strcmp(type, "eventField") == 0;
     if (!is_int && !is_field && strcmp(type, "long") != 0 && strcmp(type, "string") != 0) {
@@ -187,8 +225,8 @@ static bool read_location(struct xml_translation *t, const struct xml_node *node
     if (!location) {
         return xml_fail(t, node, "there is no location “%s”", id);
     }
-    if (depth == MOST_LOCATIONS || t->n_located++ >= MOST_LOCATED) {
-        return xml_fail(t, node, "locations are more than %d deep, or too many", MOST_LOCATIONS);
+    if (t->n_located++ >= MOST_LOCATED) {
+        return xml_fail(t, node, "there are too many locations");
     }
     for (const struct xml_node *child = location->first; child; child = child->next) {
         if (!read_attribute(t, child, path, depth + 1)) {
@@ -206,9 +244,16 @@ static bool read_attribute(struct xml_translation *t, const struct xml_node *nod
     if (!xml_is(node, "stateAttribute") || !type) {
         return xml_fail(t, node, "expected a stateAttribute with a type");
     }
+    if (depth == MOST_DEEP) {
+        return xml_fail(t, node, "locations and queries are more than %d deep", MOST_DEEP);
+    }
     const bool is_field = strcmp(type, "eventField") == 0;
     if (strcmp(type, "eventName") == 0) {
         value = (struct xml_value){XML_OPERAND, "$name", NULL};
+    } else if (strcmp(type, "query") == 0) {
+        if (!read_query(t, node, &value, depth + 1)) {
+            return false;
+        }
     } else if (is_field || strcmp(type, "constant") == 0 || strcmp(type, "location") == 0) {
         if (!text || !*text) {
             return xml_fail(t, node, "it has no value");
@@ -237,13 +282,19 @@ static bool read_attribute(struct xml_translation *t, const struct xml_node *nod
     return true;
 }
 
-bool xml_read_path(struct xml_translation *t, const struct xml_node *node, GArray *path)
+static bool read_path(struct xml_translation *t, const struct xml_node *node, GArray *path,
+                      uint32_t depth)
 {
     const struct xml_node *child = xml_find(node->first, "stateAttribute");
     for (; child; child = xml_find(child->next, "stateAttribute")) {
-        if (!read_attribute(t, child, path, 0)) {
+        if (!read_attribute(t, child, path, depth)) {
             return false;
         }
     }
     return path->len || xml_fail(t, node, "it has no stateAttribute");
+}
+
+bool xml_read_path(struct xml_translation *t, const struct xml_node *node, GArray *path)
+{
+    return read_path(t, node, path, 0);
 }

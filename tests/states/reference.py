@@ -52,7 +52,7 @@ class Interpreter:
         if kind == "row":
             return row.get(operand[1])
         other = self.other(operand, event, row)
-        return other.get(operand[3])
+        return other.get(operand[3]) if other else None
 
     def other(self, operand, event, row):
         """The row that ("other", group, operands, name) is about, or None."""
@@ -71,14 +71,18 @@ class Interpreter:
             return not self.condition(node[1], event, row)
         if node[0] == "name":
             return event["n"] == node[1]
+        if node[0] == "exists":
+            return self.value(node[1], event, row) is not None
         return compare(self.value(node[1], event, row), node[2], self.value(node[3], event, row))
 
     def others_exist(self, operands, event, row):
-        return all(self.other(operand, event, row) for operand in operands if operand[0] == "other")
+        """Those that a rule cannot do without, and what they are found by."""
+        return all(self.others_exist(operand[2], event, row) and (operand[4] or self.other(operand, event, row))
+                   for operand in operands if operand[0] == "other")
 
-    def hits(self, group, event):
+    def hits(self, group, rules, event):
         found = []
-        for rule in group["rules"]:
+        for rule in rules:
             rows = self.rows_of(group, rule, event)
             found += [(rule, row) for row in rows]
             if rows and not rule["also"]:
@@ -158,10 +162,10 @@ class Interpreter:
     def run(self, events):
         for event in events:
             self.advance(event["t"])
-            for group in self.groups:
+            for group, rules in blocks_of(self.groups):
                 # What others hold is what they held when the rule was found to apply.
                 hits = []
-                for rule, row in self.hits(group, event):
+                for rule, row in self.hits(group, rules, event):
                     held = {id(action): self.value(action[2], event, row) for action in rule["actions"]
                             if action[0] in ("=", "+=", "-=") and action[2][0] == "other"}
                     hits.append((rule, row, held))
@@ -188,6 +192,11 @@ class Interpreter:
                 for state, start, end in row.entered if state in row.group["states"]]
 
 
+def blocks_of(groups):
+    """(group, rules) in the order of the file: those within a group, then what `more` adds."""
+    return [(group, group["rules"]) for group in groups] + [(group, rules) for group in groups for rules in group["more"]]
+
+
 # ---- text ----
 
 def text_of_operand(operand):
@@ -200,7 +209,7 @@ def text_of_operand(operand):
         return "cpu"
     if kind == "row":
         return f"row.{operand[1]}"
-    return f"{operand[1]}[{', '.join(map(text_of_operand, operand[2]))}].{operand[3]}"
+    return f"{operand[1]}[{', '.join(map(text_of_operand, operand[2]))}]{'?' * operand[4]}.{operand[3]}"
 
 
 def text_of_condition(node):
@@ -210,6 +219,8 @@ def text_of_condition(node):
         return f"!({text_of_condition(node[1])})"
     if node[0] == "name":
         return f'name == "{node[1]}"'
+    if node[0] == "exists":
+        return f"exists({text_of_operand(node[1])})"
     return f"{text_of_operand(node[1])} {node[2]} {text_of_operand(node[3])}"
 
 
@@ -222,19 +233,30 @@ def text_of_action(action):
     return "pop" if action[0] == "pop" else f"{action[1]} {action[0]} {text_of_operand(action[2])}"
 
 
+def text_of_rule(rule):
+    where = rule["where"]
+    return ("    " + "also " * rule["also"] + "on " + text_of_condition(rule["on"]) +
+            (" each" if where == "each" else f" at ({', '.join(map(text_of_operand, where))})" if where else "") +
+            (" if " + text_of_condition(rule["if"]) if rule["if"] else "") +
+            " : " + ", ".join(map(text_of_action, rule["actions"])))
+
+
+def text_of_file(groups):
+    return "".join(map(text_of_group, groups)) + text_of_more(groups)
+
+
+def text_of_more(groups):
+    return "".join("\n".join([f"more {group['name']} {{", *map(text_of_rule, rules), "}\n"])
+                   for group in groups for rules in group["more"])
+
+
 def text_of_group(group):
     lines = [f"group {group['name']} {{  # made by chance",
              "    row " + ", ".join(f"{name} = {text_of_operand(operand)}" for name, operand in group["keys"]),
              "    states " + ", ".join(group["states"])]
     lines += [f"    start {group['start']}"] if "start" in group else []
     lines += [f"    keep {group['kept'][0]}", f"    number {group['kept'][1]}"]
-    for rule in group["rules"]:
-        where = rule["where"]
-        lines.append("    " + "also " * rule["also"] + "on " + text_of_condition(rule["on"]) +
-                     (" each" if where == "each" else
-                      f" at ({', '.join(map(text_of_operand, where))})" if where else "") +
-                     (" if " + text_of_condition(rule["if"]) if rule["if"] else "") +
-                     " : " + ", ".join(map(text_of_action, rule["actions"])))
+    lines += map(text_of_rule, group["rules"])
     lines += [f"    after {time}ns in {state} : " + ", ".join(map(text_of_action, actions))
               for state, (time, actions) in group["after"].items()]
     return "\n".join(lines + ["}"]) + "\n"
@@ -260,7 +282,7 @@ class Chance:
         # Of one time, those of the first stream, which is the first CPU's, come first.
         return sorted(events, key=lambda event: (event["t"], event["pc"]["cpu_id"]))
 
-    def operand(self, own, others):
+    def operand(self, own, others, depth=0):
         """An operand; of `own` group's rows, and of one of `others`, if they are given."""
         kinds = ["value", "field", "field", "cpu"] + ["row", "row"] * bool(own) + ["other"] * bool(others)
         kind = self.random.choice(kinds)
@@ -272,13 +294,15 @@ class Chance:
             return kind, self.random.choice([*own["kept"], *(name for name, _ in own["keys"])])
         if kind == "other":
             group = self.random.choice(others)
-            return (kind, group["name"], tuple(self.operand(None, None) for _ in group["keys"]),
-                    self.random.choice([*group["kept"], *(name for name, _ in group["keys"])]))
+            return (kind, group["name"], tuple(self.operand(None, others if depth < 2 else None, depth + 1) for _ in group["keys"]),
+                    self.random.choice([*group["kept"], *(name for name, _ in group["keys"])]), self.random.random() < 0.5)
         return (kind,)
 
     def comparison(self, own, others):
         relation = self.random.choice(("==", "==", "!=", "<", ">="))
         left, right = self.operand(own, others), self.operand(own, None)
+        if left[0] in ("field", "row", "other") and self.random.random() < 0.15:
+            return "exists", left
         if own and self.random.random() < 0.3:
             return "compare", ("row", "state"), "==", ("value", self.random.choice(own["states"]))
         if left[0] in ("value", "cpu"):
@@ -340,6 +364,8 @@ class Chance:
             if self.random.random() < 0.3:
                 group["start"] = group["states"][0]
             group["rules"] = [self.rule(group, groups) for _ in range(self.random.choice((1, 3, 6)))]
+            group["more"] = [[self.rule(group, groups) for _ in range(self.random.choice((1, 2)))]
+                             for _ in range(self.random.choice((0, 0, 1, 2)))]
             group["after"] = {state: (self.random.choice((1, 7, 30)), self.actions(group, None, False))
                               for state in group["states"] if self.random.random() < 0.3}
         return groups
@@ -350,6 +376,8 @@ def operands_of(rule):
     def of_condition(node):
         if node is None or node[0] == "name":
             return []
+        if node[0] == "exists":
+            return [node[1]]
         if node[0] == "compare":
             return [node[1], node[3]]
         return [operand for child in node[1:] for operand in of_condition(child)]

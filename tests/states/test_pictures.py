@@ -35,7 +35,7 @@ def check_counts():
         events = chance.events(80)
         groups = [group for i in range(8) for group in chance.groups(f"file{i}")]
         text = "".join(reference.text_of_group(group).replace("\n}", f"\n    count u\n    count v \"those in v\" #123456\n}}")
-                       for group in groups)
+                       for group in groups) + reference.text_of_more(groups)
         interpreter = reference.Interpreter(groups, events[-1]["t"])
         interpreter.run(events)
         pieces = {}

@@ -67,7 +67,7 @@ def check_random():
         chance = reference.Chance(number)
         events = chance.events(60)
         files = [chance.groups(f"file{i}") for i in range(FILES_OF_TRACE)]
-        path = write("random.states", "".join(reference.text_of_group(group) for groups in files for group in groups))
+        path = write("random.states", "".join(map(reference.text_of_file, files)))
         found = log_of(path, trace(f"random{number}", events))
         for groups in files:
             interpreter = reference.Interpreter(groups, events[-1]["t"])
@@ -75,7 +75,7 @@ def check_random():
             expected, names = interpreter.answer(), {group["name"] for group in groups}
             pieces += sum(map(len, expected.values()))
             if expected != {key: log for key, log in found.items() if key[0] in names}:
-                wrong.append((number, *map(reference.text_of_group, groups), expected))
+                wrong.append((number, reference.text_of_file(groups), expected))
             if number % 4 == 0:
                 wanted += interpreter.periods()
         if number % 4 == 0:
@@ -115,7 +115,7 @@ def check_store():
         chance = reference.Chance(1000 + number)
         events = chance.events(80)
         groups = [group for i in range(8) for group in chance.groups(f"file{i}")]
-        path = write("stored.states", "".join(map(reference.text_of_group, groups)))
+        path = write("stored.states", reference.text_of_file(groups))
         interpreter = reference.Interpreter(groups, events[-1]["t"])
         interpreter.run(events)
         numbers = {group["name"]: i for i, group in enumerate(groups)}
@@ -211,6 +211,17 @@ def check_mistakes():
                           "group h { row p = a }", "has no “z”")):
         done = run("--states", write("wrong.states", text), scratch.name)
         tap.ok(done.returncode == 2 and reason in done.stderr and "^" in done.stderr, f"{reason}: shown", text, done)
+    head = "group g {\n row p = a\n states s\n on a == 1 : s\n}\n"
+    for text, reason in (("more h {\n on a == 2 : s\n}\n" + head, "no group “h” before"), (head + "more g {\n states t\n}", "has rules only"),
+                         (head + "more g {\n on a == 2 : t\n}", "no state “t”"), (head + "more g {\n on a == 2 : s\n", "expected }"),
+                         (head + "more {\n}", "expected the name"), (head + "more nix {\n on what == : ever\n also\n}\n", "no group “nix”"),
+                         (head + "more g {\n on a == 1 if exists(1) : s\n}", "takes a field, or what a row has"),
+                         (head + "more g {\n on a == 1 if g[1]?state == 1 : s\n}", "a point and a name"),
+                         (head + "more g {\n on a == 1 if " + "g[" * 9 + "1" + "].p" * 9 + " == 1 : s\n}", "at most 8 deep"),
+                         (head + "more g {\n on a == 1 if " + "g[" * 100000 + "\n}", "at most 8 deep"),
+                         (head + "more g {\n}\n" * 1000, "at most 1000 groups and more")):
+        done = run("--states", write("wrong.states", text), scratch.name)
+        tap.ok(done.returncode == 2 and reason in done.stderr and "^" in done.stderr and done.stderr.count("^") == 1, f"{reason}: shown", text[:200], done)
     done = run("--states", os.path.join(scratch.name, "nowhere"), scratch.name)
     tap.ok(done.returncode == 1 and "nowhere" in done.stderr, "a file that is not there", done)
     done = run(scratch.name)

@@ -49,17 +49,27 @@ class Provider:
         if node.tag == "field":
             return self.field(node.get("name"), event)
         kind = node.get("type")
+        if kind == "query":
+            return self.mapped(node, self.query(node.findall("stateAttribute"), event), event)
         if kind in ("null", "delete"):
             return None
         text = self.constant(node.get("value", ""))
         found = {"int": lambda: Int(text), "long": lambda: int(text), "string": lambda: text, "eventName": lambda: event["n"],
                  "eventField": lambda: self.field(text, event)}[kind]()
-        if node.get("mappingGroup"):
-            for entry in self.maps[node.get("mappingGroup")]:
-                if found is not None and text_of(self.value(entry[0], event)) == text_of(found):
-                    return self.value(entry[1], event)
-            return None
-        return found
+        return self.mapped(node, found, event)
+
+    def mapped(self, node, found, event):
+        if not node.get("mappingGroup"):
+            return found
+        for entry in self.maps[node.get("mappingGroup")]:
+            if found is not None and text_of(self.value(entry[0], event)) == text_of(found):
+                return self.value(entry[1], event)
+        return None
+
+    def query(self, nodes, event):
+        """What an attribute has now, after what was changed before in the same event."""
+        path = self.path(nodes, event)
+        return None if path is None else self.now.get("/".join(path), (None,))[0]
 
     def path(self, nodes, event):
         path = []
@@ -71,7 +81,8 @@ class Provider:
                     return None
                 path += inner
                 continue
-            part = text if kind == "constant" else event["n"] if kind == "eventName" else self.field(text, event)
+            part = (text if kind == "constant" else event["n"] if kind == "eventName" else
+                    self.query(node, event) if kind == "query" else self.field(text, event))
             if part is None:
                 return None
             path.append(text_of(part))
@@ -82,7 +93,9 @@ class Provider:
             return not self.holds(node[0], event)
         if node.tag in ("and", "or"):
             return (all if node.tag == "and" else any)(self.holds(child, event) for child in node)
-        first, second = (self.value(child, event) for child in node)
+        attributes = node.findall("stateAttribute")
+        first, second = [self.query(attributes, event)] * bool(attributes) + [
+            self.value(child, event) for child in node if child not in attributes]
         if isinstance(first, int) and isinstance(second, int):
             order = (first > second) - (first < second)
         else:
@@ -190,6 +203,7 @@ FIELDS = {"a": (0, 1, 2, 3), "b": (-1, 0, 5), "s": ("x", "y", "zz"), "cpu": (7,)
 class Chance:
     def __init__(self, seed):
         self.random = random.Random(seed)
+        self.has_queries = seed % 3 > 0
 
     def events(self, count):
         time, events = START, []
@@ -209,18 +223,42 @@ class Chance:
                  "location": lambda: self.random.choice(("l1", "l2"))}[kind]()
         return f'<stateAttribute type="{kind}" value={quoteattr(value)}/>'
 
-    def path(self):
+    def path(self, depth=0):
+        if self.has_queries and depth < 2 and self.random.random() < 0.2:
+            return ('<stateAttribute type="constant" value="P"/>' +
+                    f'<stateAttribute type="query">{self.random.choice((self.path, self.number_path))(depth + 1)}</stateAttribute>')
         return '<stateAttribute type="constant" value="P"/>' + "".join(self.attribute() for _ in range(self.random.randrange(3)))
 
-    def constant(self):
+    def number_path(self, depth=0):
+        """Of attributes that are numbers, or not set."""
+        part = '<stateAttribute type="eventField" value="a"/>', '<stateAttribute type="constant" value="3"/>', '<stateAttribute type="eventField" value="s"/>'
+        if depth < 2 and self.random.random() < 0.2:
+            part = (f'<stateAttribute type="query">{self.number_path(depth + 1)}</stateAttribute>',)
+        return '<stateAttribute type="constant" value="N"/>' + self.random.choice(part)
+
+    def number(self):
+        return self.random.choice(('<stateValue type="int" value="2"/>', '<stateValue type="long" value="$D2"/>',
+                                   '<stateValue type="int" value="1" increment="true"/>', '<stateValue type="eventField" value="b" increment="true"/>',
+                                   '<stateValue type="eventField" value="a"/>', f'<stateValue type="query">{self.number_path()}</stateValue>',
+                                   f'<stateValue type="query" increment="true">{self.number_path()}</stateValue>', '<stateValue type="null"/>'))
+
+    def query(self):
+        return f'<stateValue type="query">{self.random.choice((self.path, self.number_path))()}</stateValue>'
+
+    def constant(self, is_set=False):
         return self.random.choice(('<stateValue type="int" value="$D1"/>', '<stateValue type="int" value="5"/>',
                                    '<stateValue type="long" value="$D2"/>', '<stateValue type="string" value="zz"/>',
-                                   '<stateValue type="string" value="q &lt;&quot;\\"/>', '<stateValue type="string" value="1"/>'))
+                                   '<stateValue type="string" value="q &lt;&quot;\\"/>',
+                                   # A text that reads as a number is another part of a path than the number is.
+                                   f'<stateValue type="string" value="{"x" if is_set and self.has_queries else "1"}"/>'))
 
     def value(self, is_plain):
         chance = self.random.random()
+        if self.has_queries and self.random.random() < 0.25:
+            query = self.query()
+            return query.replace('"query"', '"query" mappingGroup="m"', 1) if self.random.random() < 0.2 else query
         if chance < 0.55 or (is_plain and chance < 0.85):
-            return self.constant()
+            return self.constant(True)
         if chance < 0.85:
             return f'<stateValue type="eventField" value="{self.field()}"' + ' mappingGroup="m"' * (self.random.random() < 0.3) + "/>"
         return f'<stateValue type="{self.random.choice(("null", "delete"))}"/>'
@@ -236,7 +274,18 @@ class Chance:
             # A field that can be a text is not compared by order.
             name = self.random.choice(("a", "b", "nix"))
             other = f'<stateValue type="{self.random.choice(("int", "long"))}" value="{self.random.randrange(-1, 4)}"/>'
-            return f'<condition{operator}><field name="{name}"/>{other}</condition>'
+            first = f'<field name="{name}"/>'
+            if self.has_queries and self.random.random() < 0.7:
+                first = self.number_path()
+                other = self.random.choice((other, f'<stateValue type="eventField" value="{name}"/>',
+                                            f'<stateValue type="query">{self.number_path()}</stateValue>'))
+            elif self.random.random() < 0.3:
+                other = f'<stateValue type="eventField" value="{self.random.choice(("a", "b", "nix"))}"/>'
+            return f'<condition{operator}>{first}{other}</condition>'
+        if self.has_queries and self.random.random() < 0.6:
+            second = self.random.choice((self.constant(), self.constant(), '<stateValue type="null"/>', self.query(),
+                                         f'<stateValue type="eventField" value="{self.random.choice(("a", "b", "s"))}"/>'))
+            return f"<condition{operator}>{self.random.choice((self.path, self.number_path, self.query))()}{second}</condition>"
         first = self.random.choice((f'<field name="{self.field()}"/>', f'<stateValue type="eventField" value="{self.field()}"/>',
                                     '<stateValue type="eventName"/>'))
         second = self.random.choice((self.constant(), self.constant(), '<stateValue type="null"/>',
@@ -252,6 +301,8 @@ class Chance:
         if self.random.random() < 0.15:
             return ('<stateAttribute type="constant" value="counter"/>' + self.attribute(False) +
                     '<stateAttribute type="constant" value="n"/><stateValue type="int" value="2" increment="true"/>')
+        if self.has_queries and self.random.random() < 0.3:
+            return self.number_path() + self.number()
         return self.path() + self.value(self.random.random() < 0.6)
 
     def file(self):
@@ -310,7 +361,8 @@ def refused_lines():
     value = '<stateValue type="int" value="1"/>'
     for change, element, reason in (
             (f'{PATH}<stateValue type="script" value="1"/>', "stateValue", "script"),
-            (f'{PATH}<stateValue type="query">{PATH}</stateValue>', "stateValue", "query"),
+            (f'{PATH}<stateValue type="query"/>', "stateValue", "no stateAttribute"),
+            (f'{PATH}<stateValue type="query"><stateAttribute type="self"/></stateValue>', "stateAttribute", "self"),
             (f'{PATH}<stateValue type="int" value="1" stack="push"/>', "stateValue", "stacks"),
             (f'{PATH}<stateValue type="int" value="1" update="true"/>', "stateValue", "update"),
             (f'{PATH}<stateValue type="int" value="many"/>', "stateValue", "no int"),
@@ -320,11 +372,12 @@ def refused_lines():
             (f'{PATH}<stateValue type="eventField" value="a b"/>', "stateValue", "no name of a field"),
             (f'{PATH}{value}<futureTime type="long" value="5"/>', "futureTime", "not translated"),
             (f'<stateAttribute type="pool"/>{value}', "stateAttribute", "pool"),
-            (f'<stateAttribute type="query">{PATH}</stateAttribute>{value}', "stateAttribute", "query"),
+            (f'<stateAttribute type="query"/>{value}', "stateAttribute", "no stateAttribute"),
             (f'<stateAttribute type="location" value="nix"/>{value}', "stateAttribute", "no location"),
             (value, "stateChange", "no stateAttribute"), (PATH, "stateChange", "one stateValue"),
             (f'<if><condition operator="about"><field name="a"/>{value}</condition></if><then>{PATH}{value}</then>', "condition", "no operator"),
-            (f"<if><condition>{PATH}{value}</condition></if><then>{PATH}{value}</then>", "stateAttribute", "conditions"),
+            (f"<if><condition>{value}{PATH}{value}</condition></if><then>{PATH}{value}</then>", "stateAttribute", "two values"),
+            (f'<if><condition operator="lt"><stateValue type="eventName"/>{value}</condition></if><then>{PATH}{value}</then>', "condition", "a name"),
             (f"<if><xor/></if><then>{PATH}{value}</then>", "xor", "no condition"),
             (f"<if><and/></if><then>{PATH}{value}</then>", "and", "no condition"),
             (f'<if><condition><field name="a"/>{value}</condition></if>', "stateChange", "no then")):
@@ -341,7 +394,7 @@ def check_refused():
     path = write("many.xml", document("".join(change for change, _, _ in cases) * 2))
     done = run("--states", path, "--as-states")
     lines = [int(line.split(":")[-3]) for line in done.stderr.splitlines() if ".xml:" in line]
-    tap.ok(lines == list(range(4, 24)) and "20 more" in done.stderr, "up to twenty at once", done.stderr)
+    tap.ok(lines == list(range(4, 24)) and "24 more" in done.stderr, "up to twenty at once", done.stderr)
     text = document(GOOD) .replace("</stateProvider>", f'<eventHandler eventName="f">{cases[0][0]}</eventHandler></stateProvider><pattern/>')
     done = run("--states", write("partial.xml", text), "--as-states")
     tap.ok(done.returncode == 2 and "<pattern>" in done.stderr, "patterns are refused", done)
@@ -359,9 +412,53 @@ def check_refused():
     text = text.replace("<eventHandler", "".join(inner) + '<location id="l10"/><eventHandler', 1)
     done = run("--states", write("locations.xml", text), "--as-states")
     tap.ok(done.returncode == 2 and "locations" in done.stderr, "locations that are too many", done.stderr[:300])
+    loop = '<stateAttribute type="query"><stateAttribute type="location" value="l"/></stateAttribute>'
+    text = document(f'<stateChange>{loop}<stateValue type="null"/></stateChange>').replace("<eventHandler", f'<location id="l">{loop}</location><eventHandler', 1)
+    done = run("--states", write("loop.xml", text), "--as-states")
+    tap.ok(done.returncode == 2 and "16 deep" in done.stderr, "a location that asks for itself", done.stderr[:300])
+    # More than a query can be asked for, each in another attribute, and each path by another.
+    text = document("".join(f'<stateChange>{PATH}<stateValue type="query"><stateAttribute type="constant" value="q{i}"/></stateValue></stateChange>'
+                            for i in range(70)))
+    done = run("--states", write("queries.xml", text), "--as-states")
+    tap.ok(done.returncode == 2 and "more than 64 groups" in done.stderr, "attributes that are too many", done.stderr[:300])
     deep = "<if><condition><field name=\"a\"/><stateValue type=\"int\" value=\"1\"/></condition></if><then>" * 60
     done = run("--states", write("deep.xml", document(f"<stateChange>{deep}{PATH}{'</then>' * 60}</stateChange>")), "--as-states")
     tap.ok(done.returncode == 2 and "deep" in done.stderr, "changes that are too deep", done.stderr[:300])
+
+
+def check_order():
+    """The scene of a test of Trace Compass (TmfXmlConditionTest, testTrace2.xml): what it expects, of handlers that read what those
+    before them set for the same event."""
+    def handler(name, condition, attribute):
+        return (f'<eventHandler eventName="{name}"><stateChange><if>{condition}</if>' + "".join(
+            f'<{branch}><stateAttribute {attribute}/><stateValue type="long" value="{value}"/></{branch}>'
+            for branch, value in (("then", 1), ("else", 0))) + "</stateChange></eventHandler>")
+
+    def attribute(name, value):
+        return f'<condition><stateAttribute type="constant" value="{name}"/><stateValue type="long" value="{value}"/></condition>'
+
+    def field(value):
+        return f'<condition><field name="field"/><stateValue type="long" value="{value}"/></condition>'
+    queries = "".join(f'<stateValue type="query"><stateAttribute type="constant" value="{name}"/></stateValue>' for name in ("test", "test1"))
+    text = ('<tmfxml><stateProvider id="c" version="1">' + handler("test", field(10), 'type="eventName"') + handler("test1", field(200), 'type="eventName"') +
+            handler("*", f"<condition>{queries}</condition>", 'type="constant" value="same"') +
+            handler("*", f"<not><and>{attribute('test', 0)}{attribute('test1', 0)}{attribute('same', 1)}</and></not>", 'type="constant" value="three"') +
+            handler("*", f"<not>{attribute('three', 1)}</not>", 'type="constant" value="two"') + "</stateProvider></tmfxml>")
+    where = trace("order", [at(1, "test", field=10), at(3, "test1", field=100), at(5, "test", field=20), at(7, "test1", field=200), at(9, "end")])
+    found = {}
+    for line in tables(write("order.xml", text), where, "--log")["log"]:
+        if line["state"] is not None:
+            found.setdefault(line["row"], []).append((int(line["state"]), line["time_range"]["begin_ns"]))
+    tap.ok(found == {"test": [(1, 1), (0, 5)], "test1": [(0, 3), (1, 7)], "same": [(0, 1), (1, 5), (0, 7)],
+                     "three": [(1, 1), (0, 5), (1, 7)], "two": [(0, 1), (1, 5), (0, 7)]}, "handlers read what those before them set", found)
+
+
+def check_names():
+    """Values that views name, of an attribute that is called as an event: the name is no number."""
+    text = document(f'<stateChange>{PATH}<stateValue type="eventName"/></stateChange>\n',
+                    '<timeGraphView id="v"><definedValue name="zero" value="0"/></timeGraphView>\n')
+    found = tables(write("names.xml", text), trace("names", [at(0, "e"), at(MS, "f")]))["states"]
+    tap.ok([(line["row"], line["state"], line["ns"]) for line in found] == [("P", "a value", MS)], "the name of an event as a value", found)
 
 
 def check_example():
@@ -387,6 +484,8 @@ def check_example():
 tap.run("random", check_random)
 tap.run("files of others", check_files)
 tap.run("refused", check_refused)
+tap.run("order", check_order)
+tap.run("names", check_names)
 tap.run("example", check_example)
 scratch.cleanup()
 sys.exit(tap.done())

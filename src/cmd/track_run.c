@@ -105,6 +105,9 @@ static bool check(void *user, GError **error)
     struct lull_track *track = user;
     lull_tracker_govern(track->tracker);
     lull_action_reap(&track->action, false);
+    if (track->flight.recorder) { /* which follows the clock */
+        track->view.epoch_ns = lull_recorder_epoch_ns(track->flight.recorder);
+    }
     return take(track, error);
 }
 

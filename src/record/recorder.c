@@ -100,7 +100,7 @@ static int64_t clock_ns(clockid_t id)
 
 /* CLOCK_MONOTONIC plus this is the time since the epoch: the measurement of several that took least
  * time. */
-static int64_t measure_epoch_offset(void)
+int64_t lull_recorder_measure_epoch(void)
 {
     int64_t best_ns = INT64_MAX, offset_ns = 0;
     for (unsigned i = 0; i < 16; i++) {
@@ -113,6 +113,22 @@ static int64_t measure_epoch_offset(void)
         }
     }
     return offset_ns;
+}
+
+/* Less is what comes between two looks at a clock. */
+#define STEP_NS 1000000
+
+/* A flight recorder goes on for months. Its snapshots have the time of day that the machine has now. */
+static void follow_clock(struct lull_recorder *recorder)
+{
+    int64_t *known_ns = &recorder->request.epoch_offset_ns;
+    if (!recorder->question.is_snapshot || !recorder->kind->needs_state) {
+        return;
+    }
+    if (ABS(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC) - *known_ns) > STEP_NS) {
+        const int64_t now_ns = lull_recorder_measure_epoch();
+        *known_ns = ABS(now_ns - *known_ns) > STEP_NS ? now_ns : *known_ns;
+    }
 }
 
 struct lull_recorder *lull_recorder_new(const struct lull_record_question *question, GError **error)
@@ -156,7 +172,7 @@ static void clean_up_others(struct lull_recorder *recorder)
 
 static bool set_up_tracer(struct lull_recorder *recorder, GError **error)
 {
-    recorder->request.epoch_offset_ns = measure_epoch_offset();
+    recorder->request.epoch_offset_ns = lull_recorder_measure_epoch();
     g_autoptr(GError) refusal = NULL;
     if (!lull_recorder_start_names(recorder, error)) {
         return false;
@@ -276,6 +292,7 @@ static bool check(void *user, GError **error)
     struct lull_recorder *recorder = user;
     const struct lull_record_companion *companion = recorder->question.companion;
     g_autoptr(GError) why = NULL;
+    follow_clock(recorder);
     lull_recorder_take_names(recorder);
     lull_pressure_check(recorder->pressure, lull_recorder_now_ns(recorder));
     if (recorder->kind->check(recorder->tracer, &why) || recorder->tracer->is_full) {

@@ -86,8 +86,11 @@ bool lull_recorder_snapshot(struct lull_recorder *recorder, const char *output,
                             const struct lull_recording_trigger *trigger, GError **error);
 /* For prepare(): the command, which does not run yet; -1: there is none. */
 pid_t lull_recorder_command(const struct lull_recorder *recorder);
-/* CLOCK_MONOTONIC plus this is the time since the epoch. */
+/* CLOCK_MONOTONIC plus this is the time since the epoch, as the recorder's files say. That of a flight recorder follows
+ * the clock if that is set, but between two calls of serve() only, and not with LTTng. */
 int64_t lull_recorder_epoch_ns(const struct lull_recorder *recorder);
+/* The same as it is now. */
+int64_t lull_recorder_measure_epoch(void);
 
 /* False and an error if a process that it needs to write snapshots, and to leave nothing behind, has been killed. */
 bool lull_recorder_is_whole(const struct lull_recorder *recorder, GError **error);

@@ -34,7 +34,9 @@ struct lull_tracer_request {
     bool is_filtered;  /* only tasks in `pids`, what they start, and interrupts while CPUs idle */
     const pid_t *pids; /* those of set_up(); follow() adds the command */
     uint32_t n_pids;
-    int64_t epoch_offset_ns; /* CLOCK_MONOTONIC plus this is the time since the Unix epoch */
+    /* CLOCK_MONOTONIC plus this is the time since the Unix epoch. With is_snapshot it changes when the clock is set, or
+     * the machine was suspended, unless the tracer says itself what it is (needs_state). */
+    int64_t epoch_offset_ns;
 };
 
 /* A record of perf's has 64 KiB at most. */
@@ -67,7 +69,7 @@ struct lull_tracer_kind {
     /* NULL if this machine, and who runs this, can use the tracer; else what is missing and how to
      * get it, one line, to be freed with g_free(). Changes nothing on the machine. */
     char *(*missing)(const struct lull_tracer_request *request);
-    /* Prepares all that can be prepared without recording. After this free() is needed. NULL and an
+    /* Prepares all that can be prepared without recording. The request lives as long. After this free() is needed. NULL and an
      * error: nothing is left over. */
     struct lull_tracer *(*set_up)(const struct lull_tracer_request *request, GError **error);
     /* Adds a task to those that is_filtered is about, with all that it starts from now on. */

@@ -44,6 +44,7 @@ struct lull_daemon {
     struct lull_watching watching;
     int events; /* readable when there is something to do; -1: not open */
     int64_t counted_ns, summed_ns;
+    int64_t epoch_ns;           /* of the recorder when we looked last; 0: not yet */
     struct lull_waited *waited; /* for metrics; else NULL */
     int sockets; /* asks the kernel about connections; -1: there are no other machines */
     struct lull_talks *talks; /* remembers those that are closed; or NULL */
@@ -305,10 +306,34 @@ static void take_alarm(void *user, const struct lull_track_alarm *alarm)
 }
 
 /* A request cannot end later than now; its server's clock is ours. */
-static bool is_recent(const struct lull_daemon *daemon, const struct lull_hook *hook)
+static bool is_recent(const struct lull_hook *hook)
 {
-    const int64_t now = lull_time_add(now_ns(), lull_recorder_epoch_ns(daemon->recorder));
+    const int64_t now = g_get_real_time() * 1000;
     return hook->end_ns <= now + LULL_NS_PER_S && hook->end_ns >= now - MOST_AGE_NS;
+}
+
+/* The time of day as snapshots have it. Those of LTTng have that of the clock before it was set. */
+static int64_t to_recorded(const struct lull_daemon *daemon, int64_t wall_ns)
+{
+    const int64_t recorded_ns = lull_recorder_epoch_ns(daemon->recorder);
+    const int64_t set_ns = lull_recorder_measure_epoch() - recorded_ns;
+    return ABS(set_ns) > LULL_NS_PER_S / 1000 ? wall_ns - set_ns : wall_ns;
+}
+
+/* The recorder follows the clock. */
+static void report_clock(struct lull_daemon *daemon)
+{
+    const int64_t epoch_ns = lull_recorder_epoch_ns(daemon->recorder);
+    const int64_t set_ns = epoch_ns - daemon->epoch_ns;
+    if (set_ns != 0 && daemon->epoch_ns != 0) {
+        char text[LULL_TIME_TEXT_SIZE];
+        lull_duration_format(ABS(set_ns), text);
+        report(
+            daemon,
+            "the clock was set %s by %s, or the machine was suspended; snapshots have the new time",
+            set_ns > 0 ? "forward" : "back", text);
+    }
+    daemon->epoch_ns = epoch_ns;
 }
 
 static void take_report(struct lull_daemon *daemon, const struct lull_speaker_report *slow)
@@ -318,14 +343,14 @@ static void take_report(struct lull_daemon *daemon, const struct lull_speaker_re
         .comm = "",
         .pid = hook->pid > 0 ? hook->pid : -1,
         .tid = hook->tid > 0 ? hook->tid : -1,
-        .start_ns = hook->end_ns - hook->delay_ns,
-        .end_ns = hook->end_ns,
     };
-    if (!is_recent(daemon, hook)) {
+    if (!is_recent(hook)) {
         daemon->speaker.counts->damaged_hooks++;
         lull_speaker_answer(&daemon->speaker, slow, "damaged");
         return;
     }
+    trigger.end_ns = to_recorded(daemon, hook->end_ns);
+    trigger.start_ns = trigger.end_ns - hook->delay_ns;
     const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger, hook, NULL);
     const bool has_path = verdict == LULL_TRIGGER_WRITTEN || verdict == LULL_TRIGGER_COALESCED;
     g_autofree char *text = g_strdup_printf("%s%s%s", lull_trigger_verdicts[verdict],
@@ -370,6 +395,7 @@ static bool serve(void *user, struct lull_recorder *recorder, GError **error)
 {
     struct lull_daemon *daemon = user;
     struct lull_speaker_report heard;
+    report_clock(daemon);
     lull_urgent_check(&daemon->urgent);
     lull_urgent_check(&daemon->urgent_speaker);
     struct lull_tracker *tracker = daemon->watching.tracker;

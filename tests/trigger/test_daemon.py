@@ -171,7 +171,31 @@ def check_room(directory):
 
 
 # In a mount namespace with a small disk for snapshots.
+SET_CLOCK = os.path.join(os.environ["LULL_PROGRAMS"], "set-clock.so")
 SMALL_DISK = 'mount -t tmpfs -o size=100k,mode=700 none "$0" && exec "$@"'
+
+
+def with_clock(directory):
+    """What starts a program whose clock can be set; nothing in a sanitized build, whose libraries have to come first."""
+    return ["env", f"LD_PRELOAD={SET_CLOCK}", f"SET_CLOCK={directory}/ahead"] if os.path.exists(SET_CLOCK) else []
+
+
+def set_clock(directory, ahead):
+    with open(os.path.join(directory, "ahead"), "w") as file:
+        file.write(f"{ahead}\n")
+
+
+def check_clock(daemon, path):
+    """The clock was set two hours forward while the daemon ran; its snapshot has the new time, and says when the request was."""
+    if not with_clock(""):
+        tap.skip("a clock that is set", "not in a sanitized build")
+        return
+    with open(f"/proc/{daemon.process.pid}/root{path}/recording.json") as file:
+        recording = json.load(file)
+    ahead = recording["clock"]["offset_ns"] - (time.time_ns() - time.monotonic_ns())
+    late = time.time_ns() + 7200 * 10**9 - recording["trigger"]["end_ns"]
+    tap.ok(abs(ahead - 7200 * 10**9) < 10**8 and 0 < late < 60 * 10**9 and "the clock was set forward by 2 h" in daemon.said(),
+           "a clock that is set is followed, and that is said", ahead, late, daemon.said())
 
 
 def check_disk(directory):
@@ -181,8 +205,8 @@ def check_disk(directory):
     if subprocess.run(["unshare", "--mount", "sh", "-c", SMALL_DISK, sets, "true"], check=False, capture_output=True).returncode:
         tap.skip("a full disk", "no mounts in a namespace here")
         return
-    daemon = Daemon(directory, "[rule web]\nslower=1ms\n", "pause=1ms\nper_hour=1000\nper_day=1000", prefix=["unshare", "--mount", "sh", "-c", SMALL_DISK, sets])
-
+    daemon = Daemon(directory, "[rule web]\nslower=1ms\n", "pause=1ms\nper_hour=1000\nper_day=1000",
+                    prefix=["unshare", "--mount", "sh", "-c", SMALL_DISK, sets, *with_clock(directory)])
     full = [daemon.trigger("--slower", "5ms") for _ in range(3)]
     tap.ok(all(one.returncode == 1 and "could not write" in one.stderr for one in full) and "No space left" in daemon.said(), "a full disk is said", full,
            daemon.said())
@@ -196,8 +220,10 @@ def check_disk(directory):
            "a thousand more are counted, and not tried", took, daemon.said(), daemon.counts()[failed])
     subprocess.run(["nsenter", f"--mount=/proc/{daemon.process.pid}/ns/mnt", "mount", "-o", "remount,size=100m", sets], check=True)
     time.sleep(5.1)
-    done = daemon.trigger("--slower", "5ms")
+    set_clock(directory, 7200)
+    done = daemon.trigger("--slower", "5ms", prefix=with_clock(directory))
     tap.ok(done.returncode == 0, "when there is room, they are written again", done, daemon.said())
+    check_clock(daemon, done.stdout.strip())
     tap.ok(daemon.stop() == 0 and not left_of(daemon), "and it ends as ever", daemon.said())
 
 

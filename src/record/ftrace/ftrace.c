@@ -21,7 +21,7 @@
 
 struct ftrace {
     struct lull_tracer base;
-    struct lull_tracer_request request;
+    const struct lull_tracer_request *request;
     struct lull_ftrace_instance *instance;
     GPtrArray *events; /* "system:name", NULL at the end */
     struct lull_ftrace_cpu *cpus;
@@ -138,7 +138,7 @@ static bool find_cpus(struct ftrace *f, GError **error)
 
 static bool set_buffers(const struct ftrace *f, GError **error)
 {
-    uint64_t bytes = f->request.buffer_bytes;
+    uint64_t bytes = f->request->buffer_bytes;
     const uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
     if (bytes == 0) {
         bytes = CLAMP(ALL_BUFFERS_BYTES / cpus, LEAST_BUFFER_BYTES, BUFFER_BYTES);
@@ -156,9 +156,9 @@ static bool set_options(const struct ftrace *f, GError **error)
 {
     return lull_ftrace_instance_write(f->instance, "trace_clock", "mono", error) &&
            lull_ftrace_instance_write(f->instance, "options/overwrite", "1", error) &&
-           (!f->request.is_filtered ||
+           (!f->request->is_filtered ||
             lull_ftrace_instance_write(f->instance, "options/event-fork", "1", error)) &&
-           (!f->request.is_filtered || !f->request.kernel_functions ||
+           (!f->request->is_filtered || !f->request->kernel_functions ||
             lull_ftrace_instance_write(f->instance, "options/function-fork", "1", error));
 }
 
@@ -166,7 +166,7 @@ static bool switch_on(struct ftrace *f, GError **error)
 {
     for (uint32_t i = 0; i < lull_purpose_n_events; i++) {
         const struct lull_purpose_event *event = &lull_purpose_events[i];
-        if (!is_wanted(event, f->request.purpose) ||
+        if (!is_wanted(event, f->request->purpose) ||
             !tracefs_event_file_exists(f->instance->tracefs, event->system, event->name,
                                        "enable")) {
             continue;
@@ -186,7 +186,7 @@ static bool switch_on(struct ftrace *f, GError **error)
 static bool trace_functions(struct ftrace *f, GError **error)
 {
     struct tracefs_instance *instance = f->instance->tracefs;
-    if (!f->request.kernel_functions) {
+    if (!f->request->kernel_functions) {
         return true;
     }
     if (!has_function_tracer(instance)) {
@@ -196,7 +196,7 @@ static bool trace_functions(struct ftrace *f, GError **error)
             "an instance of tracefs (Linux 6.12 can)");
         return false;
     }
-    g_auto(GStrv) patterns = g_strsplit(f->request.kernel_functions, ",", -1);
+    g_auto(GStrv) patterns = g_strsplit(f->request->kernel_functions, ",", -1);
     for (char **pattern = patterns; *pattern; pattern++) {
         /* Only a word that ends is looked up at once. */
         g_autofree char *line = g_strconcat(*pattern, "\n", NULL);
@@ -209,7 +209,7 @@ static bool trace_functions(struct ftrace *f, GError **error)
             return false;
         }
     }
-    f->base.remark = strchr(f->request.kernel_functions, '*')
+    f->base.remark = strchr(f->request->kernel_functions, '*')
                          ? "each recorded call of a function of the kernel costs some 100 to 300 ns"
                          : NULL;
     return lull_ftrace_instance_write(f->instance, "current_tracer", FUNCTION_TRACER, error);
@@ -220,7 +220,7 @@ static bool add_tid(struct ftrace *f, pid_t tid, GError **error)
     char text[16];
     g_snprintf(text, sizeof text, "%d", (int)tid);
     struct tracefs_instance *instance = f->instance->tracefs;
-    const bool has_functions = f->request.kernel_functions && tid != 0;
+    const bool has_functions = f->request->kernel_functions && tid != 0;
     if (tracefs_instance_file_append(instance, "set_event_pid", text) >= 0 &&
         (!has_functions || tracefs_instance_file_append(instance, "set_ftrace_pid", text) >= 0)) {
         return true;
@@ -254,14 +254,14 @@ static bool ftrace_follow(struct lull_tracer *tracer, pid_t pid, GError **error)
  */
 static bool filter(struct ftrace *f, GError **error)
 {
-    if (!f->request.is_filtered) {
+    if (!f->request->is_filtered) {
         return true;
     }
     if (!add_tid(f, 0, error)) {
         return false;
     }
-    for (uint32_t i = 0; i < f->request.n_pids; i++) {
-        if (!ftrace_follow(&f->base, f->request.pids[i], error)) {
+    for (uint32_t i = 0; i < f->request->n_pids; i++) {
+        if (!ftrace_follow(&f->base, f->request->pids[i], error)) {
             return false;
         }
     }
@@ -292,7 +292,7 @@ static struct lull_tracer *ftrace_set_up(const struct lull_tracer_request *reque
     struct ftrace *f = g_new0(struct ftrace, 1);
     f->base.kind = &lull_tracer_ftrace;
     f->off = -1;
-    f->request = *request;
+    f->request = request;
     f->events = g_ptr_array_new_with_free_func(g_free);
     f->instance = lull_ftrace_instance_new(error);
     /* The tracer cannot be chosen any more when the buffers of the CPUs are open. */
@@ -309,7 +309,7 @@ static struct lull_tracer *ftrace_set_up(const struct lull_tracer_request *reque
 static bool start_files(struct ftrace *f, GError **error)
 {
     for (uint32_t i = 0; i < f->n_cpus; i++) {
-        if (!lull_ftrace_cpu_start_file(&f->cpus[i], f->request.keeper, error)) {
+        if (!lull_ftrace_cpu_start_file(&f->cpus[i], f->request->keeper, error)) {
             return false;
         }
     }
@@ -319,13 +319,13 @@ static bool start_files(struct ftrace *f, GError **error)
 static bool ftrace_start(struct lull_tracer *tracer, GError **error)
 {
     struct ftrace *f = (struct ftrace *)tracer;
-    if (!f->request.is_snapshot && !start_files(f, error)) {
+    if (!f->request->is_snapshot && !start_files(f, error)) {
         return false;
     }
     if (!lull_ftrace_instance_write(f->instance, "tracing_on", "1", error)) {
         return false;
     }
-    for (uint32_t i = 0; i < f->n_cpus && !f->request.is_snapshot; i++) {
+    for (uint32_t i = 0; i < f->n_cpus && !f->request->is_snapshot; i++) {
         if (f->cpus[i].is_online && !lull_ftrace_cpu_start(&f->cpus[i], error)) {
             return false;
         }
@@ -358,7 +358,7 @@ static uint64_t stat_of(const char *stats, const char *name)
 static uint64_t lost_of(const struct ftrace *f, const char *stats)
 {
     return stat_of(stats, "commit overrun") + stat_of(stats, "dropped events") +
-           (f->request.is_snapshot ? 0 : stat_of(stats, "overrun"));
+           (f->request->is_snapshot ? 0 : stat_of(stats, "overrun"));
 }
 
 /* Takes back what a flight recorder overwrote: whoever reads the file would count it as lost. */
@@ -383,7 +383,7 @@ static char **read_stats(const struct ftrace *f, struct lull_tracer_result *resu
         free(text);
         result->events += stat_of(all[i], "read events");
         result->lost_events += lost_of(f, all[i]);
-        if (f->request.is_snapshot) {
+        if (f->request->is_snapshot) {
             hide_overrun(all[i]);
         }
         memmove(all[i], all[i] + 1, strlen(all[i]));
@@ -406,9 +406,9 @@ static uint32_t count_used(const struct ftrace *f)
 static bool save_functions(const struct ftrace *f, GError **error)
 {
     g_autofree char *symbols = NULL;
-    return !f->request.kernel_functions ||
+    return !f->request->kernel_functions ||
            !g_file_get_contents("/proc/kallsyms", &symbols, NULL, NULL) ||
-           lull_kernel_functions_save(f->request.keeper, symbols, error);
+           lull_kernel_functions_save(f->request->keeper, symbols, error);
 }
 
 /* Moves what the buffers hold to the files and makes trace.dat of them. The first page of a flight
@@ -419,29 +419,29 @@ static bool write_dat(struct ftrace *f, struct lull_tracer_result *result, GErro
     if (!lull_ftrace_finish_all(f->cpus, f->n_cpus, &end_ns, error)) {
         return false;
     }
-    for (uint32_t i = 0; i < f->n_cpus && f->request.is_snapshot; i++) {
+    for (uint32_t i = 0; i < f->n_cpus && f->request->is_snapshot; i++) {
         if (!lull_ftrace_cpu_start_there(&f->cpus[i], error)) {
             return false;
         }
     }
-    lull_keeper_release(f->request.keeper);
+    lull_keeper_release(f->request->keeper);
     const uint64_t first_ns = lull_ftrace_first_ns(f->cpus, f->n_cpus);
     result->start_ns = first_ns < INT64_MAX
-                           ? lull_time_add((int64_t)first_ns, f->request.epoch_offset_ns)
+                           ? lull_time_add((int64_t)first_ns, f->request->epoch_offset_ns)
                            : INT64_MAX;
     g_auto(GStrv) stats = read_stats(f, result);
     if (end_ns) {
         f->base.is_full = true;
         result->has_events = false; /* the kernel counts also those that were given up */
-        result->end_ns = (int64_t)end_ns + f->request.epoch_offset_ns;
+        result->end_ns = (int64_t)end_ns + f->request->epoch_offset_ns;
     }
     const struct lull_ftrace_dat dat = {.instance = f->instance,
                                         .events = f->base.events,
                                         .cpus = f->cpus,
                                         .stats = stats,
                                         .n_cpus = count_used(f),
-                                        .epoch_offset_ns = f->request.epoch_offset_ns};
-    return lull_ftrace_dat_write(&dat, f->request.keeper, &result->bytes, error) &&
+                                        .epoch_offset_ns = f->request->epoch_offset_ns};
+    return lull_ftrace_dat_write(&dat, f->request->keeper, &result->bytes, error) &&
            save_functions(f, error);
 }
 
@@ -497,7 +497,7 @@ static bool ftrace_stop(struct lull_tracer *tracer, struct lull_tracer_result *r
     if (!lull_ftrace_instance_write(f->instance, "tracing_on", "0", error)) {
         return false;
     }
-    const bool done = f->request.is_snapshot || write_dat(f, result, error);
+    const bool done = f->request->is_snapshot || write_dat(f, result, error);
     end_files(f);
     return done;
 }

@@ -15,7 +15,7 @@ struct lull_names_wish {
     bool
         is_filtered; /* only of processes that lull_names_follow() names, and what they start: calls */
     bool calls;      /* what system calls were given */
-    bool packets;    /* headers of packets that come from other machines, and go there */
+    bool packets;    /* their headers */
 };
 
 /* Loads the programs and attaches them; to be called before the tracer is set up, so that what is read of a call comes

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Headers of packets that other machines send and get, which tracers of the kernel's own do not record: who has the
- * recordings of both can say then which packet is which. Just before the tracer sees the packet. */
+/* Headers of packets, which tracers of the kernel's own do not record: who has the recordings of two machines can say
+ * then which packet of one is which of the other. Those within the machine too: who reads a trace that has headers asks
+ * nothing else (machine_sockets.c). Just before the tracer sees the packet. */
 #ifndef LULL_RECORD_NAMES_PACKETS_BPF_H
 #define LULL_RECORD_NAMES_PACKETS_BPF_H
 
@@ -8,15 +9,11 @@
 
 #define PACKETS_BYTES (4 << 20)
 
-enum { TCP = 6, UDP = 17, LOOPBACK_FLAG = 8 /* IFF_LOOPBACK */ };
+enum { TCP = 6, UDP = 17 };
 enum { V4_BYTES = 20, V6_BYTES = 40, TCP_BYTES = 20, UDP_BYTES = 8 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct net_device {
-    unsigned int flags;
-};
 struct sk_buff {
-    struct net_device *dev;
     unsigned int len, data_len;
     uint16_t network_header;
     unsigned char *head, *data;
@@ -114,7 +111,7 @@ static __always_inline void take_packet(const struct sk_buff *skb, struct header
     struct lull_names_packet packet = {
         .time_ns = bpf_ktime_get_ns(), .skb = (uint64_t)skb, .is_sent = is_sent};
     uint8_t first;
-    if ((skb->dev->flags & LOOPBACK_FLAG) || bpf_probe_read_kernel(&first, 1, from->at)) {
+    if (bpf_probe_read_kernel(&first, 1, from->at)) {
         return;
     }
     packet.version = first >> 4;

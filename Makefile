@@ -10,6 +10,7 @@
 #   make bench-growth  shows that no cost grows faster than the trace
 #   make bench-record  as root: what lull record costs programs, against perf record
 #   make bench-live  as root: what lull top costs programs, against perf record and tools of bcc
+#   make bench-apache  as root: what mod_lull costs requests of a real Apache
 #   make workloads  as root: whether lull says what programs of many kinds wait for, from pgbench to swap
 #   make package    builds the Debian packages in build-deb, and runs lintian
 #   make install    installs below PREFIX (default /usr/local), DESTDIR is honoured
@@ -17,7 +18,7 @@
 #   make lint       builds, checks format and rooms, and runs the linters
 #   make clean      removes the build directory
 #
-# demo, check, bench, bench-view, bench-growth, bench-record, bench-live, workloads, package, format and lint first install missing Debian packages (tools/setup.sh).
+# demo, check, bench, bench-view, bench-growth, bench-record, bench-live, bench-apache, workloads, package, format and lint first install missing Debian packages (tools/setup.sh).
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -73,6 +74,11 @@ bench-live:
 	@$(MAKE) --no-print-directory compile
 	@python3 bench/live.py --lull $(BUILD)/lull --json $(BUILD)/bench-live.json $(BENCHFLAGS)
 
+bench-apache:
+	@tools/setup.sh ci
+	@$(MAKE) --no-print-directory compile
+	@python3 bench/apache.py --module $(BUILD)/src/hook/apache/mod_lull.so --json $(BUILD)/bench-apache.json $(BENCHFLAGS)
+
 # Programs that are not installed are skipped.
 workloads: setup
 	@$(MAKE) --no-print-directory compile
@@ -97,4 +103,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all setup compile demo check bench bench-view bench-growth bench-record bench-live workloads package install format lint clean
+.PHONY: all setup compile demo check bench bench-view bench-growth bench-record bench-live bench-apache workloads package install format lint clean

@@ -64,49 +64,19 @@ static bool add_change(struct handler *h, const struct xml_node *node, const GAr
     return true;
 }
 
-/* The entries of a mappingGroup: its first value that is equal gives the second; none gives nothing. */
+/* A value that a mappingGroup maps: a change to each constant that it can make of it. */
 static bool add_mapped(struct handler *h, const struct xml_node *node, const GArray *path,
                        const struct xml_value *value)
 {
-    struct xml_translation *t = h->t;
-    const char *id = xml_attribute(node, "mappingGroup");
-    const struct xml_node *group = xml_find(t->provider->first, "mappingGroup");
     const struct guard before = guard_of(h);
-    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-    g_autoptr(GString) others = g_string_new(NULL);
-    while (group && g_strcmp0(xml_attribute(group, "id"), id) != 0) {
-        group = xml_find(group->next, "mappingGroup");
-    }
-    if (!group || value->kind < XML_OPERAND) {
-        return xml_fail(t, node,
-                        group ? "only a field or a query can be mapped"
-                              : "there is no such mappingGroup");
-    }
-    for (const struct xml_node *entry = group->first; entry; entry = entry->next) {
-        struct xml_value from, to;
-        const struct xml_node *second = entry->first ? entry->first->next : NULL;
-        if (!second || !xml_read_value(t, entry->first, &from) || !xml_read_value(t, second, &to) ||
-            from.kind == XML_NOTHING || from.kind >= XML_OPERAND || to.kind >= XML_OPERAND) {
-            return second && t->n_errors ? false
-                                         : xml_fail(t, entry, "it maps no constant to a constant");
-        }
-        if (!g_hash_table_add(seen, (gpointer)from.text)) {
-            continue;
-        }
-        g_autoptr(GString) equal = g_string_new(NULL);
-        xml_append_equal(equal, value, &from);
-        add_guard(h, true, equal->str);
-        if (!add_change(h, node, path, &to, false)) {
-            return false;
-        }
+    g_autoptr(GArray) all = xml_read_mapping(h->t, node, value);
+    bool is_added = all != NULL;
+    for (guint i = 0; is_added && i < all->len; i++) {
+        const struct xml_mapped *mapped = &g_array_index(all, struct xml_mapped, i);
+        add_guard(h, true, mapped->when);
+        is_added = add_change(h, node, path, &mapped->to, false);
         restore(h, before);
-        g_string_append_printf(others, "%s!%s", others->len ? " && " : "", equal->str);
     }
-    if (others->len) {
-        add_guard(h, true, others->str);
-    }
-    const bool is_added = add_change(h, node, path, &(struct xml_value){0}, false);
-    restore(h, before);
     return is_added;
 }
 

@@ -5,7 +5,7 @@
 
 #include "states/xml_private.h"
 
-enum { MOST_DEEP = 40 };
+enum { MOST_DEEP = 40, MOST_LONG = 30000 };
 
 bool xml_may_lack(const struct xml_value *value)
 {
@@ -114,34 +114,49 @@ static bool append_order(struct xml_translation *t, const struct xml_node *node,
     return true;
 }
 
-static bool append_comparison(struct xml_translation *t, const struct xml_node *node, GString *out,
-                              const struct xml_value *a, const struct xml_value *b)
+enum { EQ, NE, GE, GT, LE, LT, OPERATORS };
+
+static const struct {
+    const char *name, *relation;
+    uint8_t turned;
+} operators[OPERATORS] = {[EQ] = {"eq", "==", EQ}, [NE] = {"ne", "!=", NE}, [GE] = {"ge", ">=", LE},
+                          [GT] = {"gt", ">", LT},  [LE] = {"le", "<=", GE}, [LT] = {"lt", "<", GT}};
+
+/* Two constants: as numbers if both are, else as texts. */
+static bool is_so(const struct xml_value *a, uint32_t sign, const struct xml_value *b)
 {
-    static const struct {
-        const char *name, *relation, *turned;
-    } operators[] = {{"eq", "==", "=="}, {"ne", "!=", "!="}, {"ge", ">=", "<="},
-                     {"gt", ">", "<"},   {"le", "<=", ">="}, {"lt", "<", ">"}};
+    const char *left = a->kind == XML_NOTHING ? "null" : a->text;
+    const char *right = b->kind == XML_NOTHING ? "null" : b->text;
+    int order = strcmp(left, right);
+    if (a->kind == XML_NUMBER && b->kind == XML_NUMBER) {
+        const gint64 x = g_ascii_strtoll(left, NULL, 10), y = g_ascii_strtoll(right, NULL, 10);
+        order = (x > y) - (x < y);
+    }
+    return sign == EQ   ? order == 0
+           : sign == NE ? order != 0
+           : sign == GE ? order >= 0
+           : sign == GT ? order > 0
+           : sign == LE ? order <= 0
+                        : order < 0;
+}
+
+static bool append_comparison(struct xml_translation *t, const struct xml_node *node, GString *out,
+                              const struct xml_value *a, uint32_t sign, const struct xml_value *b)
+{
     static const struct xml_value null = {XML_TEXT, "null", NULL};
-    const char *given = xml_attribute(node, "operator");
     const bool is_turned = is_constant(a) && !is_constant(b);
     const struct xml_value *left = is_turned ? b : a, *right = is_turned ? a : b;
-    uint32_t i = 0;
-    while (given && i < G_N_ELEMENTS(operators) && strcmp(operators[i].name, given) != 0) {
-        i++;
-    }
-    if (i == G_N_ELEMENTS(operators)) {
-        return xml_fail(t, node, "there is no operator “%s”", given);
-    }
     if (is_constant(left)) {
-        return xml_fail(t, node, "it compares two constants");
+        g_string_append(out, is_so(left, sign, right) ? "(true)" : "(false)");
+        return true;
     }
-    if (i > 1) {
-        return append_order(t, node, out, left,
-                            is_turned ? operators[i].turned : operators[i].relation, right);
+    if (sign > NE) {
+        const uint32_t one = is_turned ? operators[sign].turned : sign;
+        return append_order(t, node, out, left, operators[one].relation, right);
     }
     const bool never = (xml_is_text(left) && right->kind == XML_CPU) ||
                        (xml_is_text(right) && left->kind == XML_CPU);
-    g_string_append(out, i == 1 ? "!" : "");
+    g_string_append(out, sign == NE ? "!" : "");
     if (never) {
         g_string_append(out, "(false)"); /* unless a host is called as a CPU is numbered */
     } else if (is_constant(right)) {
@@ -152,13 +167,65 @@ static bool append_comparison(struct xml_translation *t, const struct xml_node *
     return true;
 }
 
-static bool append_single(struct xml_translation *t, const struct xml_node *node, GString *out)
+/* A side of a condition: all values that it can be, and when. */
+struct side {
+    struct xml_value value; /* if it is not mapped */
+    GArray *mapped;         /* struct xml_mapped; NULL: it is not */
+};
+
+static guint side_count(const struct side *side)
 {
-    struct xml_value values[2];
+    return side->mapped ? side->mapped->len : 1;
+}
+
+/* The value, and when it is that; "": always. */
+static const struct xml_value *side_at(const struct side *side, guint i, const char **when)
+{
+    const struct xml_mapped *mapped =
+        side->mapped ? &g_array_index(side->mapped, struct xml_mapped, i) : NULL;
+    *when = mapped ? mapped->when : "";
+    return mapped ? &mapped->to : &side->value;
+}
+
+/* (a is this && b is that && they compare so) || … */
+static bool append_sides(struct xml_translation *t, const struct xml_node *node, GString *out,
+                         const struct side *sides, uint32_t sign)
+{
+    g_string_append_c(out, '(');
+    for (guint i = 0; i < side_count(&sides[0]) * side_count(&sides[1]); i++) {
+        const char *whens[2];
+        const struct xml_value *a = side_at(&sides[0], i / side_count(&sides[1]), &whens[0]);
+        const struct xml_value *b = side_at(&sides[1], i % side_count(&sides[1]), &whens[1]);
+        g_string_append(out, i ? " || " : "");
+        for (uint32_t side = 0; side < 2; side++) {
+            g_string_append_printf(out, "%s%s", whens[side], *whens[side] ? " && " : "");
+        }
+        if (out->len > MOST_LONG || !append_comparison(t, node, out, a, sign, b)) {
+            return out->len > MOST_LONG ? xml_fail(t, node, "it compares too much") : false;
+        }
+    }
+    g_string_append_c(out, ')');
+    return true;
+}
+
+static bool read_side(struct xml_translation *t, const struct xml_node *node, struct side *side)
+{
+    if (!xml_read_value(t, node, &side->value)) {
+        return false;
+    }
+    if (!xml_attribute(node, "mappingGroup")) {
+        return true;
+    }
+    side->mapped = xml_read_mapping(t, node, &side->value);
+    return side->mapped;
+}
+
+static bool read_sides(struct xml_translation *t, const struct xml_node *node, struct side *sides)
+{
     uint32_t n = 0;
     const struct xml_node *child = node->first;
     if (child && xml_is(child, "stateAttribute")) {
-        if (!xml_read_query(t, node, &values[n++])) {
+        if (!xml_read_query(t, node, &sides[n++].value)) {
             return false;
         }
         while (child && xml_is(child, "stateAttribute")) {
@@ -167,20 +234,35 @@ static bool append_single(struct xml_translation *t, const struct xml_node *node
     }
     for (; child; child = child->next) {
         const bool is_value = xml_is(child, "stateValue") || xml_is(child, "field");
-        if (!is_value || n == G_N_ELEMENTS(values)) {
+        if (!is_value || n == 2) {
             return xml_fail(t, child,
                             is_value ? "a condition compares two values"
                                      : "conditions are translated that compare two values");
         }
-        if (xml_attribute(child, "mappingGroup")) {
-            return xml_fail(t, child, "a mappingGroup in a condition is not translated");
-        }
-        if (!xml_read_value(t, child, &values[n++])) {
+        if (!read_side(t, child, &sides[n++])) {
             return false;
         }
     }
-    return n == 2 ? append_comparison(t, node, out, &values[0], &values[1])
-                  : xml_fail(t, node, "a condition compares two values");
+    return n == 2 || xml_fail(t, node, "a condition compares two values");
+}
+
+static bool append_single(struct xml_translation *t, const struct xml_node *node, GString *out)
+{
+    struct side sides[2] = {0};
+    const char *given = xml_attribute(node, "operator");
+    uint32_t sign = EQ;
+    while (given && sign < OPERATORS && strcmp(operators[sign].name, given) != 0) {
+        sign++;
+    }
+    bool is_right = sign < OPERATORS || xml_fail(t, node, "there is no operator “%s”", given);
+    is_right = is_right && read_sides(t, node, sides) &&
+               (sides[0].mapped || sides[1].mapped
+                    ? append_sides(t, node, out, sides, sign)
+                    : append_comparison(t, node, out, &sides[0].value, sign, &sides[1].value));
+    for (uint32_t i = 0; i < 2; i++) {
+        g_clear_pointer(&sides[i].mapped, g_array_unref);
+    }
+    return is_right;
 }
 
 static bool append(struct xml_translation *t, const struct xml_node *node, GString *out,

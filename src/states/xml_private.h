@@ -94,6 +94,16 @@ bool xml_read_query(struct xml_translation *t, const struct xml_node *node,
 /* The stateAttribute children of a node, with those of locations. */
 bool xml_read_path(struct xml_translation *t, const struct xml_node *node, GArray *path);
 
+/* What a mappingGroup makes of a value: the constant `to`, if the condition `when` holds. */
+struct xml_mapped {
+    const char *when;
+    struct xml_value to;
+};
+/* All that the mappingGroup of the node can make of the value: array of struct xml_mapped, one of which is the case;
+ * NULL and a reason. */
+GArray *xml_read_mapping(struct xml_translation *t, const struct xml_node *node,
+                         const struct xml_value *value);
+
 /* ---- xml_conditions.c ---- */
 
 /* Appends the condition of <if>. */

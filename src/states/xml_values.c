@@ -298,3 +298,67 @@ bool xml_read_path(struct xml_translation *t, const struct xml_node *node, GArra
 {
     return read_path(t, node, path, 0);
 }
+
+/* An entry: from one constant to another, or to nothing. */
+static bool read_entry(struct xml_translation *t, const struct xml_node *entry,
+                       struct xml_value *from, struct xml_value *to)
+{
+    const struct xml_node *second = entry->first ? entry->first->next : NULL;
+    const uint32_t before = t->n_errors;
+    const bool is_read =
+        second && xml_read_value(t, entry->first, from) && xml_read_value(t, second, to);
+    if (is_read && from->kind != XML_NOTHING && from->kind < XML_OPERAND &&
+        to->kind < XML_OPERAND) {
+        return true;
+    }
+    return t->n_errors > before ? false : xml_fail(t, entry, "it maps no constant to a constant");
+}
+
+/* That a value, which may be constant, is the constant. */
+static void append_is(GString *out, const struct xml_value *value, const struct xml_value *constant)
+{
+    if (value->kind >= XML_OPERAND) {
+        xml_append_equal(out, value, constant);
+    } else {
+        g_string_append(out, g_strcmp0(value->text, constant->text) == 0 ? "(true)" : "(false)");
+    }
+}
+
+static void add_mapped(struct xml_translation *t, GArray *all, GString *when,
+                       const struct xml_value *to)
+{
+    const struct xml_mapped mapped = {xml_text(t, when), *to};
+    g_array_append_val(all, mapped);
+}
+
+GArray *xml_read_mapping(struct xml_translation *t, const struct xml_node *node,
+                         const struct xml_value *value)
+{
+    const char *id = xml_attribute(node, "mappingGroup");
+    const struct xml_node *group = xml_find(t->provider->first, "mappingGroup");
+    while (group && g_strcmp0(xml_attribute(group, "id"), id) != 0) {
+        group = xml_find(group->next, "mappingGroup");
+    }
+    if (!group) {
+        xml_fail(t, node, "there is no such mappingGroup");
+        return NULL;
+    }
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct xml_mapped));
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GString) none = g_string_new(NULL);
+    for (const struct xml_node *entry = group->first; entry; entry = entry->next) {
+        struct xml_value from, to;
+        if (!read_entry(t, entry, &from, &to)) {
+            return NULL;
+        }
+        if (g_hash_table_add(seen, (gpointer)from.text)) { /* else an earlier one is taken */
+            g_autoptr(GString) equal = g_string_new(NULL);
+            append_is(equal, value, &from);
+            add_mapped(t, all, equal, &to);
+            g_string_append_printf(none, "%s!%s", none->len ? " && " : "", equal->str);
+        }
+    }
+    g_string_append(none, none->len ? "" : "true");
+    add_mapped(t, all, none, &(struct xml_value){XML_NOTHING});
+    return g_steal_pointer(&all);
+}

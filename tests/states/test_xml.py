@@ -245,6 +245,12 @@ class Chance:
     def query(self):
         return f'<stateValue type="query">{self.random.choice((self.path, self.number_path))()}</stateValue>'
 
+    def maps(self):
+        """Values that are mapped."""
+        found = [f'<stateValue type="eventField" value="{self.field()}" mappingGroup="m"/>', '<stateValue type="int" value="$D1" mappingGroup="m"/>',
+                 '<stateValue type="string" value="zz" mappingGroup="m"/>']
+        return found + ([self.query().replace('"query"', '"query" mappingGroup="m"', 1)] if self.has_queries else [])
+
     def constant(self, is_set=False):
         return self.random.choice(('<stateValue type="int" value="$D1"/>', '<stateValue type="int" value="5"/>',
                                    '<stateValue type="long" value="$D2"/>', '<stateValue type="string" value="zz"/>',
@@ -254,6 +260,8 @@ class Chance:
 
     def value(self, is_plain):
         chance = self.random.random()
+        if self.random.random() < 0.05:
+            return self.random.choice(self.maps())
         if self.has_queries and self.random.random() < 0.25:
             query = self.query()
             return query.replace('"query"', '"query" mappingGroup="m"', 1) if self.random.random() < 0.2 else query
@@ -282,6 +290,9 @@ class Chance:
             elif self.random.random() < 0.3:
                 other = f'<stateValue type="eventField" value="{self.random.choice(("a", "b", "nix"))}"/>'
             return f'<condition{operator}>{first}{other}</condition>'
+        if self.random.random() < 0.2:
+            mapped = self.random.choice(self.maps()), self.random.choice((self.constant(), '<stateValue type="null"/>', *self.maps(), '<stateValue type="string" value="first"/>', '<stateValue type="long" value="9"/>'))
+            return f"<condition{operator}>{''.join(self.random.sample(mapped, 2))}</condition>"
         if self.has_queries and self.random.random() < 0.6:
             second = self.random.choice((self.constant(), self.constant(), '<stateValue type="null"/>', self.query(),
                                          f'<stateValue type="eventField" value="{self.random.choice(("a", "b", "s"))}"/>'))

@@ -612,6 +612,7 @@ const struct lull_analysis_class lull_analysis_freq = {
                                                         &task_level_class, &log_class, NULL},
     .question = "frequency",
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_POWER,
+    .is_by_host = true,
     .size = sizeof(struct freq_analysis),
     .facts = {.switched = freq_switched, .power = freq_power},
     .open = freq_open,

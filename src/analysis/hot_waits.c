@@ -14,6 +14,7 @@
 #include "base/sums.h"
 #include "calls/names.h"
 #include "kernel/vocabulary.h"
+#include "source/session/streams.h"
 
 enum { MOST_ROWS = 5 };
 
@@ -182,7 +183,7 @@ static void visit_class(void *user, uint32_t trace, const struct lull_event_clas
 static bool is_recorded(const struct lull_session *session)
 {
     bool has_chains = false;
-    lull_session_each_class(session, visit_class, &has_chains);
+    lull_session_each_declared_class(session, visit_class, &has_chains);
     return has_chains || lull_calls_are_declared(session);
 }
 
@@ -331,6 +332,7 @@ const struct lull_analysis_class lull_analysis_hot_waits = {
     .description = "In which functions and stacks tasks waited longest",
     .tags = (const char *const[]){"sched", "waits", "calls", "top", NULL},
     .tables = (const struct lull_result_class *const[]){&function_class, &stack_class, NULL},
+    .is_by_host = true,
     .size = sizeof(struct lull_analysis),
     .emit = hot_waits_emit,
 };

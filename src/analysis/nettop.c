@@ -511,6 +511,7 @@ const struct lull_analysis_class lull_analysis_nettop = {
     .question = "network",
     .groups =
         LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_NET | LULL_GROUP_NETIF,
+    .is_by_host = true,
     .size = sizeof(struct nettop),
     .facts = {.packet = nettop_packet, .segment = nettop_segment, .netif = nettop_netif},
     .close = nettop_close,

@@ -546,6 +546,7 @@ const struct lull_analysis_class lull_analysis_pressure = {
     .description = "How long tasks stalled, as the kernel counted it, and by the trace",
     .tables = tables,
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_IRQ | LULL_GROUP_BLOCK,
+    .is_by_host = true,
     .size = sizeof(struct pressure),
     .facts = {.state = on_state, .migration = on_migration, .cgroup = on_cgroup},
     .open = pressure_open,

@@ -174,6 +174,9 @@ static void count_outcome(struct syscallstats *stats, struct call_row *row, int6
         lull_map_insert(&stats->outcome_numbers, key, (uint32_t)row->outcomes.count);
     }
     lull_vec_push(&row->outcomes, (struct outcome){code, 1});
+    if (row->outcomes.count == 1) {
+        lull_vec_trim(&row->outcomes); /* most calls of a task all end alike, and rows are many */
+    }
 }
 
 static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fact)
@@ -425,16 +428,23 @@ static void open_row(const void *user, uint64_t index, struct lull_cell *cells)
 /* ---- by call, over all tasks: what a report shows instead of a table for each task ---- */
 
 struct call_total {
-    struct lull_distribution durations;
+    struct lull_distribution durations; /* neither values nor buckets */
     uint64_t errors;
     uint32_t host, name;
+    uint32_t last_row; /* of its rows, which `before` links */
 };
 
+/* Buckets take kilobytes, and machines times calls are many: one total has them at a time. */
 struct call_totals {
     const struct syscallstats *stats;
     LULL_VEC(struct call_total) calls;
     struct lull_map numbers; /* host, label of a name → index of the total */
+    uint32_t *before;        /* by row: the one before of the same total, or LULL_NONE */
     struct lull_distribution all;
+    struct {
+        struct lull_distribution durations;
+        uint64_t index;
+    } whole; /* with buckets: of the total that is shown */
 };
 
 static const struct lull_result_column per_call_columns[] = {
@@ -465,9 +475,24 @@ static const struct lull_result_class freq_class = {.name = "freq",
                                                     .kind = LULL_TABLE_HISTOGRAM,
                                                     .is_own = true};
 
+static const struct lull_distribution *whole_of(struct call_totals *totals, uint64_t index)
+{
+    if (totals->whole.durations.count == 0 || totals->whole.index != index) {
+        lull_distribution_clear(&totals->whole.durations);
+        totals->whole.durations.has_buckets = true;
+        totals->whole.index = index;
+        for (uint32_t row = totals->calls.items[index].last_row; row != LULL_NONE;
+             row = totals->before[row]) {
+            lull_distribution_merge(&totals->whole.durations,
+                                    &totals->stats->rows.items[row].durations);
+        }
+    }
+    return &totals->whole.durations;
+}
+
 static void per_call_row(const void *user, uint64_t index, struct lull_cell *cells)
 {
-    const struct call_totals *totals = user;
+    struct call_totals *totals = *(struct call_totals *const *)user;
     const struct call_total *call = &totals->calls.items[index];
     *cells++ = lull_cell_host_of(&totals->stats->head, call->host);
     *cells++ =
@@ -476,7 +501,7 @@ static void per_call_row(const void *user, uint64_t index, struct lull_cell *cel
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)call->durations.count);
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)call->errors);
     cells = lull_spread_cells(&call->durations, cells);
-    lull_spread_percentiles(&call->durations, cells);
+    lull_spread_percentiles(whole_of(totals, index), cells);
 }
 
 /* Most time first. */
@@ -497,9 +522,8 @@ static struct call_total *total_of(struct call_totals *totals, uint32_t host, ui
     if (number == LULL_MAP_NONE) {
         number = (uint32_t)totals->calls.count;
         lull_map_insert(&totals->numbers, key, number);
-        lull_vec_push(
-            &totals->calls,
-            (struct call_total){.durations.has_buckets = true, .host = host, .name = name});
+        lull_vec_push(&totals->calls,
+                      (struct call_total){.host = host, .name = name, .last_row = LULL_NONE});
     }
     return &totals->calls.items[number];
 }
@@ -511,8 +535,11 @@ static void add_totals(struct call_totals *totals)
         const struct caller *caller = &stats->callers.items[i];
         uint32_t host = lull_model_task(stats->head.model, caller->task)->host;
         for (size_t j = 0; j < caller->rows.count; j++) {
-            const struct call_row *row = &stats->rows.items[caller->rows.items[j]];
+            const uint32_t number = caller->rows.items[j];
+            const struct call_row *row = &stats->rows.items[number];
             struct call_total *call = total_of(totals, host, row->name);
+            totals->before[number] = call->last_row;
+            call->last_row = number;
             lull_distribution_merge(&call->durations, &row->durations);
             lull_distribution_merge(&totals->all, &row->durations);
             call->errors += errors_of(row);
@@ -533,21 +560,21 @@ static uint64_t limited(const struct syscallstats *stats, uint64_t n)
 static void emit_totals(const struct syscallstats *stats, struct lull_sink *sink)
 {
     const struct lull_question_params *params = stats->head.params;
-    struct call_totals totals = {.stats = stats, .all.has_buckets = true};
+    g_autofree uint32_t *before = g_new(uint32_t, MAX(stats->rows.count, 1));
+    struct call_totals totals = {.stats = stats, .before = before, .all.has_buckets = true};
+    struct call_totals *const user = &totals;
     struct lull_histograms list = {0};
     add_totals(&totals);
     sink->table(sink, &(struct lull_result_table){.class = &per_call_class,
                                                   .n_rows = limited(stats, totals.calls.count),
                                                   .row = per_call_row,
-                                                  .user = &totals});
+                                                  .user = &user});
     if (params->sections & LULL_SECTION_FREQ) {
         lull_histograms_add(&list, NULL, &totals.all);
         lull_histograms_emit(&list, params, &freq_class, NULL, sink);
     }
     lull_histograms_clear(&list);
-    for (size_t i = 0; i < totals.calls.count; i++) {
-        lull_distribution_clear(&totals.calls.items[i].durations);
-    }
+    lull_distribution_clear(&totals.whole.durations);
     lull_vec_free(&totals.calls);
     lull_map_free(&totals.numbers);
     lull_distribution_clear(&totals.all);

@@ -498,6 +498,7 @@ const struct lull_analysis_class lull_analysis_timeline = {
                                                         &disk_class, &net_class, NULL},
     .groups = LULL_GROUP_SCHED | LULL_GROUP_STATE | LULL_GROUP_BLOCK | LULL_GROUP_NETIF |
               LULL_GROUP_SYSCALL,
+    .is_by_host = true,
     .size = sizeof(struct timeline),
     .facts = {.switched = timeline_switched,
               .block = timeline_block,

@@ -9,6 +9,7 @@
 
 #include "base/suggest.h"
 #include "kernel/call_events.h"
+#include "source/session/streams.h"
 
 /* One name to look for among all classes. */
 struct search {
@@ -114,7 +115,10 @@ static char *look_for(const struct lull_check *check, const struct lull_field_pa
         name[strlen(name) - 1] = '\0';
     }
     search.known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    lull_session_each_class(check->session, search_class, &search);
+    /* Names depend on a machine's architecture. */
+    for (uint32_t host = 0; host < lull_session_host_count(check->session); host++) {
+        lull_session_each_host_class(check->session, host, search_class, &search);
+    }
     g_autoptr(GPtrArray) known = g_ptr_array_new();
     GHashTableIter names;
     gpointer one;

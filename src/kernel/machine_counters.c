@@ -4,6 +4,7 @@
  * Nothing is charged twice, and what is nobody's for certain is unknown: the sum of all that is
  * reported of a counter is what it rose from its first read to its last. */
 #include "kernel/model_private.h"
+#include "source/session/streams.h"
 
 /* Values that events have besides their own, behind these. */
 enum { FIELD_TID, FIELD_ENABLED, FIELD_RUNNING, FIELD_LOST, FIELD_COUNTERS };
@@ -136,7 +137,7 @@ void counters_find(struct lull_model *model)
     model->counters = counters;
     counters->bindings = g_ptr_array_new_with_free_func(g_free);
     counters->class_names = g_ptr_array_new();
-    lull_session_each_class(model->session, visit_class, model);
+    lull_session_each_declared_class(model->session, visit_class, model);
     g_ptr_array_add(counters->class_names, NULL);
     set_field(counters, FIELD_TID, tid);
     set_field(counters, FIELD_ENABLED, enabled);

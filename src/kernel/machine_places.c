@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where programs were at events of any kind: the context ip of LTTng, the address of perf's samples. */
 #include "kernel/model_private.h"
+#include "source/session/streams.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ void places_find(struct lull_model *model)
     model->places = places;
     places->class_names = g_ptr_array_new();
     places->bindings = g_ptr_array_new_with_free_func(g_free);
-    lull_session_each_class(model->session, visit_class, places);
+    lull_session_each_declared_class(model->session, visit_class, places);
     g_ptr_array_add(places->class_names, NULL);
 }
 

@@ -166,6 +166,20 @@ void lull_session_each_class(const struct lull_session *session,
     }
 }
 
+void lull_session_each_declared_class(const struct lull_session *session,
+                                      void (*visit)(void *user, uint32_t trace,
+                                                    const struct lull_event_class *event_class),
+                                      void *user)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+    for (uint32_t t = 0; t < session->traces->len; t++) {
+        const void *shared = lull_session_trace_at(session, t)->source->shared;
+        if (!shared || g_hash_table_add(seen, (gpointer)shared)) {
+            each_class(session, t, visit, user);
+        }
+    }
+}
+
 void lull_session_each_host_class(const struct lull_session *session, uint32_t host,
                                   void (*visit)(void *user, uint32_t trace,
                                                 const struct lull_event_class *event_class),

@@ -60,6 +60,14 @@ void lull_session_each_host_class(const struct lull_session *session, uint32_t h
                                                 const struct lull_event_class *event_class),
                                   void *user);
 
+/* Each class that some trace declares: traces that declare the same ones, and so share them, are
+ * visited once, and go on to share them (lull_session_each_class() has to give each trace its own).
+ * Their numbers have no meaning. */
+void lull_session_each_declared_class(const struct lull_session *session,
+                                      void (*visit)(void *user, uint32_t trace,
+                                                    const struct lull_event_class *event_class),
+                                      void *user);
+
 /* What lull_session_recording() was read from; index as there. Borrowed. */
 struct lull_recording_file *lull_session_recording_file(const struct lull_session *session,
                                                         uint32_t index);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PF_IO_WORKER 0x00000010 /* of io_uring */
 #define PF_KTHREAD 0x00200000
 
 /* ---- texts ---- */
@@ -43,7 +44,7 @@ bool lull_proc_parse_state(const char *text, struct lull_proc_state *state)
         start > G_MAXINT64 / 1000000000) {
         return false;
     }
-    state->is_kernel = flags & PF_KTHREAD;
+    state->is_kernel = flags & (PF_KTHREAD | PF_IO_WORKER);
     state->start_ns = start * (1000000000 / (uint64_t)per_second);
     return true;
 }

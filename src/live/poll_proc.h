@@ -17,8 +17,9 @@ struct lull_proc_times {
 /* Of /proc/PID/stat. */
 struct lull_proc_state {
     char comm[LULL_TRACK_COMM];
-    char letter;       /* as in ps: R, S, D, I, … */
-    bool is_kernel;    /* a thread of the kernel's */
+    char letter; /* as in ps: R, S, D, I, … */
+    bool
+        is_kernel; /* a thread of the kernel's, or one that works for a process in the kernel alone */
     uint64_t start_ns; /* CLOCK_BOOTTIME, to a hundredth of a second */
 };
 

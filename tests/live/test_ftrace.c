@@ -421,7 +421,27 @@ static void test_hidden(void)
     end(&story);
 }
 
-/* Losing the CPU is no sleep; a wake-up that precedes the switch belongs to the sleep; who is started waits. */
+/* A worker that the kernel makes for a process, as io_uring's, uses no memory of a program: it waits for no page. */
+static void test_workers(void)
+{
+    const char *const rules[] = {"fault > 1ms", NULL};
+    struct story story;
+    begin(&story, rules, false);
+    for (int is_worker = 0; is_worker < 2; is_worker++) {
+        const uint32_t tid = is_worker ? D : C;
+        const uint64_t ns = T0 + (uint64_t)is_worker * 5 * MS;
+        start_task(&story, ns, tid, A, CLONE_THREAD | (is_worker ? CLONE_UNTRACED : 0), "a");
+        tell(&story, ns + 1, 0, LULL_FTRACE_STARTED, A, "pid", tid, 0);
+        change(&story, ns + 2, 0, 0, "swapper/0", 0, tid, "a");
+        change(&story, ns + 1 * MS, 0, tid, "a", 1, 0, "swapper/0");
+        change(&story, ns + 4 * MS, 0, 0, "swapper/0", 0, tid, "a");
+        change(&story, ns + 4 * MS + 1, 0, tid, "a", 0x10, 0, "swapper/0"); /* it ends */
+    }
+    g_assert_cmpuint(story.records->len, ==, 1);
+    g_assert_cmpuint(alarm_at(&story, 0)->tid, ==, C);
+    end(&story);
+}
+
 /* What slept when tracking began has waited since then; but what an event says of an earlier moment counts. */
 static void test_found(void)
 {
@@ -454,6 +474,7 @@ static void test_found(void)
     end(&story);
 }
 
+/* Losing the CPU is no sleep; a wake-up that precedes the switch belongs to the sleep; who is started waits. */
 static void test_kinds(void)
 {
     const char *const rules[] = {"preempt > 1ms", "fork > 1ms", "offcpu > 1ms", NULL};
@@ -682,6 +703,7 @@ int main(int argc, char **argv)
     g_test_add_func("/live/ftrace/hidden", test_hidden);
     g_test_add_func("/live/ftrace/found", test_found);
     g_test_add_func("/live/ftrace/kinds", test_kinds);
+    g_test_add_func("/live/ftrace/workers", test_workers);
     g_test_add_func("/live/ftrace/requests", test_requests);
     g_test_add_func("/live/ftrace/interrupts", test_interrupts);
     g_test_add_func("/live/ftrace/worst", test_worst);

@@ -29,6 +29,9 @@ static void test_state(void)
         "2 (kthreadd) I 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 7 0", &state));
     g_assert_true(state.is_kernel);
     g_assert_cmpint(state.letter, ==, 'I');
+    g_assert_true(lull_proc_parse_state(
+        "28626 (iou-wrk-28625) S 1 1 1 0 -1 4194448 0 0 0 0 0 0 0 0 20 0 1 0 7 0", &state));
+    g_assert_true(state.is_kernel); /* 0x400090: PF_IO_WORKER 0x10 is set (sched.h of the kernel) */
     const char *broken[] = {"",
                             "17",
                             "17 (sh",

@@ -67,6 +67,10 @@ struct bpf_iter__task {
     };
 };
 
+struct kernel_clone_args {
+    uint32_t user_worker : 1;
+};
+
 /* Of x86-64. */
 struct pt_regs {
     unsigned long di, ip, orig_ax;
@@ -166,6 +170,9 @@ enum {
     TASK_DEAD = 0x80,
     TASK_WAKING = 0x200,
     TASK_NOLOAD = 0x400,
+    PF_IO_WORKER = 0x10, /* of io_uring: a thread of the process, which runs in the kernel alone */
+    PF_USER_WORKER =
+        0x4000, /* and others, as vhost's; of kernels that have struct kernel_clone_args.user_worker */
     PF_KTHREAD = 0x00200000,
     TS_COMPAT = 0x2,
     TIMER_SOFTIRQ = 1,

@@ -158,6 +158,15 @@ static __always_inline struct lull_track_slot *slot_find(uint32_t tid)
     return slot && slot->tid == tid ? slot : NULL;
 }
 
+/* It never runs a program: what its registers hold of a system call is another task's. */
+static __always_inline bool is_kernel(const struct task_struct *task)
+{
+    const uint32_t workers = bpf_core_field_exists(struct kernel_clone_args, user_worker)
+                                 ? PF_IO_WORKER | PF_USER_WORKER
+                                 : PF_IO_WORKER;
+    return task->flags & (PF_KTHREAD | workers);
+}
+
 /* The slot of a living task, made if there is room. */
 static __always_inline struct lull_track_slot *slot_of(const struct task_struct *task)
 {
@@ -178,7 +187,7 @@ static __always_inline struct lull_track_slot *slot_of(const struct task_struct 
         slot->call_since = 0;
         slot->state = 0;
         slot->sums = (struct lull_track_sums){0};
-        slot->flags = (task->flags & PF_KTHREAD ? LULL_TRACK_IS_KERNEL : 0) |
+        slot->flags = (is_kernel(task) ? LULL_TRACK_IS_KERNEL : 0) |
                       (config.command && tid == config.command ? LULL_TRACK_IS_FOLLOWED : 0);
         slot->hop[0].kind = LULL_TRACK_HOP_NONE;
     }

@@ -580,8 +580,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
             state = config.has_prev_state ? (uint32_t)ctx[3] : LULL_TRACK_STATE_S;
         }
         leaves(prev, now, state, was_seen, count);
-        if (config.stacks & LULL_TRACK_USER_STACK && !(state & TASK_DEAD) &&
-            !(prev->flags & PF_KTHREAD)) {
+        if (config.stacks & LULL_TRACK_USER_STACK && !(state & TASK_DEAD) && !is_kernel(prev)) {
             keep_user_stack(ctx, prev->pid, now);
         }
     }

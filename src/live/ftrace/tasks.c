@@ -9,6 +9,8 @@
 
 /* The parent of all threads of the kernel's. */
 #define KTHREADD 2
+/* Threads that the kernel makes for a process, as io_uring's: they are in no system call. */
+#define WORKER (CLONE_THREAD | CLONE_UNTRACED)
 
 /* A control group is asked for again after that. */
 #define GROUP_NS 1000000000
@@ -133,7 +135,8 @@ void lull_ftrace_task_new(struct lull_ftrace_model *model, uint32_t tid, uint32_
     task = make(model, tid, is_thread ? starter->slot.tgid : tid);
     if (task) {
         lull_ftrace_task_name(task, comm);
-        task->slot.flags |= parent == KTHREADD ? LULL_TRACK_IS_KERNEL : 0;
+        task->slot.flags |=
+            parent == KTHREADD || (clone_flags & WORKER) == WORKER ? LULL_TRACK_IS_KERNEL : 0;
         task->slot.flags |= starter ? starter->slot.flags & LULL_TRACK_IS_FOLLOWED : 0;
         task->uid = starter ? starter->uid : task->uid;
         task->group = starter ? g_strdup(starter->group) : NULL;

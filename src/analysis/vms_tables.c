@@ -100,7 +100,7 @@ static const struct lull_result_column vm_columns[] = {
     {"Virtual CPUs", "VCPUS", "vcpus", LULL_CELL_NUMBER, "CPUs", LULL_USE_OWN},
     {"Host name of the guest, if it was recorded", "GUEST", "guest", LULL_CELL_HOST, NULL,
      LULL_USE_OWN},
-    TIME("Largest possible error of its clock", "CLOCK ±", "bound_ns"),
+    TIME("Largest possible error of its clock", "CLOCK ERROR", "bound_ns"),
     {0},
 };
 static const struct lull_result_class vm_class = {

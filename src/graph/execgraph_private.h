@@ -103,6 +103,7 @@ struct host_notes {
 struct paging_note {
     int64_t fault_ns;   /* it used a page of a file last; INT64_MIN: never */
     int64_t reclaim_ns; /* since when memory is freed for it; INT64_MIN: it is not */
+    int64_t group_ns;   /* when memory of its control group had been freed last; INT64_MIN: never */
     uint64_t inode;
     int64_t dump_ns; /* since when its core is dumped; INT64_MAX: it is not */
 };
@@ -216,6 +217,9 @@ enum lull_fault lull_modes_fault(const struct lull_execgraph *eg, uint32_t task,
  * that provides it. */
 bool lull_modes_file_fault(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                            uint64_t *inode);
+/* Whether a sleep that starts then, in no call, is what the kernel does to tasks of a control group that has more memory
+ * than memory.high. */
+bool lull_modes_above_high(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns);
 /* Whether most of that time memory is freed for the task. */
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,
                            int64_t end_ns);

@@ -22,11 +22,17 @@ static inline struct wait_note *last_wait(struct lull_execgraph *eg, uint32_t ta
 }
 
 /* A task that makes calls, and is in none, reads from a disk because memory that it used is there:
- * of a file that it has mapped, or in swap. */
+ * of a file that it has mapped, or in swap. Or it has too much memory. */
 static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lull_state_fact *fact,
                                 uint64_t *inode)
 {
     const struct lull_wakeup *wakeup = fact->wakeup;
+    /* Before it returns to user space, the kernel has it free memory of its group, and then sleep so that no signal
+     * but a deadly one ends it. */
+    if (wakeup && wakeup->cause == LULL_CAUSE_TIMER && fact->letter == 'D' &&
+        lull_modes_above_high(eg, fact->task, fact->start_ns)) {
+        return LULL_FAULT_HIGH;
+    }
     if (fact->task >= eg->last_waits.count || !eg->last_waits.items[fact->task].has_calls) {
         return LULL_FAULT_NONE;
     }

@@ -149,7 +149,8 @@ void lull_modes_each(const struct lull_execgraph *eg, const struct path_piece *p
 void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact *fact)
 {
     while (eg->paging.count <= fact->task) {
-        lull_vec_push(&eg->paging, (struct paging_note){INT64_MIN, INT64_MIN, 0, INT64_MAX});
+        lull_vec_push(&eg->paging,
+                      (struct paging_note){INT64_MIN, INT64_MIN, INT64_MIN, 0, INT64_MAX});
         memset(lull_vec_add(&eg->reclaims), 0, sizeof *eg->reclaims.items);
     }
     struct paging_note *note = &eg->paging.items[fact->task];
@@ -162,6 +163,9 @@ void lull_modes_paging(struct lull_execgraph *eg, const struct lull_paging_fact 
     case LULL_PAGING_RECLAIM_START:
         note->reclaim_ns = fact->time_ns;
         break;
+    case LULL_PAGING_GROUP_RECLAIM_END:
+        note->group_ns = fact->time_ns;
+        /* fall through */
     case LULL_PAGING_RECLAIM_END:
         if (note->reclaim_ns != INT64_MIN) {
             lull_spans_add(&eg->reclaims.items[fact->task],
@@ -204,6 +208,13 @@ bool lull_modes_file_fault(const struct lull_execgraph *eg, uint32_t task, int64
     }
     *inode = eg->paging.items[task].inode;
     return true;
+}
+
+bool lull_modes_above_high(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns)
+{
+    enum { AT_ONCE_NS = 1000000 }; /* it computes how long to sleep, and does */
+    return task < eg->paging.count && eg->paging.items[task].group_ns != INT64_MIN &&
+           start_ns - eg->paging.items[task].group_ns < AT_ONCE_NS;
 }
 
 bool lull_modes_in_reclaim(const struct lull_execgraph *eg, uint32_t task, int64_t start_ns,

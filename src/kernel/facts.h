@@ -148,7 +148,8 @@ struct lull_paging_fact {
         LULL_PAGING_FILE,          /* it uses a page of a file */
         LULL_PAGING_RECLAIM_START, /* the kernel frees memory for it, and it waits for that */
         LULL_PAGING_RECLAIM_END,
-        LULL_PAGING_DUMP, /* it ends by a signal, with a core dump, and then exits */
+        LULL_PAGING_GROUP_RECLAIM_END, /* the same, of memory of its control group */
+        LULL_PAGING_DUMP,              /* it ends by a signal, with a core dump, and then exits */
     } step;
     uint64_t inode; /* FILE: of the file; 0: not reported */
 };

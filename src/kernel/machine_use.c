@@ -241,6 +241,12 @@ void use_event(struct lull_model *model, struct machine *machine, int32_t c, int
         use_paging(model, machine, c, t, LULL_PAGING_RECLAIM_END, 0);
         break;
     }
+    case LULL_EVENT_group_reclaim_end: {
+        const struct lull_ev_group_reclaim_end *ev = event;
+        SCHED_CURRENT(model, machine, c, t, ev, group_reclaim_end);
+        use_paging(model, machine, c, t, LULL_PAGING_GROUP_RECLAIM_END, 0);
+        break;
+    }
     case LULL_EVENT_signal_deliver: {
         const struct lull_ev_signal_deliver *ev = event;
         SCHED_CURRENT(model, machine, c, t, ev, signal_deliver);

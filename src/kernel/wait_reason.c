@@ -132,19 +132,13 @@ bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wa
 const char *lull_wait_kind_name(enum lull_wait_kind kind)
 {
     static const char *const names[LULL_WAIT_KINDS] = {
-        [LULL_WAIT_LOCK] = "lock",
-        [LULL_WAIT_FUTEX] = "futex",
-        [LULL_WAIT_CHILD] = "child",
-        [LULL_WAIT_SIGNAL] = "signal",
-        [LULL_WAIT_SLEEP] = "sleep",
-        [LULL_WAIT_READY] = "ready",
-        [LULL_WAIT_PIPE] = "pipe",
-        [LULL_WAIT_SOCKET] = "socket",
-        [LULL_WAIT_FILE] = "file",
-        [LULL_WAIT_EVENT] = "event",
-        [LULL_WAIT_FAULT] = "fault",
-        [LULL_WAIT_STOP] = "stop",
-        [LULL_WAIT_HYPERVISOR] = "hypervisor",
+        [LULL_WAIT_LOCK] = "lock",   [LULL_WAIT_FUTEX] = "futex",
+        [LULL_WAIT_CHILD] = "child", [LULL_WAIT_SIGNAL] = "signal",
+        [LULL_WAIT_SLEEP] = "sleep", [LULL_WAIT_READY] = "ready",
+        [LULL_WAIT_PIPE] = "pipe",   [LULL_WAIT_SOCKET] = "socket",
+        [LULL_WAIT_FILE] = "file",   [LULL_WAIT_EVENT] = "event",
+        [LULL_WAIT_FAULT] = "fault", [LULL_WAIT_MEMORY] = "memory",
+        [LULL_WAIT_STOP] = "stop",   [LULL_WAIT_HYPERVISOR] = "hypervisor",
     };
     return names[kind];
 }
@@ -207,7 +201,7 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
                                           const struct lull_wait_reason *reason)
 {
     if (reason->fault) {
-        return LULL_WAIT_FAULT;
+        return reason->fault == LULL_FAULT_HIGH ? LULL_WAIT_MEMORY : LULL_WAIT_FAULT;
     }
     if (reason->stopped) {
         return LULL_WAIT_STOP;
@@ -404,10 +398,11 @@ static void append_release(const struct lull_model *model, const struct lull_wai
 static const char *fault_words(const struct lull_wait_reason *reason)
 {
     static const char *const words[] = {
-        [LULL_FAULT_NONE] = "no page fault",
-        [LULL_FAULT_ANY] = "a page fault",
-        [LULL_FAULT_FILE] = "a page fault of a mapped file",
-        [LULL_FAULT_SWAP] = "a page fault of memory in swap",
+        [LULL_FAULT_NONE] = "in no page fault",
+        [LULL_FAULT_ANY] = "in a page fault",
+        [LULL_FAULT_FILE] = "in a page fault of a mapped file",
+        [LULL_FAULT_SWAP] = "in a page fault of memory in swap",
+        [LULL_FAULT_HIGH] = "as its control group is above memory.high",
     };
     return words[reason->fault];
 }
@@ -432,7 +427,7 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
                              const char *waker, GString *out)
 {
     if (reason->fault) {
-        g_string_append_printf(out, "in %s", fault_words(reason));
+        g_string_append(out, fault_words(reason));
         if (reason->address) {
             g_string_append(out, ", ");
             lull_wait_reason_append_object(model, reason, out);

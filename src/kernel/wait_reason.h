@@ -23,17 +23,19 @@ enum lull_wait_kind {
     LULL_WAIT_FILE,       /* a file, a directory, a device */
     LULL_WAIT_EVENT,      /* an eventfd, a timerfd, … */
     LULL_WAIT_FAULT,      /* memory that has to be read from a disk: a file that is mapped, swap */
+    LULL_WAIT_MEMORY,     /* nothing: its control group has more memory than memory.high */
     LULL_WAIT_STOP,       /* nothing: it was stopped, and had to be continued */
     LULL_WAIT_HYPERVISOR, /* its virtual CPU, which did not run the guest */
     LULL_WAIT_KINDS
 };
 
-/* What memory was used that is not there. */
+/* What memory was used that is not there, or more than there should be. */
 enum lull_fault {
     LULL_FAULT_NONE,
     LULL_FAULT_ANY,  /* not known which */
     LULL_FAULT_FILE, /* of a file that is mapped; the address of the reason is its inode */
     LULL_FAULT_SWAP, /* the task's own, which is in swap */
+    LULL_FAULT_HIGH, /* no fault: what its control group has beyond memory.high */
 };
 
 /* Compared by its bytes: members that are not set are LULL_NONE, -1 or 0, and there is no
@@ -45,7 +47,7 @@ struct lull_wait_reason {
     int32_t fd;            /* that descriptor, or -1 */
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
-    uint8_t fault;         /* enum lull_fault: in a page fault, in no call; 0: not */
+    uint8_t fault;         /* enum lull_fault: for memory, in no call; 0: not */
     uint8_t stopped;       /* 'T': by a signal, 't': by a debugger, both in no call; 0: not */
     uint16_t is_guest;     /* 1: its virtual CPU was not in the guest; 0: not */
 };

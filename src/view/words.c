@@ -316,6 +316,8 @@ void lull_cause_append(GString *out, const struct lull_cause_share *share, bool 
         g_string_append_printf(out, " in %s", share->waiter_call);
     } else if (g_strcmp0(share->waiter_kind, "fault") == 0) {
         g_string_append(out, " in a page fault");
+    } else if (g_strcmp0(share->waiter_kind, "memory") == 0) {
+        g_string_append(out, ", whose control group is above memory.high");
     }
     if (share->waiter_call && share->waiter_object) {
         g_string_append(out, " on ");

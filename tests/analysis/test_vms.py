@@ -74,6 +74,8 @@ def check_real_cputop(trace):
     wrong = [(tid, row) for tid, states in TASKS.items() if tid for row in [rows["guest", tid]]
              if abs(row["real_ns"] / MS - states[0]) > TOLERANCE or abs(row["stolen_ns"] / MS - states[3] - states[4]) > TOLERANCE]
     tap.ok(not wrong and noted, "cputop: how long tasks of a guest really ran, and what was stolen from them", str(wrong))
+    plain = subprocess.run([lull, "vms", "--limit=2", trace], capture_output=True, check=False, env={**os.environ, "LC_ALL": "C"}).stdout
+    tap.ok(plain.isascii() and b"CLOCK ERROR" in plain, "where the locale has ASCII alone, so have the tables", plain[:400])
     others = [row for (host, tid), row in rows.items() if row.get("stolen_ns") is not None and (host == "host" or tid == 393)]
     tap.ok(not others, "and nothing of tasks of the host, or of one that ran before the host was recorded", str(others))
     for arguments in (("--no-sync", trace), ("--host", "guest", trace), (os.path.join(trace, "guest"),)):

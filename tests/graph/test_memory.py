@@ -35,9 +35,9 @@ class Machine:
         self.event('sched_switch', {'prev_comm': names[prev], 'prev_tid': prev, 'prev_prio': 20, 'prev_state': state,
                                     'next_comm': names[following], 'next_tid': following, 'next_prio': 20}, prev)
 
-    def waits(self, ms, before_wake=()):
+    def waits(self, ms, before_wake=(), state=2):
         """The task sleeps; an interrupt wakes it at the end."""
-        self.switch(TASK, 0, 2)
+        self.switch(TASK, 0, state)
         self.passes(ms)
         entry, exit_, inside = before_wake or (('timer_hrtimer_expire_entry', {'hrtimer': 1}), ('timer_hrtimer_expire_exit', {'hrtimer': 1}), ())
         self.event(*entry, 0)
@@ -88,7 +88,49 @@ def script(machine):
     machine.switch(TASK, 0, 1)
 
 
+def frees(machine, what, ms_to_sleep):
+    machine.event(f'mm_vmscan_{what}_reclaim_begin', {'order': 0})
+    machine.passes(0.5)
+    machine.event(f'mm_vmscan_{what}_reclaim_end', {'nr_reclaimed': 0})
+    machine.passes(ms_to_sleep)
+
+
+def limits(machine):
+    """Above memory.high it sleeps in no call, deeply, right after memory of its group was freed, until a timer: 8 and 9 ms are that."""
+    machine.switch(0, TASK, 0)
+    frees(machine, 'memcg', 0.05)
+    machine.waits(8)
+    machine.call('getppid')
+    frees(machine, 'memcg', 0.05)
+    machine.waits(9)
+    frees(machine, 'direct', 0.05)
+    machine.waits(10)
+    frees(machine, 'memcg', 0.05)
+    machine.waits(11, (), 1)
+    frees(machine, 'memcg', 2)
+    machine.waits(12)
+    frees(machine, 'memcg', 0.05)
+    machine.reads(13, 1000)
+    frees(machine, 'memcg', 0)
+    machine.call('nanosleep', lambda: machine.waits(14))
+    machine.passes(1)
+    machine.switch(TASK, 0, 1)
+
+
+def check_limits(folder):
+    machine = Machine()
+    limits(machine)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    done = subprocess.run([os.environ['LULL'], 'critpath', '--full', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    waits = [s for s in json.loads(done.stdout)['segments'] if s['state'] == 'blocked']
+    tap.ok([(s['end_ns'] - s['begin_ns']) / MS for s in waits] == list(range(8, 15)), 'it sleeps seven times', waits)
+    high = [s for s in waits if 'as its control group is above memory.high' in (s['detail'] or '')]
+    tap.ok([(s['end_ns'] - s['begin_ns']) / MS for s in high] == [8, 9] and all(s['reason']['kind'] == 'memory' and s['cause'] == 'timer' for s in high) and
+           all(not s['reason'] or s['reason']['kind'] != 'memory' for s in waits if s not in high), 'twice as its group is above memory.high', waits)
+
+
 with tempfile.TemporaryDirectory() as folder:
+    check_limits(os.path.join(folder, 'limits'))
     made = Machine()
     script(made)
     jsonl_to_ctf.write_trace(made.events, os.path.join(folder, 'trace'), {'hostname': 'm'}, offset_ns=START)

@@ -10,6 +10,7 @@ US, MS = 10**3, 10**6
 LULL = os.environ["LULL"]
 QUOTAS = ("quota10", "quota20", "quota50")
 MEMORY = ("memmax", "memhigh")
+HIGH = ("memover",)
 
 
 def run(*arguments):
@@ -81,6 +82,18 @@ def check_memory(tap, scene):
            f"{scene.name}: as many reclaims as memory.events counts", begun, scene.counted["events"])
 
 
+def check_high(tap, scene):
+    """Nothing can be freed: the kernel has it sleep. The stalls that it counts are these sleeps, and that it tried to free memory before."""
+    slept = scene.parts(lambda step: "its control group is above memory.high" in (step["detail"] or ""), False)
+    reclaim = [step["mostly_ns"] for step in scene.steps if step.get("mostly") == "in memory reclaim"]
+    stalled = scene.stalls["memory_full_us"] * US
+    tap.ok(0.9 * stalled < sum(slept) + sum(reclaim) < stalled and sum(slept) > 10 * sum(reclaim),
+           f"{scene.name}: sleeps above memory.high, and reclaim before, as long as memory.pressure says", sum(slept), sum(reclaim), stalled)
+    tap.ok(0 < len(slept) <= scene.counted["events"]["high"], f"{scene.name}: no more of them than memory.events counts", len(slept), scene.counted["events"])
+    timers = scene.parts(lambda step: step["cause"] == "timer" and step["end_ns"] - step["begin_ns"] > MS, False)
+    tap.ok(timers == slept, f"{scene.name}: no other wait is for a timer", timers)
+
+
 def check_pressure(tap, scene, kinds):
     found = scene.pressure()
     for kind in kinds:
@@ -102,4 +115,6 @@ def check(tap, folder):
         scene = Scene(folder, name)
         check_memory(tap, scene)
         check_pressure(tap, scene, ["io", "cpu"])
+    for name in HIGH:
+        check_high(tap, Scene(folder, name))
     check_pressure(tap, Scene(folder, "rivals"), ["cpu"])

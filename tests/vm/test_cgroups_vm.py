@@ -16,7 +16,7 @@ import machine  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
-SCENES = [*cgroups.QUOTAS, "iomax", *cgroups.MEMORY, "rivals"]
+SCENES = [*cgroups.QUOTAS, "iomax", *cgroups.MEMORY, *cgroups.HIGH, "rivals"]
 DISK_MB, SWAP_MB, SWAPS_PER_S = 64, 128, 400
 # What is run first is read from the host's files then.
 SCRIPT = """

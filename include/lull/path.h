@@ -70,7 +70,7 @@ struct lull_frame {
 /** What a wait was for, as far as the trace shows it. */
 struct lull_reason {
     const char *kind; /**< "lock", "futex", "child", "signal", "sleep", "ready" (poll and the like),
-                              "pipe", "socket", "file", "event", "fault", "stop" (by a signal
+                              "request" (of an io_uring), "pipe", "socket", "file", "event", "fault", "stop" (by a signal
                               or a debugger), "hypervisor" (its virtual CPU, which did not run
                               the guest); NULL: not known */
     const char *call; /**< the system call in which the task waited; or NULL */

@@ -231,7 +231,11 @@ static void add_wait(struct findings *findings, const struct lull_wait_sum *wait
         g_string_append_printf(text, ", in %s", call);
     }
     if (object) {
-        g_string_append_printf(text, "%s%s", call ? " on " : ", ", object);
+        g_string_append_printf(text, "%s%s",
+                               !call             ? ", "
+                               : key->is_request ? " for "
+                                                 : " on ",
+                               object);
     }
     if (by && !is_for_task) {
         g_string_append_printf(text, "%s%s", key->letter == 'R' ? ", after " : ", ended by ", by);

@@ -2,58 +2,12 @@
 /* What all tasks of the machines waited for: how long each was blocked, or ready to run without a
  * CPU, by cause, system call, object, and who ended the wait. The offline twin of offcputime and
  * offwaketime. */
-#include "analysis/waits.h"
-#include "analysis/quotas.h"
+#include "analysis/waits_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "base/slots.h"
 #include "base/sums.h"
-#include "base/vec.h"
 #include "kernel/vocabulary.h"
-#include "kernel/wait_reason.h"
-
-/* Causes besides those of waits that ended while a task was blocked: it still waits; it has no CPU,
- * as another took it, or since it was woken. */
-enum { CAUSE_NOT_ENDED = LULL_CAUSE_UNKNOWN + 1, CAUSE_PREEMPTED, CAUSE_WOKEN, N_CAUSES };
-
-_Static_assert(sizeof(struct lull_wait_key) == 24, "a key has no padding: it is compared as bytes");
-
-struct cause {
-    uint64_t count;
-    int64_t total_ns, longest_ns;
-};
-
-enum { LETTERS = 128 };
-
-struct task_sum {
-    uint32_t task;
-    int64_t blocked_ns, uninterruptible_ns, runnable_ns, running_ns, longest_ns;
-    int64_t moved_ns; /* since when it is ready to run, if it was moved meanwhile; else INT64_MIN */
-    uint64_t count;
-    uint32_t recent[2]; /* its last waits, blocked and runnable: index in `waits` + 1; 0: none */
-};
-
-struct waits {
-    struct lull_analysis head;
-    LULL_VEC(struct lull_wait_sum) waits;
-    GHashTable *by_key;         /* struct lull_wait_key → index in `waits` + 1 */
-    GHashTable *by_text;        /* text of an object → index in `objects` + 1 */
-    GPtrArray *objects;         /* texts */
-    struct lull_map by_path;    /* label, or that of a datagram socket's → index in `objects` */
-    struct lull_map by_address; /* the same of futexes */
-    LULL_VEC(struct task_sum) tasks;
-    struct lull_slots by_task; /* → index in `tasks` + 1 */
-    struct lull_map on_cpu; /* host, cpu → task that the last switch put there; idle: LULL_IDLE */
-    struct cause causes[N_CAUSES][LETTERS];
-    int64_t total_ns;  /* of all waits */
-    uint64_t n_asleep; /* tasks that were blocked all the time */
-    GString *text;     /* of the cell made last */
-};
-
-#define LULL_IDLE (UINT32_MAX - 1)
 
 static guint hash_key(gconstpointer key)
 {
@@ -72,6 +26,7 @@ static void waits_open(struct lull_analysis *analysis)
     waits->by_text = g_hash_table_new(g_str_hash, g_str_equal);
     waits->objects = g_ptr_array_new_with_free_func(g_free);
     waits->text = g_string_new(NULL);
+    waits->free_late = LULL_NONE;
 }
 
 static void waits_free(struct lull_analysis *analysis)
@@ -87,6 +42,9 @@ static void waits_free(struct lull_analysis *analysis)
     lull_map_free(&waits->by_address);
     lull_slots_free(&waits->by_task);
     lull_map_free(&waits->on_cpu);
+    lull_vec_free(&waits->late);
+    lull_map_free(&waits->late_of);
+    lull_slots_free(&waits->calls);
 }
 
 /* ---- which wait ---- */
@@ -113,7 +71,7 @@ static uint32_t call_object(struct waits *waits, const struct lull_wait_reason *
     const struct lull_model *model = waits->head.model;
     const struct lull_file *file =
         reason->file == LULL_NONE ? NULL : lull_model_file(model, reason->file);
-    const bool has_path = file && file->path != LULL_NONE && !reason->address;
+    const bool has_path = file && file->path != LULL_NONE && !reason->address && !reason->operation;
     struct lull_map *map = reason->address ? &waits->by_address : &waits->by_path;
     const uint64_t key = has_path ? (uint64_t)file->path << 1 | file->is_datagram : reason->address;
     uint32_t number = has_path || reason->address ? lull_map_find(map, key) : LULL_NONE;
@@ -219,7 +177,8 @@ static void count_wait(struct waits *waits, struct task_sum *task, const struct 
     struct cause *cause = &waits->causes[key->cause][(unsigned char)key->letter % LETTERS];
     wait->count++;
     lull_add(&wait->total_ns, length_ns);
-    if (length_ns > wait->longest_ns) {
+    if (length_ns > wait->longest_ns ||
+        (length_ns == wait->longest_ns && start_ns < wait->longest_at_ns)) {
         wait->longest_ns = length_ns;
         wait->longest_at_ns = start_ns;
     }
@@ -241,6 +200,94 @@ static void count_task(struct task_sum *task, const struct lull_wait_key *key, i
     }
     task->longest_ns = MAX(task->longest_ns, length_ns);
     task->count++;
+}
+
+/* ---- waits of which it is known later what they were for ---- */
+
+/* What a call opens, or which request of an io_uring it waited for, is known when it ends. */
+static bool is_late(struct waits *waits, const struct lull_wait_reason *reason)
+{
+    enum { NOT_ASKED, IS_LATE, IS_NOT };
+    if (reason->call == LULL_NONE) {
+        return false;
+    }
+    uint32_t *is = lull_slots_at(&waits->calls, reason->call);
+    if (*is == NOT_ASKED) {
+        const struct lull_model *model = waits->head.model;
+        *is = lull_wait_reason_is_uring(model, reason) || lull_wait_reason_is_open(model, reason)
+                  ? IS_LATE
+                  : IS_NOT;
+    }
+    return *is == IS_LATE;
+}
+
+static void hold_wait(struct waits *waits, const struct lull_state_fact *fact,
+                      const struct lull_wait_key *key, int64_t start_ns, int64_t length_ns)
+{
+    const struct late_wait late = {.key = *key,
+                                   .reason = lull_wait_reason_of(fact),
+                                   .task = fact->task,
+                                   .waited_ns = fact->start_ns,
+                                   .end_ns = fact->end_ns,
+                                   .start_ns = start_ns,
+                                   .length_ns = length_ns,
+                                   .until_ns = INT64_MAX,
+                                   .before = lull_map_find(&waits->late_of, fact->task),
+                                   .is_by_timer =
+                                       fact->wakeup && fact->wakeup->cause == LULL_CAUSE_TIMER};
+    if (late.before != LULL_MAP_NONE) {
+        waits->late.items[late.before].until_ns = fact->start_ns;
+    }
+    uint32_t i = waits->free_late;
+    if (i == LULL_NONE) {
+        i = (uint32_t)waits->late.count;
+        lull_vec_add(&waits->late);
+    } else {
+        waits->free_late = waits->late.items[i].before;
+    }
+    waits->late.items[i] = late;
+    lull_map_insert(&waits->late_of, fact->task, i);
+}
+
+/* Takes into the key what is known now, as its call ends. io: of that call, or NULL. */
+static void learn(struct waits *waits, struct late_wait *late, int64_t call_ns,
+                  const struct lull_io *io)
+{
+    const struct lull_model *model = waits->head.model;
+    const struct lull_uring_times times = {call_ns, late->waited_ns, late->end_ns, late->until_ns};
+    struct lull_uring_wait found;
+    uint32_t holder;
+    if (lull_wait_reason_is_uring(model, &late->reason)) {
+        if (lull_model_uring_wait(model, late->task, &times, &found)) {
+            lull_wait_reason_set_uring(&late->reason, &found);
+            late->key.is_request = late->reason.operation != 0;
+        }
+    } else if (io && io->kind == LULL_IO_OPEN && late->reason.file == LULL_NONE) {
+        late->reason.file = io->file;
+    }
+    const uint32_t object = call_object(waits, &late->reason);
+    if (object != LULL_NONE) {
+        late->key.object = object;
+    }
+    if (late->is_by_timer && lull_model_lease(model, late->task, call_ns, &holder)) {
+        late->key.cause = LULL_CAUSE_TASK;
+        late->key.by = holder;
+    }
+}
+
+/* Counts the waits of a task in the call that ends, or is cut off. */
+static void count_late(struct waits *waits, uint32_t task, int64_t call_ns,
+                       const struct lull_io *io)
+{
+    uint32_t i = lull_map_remove(&waits->late_of, task);
+    while (i != LULL_MAP_NONE) {
+        struct late_wait late = waits->late.items[i];
+        learn(waits, &late, call_ns, io);
+        count_wait(waits, task_of(waits, task), &late.key, late.start_ns, late.length_ns);
+        waits->late.items[i] = (struct late_wait){.task = LULL_NONE, .before = waits->free_late};
+        waits->free_late = i;
+        i = late.before;
+    }
 }
 
 /* A task that was blocked before the window opened, or before the recording began, and still is when
@@ -285,8 +332,13 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
     const struct lull_wait_key key = key_of(waits, fact);
     if (lull_params_want_duration(params, length_ns) &&
         (!params->states || strchr(params->states, key.letter))) {
-        count_wait(waits, task, &key, start_ns, length_ns);
+        const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         count_task(task, &key, length_ns);
+        if (fact->state == LULL_STATE_BLOCKED && is_late(waits, &reason)) {
+            hold_wait(waits, fact, &key, start_ns, length_ns);
+        } else {
+            count_wait(waits, task, &key, start_ns, length_ns);
+        }
     }
 }
 
@@ -297,285 +349,23 @@ static void waits_switched(void *user, const struct lull_switch_fact *fact)
                     fact->task == LULL_NONE ? LULL_IDLE : fact->task);
 }
 
-/* The model follows calls, which the reasons of waits need, for those who want to know of their ends. */
 static void waits_syscall(void *user, const struct lull_syscall_fact *fact)
 {
+    struct waits *waits = user;
+    if (waits->late_of.count) {
+        count_late(waits, fact->task, fact->start_ns, fact->io);
+    }
 }
 
 static void waits_close(struct lull_analysis *analysis, int64_t end_ns)
 {
-    lull_model_each_state(analysis->model, end_ns, waits_state, analysis);
-}
-
-/* ---- tables ---- */
-
-#define HOST {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST}
-#define SUMS(share_use)                                                                            \
-    {"Total time", "TOTAL", "total_ns", LULL_CELL_DURATION, NULL, LULL_USE_BAR},                   \
-        {"Share of all waits", "SHARE", "share", LULL_CELL_RATIO, NULL, share_use},                \
-        {"Count", "COUNT", "count", LULL_CELL_NUMBER, "waits", LULL_USE_DETAIL},                   \
-        {"Mean", "MEAN", "mean_ns", LULL_CELL_DURATION, NULL, LULL_USE_NOT_TEXT},                  \
-    {                                                                                              \
-        "Longest", "LONGEST", "longest_ns", LULL_CELL_DURATION, NULL, LULL_USE_DETAIL              \
-    }
-
-static const struct lull_result_column cause_columns[] = {
-    {"State, as ps shows it", "STATE", "state", LULL_CELL_STRING, NULL, 0},
-    {"Cause", "CAUSE", "cause", LULL_CELL_STRING, NULL, 0},
-    SUMS(0),
-    {0},
-};
-static const struct lull_result_class causes_class = {
-    .name = "waits-by-cause", .title = "Waits by cause", .columns = cause_columns, .is_own = true};
-
-#define WAIT_COLUMNS                                                                               \
-    HOST, {"Task", "TASK", "task", LULL_CELL_PROCESS, NULL, 0},                                    \
-        {"State, as ps shows it", "STATE", "state", LULL_CELL_STRING, NULL, LULL_USE_DETAIL},      \
-        {"Cause", "CAUSE", "cause", LULL_CELL_STRING, NULL, 0},                                    \
-        {"System call", "CALL", "call", LULL_CELL_SYSCALL, NULL, 0},                               \
-        {"What it waited for", "OBJECT", "object", LULL_CELL_STRING, NULL, 0},                     \
-        {"Who ended the wait, or had the CPU before",                                              \
-         "BY",                                                                                     \
-         "by",                                                                                     \
-         LULL_CELL_PROCESS,                                                                        \
-         NULL,                                                                                     \
-         LULL_USE_DETAIL},                                                                         \
-        SUMS(LULL_USE_NOT_TEXT),                                                                   \
-        {"Start of the longest", "AT", "longest_at_ns", LULL_CELL_TIMESTAMP, NULL, 0}
-
-#define STACK(use)                                                                                 \
-    {"Calls that led into it, innermost first", "STACK", "stack", LULL_CELL_STRING, NULL, use}
-
-static const struct lull_result_column wait_columns[] = {
-    WAIT_COLUMNS, STACK(LULL_USE_NOT_TEXT), {0}};
-static const struct lull_result_column stack_columns[] = {WAIT_COLUMNS, STACK(0), {0}};
-static const struct lull_result_class waits_class = {
-    .name = "waits", .title = "Longest waits in all", .columns = wait_columns, .is_own = true};
-
-static const struct lull_result_column task_columns[] = {
-    HOST,
-    {"Task", "TASK", "task", LULL_CELL_PROCESS, NULL, 0},
-    {"Time blocked", "BLOCKED", "blocked_ns", LULL_CELL_DURATION, NULL, LULL_USE_BAR},
-    {"of that uninterruptible", "OF THAT D", "uninterruptible_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Time ready to run without a CPU", "RUNNABLE", "runnable_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Time on a CPU", "RUNNING", "running_ns", LULL_CELL_DURATION, NULL, 0},
-    {"Count of waits", "COUNT", "count", LULL_CELL_NUMBER, "waits", 0},
-    {"Longest wait", "LONGEST", "longest_ns", LULL_CELL_DURATION, NULL, 0},
-    {0},
-};
-static const struct lull_result_class tasks_class = {
-    .name = "waits-by-task", .title = "Waits by task", .columns = task_columns, .is_own = true};
-
-static struct lull_cell letter_cell(char letter)
-{
-    static const char letters[] = "R\0S\0D\0I\0T\0t\0P";
-    for (size_t i = 0; i < sizeof letters; i += 2) {
-        if (letters[i] == letter) {
-            return lull_cell_text(LULL_CELL_STRING, &letters[i]);
-        }
-    }
-    return lull_cell_integer(LULL_CELL_UNKNOWN, 0);
-}
-
-const char *lull_waits_cause(uint8_t cause)
-{
-    static const char *const names[N_CAUSES] = {
-        [CAUSE_NOT_ENDED] = "not ended", [CAUSE_PREEMPTED] = "preempted", [CAUSE_WOKEN] = "woken"};
-    return names[cause] ? names[cause] : lull_cause_name(cause);
-}
-
-const struct lull_wait_sum *lull_waits_sums(const struct lull_analysis *analysis, size_t *count)
-{
-    const struct waits *waits = (const struct waits *)analysis;
-    *count = waits->waits.count;
-    return waits->waits.items;
-}
-
-const char *lull_waits_object(const struct lull_analysis *analysis, uint32_t object)
-{
-    return object == LULL_NONE ? NULL : ((const struct waits *)analysis)->objects->pdata[object];
-}
-
-static struct lull_cell *sum_cells(const struct waits *waits, int64_t total_ns, uint64_t count,
-                                   int64_t longest_ns, struct lull_cell *cells)
-{
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, total_ns);
-    *cells++ = lull_cell_real(LULL_CELL_RATIO, (double)total_ns / (double)MAX(waits->total_ns, 1));
-    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)count);
-    *cells++ = lull_cell_real(LULL_CELL_DURATION, (double)total_ns / (double)MAX(count, 1));
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, longest_ns);
-    return cells;
-}
-
-struct cause_rows {
-    const struct waits *waits;
-    uint32_t count;
-    struct cause_row {
-        uint8_t cause;
-        char letter;
-        struct cause sum;
-    } rows[N_CAUSES * 8];
-};
-
-static void cause_row(const void *user, uint64_t row, struct lull_cell *cells)
-{
-    const struct cause_rows *rows = user;
-    const struct cause_row *one = &rows->rows[row];
-    *cells++ = letter_cell(one->letter);
-    *cells++ = lull_cell_text(LULL_CELL_STRING, lull_waits_cause(one->cause));
-    sum_cells(rows->waits, one->sum.total_ns, one->sum.count, one->sum.longest_ns, cells);
-}
-
-static int compare_causes(const void *a, const void *b)
-{
-    const struct cause_row *left = a, *right = b;
-    if (left->sum.total_ns != right->sum.total_ns) {
-        return left->sum.total_ns > right->sum.total_ns ? -1 : 1;
-    }
-    return left->cause != right->cause ? left->cause - right->cause : left->letter - right->letter;
-}
-
-static void emit_causes(const struct waits *waits, struct lull_sink *sink)
-{
-    struct cause_rows rows = {.waits = waits};
-    for (uint32_t cause = 0; cause < N_CAUSES; cause++) {
-        for (uint32_t letter = 0; letter < LETTERS; letter++) {
-            const struct cause *sum = &waits->causes[cause][letter];
-            if (sum->count && rows.count < G_N_ELEMENTS(rows.rows)) {
-                rows.rows[rows.count++] = (struct cause_row){(uint8_t)cause, (char)letter, *sum};
-            }
-        }
-    }
-    qsort(rows.rows, rows.count, sizeof *rows.rows, compare_causes);
-    sink->table(sink,
-                &(struct lull_result_table){
-                    .class = &causes_class, .n_rows = rows.count, .row = cause_row, .user = &rows});
-}
-
-void lull_waits_append_stack(GString *text, const struct lull_model *model, uint32_t chain)
-{
-    uint32_t n;
-    const struct lull_frame *frames = lull_model_frames(model, chain, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *object = frames[i].symbol ? frames[i].symbol : frames[i].object;
-        const char *slash = object && !frames[i].symbol ? strrchr(object, '/') : NULL;
-        g_string_append_printf(text, "%s%s%s0x%" G_GINT64_MODIFIER "x", i ? " < " : "",
-                               slash && slash[1] ? slash + 1
-                               : object          ? object
-                                                 : "",
-                               object ? "+" : "",
-                               frames[i].symbol ? frames[i].symbol_offset : frames[i].offset);
-    }
-}
-
-static struct lull_cell stack_cell(const struct waits *waits, uint32_t chain)
-{
-    g_string_truncate(waits->text, 0);
-    lull_waits_append_stack(waits->text, waits->head.model, chain);
-    return waits->text->len ? lull_cell_text(LULL_CELL_STRING, waits->text->str)
-                            : (struct lull_cell){.class = LULL_CELL_EMPTY, .pid = -1, .tid = -1};
-}
-
-static void wait_row(const void *user, uint64_t row, struct lull_cell *cells)
-{
-    const struct waits *waits = user;
-    const struct lull_wait_sum *wait = &waits->waits.items[row];
-    const struct lull_wait_key *key = &wait->key;
-    const struct lull_model *model = waits->head.model;
-    const int64_t end_ns = wait->longest_at_ns + wait->longest_ns;
-    *cells++ = lull_cell_host_of(&waits->head, lull_model_task(model, key->task)->host);
-    *cells++ = lull_cell_task(model, key->task, wait->longest_at_ns, true);
-    *cells++ = letter_cell(key->letter);
-    *cells++ = lull_cell_text(LULL_CELL_STRING, lull_waits_cause(key->cause));
-    if (key->call != LULL_NONE) {
-        *cells = lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(model, key->call));
-    }
-    cells++;
-    if (key->object != LULL_NONE) {
-        *cells = lull_cell_text(LULL_CELL_STRING, waits->objects->pdata[key->object]);
-    }
-    cells++;
-    if (key->by != LULL_NONE) {
-        *cells = lull_cell_task(model, key->by, end_ns, true);
-    }
-    cells++;
-    cells = sum_cells(waits, wait->total_ns, wait->count, wait->longest_ns, cells);
-    *cells++ = lull_cell_integer(LULL_CELL_TIMESTAMP, wait->longest_at_ns);
-    if (waits->head.params->by_stack) {
-        *cells = stack_cell(waits, key->chain);
-    }
-}
-
-static int compare_waits(const void *a, const void *b)
-{
-    const struct lull_wait_sum *left = a, *right = b;
-    if (left->total_ns != right->total_ns) {
-        return left->total_ns > right->total_ns ? -1 : 1;
-    }
-    return memcmp(&left->key, &right->key, sizeof left->key);
-}
-
-static int compare_tasks(const void *a, const void *b)
-{
-    const struct task_sum *left = a, *right = b;
-    const int64_t left_ns = left->blocked_ns + left->runnable_ns;
-    const int64_t right_ns = right->blocked_ns + right->runnable_ns;
-    return left_ns != right_ns ? (left_ns > right_ns ? -1 : 1)
-                               : (left->task > right->task) - (left->task < right->task);
-}
-
-static void task_row(const void *user, uint64_t row, struct lull_cell *cells)
-{
-    const struct waits *waits = user;
-    const struct task_sum *task = &waits->tasks.items[row];
-    const struct lull_model *model = waits->head.model;
-    *cells++ = lull_cell_host_of(&waits->head, lull_model_task(model, task->task)->host);
-    *cells++ = lull_cell_task(model, task->task, INT64_MAX, true);
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, task->blocked_ns);
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, task->uninterruptible_ns);
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, task->runnable_ns);
-    *cells++ = lull_cell_integer(LULL_CELL_DURATION, task->running_ns);
-    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)task->count);
-    *cells = lull_cell_integer(LULL_CELL_DURATION, task->longest_ns);
-}
-
-static uint64_t limited(const struct lull_question_params *params, size_t n)
-{
-    return params->limit ? MIN(n, params->limit) : n;
-}
-
-static void waits_emit(struct lull_analysis *analysis, const struct lull_window *window,
-                       struct lull_sink *sink)
-{
     struct waits *waits = (struct waits *)analysis;
-    const struct lull_question_params *params = analysis->params;
-    if (waits->waits.count) {
-        qsort(waits->waits.items, waits->waits.count, sizeof *waits->waits.items, compare_waits);
+    lull_model_each_state(analysis->model, end_ns, waits_state, analysis);
+    for (size_t i = 0; i < waits->late.count; i++) { /* calls that have not returned */
+        if (waits->late.items[i].task != LULL_NONE) {
+            count_late(waits, waits->late.items[i].task, INT64_MIN, NULL);
+        }
     }
-    if (waits->tasks.count) {
-        qsort(waits->tasks.items, waits->tasks.count, sizeof *waits->tasks.items, compare_tasks);
-    }
-    if (waits->n_asleep) {
-        g_string_printf(waits->text,
-                        "%" G_GUINT64_FORMAT " task%s slept all the time and %s left out; --asleep "
-                        "shows them",
-                        waits->n_asleep, waits->n_asleep == 1 ? "" : "s",
-                        waits->n_asleep == 1 ? "is" : "are");
-        sink->note(sink, waits->text->str);
-    }
-    lull_quotas_note(analysis, sink);
-    emit_causes(waits, sink);
-    sink->table(sink,
-                &(struct lull_result_table){.class = &waits_class,
-                                            .columns = params->by_stack ? stack_columns : NULL,
-                                            .n_rows = limited(params, waits->waits.count),
-                                            .row = wait_row,
-                                            .user = waits});
-    sink->table(sink, &(struct lull_result_table){
-                          .class = &tasks_class,
-                          .n_rows = waits->waits.count ? limited(params, waits->tasks.count) : 0,
-                          .row = task_row,
-                          .user = waits});
 }
 
 const struct lull_analysis_class lull_analysis_waits = {
@@ -583,8 +373,8 @@ const struct lull_analysis_class lull_analysis_waits = {
     .title = "Waits of all tasks",
     .description = "How long tasks were blocked, or ready to run without a CPU, and why",
     .tags = (const char *const[]){"sched", "waits", "top", NULL},
-    .tables =
-        (const struct lull_result_class *const[]){&causes_class, &waits_class, &tasks_class, NULL},
+    .tables = (const struct lull_result_class *const[]){&lull_waits_causes, &lull_waits_all,
+                                                        &lull_waits_tasks, NULL},
     .question = "critical-path",
     .groups = LULL_GROUP_GRAPH,
     .is_by_host = true,

@@ -14,7 +14,7 @@ struct lull_wait_key {
     uint32_t chain;  /* or LULL_NONE */
     uint8_t cause;   /* enum lull_cause, or more; see lull_waits_cause() */
     char letter;     /* 'R', or of struct lull_state_fact; '?' */
-    uint16_t none;
+    uint16_t is_request; /* 1: the object is a request of an io_uring; 0: not */
 };
 
 struct lull_wait_sum {

@@ -130,8 +130,8 @@ static void set_cause(const struct lull_execgraph *eg, const struct lull_hop *ho
     } else if (evidence->label != LULL_NONE) {
         const struct raiser_note *raiser = raiser_of(eg, hop->detail);
         segment->object = lull_model_label(eg->model, evidence->label);
-        lull_evidence_set_other(eg, raiser ? raiser->task : LULL_NONE, hop->end_ns, strings,
-                                segment);
+        const uint32_t holder = lull_evidence_holder(eg, hop->detail);
+        lull_evidence_set_other(eg, raiser ? raiser->task : holder, hop->end_ns, strings, segment);
     }
 }
 
@@ -164,15 +164,6 @@ static void report_held(const struct lull_block_request *request, const struct l
     }
     lull_duration_format(held_ns(request, hop), held);
     g_string_append_printf(out, ", held back %s before (an I/O limit, or a full queue)", held);
-}
-
-/* "postgres/589" */
-static void append_task(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
-                        GString *out)
-{
-    g_string_append(out, lull_model_comm(eg->model, task, time_ns));
-    g_string_append_c(out, '/');
-    lull_append_signed(out, lull_model_task(eg->model, task)->tid);
 }
 
 static void append_request(const struct lull_execgraph *eg, uint32_t index, GString *out)
@@ -213,7 +204,8 @@ static void report_request(const struct lull_execgraph *eg, uint32_t index,
     report_held(request, hop, out);
     if (request->submitter != LULL_NONE) {
         g_string_append(out, ", submitted by ");
-        append_task(eg, request->submitter, MAX(request->complete_ns, request->issue_ns), out);
+        lull_evidence_append_task(eg, request->submitter,
+                                  MAX(request->complete_ns, request->issue_ns), out);
     }
     if (request->label != LULL_NONE) {
         g_string_append(out, ", ");
@@ -346,7 +338,13 @@ static void report_timeout(const struct lull_execgraph *eg, const struct lull_wa
     g_string_append_printf(out, " after %s", took);
     if (timeout->later != LULL_NONE) {
         g_string_append(out, ", later woken by ");
-        append_task(eg, timeout->later, timeout->end_ns, out);
+        lull_evidence_append_task(eg, timeout->later, timeout->end_ns, out);
+    }
+    if (reason->operation) {
+        g_string_append(out, ": ");
+        lull_wait_reason_append_object(eg->model, reason, out);
+        g_string_append(out, " had not ended");
+        return;
     }
     if (timeout->sent.file == LULL_NONE || timeout->later != LULL_NONE) {
         return;
@@ -368,13 +366,15 @@ static void report_reason(const struct lull_execgraph *eg, uint32_t detail, uint
     const struct lull_wait_reason *reason = lull_evidence_reason(eg, detail);
     if (!reason && waker != LULL_NONE) {
         g_string_append(out, "woken by ");
-        append_task(eg, waker, time_ns, out);
+        lull_evidence_append_task(eg, waker, time_ns, out);
     } else if (reason) {
         g_autoptr(GString) name = g_string_new(NULL);
         if (waker != LULL_NONE) {
-            append_task(eg, waker, time_ns, name);
+            lull_evidence_append_task(eg, waker, time_ns, name);
         }
         lull_wait_reason_append(eg->model, reason, waker != LULL_NONE ? name->str : NULL, out);
+        lull_evidence_append_lease(eg, detail, time_ns, out);
+        lull_evidence_append_uring(eg, detail, out);
     }
 }
 
@@ -546,9 +546,18 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
     g_string_append(out, timeout ? "timed out in " : "in ");
     g_string_append(out, lull_model_label(eg->model, reason->call));
     const char *thing = lull_wait_reason_thing(eg->model, reason);
+    const char *operation = lull_wait_reason_operation(reason);
+    if (operation) {
+        g_string_append_printf(out, " for %s", operation);
+    }
     if (thing) {
         g_string_append(out, " on ");
         g_string_append(out, thing);
+    }
+    const uint32_t holder = lull_evidence_holder(eg, detail);
+    if (holder != LULL_NONE) {
+        g_string_append(out, ", lease of ");
+        append_task_kind(eg, holder, INT64_MAX, out);
     }
     if (timeout && timeout->later != LULL_NONE) {
         g_string_append(out, ", later woken by ");

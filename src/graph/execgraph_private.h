@@ -29,6 +29,12 @@ struct raiser_note {
     uint32_t task, label; /* one of them is LULL_NONE */
 };
 
+/* Which request of an io_uring a wait was for. */
+struct uring_note {
+    uint64_t user_data;
+    uint32_t n_ended; /* as in struct lull_uring_wait */
+};
+
 /* What a task sent. */
 struct sent_note {
     int64_t time_ns;
@@ -132,6 +138,8 @@ struct quota_clock {
     uint64_t function; /* of those timers */
 };
 
+#define UNKNOWN_HOLDER (LULL_NONE - 1)
+
 struct lull_execgraph {
     struct lull_model *model;
     const struct lull_sync *sync; /* or NULL */
@@ -150,6 +158,10 @@ struct lull_execgraph {
     struct lull_map timeout_of; /* evidence → one of these */
     struct lull_map tries_of;   /* evidence of a wait that a waker ended → its last try before */
     struct lull_map before_of;  /* evidence of a wait → that of the one before in the same call */
+    LULL_VEC(struct uring_note) urings;
+    struct lull_map uring_of; /* evidence → one of these */
+    struct lull_map
+        lease_of; /* evidence → who held the lease that was waited for, or UNKNOWN_HOLDER */
     LULL_VEC(struct raiser_note) raisers;
     struct lull_map raiser_of;            /* evidence → one of these */
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
@@ -259,6 +271,15 @@ void lull_quotas_free(struct lull_quotas *quotas);
  * kept in `strings`. */
 void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
                         GStringChunk *strings, struct lull_segment *segment);
+/* evidence_late.c: whose lease the kernel waited for, with a timer; LULL_NONE: none, or not known. The next append that as
+ * part of a sentence, and which request of an io_uring it was, as its program knows it; nothing if there is none. */
+uint32_t lull_evidence_holder(const struct lull_execgraph *eg, uint32_t detail);
+void lull_evidence_append_lease(const struct lull_execgraph *eg, uint32_t detail, int64_t time_ns,
+                                GString *out);
+void lull_evidence_append_uring(const struct lull_execgraph *eg, uint32_t detail, GString *out);
+/* "postgres/589" */
+void lull_evidence_append_task(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                               GString *out);
 /* Another task that the evidence names, or LULL_NONE. */
 void lull_evidence_set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
                              GStringChunk *strings, struct lull_segment *segment);

@@ -136,6 +136,30 @@ static uint32_t fault_reason(struct lull_execgraph *eg, const struct lull_state_
     return fault == LULL_FAULT_NONE ? LULL_NONE : lull_wait_reasons_add(&eg->reasons, &reason);
 }
 
+/* A wait in io_uring_enter() is over, as is known when the call returns or waits again, at until_ns: says for which
+ * request it was. Returns whether its own time-out ended it. */
+static bool name_request(struct lull_execgraph *eg, uint32_t task, const struct wait_note *wait,
+                         int64_t call_ns, int64_t until_ns)
+{
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait->evidence);
+    const struct lull_uring_times times = {call_ns, wait->start_ns, wait->end_ns, until_ns};
+    struct evidence *evidence = &eg->evidence.items[wait->evidence];
+    struct lull_uring_wait found;
+    if (!reason || !lull_model_uring_wait(eg->model, task, &times, &found) ||
+        !lull_wait_reason_is_uring(eg->model, reason)) {
+        return false;
+    }
+    struct lull_wait_reason named = *reason;
+    lull_wait_reason_set_uring(&named, &found);
+    evidence->reason = lull_wait_reasons_add(&eg->reasons, &named);
+    if (found.operation && (found.user_data || found.n_ended > 1)) {
+        lull_map_insert(&eg->uring_of, wait->evidence, (uint32_t)eg->urings.count);
+        lull_vec_push(&eg->urings, (struct uring_note){found.user_data, found.n_ended});
+    }
+    return found.timed_out || (found.n_ended == 0 && evidence->waker == LULL_NONE &&
+                               evidence->index == LULL_NONE && !evidence->is_open);
+}
+
 uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact *fact,
                          uint32_t packet)
 {
@@ -152,6 +176,10 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &reason);
         struct wait_note *wait = last_wait(eg, fact->task);
+        if (wait->evidence != LULL_NONE) {
+            name_request(eg, fact->task, wait, fact->call ? fact->call->start_ns : INT64_MIN,
+                         fact->start_ns);
+        }
         if (wait->evidence != LULL_NONE && reason.file == LULL_NONE && !reason.address) {
             lull_map_insert(&eg->before_of, (uint32_t)eg->evidence.count, wait->evidence);
         }
@@ -252,6 +280,21 @@ static void name_opened(struct lull_execgraph *eg, const struct lull_syscall_fac
     }
 }
 
+/* Timers ended the wait that an opener has for a lease, while its holder kept that: it was for the holder all the same. */
+static void name_holder(struct lull_execgraph *eg, const struct lull_syscall_fact *fact,
+                        const struct wait_note *wait)
+{
+    uint32_t holder, evidence = wait->evidence;
+    if ((!wait->is_by_timer && wait->polled_ns == wait->start_ns) ||
+        !lull_model_lease(eg->model, fact->task, fact->start_ns, &holder)) {
+        return;
+    }
+    while (evidence < eg->evidence.count) { /* LULL_MAP_NONE: it was the first */
+        lull_map_insert(&eg->lease_of, evidence, holder == LULL_NONE ? UNKNOWN_HOLDER : holder);
+        evidence = lull_map_find(&eg->before_of, evidence);
+    }
+}
+
 void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
 {
     note_sent(eg, fact);
@@ -264,15 +307,18 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
     const struct wait_note wait = *last;
     last->evidence = LULL_NONE;
     name_opened(eg, fact, wait.evidence);
-    const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
+    name_holder(eg, fact, &wait);
     const struct lull_wait_end end = {fact->has_ret, fact->ret == 0, fact->error};
+    const bool timed_out = name_request(eg, fact->task, &wait, fact->start_ns, fact->end_ns) &&
+                           fact->has_ret && !fact->error;
+    const struct lull_wait_reason *reason = lull_evidence_reason(eg, wait.evidence);
     if (!reason || reason->call != fact->name ||
         eg->evidence.items[wait.evidence].waker != LULL_NONE ||
         eg->evidence.items[wait.evidence].index != LULL_NONE) {
         return;
     }
     const bool is_interrupted = wait.is_by_timer && lull_wait_is_interrupted(end);
-    if (is_interrupted || lull_wait_reason_timed_out(eg->model, reason, end)) {
+    if (is_interrupted || timed_out || lull_wait_reason_timed_out(eg->model, reason, end)) {
         note_timeout(eg, fact, &wait, reason, is_interrupted);
     }
 }

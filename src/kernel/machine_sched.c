@@ -574,6 +574,9 @@ void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t
     if (ev->tid <= 0) {
         return;
     }
+    if (id == LULL_EVENT_sched_wakeup_new) {
+        sched_born_unseen(model, machine, c, t, (int32_t)ev->tid);
+    }
     uint32_t number = model_task(model, machine, ev->tid, c);
     if (LULL_HAS(ev, sched_waking, prio)) {
         sched_prio(model, machine, t, number, ev->prio, machine->wakeup_prio_offset);

@@ -116,6 +116,23 @@ void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
     model_rename(model, number, child_name(model, parent, ev), t);
 }
 
+void sched_born_unseen(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       int32_t tid)
+{
+    const uint32_t parent = model_on_cpu(model, model_cpu_at(machine, c));
+    if (machine->newborn.count == 0 || parent == LULL_NONE ||
+        lull_map_find(&machine->newborn, (uint32_t)tid) == LULL_MAP_NONE) {
+        return;
+    }
+    const struct lull_ev_sched_process_fork fork = {
+        .have = UINT64_C(1) << LULL_FIELD_sched_process_fork_parent_tid |
+                UINT64_C(1) << LULL_FIELD_sched_process_fork_child_pid,
+        .parent_tid = model->tasks.items[parent].public.tid,
+        .child_pid = tid,
+    };
+    sched_forked(model, machine, t, &fork);
+}
+
 /* The name that a program gets from the path by which it is run (__set_task_comm() of Linux). */
 static void rename_by_path(struct lull_model *model, uint32_t number, struct lull_text path,
                            int64_t t)

@@ -105,6 +105,8 @@ void lull_model_free(struct lull_model *model)
         lull_map_free(&machine->vms);
         lull_map_free(&machine->ledgers);
         headers_free(machine->headers);
+        lull_map_free(&machine->rings);
+        lull_map_free(&machine->uring_requests);
     }
     lull_vec_free(&model->machines);
     lull_vec_free(&model->tasks);
@@ -122,6 +124,8 @@ void lull_model_free(struct lull_model *model)
     g_string_free(model->scratch, TRUE);
     lull_flows_free(model->flows);
     sockets_free(model->sockets);
+    urings_free(model->urings);
+    leases_free(model->leases);
     lull_stacks_free(model->stacks);
     lost_free(model->losses);
     g_free(model->is_user);

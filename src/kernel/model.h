@@ -159,6 +159,27 @@ struct lull_stack_ends lull_model_stack_ends(const struct lull_model *model);
 /* What lies at an address of a process (of the kernel, if the address is there), as a chain of one
  * call; LULL_NONE: nothing can. */
 uint32_t lull_model_place(struct lull_model *model, uint32_t host, int32_t pid, uint64_t address);
+/* What a wait in io_uring_enter() was for: the request whose end ended it, else the oldest of its ring. */
+struct lull_uring_wait {
+    uint64_t user_data;
+    uint32_t file;    /* lull_model_file() that the request uses, or LULL_NONE */
+    uint32_t n_ended; /* requests of the ring that ended since the wait started; UINT32_MAX: many */
+    uint8_t operation; /* IORING_OP_… + 1; 0: not known */
+    bool
+        timed_out; /* by a time-out that is a request itself; then the request is another that it was for */
+};
+/* A task waited from start_ns to end_ns in its io_uring_enter() that started at call_ns, and did not wait there again
+ * up to until_ns, which is not after now. */
+struct lull_uring_times {
+    int64_t call_ns, start_ns, end_ns, until_ns;
+};
+/* False: nothing of the ring is known. */
+bool lull_model_uring_wait(const struct lull_model *model, uint32_t task,
+                           const struct lull_uring_times *times, struct lull_uring_wait *out);
+/* Whether a task has had to wait since then until a lease of a file was given up, or was taken away by the kernel;
+ * *holder: whose, or LULL_NONE if that was not recorded. */
+bool lull_model_lease(const struct lull_model *model, uint32_t task, int64_t since_ns,
+                      uint32_t *holder);
 uint32_t lull_model_request_count(const struct lull_model *model);
 const struct lull_block_request *lull_model_request(const struct lull_model *model,
                                                     uint32_t request);

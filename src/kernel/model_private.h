@@ -199,17 +199,19 @@ struct machine {
     struct lull_map remaps;        /* hash of dev, sector of a bio → the device it was made for */
     struct lull_map irqs;          /* irq → index in irq_labels */
     LULL_VEC(struct irq_label) irq_labels; /* of each irq the last */
-    struct lull_map families;   /* label of an interrupt → label of its device, without queue */
-    struct lull_map irq_devs;   /* the latter → dev of the requests that complete in it */
-    struct lull_map tables;     /* pid → table of descriptors */
-    struct lull_map containers; /* label of a control group, pid namespace → container */
-    struct lull_map codes;      /* tid, number of its Python code → label of the name */
-    struct lull_map rows;       /* label of a container's or pod's name → pseudo-task */
-    uint32_t unknown_row;       /* of tasks of which the container is not known */
-    struct lull_map vms;        /* process or thread → pseudo-task of its virtual machine */
-    struct lull_map addresses;  /* address of a table in the state dump → table */
-    struct lull_map ledgers;    /* CPU or thread → its counters */
-    struct headers *headers;    /* of packets that come next; NULL: none are recorded apart */
+    struct lull_map families;       /* label of an interrupt → label of its device, without queue */
+    struct lull_map irq_devs;       /* the latter → dev of the requests that complete in it */
+    struct lull_map tables;         /* pid → table of descriptors */
+    struct lull_map containers;     /* label of a control group, pid namespace → container */
+    struct lull_map codes;          /* tid, number of its Python code → label of the name */
+    struct lull_map rows;           /* label of a container's or pod's name → pseudo-task */
+    uint32_t unknown_row;           /* of tasks of which the container is not known */
+    struct lull_map vms;            /* process or thread → pseudo-task of its virtual machine */
+    struct lull_map addresses;      /* address of a table in the state dump → table */
+    struct lull_map ledgers;        /* CPU or thread → its counters */
+    struct lull_map rings;          /* address of an io_uring → its number in `urings` */
+    struct lull_map uring_requests; /* address of a request of one → the same */
+    struct headers *headers;        /* of packets that come next; NULL: none are recorded apart */
 };
 
 struct container {
@@ -327,6 +329,8 @@ struct lull_model {
     GString *scratch;
     struct lull_flows *flows;
     struct sockets *sockets;
+    struct urings *urings;      /* NULL: no io_uring was seen */
+    struct leases *leases;      /* NULL: no lease was seen */
     struct lull_stacks *stacks; /* NULL: not wanted */
     struct counters *counters;  /* likewise */
     struct places *places;      /* likewise */
@@ -491,6 +495,10 @@ void sched_prio(struct lull_model *model, const struct machine *machine, int64_t
 
 /* machine_tasks.c */
 void sched_born(struct machine *machine, const struct lull_ev_task_newtask *ev);
+/* A task is woken for the first time: if only its birth was reported, and no fork, as the kernel does with threads that
+ * work for an io_uring, then who is on the CPU made it. */
+void sched_born_unseen(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                       int32_t tid);
 void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_sched_process_fork *ev);
 void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -609,6 +617,16 @@ void sockets_packet(struct lull_model *model, const struct lull_net_packet *pack
                     uint32_t number);
 void sockets_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                    enum lull_event_id id, const void *event);
+
+/* machine_uring.c */
+void urings_free(struct urings *urings);
+void urings_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                  enum lull_event_id id, const void *event);
+
+/* machine_leases.c */
+void leases_free(struct leases *leases);
+void leases_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                  enum lull_event_id id, const void *event);
 
 /* machine_use.c: memory, network devices, power */
 /* A call has started: it may raise an interrupt of a guest. */

@@ -262,6 +262,18 @@ dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
     case LULL_EVENT_tcp_retransmit_skb:
         sockets_event(model, machine, c, t, id, event);
         break;
+    case LULL_EVENT_io_uring_create:
+    case LULL_EVENT_io_uring_submit:
+    case LULL_EVENT_io_uring_file:
+    case LULL_EVENT_io_uring_complete:
+    case LULL_EVENT_io_uring_wait:
+        urings_event(model, machine, c, t, id, event);
+        break;
+    case LULL_EVENT_lease_take:
+    case LULL_EVENT_lease_give:
+    case LULL_EVENT_lease_break:
+        leases_event(model, machine, c, t, id, event);
+        break;
     case LULL_EVENT_block_bio_merge:
         io_merged(machine, model_cpu_at(machine, c), event);
         break;

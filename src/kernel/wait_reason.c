@@ -4,6 +4,7 @@
 #include "kernel/wait_reason.h"
 
 #include "base/map.h"
+#include "kernel/uring_operations.h"
 
 #include <string.h>
 
@@ -132,15 +133,46 @@ bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wa
 const char *lull_wait_kind_name(enum lull_wait_kind kind)
 {
     static const char *const names[LULL_WAIT_KINDS] = {
-        [LULL_WAIT_LOCK] = "lock",   [LULL_WAIT_FUTEX] = "futex",
-        [LULL_WAIT_CHILD] = "child", [LULL_WAIT_SIGNAL] = "signal",
-        [LULL_WAIT_SLEEP] = "sleep", [LULL_WAIT_READY] = "ready",
-        [LULL_WAIT_PIPE] = "pipe",   [LULL_WAIT_SOCKET] = "socket",
-        [LULL_WAIT_FILE] = "file",   [LULL_WAIT_EVENT] = "event",
-        [LULL_WAIT_FAULT] = "fault", [LULL_WAIT_MEMORY] = "memory",
-        [LULL_WAIT_STOP] = "stop",   [LULL_WAIT_HYPERVISOR] = "hypervisor",
+        [LULL_WAIT_LOCK] = "lock",
+        [LULL_WAIT_FUTEX] = "futex",
+        [LULL_WAIT_CHILD] = "child",
+        [LULL_WAIT_SIGNAL] = "signal",
+        [LULL_WAIT_SLEEP] = "sleep",
+        [LULL_WAIT_READY] = "ready",
+        [LULL_WAIT_REQUEST] = "request",
+        [LULL_WAIT_PIPE] = "pipe",
+        [LULL_WAIT_SOCKET] = "socket",
+        [LULL_WAIT_FILE] = "file",
+        [LULL_WAIT_EVENT] = "event",
+        [LULL_WAIT_FAULT] = "fault",
+        [LULL_WAIT_MEMORY] = "memory",
+        [LULL_WAIT_STOP] = "stop",
+        [LULL_WAIT_HYPERVISOR] = "hypervisor",
     };
     return names[kind];
+}
+
+/* ---- requests of io_uring ---- */
+
+bool lull_wait_reason_is_uring(const struct lull_model *model,
+                               const struct lull_wait_reason *reason)
+{
+    const char *call = lull_model_label(model, reason->call);
+    return call && strcmp(call, "io_uring_enter") == 0;
+}
+
+void lull_wait_reason_set_uring(struct lull_wait_reason *reason, const struct lull_uring_wait *wait)
+{
+    if (lull_uring_operation(wait->operation)) {
+        reason->operation = wait->operation;
+        reason->file = wait->file;
+        reason->fd = -1;
+    }
+}
+
+const char *lull_wait_reason_operation(const struct lull_wait_reason *reason)
+{
+    return lull_uring_operation(reason->operation);
 }
 
 static const char *path_of(const struct lull_model *model, uint32_t file)
@@ -209,6 +241,9 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
     if (reason->is_guest) {
         return LULL_WAIT_HYPERVISOR;
     }
+    if (reason->operation) {
+        return LULL_WAIT_REQUEST;
+    }
     const struct waiting_call *call = waiting_call(model, reason->call);
     return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
 }
@@ -243,6 +278,21 @@ static void append_file(const struct lull_model *model, uint32_t file, int32_t f
     }
 }
 
+/* "read of /var/lib/x", "timeout" */
+static void append_request(const struct lull_model *model, const struct lull_wait_reason *reason,
+                           GString *out)
+{
+    const int32_t fd = reason->file == LULL_NONE ? -1 : lull_model_file(model, reason->file)->fd;
+    g_string_append(out, lull_wait_reason_operation(reason));
+    const gsize before = out->len;
+    g_string_append_printf(out, " %s ", lull_uring_preposition(reason->operation));
+    const gsize start = out->len;
+    append_file(model, reason->file, fd, out);
+    if (out->len == start) {
+        g_string_truncate(out, before);
+    }
+}
+
 void lull_wait_reason_append_object(const struct lull_model *model,
                                     const struct lull_wait_reason *reason, GString *out)
 {
@@ -252,6 +302,8 @@ void lull_wait_reason_append_object(const struct lull_model *model,
         }
     } else if (reason->address) {
         g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", reason->address);
+    } else if (lull_wait_reason_operation(reason)) {
+        append_request(model, reason, out);
     } else {
         append_file(model, reason->file, reason->fd, out);
     }
@@ -260,7 +312,8 @@ void lull_wait_reason_append_object(const struct lull_model *model,
 const char *lull_wait_reason_thing(const struct lull_model *model,
                                    const struct lull_wait_reason *reason)
 {
-    const bool has_file = !reason->fault && !reason->address && reason->file != LULL_NONE;
+    const bool has_file =
+        !reason->fault && !reason->address && !reason->operation && reason->file != LULL_NONE;
     const int thing = has_file ? thing_of(path_of(model, reason->file)) : -1;
     return thing < 0 || lull_model_file(model, reason->file)->is_datagram ? NULL
                                                                           : things[thing].words;
@@ -313,6 +366,11 @@ static bool is_leased_call(const char *name)
     static const char *const names[] = {
         "open", "openat", "openat2", "creat", "open_by_handle_at", "truncate", "truncate64", NULL};
     return is_one_of(name, names);
+}
+
+bool lull_wait_reason_is_open(const struct lull_model *model, const struct lull_wait_reason *reason)
+{
+    return is_leased_call(lull_model_label(model, reason->call));
 }
 
 bool lull_wait_reason_is_lease(const struct lull_model *model,
@@ -388,7 +446,7 @@ static void append_release(const struct lull_model *model, const struct lull_wai
     } else {
         g_string_append(out, ", woken by ");
         g_string_append(out, waker);
-        if (kind == LULL_WAIT_READY && release) {
+        if ((kind == LULL_WAIT_READY || kind == LULL_WAIT_REQUEST) && release) {
             g_string_append(out, " in ");
             g_string_append(out, release);
         }
@@ -411,7 +469,8 @@ static const char *fault_words(const struct lull_wait_reason *reason)
 static bool append_of_object(const struct lull_model *model, const struct lull_wait_reason *reason,
                              GString *out)
 {
-    const char *preposition = waiting_call(model, reason->call)->preposition;
+    const char *preposition =
+        reason->operation ? "for" : waiting_call(model, reason->call)->preposition;
     const gsize before = out->len;
     g_string_append(out, *preposition ? " " : "");
     g_string_append(out, preposition);

@@ -16,8 +16,9 @@ enum lull_wait_kind {
     LULL_WAIT_FUTEX, /* a mutex, a condition variable, a semaphore, …: the kernel cannot tell */
     LULL_WAIT_CHILD, /* the end of a child */
     LULL_WAIT_SIGNAL,
-    LULL_WAIT_SLEEP, /* the time to pass */
-    LULL_WAIT_READY, /* one of several descriptors: poll, select, epoll_wait */
+    LULL_WAIT_SLEEP,   /* the time to pass */
+    LULL_WAIT_READY,   /* one of several descriptors: poll, select, epoll_wait */
+    LULL_WAIT_REQUEST, /* a request of an io_uring */
     LULL_WAIT_PIPE,
     LULL_WAIT_SOCKET,
     LULL_WAIT_FILE,       /* a file, a directory, a device */
@@ -49,7 +50,9 @@ struct lull_wait_reason {
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
     uint8_t fault;         /* enum lull_fault: for memory, in no call; 0: not */
     uint8_t stopped;       /* 'T': by a signal, 't': by a debugger, both in no call; 0: not */
-    uint16_t is_guest;     /* 1: its virtual CPU was not in the guest; 0: not */
+    uint8_t is_guest;      /* 1: its virtual CPU was not in the guest; 0: not */
+    uint8_t
+        operation; /* of the io_uring's request that it waited for, IORING_OP_… + 1; 0: not known */
 };
 
 /* How the call ended in which a task had waited. */
@@ -87,6 +90,18 @@ const char *lull_wait_reason_thing(const struct lull_model *model,
  * Appends nothing if no call is known. */
 void lull_wait_reason_append(const struct lull_model *model, const struct lull_wait_reason *reason,
                              const char *waker, GString *out);
+
+/* Whether it was in io_uring_enter(), for requests; then what is known of these can be put into it. */
+bool lull_wait_reason_is_uring(const struct lull_model *model,
+                               const struct lull_wait_reason *reason);
+void lull_wait_reason_set_uring(struct lull_wait_reason *reason,
+                                const struct lull_uring_wait *wait);
+/* "read", "timeout", …; NULL: no request, or not known which. */
+const char *lull_wait_reason_operation(const struct lull_wait_reason *reason);
+
+/* Whether it was in a call that opens a file by its path. */
+bool lull_wait_reason_is_open(const struct lull_model *model,
+                              const struct lull_wait_reason *reason);
 
 /* Whether it may have been for a lease of a file (fcntl(2), F_SETLEASE): a file is opened, and who ended the wait was in
  * a call in which a lease is given up, or killed. */

@@ -320,7 +320,8 @@ void lull_cause_append(GString *out, const struct lull_cause_share *share, bool 
         g_string_append(out, ", whose control group is above memory.high");
     }
     if (share->waiter_call && share->waiter_object) {
-        g_string_append(out, " on ");
+        const bool is_request = g_strcmp0(share->waiter_kind, "request") == 0;
+        g_string_append(out, is_request ? " for " : " on ");
         lull_clean_append(out, share->waiter_object, ascii);
     }
 }

@@ -86,7 +86,7 @@ TABLE = {
                       amount=('wl-asker', 'blocked', 'disk'), kernel=('disk',)),
     'swap': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in a page fault of memory in swap', faults='memory in swap',
                      kernel=('disk', 'reclaim')),
-    'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter', kernel=('disk',)),
+    'io_uring': Workload('limits.py', r'wl-asker: blocked on disk: {disk} read, in io_uring_enter for read', kernel=('disk',)),
 }
 for _name, _workload in TABLE.items():
     _workload.name = _name

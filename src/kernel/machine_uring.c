@@ -149,7 +149,8 @@ static void has_file(struct lull_model *model, struct machine *machine, uint32_t
 static void ended(struct urings *urings, struct machine *machine, int64_t t,
                   const struct lull_ev_io_uring_complete *ev)
 {
-    struct uring *ring = &urings->rings.items[ring_of(urings, machine, ev->ring)];
+    const uint32_t context = ring_of(urings, machine, ev->ring); /* which may move the rings */
+    struct uring *ring = &urings->rings.items[context];
     struct uring_end *end = &ring->ends[ring->n_ends++ % KEPT];
     const uint32_t number = LULL_HAS(ev, io_uring_complete, request)
                                 ? lull_map_find(&machine->uring_requests, (uint64_t)ev->request)

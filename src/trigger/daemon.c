@@ -148,8 +148,15 @@ static void spread(struct lull_daemon *daemon, const struct lull_spread_question
     g_autoptr(GError) error = NULL;
     const struct lull_reach how = {daemon->sockets, daemon->talks, daemon->config,
                                    &daemon->speaker};
-    if (daemon->sockets >= 0 && !lull_reach_ask(&how, about, pid, hook, &error)) {
+    bool is_known = true;
+    if (daemon->sockets >= 0 && !lull_reach_ask(&how, about, pid, hook, &is_known, &error)) {
         report(daemon, "other machines may not be asked: %s", error->message);
+    } else if (!is_known && pid < 0 && about->n_connections > 0) {
+        report(
+            daemon,
+            "%s: no other machine is asked: the connections by which the request came are not known here, "
+            "as if their addresses had been changed on the way (NAT)",
+            about->set);
     }
 }
 
@@ -555,6 +562,11 @@ static void started(void *user, struct lull_recorder *recorder)
         !lull_urgent_start(&daemon->urgent_speaker, daemon->speaker.pid)) {
         report(daemon, "no real-time priority, so others that want a CPU delay it: %s",
                g_strerror(errno));
+    }
+    const uint32_t cleaned = lull_recorder_cleaned(recorder);
+    if (cleaned) {
+        report(daemon, "removed what %u killed recording%s had left behind", cleaned,
+               cleaned == 1 ? "" : "s");
     }
     report(daemon, "ready: %u rules; the flight recorder uses %s; snapshots go to %s",
            daemon->config->rules->len, lull_recorder_tracer(recorder), daemon->config->snapshots);

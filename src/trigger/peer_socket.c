@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "server/places.h"
 
 #define BACKLOG 8
 #define CONNECT_SECONDS 5
@@ -95,20 +96,46 @@ static void read_address(const union any_address *address, struct in6_addr *plai
     }
 }
 
-int lull_peer_socket_accept(const struct lull_trigger_config *config, int fd)
+static struct sockaddr_in v4_of(const struct in6_addr *address, uint16_t port)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    memcpy(&v4.sin_addr, address->s6_addr + 12, sizeof v4.sin_addr);
+    return v4;
+}
+
+/* One of this machine is known by the number of the user, where the kernel says that; another machine by its address,
+ * and numbers of users have 32 bits. */
+static int64_t whose(const struct lull_trigger_endpoint *other,
+                     const struct lull_trigger_endpoint *own)
+{
+    const bool is_here = IN6_ARE_ADDR_EQUAL(&other->address, &own->address);
+    const struct sockaddr_in there = v4_of(&other->address, other->port),
+                             here = v4_of(&own->address, own->port);
+    const int64_t user = is_here && IN6_IS_ADDR_V4MAPPED(&other->address)
+                             ? server_places_user(&there, &here)
+                             : SERVER_NOBODY_KNOWN;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (unsigned i = 0; i < sizeof other->address.s6_addr; i++) {
+        hash = (hash ^ other->address.s6_addr[i]) * UINT64_C(0x100000001b3);
+    }
+    return user != SERVER_NOBODY_KNOWN ? user : (int64_t)(hash >> 1 | UINT64_C(1) << 32);
+}
+
+int lull_peer_socket_accept(const struct lull_trigger_config *config, int fd, int64_t *who)
 {
     union any_address there = {.any = {.sa_family = AF_INET}}, here = there;
     socklen_t size_there = sizeof there, size_here = sizeof here;
-    struct in6_addr other, own;
-    uint16_t port;
+    struct lull_trigger_endpoint other, own;
     const int client = accept4(fd, &there.any, &size_there, SOCK_CLOEXEC);
     if (client < 0) {
         return -1;
     }
-    read_address(&there, &other, &port);
+    read_address(&there, &other.address, &other.port);
     if (getsockname(client, &here.any, &size_here) == 0) {
-        read_address(&here, &own, &port);
-        if (lull_trigger_is_peer(config, &other) || IN6_ARE_ADDR_EQUAL(&other, &own)) {
+        read_address(&here, &own.address, &own.port);
+        if (lull_trigger_is_peer(config, &other.address) ||
+            IN6_ARE_ADDR_EQUAL(&other.address, &own.address)) {
+            *who = whose(&other, &own);
             return client;
         }
     }

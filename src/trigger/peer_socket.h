@@ -9,8 +9,9 @@
 int lull_peer_socket_open(const struct lull_trigger_config *config, GError **error);
 /* The same address, of TCP; it listens. */
 int lull_peer_socket_listen(const struct lull_trigger_config *config, GError **error);
-/* The next connection if it is of a peer, or from this machine; else -1. */
-int lull_peer_socket_accept(const struct lull_trigger_config *config, int fd);
+/* The next connection if it is of a peer, or from this machine; else -1. *who is the same for those of one user of this
+ * machine, and for those of another machine. */
+int lull_peer_socket_accept(const struct lull_trigger_config *config, int fd, int64_t *who);
 /* Connects to another machine, within five seconds, with time-outs of ten; -1 and an error. */
 int lull_peer_socket_connect(const struct in6_addr *to, uint16_t port, GError **error);
 /* What cannot be sent is lost, as it may be on its way. */

@@ -57,7 +57,7 @@ static void add_named(GArray *questions, const struct lull_reach *how,
 }
 
 bool lull_reach_ask(const struct lull_reach *how, const struct lull_spread_question *about,
-                    int64_t pid, const struct lull_hook *hook, GError **error)
+                    int64_t pid, const struct lull_hook *hook, bool *is_known, GError **error)
 {
     const struct lull_touched_question question = {.pid = pid,
                                                    .connection = about->connection,
@@ -67,10 +67,11 @@ bool lull_reach_ask(const struct lull_reach *how, const struct lull_spread_quest
                                                    .talks = how->talks};
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(struct lull_peer_connection));
     g_autoptr(GArray) questions = g_array_new(FALSE, FALSE, sizeof(struct lull_spread_question));
+    *is_known = true;
     if (about->hops == 0) {
         return true;
     }
-    const bool done = lull_touched_find(how->sockets, &question, found, error);
+    const bool done = lull_touched_find(how->sockets, &question, found, is_known, error);
     for (guint i = 0; i < found->len; i++) {
         const struct lull_peer_connection *connection =
             &g_array_index(found, struct lull_peer_connection, i);

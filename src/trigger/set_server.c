@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread for each connection, a few at a time; each ends when the other side does nothing for some seconds. */
+/* A thread for each connection; each ends when the other side does nothing for some seconds. Who does not know the key
+ * cannot keep others out: a connection finds a place, since it is taken from who has most of them, and needs none when
+ * it has shown that it knows the key. */
 #include "trigger/set_server.h"
 
 #include <errno.h>
@@ -8,16 +10,21 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "server/places.h"
 #include "trigger/peer_socket.h"
 #include "trigger/tls.h"
 
-#define MOST_CLIENTS 4
+/* Those that have lost their place, too, until they have noticed. */
+#define MOST_THREADS (2 * SERVER_PLACES)
+/* Of those that know the key. */
+#define MOST_SERVED 4
 #define IDLE_SECONDS 10
 #define SET_BYTES 24
 
 struct lull_set_server {
     struct lull_set_question question;
-    int n_clients; /* atomic */
+    struct server_places *places;
+    int n_threads, n_served; /* atomic */
 };
 
 struct client {
@@ -29,6 +36,7 @@ struct lull_set_server *lull_set_server_new(const struct lull_set_question *ques
 {
     struct lull_set_server *server = g_new0(struct lull_set_server, 1);
     server->question = *question;
+    server->places = server_places_new();
     return server;
 }
 
@@ -81,38 +89,43 @@ static gpointer serve(gpointer data)
     struct client *client = data;
     struct lull_set_server *server = client->server;
     struct lull_tls *tls = lull_tls_server(client->socket, server->question.keys, NULL);
-    if (tls) {
+    server_places_leave(server->places, client);
+    if (tls && g_atomic_int_add(&server->n_served, 1) < MOST_SERVED) {
         send_set(server, tls);
+    }
+    if (tls) {
+        g_atomic_int_add(&server->n_served, -1);
         lull_tls_free(tls);
     }
     close(client->socket);
     g_free(client);
-    g_atomic_int_add(&server->n_clients, -1);
+    g_atomic_int_add(&server->n_threads, -1);
     return NULL;
 }
 
 void lull_set_server_accept(struct lull_set_server *server)
 {
     const struct timeval idle = {.tv_sec = IDLE_SECONDS};
-    const int fd = lull_peer_socket_accept(server->question.config, server->question.socket);
+    int64_t who;
+    const int fd = lull_peer_socket_accept(server->question.config, server->question.socket, &who);
     if (fd < 0) {
         return;
     }
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof idle);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &idle, sizeof idle);
+    struct client *client = g_new(struct client, 1);
+    *client = (struct client){server, fd};
     GThread *thread = NULL;
-    if (g_atomic_int_add(&server->n_clients, 1) < MOST_CLIENTS) {
-        struct client *client = g_new(struct client, 1);
-        *client = (struct client){server, fd};
+    if (g_atomic_int_add(&server->n_threads, 1) < MOST_THREADS) {
+        server_places_take(server->places, client, fd, who);
         thread = g_thread_try_new("lull-collect", serve, client, NULL);
-        if (!thread) {
-            g_free(client);
-        }
     }
     if (thread) {
         g_thread_unref(thread);
         return;
     }
+    server_places_leave(server->places, client);
     close(fd);
-    g_atomic_int_add(&server->n_clients, -1);
+    g_free(client);
+    g_atomic_int_add(&server->n_threads, -1);
 }

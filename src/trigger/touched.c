@@ -414,7 +414,7 @@ static GArray *list_talks(const struct lull_touched_question *question, uint32_t
 }
 
 static bool search_sockets(int fd, uint32_t namespace, const struct lull_touched_question *question,
-                           GArray *found, GError **error)
+                           GArray *found, bool *is_known, GError **error)
 {
     struct search search = {.sockets = g_array_new(FALSE, FALSE, sizeof(struct known_socket)),
                             .talks = list_talks(question, namespace),
@@ -433,6 +433,7 @@ static bool search_sockets(int fd, uint32_t namespace, const struct lull_touched
     }
     follow(&search, question);
     each_used(&search, add_found, found);
+    *is_known = g_hash_table_size(search.pids) > 0 || g_hash_table_size(search.inodes) > 0;
     g_array_unref(search.sockets);
     g_array_unref(search.talks);
     g_hash_table_unref(search.inodes);
@@ -494,12 +495,12 @@ static int open_beside(int64_t pid, uint32_t *namespace)
 }
 
 bool lull_touched_find(int socket, const struct lull_touched_question *question, GArray *found,
-                       GError **error)
+                       bool *is_known, GError **error)
 {
     uint32_t namespace;
     const int beside = open_beside(MAX(question->pid, 0), &namespace);
     const bool done =
-        search_sockets(beside >= 0 ? beside : socket, namespace, question, found, error);
+        search_sockets(beside >= 0 ? beside : socket, namespace, question, found, is_known, error);
     if (beside >= 0) {
         close(beside);
     }

@@ -22,10 +22,11 @@ struct lull_touched_question {
 /* A socket that asks the kernel about the sockets of this network namespace; -1 and an error. */
 int lull_touched_open(GError **error);
 /* Adds the connections to other machines (struct lull_peer_connection) to `found`. Needs CAP_SYS_PTRACE to
- * look at processes of others, and CAP_SYS_ADMIN for one in another network namespace. False and an error if
- * the kernel does not answer; a process that has gone has no connections. */
+ * look at processes of others, and CAP_SYS_ADMIN for one in another network namespace. *is_known: whether a
+ * process here, or one that has ended, has used the connections by which the request came, or is who served it.
+ * False and an error if the kernel does not answer; a process that has gone has no connections. */
 bool lull_touched_find(int socket, const struct lull_touched_question *question, GArray *found,
-                       GError **error);
+                       bool *is_known, GError **error);
 
 /* Whether an interface of this network namespace has the address. */
 bool lull_touched_is_here(const struct in6_addr *address);

@@ -327,10 +327,21 @@ def check_reload(directory):
 
 
 def check_deaths(directory):
-    """Whichever of its processes is killed, nothing is left two seconds later."""
+    """Whichever of its processes is killed, nothing is left two seconds later; of what all of them leave, the next one."""
+    first = Daemon(os.path.join(directory, "all"), "[rule web]\nslower=1s\n")
+    family = first.family()
+    for pid in (first.process.pid, family["guard"], family["keeper"]):
+        os.kill(pid, signal.SIGSTOP)
+    for pid in (first.process.pid, family["guard"], family["keeper"]):
+        os.kill(pid, signal.SIGKILL)
+    first.process.wait()
+    instances = [name for name in left_of(first) if name.startswith("lull-")]
     for victim in ("daemon", "speaker", "commands", "guard", "keeper"):
         daemon = Daemon(os.path.join(directory, victim), "[rule naps]\nwhen=offcpu: comm == \"napper\" > 200ms\n")
         tap.ok(daemon.ready == b"READY=1", f"it starts again ({victim})", daemon.said())
+        if victim == "daemon":
+            tap.ok(len(instances) == 1 and not set(instances) & set(left_of(first)) and "removed what 1 killed recording had left behind" in daemon.said(),
+                   "it removes what is left of one whose guard was killed, too, and says so", instances, left_of(first), daemon.said())
         os.kill(daemon.family()[victim], signal.SIGKILL)
         gone = wait_for(lambda daemon=daemon: daemon.process.poll() is not None and not left_of(daemon), 2)
         tap.ok(gone, f"nothing is left when the {victim} is killed", daemon.process.poll(), left_of(daemon))
@@ -423,7 +434,7 @@ def main(directory):
         code = daemon.stop()
     tap.ok(code == 0 and not left_of(daemon), "SIGTERM ends it, and nothing is left", code, left_of(daemon),
            daemon.said())
-    for name in ("room", "reload", "daemon", "speaker", "commands", "guard", "keeper", "disk", "ftrace"):
+    for name in ("room", "reload", "all", "daemon", "speaker", "commands", "guard", "keeper", "disk", "ftrace"):
         os.mkdir(os.path.join(directory, name))
     daemon = check_room(os.path.join(directory, "room"))
     daemon.stop()

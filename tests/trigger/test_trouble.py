@@ -97,6 +97,32 @@ def check_loss(web, app, db):
     tap.ok(asked == [f"{ADDRESS['app']} frozen {name}", f"{ADDRESS['db']} frozen {name}"], "and the answers come", asked)
 
 
+OTHER_NAME = "10.9.0.77"
+
+
+def check_translated(web, app):
+    """Web knows app by an address that is changed on the way, also to its daemon: app freezes, and says that it does not know the connection."""
+    table = (f"table ip lull_names {{\nchain out {{\ntype nat hook output priority -100;\nip daddr {OTHER_NAME} dnat to {ADDRESS['app']}\n}}\n"
+             "chain in {\ntype nat hook postrouting priority 100;\n}\n}\n")
+    made = subprocess.run(web.inside("nft", "-f", "-"), input=table, text=True, capture_output=True) if shutil.which("nft") else None
+    if not made or made.returncode:
+        tap.skip("addresses that are changed on the way", made.stderr if made else "there is no nft")
+        return
+    web.ip("route", "add", OTHER_NAME, "dev", "lull-app")
+    app.run(SERVER.replace("8000", "8001"), ADDRESS["app"])
+    client = web.run(CLIENT.replace("8000", "8001"), web.hook, OTHER_NAME)
+    time.sleep(FRESH)
+    before = set(web.written())
+    client.stdin.write("\n")
+    client.stdin.flush()
+    client.stdout.readline()
+    name = wait_for(lambda: next(iter(set(web.written()) - before), None))
+    asked = wait_for(lambda: name and web.machines(name))
+    tap.ok(asked == [f"{OTHER_NAME} frozen {name}"] and wait_for(lambda: name in app.written()), "a machine behind NAT freezes", asked, web.said(), app.said())
+    tap.ok(wait_for(lambda: f"{name}: no other machine is asked" in app.said()) and "NAT" in app.said() and not app.machines(name),
+           "it says that it does not know the connection, and asks nobody", app.said())
+
+
 def percentile(values, share):
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
@@ -146,6 +172,7 @@ def main(directory):
         wait_for(lambda: all(machine.is_ready() for machine in machines), 30)
         if tap.ok(all("ready" in machine.said() for machine in machines), "three daemons run", *[machine.said() for machine in machines]):
             check_dead(web, app, db)
+            check_translated(web, app)
             check_loss(web, app, db)
             if ROUNDS:
                 check_long(web, app, db)

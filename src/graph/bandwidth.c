@@ -127,12 +127,15 @@ static void add_pause(struct replay *replay, uint32_t number, int64_t end_ns,
     cpu->left_ns = MIN(cpu->left_ns, 1);
 }
 
-/* One that waited for long, and gets the CPU as soon as a period starts, waited for that. */
+/* One that waited for long, and gets the CPU as soon as a period starts, waited for that; one that gets it within a
+ * tick, as others are on the CPU, may have, as far as the kernel counted more than what is surer. */
 static void start(struct replay *replay, struct cpu *cpu, const struct lull_bandwidth_event *event)
 {
-    if (cpu->doubted_ns != INT64_MIN && event->time_ns - cpu->doubted_ns <= LEAVING_NS &&
+    const int64_t after_ns = cpu->doubted_ns != INT64_MIN ? event->time_ns - cpu->doubted_ns : 0;
+    if (cpu->doubted_ns != INT64_MIN && after_ns <= TICK_NS &&
         lull_sum(cpu->doubted_ns, -cpu->stopped_ns) >= IDLE_NS) {
-        add_pause(replay, event->cpu, cpu->doubted_ns, LULL_BANDWIDTH_LIKELY);
+        add_pause(replay, event->cpu, cpu->doubted_ns,
+                  after_ns <= LEAVING_NS ? LULL_BANDWIDTH_LIKELY : LULL_BANDWIDTH_MAYBE);
     }
     cpu->doubted_ns = INT64_MIN;
     enqueue(replay, cpu, event);

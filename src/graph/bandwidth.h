@@ -34,7 +34,8 @@ struct lull_bandwidth_event {
 enum lull_bandwidth_doubt {
     LULL_BANDWIDTH_SURE,  /* its quota was used up, and more than that its last task left the CPU */
     LULL_BANDWIDTH_SHORT, /* its tasks only ran for a moment before, as they do from 6.18 on */
-    LULL_BANDWIDTH_LIKELY, /* its quota was nearly used up */
+    LULL_BANDWIDTH_LIKELY, /* its quota was nearly used up, and it got the CPU as soon as a period started */
+    LULL_BANDWIDTH_MAYBE, /* its quota was nearly used up, and it got the CPU some time after that */
 };
 
 /* Tasks of the group that were on that CPU last could not run there. */

@@ -54,6 +54,36 @@ static void test_two_periods(void)
     lull_vec_free(&pauses.all);
 }
 
+/* Task 1 seems to have 2 ms of its quota left, as not all of its running was seen. It waits beside another task, which lets it on
+ * the CPU so long after the next period starts. */
+static void check_later(int64_t after_ns, int64_t kernel_ns, uint32_t n)
+{
+    const struct lull_bandwidth_event events[] = {
+        {.time_ns = 0, .cpu = 0, .task = 1, .step = LULL_BANDWIDTH_START},
+        {.time_ns = 48 * MS, .cpu = 0, .task = 1, .step = LULL_BANDWIDTH_STOP},
+        {.time_ns = 100 * MS, .step = LULL_BANDWIDTH_REFILL},
+        {.time_ns = 100 * MS + after_ns, .cpu = 0, .task = 1, .step = LULL_BANDWIDTH_START},
+    };
+    struct lull_bandwidth_pauses pauses = {0};
+    lull_bandwidth_replay(events, G_N_ELEMENTS(events), 50 * MS, kernel_ns, &pauses);
+    g_assert_cmpuint(pauses.all.count, ==, n);
+    for (uint32_t i = 0; i < n; i++) {
+        g_assert_cmpint(pauses.all.items[i].start_ns, ==, 48 * MS);
+        g_assert_cmpint(pauses.all.items[i].end_ns, ==, 100 * MS);
+    }
+    lull_vec_free(&pauses.all);
+}
+
+/* It waited for the period if the kernel counted that much, and for its turn if not. */
+static void test_later(void)
+{
+    check_later(MS / 10, 52 * MS, 1);
+    check_later(3 * MS, 52 * MS, 1);
+    check_later(3 * MS, 0, 0);
+    check_later(3 * MS, 20 * MS, 0);
+    check_later(6 * MS, 52 * MS, 0);
+}
+
 /* On each of many CPUs a task waits, and as many periods start: who looked at all CPUs for each would take 4 * 10^10 steps. */
 static void test_many(void)
 {
@@ -100,6 +130,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/bandwidth/newcomer", test_newcomer);
     g_test_add_func("/bandwidth/two-periods", test_two_periods);
+    g_test_add_func("/bandwidth/later", test_later);
     g_test_add_func("/bandwidth/many", test_many);
     g_test_add_func("/bandwidth/endless", test_endless);
     return g_test_run();

@@ -237,6 +237,13 @@ void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact
     }
 }
 
+/* Who is interrupted and asks again, over the network or where it waits, waits for the answer to that. */
+static bool asks_again(const struct lull_execgraph *eg, const struct wait_note *wait, uint32_t file)
+{
+    return wait->tries != LULL_NONE && (lull_model_file(eg->model, file)->type == LULL_FILE_NET ||
+                                        eg->timeouts.items[wait->tries].file == file);
+}
+
 /* What a task sent and nothing has answered yet. */
 static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
 {
@@ -248,11 +255,13 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
         (io->kind != LULL_IO_WRITE && io->kind != LULL_IO_READ)) {
         return;
     }
-    last_wait(eg, fact->task);
+    struct wait_note *wait = last_wait(eg, fact->task); /* makes the place in `sent`, too */
     struct sent_note *sent = &eg->sent.items[fact->task];
     const uint8_t type = lull_model_file(eg->model, io->file)->type;
-    if (io->kind == LULL_IO_WRITE) {
-        note_use(last_wait(eg, fact->task));
+    if (io->kind == LULL_IO_WRITE && asks_again(eg, wait, io->file)) {
+        wait->left_ns = -1;
+    } else if (io->kind == LULL_IO_WRITE) {
+        note_use(wait);
     }
     if (io->kind == LULL_IO_WRITE && (type == LULL_FILE_NET || type == LULL_FILE_SOCKET)) {
         *sent = (struct sent_note){fact->end_ns, io->bytes, io->file};

@@ -215,7 +215,7 @@ static void test_lease(struct fixture *f, gconstpointer data)
 }
 
 /* What task 1 does between its two tries and the wait that task 2 ends, and what of them is one wait then. */
-enum deed { NOTHING, WAKES_ANOTHER, WRITES, RUNS_LONG };
+enum deed { NOTHING, WAKES_ANOTHER, WRITES, SENDS, RUNS_LONG };
 static const struct series {
     const char *name;
     int number, ret;         /* of the call, and what it returns when the timer ends it */
@@ -244,6 +244,8 @@ static const struct series {
      "in poll, woken by t2/2 in futex, after 2 time-outs"},
     {"restarts", FUTEX, -516, WAKES_ANOTHER, WRITES, 1100000,
      "in futex 0x7f0010, woken by t2/2, after 2 time-outs"},
+    {"asks-again", POLL, -4, SENDS, NOTHING, 3200000,
+     "in poll, woken by t2/2 in futex, after 1 time-out"},
     {"long-handler", POLL, -4, NOTHING, RUNS_LONG, 5500000, "in poll, woken by t2/2 in futex"},
     {"failed", POLL, -14, NOTHING, NOTHING, 5300000, "in poll, woken by t2/2 in futex"},
 };
@@ -256,6 +258,8 @@ static void test_series(struct fixture *f, gconstpointer data)
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
     feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 1000, SOCKET, 2, 2, 0); /* of the internet */
+    feed_return(model, 2000, SOCKET, 3);
     int64_t t = 1100000;
     for (int i = 0; i < 2; i++) {
         feed_call(model, t - 50000, way->number, 0x7f0010, 0, 0);
@@ -263,7 +267,10 @@ static void test_series(struct fixture *f, gconstpointer data)
         feed_timer(model, t + 2000000);
         feed_switch(model, 0, 0, t + 2005000, 2, 1, 0);
         feed_return(model, t + 2010000, way->number, way->ret);
-        if (deeds[i] == WRITES) {
+        if (deeds[i] == SENDS) {
+            feed_call(model, t + 2020000, SENDTO, 3, 0, 8);
+            feed_return(model, t + 2030000, SENDTO, 8);
+        } else if (deeds[i] == WRITES) {
             feed_call(model, t + 2020000, WRITE, 1, 0, 8);
             feed_return(model, t + 2030000, WRITE, 8);
         } else if (deeds[i] == WAKES_ANOTHER) {

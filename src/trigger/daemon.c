@@ -14,6 +14,7 @@
 #include "live/talks.h"
 #include "record/recorder.h"
 #include "trigger/flight.h"
+#include "trigger/inside.h"
 #include "trigger/notify.h"
 #include "trigger/peer_socket.h"
 #include "trigger/process.h"
@@ -270,7 +271,7 @@ static void remember(const struct lull_daemon *daemon, const struct lull_recordi
 /* Something was too slow, by a rule of the configuration: a request, or a wait. */
 static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number,
                                      struct lull_recording_trigger *trigger,
-                                     const struct lull_hook *hook,
+                                     const struct lull_speaker_report *slow,
                                      const struct lull_track_alarm *alarm)
 {
     const struct lull_trigger_rule *rule = rule_of(daemon, number);
@@ -285,8 +286,15 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
         g_autofree char *comm = g_strescape(trigger->comm, NULL);
         g_autofree char *whose = *comm ? g_strconcat(" of ", comm, NULL) : g_strdup("");
         lull_sets_name(g_get_real_time() * 1000, id);
-        if (lull_recorder_freeze(daemon->recorder, NULL) && rule->is_spread) {
-            spread_from(daemon, trigger, hook);
+        const bool is_frozen = lull_recorder_freeze(daemon->recorder, NULL);
+        if (slow && !lull_inside_translate(slow->sender, &trigger->pid, &trigger->tid)) {
+            report(
+                daemon,
+                "%s: who served the request is not known: process %d is in a pid namespace, and there is no pid %d, or tid %d, there",
+                id, (int)slow->sender, (int)slow->hook.pid, (int)slow->hook.tid);
+        }
+        if (is_frozen && rule->is_spread) {
+            spread_from(daemon, trigger, slow ? &slow->hook : NULL);
         }
         if (alarm) {
             lull_trigger_stacks_add(trigger, alarm, rule->stacks, daemon->names,
@@ -358,7 +366,7 @@ static void take_report(struct lull_daemon *daemon, const struct lull_speaker_re
     }
     trigger.end_ns = to_recorded(daemon, hook->end_ns);
     trigger.start_ns = trigger.end_ns - hook->delay_ns;
-    const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger, hook, NULL);
+    const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger, slow, NULL);
     const bool has_path = verdict == LULL_TRIGGER_WRITTEN || verdict == LULL_TRIGGER_COALESCED;
     g_autofree char *text = g_strdup_printf("%s%s%s", lull_trigger_verdicts[verdict],
                                             has_path ? " " : "", has_path ? daemon->last->str : "");

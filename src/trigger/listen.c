@@ -26,6 +26,7 @@
 struct client {
     uint32_t number; /* 0: free */
     int64_t since_ns;
+    pid_t pid; /* 0: not known */
     struct sockaddr_un address;
     socklen_t size;
 };
@@ -185,7 +186,7 @@ static enum lull_http_report report_over_http(void *user, const struct lull_hook
 static void take_hook(struct listener *listener, const char *text, size_t size,
                       const struct client *client)
 {
-    struct lull_speaker_report report = {.kind = LULL_SPEAKER_SLOW};
+    struct lull_speaker_report report = {.kind = LULL_SPEAKER_SLOW, .sender = client->pid};
     if (!lull_hook_parse(text, size, &report.hook)) {
         count(&listener->counts->damaged_hooks);
         send_answer(listener, client, "damaged");
@@ -205,13 +206,37 @@ static void take_hook(struct listener *listener, const char *text, size_t size,
     }
 }
 
+/* What somebody says, and who that is. Its size; -1: there is nothing. */
+static ssize_t receive(int socket, char *text, size_t size, struct client *client)
+{
+    union {
+        struct cmsghdr header; /* aligns */
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct iovec part = {.iov_base = text, .iov_len = size};
+    struct msghdr message = {.msg_name = &client->address,
+                             .msg_namelen = sizeof client->address,
+                             .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    const ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *header = n >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    client->size = message.msg_namelen;
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
+        struct ucred who;
+        memcpy(&who, CMSG_DATA(header), sizeof who);
+        client->pid = who.pid;
+    }
+    return n;
+}
+
 static void take_hooks(struct listener *listener)
 {
     char text[LULL_HOOK_MOST_BYTES + 1];
     for (unsigned i = 0; i < 256; i++) {
-        struct client client = {.size = sizeof client.address};
-        const ssize_t n = recvfrom(listener->hook, text, sizeof text, MSG_DONTWAIT,
-                                   (struct sockaddr *)&client.address, &client.size);
+        struct client client = {.number = 0};
+        const ssize_t n = receive(listener->hook, text, sizeof text, &client);
         if (n < 0) {
             return;
         }

@@ -98,8 +98,10 @@ static int open_hook(const struct lull_trigger_config *config, GError **error)
     const bool is_bound =
         fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof address) == 0;
     umask(before);
-    if (is_bound && (!config->hook_group || (lchown(config->hook, (uid_t)-1, gid) == 0 &&
-                                             chmod(config->hook, 0660) == 0))) {
+    const int yes = 1; /* who sends is said with what is sent */
+    if (is_bound && setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0 &&
+        (!config->hook_group ||
+         (lchown(config->hook, (uid_t)-1, gid) == 0 && chmod(config->hook, 0660) == 0))) {
         return fd;
     }
     fail(error, config->hook, g_strerror(errno));
@@ -236,7 +238,7 @@ static bool is_slow(const struct lull_speaker_report *report,
     }
     const struct lull_trigger_rule *rule = config->rules->pdata[report->rule];
     return !rule->when && hook->delay_ns > rule->slower_ns && hook->end_ns >= hook->delay_ns &&
-           hook->pid >= 0 && hook->tid >= 0 && hook->n_up <= LULL_HOOK_UP;
+           report->sender >= 0 && hook->pid >= 0 && hook->tid >= 0 && hook->n_up <= LULL_HOOK_UP;
 }
 
 static bool is_set(const char set[static LULL_SET_ID])

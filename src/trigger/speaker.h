@@ -21,6 +21,8 @@ struct lull_speaker_report {
     union {
         struct {
             uint32_t rule; /* its number in the configuration */
+            int32_t
+                sender; /* the process that reports it, as this machine calls it; 0: not known */
             struct lull_hook hook;
         };
         struct lull_spread_question question;

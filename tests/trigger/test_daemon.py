@@ -149,6 +149,17 @@ def check_requests(daemon):
     tap.ok(command.returncode == 7, "a command's exit status is passed on", command)
 
 
+# What tells the daemon has a number of its own there: 1.
+CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc"]
+
+
+def check_inside(daemon, path):
+    """Process 1 of a container said that it served the request: it is called otherwise here, where process 1 is the first of all."""
+    with open(f"/proc/{daemon.process.pid}/root{path}/recording.json") as file:
+        pid = json.load(file)["trigger"]["pid"]
+    tap.ok(pid > max(1, daemon.process.pid), "a server in a container is found by its own number", pid, daemon.process.pid)
+
+
 def check_room(directory):
     """Only the newest sets that fit are kept, besides what is pinned and what is no set."""
     daemon = Daemon(directory, "[rule web]\nslower=1ms\n", "pause=1ms\nper_hour=1000\nper_day=1000\nsize=1k")
@@ -221,9 +232,10 @@ def check_disk(directory):
     subprocess.run(["nsenter", f"--mount=/proc/{daemon.process.pid}/ns/mnt", "mount", "-o", "remount,size=100m", sets], check=True)
     time.sleep(5.1)
     set_clock(directory, 7200)
-    done = daemon.trigger("--slower", "5ms", prefix=with_clock(directory))
+    done = daemon.trigger("--slower", "5ms", "--pid", "1", prefix=[*CONTAINER, *with_clock(directory)])
     tap.ok(done.returncode == 0, "when there is room, they are written again", done, daemon.said())
     check_clock(daemon, done.stdout.strip())
+    check_inside(daemon, done.stdout.strip())
     tap.ok(daemon.stop() == 0 and not left_of(daemon), "and it ends as ever", daemon.said())
 
 

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* What decides about snapshots: lines of servers, limits in time, configurations; by arithmetic. */
 #include <arpa/inet.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/time.h"
 #include "trigger/commands.h"
 #include "trigger/counts.h"
 #include "trigger/hook.h"
+#include "trigger/inside.h"
 
 #define S LULL_NS_PER_S
 
@@ -421,6 +428,109 @@ static void test_commands(void)
     lull_trigger_config_free(after);
 }
 
+/* ---- numbers of a container ---- */
+
+enum { CONTAINER_SECONDS = 60 }; /* then it ends, whatever has happened */
+
+static void *wait_for_end(void *unused)
+{
+    sleep(CONTAINER_SECONDS);
+    return unused;
+}
+
+/* Process 1 of a pid namespace: process 2 is its child, and 3 its thread. */
+static void contain(int ready)
+{
+    pthread_t thread;
+    const pid_t child = fork();
+    if (child == 0) {
+        sleep(CONTAINER_SECONDS);
+        _exit(0);
+    }
+    if (child == 2 && getpid() == 1 && pthread_create(&thread, NULL, wait_for_end, NULL) == 0) {
+        (void)!write(ready, "", 1);
+    }
+    sleep(CONTAINER_SECONDS);
+    _exit(0);
+}
+
+/* The number here of the first task in a list of the kernel's that is not `but`. */
+static int64_t other_task(const char *form, int process, int64_t but)
+{
+    g_autofree char *path = g_strdup_printf(form, process, process);
+    g_autofree char *text = NULL;
+    if (g_file_get_contents(path, &text, NULL, NULL)) {
+        return strtol(text, NULL, 10);
+    }
+    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+    const char *name;
+    while (dir && (name = g_dir_read_name(dir)) && strtol(name, NULL, 10) == but) {
+    }
+    return dir && name ? strtol(name, NULL, 10) : -1;
+}
+
+static void check_inside(int first)
+{
+    const int64_t second = other_task("/proc/%d/task/%d/children", first, -1);
+    const int64_t thread = other_task("/proc/%d/task", first, first);
+    const struct {
+        int sender;
+        int64_t pid, tid, here, thread_here;
+        bool is_found;
+    } cases[] = {
+        {first, 1, 3, first, thread, true},
+        {first, 1, 0, first, 0, true},
+        {first, 1, 1, first, first, true},
+        {first, 2, 2, second, second, true},
+        {(int)second, 1, -1, first, -1, true},
+        {first, 2, 3, second, -1, false},
+        {first, 4000000, 3, -1, -1, false},
+        {first, -1, -1, -1, -1, true},
+        {0, 1, 3, 1, 3, true},
+        {getpid(), 1, 3, 1, 3, true},
+        {INT32_MAX, 1, 3, 1, 3, true}, /* it has ended */
+    };
+    g_assert_cmpint(second, >, 1);
+    g_assert_cmpint(thread, >, 1);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        int64_t pid = cases[i].pid, tid = cases[i].tid;
+        g_assert_true(lull_inside_translate(cases[i].sender, &pid, &tid) == cases[i].is_found);
+        g_assert_cmpint(pid, ==, cases[i].here);
+        g_assert_cmpint(tid, ==, cases[i].thread_here);
+    }
+}
+
+static void test_inside(void)
+{
+    int who[2], ready[2], first = -1;
+    char is_ready;
+    g_assert_cmpint(pipe(who), ==, 0);
+    g_assert_cmpint(pipe(ready), ==, 0);
+    const pid_t holder = fork();
+    if (holder == 0) {
+        const pid_t inner = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+        if (inner == 0) {
+            close(who[1]);
+            contain(ready[1]);
+        }
+        (void)!write(who[1], &inner, sizeof inner);
+        _exit(0);
+    }
+    close(who[1]);
+    close(ready[1]);
+    g_assert_cmpint(read(who[0], &first, sizeof first), ==, sizeof first);
+    waitpid(holder, NULL, 0);
+    if (first > 0) {
+        g_assert_cmpint(read(ready[0], &is_ready, 1), ==, 1);
+        check_inside(first);
+        kill(first, SIGKILL);
+    } else {
+        g_test_skip("no pid namespaces here");
+    }
+    close(who[0]);
+    close(ready[0]);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -433,5 +543,6 @@ int main(int argc, char **argv)
     g_test_add_func("/trigger/lines", test_lines);
     g_test_add_func("/trigger/limits", test_limits);
     g_test_add_func("/trigger/commands", test_commands);
+    g_test_add_func("/trigger/inside", test_inside);
     return g_test_run();
 }

@@ -172,12 +172,14 @@ static int compare_rows(const void *a, const void *b, void *user)
 static bool is_wanted(const struct states_report *report, const struct lull_states_row *row)
 {
     const struct lull_states_question *question = report->question;
+    const struct lull_states_group *group = states_group_of(report, row);
+    const bool is_helper = !group->n_states && !group->n_numbers; /* it only keeps things */
     if ((question->host >= 0 && row->host != (uint32_t)question->host) ||
-        (question->group && strcmp(states_group_of(report, row)->name, question->group) != 0)) {
+        (question->group ? strcmp(group->name, question->group) != 0 : is_helper)) {
         return false;
     }
     g_autoptr(GString) title = g_string_new(NULL);
-    lull_states_append_title(title, states_group_of(report, row), row);
+    lull_states_append_title(title, group, row);
     return !question->row || g_pattern_match_simple(question->row, title->str);
 }
 

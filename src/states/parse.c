@@ -133,6 +133,8 @@ static bool parse_more(struct states_parser *s, uint32_t *group)
 {
     struct lull_parser *p = &s->parser;
     const char *name;
+    s->group = &s->states->groups[s->states->n_groups]; /* of which nothing is read */
+    *s->group = (struct lull_states_group){.name = ""};
     if (!lull_parser_advance(p)) {
         return false;
     }
@@ -180,7 +182,9 @@ static void parse_block(struct states_parser *s)
     const size_t at = s->item = p->token.start;
     const bool is_more = lull_parser_sees(p, "more");
     uint32_t group = s->states->n_groups;
-    start_group(s);
+    if (!is_more) {
+        start_group(s);
+    }
     g_array_set_size(s->rules, 0);
     const bool has_head = is_more ? parse_more(s, &group) : parse_head(s);
     if (!has_head) {

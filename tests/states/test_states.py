@@ -244,6 +244,17 @@ def check_help():
     tap.ok("lost keep" in shown and "group pool" in shown, "help states describes the language", shown)
 
 
+def check_helpers():
+    """A group that only keeps things for others."""
+    path = write("helpers.states", 'group last {\n row k = 0\n keep what\n on name == "a" : what = n\n}\n'
+                 'group g {\n row w = n\n states s\n on name == "b" at (last[0].what) : s\n}\n')
+    where = trace("helpers", [at(0, "a", n=7), at(MS, "b", n=1), at(3 * MS, "b", n=1)])
+    found = [(line["of"], line["row"], line["state"], line["ns"]) for line in tables(path, where)["states"]]
+    tap.ok(found == [("g", "7", "s", 2 * MS), ("g", "7", None, MS)], "what only keeps things is not shown", found)
+    found = [(line["of"], line["row"], line["state"]) for line in tables(path, where, "--group", "last")["states"]]
+    tap.ok(found == [("last", "0", None)], "but if it is asked for", found)
+
+
 def check_warnings():
     where = trace("warned", [at(1000, "x", a=1), at(2000, "x", a=1)])
     path = write("warned.states", "group g {\n    row a\n    states s, t\n    on name == \"x\" : s\n"
@@ -552,6 +563,7 @@ tap.run("tasks in the store", check_stored_tasks)
 tap.run("served", check_served)
 tap.run("mistakes", check_mistakes)
 tap.run("help", check_help)
+tap.run("helpers", check_helpers)
 tap.run("warnings", check_warnings)
 tap.run("tables", check_tables)
 tap.run("numbers", check_numbers)

@@ -474,9 +474,12 @@ static struct lull_path *find_path(const struct call *call, long long id, enum l
             ? lull_waits_find_container(call->waits, selection->host, selection->container, NULL,
                                         error)
             : lull_waits_find_tid(call->waits, selection->host, selection->tid, error);
-    return task != LULL_NONE ? lull_waits_task_path(call->waits, task, selection->start_ns,
-                                                    selection->end_ns, kind, error)
-                             : NULL;
+    return task == LULL_NONE ? NULL
+           : selection->comm
+               ? lull_waits_comm_path(call->waits, task, selection->comm, selection->start_ns,
+                                      selection->end_ns, kind, error)
+               : lull_waits_task_path(call->waits, task, selection->start_ns, selection->end_ns,
+                                      kind, error);
 }
 
 PyObject *session_critpath(PyObject *object, PyObject *args)

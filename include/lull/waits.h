@@ -100,6 +100,11 @@ uint32_t lull_waits_find_container(const struct lull_waits *waits, int32_t host,
 struct lull_path *lull_waits_task_path(const struct lull_waits *waits, uint32_t task,
                                        int64_t start_ns, int64_t end_ns, enum lull_path_kind kind,
                                        GError **error);
+/** The same of a task that lull_waits_find_comm() found by this name; with INT64_MIN for the start, it goes from its first exec
+ * if it had another name before: then a shell, say, had made it, and the program was not there yet. */
+struct lull_path *lull_waits_comm_path(const struct lull_waits *waits, uint32_t task,
+                                       const char *comm, int64_t start_ns, int64_t end_ns,
+                                       enum lull_path_kind kind, GError **error);
 /** The same of the command that a recording ran (recording.h), on `host` (-1: of the only one):
  * its life goes from its exec to its exit. */
 struct lull_path *lull_waits_command_path(const struct lull_waits *waits, int32_t host,

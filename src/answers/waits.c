@@ -278,6 +278,19 @@ struct lull_path *lull_waits_task_path(const struct lull_waits *waits, uint32_t 
     return life_path(waits, task, known->first_ns, known->last_ns, start_ns, end_ns, kind, error);
 }
 
+struct lull_path *lull_waits_comm_path(const struct lull_waits *waits, uint32_t task,
+                                       const char *comm, int64_t start_ns, int64_t end_ns,
+                                       enum lull_path_kind kind, GError **error)
+{
+    g_return_val_if_fail(task < lull_model_task_count(waits->model), NULL);
+    const struct lull_task *known = lull_model_task(waits->model, task);
+    const bool was_other =
+        known->exec_ns != INT64_MIN &&
+        !lull_comm_matches(comm, lull_model_comm(waits->model, task, known->first_ns));
+    return life_path(waits, task, was_other ? known->exec_ns : known->first_ns, known->last_ns,
+                     start_ns, end_ns, kind, error);
+}
+
 /* The thread, or the process's first one; -1: there is no trigger, or it knows neither. */
 static int64_t task_of_trigger(const struct lull_recording_info *info)
 {

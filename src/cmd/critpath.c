@@ -78,7 +78,8 @@ static struct lull_path *find_path(const struct lull_args *args, struct lull_ses
         task = lull_waits_find_tid(waits, host, tid >= 0 ? tid : pid, error);
     }
     return task == LULL_NONE ? NULL
-                             : lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
+           : comm ? lull_waits_comm_path(waits, task, comm, start_ns, end_ns, kind, error)
+                  : lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
 }
 
 static bool write_file(const char *name, lull_write_path *view, const struct lull_path *path,
@@ -455,7 +456,8 @@ const struct lull_verb lull_verb_critpath = {
         "\n"
         "For a recording of 'lull record', the path is that of the recorded command, from its "
         "exec to its exit, unless options say otherwise. For any other trace, without --begin "
-        "and --end, it covers the task's whole life in the trace. --pid takes the "
+        "and --end, it covers the task's whole life in the trace; with --comm, that of the program: from "
+        "its exec, if the task had another name before. --pid takes the "
         "thread that the process started with, --comm the "
         "longest-lived task that ever had that name, and says how many others there are. "
         "With --begin or --end, no more of a large trace is read than the path needs: what was "

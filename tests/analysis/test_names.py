@@ -88,11 +88,35 @@ def check_changes(folder):
     tap.ok(rows == [('worker', 9, 7)] * 2 + [('true', 9, 7), ('false', 9, 7)], 'names that change are taken from the events', rows)
 
 
+def check_programs(folder):
+    """A program is there from its exec on, also for its path: what the shell did that became it is not its doing."""
+    def switch(time, before, after):
+        names = {0: 'swapper/0', 20: 'sh', 30: 'prog' if time > 200 else 'sh'}
+        return event(time, 'sched_switch', before, names[before], prev_comm=names[before], prev_tid=before, prev_prio=20, prev_state=0,
+                     next_comm=names[after], next_tid=after, next_prio=20)
+    events = [switch(100, 0, 20),
+              event(110, 'sched_process_fork', 20, 'sh', parent_comm='sh', parent_tid=20, parent_pid=20, child_comm='sh', child_tid=30,
+                    child_pid=30),
+              switch(120, 20, 30),
+              event(200, 'sched_process_exec', 30, 'prog', filename='/usr/bin/prog', old_tid=30),
+              switch(300, 30, 0)]
+    events[3]['p']['tid'] = 30
+    path = os.path.join(folder, 'programs')
+    jsonl_to_ctf.write_trace(events, path)
+    found = {}
+    for whom in (('--comm', 'prog'), ('--comm', 'pr*'), ('--comm', 'sh'), ('--tid', '30'), ('--comm', 'prog', '--begin', '+50ns')):
+        query = json.loads(run('critpath', '--json', '--no-sync', *whom, path))['query']
+        found[' '.join(whom)] = query['tid'], query['begin_ns'], query['end_ns']
+    tap.ok(found == {'--comm prog': (30, 200, 300), '--comm pr*': (30, 200, 300), '--comm sh': (20, 100, 300), '--tid 30': (30, 120, 300),
+                     '--comm prog --begin +50ns': (30, 150, 300)}, 'a path by a name starts with the program of that name', found)
+
+
 def main():
     for trace in TRACES:
         tap.run(trace, check, os.path.join(samples, trace))
     with tempfile.TemporaryDirectory() as folder:
         tap.run('changes', check_changes, folder)
+        tap.run('programs', check_programs, folder)
         archive = os.path.join(shared, 'traces', 'single.tar.xz')
         if not os.path.exists(archive):
             tap.skip('mixed', 'no traces in LULL_SHARED')

@@ -227,6 +227,16 @@ void native_write_deferred(struct native_thread *thread)
     }
 }
 
+void native_end(struct hook_stream *stream)
+{
+    hook_end(stream);
+    struct hook_stream *more = native_first != native_next ? hook_start() : NULL;
+    if (more) {
+        native_write_deferred((struct native_thread *)(void *)more);
+        hook_end(more);
+    }
+}
+
 /* ---- libraries that are closed ---- */
 
 struct images {

@@ -44,6 +44,8 @@ void native_defer(const struct native_record *record);
 /* When the first that waits came. */
 uint64_t native_deferred_ns(void);
 void native_write_deferred(struct native_thread *thread);
+/* Of a thread at its end: the stream, and what signals brought while it ended. */
+void native_end(struct hook_stream *stream);
 /* Reports in which file the place lies, unless this thread has done so. */
 void native_report(struct native_thread *thread, uintptr_t place);
 
@@ -103,7 +105,7 @@ __attribute__((always_inline)) static inline void native_put(const struct native
             native_write_deferred(thread);
         }
         if (__builtin_expect(hook_is_ending, false)) {
-            hook_end(stream);
+            native_end(stream);
         }
     }
     atomic_signal_fence(memory_order_seq_cst);

@@ -27,6 +27,8 @@ struct native_thread {
     /* Files of functions that it called, the last one first; of many, some are reported again. */
     struct native_range reported[NATIVE_MOST_REPORTED];
     uint32_t n_reported;
+    /* For what is said of a file: not on the stack, of which a thread may have less than that takes. */
+    char path[PATH_MAX], name[PATH_MAX], line[PATH_MAX + 64];
 };
 
 /* The number of libraries that were closed: what lay where may have changed. */

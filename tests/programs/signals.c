@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls a function all the time, while signals call another and the same, most of them in the middle of recording a
- * call. Threads call until they are gone: in the last round of destructors, after those of what was loaded before. Built with -finstrument-functions. Prints the calls that it made, as calls.c does. */
+ * call. Threads call until they are gone: in the last round of destructors, after those of what was loaded before; and on the least stack. Built with -finstrument-functions. Prints the calls that it made, as calls.c does. */
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -58,9 +58,12 @@ void handler(int number)
 QUIET int main(void)
 {
     pthread_t threads[THREADS];
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
     pthread_key_create(&at_exit, thread_ends);
     for (unsigned i = 0; i < THREADS; i++) {
-        pthread_create(&threads[i], NULL, run, &at_exit);
+        pthread_create(&threads[i], &small, run, &at_exit);
     }
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);

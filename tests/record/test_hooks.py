@@ -65,9 +65,10 @@ COUNTED = {"leaf": 3 * 1000 + 2 + 7, "thread_main": 3, "numbers": 11, "dig": 21,
            "writer": 1, "nap": 1, "main": 1, "<module>": 1}
 # Python, which calls a library, which calls the kernel; and another library, when the first is gone.
 MIXED = """
-import _ctypes, ctypes, sys
+import _ctypes, ctypes, os, sys
+os.chdir(sys.argv[1])
 def call(letter, n):
-    library = ctypes.CDLL(f"{sys.argv[1]}/libcalled-{letter}.so")
+    library = ctypes.CDLL(f"./libcalled-{letter}.so")
     library[f"outer_{letter}"](n)
     _ctypes.dlclose(library._handle)
 call("a", 30)

@@ -107,10 +107,9 @@ static int compare(struct dl_phdr_info *info, size_t size, void *user)
 
 /* Once for each process: the recorder keeps the names of its functions. `told` has a bit for each path;
  * of two with the same bit one is missing. */
-static void note_file(const char *path, uint64_t inode)
+static void note_file(struct native_thread *thread, const char *path, uint64_t inode)
 {
     static atomic_uint told[64];
-    char name[PATH_MAX], line[PATH_MAX + 64];
     struct timespec now;
     unsigned hash = 5381;
     for (const char *at = path; *at; at++) {
@@ -120,26 +119,44 @@ static void note_file(const char *path, uint64_t inode)
         return;
     }
     clock_gettime(CLOCK_REALTIME, &now);
-    const int length = snprintf(line, sizeof line, "%llu %lld%09ld %s\n", (unsigned long long)inode,
-                                (long long)now.tv_sec, now.tv_nsec, path);
-    snprintf(name, sizeof name, "%s/../objects", hook_folder());
-    const int fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    const int length =
+        snprintf(thread->line, sizeof thread->line, "%llu %lld%09ld %s\n",
+                 (unsigned long long)inode, (long long)now.tv_sec, now.tv_nsec, path);
+    snprintf(thread->name, sizeof thread->name, "%s/../objects", hook_folder());
+    const int fd = open(thread->name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0) {
-        (void)!write(fd, line, (size_t)length);
+        (void)!write(fd, thread->line, (size_t)length);
         close(fd);
     }
 }
 
-static void put_image(struct hook_stream *stream, const struct image *image)
+/* As it is in the file system: the program's has none, and dlopen() may have been given one from where the program is. */
+static const char *path_of(struct native_thread *thread, const struct image *image)
 {
-    char self[PATH_MAX];
-    struct stat st;
-    const char *path = image->path;
-    if (!*path) { /* the program */
-        const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[n > 0 ? n : 0] = '\0';
-        path = self;
+    if (*image->path == '/') {
+        return image->path;
     }
+    if (*image->path == '\0') {
+        const ssize_t n = readlink("/proc/self/exe", thread->path, sizeof thread->path - 1);
+        thread->path[n > 0 ? n : 0] = '\0';
+        return thread->path;
+    }
+    const size_t length = strlen(image->path), folder = getcwd(thread->path, sizeof thread->path)
+                                                            ? strlen(thread->path)
+                                                            : sizeof thread->path;
+    if (!strchr(image->path, '/') || folder + 1 + length >= sizeof thread->path) {
+        return image->path;
+    }
+    thread->path[folder] = '/';
+    memcpy(thread->path + folder + 1, image->path, length + 1);
+    return thread->path;
+}
+
+static void put_image(struct native_thread *thread, const struct image *image)
+{
+    struct stat st;
+    struct hook_stream *stream = &thread->stream;
+    const char *path = path_of(thread, image);
     const size_t length = strnlen(path, PATH_MAX - 1);
     const uint64_t inode = stat(path, &st) == 0 ? st.st_ino : 0;
     const uint64_t place[] = {image->start, image->end - image->start, inode};
@@ -155,7 +172,7 @@ static void put_image(struct hook_stream *stream, const struct image *image)
         hook_end_event(stream, hook_put(at, image->id, image->id_bytes));
     }
     if (inode != 0 && *path == '/') {
-        note_file(path, inode);
+        note_file(thread, path, inode);
     }
 }
 
@@ -174,7 +191,7 @@ void native_report(struct native_thread *thread, uintptr_t address)
     hook_start_own(&thread->stream);
     hook_pause(&before);
     if (dl_iterate_phdr(compare, &search) != 0) {
-        put_image(&thread->stream, &search.image);
+        put_image(thread, &search.image);
     } else {
         search.image = (struct image){.start = address, .end = address + 1};
     }
@@ -224,6 +241,16 @@ void native_write_deferred(struct native_thread *thread)
         const struct deferred one = deferred[native_first % MOST_DEFERRED];
         native_write(thread, &one.record, one.time_ns);
         native_first++;
+    }
+}
+
+void native_end(struct hook_stream *stream)
+{
+    hook_end(stream);
+    struct hook_stream *more = native_first != native_next ? hook_start() : NULL;
+    if (more) {
+        native_write_deferred((struct native_thread *)(void *)more);
+        hook_end(more);
     }
 }
 

@@ -27,6 +27,8 @@ struct native_thread {
     /* Files of functions that it called, the last one first; of many, some are reported again. */
     struct native_range reported[NATIVE_MOST_REPORTED];
     uint32_t n_reported;
+    /* For what is said of a file: not on the stack, of which a thread may have less than that takes. */
+    char path[PATH_MAX], name[PATH_MAX], line[PATH_MAX + 64];
 };
 
 /* The number of libraries that were closed: what lay where may have changed. */
@@ -44,6 +46,8 @@ void native_defer(const struct native_record *record);
 /* When the first that waits came. */
 uint64_t native_deferred_ns(void);
 void native_write_deferred(struct native_thread *thread);
+/* Of a thread at its end: the stream, and what signals brought while it ended. */
+void native_end(struct hook_stream *stream);
 /* Reports in which file the place lies, unless this thread has done so. */
 void native_report(struct native_thread *thread, uintptr_t place);
 
@@ -103,7 +107,7 @@ __attribute__((always_inline)) static inline void native_put(const struct native
             native_write_deferred(thread);
         }
         if (__builtin_expect(hook_is_ending, false)) {
-            hook_end(stream);
+            native_end(stream);
         }
     }
     atomic_signal_fence(memory_order_seq_cst);

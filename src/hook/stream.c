@@ -27,6 +27,11 @@ static struct {
 __thread struct hook_stream *hook_own HOOK_INITIAL;
 __thread bool hook_is_ending HOOK_INITIAL;
 static __thread unsigned n_rounds HOOK_INITIAL;
+/* The stream that the thread had: what comes after its end goes on in its file. 0: none. */
+static __thread struct {
+    uint64_t named_ns;
+    off_t offset;
+} ended HOOK_INITIAL;
 
 /* ---- packets ---- */
 
@@ -40,7 +45,7 @@ static bool make_room(int fd, off_t offset, uint32_t room, uint64_t t)
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, room) != 0 && errno != EOPNOTSUPP) {
         return false;
     }
-    struct hook_head head = {.magic = 0xc1fc1fc1,
+    struct hook_head head = {.magic = HOOK_MAGIC,
                              .start_ns = t,
                              .end_ns = t,
                              .content_bits = sizeof head * UINT64_C(8),
@@ -61,6 +66,23 @@ static void leave_packet(struct hook_stream *stream)
     if (packet) {
         munmap(packet, stream->room);
     }
+}
+
+/* Of a thread at its end, for which a packet has an event or two, and starts where the one before ended, within a
+ * page: it is put together elsewhere, and written at its end. */
+static bool start_late_packet(struct hook_stream *stream, uint64_t begun_ns)
+{
+    uint8_t *packet =
+        mmap(NULL, FIRST_PACKET_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stream->packet || packet == MAP_FAILED) { /* it is full */
+        return false;
+    }
+    const struct hook_head head = {.magic = HOOK_MAGIC, .start_ns = begun_ns, .end_ns = begun_ns};
+    memcpy(packet, &head, sizeof head);
+    stream->packet = packet;
+    stream->size = sizeof head;
+    stream->room = stream->limit = FIRST_PACKET_BYTES;
+    return true;
 }
 
 /* The file is open only here: its descriptor would be one of the program's. Where the folder is gone,
@@ -150,7 +172,8 @@ bool hook_start_packet(struct hook_stream *stream)
     hook_pause(&before);
     const uint64_t since_ns = waits_since(stream, now_ns);
     hook_read_counters(then);
-    const bool is_done = start_packet(stream, since_ns);
+    const bool is_done =
+        stream->is_late ? start_late_packet(stream, since_ns) : start_packet(stream, since_ns);
     hook_read_counters(now);
     for (unsigned i = 0; i < hook_n_counters; i++) {
         stream->own[i] += now[i] - then[i];
@@ -182,6 +205,40 @@ static void cut_file(struct hook_stream *stream)
     }
     if (is_cut) {
         hook_head_of(stream)->packet_bits = size * UINT64_C(8);
+        stream->offset += size - (off_t)stream->room;
+    }
+}
+
+/* Into the file, which ends before it if there is no room for all of it. Its last event, which tells how long
+ * that took, is written there. */
+static void write_late_packet(struct hook_stream *stream)
+{
+    hook_start_own(stream);
+    const uint32_t size = stream->size + (uint32_t)HOOK_START_BYTES;
+    if (size > stream->limit) {
+        return;
+    }
+    const size_t skipped = (size_t)stream->offset % PIECE_BYTES;
+    const int flags = stream->offset == 0 ? O_RDWR | O_CREAT | O_EXCL : O_RDWR;
+    const int fd = open(stream->path, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+    uint8_t *place = MAP_FAILED;
+    hook_head_of(stream)->packet_bits = size * UINT64_C(8);
+    if (fd >= 0 && pwrite(fd, stream->packet, size, stream->offset) == (ssize_t)size) {
+        place = mmap(NULL, skipped + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                     stream->offset - (off_t)skipped);
+    }
+    if (fd >= 0 && place == MAP_FAILED && ftruncate(fd, stream->offset) != 0) {
+        /* The reader finds a packet that is shorter than it says. */
+    }
+    close(fd);
+    if (place != MAP_FAILED) {
+        leave_packet(stream);
+        stream->packet = place + skipped;
+        stream->limit = size;
+        stream->offset += size;
+        hook_end_own(stream);
+        munmap(place, skipped + size);
+        stream->packet = NULL;
     }
 }
 
@@ -190,9 +247,13 @@ void hook_end(void *user)
     struct hook_stream *stream = user;
     struct hook_pause before;
     hook_pause(&before); /* a handler would write behind the end of the file */
-    if (stream->packet) {
+    if (stream->packet && stream->is_late) {
+        write_late_packet(stream);
+    } else if (stream->packet) {
         cut_file(stream);
     }
+    ended.named_ns = stream->named_ns;
+    ended.offset = stream->offset;
     leave_packet(stream);
     hook_kind.clear(stream);
     hook_own = NULL;
@@ -206,7 +267,7 @@ static bool name_stream(struct hook_stream *stream)
     stream->tid = gettid();
     const int length =
         snprintf(stream->path, sizeof stream->path, "%s/%c-%d-%d-%llx", shared.folder,
-                 hook_kind.letter, stream->pid, stream->tid, (unsigned long long)hook_now_ns());
+                 hook_kind.letter, stream->pid, stream->tid, (unsigned long long)stream->named_ns);
     return length < (int)sizeof stream->path;
 }
 
@@ -219,8 +280,13 @@ struct hook_stream *hook_start(void)
         return NULL;
     }
     stream->begun_ns = begun_ns;
+    stream->is_late = hook_is_ending;
+    stream->named_ns = hook_is_ending && ended.named_ns != 0 ? ended.named_ns : begun_ns;
+    stream->offset = hook_is_ending ? ended.offset : 0;
     stream->is_over = !name_stream(stream);
-    pthread_setspecific(shared.at_exit, stream);
+    if (!hook_is_ending) {
+        pthread_setspecific(shared.at_exit, stream);
+    }
     return hook_own = stream;
 }
 
@@ -228,25 +294,32 @@ struct hook_stream *hook_start(void)
 static void forked(void)
 {
     struct hook_stream *stream = hook_own;
+    ended.named_ns = 0;
+    ended.offset = 0;
     if (!stream) {
         return;
     }
     leave_packet(stream);
     hook_kind.restart(stream);
     stream->offset = 0;
+    stream->named_ns = hook_now_ns();
     memset(stream->own, 0, sizeof stream->own);
     stream->is_over = !name_stream(stream);
 }
 
-/* Destructors of other keys come before and after, in several rounds. */
+/* Destructors of other keys come before and after, in several rounds. A stream that starts in the first of them sees
+ * one less. A handler of a signal that knew that the thread is ending would end the stream itself, so none comes. */
 static void thread_ends(void *user)
 {
-    if (hook_kind.lasts && ++n_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    struct hook_pause before;
+    if (hook_kind.lasts && ++n_rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1) {
         pthread_setspecific(shared.at_exit, user);
-    } else {
-        hook_is_ending = hook_kind.lasts;
-        hook_end(user);
+        return;
     }
+    hook_pause(&before);
+    hook_is_ending = hook_kind.lasts;
+    hook_end(user);
+    hook_resume(&before);
 }
 
 const char *hook_folder(void)

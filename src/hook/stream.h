@@ -17,6 +17,7 @@
 
 #define HOOK_INITIAL __attribute__((tls_model("initial-exec")))
 #define HOOK_MOST_COUNTERS 5u
+#define HOOK_MAGIC 0xc1fc1fc1u /* of a packet */
 /* Of an event, before what it says. */
 #define HOOK_START_BYTES (sizeof(struct hook_event) + HOOK_MOST_COUNTERS * sizeof(uint64_t))
 
@@ -58,8 +59,10 @@ struct hook_stream {
     uint32_t room;   /* and that it has */
     uint32_t limit;  /* up to where events may be written; 0: there is no packet, or it is over */
     bool is_over;    /* no event is written any more */
+    bool is_late;    /* begun again after its end, at the end of its thread: see hook_end() */
     int32_t pid, tid;
     off_t offset;                     /* of the next packet */
+    uint64_t named_ns;                /* in the name of its file */
     uint64_t begun_ns;                /* when the stream was started for an event; 0: it has one */
     uint64_t own[HOOK_MOST_COUNTERS]; /* what was counted while packets were made */
     char path[PATH_MAX];
@@ -81,7 +84,7 @@ struct hook_kind {
 
 extern const struct hook_kind hook_kind; /* each library has one */
 extern __thread struct hook_stream *hook_own HOOK_INITIAL;
-/* The thread is at its end: whoever starts a stream now ends it, too. */
+/* The thread is at its end: whoever starts a stream now ends it, too, since nothing tells when the thread is gone. */
 extern __thread bool hook_is_ending HOOK_INITIAL;
 
 /* Once, before all else. False: this program is not recorded. */

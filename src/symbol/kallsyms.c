@@ -22,11 +22,18 @@ static size_t next_word(const char **at, const char *end)
     return n;
 }
 
+/* -1: it is none. */
+static int digit_of(char letter)
+{
+    const unsigned number = (unsigned)letter - '0', low = ((unsigned)letter | 0x20) - 'a';
+    return number < 10 ? (int)number : low < 6 ? (int)low + 10 : -1;
+}
+
 static bool parse_address(const char *text, size_t length, uint64_t *address)
 {
     *address = 0;
     for (size_t i = 0; i < length; i++) {
-        const int digit = g_ascii_xdigit_value(text[i]);
+        const int digit = digit_of(text[i]);
         if (digit < 0) {
             return false;
         }

@@ -84,6 +84,67 @@ static int compare(const void *left, const void *right, void *names)
     return a_length != b_length ? (a_length < b_length ? -1 : 1) : strcmp(a_name, b_name);
 }
 
+/* The number of the next symbol that starts before the one that it follows; or n. */
+static size_t end_of_run(const struct symbol *items, size_t from, size_t n)
+{
+    size_t end = from + 1;
+    while (end < n && items[end - 1].start <= items[end].start) {
+        end++;
+    }
+    return MIN(end, n);
+}
+
+/* Puts items[middle…end] among items[0…middle], both in order of their starts; `room` is for the first. */
+static void merge(struct symbol *items, size_t middle, size_t end, struct symbol *room)
+{
+    size_t from = middle, a = 0;
+    while (from > 0 && items[from - 1].start > items[middle].start) {
+        from--;
+    }
+    const size_t n = middle - from;
+    memcpy(room, items + from, n * sizeof *items);
+    for (size_t b = middle, to = from; a < n; to++) {
+        items[to] = b == end || room[a].start <= items[b].start ? room[a++] : items[b++];
+    }
+}
+
+static void sort_range(struct lull_symbol_table *table, size_t first, size_t n)
+{
+    if (n > 1) {
+        g_qsort_with_data(table->symbols.items + first, (int)n, sizeof *table->symbols.items,
+                          compare, table->names.items);
+    }
+}
+
+/* The list of the kernel's functions is in order of their starts, but for a few places: what is in order is merged,
+ * and then only those of one start are sorted. */
+static void sort(struct lull_symbol_table *table)
+{
+    enum { MOST_RUNS = 8 };
+    struct symbol *items = table->symbols.items;
+    const size_t n = table->symbols.count;
+    unsigned n_runs = 0;
+    for (size_t at = 0; at < n && n_runs <= MOST_RUNS; at = end_of_run(items, at, n)) {
+        n_runs++;
+    }
+    if (n_runs > MOST_RUNS) {
+        sort_range(table, 0, n);
+        return;
+    }
+    g_autofree struct symbol *room = g_new(struct symbol, MAX(n, 1));
+    for (size_t middle = end_of_run(items, 0, n); middle < n;) {
+        const size_t end = end_of_run(items, middle, n);
+        merge(items, middle, end, room);
+        middle = end;
+    }
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && items[end].start == items[first].start;) {
+            end++;
+        }
+        sort_range(table, first, end - first);
+    }
+}
+
 /* Keeps the best of each address; it is as long as the best that says how long it is. */
 static void keep_best(struct lull_symbol_table *table)
 {
@@ -107,10 +168,7 @@ static void keep_best(struct lull_symbol_table *table)
 
 void lull_symbol_table_finish(struct lull_symbol_table *table)
 {
-    if (table->symbols.count > 0) {
-        g_qsort_with_data(table->symbols.items, (int)table->symbols.count,
-                          sizeof *table->symbols.items, compare, table->names.items);
-    }
+    sort(table);
     keep_best(table);
     const size_t n = table->symbols.count;
     g_autofree struct lull_range *ranges = g_new(struct lull_range, MAX(n, 1));

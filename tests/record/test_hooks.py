@@ -65,9 +65,10 @@ COUNTED = {"leaf": 3 * 1000 + 2 + 7, "thread_main": 3, "numbers": 11, "dig": 21,
            "writer": 1, "nap": 1, "main": 1, "<module>": 1}
 # Python, which calls a library, which calls the kernel; and another library, when the first is gone.
 MIXED = """
-import _ctypes, ctypes, sys
+import _ctypes, ctypes, os, sys
+os.chdir(sys.argv[1])
 def call(letter, n):
-    library = ctypes.CDLL(f"{sys.argv[1]}/libcalled-{letter}.so")
+    library = ctypes.CDLL(f"./libcalled-{letter}.so")
     library[f"outer_{letter}"](n)
     _ctypes.dlclose(library._handle)
 call("a", 30)
@@ -204,9 +205,11 @@ def check_functions(recording, said, what):
     expected = {**counted, "outer_a": 1, "inner_a": 30, "outer_b": 1, "inner_b": 40}
     tap.ok(counted and shown == expected, f"functions of C {what}", shown, expected)
     tasks = found["tasks"]
-    # The family: three threads, two children and the program. The calls: two threads, a child and the program.
-    tap.ok(len(tasks) == 6 + 1 + 4 + 1 and sum(row["unwound"] for row in tasks) == counted["dig"] and not any(row["orphans"] for row in tasks),
+    # The family: three threads, two children and the program. The calls: two threads, a child and the program. The signals: three threads, too.
+    tap.ok(len(tasks) == 6 + 1 + 4 + 4 and sum(row["unwound"] for row in tasks) == counted["dig"] and not any(row["orphans"] for row in tasks),
            "no return without its call; no call without its return, but for longjmp", *tasks)
+    streams = [os.path.basename(path).split("-") for path in glob.glob(os.path.join(recording, "calls", "f-*"))]
+    tap.ok(streams and len({(pid, tid) for _, pid, tid, _ in streams}) == len(streams), "a thread has one file, also of what it calls at its end", len(streams), streams)
     folded = ask("flame", recording)
     stacks = {tuple(line.rsplit(" ", 1)[0].split(";")[1:]) for line in folded.splitlines()}
     for letter in "ab":

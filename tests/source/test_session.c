@@ -577,6 +577,66 @@ static void test_namesakes(void)
     remove_tree(dir);
 }
 
+static void add_up_trace(const char *dir, const char *sub, const char *clock)
+{
+    g_autofree char *path = g_build_filename(dir, sub, NULL);
+    g_autofree char *head = metadata_head("le", "hostname = \"db\"", clock);
+    g_auto(GStrv) parts = g_strsplit(head, "mono", -1);
+    g_autofree char *named = g_strjoinv("monotonic", parts);
+    g_autofree char *text = g_strconcat(named, STREAM("large") TICK, NULL);
+    write_text(path, "metadata", text);
+    write_ticks(path, "s0", 0, UINT64_C(60000000000), 1, 10);
+}
+
+#define UP(offset) "freq = 1000000000; offset_s = 1700000000; offset = " #offset
+#define UP_A "uuid = \"00000000-0000-0000-0000-00000000000a\"; "
+
+/* A trace without a boot id is of the boot that started at the same moment by the same clock, whichever comes first,
+ * and has its offset then; of none if that was 60 s apart, in which the machine may have started anew. */
+static void test_same_boot(void)
+{
+    static const struct {
+        const char *first, *second;
+        uint32_t hosts;
+        int64_t start_ns;
+    } cases[] = {
+        {UP_A UP(7000), UP(400007000), 1, INT64_C(1700000060000007000)},
+        {UP(7000), UP_A UP(400007000), 1, INT64_C(1700000060000007000)},
+        {UP(999999000), UP_A "freq = 1000000000; offset_s = 1700000001; offset = 0", 1,
+         INT64_C(1700000060999999000)},
+        {UP_A UP(7000), "freq = 1000000000; offset_s = 1700000060; offset = 7000", 2,
+         INT64_C(1700000120000007000)},
+        {UP_A UP(7000), "freq = 1000000000; offset_s = 1700000001; offset = 8000", 2,
+         INT64_C(1700000061000008000)},
+        {UP(7000), UP_A "freq = 1000000000; offset_s = 1699999940; offset = 7000", 2,
+         INT64_C(1700000000000007000)},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *dir = new_directory();
+        add_up_trace(dir, "a", cases[i].first);
+        add_up_trace(dir, "b", cases[i].second);
+        struct lull_session *session = open_or_die(dir);
+        g_assert_cmpuint(lull_session_host_count(session), ==, cases[i].hosts);
+        g_assert_cmpint(lull_session_trace(session, 1)->start_ns, ==, cases[i].start_ns);
+        g_assert_cmpuint(lull_session_problem_count(session), ==, cases[i].hosts - 1);
+        if (cases[i].hosts > 1) {
+            assert_remark(session, 0, "*not started at the same moment*");
+        } else { /* another one of another boot, and of this one */
+            g_autoptr(GError) error = NULL;
+            add_up_trace(dir, "c", "freq = 1000000000; offset_s = 1600000000; offset = 0");
+            add_up_trace(dir, "d", UP_A UP(9000));
+            add_up_trace(dir, "e", UP(9000));
+            g_assert_true(lull_session_add(session, dir, &error));
+            const uint32_t wanted[] = {0, 0, 1, 0, 0};
+            for (uint32_t t = 0; t < G_N_ELEMENTS(wanted); t++) {
+                g_assert_cmpuint(lull_session_trace(session, t)->host, ==, wanted[t]);
+            }
+        }
+        lull_session_free(session);
+        remove_tree(dir);
+    }
+}
+
 /* Releases of kernels tell boots apart, and recordings of one boot that follow each other are one
  * host without a word. */
 static void test_kernels(void)
@@ -613,6 +673,7 @@ int main(int argc, char **argv)
     g_test_add_func("/session/hosts", test_hosts);
     g_test_add_func("/session/slices", test_slices);
     g_test_add_func("/session/namesakes", test_namesakes);
+    g_test_add_func("/session/same-boot", test_same_boot);
     g_test_add_func("/session/kernels", test_kernels);
     return g_test_run();
 }

@@ -59,6 +59,32 @@ static void test_same_end(void)
     lull_symbol_table_free(table);
 }
 
+/* Lists that are in order but for some places, or in none, some with two symbols of one start. */
+static void test_order(void)
+{
+    for (unsigned n_runs = 1; n_runs <= 20; n_runs++) {
+        struct lull_symbol_table *table = lull_symbol_table_new();
+        for (unsigned run = 0; run < n_runs; run++) {
+            for (unsigned i = 0; i < 1000; i++) {
+                g_autofree char *name = g_strdup_printf("f%u", i);
+                if (i * 2654435761u / 7 % n_runs == run) {
+                    add(table, 0x100 + i * 16, 0, 1, name);
+                }
+                if (i % 7 == 0 && i % n_runs == run) {
+                    add(table, 0x100 + i * 16, 0, i % 2 * 2, "other");
+                }
+            }
+        }
+        lull_symbol_table_finish(table);
+        g_assert_cmpuint(lull_symbol_table_count(table), ==, 1000);
+        for (unsigned i = 0; i < 1000; i++) {
+            g_autofree char *name = g_strdup_printf("f%u", i);
+            check(table, 0x103 + i * 16, i % 7 == 0 && i % 2 == 0 ? "other" : name, 3);
+        }
+        lull_symbol_table_free(table);
+    }
+}
+
 static void test_choice(void)
 {
     struct lull_symbol_table *table = lull_symbol_table_new();
@@ -143,6 +169,7 @@ int main(int argc, char **argv)
     g_test_add_func("/symbol/table/overlap", test_overlap);
     g_test_add_func("/symbol/table/same-end", test_same_end);
     g_test_add_func("/symbol/table/choice", test_choice);
+    g_test_add_func("/symbol/table/order", test_order);
     g_test_add_func("/symbol/table/empty", test_empty);
     g_test_add_func("/symbol/kallsyms/places", test_kallsyms_places);
     g_test_add_func("/symbol/kallsyms/hidden", test_hidden);

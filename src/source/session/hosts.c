@@ -81,33 +81,44 @@ static uint32_t known_host(const struct lull_session *session, const struct lull
     return source->has_clock_uuid ? MIN(found, lookup_host(session, source, 'n')) : found;
 }
 
-static void note_host(struct lull_session *session, const struct lull_source *source, char kind)
+static void note_host(struct lull_session *session, const struct lull_source *source, char kind,
+                      uint32_t host)
 {
     if (lookup_host(session, source, kind) == UINT32_MAX) {
         g_hash_table_insert(session->hosts_by_key, host_key(source, kind),
-                            GUINT_TO_POINTER(session->hosts->len));
+                            GUINT_TO_POINTER(host + 1));
     }
 }
 
-uint32_t lull_session_find_host(struct lull_session *session, const struct lull_source *source)
+/* ---- traces with a boot id, and those without ---- */
+
+/* The wall clock is slewed, and each trace samples anew when the machine was started by it. */
+#define MOST_APART_NS INT64_C(1000000000)
+
+/* Whether the trace says when its machine was started. Between two starts lies at least how long the machine was
+ * up in the trace: if that is longer than what is allowed for, the moment identifies the boot. */
+static bool tells_start(const struct lull_source *source)
 {
-    uint32_t known = known_host(session, source);
-    if (known != UINT32_MAX) {
-        return known;
-    }
-    struct session_host *host = g_new0(struct session_host, 1);
-    g_autofree char *base = base_name(source);
-    host->info.name = unique_name(session, base);
-    host->has_clock_uuid = source->has_clock_uuid;
-    host->clock_offset_ns = source->info.clock_offset_ns;
-    host->traces = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-    g_ptr_array_add(session->hosts, host);
-    note_host(session, source, source->hostname ? 'h' : 'n');
-    note_host(session, source, 'a');
-    return session->hosts->len - 1;
+    const struct lull_trace *info = &source->info;
+    int64_t up_ns;
+    return source->hostname && *source->hostname != '\0' &&
+           strcmp(info->clock_name, "monotonic") == 0 && info->clock_offset_ns > 0 &&
+           info->start_ns <= info->end_ns &&
+           !__builtin_sub_overflow(info->end_ns, info->clock_offset_ns, &up_ns) &&
+           up_ns > MOST_APART_NS;
 }
 
-/* ---- notes ---- */
+static char *boot_key(const struct lull_source *source, bool has_uuid, int64_t second)
+{
+    return g_strdup_printf("b%d %" PRId64 " %s", has_uuid, second, source->hostname);
+}
+
+static bool is_same_boot(const struct lull_source *a, const struct lull_source *b)
+{
+    const bool has_kernels = *a->info.kernel != '\0' && *b->info.kernel != '\0';
+    return ABS(a->info.clock_offset_ns - b->info.clock_offset_ns) <= MOST_APART_NS &&
+           (!has_kernels || strcmp(a->info.kernel, b->info.kernel) == 0);
+}
 
 static const struct lull_source *first_source(const struct lull_session *session, uint32_t host)
 {
@@ -115,10 +126,116 @@ static const struct lull_source *first_source(const struct lull_session *session
     return lull_session_trace_at(session, g_array_index(traces, uint32_t, 0))->source;
 }
 
+/* The host with a boot id if the source has none, or the other way round, which was started at the same moment. */
+static uint32_t same_boot(const struct lull_session *session, const struct lull_source *source)
+{
+    const int64_t at = source->info.clock_offset_ns / MOST_APART_NS;
+    for (int64_t second = at - 1; tells_start(source) && second <= at + 1; second++) {
+        g_autofree char *key = boot_key(source, !source->has_clock_uuid, second);
+        const guint found = GPOINTER_TO_UINT(g_hash_table_lookup(session->hosts_by_key, key));
+        if (found > 0 && is_same_boot(source, first_source(session, found - 1))) {
+            return found - 1;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static void note_boot(struct lull_session *session, const struct lull_source *source, uint32_t host)
+{
+    g_autofree char *key =
+        tells_start(source)
+            ? boot_key(source, source->has_clock_uuid, source->info.clock_offset_ns / MOST_APART_NS)
+            : NULL;
+    if (key && !g_hash_table_contains(session->hosts_by_key, key)) {
+        g_hash_table_insert(session->hosts_by_key, g_steal_pointer(&key),
+                            GUINT_TO_POINTER(host + 1));
+    }
+}
+
+static void copy_boot_id(struct lull_source *to, const uint8_t uuid[16])
+{
+    to->has_clock_uuid = true;
+    memcpy(to->clock_uuid, uuid, sizeof to->clock_uuid);
+}
+
+/* A host that has only a trace without a boot id gets that of the source; or the source gets the host's. What was
+ * found by its name alone is not any more: that may be of another boot. False: the host is in doubt. */
+static bool join_boot(struct lull_session *session, struct lull_source *source, uint32_t index)
+{
+    struct session_host *host = lull_session_host_at(session, index);
+    struct lull_source *first =
+        lull_session_trace_at(session, g_array_index(host->traces, uint32_t, 0))->source;
+    if (!source->has_clock_uuid) {
+        copy_boot_id(source, first->clock_uuid);
+        return true;
+    }
+    if (host->traces->len > 1) {
+        return false;
+    }
+    for (const char *kind = "ha"; *kind; kind++) {
+        g_autofree char *key = host_key(first, *kind);
+        g_hash_table_remove(session->hosts_by_key, key);
+    }
+    g_autofree char *key = boot_key(first, false, first->info.clock_offset_ns / MOST_APART_NS);
+    g_hash_table_remove(session->hosts_by_key, key);
+    copy_boot_id(first, source->clock_uuid);
+    host->has_clock_uuid = true;
+    note_host(session, first, 'h', index);
+    note_host(session, first, 'a', index);
+    note_boot(session, first, index);
+    return true;
+}
+
+/* ---- all ---- */
+
+uint32_t lull_session_find_host(struct lull_session *session, struct lull_source *source)
+{
+    const bool has_uuid = source->has_clock_uuid;
+    uint32_t known = has_uuid ? known_host(session, source) : UINT32_MAX;
+    const uint32_t by_start = known == UINT32_MAX ? same_boot(session, source) : UINT32_MAX;
+    if (by_start != UINT32_MAX && join_boot(session, source, by_start)) {
+        known = by_start;
+    } else if (!has_uuid) {
+        known = known_host(session, source);
+    }
+    if (known != UINT32_MAX) {
+        return known;
+    }
+    const uint32_t new_host = session->hosts->len;
+    struct session_host *host = g_new0(struct session_host, 1);
+    g_autofree char *base = base_name(source);
+    host->info.name = unique_name(session, base);
+    host->has_clock_uuid = source->has_clock_uuid;
+    host->clock_offset_ns = source->info.clock_offset_ns;
+    host->traces = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    g_ptr_array_add(session->hosts, host);
+    note_host(session, source, source->hostname ? 'h' : 'n', new_host);
+    note_host(session, source, 'a', new_host);
+    note_boot(session, source, new_host);
+    return new_host;
+}
+
+/* ---- notes ---- */
+
+/* What would have told whether two traces are of one boot, or NULL: nothing that we know of. */
+static const char *what_helps(const struct lull_source *a, const struct lull_source *b)
+{
+    const struct lull_source *without = a->has_clock_uuid ? b : a;
+    return a->has_clock_uuid == b->has_clock_uuid ? NULL
+           : !g_str_has_prefix(without->info.tracer, "perf") || tells_start(without)
+               ? NULL
+               : "; with 'perf record -k CLOCK_MONOTONIC' their clocks tell, and 'lull record' makes "
+                 "one recording of both";
+}
+
 static const char *why_apart(const struct lull_source *a, const struct lull_source *b)
 {
-    return a->has_clock_uuid != b->has_clock_uuid ? "only some of them have a boot id"
-           : a->has_clock_uuid                    ? "their boot ids differ"
+    return a->has_clock_uuid != b->has_clock_uuid
+               ? tells_start(a) && tells_start(b)
+                     ? "only some of them have a boot id, and by their clocks they were not started at the "
+                       "same moment"
+                     : "only some of them have a boot id"
+           : a->has_clock_uuid ? "their boot ids differ"
            : *a->info.kernel == '\0' || *b->info.kernel == '\0'
                ? "only some of them have the release of its kernel"
                : "the releases of their kernels differ";
@@ -132,12 +249,14 @@ struct namesakes {
 static void note_namesakes(struct lull_session *session, const struct namesakes *them)
 {
     const struct lull_source *first = first_source(session, them->first);
-    const char *why = why_apart(first, first_source(session, them->second));
+    const struct lull_source *second = first_source(session, them->second);
+    const char *why = why_apart(first, second), *helps = what_helps(first, second);
     g_autofree char *text = g_strdup_printf(
         "traces of “%s” are of different machines, or of one that was booted in between: %s; they "
-        "are %u hosts here, “%s”, “%s”%s",
+        "are %u hosts here, “%s”, “%s”%s%s",
         first->hostname, why, them->n, lull_session_host(session, them->first)->name,
-        lull_session_host(session, them->second)->name, them->n > 2 ? " …" : "");
+        lull_session_host(session, them->second)->name, them->n > 2 ? " …" : "",
+        helps ? helps : "");
     lull_session_note_remark(session, text);
 }
 

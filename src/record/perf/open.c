@@ -35,7 +35,7 @@ void perfrec_open_error(int why, const char *name, GError **error)
 }
 
 /* CPUs as "0-3,5". */
-static bool online_cpus(GArray *cpus, GError **error)
+bool perfrec_online_cpus(GArray *cpus, GError **error)
 {
     static const char path[] = "/sys/devices/system/cpu/online";
     char *text;
@@ -148,7 +148,7 @@ bool perfrec_open_all(struct perfrec_open *open, const struct perfrec_classes *c
     open->fds = g_array_new(FALSE, FALSE, sizeof(int));
     open->leaders = g_array_new(FALSE, FALSE, sizeof(int));
     GArray *cpus = g_array_new(FALSE, FALSE, sizeof(int));
-    bool is_good = online_cpus(cpus, error);
+    bool is_good = perfrec_online_cpus(cpus, error);
     open->n_rings = cpus->len;
     open->cpus = (int *)(void *)g_array_free(cpus, FALSE);
     open->rings = g_new0(struct perfrec_ring, open->n_rings);

@@ -13,6 +13,7 @@ struct perfrec_tracer {
     const struct lull_tracer_request *request;
     struct perfrec_classes classes;
     struct perfrec_open open;
+    struct perfrec_cpus cpus;        /* of a flight recorder, which may run for months */
     struct perfrec_filter *filter;   /* NULL: all tasks */
     struct perfrec_objects *objects; /* of recordings with call chains; else NULL */
     struct perfrec_file file;
@@ -66,6 +67,7 @@ static void perf_free(struct lull_tracer *tracer)
     if (perf->open.fds) {
         perfrec_open_clear(&perf->open);
     }
+    perfrec_cpus_clear(&perf->cpus);
     perfrec_filter_free(perf->filter);
     perfrec_objects_free(perf->objects);
     perfrec_file_clear(&perf->file);
@@ -156,6 +158,7 @@ static bool perf_start(struct lull_tracer *tracer, GError **error)
 {
     struct perfrec_tracer *perf = of(tracer);
     if (perf->request->is_snapshot) {
+        perfrec_cpus_start(&perf->cpus, &perf->open);
         return perfrec_open_enable(&perf->open, true, error);
     }
     renew_objects(perf);
@@ -167,8 +170,11 @@ static bool perf_start(struct lull_tracer *tracer, GError **error)
 
 static bool perf_check(struct lull_tracer *tracer, GError **error)
 {
-    const struct perfrec_tracer *perf = of(tracer);
-    if (!perf->pump || perfrec_pump_check(perf->pump, error)) {
+    struct perfrec_tracer *perf = of(tracer);
+    if (!perf->pump) {
+        return perfrec_cpus_check(&perf->cpus, &perf->open, error);
+    }
+    if (perfrec_pump_check(perf->pump, error)) {
         return true;
     }
     tracer->is_full = perf->file.is_full;

@@ -133,6 +133,20 @@ struct perfrec_open {
     uint32_t n_rings;
 };
 
+/* CPUs that are on (int); false and an error. */
+bool perfrec_online_cpus(GArray *cpus, GError **error);
+
+/* Whether events are still recorded on all CPUs; zero at first. */
+struct perfrec_cpus {
+    bool *was_off; /* by ring; NULL: nobody looks */
+    int64_t looked_ns, asleep_ns;
+};
+
+void perfrec_cpus_start(struct perfrec_cpus *cpus, const struct perfrec_open *open);
+/* Looks once a second. False and an error if a CPU was switched off and is back, or the machine was suspended. */
+bool perfrec_cpus_check(struct perfrec_cpus *cpus, const struct perfrec_open *open, GError **error);
+void perfrec_cpus_clear(struct perfrec_cpus *cpus);
+
 /* perf_event_open(2), with the descriptor closed on exec. */
 int perfrec_open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int group);
 /* Why it failed, and how to get it. */

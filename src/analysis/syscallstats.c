@@ -19,11 +19,12 @@ struct outcome {
 
 #define NOT_TOLD INT64_MIN
 
-/* The calls of one name by one task. */
+/* The calls of one name by one task; in a report, by all tasks of a host, as it shows no others. */
 struct call_row {
     struct lull_distribution durations;
-    LULL_VEC(struct outcome) outcomes;
-    uint32_t name;
+    LULL_VEC(struct outcome) outcomes; /* not in a report */
+    uint64_t errors;
+    uint32_t host, name;
 };
 
 /* A task makes few different calls: their rows are mostly found without the map. */
@@ -33,8 +34,9 @@ enum { RECENT_ROWS = 8 };
 struct caller {
     uint32_t task;
     int64_t last_ns; /* end of its last call: the time of the name it is shown with */
-    uint64_t count;
-    LULL_VEC(uint32_t) rows; /* indices of its rows */
+    uint64_t count, errors;
+    unsigned __int128 sum_ns;
+    LULL_VEC(uint32_t) rows; /* indices of its rows; not in a report */
     struct {
         uint32_t name, row; /* row + 1; 0: none */
     } recent[RECENT_ROWS];  /* by name */
@@ -52,7 +54,7 @@ struct syscallstats {
     uint64_t n_unmeasured; /* calls whose start was not seen */
     uint64_t n_unended;    /* calls that ended without being seen to */
     struct lull_slots callers_by_task;
-    struct lull_map row_numbers;     /* caller, label of a name → row */
+    struct lull_map row_numbers;     /* caller, in a report host; label of a name → row */
     struct lull_map codes;           /* of rows with many outcomes: code → its number */
     struct lull_map outcome_numbers; /* of the same: row, number of the code → outcome */
     LULL_VEC(struct caller) callers;
@@ -115,13 +117,17 @@ static struct caller *caller_of(struct syscallstats *stats, uint32_t task)
 static __attribute__((noinline)) uint32_t find_row(struct syscallstats *stats,
                                                    struct caller *caller, uint32_t name)
 {
-    const uint64_t key = (uint64_t)(caller - stats->callers.items) << 32 | name;
-    uint32_t number = lull_map_find(&stats->row_numbers, key);
+    const bool is_report = stats->head.params->is_report;
+    const uint32_t host = lull_model_task(stats->head.model, caller->task)->host;
+    const uint64_t whose = is_report ? host : (uint64_t)(caller - stats->callers.items);
+    uint32_t number = lull_map_find(&stats->row_numbers, whose << 32 | name);
     if (number == LULL_MAP_NONE) {
         number = (uint32_t)stats->rows.count;
-        lull_vec_push(&stats->rows, (struct call_row){.name = name});
-        lull_vec_push(&caller->rows, number);
-        lull_map_insert(&stats->row_numbers, key, number);
+        lull_vec_push(&stats->rows, (struct call_row){.host = host, .name = name});
+        lull_map_insert(&stats->row_numbers, whose << 32 | name, number);
+        if (!is_report) {
+            lull_vec_push(&caller->rows, number);
+        }
     }
     caller->recent[name % RECENT_ROWS].name = name;
     caller->recent[name % RECENT_ROWS].row = number + 1;
@@ -197,8 +203,14 @@ static void syscallstats_syscall(void *user, const struct lull_syscall_fact *fac
     caller->count++;
     caller->last_ns = fact->end_ns;
     struct call_row *row = row_of(stats, caller, fact->name);
-    lull_spread_add(&row->durations, fact->end_ns - fact->start_ns);
-    count_outcome(stats, row, code_of(fact));
+    const int64_t duration_ns = fact->end_ns - fact->start_ns, code = code_of(fact);
+    caller->sum_ns += (uint64_t)MAX(duration_ns, 0);
+    caller->errors += code > 0;
+    row->errors += code > 0;
+    lull_spread_add(&row->durations, duration_ns);
+    if (!stats->head.params->is_report) {
+        count_outcome(stats, row, code);
+    }
 }
 
 static int compare_callers(const void *a, const void *b)
@@ -220,6 +232,17 @@ static int compare_rows(const void *a, const void *b, void *user)
         return x_count > y_count ? -1 : 1;
     }
     return (x > y) - (x < y);
+}
+
+/* In a report: most time first. */
+static int compare_totals(const void *a, const void *b)
+{
+    const struct call_row *x = a, *y = b;
+    if (x->durations.sum != y->durations.sum) {
+        return x->durations.sum > y->durations.sum ? -1 : 1;
+    }
+    return x->host != y->host ? (x->host > y->host) - (x->host < y->host)
+                              : (x->name > y->name) - (x->name < y->name);
 }
 
 static int compare_open(const void *a, const void *b)
@@ -256,6 +279,9 @@ static void syscallstats_close(struct lull_analysis *analysis, int64_t end_ns)
               compare_callers);
     }
     lull_slots_free(&stats->callers_by_task); /* its indices are those of before */
+    if (analysis->params->is_report && stats->rows.count) {
+        qsort(stats->rows.items, stats->rows.count, sizeof *stats->rows.items, compare_totals);
+    }
     lull_model_each_syscall(analysis->model, end_ns, add_open, stats);
     if (stats->open.count) {
         qsort(stats->open.items, stats->open.count, sizeof *stats->open.items, compare_open);
@@ -283,17 +309,6 @@ static const char *outcomes_text(GString *text, const struct call_row *row, bool
     }
     g_string_append(text, is_lami ? "}" : "");
     return text->str;
-}
-
-static uint64_t errors_of(const struct call_row *row)
-{
-    uint64_t errors = 0;
-    for (size_t i = 0; i < row->outcomes.count; i++) {
-        if (row->outcomes.items[i].code > 0) {
-            errors += row->outcomes.items[i].count;
-        }
-    }
-    return errors;
 }
 
 static struct lull_cell total_cell(unsigned __int128 sum)
@@ -333,7 +348,7 @@ static void per_tid_row(const void *user, uint64_t index, struct lull_cell *cell
     cells = lull_spread_cells(&row->durations, cells);
     cells = lull_spread_percentiles(&row->durations, cells);
     *cells++ = total_cell(row->durations.sum);
-    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)errors_of(row));
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)row->errors);
     *cells = lull_cell_text(LULL_CELL_STRING,
                             outcomes_text(stats->text, row, stats->head.params->is_lami));
 }
@@ -355,18 +370,11 @@ static void total_row(const void *user, uint64_t index, struct lull_cell *cells)
     const struct syscallstats *stats = user;
     const struct caller *caller = &stats->callers.items[index];
     const struct lull_model *model = stats->head.model;
-    unsigned __int128 sum = 0;
-    uint64_t errors = 0;
-    for (size_t i = 0; i < caller->rows.count; i++) {
-        const struct call_row *row = &stats->rows.items[caller->rows.items[i]];
-        sum += row->durations.sum;
-        errors += errors_of(row);
-    }
     *cells++ = lull_cell_host_of(&stats->head, lull_model_task(model, caller->task)->host);
     *cells++ = lull_cell_task(model, caller->task, caller->last_ns, true);
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)caller->count);
-    *cells++ = total_cell(sum);
-    *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)errors);
+    *cells++ = total_cell(caller->sum_ns);
+    *cells = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)caller->errors);
 }
 
 /* LAMI shows one row for each window and task, if there are several windows. */
@@ -427,26 +435,6 @@ static void open_row(const void *user, uint64_t index, struct lull_cell *cells)
 
 /* ---- by call, over all tasks: what a report shows instead of a table for each task ---- */
 
-struct call_total {
-    struct lull_distribution durations; /* neither values nor buckets */
-    uint64_t errors;
-    uint32_t host, name;
-    uint32_t last_row; /* of its rows, which `before` links */
-};
-
-/* Buckets take kilobytes, and machines times calls are many: one total has them at a time. */
-struct call_totals {
-    const struct syscallstats *stats;
-    LULL_VEC(struct call_total) calls;
-    struct lull_map numbers; /* host, label of a name → index of the total */
-    uint32_t *before;        /* by row: the one before of the same total, or LULL_NONE */
-    struct lull_distribution all;
-    struct {
-        struct lull_distribution durations;
-        uint64_t index;
-    } whole; /* with buckets: of the total that is shown */
-};
-
 static const struct lull_result_column per_call_columns[] = {
     {"Host", "HOST", "host", LULL_CELL_HOST, NULL, LULL_USE_HOST},
     {"System call", "SYSCALL", "syscall", LULL_CELL_SYSCALL, NULL, 0},
@@ -475,80 +463,17 @@ static const struct lull_result_class freq_class = {.name = "freq",
                                                     .kind = LULL_TABLE_HISTOGRAM,
                                                     .is_own = true};
 
-static const struct lull_distribution *whole_of(struct call_totals *totals, uint64_t index)
-{
-    if (totals->whole.durations.count == 0 || totals->whole.index != index) {
-        lull_distribution_clear(&totals->whole.durations);
-        totals->whole.durations.has_buckets = true;
-        totals->whole.index = index;
-        for (uint32_t row = totals->calls.items[index].last_row; row != LULL_NONE;
-             row = totals->before[row]) {
-            lull_distribution_merge(&totals->whole.durations,
-                                    &totals->stats->rows.items[row].durations);
-        }
-    }
-    return &totals->whole.durations;
-}
-
 static void per_call_row(const void *user, uint64_t index, struct lull_cell *cells)
 {
-    struct call_totals *totals = *(struct call_totals *const *)user;
-    const struct call_total *call = &totals->calls.items[index];
-    *cells++ = lull_cell_host_of(&totals->stats->head, call->host);
-    *cells++ =
-        lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(totals->stats->head.model, call->name));
-    *cells++ = total_cell(call->durations.sum);
-    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)call->durations.count);
-    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)call->errors);
-    cells = lull_spread_cells(&call->durations, cells);
-    lull_spread_percentiles(whole_of(totals, index), cells);
-}
-
-/* Most time first. */
-static int compare_totals(const void *a, const void *b)
-{
-    const struct call_total *x = a, *y = b;
-    if (x->durations.sum != y->durations.sum) {
-        return x->durations.sum > y->durations.sum ? -1 : 1;
-    }
-    return x->host != y->host ? (x->host > y->host) - (x->host < y->host)
-                              : (x->name > y->name) - (x->name < y->name);
-}
-
-static struct call_total *total_of(struct call_totals *totals, uint32_t host, uint32_t name)
-{
-    const uint64_t key = (uint64_t)host << 32 | name;
-    uint32_t number = lull_map_find(&totals->numbers, key);
-    if (number == LULL_MAP_NONE) {
-        number = (uint32_t)totals->calls.count;
-        lull_map_insert(&totals->numbers, key, number);
-        lull_vec_push(&totals->calls,
-                      (struct call_total){.host = host, .name = name, .last_row = LULL_NONE});
-    }
-    return &totals->calls.items[number];
-}
-
-static void add_totals(struct call_totals *totals)
-{
-    const struct syscallstats *stats = totals->stats;
-    for (size_t i = 0; i < stats->callers.count; i++) {
-        const struct caller *caller = &stats->callers.items[i];
-        uint32_t host = lull_model_task(stats->head.model, caller->task)->host;
-        for (size_t j = 0; j < caller->rows.count; j++) {
-            const uint32_t number = caller->rows.items[j];
-            const struct call_row *row = &stats->rows.items[number];
-            struct call_total *call = total_of(totals, host, row->name);
-            totals->before[number] = call->last_row;
-            call->last_row = number;
-            lull_distribution_merge(&call->durations, &row->durations);
-            lull_distribution_merge(&totals->all, &row->durations);
-            call->errors += errors_of(row);
-        }
-    }
-    if (totals->calls.count) {
-        qsort(totals->calls.items, totals->calls.count, sizeof *totals->calls.items,
-              compare_totals);
-    }
+    const struct syscallstats *stats = user;
+    const struct call_row *row = &stats->rows.items[index];
+    *cells++ = lull_cell_host_of(&stats->head, row->host);
+    *cells++ = lull_cell_text(LULL_CELL_SYSCALL, lull_model_label(stats->head.model, row->name));
+    *cells++ = total_cell(row->durations.sum);
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)row->durations.count);
+    *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)row->errors);
+    cells = lull_spread_cells(&row->durations, cells);
+    lull_spread_percentiles(&row->durations, cells);
 }
 
 static uint64_t limited(const struct syscallstats *stats, uint64_t n)
@@ -560,24 +485,21 @@ static uint64_t limited(const struct syscallstats *stats, uint64_t n)
 static void emit_totals(const struct syscallstats *stats, struct lull_sink *sink)
 {
     const struct lull_question_params *params = stats->head.params;
-    g_autofree uint32_t *before = g_new(uint32_t, MAX(stats->rows.count, 1));
-    struct call_totals totals = {.stats = stats, .before = before, .all.has_buckets = true};
-    struct call_totals *const user = &totals;
-    struct lull_histograms list = {0};
-    add_totals(&totals);
     sink->table(sink, &(struct lull_result_table){.class = &per_call_class,
-                                                  .n_rows = limited(stats, totals.calls.count),
+                                                  .n_rows = limited(stats, stats->rows.count),
                                                   .row = per_call_row,
-                                                  .user = &user});
+                                                  .user = stats});
     if (params->sections & LULL_SECTION_FREQ) {
-        lull_histograms_add(&list, NULL, &totals.all);
+        struct lull_distribution all = {.has_buckets = true};
+        struct lull_histograms list = {0};
+        for (size_t i = 0; i < stats->rows.count; i++) {
+            lull_distribution_merge(&all, &stats->rows.items[i].durations);
+        }
+        lull_histograms_add(&list, NULL, &all);
         lull_histograms_emit(&list, params, &freq_class, NULL, sink);
+        lull_histograms_clear(&list);
+        lull_distribution_clear(&all);
     }
-    lull_histograms_clear(&list);
-    lull_distribution_clear(&totals.whole.durations);
-    lull_vec_free(&totals.calls);
-    lull_map_free(&totals.numbers);
-    lull_distribution_clear(&totals.all);
 }
 
 static void emit_caller(const struct syscallstats *stats, const struct caller *caller,

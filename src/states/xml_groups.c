@@ -40,9 +40,10 @@ struct writer {
 /* A new word of the language that looks like a text. */
 static const char *new_word(struct xml_translation *t, GHashTable *words, const char *text)
 {
-    g_autoptr(GString) word = g_string_new(g_ascii_isdigit(*text) ? "s" : NULL);
+    g_autoptr(GString) word = g_string_new(NULL);
     for (; *text && word->len < 60; text++) {
         if (g_ascii_isalnum(*text) || *text == '_') {
+            g_string_append(word, word->len == 0 && g_ascii_isdigit(*text) ? "s" : "");
             g_string_append_c(word, *text);
         } else if (word->len && word->str[word->len - 1] != '_') {
             g_string_append_c(word, '_');

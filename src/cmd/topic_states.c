@@ -28,7 +28,7 @@ const struct lull_topic lull_topic_states = {
         "the first rule; without it, the state is unknown. A comment starts with #.\n"
         "\n"
         "The condition after 'on' is about the event, in the language of filters ('lull help "
-        "filter') but without time; $tid and $comm are the task that runs, "
+        "filter') but without time; $timestamp is when it was in ns, $tid and $comm are the task that runs, "
         "$container, $cgroup and $pod where it is then. 'at (VALUE, …)' chooses "
         "the row by another key, 'each' all rows of the group on the host. The condition after 'if' "
         "can also use row.state, row.NAME, and GROUP[VALUE, …].NAME, which is a row of another "

@@ -89,12 +89,18 @@ static bool parse_operand(struct lull_parser *p, struct lull_operand *operand)
                                             : lull_parser_literal(p, operand);
 }
 
+/* In files of states, the time of an event is a number. */
+static bool is_time(const struct lull_parser *p, const struct lull_operand *operand)
+{
+    return operand->kind == LULL_OPERAND_TIME && !p->lexer.is_states;
+}
+
 /* The right side of a relation. */
 static bool parse_right(struct lull_parser *p, const struct lull_operand *left,
                         struct lull_operand *right)
 {
     *right = (struct lull_operand){0};
-    if (left->kind == LULL_OPERAND_TIME && p->token.kind != LULL_TOKEN_NAME) {
+    if (is_time(p, left) && p->token.kind != LULL_TOKEN_NAME) {
         return parse_point(p, right);
     }
     if (p->token.kind == LULL_TOKEN_PLUS) {
@@ -107,7 +113,7 @@ static bool parse_right(struct lull_parser *p, const struct lull_operand *left,
 
 enum type { TYPE_ANY, TYPE_NUMBER, TYPE_TEXT, TYPE_TIME };
 
-static enum type type_of(const struct lull_operand *operand)
+static enum type type_of(const struct lull_parser *p, const struct lull_operand *operand)
 {
     switch (operand->kind) {
     case LULL_OPERAND_VALUE:
@@ -118,6 +124,7 @@ static enum type type_of(const struct lull_operand *operand)
     case LULL_OPERAND_CPU:
         return TYPE_NUMBER;
     case LULL_OPERAND_TIME:
+        return p->lexer.is_states ? TYPE_NUMBER : TYPE_TIME;
     case LULL_OPERAND_POINT:
         return TYPE_TIME;
     case LULL_OPERAND_GIVEN:
@@ -136,7 +143,7 @@ static bool check_types(struct lull_parser *p, size_t at, const struct lull_oper
                         const struct lull_operand *right)
 {
     static const char *const names[] = {"", "a number", "a text", "a time"};
-    enum type a = type_of(left), b = type_of(right);
+    enum type a = type_of(p, left), b = type_of(p, right);
     if (a == TYPE_ANY || b == TYPE_ANY || a == b) {
         return true;
     }
@@ -151,7 +158,7 @@ static bool parse_match(struct lull_parser *p, struct lull_node *node)
 {
     node->kind = LULL_NODE_MATCH;
     node->relation = p->token.kind == LULL_TOKEN_NO_MATCH ? LULL_RELATION_NE : LULL_RELATION_EQ;
-    if (type_of(&node->left) != TYPE_ANY && type_of(&node->left) != TYPE_TEXT) {
+    if (type_of(p, &node->left) != TYPE_ANY && type_of(p, &node->left) != TYPE_TEXT) {
         return lull_parser_fail(p, p->token.start,
                                 "a pattern is for texts, not for numbers or times");
     }
@@ -169,8 +176,8 @@ static bool parse_in(struct lull_parser *p, struct lull_node *node)
     for (;;) {
         struct lull_operand operand = {0};
         size_t at = p->token.start;
-        bool parsed = node->left.kind == LULL_OPERAND_TIME ? parse_point(p, &operand)
-                                                           : lull_parser_literal(p, &operand);
+        bool parsed =
+            is_time(p, &node->left) ? parse_point(p, &operand) : lull_parser_literal(p, &operand);
         if (!parsed || !check_types(p, at, &node->left, &operand)) {
             return false;
         }

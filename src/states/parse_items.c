@@ -118,6 +118,8 @@ static const char *name_of(const struct states_parser *s, const struct lull_oper
         return "host";
     case LULL_OPERAND_CPU:
         return "cpu";
+    case LULL_OPERAND_TIME:
+        return "timestamp";
     default:
         return NULL;
     }

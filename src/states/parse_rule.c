@@ -7,7 +7,7 @@
  *   actions = action { "," action }
  *   action  = word [ "!" ] | "none" | "unknown" | "end" | "push" word | "pop"
  *           | word ( "=" | "+=" | "-=" ) operand
- *   operand = as in filters | "$tid" | "$comm" | "$container" | "$cgroup" | "$pod"
+ *   operand = as in filters | "$timestamp" | "$tid" | "$comm" | "$container" | "$cgroup" | "$pod"
  *           | "row" "." word | GROUP "[" operands "]" [ "?" ] "." word
  */
 #include "states/parse.h"
@@ -108,7 +108,9 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
     static const struct {
         const char *name;
         struct lull_operand operand;
-    } words[] = {{"host", {.kind = LULL_OPERAND_HOST}}, {"cpu", {.kind = LULL_OPERAND_CPU}}};
+    } words[] = {{"host", {.kind = LULL_OPERAND_HOST}},
+                 {"cpu", {.kind = LULL_OPERAND_CPU}},
+                 {"$timestamp", {.kind = LULL_OPERAND_TIME}}};
     struct states_parser *s = self_of(p);
     const struct lull_token first = p->token;
     const char *name = lull_parser_text(p, &first);
@@ -140,20 +142,22 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
         return lull_parser_name(p, first.start, operand);
     }
     for (size_t i = 0; (has_sign || !goes_on) && i < G_N_ELEMENTS(words); i++) {
-        if (strcmp(name + has_sign, words[i].name) == 0) {
+        if (strcmp(name + has_sign, words[i].name) == 0 || strcmp(name, words[i].name) == 0) {
             *operand = words[i].operand;
             return true;
         }
     }
     if (strcmp(name + has_sign, "time") == 0 && (has_sign || !goes_on)) {
-        return FAIL(p, first.start,
-                    "rules do not depend on the time of day; --begin and --end limit what is shown "
-                    "(a field of this name is fields.time)");
+        return FAIL(
+            p, first.start,
+            "rules do not depend on the time of day; --begin and --end limit what is shown "
+            "($timestamp is when the event was, in ns; a field of this name is fields.time)");
     }
     if (has_sign) {
         return FAIL(
             p, first.start,
-            "there is no %s, only $name, $host, $cpu, $tid, $comm, $container, $cgroup and $pod",
+            "there is no %s, only $name, $host, $cpu, $timestamp, $tid, $comm, $container, $cgroup "
+            "and $pod",
             name);
     }
     return lull_parser_path(p, &first, name, operand);

@@ -23,7 +23,7 @@ void xml_append_exists(GString *out, const struct xml_value *value)
     if (xml_may_lack(value)) {
         g_string_append_printf(out, "exists(%s)", value->text);
     } else {
-        g_string_append(out, "(true)"); /* name, host, cpu */
+        g_string_append(out, "(true)"); /* name, host, cpu, time */
     }
 }
 
@@ -50,11 +50,11 @@ static bool other_kind(const struct xml_value *constant, struct xml_value *other
     return constant->kind == XML_TEXT && strcmp(written, constant->text) == 0;
 }
 
-/* Filters know of what kind name, host and cpu are, and refuse to compare them with the other one. */
+/* Filters know of what kind name, host, cpu and time are, and refuse to compare them with the other one. */
 void xml_append_equal(GString *out, const struct xml_value *value, const struct xml_value *constant)
 {
     const bool is_any = xml_may_lack(value); /* of either kind */
-    const enum xml_value_kind kind = value->kind == XML_CPU ? XML_NUMBER : XML_TEXT;
+    const enum xml_value_kind kind = value->kind == XML_OWN ? XML_NUMBER : XML_TEXT;
     struct xml_value other;
     const bool has_other = other_kind(constant, &other);
     g_string_append_c(out, '(');
@@ -154,8 +154,8 @@ static bool append_comparison(struct xml_translation *t, const struct xml_node *
         const uint32_t one = is_turned ? operators[sign].turned : sign;
         return append_order(t, node, out, left, operators[one].relation, right);
     }
-    const bool never = (xml_is_text(left) && right->kind == XML_CPU) ||
-                       (xml_is_text(right) && left->kind == XML_CPU);
+    const bool never = (xml_is_text(left) && right->kind == XML_OWN) ||
+                       (xml_is_text(right) && left->kind == XML_OWN);
     g_string_append(out, sign == NE ? "!" : "");
     if (never) {
         g_string_append(out, "(false)"); /* unless a host is called as a CPU is numbered */

@@ -92,7 +92,7 @@ static const char *key_word(const struct xml_value *part)
     const bool is_name = part->kind == XML_OPERAND && *part->text == '$';
     const char *dot = part->kind == XML_OPERAND ? strrchr(part->text, '.') : NULL;
     return dot                         ? dot + 1
-           : part->kind == XML_CPU     ? "processor"
+           : part->kind == XML_OWN     ? xml_own(part->text) + 1
            : part->kind != XML_OPERAND ? "part"
            : is_name                   ? "event"
                                        : part->text;
@@ -190,22 +190,23 @@ static void append_part(GString *out, const struct xml_value *part)
     }
 }
 
-/* \001NAME\002 is the field NAME, or the CPU of the event if it has none: whether it has is what `fields` says, a
+/* \001NAME\002 is the field NAME, or the event's own if it has none: whether it has is what `fields` says, a
  * bit for each of the names. */
-static char *with_cpu(const char *text, const GPtrArray *names, uint32_t fields)
+static char *with_own(const char *text, const GPtrArray *names, uint32_t fields)
 {
     GString *out = g_string_new(text);
     for (guint i = 0; i < names->len; i++) {
         const char *name = names->pdata[i];
         g_autofree char *marked = g_strdup_printf("\001%s\002", name);
         g_autofree char *field = g_strdup_printf("fields.%s", name);
-        g_string_replace(out, marked, fields >> i & 1 ? field : "$cpu", 0);
+        g_string_replace(out, marked, fields >> i & 1 ? field : xml_own(name), 0);
     }
     return g_string_free(out, FALSE);
 }
 
-/* The names that stand between \001 and \002, each once: there are eight ways to write “cpu”. */
-static GPtrArray *names_of_cpu(const char *text)
+/* The names that stand between \001 and \002, each once: there are eight ways to write “cpu”, and one to
+ * write “timestamp”. */
+static GPtrArray *names_of_own(const char *text)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
     while ((text = strchr(text, '\001'))) {
@@ -285,10 +286,10 @@ static void write_rule(struct group *g, const char *on, const char *condition, c
         g_strdup_printf("%s%s%s : %s", where, *condition ? " if " : "", condition, actions);
     g_autofree char *rest = with_queries(g->writer, marked);
     g_autofree char *all = g_strconcat(on, rest, NULL);
-    g_autoptr(GPtrArray) names = names_of_cpu(all);
+    g_autoptr(GPtrArray) names = names_of_own(all);
     for (uint32_t fields = 1u << names->len; fields-- > 0;) {
-        g_autofree char *on_text = with_cpu(on, names, fields);
-        g_autofree char *rest_text = with_cpu(rest, names, fields);
+        g_autofree char *on_text = with_own(on, names, fields);
+        g_autofree char *rest_text = with_own(rest, names, fields);
         g_string_append_printf(g->out, "    %s %s", g->has_also ? "also on" : "on", on_text);
         for (guint i = 0; i < names->len; i++) {
             g_string_append_printf(g->out, " && %sexists(fields.%s)", fields >> i & 1 ? "" : "!",
@@ -304,7 +305,7 @@ static char *where_of(const struct group *g, const struct xml_change *change)
     g_autoptr(GString) key = g_string_new(NULL);
     bool is_own = xml_same_path(&change->path, g->path) && is_own_path(g->path);
     for (uint32_t i = 0; i < change->path.n; i++) {
-        is_own &= change->path.parts[i].kind != XML_CPU;
+        is_own &= change->path.parts[i].kind != XML_OWN;
     }
     if (!is_own) {
         append_key(key, g, &change->path);
@@ -399,8 +400,8 @@ static void write_row(struct group *g)
         const struct xml_value *part = &g->path->parts[i];
         if (g->keys[i]) {
             g_string_append_printf(g->out, "%s%s = ", has_key ? ", " : "    row ", g->keys[i]);
-            if (part->kind == XML_CPU) {
-                g_string_append(g->out, "$cpu");
+            if (part->kind == XML_OWN) {
+                g_string_append(g->out, xml_own(part->text));
             } else if (part->kind == XML_QUERY) {
                 g_string_append(g->out, "$name"); /* its rules say at which row */
             } else {

@@ -14,7 +14,7 @@ struct xml_value {
         XML_NUMBER,
         XML_TEXT,
         XML_OPERAND, /* of the event: `text` is how .states writes it */
-        XML_CPU,     /* the field `text` if there is one, else the CPU of the event */
+        XML_OWN,     /* the field `text` if there is one, else the event's own: xml_own() */
         XML_QUERY,   /* what an attribute has; `text` is the mark of the query, \003NUMBER\004 */
     } kind;
     const char *text;
@@ -85,12 +85,14 @@ void xml_append_value(GString *out, const struct xml_value *value);
  * its name. */
 const char *xml_resolve(struct xml_translation *t, const struct xml_node *node, const char *text,
                         const char **label);
-/* A stateValue, or the field of a condition. */
+/* A stateValue, or the field of a condition; if it is mapped, before it is. */
 bool xml_read_value(struct xml_translation *t, const struct xml_node *node,
                     struct xml_value *value);
 /* What the attribute has whose path are the stateAttribute children of a node. */
 bool xml_read_query(struct xml_translation *t, const struct xml_node *node,
                     struct xml_value *value);
+/* What stands for a field that the event lacks, though all events have the like: its CPU, its time. */
+const char *xml_own(const char *name);
 /* The stateAttribute children of a node, with those of locations. */
 bool xml_read_path(struct xml_translation *t, const struct xml_node *node, GArray *path);
 

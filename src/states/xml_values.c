@@ -30,7 +30,7 @@ void xml_append_value(GString *out, const struct xml_value *value)
 {
     if (value->kind == XML_TEXT) {
         xml_append_quoted(out, value->text);
-    } else if (value->kind == XML_CPU) {
+    } else if (value->kind == XML_OWN) {
         g_string_append_printf(out, "\001%s\002", value->text); /* see xml_groups.c */
     } else {
         g_string_append(out, value->text);
@@ -73,6 +73,11 @@ static bool is_path(const char *text)
     return !is_start;
 }
 
+const char *xml_own(const char *name)
+{
+    return g_ascii_strcasecmp(name, "cpu") == 0 ? "$cpu" : "$timestamp";
+}
+
 static bool read_field(struct xml_translation *t, const struct xml_node *node, const char *name,
                        struct xml_value *value)
 {
@@ -81,7 +86,7 @@ static bool read_field(struct xml_translation *t, const struct xml_node *node, c
         return xml_fail(t, node, "it names no field");
     }
     if (g_ascii_strcasecmp(name, "cpu") == 0) {
-        *value = (struct xml_value){XML_CPU, name, NULL};
+        *value = (struct xml_value){XML_OWN, name, NULL};
         return true;
     }
     if (g_ascii_strcasecmp(name, "hostid") == 0) {
@@ -89,7 +94,10 @@ static bool read_field(struct xml_translation *t, const struct xml_node *node, c
         return true;
     }
     if (g_ascii_strcasecmp(name, "timestamp") == 0) {
-        return xml_fail(t, node, "the time of the event cannot be a value");
+        /* All ways to write it would be too many, as each may be the name of a field. */
+        *value = (struct xml_value){XML_OWN, name, NULL};
+        return strcmp(name, "timestamp") == 0 ||
+               xml_fail(t, node, "“%s” is translated only if it is written “timestamp”", name);
     }
     if (!is_path(name)) {
         return xml_fail(t, node, "“%s” is no name of a field that can be translated", name);
@@ -171,7 +179,31 @@ bool xml_read_query(struct xml_translation *t, const struct xml_node *node, stru
     return read_query(t, node, value, 0);
 }
 
-bool xml_read_value(struct xml_translation *t, const struct xml_node *node, struct xml_value *value)
+/* What the value becomes by its forcedType. Filters do not change the kind of what events or rows have. */
+static bool force(struct xml_translation *t, const struct xml_node *node, struct xml_value *value)
+{
+    const char *forced = xml_attribute(node, "forcedType");
+    if (!forced || !*forced || value->kind == XML_NOTHING) {
+        return true;
+    }
+    const bool is_int = strcmp(forced, "int") == 0, is_text = strcmp(forced, "string") == 0;
+    if (!is_int && !is_text && strcmp(forced, "long") != 0) {
+        return xml_fail(t, node, "the forcedType “%s” is not translated", forced);
+    }
+    if (value->kind >= XML_OPERAND) {
+        return xml_fail(t, node,
+                        "forcedType is translated for constants only; leave it out if the "
+                        "value is of that type anyway");
+    }
+    if (is_text) {
+        value->kind = XML_TEXT;
+        return true;
+    }
+    return read_number(t, node, value->text, is_int, value);
+}
+
+static bool read_value(struct xml_translation *t, const struct xml_node *node,
+                       struct xml_value *value)
 {
     const char *type = xml_attribute(node, "type"), *text = xml_attribute(node, "value");
     *value = (struct xml_value){0};
@@ -210,6 +242,12 @@ bool xml_read_value(struct xml_translation *t, const struct xml_node *node, stru
         return true;
     }
     return read_number(t, node, text, is_int, value);
+}
+
+bool xml_read_value(struct xml_translation *t, const struct xml_node *node, struct xml_value *value)
+{
+    return read_value(t, node, value) &&
+           (xml_attribute(node, "mappingGroup") || force(t, node, value));
 }
 
 static bool read_attribute(struct xml_translation *t, const struct xml_node *node, GArray *path,
@@ -324,11 +362,13 @@ static void append_is(GString *out, const struct xml_value *value, const struct 
     }
 }
 
-static void add_mapped(struct xml_translation *t, GArray *all, GString *when,
-                       const struct xml_value *to)
+static bool add_mapped(struct xml_translation *t, const struct xml_node *node, GArray *all,
+                       GString *when, struct xml_value to)
 {
-    const struct xml_mapped mapped = {xml_text(t, when), *to};
+    const bool is_right = force(t, node, &to);
+    const struct xml_mapped mapped = {xml_text(t, when), to};
     g_array_append_val(all, mapped);
+    return is_right;
 }
 
 GArray *xml_read_mapping(struct xml_translation *t, const struct xml_node *node,
@@ -354,11 +394,13 @@ GArray *xml_read_mapping(struct xml_translation *t, const struct xml_node *node,
         if (g_hash_table_add(seen, (gpointer)from.text)) { /* else an earlier one is taken */
             g_autoptr(GString) equal = g_string_new(NULL);
             append_is(equal, value, &from);
-            add_mapped(t, all, equal, &to);
+            if (!add_mapped(t, node, all, equal, to)) {
+                return NULL;
+            }
             g_string_append_printf(none, "%s!%s", none->len ? " && " : "", equal->str);
         }
     }
     g_string_append(none, none->len ? "" : "true");
-    add_mapped(t, all, none, &(struct xml_value){XML_NOTHING});
+    add_mapped(t, node, all, none, (struct xml_value){XML_NOTHING});
     return g_steal_pointer(&all);
 }

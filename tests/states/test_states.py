@@ -308,6 +308,21 @@ def check_numbers():
     tap.ok(found == expected, "a frequency while busy: minimum, maximum, average and cycles", found)
 
 
+def check_times():
+    """When an event was is a number."""
+    path = write("times.states", "group g {\n row n\n keep last\n number gap\n states s\n on name == \"e\" && $timestamp >= 2000 && $timestamp != 5000 "
+                 "&& due <= $timestamp : s, gap = $timestamp, gap -= row.last, last = $timestamp\n}\n")
+    times = (1000, 2000, 3000, 5000, 7500, 9000)
+    where = trace("times", [at(time, "e", n=1, due=8000 if time == 7500 else 0) for time in times] + [at(10000, "end", n=1)])
+    log = [line["time_range"]["begin_ns"] for line in tables(path, where, "--log")["log"] if line["state"] == "s"]
+    gaps = [(line["min"], line["max"]) for line in tables(path, where)["numbers"]]
+    tap.ok(log == [2000], "times are compared with numbers and fields", log)
+    # At 3000, and at 9000; nothing was kept at 2000, and subtracting that does nothing.
+    tap.ok(gaps == [(1000, 6000)], "times are kept and subtracted", gaps)
+    done = run("--states", write("time.states", "group g { row n states s on time > 5 : s }"), where)
+    tap.ok(done.returncode == 2 and "$timestamp is when" in done.stderr, "time is no word of rules", done)
+
+
 def check_pool():
     events = [at(1, "db:get", pool_id=1, conn=4), at(2_000_000_001, "db:put", pool_id=1, conn=4),
               at(3_000_000_001, "db:get", pool_id=1, conn=4), at(10_000_000_001, "db:put", pool_id=1, conn=4),
@@ -567,6 +582,7 @@ tap.run("helpers", check_helpers)
 tap.run("warnings", check_warnings)
 tap.run("tables", check_tables)
 tap.run("numbers", check_numbers)
+tap.run("times", check_times)
 tap.run("pool", check_pool)
 tap.run("periods", check_periods)
 tap.run("losses", check_losses)

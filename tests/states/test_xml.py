@@ -43,7 +43,8 @@ class Provider:
 
     def field(self, name, event):
         fields = event["p"]
-        return fields[name] if name in fields else event["pc"]["cpu_id"] if name.lower() == "cpu" else None
+        own = {"cpu": event["pc"]["cpu_id"], "timestamp": event["t"]}
+        return fields[name] if name in fields else own.get(name.lower())
 
     def value(self, node, event):
         if node.tag == "field":
@@ -59,12 +60,12 @@ class Provider:
         return self.mapped(node, found, event)
 
     def mapped(self, node, found, event):
-        if not node.get("mappingGroup"):
-            return found
-        for entry in self.maps[node.get("mappingGroup")]:
-            if found is not None and text_of(self.value(entry[0], event)) == text_of(found):
-                return self.value(entry[1], event)
-        return None
+        if node.get("mappingGroup"):
+            entries = [entry for entry in self.maps[node.get("mappingGroup")]
+                       if found is not None and text_of(self.value(entry[0], event)) == text_of(found)]
+            found = self.value(entries[0][1], event) if entries else None
+        force = {"int": Int, "long": int, "string": str}.get(node.get("forcedType"))
+        return force(found) if force and found is not None else found
 
     def query(self, nodes, event):
         """What an attribute has now, after what was changed before in the same event."""
@@ -197,7 +198,7 @@ def spans(log):
 # ---- random files ----
 
 NAMES = ("one", "two", "three", "t:four")
-FIELDS = {"a": (0, 1, 2, 3), "b": (-1, 0, 5), "s": ("x", "y", "zz"), "cpu": (7,)}
+FIELDS = {"a": (0, 1, 2, 3), "b": (-1, 0, 5), "s": ("x", "y", "zz"), "cpu": (7,), "timestamp": (4, START + 100)}
 
 
 class Chance:
@@ -209,13 +210,13 @@ class Chance:
         time, events = START, []
         for _ in range(count):
             fields = {name: self.random.choice(values) for name, values in FIELDS.items()
-                      if self.random.random() < (0.2 if name == "cpu" else 0.8)}
+                      if self.random.random() < (0.2 if name in ("cpu", "timestamp") else 0.8)}
             events.append({"t": time, "n": self.random.choice(NAMES), "p": fields, "pc": {"cpu_id": self.random.randrange(2)}})
             time += self.random.choice((0, 1, 5, 10, 50))
         return sorted(events, key=lambda event: (event["t"], event["pc"]["cpu_id"]))
 
     def field(self):
-        return self.random.choice(("a", "a", "b", "s", "cpu", "CPU", "nix"))
+        return self.random.choice(("a", "a", "b", "s", "cpu", "CPU", "timestamp", "nix"))
 
     def attribute(self, has_locations=True):
         kind = self.random.choice(("constant", "eventField", "eventField", "eventName") + ("location",) * has_locations)
@@ -248,7 +249,7 @@ class Chance:
     def maps(self):
         """Values that are mapped."""
         found = [f'<stateValue type="eventField" value="{self.field()}" mappingGroup="m"/>', '<stateValue type="int" value="$D1" mappingGroup="m"/>',
-                 '<stateValue type="string" value="zz" mappingGroup="m"/>']
+                 '<stateValue type="string" value="zz" mappingGroup="m"/>', '<stateValue type="eventField" value="a" mappingGroup="t" forcedType="long"/>']
         return found + ([self.query().replace('"query"', '"query" mappingGroup="m"', 1)] if self.has_queries else [])
 
     def constant(self, is_set=False):
@@ -256,7 +257,9 @@ class Chance:
                                    '<stateValue type="long" value="$D2"/>', '<stateValue type="string" value="zz"/>',
                                    '<stateValue type="string" value="q &lt;&quot;\\"/>',
                                    # A text that reads as a number is another part of a path than the number is.
-                                   f'<stateValue type="string" value="{"x" if is_set and self.has_queries else "1"}"/>'))
+                                   f'<stateValue type="string" value="{"x" if is_set and self.has_queries else "1"}"/>',
+                                   '<stateValue type="string" value="-3" forcedType="int"/>', '<stateValue type="string" value="12" forcedType="long"/>',
+                                   f'<stateValue type="int" value="{-6 if is_set and not self.has_queries else 1}" forcedType="{"long" if is_set and self.has_queries else "string"}"/>'))
 
     def value(self, is_plain):
         chance = self.random.random()
@@ -280,15 +283,15 @@ class Chance:
                                        ' operator="lt"'))
         if operator and operator[11:13] not in ("eq", "ne"):
             # A field that can be a text is not compared by order.
-            name = self.random.choice(("a", "b", "nix"))
-            other = f'<stateValue type="{self.random.choice(("int", "long"))}" value="{self.random.randrange(-1, 4)}"/>'
+            name = self.random.choice(("a", "b", "nix", "timestamp"))
+            other = f'<stateValue type="{self.random.choice(("int", "long"))}" value="{self.random.choice((*range(-1, 4), START + 50))}"/>'
             first = f'<field name="{name}"/>'
             if self.has_queries and self.random.random() < 0.7:
                 first = self.number_path()
                 other = self.random.choice((other, f'<stateValue type="eventField" value="{name}"/>',
                                             f'<stateValue type="query">{self.number_path()}</stateValue>'))
             elif self.random.random() < 0.3:
-                other = f'<stateValue type="eventField" value="{self.random.choice(("a", "b", "nix"))}"/>'
+                other = f'<stateValue type="eventField" value="{self.random.choice(("a", "b", "nix", "timestamp"))}"/>'
             return f'<condition{operator}>{first}{other}</condition>'
         if self.random.random() < 0.2:
             mapped = self.random.choice(self.maps()), self.random.choice((self.constant(), '<stateValue type="null"/>', *self.maps(), '<stateValue type="string" value="first"/>', '<stateValue type="long" value="9"/>'))
@@ -329,6 +332,7 @@ class Chance:
                 '<location id="l2"><stateAttribute type="location" value="l1"/><stateAttribute type="eventField" value="s"/></location>\n'
                 '<mappingGroup id="m"><entry><stateValue type="long" value="1"/><stateValue type="string" value="first"/></entry>'
                 '<entry><stateValue type="string" value="x"/><stateValue type="int" value="9"/></entry></mappingGroup>\n'
+                '<mappingGroup id="t"><entry><stateValue type="string" value="1"/><stateValue type="string" value="20"/></entry></mappingGroup>\n'
                 f"{handlers}\n</stateProvider></tmfxml>\n")
 
 
@@ -379,7 +383,11 @@ def refused_lines():
             (f'{PATH}<stateValue type="int" value="many"/>', "stateValue", "no int"),
             (f'{PATH}<stateValue type="int" value="4294967296"/>', "stateValue", "no int"),
             (f'{PATH}<stateValue type="int" value="$nix"/>', "stateValue", "no definedValue"),
-            (f'{PATH}<stateValue type="eventField" value="timestamp"/>', "stateValue", "time of the event"),
+            (f'{PATH}<stateValue type="eventField" value="Timestamp"/>', "stateValue", "written “timestamp”"),
+            (f'{PATH}<stateValue type="eventField" value="a" forcedType="long"/>', "stateValue", "for constants only"),
+            (f'{PATH}<stateValue type="query" forcedType="int">{PATH}</stateValue>', "stateValue", "for constants only"),
+            (f'{PATH}<stateValue type="int" value="1" forcedType="double"/>', "stateValue", "forcedType “double”"),
+            (f'{PATH}<stateValue type="string" value="many" forcedType="int"/>', "stateValue", "no int"),
             (f'{PATH}<stateValue type="eventField" value="a b"/>', "stateValue", "no name of a field"),
             (f'{PATH}{value}<futureTime type="long" value="5"/>', "futureTime", "not translated"),
             (f'<stateAttribute type="pool"/>{value}', "stateAttribute", "pool"),
@@ -405,7 +413,7 @@ def check_refused():
     path = write("many.xml", document("".join(change for change, _, _ in cases) * 2))
     done = run("--states", path, "--as-states")
     lines = [int(line.split(":")[-3]) for line in done.stderr.splitlines() if ".xml:" in line]
-    tap.ok(lines == list(range(4, 24)) and "24 more" in done.stderr, "up to twenty at once", done.stderr)
+    tap.ok(lines == list(range(4, 24)) and f"{2 * len(cases) - 20} more" in done.stderr, "up to twenty at once", done.stderr)
     text = document(GOOD) .replace("</stateProvider>", f'<eventHandler eventName="f">{cases[0][0]}</eventHandler></stateProvider><pattern/>')
     done = run("--states", write("partial.xml", text), "--as-states")
     tap.ok(done.returncode == 2 and "<pattern>" in done.stderr, "patterns are refused", done)

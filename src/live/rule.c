@@ -2,6 +2,7 @@
 /* The parser of rules on top of the parser of filters, and what of a rule the kernel checks. */
 #include "live/rule.h"
 
+#include <inttypes.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,8 +154,16 @@ static bool read_disk(struct lull_parser *p, size_t at, const char *text,
     return true;
 }
 
-static bool read_number(struct lull_parser *p, size_t at, const char *text,
-                        struct lull_track_rule *rule)
+/* Lines without a handler have a directory, too: one may be requested while tracking. Where none has, as without
+ * such a /proc, nobody knows. */
+static bool has_line(uint32_t number)
+{
+    g_autofree char *line = g_strdup_printf("/proc/irq/%" PRIu32, number);
+    return g_file_test(line, G_FILE_TEST_IS_DIR) || !g_file_test("/proc/irq", G_FILE_TEST_IS_DIR);
+}
+
+static bool read_line(struct lull_parser *p, size_t at, const char *text,
+                      struct lull_track_rule *rule)
 {
     guint64 number;
     if (!g_ascii_string_to_unsigned(text, 10, 0, UINT32_MAX, &number, NULL)) {
@@ -162,7 +171,8 @@ static bool read_number(struct lull_parser *p, size_t at, const char *text,
                                 "expected the number of an interrupt, as in /proc/interrupts");
     }
     rule->number = (uint32_t)number;
-    return true;
+    return has_line(rule->number) ||
+           lull_parser_fail(p, at, "there is no interrupt of that number in /proc/irq");
 }
 
 static bool read_vector(struct lull_parser *p, size_t at, const char *text,
@@ -224,7 +234,7 @@ static bool parse_argument(struct lull_parser *p, struct lull_track_rule *rule)
     static bool (*const readers[])(struct lull_parser *, size_t, const char *,
                                    struct lull_track_rule *) = {
         [LULL_TRACK_STATES] = read_states,       [LULL_TRACK_DISK] = read_disk,
-        [LULL_TRACK_IRQ_NUMBER] = read_number,   [LULL_TRACK_VECTOR] = read_vector,
+        [LULL_TRACK_IRQ_NUMBER] = read_line,     [LULL_TRACK_VECTOR] = read_vector,
         [LULL_TRACK_CALL_LIST] = read_calls,     [LULL_TRACK_PORT] = read_port,
         [LULL_TRACK_INTERFACE] = read_interface, [LULL_TRACK_MARK_NAME] = read_mark,
     };

@@ -43,12 +43,11 @@ static void set_up(void *user)
 static char **environment(const struct lull_trigger_config *config,
                           const struct lull_trigger_written *written)
 {
-    const struct lull_trigger_rule *rule = config->rules->pdata[written->rule];
     char **env = g_new0(char *, 9);
     env[0] = g_strdup("PATH=/usr/local/bin:/usr/bin:/bin");
     env[1] = g_strconcat("LULL_SNAPSHOT=", config->snapshots, "/", written->set, NULL);
     env[2] = g_strconcat("LULL_ID=", written->set, NULL);
-    env[3] = g_strconcat("LULL_RULE=", rule->name, NULL);
+    env[3] = g_strconcat("LULL_RULE=", written->rule, NULL);
     env[4] = g_strdup_printf("LULL_DELAY=%" PRId64 ".%09" PRId64, written->delay_ns / LULL_NS_PER_S,
                              written->delay_ns % LULL_NS_PER_S);
     env[5] = g_strconcat("LULL_COMM=", written->comm, NULL);
@@ -76,8 +75,9 @@ void lull_commands_start(struct lull_commands *commands, const struct lull_trigg
                          const struct lull_trigger_written *written,
                          struct lull_trigger_counts *counts)
 {
+    const uint32_t number = lull_trigger_config_rule(config, written->rule);
     const struct lull_trigger_rule *rule =
-        written->rule < config->rules->len ? config->rules->pdata[written->rule] : NULL;
+        number < config->rules->len ? config->rules->pdata[number] : NULL;
     if (!rule || !rule->exec) {
         return;
     }

@@ -7,7 +7,7 @@
 
 /* What was written, for the environment of the command. */
 struct lull_trigger_written {
-    uint32_t rule; /* its number in the configuration */
+    char rule[LULL_TRIGGER_NAME]; /* not its number: whoever starts commands may know other rules */
     char set[LULL_SET_ID];
     char comm[64]; /* of who was slow, escaped; "": not known */
     int64_t pid;   /* -1: not known */

@@ -455,18 +455,22 @@ struct lull_trigger_config *lull_trigger_config_receive(int fd)
     return config;
 }
 
-uint32_t lull_trigger_config_rule_as(const struct lull_trigger_config *before,
-                                     const struct lull_trigger_config *now, uint32_t i)
+uint32_t lull_trigger_config_rule(const struct lull_trigger_config *config, const char *name)
 {
-    const struct lull_trigger_rule *const *rules =
-        (const struct lull_trigger_rule *const *)before->rules->pdata;
-    const struct lull_trigger_rule *wanted = i < now->rules->len ? now->rules->pdata[i] : NULL;
-    for (uint32_t k = 0; wanted && k < before->rules->len; k++) {
-        if (strcmp(rules[k]->name, wanted->name) == 0) {
-            return k;
+    for (uint32_t i = 0; i < config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = config->rules->pdata[i];
+        if (strcmp(rule->name, name) == 0) {
+            return i;
         }
     }
     return LULL_TRIGGER_RULES;
+}
+
+uint32_t lull_trigger_config_rule_as(const struct lull_trigger_config *before,
+                                     const struct lull_trigger_config *now, uint32_t i)
+{
+    const struct lull_trigger_rule *wanted = i < now->rules->len ? now->rules->pdata[i] : NULL;
+    return wanted ? lull_trigger_config_rule(before, wanted->name) : LULL_TRIGGER_RULES;
 }
 
 static bool has_bits(const struct in6_addr *address, const struct lull_trigger_network *network)

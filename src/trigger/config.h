@@ -79,6 +79,8 @@ bool lull_trigger_config_fits(const struct lull_trigger_config *config, GError *
 /* A key of [daemon] that is another in `next`, and that takes effect only when a daemon starts; or NULL. */
 const char *lull_trigger_config_needs_start(const struct lull_trigger_config *now,
                                             const struct lull_trigger_config *next);
+/* The number of the rule of that name; LULL_TRIGGER_RULES if there is none. */
+uint32_t lull_trigger_config_rule(const struct lull_trigger_config *config, const char *name);
 /* The rule of `before` with the name that rule `i` of `now` has; LULL_TRIGGER_RULES if there is none. */
 uint32_t lull_trigger_config_rule_as(const struct lull_trigger_config *before,
                                      const struct lull_trigger_config *now, uint32_t i);

@@ -242,9 +242,10 @@ static void run_command(const struct lull_daemon *daemon, uint32_t number,
                         const struct lull_recording_trigger *trigger, const char *comm,
                         enum lull_trigger_verdict verdict)
 {
-    struct lull_trigger_written written = {
-        .rule = number, .pid = trigger->pid, .delay_ns = trigger->end_ns - trigger->start_ns};
+    struct lull_trigger_written written = {.pid = trigger->pid,
+                                           .delay_ns = trigger->end_ns - trigger->start_ns};
     if (verdict == LULL_TRIGGER_WRITTEN && rule_of(daemon, number)->exec) {
+        g_strlcpy(written.rule, trigger->rule, sizeof written.rule);
         g_strlcpy(written.set, trigger->id, sizeof written.set);
         g_strlcpy(written.comm, comm, sizeof written.comm);
         lull_executor_run(&daemon->executor, &written);
@@ -366,7 +367,8 @@ static void take_report(struct lull_daemon *daemon, const struct lull_speaker_re
     }
     trigger.end_ns = to_recorded(daemon, hook->end_ns);
     trigger.start_ns = trigger.end_ns - hook->delay_ns;
-    const enum lull_trigger_verdict verdict = act(daemon, slow->rule, &trigger, slow, NULL);
+    const enum lull_trigger_verdict verdict =
+        act(daemon, lull_trigger_config_rule(daemon->config, slow->rule), &trigger, slow, NULL);
     const bool has_path = verdict == LULL_TRIGGER_WRITTEN || verdict == LULL_TRIGGER_COALESCED;
     g_autofree char *text = g_strdup_printf("%s%s%s", lull_trigger_verdicts[verdict],
                                             has_path ? " " : "", has_path ? daemon->last->str : "");
@@ -505,12 +507,13 @@ static void move_counts(struct lull_daemon *daemon, const struct lull_trigger_co
     }
 }
 
-/* Both processes judge by them. */
+/* The process that listens comes last: it shows the daemon's counts by the numbers of its own rules, so both
+ * have to have the same. Commands go by the names of their rules, so one that is late starts no other's. */
 static bool pass_on(const struct lull_daemon *daemon, const GString *text, GError **error)
 {
     const int fd = lull_process_text(text->str, text->len, error);
-    const bool done = fd >= 0 && lull_speaker_set_rules(&daemon->speaker, fd, error) &&
-                      lull_executor_set_rules(&daemon->executor, fd, error);
+    const bool done = fd >= 0 && lull_executor_set_rules(&daemon->executor, fd, error) &&
+                      lull_speaker_set_rules(&daemon->speaker, fd, error);
     if (fd >= 0) {
         close(fd);
     }

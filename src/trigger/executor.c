@@ -118,7 +118,7 @@ void lull_executor_run(const struct lull_executor *executor,
 
 bool lull_executor_set_rules(const struct lull_executor *executor, int text, GError **error)
 {
-    const struct lull_trigger_written none = {.rule = LULL_TRIGGER_RULES};
+    const struct lull_trigger_written none = {.rule = ""};
     return lull_message_send(executor->socket, &none, sizeof none, text) ||
            fail(error, "it is too busy for other rules; try again");
 }

@@ -128,21 +128,21 @@ static void forget(struct listener *listener, uint32_t number)
     }
 }
 
-/* The first rule, of that name or any (NULL), that the request is too slow for; its number, or that of no rule. */
-static uint32_t find_rule(const struct lull_trigger_config *config, const struct lull_hook *hook,
-                          const char *name)
+/* Notes the first rule, of that name or any (NULL), that the request is too slow for. False if there is none. */
+static bool find_rule(const struct lull_trigger_config *config, const char *name,
+                      struct lull_speaker_report *report)
 {
-    const GPtrArray *rules = config->rules;
-    guint i = 0;
-    for (; i < rules->len; i++) {
-        const struct lull_trigger_rule *rule = rules->pdata[i];
+    const struct lull_hook *hook = &report->hook;
+    for (guint i = 0; i < config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = config->rules->pdata[i];
         if (!rule->when && hook->delay_ns > rule->slower_ns &&
             (!name || strcmp(name, rule->name) == 0) &&
             (!rule->id || g_pattern_spec_match_string(rule->id, hook->id))) {
-            break;
+            g_strlcpy(report->rule, rule->name, sizeof report->rule);
+            return true;
         }
     }
-    return i;
+    return false;
 }
 
 static bool pass_on(const struct listener *listener, const struct lull_speaker_report *report)
@@ -167,13 +167,12 @@ static enum lull_http_report report_over_http(void *user, const struct lull_hook
 {
     const struct listener *listener = user;
     const struct lull_trigger_config *config = config_of(listener);
-    const struct lull_speaker_report report = {
-        .kind = LULL_SPEAKER_SLOW, .rule = find_rule(config, hook, rule), .hook = *hook};
+    struct lull_speaker_report report = {.kind = LULL_SPEAKER_SLOW, .hook = *hook};
     if (rule && !has_rule(config, rule)) {
         return LULL_HTTP_NO_RULE;
     }
     count(&listener->counts->hooks);
-    if (report.rule == config->rules->len) {
+    if (!find_rule(config, rule, &report)) {
         return LULL_HTTP_FAST;
     }
     if (!pass_on(listener, &report)) {
@@ -193,8 +192,7 @@ static void take_hook(struct listener *listener, const char *text, size_t size,
         return;
     }
     count(&listener->counts->hooks);
-    report.rule = find_rule(listener->config, &report.hook, NULL);
-    if (report.rule == listener->config->rules->len) {
+    if (!find_rule(listener->config, NULL, &report)) {
         send_answer(listener, client, lull_trigger_verdicts[LULL_TRIGGER_FAST]);
         return;
     }

@@ -233,10 +233,15 @@ static bool is_slow(const struct lull_speaker_report *report,
                     const struct lull_trigger_config *config)
 {
     const struct lull_hook *hook = &report->hook;
-    if (report->rule >= config->rules->len || !memchr(hook->id, '\0', sizeof hook->id)) {
+    if (!memchr(report->rule, '\0', sizeof report->rule) ||
+        !memchr(hook->id, '\0', sizeof hook->id)) {
         return false;
     }
-    const struct lull_trigger_rule *rule = config->rules->pdata[report->rule];
+    const uint32_t number = lull_trigger_config_rule(config, report->rule);
+    if (number >= config->rules->len) {
+        return false;
+    }
+    const struct lull_trigger_rule *rule = config->rules->pdata[number];
     return !rule->when && hook->delay_ns > rule->slower_ns && hook->end_ns >= hook->delay_ns &&
            report->sender >= 0 && hook->pid >= 0 && hook->tid >= 0 && hook->n_up <= LULL_HOOK_UP;
 }

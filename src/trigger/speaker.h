@@ -20,7 +20,8 @@ struct lull_speaker_report {
     uint32_t number; /* who gets an answer: a client, 0 is none; or a question */
     union {
         struct {
-            uint32_t rule; /* its number in the configuration */
+            char rule
+                [LULL_TRIGGER_NAME]; /* not its number: the daemon may know other rules already */
             int32_t
                 sender; /* the process that reports it, as this machine calls it; 0: not known */
             struct lull_hook hook;

@@ -7,6 +7,7 @@
 
 #include "live/ftrace/model.h"
 #include "live/ftrace/pages.h"
+#include "lines.h"
 #include "ring_made.h"
 
 #define MS UINT64_C(1000000)
@@ -539,20 +540,23 @@ static void test_requests(void)
 
 static void test_interrupts(void)
 {
-    const char *const rules[] = {
-        "irq(7) > 1ms",      "softirq > 1ms",     "raise > 1ms", "response > 1ms",
-        "response(7) > 8ms", "response(8) > 0ns", NULL};
+    const uint32_t line = line_from(7), other = line_from(line + 1);
+    g_autofree char *handler = g_strdup_printf("irq(%u) > 1ms", line);
+    g_autofree char *response_of = g_strdup_printf("response(%u) > 8ms", line);
+    g_autofree char *response_of_other = g_strdup_printf("response(%u) > 0ns", other);
+    const char *const rules[] = {handler,     "softirq > 1ms",   "raise > 1ms", "response > 1ms",
+                                 response_of, response_of_other, NULL};
     struct story story;
     begin(&story, rules, false);
     change(&story, T0, 0, A, "a", 1, B, "b");
-    tell(&story, T0 + 1 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", 7, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 1 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", line, LULL_FTRACE_IN_HARDIRQ);
     tell(&story, T0 + 1 * MS, 0, LULL_FTRACE_SOFTIRQ_RAISE, B, "vec", 3, LULL_FTRACE_IN_HARDIRQ);
     tell(&story, T0 + 2 * MS, 0, LULL_FTRACE_SOFTIRQ_RAISE, B, "vec", 3, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 3 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", 7, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 3 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", line, LULL_FTRACE_IN_HARDIRQ);
     tell(&story, T0 + 4 * MS, 0, LULL_FTRACE_SOFTIRQ_ENTRY, B, "vec", 3, LULL_FTRACE_IN_SOFTIRQ);
     /* Another line, in the softirq, with a short handler. */
-    tell(&story, T0 + 5 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", 8, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 7 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", 8, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 5 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", other, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 7 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", other, LULL_FTRACE_IN_HARDIRQ);
     uint8_t record[256];
     const uint32_t size = made_record(record, LULL_FTRACE_TCP_PROBE, B, LULL_FTRACE_IN_SOFTIRQ);
     uint32_t room;
@@ -564,10 +568,10 @@ static void test_interrupts(void)
     tell(&story, T0 + 8 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_SOFTIRQ);
     tell(&story, T0 + 9 * MS, 0, LULL_FTRACE_SOFTIRQ_EXIT, B, "vec", 3, LULL_FTRACE_IN_SOFTIRQ);
     change(&story, T0 + 10 * MS, 0, B, "b", 0, A, "a");
-    static const struct {
+    const struct {
         uint32_t rule, number;
         uint64_t since_ms, end_ms;
-    } wanted[] = {{0, 7, 1, 3}, {2, 3, 1, 4}, {1, 3, 4, 9}};
+    } wanted[] = {{0, line, 1, 3}, {2, 3, 1, 4}, {1, 3, 4, 9}};
     g_assert_cmpuint(story.records->len, ==, 5);
     for (uint32_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
         const struct lull_track_record *alarm = alarm_at(&story, i);
@@ -582,7 +586,7 @@ static void test_interrupts(void)
     g_assert_cmpuint(response->hop[0].kind, ==, LULL_TRACK_HOP_PACKET);
     g_assert_cmpuint(response->hop[0].a, ==, 5432);
     g_assert_cmpuint(response->hop[0].b, ==, 40000);
-    /* Line 7 raised the softirq first; 8 only interrupted that. */
+    /* The line raised the softirq first; the other only interrupted that. */
     g_assert_cmpuint(response->hop[0].start_ns, ==, T0 + 1 * MS);
     g_assert_cmpuint(alarm_at(&story, 4)->rule, ==, 4);
     g_assert_cmpuint(alarm_at(&story, 4)->hop[0].start_ns, ==, T0 + 1 * MS);
@@ -603,10 +607,10 @@ static void test_interrupts(void)
     g_assert_cmpuint(story.records->len, ==, 7);
     g_assert_cmpuint(alarm_at(&story, 6)->rule, ==, 3);
     g_assert_cmpuint(alarm_at(&story, 6)->hop[0].start_ns, ==, T0 + 16 * MS);
-    /* A timer after the handler of line 8, which is over. */
+    /* A timer after the handler of the other line, which is over. */
     change(&story, T0 + 19 * MS, 0, A, "a", 1, B, "b");
-    tell(&story, T0 + 20 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", 8, LULL_FTRACE_IN_HARDIRQ);
-    tell(&story, T0 + 20 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", 8, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 20 * MS, 0, LULL_FTRACE_IRQ_ENTRY, B, "irq", other, LULL_FTRACE_IN_HARDIRQ);
+    tell(&story, T0 + 20 * MS, 0, LULL_FTRACE_IRQ_EXIT, B, "irq", other, LULL_FTRACE_IN_HARDIRQ);
     tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_TIMER_ENTRY, B, NULL, 0, LULL_FTRACE_IN_HARDIRQ);
     tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_WAKING, B, "pid", A, LULL_FTRACE_IN_HARDIRQ);
     tell(&story, T0 + 21 * MS, 0, LULL_FTRACE_TIMER_EXIT, B, NULL, 0, LULL_FTRACE_IN_HARDIRQ);

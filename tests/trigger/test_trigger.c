@@ -401,12 +401,18 @@ static void test_commands(void)
                                                   "[rule one]\nslower=1s\nexec=/bin/true\n");
     struct lull_commands commands = {.running = {{.pid = 0}}};
     struct lull_trigger_counts counts = {.commands = {0}};
-    struct lull_trigger_written written = {.rule = 0, .pid = 1};
+    struct lull_trigger_written written = {.rule = "one", .pid = 1};
     lull_commands_start(&commands, before, &written, &counts);
     g_assert_cmpint(lull_commands_check(&commands, &counts), >, 0);
-    lull_commands_start(&commands, after, &written, &counts); /* two: another one */
-    written.rule = 1;
-    lull_commands_start(&commands, after, &written, &counts); /* one: it runs still */
+    lull_commands_start(&commands, after, &written, &counts); /* it runs still */
+    g_assert_cmpuint(counts.commands[LULL_COMMAND_BUSY], ==, 1);
+    /* One that the other rules do not have starts nothing, whatever stands in its place. */
+    g_strlcpy(written.rule, "three", sizeof written.rule);
+    lull_commands_start(&commands, after, &written, &counts);
+    written.rule[0] = '\0';
+    lull_commands_start(&commands, after, &written, &counts);
+    g_strlcpy(written.rule, "two", sizeof written.rule);
+    lull_commands_start(&commands, after, &written, &counts);
     g_assert_cmpuint(counts.commands[LULL_COMMAND_BUSY], ==, 1);
     for (unsigned i = 0; i < 1000 && counts.commands[LULL_COMMAND_DONE] == 0; i++) {
         g_usleep(10 * 1000);
@@ -418,6 +424,7 @@ static void test_commands(void)
         g_usleep(10 * 1000);
     }
     g_assert_cmpuint(counts.commands[LULL_COMMAND_FAILED], ==, 1);
+    g_strlcpy(written.rule, "one", sizeof written.rule);
     lull_commands_start(&commands, after, &written, &counts);
     g_assert_cmpuint(counts.commands[LULL_COMMAND_BUSY], ==, 1);
     for (unsigned i = 0; i < 1000 && lull_commands_check(&commands, &counts) > 0; i++) {

@@ -97,7 +97,7 @@ static uint32_t row_of(struct lull_model *model, struct machine *machine, const 
     uint32_t row = lull_map_find(&machine->rows, label);
     if (row == LULL_MAP_NONE) {
         row = model_task_new(model, machine, INT32_MIN);
-        model_rename(model, row, (struct lull_text){name, (uint32_t)strlen(name)}, INT64_MIN);
+        model_rename_whole(model, row, (struct lull_text){name, (uint32_t)strlen(name)}, INT64_MIN);
         lull_map_insert(&machine->rows, label, row);
     }
     return row;

@@ -317,6 +317,14 @@ uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t
 
 void model_rename(struct lull_model *model, uint32_t number, struct lull_text comm, int64_t time_ns)
 {
+    enum { MOST_COMM = 63 }; /* no kernel has longer ones; a trace may say what it likes */
+    comm.length = MIN(comm.length, MOST_COMM);
+    model_rename_whole(model, number, comm, time_ns);
+}
+
+void model_rename_whole(struct lull_model *model, uint32_t number, struct lull_text comm,
+                        int64_t time_ns)
+{
     struct task *task = &model->tasks.items[number];
     if (comm.length == 0) {
         return;
@@ -332,11 +340,12 @@ void model_rename(struct lull_model *model, uint32_t number, struct lull_text co
         }
     }
     memset(task->said, 0, sizeof task->said);
-    char text[64];
-    g_strlcpy(text, "", sizeof text);
-    size_t length = MIN(comm.length, sizeof text - 1);
-    memcpy(text, comm.data, length);
-    text[length] = '\0';
+    char own[64] = "";
+    g_autofree char *whole = comm.length >= sizeof own ? g_strndup(comm.data, comm.length) : NULL;
+    if (!whole) {
+        memcpy(own, comm.data, comm.length);
+    }
+    const char *text = whole ? whole : own;
     struct name name = {
         .comm = g_string_chunk_insert_const(model->strings, text),
         .since_ns = time_ns,

@@ -416,6 +416,9 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
 uint32_t model_task(struct lull_model *model, struct machine *machine, int32_t tid, int32_t cpu);
 uint32_t model_task_new(struct lull_model *model, struct machine *machine, int32_t tid);
 void model_rename(struct lull_model *model, uint32_t task, struct lull_text comm, int64_t time_ns);
+/* The same of what is no task's name, as the path of a group: it is not cut. */
+void model_rename_whole(struct lull_model *model, uint32_t task, struct lull_text comm,
+                        int64_t time_ns);
 uint32_t model_label(struct lull_model *model, const char *text);
 uint32_t model_label_of(struct lull_model *model, struct lull_text text);
 /* The task on the CPU as facts name it: LULL_NONE if it is idle or not known. */

@@ -20,15 +20,21 @@ static uint32_t read_own(const char *task, int64_t *own)
     if (!g_file_get_contents(path, &text, NULL, NULL)) {
         return 0;
     }
-    char *at = strstr(text, NUMBERS);
+    const char *at = strstr(text, NUMBERS);
+    if (!at) {
+        return 0;
+    }
     uint32_t n = 0;
-    for (char *end = at ? at + strlen(NUMBERS) : NULL; end && *end != '\n'; n++) {
-        at = end;
+    at += strlen(NUMBERS);
+    while (*at != '\n') {
+        char *end;
         const long number = strtol(at, &end, 10);
         if (end == at) {
             break;
         }
         *own = number;
+        at = end;
+        n++;
     }
     return n;
 }

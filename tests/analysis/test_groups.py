@@ -65,6 +65,8 @@ def check_futex():
              for shown in (by_task, by_container)]
     tap.ok(pairs[0] == [("t10", "t20", 2, 6 * MS), ("t11", "t20", 1, 3 * MS)], "futex by task", pairs[0])
     tap.ok(pairs[1] == [("docker:" + "ab" * 6, "docker:" + "cd" * 6, 3, 9 * MS)], "futex by container: one waits for the other", pairs[1])
+    by_cgroup = [(line["waiter"]["comm"], line["waker"]["comm"]) for line in tables("futex", "--by", "cgroup", where)["wakers"]]
+    tap.ok(by_cgroup == [tuple(f"/system.slice/docker-{letters * 32}.scope" for letters in ("ab", "cd"))], "paths of groups are whole", by_cgroup)
     counts = [[(line["waiters"], line["wakers"], line["waits"]) for line in shown["futex"]] for shown in (by_task, by_container)]
     tap.ok(counts == [[(2, 1, 3)]] * 2, "tasks that wait and wake are counted all the same", counts)
 

@@ -205,16 +205,17 @@ static void count_task(struct task_sum *task, const struct lull_wait_key *key, i
 /* ---- waits of which it is known later what they were for ---- */
 
 /* What a call opens, or which request of an io_uring it waited for, is known when it ends. */
-static bool is_late(struct waits *waits, const struct lull_wait_reason *reason)
+static bool is_late(struct waits *waits, const struct lull_state_fact *fact)
 {
     enum { NOT_ASKED, IS_LATE, IS_NOT };
-    if (reason->call == LULL_NONE) {
+    if (fact->state != LULL_STATE_BLOCKED || fact->syscall == LULL_NONE) {
         return false;
     }
-    uint32_t *is = lull_slots_at(&waits->calls, reason->call);
+    uint32_t *is = lull_slots_at(&waits->calls, fact->syscall);
     if (*is == NOT_ASKED) {
         const struct lull_model *model = waits->head.model;
-        *is = lull_wait_reason_is_uring(model, reason) || lull_wait_reason_is_open(model, reason)
+        const struct lull_wait_reason reason = lull_wait_reason_of(fact);
+        *is = lull_wait_reason_is_uring(model, &reason) || lull_wait_reason_is_open(model, &reason)
                   ? IS_LATE
                   : IS_NOT;
     }
@@ -332,9 +333,8 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
     const struct lull_wait_key key = key_of(waits, fact);
     if (lull_params_want_duration(params, length_ns) &&
         (!params->states || strchr(params->states, key.letter))) {
-        const struct lull_wait_reason reason = lull_wait_reason_of(fact);
         count_task(task, &key, length_ns);
-        if (fact->state == LULL_STATE_BLOCKED && is_late(waits, &reason)) {
+        if (is_late(waits, fact)) {
             hold_wait(waits, fact, &key, start_ns, length_ns);
         } else {
             count_wait(waits, task, &key, start_ns, length_ns);

@@ -3,7 +3,7 @@
 #ifndef LULL_KERNEL_CURRENT_TASK_H
 #define LULL_KERNEL_CURRENT_TASK_H
 
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 /* Who is on the CPU, as the contexts of an event say. */
 struct current {

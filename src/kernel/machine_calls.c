@@ -3,7 +3,7 @@
  * the task that is on the CPU, lasts while the task does not run, and ends on whatever CPU the task
  * is then. Start and end belong together only if they name the same call: else one was lost. */
 #include "kernel/current_task.h"
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 #include "source/session/streams.h"
 #include "source/source.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What system calls do with descriptors: their arguments as the tracers record them, and the effect
  * of each kind of call (calls.def) on the table of its process when it has ended. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <arpa/inet.h>
 #include <string.h>

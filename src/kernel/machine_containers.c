@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which container each task is in: what a state dump says of its control group and pid namespace,
  * what it inherits from who forked it, and where it is moved to. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

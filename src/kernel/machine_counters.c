@@ -3,7 +3,7 @@
  * between two reads is charged to who was on the CPU meanwhile, or to the thread whose counter it is.
  * Nothing is charged twice, and what is nobody's for certain is unknown: the sum of all that is
  * reported of a counter is what it rose from its first read to its last. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 #include "source/session/streams.h"
 
 /* Values that events have besides their own, behind these. */

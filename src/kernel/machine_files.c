@@ -3,7 +3,7 @@
  * share them, exec closes what it should, and the state dump reports what was open before. A file
  * takes some 48 bytes and stays after it is closed, so that results may refer to it; paths are
  * shared. Files of a child are made when it uses them. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of functions: what programs report of theirs, what ftrace records of the kernel's, which
  * files hold the code of programs; and the memory that they allocate. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <inttypes.h>
 #include <string.h>

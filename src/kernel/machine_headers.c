@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Headers of packets, where the recorder has read them beside a tracer that records none. It reads just before the
  * tracer sees the packet; so they belong to the next packet with that buffer. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Packets and block requests: from their events' many fields to one form. */
 #include "kernel/current_task.h"
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * something is woken in them. A wake-up in an interrupt is charged to what the interrupt is about,
  * never to the task that happened to be there. */
 #include "kernel/current_task.h"
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * discarded are counted in the packet after whose last event they should have come (CTF 1.8.3,
  * section 5.2), so they are missing between the last event of that packet and the next event of the
  * stream; likewise what a damaged packet no longer shows. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <stdlib.h>
 

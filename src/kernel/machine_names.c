@@ -2,7 +2,7 @@
 /* What system calls were given by pointer, and the arguments of programs, where the recorder has read them beside a
  * tracer that records pointers only. The recorder reads at the end of a call, just before the tracer sees that end; so
  * what it read belongs to the call that the task is in. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where programs were at events of any kind: the context ip of LTTng, the address of perf's samples. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 #include "source/session/streams.h"
 
 #include <string.h>

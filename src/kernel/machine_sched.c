@@ -3,7 +3,7 @@
  * change of state is decided on what the task did before this event, never on what it did two
  * events ago. */
 #include "kernel/current_task.h"
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

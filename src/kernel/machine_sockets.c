@@ -3,7 +3,7 @@
  * sockets that every current kernel has. tcp_probe says who received how much from whom,
  * sock_send_length that a call sent, and inet_sock_set_state whose socket it is. */
 #include "kernel/current_task.h"
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

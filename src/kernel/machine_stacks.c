@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a machine's events report of call chains: what is mapped where, and by which calls tasks
  * fell asleep. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <lull/recording.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Births and deaths of tasks: fork, exec, exit, and the state dump, which reports those that were
  * born before. Which process a task belongs to is known from one of them. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* What tasks use besides CPUs and disks: pages of memory and network devices; and the idle states
  * and frequencies of CPUs. */
 #include "kernel/current_task.h"
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

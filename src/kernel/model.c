@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hosts, tasks and their names. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 #include "source/session/streams.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the state dump at the start of a trace says, for models that read only a later part of it:
  * what hardly changes, which is the processes that tasks belong to and the names of devices. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 #include "source/session/streams.h"
 
 /* What it was doing, and what was open, may be another since then. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The model's queries: who runs, what tasks are called, which requests there were. Nothing here
  * changes it. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 #include "kernel/running.h"
 #include "source/session/streams.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The loop that reads a session and hands each event to the part of the machine that understands it. */
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 #include "source/session/streams.h"
 
 /* What comes before an event at t: alarms, which may set the next one, and losses, in the order of

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "kernel/model_private.h"
+#include "kernel/machine.h"
 #include "kernel/stacks_private.h"
 
 /* A frame with what it takes to know it from others. */

@@ -167,7 +167,7 @@ static gint by_time(gconstpointer a, gconstpointer b)
     return one->time_ns < other->time_ns ? -1 : one->time_ns > other->time_ns;
 }
 
-/* Those of two CPUs may have changed places, and each has to stand before what the tracer saw of it. */
+/* Those of two CPUs may have changed places, and each has to come before what the tracer saw of it. */
 static void put_kept_packets(struct lull_state_trace *trace, GByteArray *const kept[static 2],
                              int64_t from_ns)
 {

@@ -99,7 +99,7 @@ static void find_asked(struct xml_translation *t)
 {
     g_autofree xml_groups *asked = g_new0(xml_groups, t->queries->len + 1);
     for (guint i = 0; i < t->queries->len; i++) {
-        /* What stands in its path was read, and numbered, before it. */
+        /* The queries in its path were read, and numbered, before it. */
         const struct xml_path *query = &g_array_index(t->queries, struct xml_path, i);
         asked[i] = asked_by_path(query, asked) | UINT64_C(1) << query->group;
     }

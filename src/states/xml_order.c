@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* In which order changes are made. Trace Compass makes them one after the other, and what one changed, the next
- * reads. Rules of .states see what was before the block that they are in; so what reads an attribute stands in a later
- * block than what the same event changed there before, and no later than what it changes there afterwards. */
+ * reads. Rules of .states see what was before the block that they are in; so what reads an attribute is in a later
+ * block than what the same event changed there before, and in none later than what it changes there afterwards. */
 #include <string.h>
 
 #include "states/xml_private.h"

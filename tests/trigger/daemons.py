@@ -68,8 +68,8 @@ class Daemon:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
             client.sendto(line.encode(), self.hook)
 
-    def trigger(self, *arguments, prefix=()):
-        return subprocess.run([*prefix, LULL, "trigger", "--socket", self.hook, *arguments], capture_output=True, text=True, timeout=60)
+    def trigger(self, *arguments):
+        return subprocess.run([LULL, "trigger", "--socket", self.hook, *arguments], capture_output=True, text=True, timeout=60)
 
     def family(self):
         """The daemon and its processes, by what they do."""

@@ -247,8 +247,8 @@ void lull_session_take_news(struct lull_session *session);
 /* When nothing is left to read: waits for more. False if there will be none. */
 bool lull_session_follow(struct lull_session *session);
 
-/* The host that the source is of, perhaps a new one. The source gets its boot id if that is told by when its
- * machine was started. */
+/* The host that the source is of, perhaps a new one. The source gets the boot id of a host that was
+ * started at the same moment. */
 uint32_t lull_session_find_host(struct lull_session *session, struct lull_source *source);
 /* Notes hosts that have one name, and those whose traces may be of several machines. */
 void lull_session_note_hosts(struct lull_session *session);

@@ -168,7 +168,7 @@ APART unsigned two(unsigned n) { char *b = alloca(16 + n % 64); b[0] = (char)n; 
 APART unsigned one(unsigned n, unsigned depth) { return depth ? one(n, depth - 1) + 1 : two(n) + 5; }
 int compare(const void *a, const void *b) { return leaf(*(const unsigned *)a) < *(const unsigned *)b ? -1 : 1; }
 int main(void) { unsigned v[32]; for (int k = 0; k < 60; k++) { for (int i = 0; i < 32; i++) v[i] = (unsigned)(i * k);
-  sink += one((unsigned)k, (unsigned)k % 5); qsort(v, 32, sizeof v[0], compare); } return sink == 7; }
+  for (unsigned j = 0; j < 20; j++) sink += one((unsigned)k + j, (unsigned)k % 5); qsort(v, 32, sizeof v[0], compare); } return sink == 7; }
 """
 
 

@@ -158,8 +158,8 @@ static void put_last(int dir, const GArray *sets, const char *name)
     }
     if (own_ns > 0 && own_ns <= before_ns && before_ns < LULL_TIME_MAX - LULL_NS_PER_S) {
         const int64_t after_ns = before_ns + LULL_NS_PER_S;
-        const struct timespec times[] = {
-            {.tv_nsec = UTIME_OMIT}, {after_ns / LULL_NS_PER_S, after_ns % LULL_NS_PER_S}};
+        const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
+                                         {after_ns / LULL_NS_PER_S, after_ns % LULL_NS_PER_S}};
         g_autofree char *path = g_build_filename(name, DESCRIPTION, NULL);
         utimensat(dir, path, times, AT_SYMLINK_NOFOLLOW);
     }

@@ -8,6 +8,7 @@
 #include "cmd/live_args.h"
 #include "cmd/say.h"
 #include "cmd/status.h"
+#include "live/unqueued.h"
 #include "record/watch.h"
 
 /* ---- alarms ---- */
@@ -255,6 +256,17 @@ static int run_alone(struct lull_track *track, GError **error)
     return status;
 }
 
+/* Else what is not seen would look as if nothing had happened. */
+static void say_unseen(const struct lull_track *track)
+{
+    for (uint32_t i = 0; i < track->rules->len; i++) {
+        g_autofree char *unqueued = lull_track_unqueued(track->rules->pdata[i]);
+        if (unqueued) {
+            lull_say("lull: note: %s\n", unqueued);
+        }
+    }
+}
+
 int lull_track_run(struct lull_track *track, const struct lull_args *args, GError **error)
 {
     lull_flight_init(&track->flight);
@@ -269,6 +281,7 @@ int lull_track_run(struct lull_track *track, const struct lull_args *args, GErro
     track->view.action = track->action.command ? &track->action : NULL;
     track->view.names = lull_machine_names_new();
     track->view.user_names = lull_user_names_new(true);
+    say_unseen(track);
     const int status = track->has_snapshots ? run_recorder(track, error) : run_alone(track, error);
     lull_tracker_free(track->tracker);
     lull_machine_names_free(track->view.names);

@@ -36,8 +36,8 @@ static bool fill(struct lull_recorder *recorder, GError **error)
 bool lull_recorder_freeze(struct lull_recorder *recorder, GError **error)
 {
     if (!recorder->is_frozen) {
-        recorder->recording.end_ns = lull_recorder_now_ns(recorder);
         recorder->is_frozen = recorder->kind->freeze(recorder->tracer, error);
+        recorder->recording.end_ns = lull_recorder_now_ns(recorder);
     }
     return recorder->is_frozen;
 }

@@ -56,36 +56,56 @@ static void add_named(GArray *questions, const struct lull_reach *how,
     }
 }
 
+struct asking {
+    const struct lull_reach *how;
+    const struct lull_spread_question *about;
+    const struct lull_hook *hook;
+    GArray *questions;
+    guint n_asked; /* of them */
+};
+
+static void ask(void *user, const GArray *found)
+{
+    struct asking *asking = user;
+    const struct lull_reach *how = asking->how;
+    for (guint i = 0; i < found->len; i++) {
+        const struct lull_peer_connection *connection =
+            &g_array_index(found, struct lull_peer_connection, i);
+        if (lull_trigger_is_peer(how->config, &connection->remote) &&
+            !IN6_ARE_ADDR_EQUAL(&connection->remote, &asking->about->to)) {
+            add(asking->questions, asking->about, connection);
+        }
+    }
+    if (asking->hook) {
+        add_named(asking->questions, how, asking->about, asking->hook);
+    }
+    for (; asking->n_asked < asking->questions->len; asking->n_asked++) {
+        lull_speaker_ask(
+            how->speaker,
+            &g_array_index(asking->questions, struct lull_spread_question, asking->n_asked));
+    }
+}
+
 bool lull_reach_ask(const struct lull_reach *how, const struct lull_spread_question *about,
                     int64_t pid, const struct lull_hook *hook, bool *is_known, GError **error)
 {
+    g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(struct lull_peer_connection));
+    g_autoptr(GArray) questions = g_array_new(FALSE, FALSE, sizeof(struct lull_spread_question));
+    struct asking asking = {how, about, hook, questions, 0};
     const struct lull_touched_question question = {.pid = pid,
                                                    .connection = about->connection,
                                                    .n_connections = about->n_connections,
                                                    .start_ns = about->start_ns,
                                                    .end_ns = about->end_ns,
-                                                   .talks = how->talks};
-    g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(struct lull_peer_connection));
-    g_autoptr(GArray) questions = g_array_new(FALSE, FALSE, sizeof(struct lull_spread_question));
+                                                   .talks = how->talks,
+                                                   .early = ask,
+                                                   .user = &asking};
     *is_known = true;
     if (about->hops == 0) {
         return true;
     }
     const bool done = lull_touched_find(how->sockets, &question, found, is_known, error);
-    for (guint i = 0; i < found->len; i++) {
-        const struct lull_peer_connection *connection =
-            &g_array_index(found, struct lull_peer_connection, i);
-        if (lull_trigger_is_peer(how->config, &connection->remote) &&
-            !IN6_ARE_ADDR_EQUAL(&connection->remote, &about->to)) {
-            add(questions, about, connection);
-        }
-    }
-    if (hook) {
-        add_named(questions, how, about, hook);
-    }
-    for (guint i = 0; i < questions->len; i++) {
-        lull_speaker_ask(how->speaker, &g_array_index(questions, struct lull_spread_question, i));
-    }
+    ask(&asking, found);
     return done;
 }
 

@@ -18,6 +18,8 @@
 #define DEPTH 8
 /* Somebody keeps the set. */
 #define PINNED "pinned"
+/* Of a recording, in its directory. */
+#define DESCRIPTION "recording.json"
 #define BLOCK 512
 
 bool lull_sets_prepare(const char *directory, GError **error)
@@ -105,23 +107,62 @@ static bool is_pinned(int at, const char *name)
     return faccessat(at, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static gint by_name(gconstpointer a, gconstpointer b)
+/* ---- which one is the oldest ---- */
+
+struct set {
+    char name[LULL_SET_ID];
+    int64_t written_ns; /* 0: not known, as of what was cut short */
+};
+
+static gint by_age(gconstpointer a, gconstpointer b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const struct set *left = a, *right = b;
+    return left->written_ns != right->written_ns ? (left->written_ns > right->written_ns ? 1 : -1)
+                                                 : strcmp(left->name, right->name);
 }
 
-/* The sets, oldest first. */
-static GPtrArray *list_sets(DIR *dir)
+/* When its description was written, which nothing changes afterwards. */
+static int64_t written_ns(int at, const char *name)
 {
-    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *path = g_build_filename(name, DESCRIPTION, NULL);
+    struct stat st;
+    return fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) == 0
+               ? st.st_mtim.tv_sec * LULL_NS_PER_S + st.st_mtim.tv_nsec
+               : 0;
+}
+
+/* The sets, in the order in which they were written. */
+static GArray *list_sets(DIR *dir)
+{
+    GArray *sets = g_array_new(FALSE, FALSE, sizeof(struct set));
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         if (lull_sets_is_name(entry->d_name)) {
-            g_ptr_array_add(names, g_strdup(entry->d_name));
+            struct set set = {.written_ns = written_ns(dirfd(dir), entry->d_name)};
+            g_strlcpy(set.name, entry->d_name, sizeof set.name);
+            g_array_append_val(sets, set);
         }
     }
-    g_ptr_array_sort(names, by_name);
-    return names;
+    g_array_sort(sets, by_age);
+    return sets;
+}
+
+/* A second at least after the one before: file systems may count in seconds, and clocks are set back. */
+static void put_last(int dir, const GArray *sets, const char *name)
+{
+    const int64_t own_ns = written_ns(dir, name);
+    int64_t before_ns = INT64_MIN;
+    for (guint i = 0; i < sets->len; i++) {
+        const struct set *set = &g_array_index(sets, struct set, i);
+        before_ns = strcmp(set->name, name) == 0 ? before_ns : MAX(before_ns, set->written_ns);
+    }
+    if (own_ns > 0 && own_ns <= before_ns && before_ns < LULL_TIME_MAX - LULL_NS_PER_S) {
+        const int64_t after_ns = before_ns + LULL_NS_PER_S;
+        const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
+                                         {after_ns / LULL_NS_PER_S, after_ns % LULL_NS_PER_S}};
+        g_autofree char *path = g_build_filename(name, DESCRIPTION, NULL);
+        utimensat(dir, path, times, AT_SYMLINK_NOFOLLOW);
+    }
 }
 
 static bool has_room(int dir, const struct lull_trigger_config *config)
@@ -132,16 +173,16 @@ static bool has_room(int dir, const struct lull_trigger_config *config)
 }
 
 static uint32_t remove_oldest(int dir, const struct lull_trigger_config *config, const char *kept,
-                              const GPtrArray *names)
+                              const GArray *sets)
 {
     uint32_t n = 0;
     uint64_t bytes = 0;
-    for (guint i = 0; i < names->len; i++) {
-        bytes += size_of(dir, names->pdata[i], DEPTH);
+    for (guint i = 0; i < sets->len; i++) {
+        bytes += size_of(dir, g_array_index(sets, struct set, i).name, DEPTH);
     }
-    for (guint i = 0; i < names->len && (bytes > config->most_bytes || !has_room(dir, config));
+    for (guint i = 0; i < sets->len && (bytes > config->most_bytes || !has_room(dir, config));
          i++) {
-        const char *name = names->pdata[i];
+        const char *name = g_array_index(sets, struct set, i).name;
         if ((kept && strcmp(name, kept) == 0) || is_pinned(dir, name)) {
             continue;
         }
@@ -163,10 +204,13 @@ bool lull_sets_make_room(const struct lull_trigger_config *config, const char *k
                     g_strerror(errno));
         return false;
     }
-    GPtrArray *names = list_sets(dir);
-    *n_removed = remove_oldest(fd, config, kept, names);
+    GArray *sets = list_sets(dir);
+    if (kept) {
+        put_last(fd, sets, kept);
+    }
+    *n_removed = remove_oldest(fd, config, kept, sets);
     const bool done = kept || has_room(fd, config);
-    g_ptr_array_unref(names);
+    g_array_unref(sets);
     closedir(dir);
     if (!done) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,

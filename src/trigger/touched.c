@@ -44,12 +44,16 @@ struct known_socket {
 };
 
 struct search {
-    GArray *sockets;    /* struct known_socket, of the namespace */
-    GArray *talks;      /* struct lull_talk, of the time of the request and the namespace */
+    GArray *sockets;     /* struct known_socket, of the namespace */
+    const GArray *talks; /* struct lull_talk, of the time of the request and the namespace */
+    struct lull_peer_connection *of_talk; /* the connection of each of them, */
+    uint32_t *next;     /* 1 + the number of the next one with the same connection; 0: none */
+    GHashTable *first;  /* likewise of the first one, by the connection */
     GHashTable *inodes; /* sockets of the processes that are part of the request */
     GHashTable *pids;   /* these */
     GHashTable *wanted; /* sockets whose processes are, too */
     bool is_more;       /* there are new ones */
+    bool is_quick;      /* sockets do not matter, only talks */
     int64_t age_ns;
 };
 
@@ -210,7 +214,9 @@ static void add_process(struct search *search, int64_t pid)
     if (g_hash_table_size(search->pids) < MOST_PROCESSES &&
         g_hash_table_add(search->pids, GSIZE_TO_POINTER((gsize)pid))) {
         search->is_more = true;
-        each_socket(pid, add_inode, search);
+        if (!search->is_quick) {
+            each_socket(pid, add_inode, search);
+        }
     }
 }
 
@@ -252,6 +258,23 @@ static bool is_same(const struct lull_peer_connection *a, const struct lull_peer
 {
     return a->local_port == b->local_port && a->remote_port == b->remote_port &&
            IN6_ARE_ADDR_EQUAL(&a->local, &b->local) && IN6_ARE_ADDR_EQUAL(&a->remote, &b->remote);
+}
+
+/* FNV-1a. */
+static guint hash_connection(gconstpointer key)
+{
+    const uint8_t *bytes = key;
+    uint32_t hash = 2166136261u;
+    G_STATIC_ASSERT(sizeof(struct lull_peer_connection) == 36); /* nothing between */
+    for (size_t i = 0; i < sizeof(struct lull_peer_connection); i++) {
+        hash = (hash ^ bytes[i]) * 16777619u;
+    }
+    return hash;
+}
+
+static gboolean equals_connection(gconstpointer a, gconstpointer b)
+{
+    return is_same(a, b);
 }
 
 static bool is_local(const struct lull_peer_connection *connection)
@@ -301,14 +324,10 @@ static bool serves(const struct lull_peer_connection *socket,
 /* Whoever has a socket at this end of the connection is part of the request. */
 static void want(struct search *search, const struct lull_peer_connection *connection)
 {
-    bool is_found = false;
-    for (guint i = 0; i < search->talks->len; i++) {
-        const struct lull_talk *talk = &g_array_index(search->talks, struct lull_talk, i);
-        const struct lull_peer_connection seen = connection_of(talk);
-        if (is_same(&seen, connection)) {
-            add_process(search, talk->tgid);
-            is_found = true;
-        }
+    const uint32_t first = GPOINTER_TO_UINT(g_hash_table_lookup(search->first, connection));
+    bool is_found = first > 0;
+    for (uint32_t i = first; i > 0; i = search->next[i - 1]) {
+        add_process(search, g_array_index(search->talks, struct lull_talk, i - 1).tgid);
     }
     /* First those of this connection alone. A unix socket has no port, and is known by its talks only. */
     for (unsigned pass = 0; pass < 2 && !is_found && connection->local_port > 0; pass++) {
@@ -346,9 +365,8 @@ static void each_used(struct search *search,
     }
     for (guint i = 0; i < search->talks->len; i++) {
         const struct lull_talk *talk = &g_array_index(search->talks, struct lull_talk, i);
-        const struct lull_peer_connection connection = connection_of(talk);
         if (has_talked(search, talk)) {
-            each(user, &connection);
+            each(user, &search->of_talk[i]);
         }
     }
 }
@@ -382,63 +400,105 @@ static void follow(struct search *search, const struct lull_touched_question *qu
     }
 }
 
+struct finding {
+    GArray *found;
+    GHashTable *known;
+};
+
 static void add_found(void *user, const struct lull_peer_connection *connection)
 {
-    GArray *found = user;
-    bool is_known = is_local(connection);
-    for (guint i = 0; i < found->len && !is_known; i++) {
-        is_known = is_same(&g_array_index(found, struct lull_peer_connection, i), connection);
-    }
-    if (!is_known && found->len < MOST_FOUND) {
-        g_array_append_vals(found, connection, 1);
+    const struct finding *finding = user;
+    if (!is_local(connection) && finding->found->len < MOST_FOUND &&
+        g_hash_table_add(finding->known, (gpointer)connection)) {
+        g_array_append_vals(finding->found, connection, 1);
     }
 }
 
-/* Of the time of the request, and of that network namespace. */
-static GArray *list_talks(const struct lull_touched_question *question, uint32_t namespace)
+/* Of the time of the request, and of that network namespace. *reaches_back: whether there are older ones, so that none of
+ * them has made room. */
+static GArray *list_talks(const struct lull_touched_question *question, uint32_t namespace,
+                          bool *reaches_back)
 {
     GArray *talks = g_array_new(FALSE, FALSE, sizeof(struct lull_talk));
     guint n = 0;
     lull_talks_list(question->talks, talks);
+    *reaches_back = talks->len < LULL_TALKS / 2;
     for (guint i = 0; i < talks->len; i++) {
         const struct lull_talk talk = g_array_index(talks, struct lull_talk, i);
         /* A process that has ended does not say any more where it was. */
         const bool is_there = talk.namespace == namespace || talk.tgid == question->pid;
-        if (is_there && (int64_t)talk.last_ns >= question->start_ns - TICKS_NS &&
-            (int64_t)talk.first_ns <= question->end_ns + TICKS_NS) {
+        const bool is_late = (int64_t)talk.last_ns >= question->start_ns - TICKS_NS;
+        if (is_there && is_late && (int64_t)talk.first_ns <= question->end_ns + TICKS_NS) {
             g_array_index(talks, struct lull_talk, n++) = talk;
         }
+        *reaches_back = *reaches_back || !is_late;
     }
     g_array_set_size(talks, n);
     return talks;
 }
 
-static bool search_sockets(int fd, uint32_t namespace, const struct lull_touched_question *question,
-                           GArray *found, bool *is_known, GError **error)
+/* A kernel without IPv6, or without a module for UDP, knows no such sockets. */
+static bool list_all_sockets(int fd, GArray *sockets)
+{
+    static const struct {
+        uint8_t family, protocol;
+    } kinds[] = {{AF_INET, IPPROTO_TCP},
+                 {AF_INET6, IPPROTO_TCP},
+                 {AF_INET, IPPROTO_UDP},
+                 {AF_INET6, IPPROTO_UDP}};
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (!list_sockets(fd, kinds[i].family, kinds[i].protocol, sockets) &&
+            (i == 0 || errno != ENOENT)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Which talks were over a connection is asked for each that stays within the machine. */
+static void index_talks(struct search *search)
+{
+    const guint n = search->talks->len;
+    search->of_talk = g_new(struct lull_peer_connection, n);
+    search->next = g_new(uint32_t, n);
+    search->first = g_hash_table_new(hash_connection, equals_connection);
+    for (guint i = 0; i < n; i++) {
+        struct lull_peer_connection *key = &search->of_talk[i];
+        *key = connection_of(&g_array_index(search->talks, struct lull_talk, i));
+        search->next[i] = GPOINTER_TO_UINT(g_hash_table_lookup(search->first, key));
+        g_hash_table_insert(search->first, key, GUINT_TO_POINTER(i + 1));
+    }
+}
+
+/* `fd` -1: from talks alone, of which `talks` has those of the request. */
+static bool search_sockets(int fd, const GArray *talks,
+                           const struct lull_touched_question *question, GArray *found,
+                           bool *is_known, GError **error)
 {
     struct search search = {.sockets = g_array_new(FALSE, FALSE, sizeof(struct known_socket)),
-                            .talks = list_talks(question, namespace),
+                            .talks = talks,
                             .inodes = g_hash_table_new(NULL, NULL),
                             .pids = g_hash_table_new(NULL, NULL),
                             .wanted = g_hash_table_new(NULL, NULL),
+                            .is_quick = fd < 0,
                             .age_ns = g_get_monotonic_time() * 1000 - question->start_ns};
-    /* A kernel without IPv6, or without a module for UDP, knows no such sockets. */
-    const bool done =
-        list_sockets(fd, AF_INET, IPPROTO_TCP, search.sockets) &&
-        (list_sockets(fd, AF_INET6, IPPROTO_TCP, search.sockets) || errno == ENOENT) &&
-        (list_sockets(fd, AF_INET, IPPROTO_UDP, search.sockets) || errno == ENOENT) &&
-        (list_sockets(fd, AF_INET6, IPPROTO_UDP, search.sockets) || errno == ENOENT);
+    const bool done = fd < 0 || list_all_sockets(fd, search.sockets);
     if (!done) {
         fail(error);
     }
+    index_talks(&search);
     follow(&search, question);
-    each_used(&search, add_found, found);
+    struct finding finding = {found, g_hash_table_new(hash_connection, equals_connection)};
+    each_used(&search, add_found, &finding);
+    g_hash_table_unref(finding.known);
     *is_known = g_hash_table_size(search.pids) > 0 || g_hash_table_size(search.inodes) > 0;
     g_array_unref(search.sockets);
-    g_array_unref(search.talks);
     g_hash_table_unref(search.inodes);
     g_hash_table_unref(search.pids);
     g_hash_table_unref(search.wanted);
+    g_hash_table_unref(search.first);
+    g_free(search.of_talk);
+    g_free(search.next);
     return done;
 }
 
@@ -473,9 +533,9 @@ static gpointer open_in(gpointer namespace)
     return GINT_TO_POINTER(is_there ? lull_touched_open(NULL) : -1);
 }
 
-/* A socket in the namespace of the process if that is another one, and may be entered; else -1. Its number
- * is `namespace`, or that of ours. */
-static int open_beside(int64_t pid, uint32_t *namespace)
+/* The namespace of the process, if that is another one and may be looked at, else -1. Its number is `namespace`, or that of
+ * ours. */
+static int find_beside(int64_t pid, uint32_t *namespace)
 {
     char path[64];
     struct stat ours = {0}, theirs;
@@ -485,24 +545,41 @@ static int open_beside(int64_t pid, uint32_t *namespace)
     const bool is_other =
         is_known && there >= 0 && fstat(there, &theirs) == 0 && ours.st_ino != theirs.st_ino;
     *namespace = (uint32_t)(is_other ? theirs.st_ino : ours.st_ino);
-    GThread *thread =
-        is_other ? g_thread_try_new("lull-netns", open_in, GINT_TO_POINTER(there), NULL) : NULL;
-    const int fd = thread ? GPOINTER_TO_INT(g_thread_join(thread)) : -1;
-    if (there >= 0) {
+    if (there >= 0 && !is_other) {
         close(there);
     }
-    return fd;
+    return is_other ? there : -1;
+}
+
+/* A socket in that namespace; -1 if it may not be entered. */
+static int open_beside(int there)
+{
+    GThread *thread =
+        there >= 0 ? g_thread_try_new("lull-netns", open_in, GINT_TO_POINTER(there), NULL) : NULL;
+    return thread ? GPOINTER_TO_INT(g_thread_join(thread)) : -1;
 }
 
 bool lull_touched_find(int socket, const struct lull_touched_question *question, GArray *found,
                        bool *is_known, GError **error)
 {
     uint32_t namespace;
-    const int beside = open_beside(MAX(question->pid, 0), &namespace);
+    bool reaches_back;
+    const int there = find_beside(MAX(question->pid, 0), &namespace);
+    g_autoptr(GArray) talks = list_talks(question, namespace, &reaches_back);
+    if (question->talks && reaches_back && question->early) {
+        search_sockets(-1, talks, question, found, is_known, NULL);
+        question->early(question->user, found);
+        lull_urgent_set(0, false); /* who is left has not been talked to */
+        g_array_set_size(found, 0);
+    }
+    const int beside = open_beside(there);
     const bool done =
-        search_sockets(beside >= 0 ? beside : socket, namespace, question, found, is_known, error);
+        search_sockets(beside >= 0 ? beside : socket, talks, question, found, is_known, error);
     if (beside >= 0) {
         close(beside);
+    }
+    if (there >= 0) {
+        close(there);
     }
     return done;
 }

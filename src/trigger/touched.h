@@ -17,6 +17,11 @@ struct lull_touched_question {
     int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
     const struct lull_talks
         *talks; /* also connections that are closed, and processes that have ended; or NULL */
+    /* Called with those that talks alone show, before the kernel is asked about its sockets, which takes a few us for each of
+     * them; from then on the thread is not urgent (urgent.h). Not called if talks do not reach back to the start. Or
+     * NULL. */
+    void (*early)(void *user, const GArray *found);
+    void *user;
 };
 
 /* A socket that asks the kernel about the sockets of this network namespace; -1 and an error. */

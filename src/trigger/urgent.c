@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lowest real-time priority is enough: nothing that a user starts has one. */
+/* The lowest real-time priorities are enough: nothing that a user starts has one. */
 #include "trigger/urgent.h"
 
 #include <errno.h>
@@ -9,6 +9,9 @@
 
 #include "base/time.h"
 
+/* Who speaks does a little at a time, and must not wait for the CPU of who looks for connections meanwhile. */
+#define OWN_PRIORITY 1
+#define SPEAKER_PRIORITY 2
 /* Where groups of processes have no share of real time (CONFIG_RT_GROUP_SCHED). */
 #define NICE (-15)
 /* How long it is watched before it is judged. */
@@ -31,8 +34,9 @@ static int64_t used_ns(pid_t pid)
 
 bool lull_urgent_set(pid_t pid, bool is_urgent)
 {
-    const struct sched_param usual = {0}, lowest = {.sched_priority = 1};
-    if (is_urgent && sched_setscheduler(pid, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) == 0) {
+    const struct sched_param usual = {0}, urgent = {.sched_priority =
+                                                        pid == 0 ? OWN_PRIORITY : SPEAKER_PRIORITY};
+    if (is_urgent && sched_setscheduler(pid, SCHED_RR | SCHED_RESET_ON_FORK, &urgent) == 0) {
         return true;
     }
     const int why = errno, nice = getpriority(PRIO_PROCESS, (id_t)pid);

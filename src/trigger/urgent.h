@@ -17,7 +17,7 @@ struct lull_urgent {
         used_ns; /* when it was judged last, and the time on CPUs that it had used then */
 };
 
-/* The thread runs before all usual programs, or as one of them. Threads and processes that it starts are
+/* The thread runs before all usual programs, and that of another process before the calling one; or as a usual one. Threads and processes that it starts are
  * usual. False, and errno says why, if that cannot be. */
 bool lull_urgent_set(pid_t pid, bool is_urgent);
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "live/unqueued.h"
+
 static void choose_all(struct lull_watching *watching, const struct lull_trigger_config *config)
 {
     watching->when = g_ptr_array_new();
@@ -92,6 +94,17 @@ static void leave_out(struct lull_watching *watching, const struct lull_watching
     g_ptr_array_set_size(watching->when, (gint)n);
 }
 
+static void report_unqueued(const struct lull_watching_question *question)
+{
+    for (guint i = 0; i < question->config->rules->len; i++) {
+        const struct lull_trigger_rule *rule = question->config->rules->pdata[i];
+        g_autofree char *unqueued = rule->when ? lull_track_unqueued(rule->when) : NULL;
+        if (unqueued) {
+            report(question, "rule %s: %s", rule->name, unqueued);
+        }
+    }
+}
+
 /* True also if there are only hooks to go on with. */
 static bool fall_back(struct lull_watching *watching, const struct lull_watching_question *question,
                       GError *why, GError **error)
@@ -119,6 +132,7 @@ bool lull_watching_start(struct lull_watching *watching,
     GError *why = NULL;
     *watching = (struct lull_watching){NULL};
     choose_all(watching, question->config);
+    report_unqueued(question);
     if (watching->when->len == 0 && question->config->metrics_port == 0) {
         return true;
     }

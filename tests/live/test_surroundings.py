@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Live tracking where something is missing: what the kernel does not describe or have, rights, room on the terminal. One line says what is
 # missing, and `lull top` goes on as well as it can.
+import json
 import os
 import pty
 import re
@@ -82,6 +83,50 @@ def test_no_uprobes():
     tap.ok(len(lines) == 1 and lines[0].startswith("mark"), "the list says it", lines)
 
 
+def written(disk):
+    with open(f"/sys/block/{disk}/stat", encoding="ascii") as file:
+        return int(file.read().split()[4])
+
+
+def queued(path, disk, scheduler):
+    """With that scheduler: what is said of a rule about the queue, the requests that it sees, and those that the kernel counts."""
+    with open(f"/sys/block/{disk}/queue/scheduler", "w", encoding="ascii") as file:
+        file.write(scheduler)
+    with subprocess.Popen([LULL, "track", "--hist", "--json", f"queue({disk})", f"block({disk})"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as track:
+        time.sleep(1.5)  # nothing says when it has begun
+        before = written(disk)
+        subprocess.run(["dd", "if=/dev/zero", f"of={path}", "bs=4k", "count=200", "oflag=direct", "status=none"], check=True, timeout=60)
+        n = written(disk) - before
+        track.send_signal(signal.SIGTERM)
+        said, noted = track.communicate(timeout=60)
+    counts = [sum(one["n"]) for one in json.loads(said.splitlines()[0])["histograms"]]
+    return noted, counts, n
+
+
+def test_no_scheduler():
+    """A disk that queues nothing: that is said, instead of nothing at all."""
+    with tempfile.NamedTemporaryFile(dir=os.environ["LULL_SCRATCH"]) as image:
+        image.truncate(16 << 20)
+        made = subprocess.run(["losetup", "--find", "--show", image.name], capture_output=True, text=True, check=False, timeout=60)
+        disk = os.path.basename(made.stdout.strip())
+        if not disk:
+            tap.skip("a disk without a scheduler", made.stderr.strip())
+            return
+        try:
+            with open(f"/sys/block/{disk}/queue/scheduler", encoding="ascii") as file:
+                schedulers = file.read()
+            if not re.search("none.*mq-deadline|mq-deadline.*none", schedulers):
+                tap.skip("a disk without a scheduler", f"the kernel has no others: {schedulers}")
+                return
+            noted, counts, n = queued(made.stdout.strip(), disk, "none")
+            tap.ok(f"hardly any request of disk {disk}" in noted and counts[0] < n / 10 and counts[1] >= n, "without one: few are seen, and a note says why", noted, counts, n)
+            noted, counts, n = queued(made.stdout.strip(), disk, "mq-deadline")
+            tap.ok("hardly" not in noted and counts[0] >= n, "with one: all are seen, and there is no note", noted, counts, n)
+        finally:
+            subprocess.run(["losetup", "--detach", made.stdout.strip()], check=False, timeout=60)
+
+
 def test_no_rights():
     prefix = ["unshare", "--user", "--map-root-user"]
     if subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=60).returncode != 0:
@@ -158,7 +203,7 @@ def main():
     if reason:
         tap.skip("surroundings", reason)
         return tap.done()
-    tests = [test_no_types, test_no_uprobes, test_no_rights, test_containers, test_small_terminal, test_dumb_terminal]
+    tests = [test_no_types, test_no_uprobes, test_no_scheduler, test_no_rights, test_containers, test_small_terminal, test_dumb_terminal]
     if all(has_event(name) for name in ("contention_begin", "tcp_probe", "irq_work_entry")):
         tests.append(test_no_tracepoint)
     for test in tests:

@@ -89,9 +89,13 @@ static void test_busy(void)
         return;
     }
     const pid_t busy = start(spin);
+    struct sched_param own, other;
     lull_urgent_set(0, true); /* else it would not let us run */
     g_assert_true(lull_urgent_start(&urgent, busy));
     g_assert_true(is_urgent(busy));
+    g_assert_true(sched_getparam(0, &own) == 0 && sched_getparam(busy, &other) == 0);
+    g_assert_true(!is_real_time(0) || !is_real_time(busy) ||
+                  other.sched_priority > own.sched_priority);
     const bool is_certain = is_real_time(busy);
     g_usleep(WINDOW_US);
     lull_urgent_check(&urgent);

@@ -26,7 +26,9 @@ struct ftrace {
     GPtrArray *events; /* "system:name", NULL at the end */
     struct lull_ftrace_cpu *cpus;
     uint32_t n_cpus;
-    int off; /* tracing_on, for a reader that cannot go on; -1: not open */
+    int off;      /* tracing_on, for a reader that cannot go on; -1: not open */
+    int mask;     /* tracing_cpumask, to freeze; -1: not open */
+    GString *all; /* what is in it: the CPUs that are recorded */
 };
 
 static bool is_wanted(const struct lull_purpose_event *event, enum lull_purpose purpose)
@@ -105,6 +107,16 @@ static char *ftrace_missing(const struct lull_tracer_request *request)
 }
 
 /* ---- setting up ---- */
+
+/* Is open before it is needed: opening it can take as long as writing tracing_on. */
+static void open_mask(struct ftrace *f)
+{
+    char text[4096];
+    f->mask =
+        tracefs_instance_file_open(f->instance->tracefs, "tracing_cpumask", O_RDWR | O_CLOEXEC);
+    const ssize_t n = f->mask >= 0 ? read(f->mask, text, sizeof text) : 0;
+    g_string_append_len(f->all, text, MAX(n, 0));
+}
 
 /* The CPUs of which the instance has buffers; those that are on are read while recording. */
 static bool find_cpus(struct ftrace *f, GError **error)
@@ -281,6 +293,10 @@ static void ftrace_free(struct lull_tracer *tracer)
     if (f->off >= 0) {
         close(f->off);
     }
+    if (f->mask >= 0) {
+        close(f->mask);
+    }
+    g_string_free(f->all, TRUE);
     lull_ftrace_instance_free(f->instance);
     g_ptr_array_unref(f->events);
     g_free(f->cpus);
@@ -291,7 +307,8 @@ static struct lull_tracer *ftrace_set_up(const struct lull_tracer_request *reque
 {
     struct ftrace *f = g_new0(struct ftrace, 1);
     f->base.kind = &lull_tracer_ftrace;
-    f->off = -1;
+    f->off = f->mask = -1;
+    f->all = g_string_new(NULL);
     f->request = request;
     f->events = g_ptr_array_new_with_free_func(g_free);
     f->instance = lull_ftrace_instance_new(error);
@@ -319,6 +336,9 @@ static bool start_files(struct ftrace *f, GError **error)
 static bool ftrace_start(struct lull_tracer *tracer, GError **error)
 {
     struct ftrace *f = (struct ftrace *)tracer;
+    if (f->request->is_snapshot) {
+        open_mask(f);
+    }
     if (!f->request->is_snapshot && !start_files(f, error)) {
         return false;
     }
@@ -464,16 +484,28 @@ static bool clear_buffers(const struct ftrace *f, GError **error)
     return false;
 }
 
-/* A copy of buffers in motion would have holes. */
+static bool write_mask(const struct ftrace *f, const char *mask, size_t size)
+{
+    return f->all->len > 0 && write(f->mask, mask, size) == (ssize_t)size;
+}
+
+/* To write tracing_on waits for whoever else sets up or removes something of ftrace's, which takes 0.1 s and more. No
+ * lock is needed to say that no CPU is recorded. */
 static bool ftrace_freeze(struct lull_tracer *tracer, GError **error)
 {
     const struct ftrace *f = (const struct ftrace *)tracer;
-    return lull_ftrace_instance_write(f->instance, "tracing_on", "0", error);
+    return write_mask(f, "0", 1) ||
+           lull_ftrace_instance_write(f->instance, "tracing_on", "0", error);
 }
 
 static bool ftrace_thaw(struct lull_tracer *tracer, GError **error)
 {
     const struct ftrace *f = (const struct ftrace *)tracer;
+    if (f->all->len > 0 && !write_mask(f, f->all->str, f->all->len)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot record all CPUs again: %s",
+                    g_strerror(errno));
+        return false;
+    }
     return lull_ftrace_instance_write(f->instance, "tracing_on", "1", error);
 }
 
@@ -482,8 +514,10 @@ static bool ftrace_snapshot(struct lull_tracer *tracer, struct lull_tracer_resul
 {
     struct ftrace *f = (struct ftrace *)tracer;
     *result = (struct lull_tracer_result){0};
-    const bool done =
-        start_files(f, error) && write_dat(f, result, error) && clear_buffers(f, error);
+    /* A copy of buffers in motion would have holes. */
+    const bool done = lull_ftrace_instance_write(f->instance, "tracing_on", "0", error) &&
+                      start_files(f, error) && write_dat(f, result, error) &&
+                      clear_buffers(f, error);
     end_files(f);
     const bool goes_on = ftrace_thaw(tracer, done ? error : NULL);
     return done && goes_on;

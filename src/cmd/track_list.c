@@ -35,13 +35,14 @@ int lull_track_list(const struct lull_args *args, GError **error)
     const char *lacks[LULL_TRACK_MEASURES];
     uint32_t n_words;
     bool done;
+    g_autofree char *why = NULL;
     lull_args_rest(args, &n_words);
     if (n_words) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
                             "--list takes neither rules nor a command");
         return 2;
     }
-    if (!lull_tracker_lacks(lull_args_text(args, "backend"), lacks, error)) {
+    if (!lull_tracker_lacks(lull_args_text(args, "backend"), lacks, &why, error)) {
         return 1;
     }
     struct lull_table *table = lull_table_new(columns);
@@ -56,6 +57,7 @@ int lull_track_list(const struct lull_args *args, GError **error)
         struct lull_view_style style;
         lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
         done = lull_table_print(table, stdout, &style, error);
+        printf("%s%s", why ? why : "", why ? "\n" : "");
     }
     lull_table_free(table);
     return done ? 0 : 1;

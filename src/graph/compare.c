@@ -254,6 +254,32 @@ static void find_tasks(const struct comparing *c, uint32_t unit, const double *v
     }
 }
 
+/* Whose tids the details of a lock are, and who waited for those. */
+static void find_detail_tasks(const struct comparing *c, uint32_t unit, const double *values,
+                              double above, struct lull_contribution *contribution)
+{
+    g_autofree struct lull_detail **of =
+        g_new0(struct lull_detail *, lull_portions_count(c->portions));
+    for (uint32_t i = 0; i < contribution->n_details; i++) {
+        of[contribution->details[i].portion] = &contribution->details[i];
+    }
+    for (uint32_t i = 0; i < c->slow.count; i++) {
+        const struct lull_sample *sample = lull_sample_at(c->portions, c->slow.samples[i]);
+        for (uint32_t k = 0; values[i] > above && k < sample->n_parts; k++) {
+            const struct lull_part *part = lull_part_at(c->portions, sample->first_part + k);
+            struct lull_detail *detail = of[part->portion];
+            if (unit_of(c, part) != unit || !detail) {
+                continue;
+            }
+            detail->tid = join_tids(detail->tid, part->tid, !detail->is_met);
+            detail->is_met = true;
+            if (c->slow.samples[i] == contribution->most) {
+                detail->inside = part->inside;
+            }
+        }
+    }
+}
+
 /* True if one is far above the typical ones: by more than twice their range. */
 static bool find_outstanding(const struct comparing *c, uint32_t unit, const double *slow,
                              const double *typical, struct lull_contribution *contribution)
@@ -270,7 +296,11 @@ static bool find_outstanding(const struct comparing *c, uint32_t unit, const dou
             contribution->most = c->slow.samples[i];
         }
     }
-    find_tasks(c, unit, slow, contribution->n_outstanding ? above : 0, contribution);
+    const double least = contribution->n_outstanding ? above : 0;
+    find_tasks(c, unit, slow, least, contribution);
+    if (contribution->lock != LULL_NONE) {
+        find_detail_tasks(c, unit, slow, least, contribution);
+    }
     return most > above + 2 * (above - below) && c->typical.count >= FEW;
 }
 
@@ -308,7 +338,8 @@ static void find_details(const struct comparing *c, uint32_t unit,
     contribution->details = g_new(struct lull_detail, n);
     for (uint32_t i = 0; i < n; i++) {
         if (sums[i] > 0) {
-            contribution->details[contribution->n_details++] = (struct lull_detail){i, sums[i]};
+            contribution->details[contribution->n_details++] = (struct lull_detail){
+                .portion = i, .difference_ns = sums[i], .tid = LULL_SEVERAL_TIDS};
         }
     }
     qsort(contribution->details, contribution->n_details, sizeof *contribution->details,

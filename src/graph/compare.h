@@ -10,6 +10,9 @@
 struct lull_detail {
     uint32_t portion;
     double difference_ns;
+    int32_t tid; /* of its task, as in struct lull_part, in the slow samples that stand out */
+    bool is_met; /* in one of these */
+    const char *inside; /* as in struct lull_part, in the sample `most` */
 };
 
 /* One thing that the slow ones do more: a task's wait for a lock, whatever the path did meanwhile;

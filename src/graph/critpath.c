@@ -187,8 +187,13 @@ static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, i
                                                 .bound_ns = walk->bound_ns});
     if (walk->waits) {
         const int64_t start_ns = MAX(wait_ns, walk->start_ns);
-        const struct lull_path_wait wait = {walk->wait, walk->line, edge->detail, start_ns,
-                                            start_ns > MAX(walk->bound_ns, walk->start_ns)};
+        const struct lull_path_wait wait = {
+            walk->wait,
+            walk->line,
+            edge->detail,
+            start_ns,
+            start_ns > MAX(walk->bound_ns, walk->start_ns),
+            lull_graph_wait_start(walk->graph, walk->line, walk->index) > walk->start_ns};
         g_array_append_val(walk->waits, wait);
         walk->wait = walk->waits->len - 1;
     }

@@ -4,6 +4,8 @@
 
 #include <lull/recording.h>
 
+#include <string.h>
+
 /* Who made the task, as far as the trace shows it. */
 static uint32_t parent_of(const struct lull_model *model, uint32_t number)
 {
@@ -33,6 +35,20 @@ char *lull_lineage_of(const struct lull_model *model, uint32_t task)
         number = parent_of(model, number);
     }
     return text->len ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+}
+
+bool lull_lineage_are_workers(const struct lull_model *model, uint32_t a, uint32_t b,
+                              int64_t time_ns)
+{
+    const struct lull_task *x = lull_model_task(model, a), *y = lull_model_task(model, b);
+    const uint32_t parent = parent_of(model, a);
+    if (x->host != y->host || x->pid <= 0 || y->pid <= 0 || x->pid == y->pid ||
+        parent == LULL_NONE || parent != parent_of(model, b)) {
+        return false;
+    }
+    const char *name = lull_model_comm(model, parent, time_ns);
+    return strcmp(name, lull_model_comm(model, a, time_ns)) == 0 &&
+           strcmp(name, lull_model_comm(model, b, time_ns)) == 0;
 }
 
 const char *const *lull_lineage_command(const struct lull_model *model,

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/sums.h"
 #include "graph/execgraph_private.h"
+#include "graph/lineage.h"
 
 /* What is being added. */
 struct adding {
@@ -53,13 +54,14 @@ static gboolean equal_portions(gconstpointer a, gconstpointer b)
 static guint hash_lock(gconstpointer key)
 {
     const struct lull_lock *l = key;
-    return hash_pointers(l->comm, l->holder, g_direct_hash(l->call) + l->host);
+    return hash_pointers(l->comm, l->holder, g_direct_hash(l->call) + 2 * l->host + l->is_worker);
 }
 
 static gboolean equal_locks(gconstpointer a, gconstpointer b)
 {
     const struct lull_lock *x = a, *y = b;
-    return x->host == y->host && x->comm == y->comm && x->call == y->call && x->holder == y->holder;
+    return x->host == y->host && x->comm == y->comm && x->call == y->call &&
+           x->holder == y->holder && x->is_worker == y->is_worker;
 }
 
 struct lull_portions *lull_portions_new(const struct lull_execgraph *eg,
@@ -143,7 +145,10 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
     const struct evidence *evidence = &eg->evidence.items[detail];
     const char *call = lull_model_label(eg->model, reason->call);
     const enum lull_wait_kind kind = lull_wait_reason_kind(eg->model, reason);
-    if (kind != LULL_WAIT_LOCK && kind != LULL_WAIT_FUTEX) {
+    const bool is_lock = kind == LULL_WAIT_LOCK || kind == LULL_WAIT_FUTEX;
+    if (!is_lock &&
+        (evidence->waker == LULL_NONE || !lull_wait_reason_is_signalled(eg->model, reason) ||
+         !lull_lineage_are_workers(eg->model, line, evidence->waker, time_ns))) {
         return LULL_NONE;
     }
     *holder = evidence->waker;
@@ -152,6 +157,7 @@ static uint32_t lock_of(struct lull_portions *portions, uint32_t line, uint32_t 
         .comm = kind_of(portions, line, time_ns),
         .call = intern(portions, call),
         .holder = *holder == LULL_NONE ? NULL : kind_of(portions, *holder, time_ns),
+        .is_worker = !is_lock,
     };
     return number_of(portions->lock_numbers, portions->locks, &lock, sizeof lock);
 }
@@ -169,26 +175,31 @@ static bool may_be_lock(const struct adding *adding, const struct path_piece *pi
            (hop->cause == LULL_CAUSE_TASK || hop->cause == LULL_CAUSE_UNKNOWN);
 }
 
-/* The outermost lock that the piece lies within; *within: the wait around it. */
+/* The outermost lock that the piece lies within; *within: the wait around it; *held: its wait.
+ * Who waits for another worker is not idle: that wait may have started while its own client still
+ * ran on. */
 static uint32_t find_lock(struct adding *adding, const struct path_piece *piece, uint32_t *holder,
-                          uint32_t *within)
+                          uint32_t *within, uint32_t *held)
 {
     uint32_t found = LULL_NONE;
     const struct lull_hop *hop = piece->hop;
     *within = hop->wait;
+    *held = LULL_NONE;
     if (may_be_lock(adding, piece)) {
         found = lock_of(adding->portions, hop->line, hop->detail, piece->end_ns, holder);
     }
     for (uint32_t w = hop->wait; w != LULL_NONE;) {
         const struct lull_path_wait *wait = &g_array_index(adding->waits, struct lull_path_wait, w);
         uint32_t task = LULL_NONE, lock = LULL_NONE;
-        if (wait->is_whole) {
+        if (wait->is_whole || wait->is_recent) {
             lock = lock_of(adding->portions, wait->line, wait->detail, piece->end_ns, &task);
         }
-        if (lock != LULL_NONE && task != LULL_NONE) {
+        if (lock != LULL_NONE && task != LULL_NONE &&
+            (wait->is_whole || lull_portions_lock(adding->portions, lock)->is_worker)) {
             found = lock;
             *holder = task;
             *within = wait->within;
+            *held = w;
         }
         w = wait->within;
     }
@@ -197,20 +208,21 @@ static uint32_t find_lock(struct adding *adding, const struct path_piece *piece,
 
 /* ---- parts ---- */
 
-/* Who waited for this, from the innermost wait to the line in question. */
-static const char *report_through(struct adding *adding, uint32_t within, int64_t time_ns)
+/* Who waited for this, from the innermost wait outwards, before the wait `until`, but for one task. */
+static const char *report_through(struct adding *adding, uint32_t within, uint32_t until,
+                                  uint32_t except, int64_t time_ns)
 {
     struct lull_portions *portions = adding->portions;
     const struct lull_model *model = portions->eg->model;
     const char *last_comm = NULL;
     uint32_t last_host = LULL_NONE;
     g_autoptr(GString) out = g_string_new(NULL);
-    for (uint32_t w = within; w != LULL_NONE;) {
+    for (uint32_t w = within; w != LULL_NONE && w != until;) {
         const struct lull_path_wait *wait = &g_array_index(adding->waits, struct lull_path_wait, w);
         const uint32_t host = lull_model_task(model, wait->line)->host;
         const char *comm = kind_of(portions, wait->line, time_ns);
         w = wait->within;
-        if (comm == last_comm && host == last_host) {
+        if (wait->line == except || (comm == last_comm && host == last_host)) {
             continue; /* threads of one program that waited for each other */
         }
         last_comm = comm;
@@ -221,6 +233,14 @@ static const char *report_through(struct adding *adding, uint32_t within, int64_
         }
     }
     return out->len ? intern(portions, out->str) : NULL;
+}
+
+static const char *report_inside(struct adding *adding, const struct path_piece *piece,
+                                 uint32_t held, uint32_t holder)
+{
+    return held == LULL_NONE
+               ? NULL
+               : report_through(adding, piece->hop->wait, held, holder, piece->end_ns);
 }
 
 static uint32_t portion_of(struct lull_portions *portions, const struct path_piece *piece,
@@ -243,14 +263,28 @@ static int32_t join_tids(int32_t a, int32_t b)
     return a == b ? a : LULL_SEVERAL_TIDS;
 }
 
+/* More of the part, by that task. Whoever leads by nine tenths has done at least that (Boyer and
+ * Moore 1981). */
+static void lead_part(struct lull_part *part, int32_t tid, int64_t ns)
+{
+    if (part->tid == tid) {
+        lull_add(&part->lead_ns, ns);
+    } else if (part->lead_ns >= ns) {
+        part->lead_ns -= ns;
+    } else {
+        part->lead_ns = ns - part->lead_ns;
+        part->tid = tid;
+    }
+}
+
 /* Adds time of the piece with what it is about. */
 static void add_part(struct adding *adding, const struct path_piece *piece, const GString *detail,
                      uint32_t other, int64_t duration_ns)
 {
     struct lull_portions *portions = adding->portions;
-    uint32_t within, holder = LULL_NONE;
+    uint32_t within, held, holder = LULL_NONE;
     const uint32_t portion = portion_of(portions, piece, detail);
-    const uint32_t lock = find_lock(adding, piece, &holder, &within);
+    const uint32_t lock = find_lock(adding, piece, &holder, &within, &held);
     const int32_t tid = tid_of(portions, piece->hop->line);
     const int32_t other_tid = tid_of(portions, lock != LULL_NONE ? holder : other);
     const uint64_t key = (uint64_t)portion << 32 | lock;
@@ -263,12 +297,15 @@ static void add_part(struct adding *adding, const struct path_piece *piece, cons
                                          .duration_ns = duration_ns,
                                          .tid = tid,
                                          .other_tid = other_tid,
-                                         .through = report_through(adding, within, piece->end_ns)});
+                                         .lead_ns = duration_ns,
+                                         .through = report_through(adding, within, LULL_NONE,
+                                                                   LULL_NONE, piece->end_ns),
+                                         .inside = report_inside(adding, piece, held, holder)});
         return;
     }
     struct lull_part *part = &portions->parts.items[found];
     lull_add(&part->duration_ns, duration_ns);
-    part->tid = join_tids(part->tid, tid);
+    lead_part(part, tid, duration_ns);
     part->other_tid = join_tids(part->other_tid, other_tid);
 }
 
@@ -349,6 +386,17 @@ static void count_losses(const struct lull_portions *portions, struct lull_sampl
     }
 }
 
+/* A part is of one task if that did nearly all of it. */
+static void settle_tids(struct lull_portions *portions, const struct lull_sample *sample)
+{
+    for (uint32_t i = 0; i < sample->n_parts; i++) {
+        struct lull_part *part = &portions->parts.items[sample->first_part + i];
+        if (part->lead_ns < part->duration_ns / 10 * 9) {
+            part->tid = LULL_SEVERAL_TIDS;
+        }
+    }
+}
+
 /* A portion within different locks is several parts. */
 static void find_most(struct lull_portions *portions, struct lull_sample *sample)
 {
@@ -387,6 +435,7 @@ uint32_t lull_portions_add(struct lull_portions *portions, uint32_t task, int64_
                              adding);
     }
     sample.n_parts = (uint32_t)portions->parts.count - sample.first_part;
+    settle_tids(portions, &sample);
     find_most(portions, &sample);
     count_losses(portions, &sample);
     lull_vec_push(&portions->samples, sample);

@@ -17,13 +17,15 @@ struct lull_portion {
     const char *detail; /* device, peer, waker, who had the CPU, system call; or NULL */
 };
 
-/* A wait for something that another task holds: a system call that exists for that (futex, flock,
- * …). What the path did meanwhile, the holder's doing, lies within. */
+/* A wait for something that another task holds: in a system call that exists for that (futex, flock,
+ * …), or in any for the signal of another worker of the same server, which such servers use for
+ * their own locks; what brings data is no lock. What the path did meanwhile, the holder's doing, lies within. */
 struct lull_lock {
     uint32_t host;
     const char *comm;   /* who waited */
     const char *call;   /* "futex" */
     const char *holder; /* who ended the wait; NULL: not known */
+    bool is_worker;     /* the holder is another worker of the same server, in any call */
 };
 
 /* How long one sample was about one portion. */
@@ -31,10 +33,13 @@ struct lull_part {
     uint32_t portion;
     uint32_t lock; /* the outermost it lies within, or LULL_NONE */
     int64_t duration_ns;
-    int32_t tid; /* of the task, or LULL_SEVERAL_TIDS */
+    int32_t tid;     /* of who did nine tenths of it or more, or LULL_SEVERAL_TIDS */
+    int64_t lead_ns; /* so much more of it is that task's than others' */
     /* Of the holder if there is a lock, else of the waker or of who had the CPU; -1: nobody. */
     int32_t other_tid;
     const char *through; /* "server on web, waited for by asker on client"; NULL: nobody waited */
+    const char
+        *inside; /* likewise, who waited for the task within the lock; NULL: only the holder */
 };
 
 struct lull_sample {

@@ -539,6 +539,13 @@ bool lull_wait_reason_timed_out(const struct lull_model *model,
     return false;
 }
 
+bool lull_wait_reason_is_signalled(const struct lull_model *model,
+                                   const struct lull_wait_reason *reason)
+{
+    const char *release = lull_model_label(model, reason->release);
+    return release && is_signal_call(release);
+}
+
 bool lull_wait_is_interrupted(struct lull_wait_end end)
 {
     return end.is_known &&

@@ -112,6 +112,10 @@ bool lull_wait_reason_is_lease(const struct lull_model *model,
 bool lull_wait_reason_timed_out(const struct lull_model *model,
                                 const struct lull_wait_reason *reason, struct lull_wait_end end);
 
+/* Whether the task that ended the wait did so by sending a signal. */
+bool lull_wait_reason_is_signalled(const struct lull_model *model,
+                                   const struct lull_wait_reason *reason);
+
 /* Whether a signal ended the call, which may start again. */
 bool lull_wait_is_interrupted(struct lull_wait_end end);
 

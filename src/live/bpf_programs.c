@@ -101,7 +101,26 @@ bool lull_bpf_refuse_errno(GError **error, const char *what, int why)
             "container, a user namespace or kernel lockdown may forbid it even so)",
             what, g_strerror(why));
     }
-    return lull_bpf_refuse(error, "%s: %s", what, g_strerror(why));
+    return lull_bpf_refuse(error, "%s: %s%s", what, g_strerror(why),
+                           why == ENOSYS ? " (built without CONFIG_BPF_SYSCALL, or a filter of "
+                                           "system calls forbids it, as some containers have)"
+                                         : "");
+}
+
+/* Whether the kernel takes a program of the sort that is needed: one that returns 0. */
+static bool may_load(GError **error)
+{
+    static const struct bpf_insn nothing[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    const int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "lull_try", "GPL", nothing,
+                                 G_N_ELEMENTS(nothing), NULL);
+    if (fd < 0) {
+        return lull_bpf_refuse_errno(error, "cannot load eBPF programs", -fd);
+    }
+    close(fd);
+    return true;
 }
 
 int lull_bpf_arguments(const struct btf *kernel, const char *event)
@@ -140,7 +159,7 @@ static uint32_t measures_for(enum lull_track_measure measure)
 bool lull_bpf_lacks(const char *lacks[LULL_TRACK_MEASURES], GError **error)
 {
     libbpf_set_print(NULL);
-    struct btf *kernel = lull_bpf_types(error);
+    struct btf *kernel = may_load(error) ? lull_bpf_types(error) : NULL;
     if (!kernel) {
         return false;
     }

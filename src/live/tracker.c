@@ -50,30 +50,34 @@ static struct lull_tracker *start_named(const struct lull_tracker_question *ques
     return NULL;
 }
 
-bool lull_tracker_lacks(const char *backend, const char *lacks[LULL_TRACK_MEASURES], GError **error)
-{
-    GError *why = NULL;
-    for (uint32_t i = 0; lull_live_kinds[i]; i++) {
-        const struct lull_live_kind *kind = lull_live_kinds[i];
-        if (kind->lacks && (!backend || strcmp(kind->name, backend) == 0) &&
-            kind->lacks(lacks, why ? NULL : &why)) {
-            g_clear_error(&why);
-            return true;
-        }
-    }
-    if (!why) {
-        refuse_missing(backend ? backend : "eBPF", &why);
-    }
-    g_propagate_error(error, why);
-    return false;
-}
-
 /* Why the best is not used. */
 static char *describe(const GError *why)
 {
     const char *prefix = "live tracking: ";
     const size_t skipped = g_str_has_prefix(why->message, prefix) ? strlen(prefix) : 0;
     return g_strdup_printf("no %s: %s", lull_live_kinds[0]->name, why->message + skipped);
+}
+
+bool lull_tracker_lacks(const char *backend, const char *lacks[LULL_TRACK_MEASURES], char **why,
+                        GError **error)
+{
+    GError *first = NULL;
+    for (uint32_t i = 0; lull_live_kinds[i]; i++) {
+        const struct lull_live_kind *kind = lull_live_kinds[i];
+        if (kind->lacks && (!backend || strcmp(kind->name, backend) == 0) &&
+            kind->lacks(lacks, first ? NULL : &first)) {
+            if (why) {
+                *why = first ? describe(first) : NULL;
+            }
+            g_clear_error(&first);
+            return true;
+        }
+    }
+    if (!first) {
+        refuse_missing(backend ? backend : "eBPF", &first);
+    }
+    g_propagate_error(error, first);
+    return false;
 }
 
 /* What the best one lacks is said, whichever works in the end. */

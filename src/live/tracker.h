@@ -51,8 +51,9 @@ struct lull_tracker_how {
 /* What ftrace cannot do at all. */
 extern const char lull_tracker_needs_bpf[];
 
-/* By measure: an event that it needs and this kernel lacks, or NULL. `backend` as below. */
-bool lull_tracker_lacks(const char *backend, const char *lacks[LULL_TRACK_MEASURES],
+/* By measure: an event that it needs and this kernel lacks, or NULL. `backend` as below. `why` (or NULL) is set to
+ * why the best does not work here, or NULL; free it. */
+bool lull_tracker_lacks(const char *backend, const char *lacks[LULL_TRACK_MEASURES], char **why,
                         GError **error);
 /* Starts. NULL and one line that says what this machine lacks. Ends with lull_tracker_free(), and
  * whatever way this process ends. */

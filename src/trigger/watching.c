@@ -74,7 +74,7 @@ static void leave_out(struct lull_watching *watching, const struct lull_watching
 {
     const char *lacks[LULL_TRACK_MEASURES];
     guint n = 0;
-    if (!lull_tracker_lacks("ftrace", lacks, NULL)) {
+    if (!lull_tracker_lacks("ftrace", lacks, NULL, NULL)) {
         return;
     }
     for (guint i = 0; i < watching->when->len; i++) {

@@ -89,6 +89,32 @@ class HeldUp:
         self.at(t + 15 * US, "web event syscall_exit_futex ret=0")
         return t + 15 * US
 
+    def worker(self, number, t, more):
+        """Another worker of the server has the row, and its own client sleeps before it lets go: not by a call that exists for
+        locks, but by a signal to who waits in read."""
+        if not more:
+            return t
+        worker, client = "web/1 ", "web/2 "
+        self.at(t - 1 * MS, worker + "run worker")
+        self.at(t - 900 * US, worker + "block")
+        self.at(t - 800 * US, client + "run worker-client")
+        self.at(t - 700 * US, client + "block")
+        self.at(t, "web event syscall_entry_read fd=9 count=1")
+        self.at(t + 5 * US, "web block")
+        t += more
+        self.at(t - 200 * US, client + "hrtimer worker-client")
+        self.at(t - 190 * US, client + "run worker-client")
+        self.at(t - 150 * US, client + "wake worker")
+        self.at(t - 140 * US, worker + "run worker")
+        self.at(t - 100 * US, client + "block")
+        self.at(t - 10 * US, worker + "event syscall_entry_kill pid=200 sig=23")
+        self.at(t, worker + "wake server")
+        self.at(t + 1 * US, worker + "event syscall_exit_kill ret=0")
+        self.at(t + 20 * US, worker + "block")
+        self.at(t + 10 * US, "web run server")
+        self.at(t + 15 * US, "web event syscall_exit_read ret=1 buf=0")
+        return t + 15 * US
+
     def disk(self, number, t, more):
         self.at(t, "web event syscall_entry_read fd=7 count=4096")
         self.at(t + 5 * US, f"web disk issue server {8 * number}")
@@ -128,9 +154,11 @@ class HeldUp:
         head = [
             "host client offset 2s drift 20", "host web offset -1s", "host ns",
             "task asker client 100", "task server web 200", "task keeper web 300", "task burner web 400",
+            "task master web 150 as server", "task worker web 201 as server", "task worker-client web 202 as asker",
             "flow web tcp client:40000 web:80", "flow dns udp web:50000 ns:53",
             # the burner is runnable all the time, the keeper sleeps
-            "0ns web/1 run keeper", "1us web/1 fork keeper burner", "2us web run burner", "10us web block", "10us web/1 block",
+            "0ns web/1 run keeper", "1us web/1 fork keeper burner", "2us web run burner", "3us web/2 run master", "4us web/2 fork master server", "5us web/2 fork master worker",
+            "6us web/2 block", "10us web block", "10us web/1 block",
         ]
         events = [f"{t}ns {text}" for t, text in sorted(self.events, key=lambda e: e[0])]
         return "\n".join(head + events) + "\n"

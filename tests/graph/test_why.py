@@ -88,6 +88,18 @@ def check_lock(name, first, held):
            f"{name}: and what the keeper did meanwhile", meanwhile)
 
 
+def check_worker(name, first, held):
+    """It is not said to be a lock, as the kernel cannot tell: but who it was that ended the wait, and why that took so long."""
+    lock = first["lock"] or {}
+    found = (lock.get("comm"), lock.get("call"), lock.get("holder"), lock.get("holder_tid"), lock.get("is_worker"))
+    tap.ok(found == ("server", "read", "server", 201, True), f"{name}: the first sentence is about the other worker", first)
+    tap.ok(f"server on web is waiting in read for server/201 on web of the same server; meanwhile asker/202 on web is "
+           "blocked on a timer" in first["sentence"], f"{name}: and says what was at its end", first["sentence"])
+    most = first["details"][0]
+    tap.ok((most["comm"], most["tid"], most["cause"], most["inside"]) == ("asker", 202, "timer", None)
+           and close(most["difference_ns"], held, 0.03), f"{name}: which took that long", most)
+
+
 def check_numbers(name, kind, first, machines, slow):
     difference = machines.difference(machines.durations, slow)
     extra = machines.difference(machines.extra, slow)
@@ -120,6 +132,8 @@ def check_cause(scratch, name, held_up, seed, *choice):
     first = kind["contributions"][0]
     if name == "lock":
         check_lock(label, first, machines.held * len(held_up) / len(slow))
+    elif name == "worker":
+        check_worker(label, first, machines.held * len(held_up) / len(slow))
     else:
         check_portion(name, first)
     if name == "cpu":
@@ -383,7 +397,7 @@ def check_django_period():
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
-        for seed, name in enumerate(("lock", "disk", "names", "cpu"), 1):
+        for seed, name in enumerate(("lock", "disk", "names", "cpu", "worker"), 1):
             tap.run(name, check_cause, scratch, name, [11], seed)
             tap.run(name, check_cause, scratch, name, [3, 20], seed + 10)
             tap.run(name, check_cause, scratch, name, [8], seed + 20, "--slowest", "10%")

@@ -47,6 +47,18 @@ def files_are_there(found):
         tap.ok(any(re.search(pattern, path) for path in found), f"{what}: installed", "\n".join(sorted(found)))
 
 
+def pages_of_verbs(found):
+    """Each verb that the program lists has its page, and its schema if it prints JSON."""
+    verbs = re.findall(r"^  (\w+)  ", run(os.environ["LULL"], "--help").stdout, flags=re.MULTILINE)
+    names = {os.path.basename(path) for path in found}
+    tap.ok(len(verbs) > 40, "the program lists its verbs", verbs)
+    missing = [verb for verb in verbs if f"lull-{verb}.1" not in names]
+    tap.ok(not missing, "each verb has a manual page", missing)
+    said = [verb for verb in verbs if "schema.json" in run(os.environ["LULL"], verb, "--help").stdout]
+    missing = [verb for verb in said if f"lull-{verb}.schema.json" not in names]
+    tap.ok(len(said) > 20 and not missing, "and the schema of its JSON that its help speaks of", missing, said)
+
+
 def symbols(root, found):
     library = os.path.join(root, next(path for path in sorted(found) if re.search(r"liblull\.so\.\d+$", path)))
     defined = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).stdout.splitlines()}
@@ -167,6 +179,7 @@ def main():
             return
         found = installed_files(root)
         tap.run("files", files_are_there, found)
+        tap.run("pages", pages_of_verbs, found)
         tap.run("symbols", symbols, root, found)
         tap.run("version", version, root, found)
         tap.run("Python module", python_module, root, found)

@@ -190,4 +190,6 @@ const struct ctf_class ctf_kernel_classes[] = {
     {"syscall_entry_clock_nanosleep",
      FIELDS(CTF_I(32, "which_clock"), CTF_I(32, "flags"), CTF_U(64, "rqtp")), NULL},
     {"syscall_exit_clock_nanosleep", RETURN, NULL},
+    {"syscall_entry_kill", FIELDS(CTF_I(32, "pid"), CTF_I(32, "sig")), NULL},
+    {"syscall_exit_kill", RETURN, NULL},
     {NULL, NULL, NULL}};

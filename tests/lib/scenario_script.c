@@ -121,7 +121,7 @@ static bool read_host(struct script *s, const struct words *w)
     return true;
 }
 
-/* task NAME HOST TID[/PID] */
+/* task NAME HOST TID[/PID] [as COMM] */
 static bool read_task(struct script *s, const struct words *w)
 {
     struct sc_host *host = find(s, s->hosts, "no such host", word_at(w, 2));
@@ -137,7 +137,7 @@ static bool read_task(struct script *s, const struct words *w)
         return fail(s, "not a task id", word_at(w, 3));
     }
     g_hash_table_insert(s->tasks, g_strdup(word_at(w, 1)),
-                        sc_task(host, (int)tid, (int)pid, word_at(w, 1)));
+                        sc_task(host, (int)tid, (int)pid, word_at(w, w->count > 4 ? 5 : 1)));
     return true;
 }
 

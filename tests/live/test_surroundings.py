@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 # Live tracking where something is missing: what the kernel does not describe or have, rights, room on the terminal. One line says what is
 # missing, and `lull top` goes on as well as it can.
+import ctypes
+import errno
 import json
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -138,6 +141,33 @@ def test_no_rights():
     tap.ok(is_one_line(done, "CAP_BPF"), "lull top with rules, which need single waits", done)
 
 
+def forbid_bpf(errno):
+    """To be called in a child: a filter of system calls, as containers have, which refuses bpf(2) with that error (seccomp(2))."""
+    LOAD, IF, RETURN, ALLOW, ERRNO, BPF = 0x20, 0x15, 0x06, 0x7fff0000, 0x00050000, 321
+    code = b"".join(struct.pack("=HBBI", *line) for line in ((LOAD, 0, 0, 0), (IF, 0, 1, BPF), (RETURN, 0, 0, ERRNO | errno), (RETURN, 0, 0, ALLOW)))
+    text = ctypes.create_string_buffer(code, len(code))
+    program = ctypes.create_string_buffer(struct.pack("=H6xQ", 4, ctypes.addressof(text)), 16)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(program)), 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def test_filter_of_calls():
+    if os.uname().machine != "x86_64":
+        tap.skip("a filter of calls", "the number of bpf() is known for x86-64 alone")
+        return
+    for number, said in (errno.EPERM, "CAP_BPF"), (errno.ENOSYS, "a filter of system calls forbids it"):
+        forbidden = {"capture_output": True, "text": True, "timeout": 60, "check": False, "preexec_fn": lambda n=number: forbid_bpf(n)}
+        done = subprocess.run([LULL, "track", "--backend", "bpf", "offcpu > 1s"], **forbidden)
+        tap.ok(is_one_line(done, said), f"{errno.errorcode[number]}: lull track: one line", done)
+        done = subprocess.run([LULL, "track", "--list"], **forbidden)
+        if done.returncode == 0:  # by ftrace
+            tap.ok(re.search(r"^mark +no: needs eBPF", done.stdout, re.M) and re.search(r"^offcpu +yes", done.stdout, re.M)
+                   and said in done.stdout.splitlines()[-1], "the list has what is possible without, and says why", done.stdout)
+        else:
+            tap.ok(is_one_line(done, said), "lull track --list: one line", done)
+
+
 def test_containers():
     """With its own process ids: what is asked by such an id is refused, in a line; all else is seen, with the ids of the host."""
     prefix = ["unshare", "--pid", "--fork", "--mount-proc"]
@@ -203,7 +233,8 @@ def main():
     if reason:
         tap.skip("surroundings", reason)
         return tap.done()
-    tests = [test_no_types, test_no_uprobes, test_no_scheduler, test_no_rights, test_containers, test_small_terminal, test_dumb_terminal]
+    tests = [test_no_types, test_no_uprobes, test_no_scheduler, test_no_rights, test_filter_of_calls, test_containers,
+             test_small_terminal, test_dumb_terminal]
     if all(has_event(name) for name in ("contention_begin", "tcp_probe", "irq_work_entry")):
         tests.append(test_no_tracepoint)
     for test in tests:

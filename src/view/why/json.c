@@ -48,6 +48,7 @@ static struct json_object *lock_to_json(const struct lull_why_shown *why,
     lull_json_add_text(object, "call", lock->call);
     lull_json_add_text(object, "holder", lock->holder);
     add_tid(object, "holder_tid", contribution->other_tid);
+    json_object_object_add(object, "is_worker", json_object_new_boolean(lock->is_worker));
     return object;
 }
 
@@ -58,6 +59,8 @@ static struct json_object *details_to_json(const struct lull_why_shown *why,
     for (uint32_t i = 0; i < contribution->n_details; i++) {
         struct json_object *object = json_object_new_object();
         add_portion(object, why, contribution->details[i].portion);
+        add_tid(object, "tid", contribution->details[i].tid);
+        lull_json_add_text(object, "inside", contribution->details[i].inside);
         add_ns(object, "difference_ns", contribution->details[i].difference_ns);
         json_object_array_add(array, object);
     }

@@ -82,9 +82,13 @@ static void append_meanwhile(GString *out, const struct lull_why_shown *why,
     for (uint32_t i = 0; is_worth_telling(contribution, i); i++) {
         const struct lull_portion *portion = detail_at(why, contribution, i);
         g_string_append(out, i ? ", " : "; meanwhile ");
-        append_name(out, why, portion->comm, LULL_SEVERAL_TIDS, portion->host, ascii);
+        append_name(out, why, portion->comm, contribution->details[i].tid, portion->host, ascii);
         g_string_append(out, " is ");
         lull_portion_append_what(out, portion, ascii);
+        if (contribution->details[i].inside) {
+            g_string_append(out, ", waited for by ");
+            lull_clean_append(out, contribution->details[i].inside, ascii);
+        }
         g_string_append(out, " (");
         append_duration(out, contribution->details[i].difference_ns);
         g_string_append(out, ")");
@@ -130,6 +134,13 @@ static void append_lock(GString *out, const struct lull_why_shown *why,
     const struct lull_lock *lock = lull_portions_lock(why->paths.portions, contribution->lock);
     const bool is_futex = g_str_has_prefix(lock->call, "futex");
     append_name(out, why, lock->comm, LULL_SEVERAL_TIDS, lock->host, ascii);
+    if (lock->is_worker) {
+        g_string_append_printf(out, " is waiting in %s for ", lock->call);
+        append_name(out, why, lock->holder, contribution->other_tid, lock->host, ascii);
+        g_string_append(out, " of the same server");
+        append_meanwhile(out, why, contribution, ascii);
+        return;
+    }
     g_string_append_printf(out, " is waiting in %s for a lock%s", lock->call,
                            is_futex ? " (or a signal)" : "");
     if (!lock->holder) {

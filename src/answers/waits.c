@@ -112,6 +112,7 @@ void lull_waits_read(struct lull_waits *waits, void (*progress)(void *user), voi
     }
     if (waits->eg) {
         lull_execgraph_learn_quotas(waits->eg, waits->session);
+        lull_execgraph_learn_holders(waits->eg, waits->session);
     }
     if (waits->requests) {
         lull_requests_finish(waits->requests);

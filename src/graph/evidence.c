@@ -378,6 +378,21 @@ static void report_reason(const struct lull_execgraph *eg, uint32_t detail, uint
     }
 }
 
+/* Who holds what the task still waits for, as a part of a sentence. */
+static void append_holder(const struct lull_execgraph *eg, const struct lull_hop *hop, bool has_tid,
+                          GString *out)
+{
+    const uint32_t holder = lull_stuck_holder(eg, hop->line, hop->detail);
+    if (holder != LULL_NONE) {
+        g_string_append(out, ", which ");
+        lull_evidence_append_kind(out, lull_model_comm(eg->model, holder, hop->end_ns));
+        if (has_tid) {
+            g_string_append_printf(out, "/%d", lull_model_task(eg->model, holder)->tid);
+        }
+        g_string_append(out, " holds");
+    }
+}
+
 /* What the kernel does for the task that waits, whatever it waits for. */
 static void append_meanwhile(const struct lull_execgraph *eg, const struct lull_hop *hop,
                              const char *after, GString *out)
@@ -404,6 +419,11 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
     set_cause(eg, hop, evidence, strings, segment);
     set_tcp_wait(tcp_wait_of(eg, hop, evidence), segment);
     segment->is_open = evidence->is_open;
+    const uint32_t holder = lull_stuck_holder(eg, hop->line, hop->detail);
+    if (holder != LULL_NONE) {
+        segment->cause = LULL_CAUSE_TASK;
+        lull_evidence_set_other(eg, holder, hop->end_ns, strings, segment);
+    }
     segment->call = segment->reason.call;
     if (timeout) {
         /* The interrupt that nobody recorded was the timer's. */
@@ -420,6 +440,7 @@ void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *
             g_string_append(out, "; ");
         }
         report_reason(eg, hop->detail, evidence->waker, hop->end_ns, out);
+        append_holder(eg, hop, true, out);
     }
     append_meanwhile(eg, hop, "; ", out);
     segment->detail = out->len ? g_string_chunk_insert_const(strings, out->str) : NULL;
@@ -539,7 +560,7 @@ static void append_reason_kind(const struct lull_execgraph *eg, uint32_t detail,
         return;
     }
     g_string_append(out, out->len ? ", " : "");
-    if (reason->call == LULL_NONE) {
+    if (reason->call == LULL_NONE || eg->evidence.items[detail].is_open) {
         lull_wait_reason_append(eg->model, reason, NULL, out);
         return;
     }
@@ -604,6 +625,7 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         g_string_append_printf(out, "%s%s", out->len ? ", " : "", lull_tcp_wait_subject(tcp->kind));
     }
     append_reason_kind(eg, hop->detail, out);
+    append_holder(eg, hop, false, out);
     append_meanwhile(eg, hop, ", ", out);
 }
 

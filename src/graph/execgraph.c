@@ -403,6 +403,8 @@ void lull_execgraph_free(struct lull_execgraph *eg)
     lull_vec_free(&eg->urings);
     lull_map_free(&eg->uring_of);
     lull_map_free(&eg->lease_of);
+    lull_vec_free(&eg->open_waits);
+    lull_map_free(&eg->open_of);
     lull_vec_free(&eg->raisers);
     lull_map_free(&eg->raiser_of);
     lull_wait_reasons_clear(&eg->reasons);

@@ -21,6 +21,8 @@ void lull_execgraph_free(struct lull_execgraph *eg);
 /* Before and after lull_model_run(): what recordings say of CPU quotas. */
 void lull_execgraph_watch_quotas(struct lull_execgraph *eg, const struct lull_session *session);
 void lull_execgraph_learn_quotas(struct lull_execgraph *eg, const struct lull_session *session);
+/* After it: what they say of who held the locks that tasks still waited for at their ends. */
+void lull_execgraph_learn_holders(struct lull_execgraph *eg, const struct lull_session *session);
 
 /* Lines are the model's task numbers. */
 const struct lull_graph *lull_execgraph_graph(const struct lull_execgraph *eg);

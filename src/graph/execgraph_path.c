@@ -528,9 +528,11 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct lull_path_wait));
     g_autoptr(GArray) hops =
         lull_critpath_find_waits(eg->graph, task, start_ns, end_ns, kind, waits);
+    uint32_t last = LULL_NONE; /* evidence */
     for (guint i = 0; i < hops->len; i++) {
         const struct lull_hop *hop = &g_array_index(hops, struct lull_hop, i);
         path->cut |= cut_of(eg, hop);
+        last = hop->detail;
         lull_path_each_piece(eg, hop, report, &telling);
     }
     lull_vec_trim(&telling.segments);
@@ -552,6 +554,7 @@ struct lull_path *lull_execgraph_path(const struct lull_execgraph *eg,
     }
     lull_path_sum_containers(path);
     lull_quotas_list(eg, path);
+    lull_stuck_list(eg, path, last);
     count_losses(path, session);
     find_hidden(path, eg->model);
     return path;

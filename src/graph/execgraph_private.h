@@ -49,6 +49,8 @@ struct wait_note {
     /* A timer ended it, or not; then where the waits of the call start that timers ended, up to it. */
     bool is_by_timer;
     int64_t polled_ns;
+    uint32_t
+        refused; /* label of its last call, if that failed because it would never have ended; or LULL_NONE */
     bool has_calls;      /* calls of the task are recorded */
     uint32_t tries;      /* its last wait that timed out, and that no waker has ended yet */
     bool is_interrupted; /* the last of them, by a signal of a timer: its call had no time-out */
@@ -68,6 +70,15 @@ struct timeout_note {
     uint32_t n_tries; /* of them, this is the last */
     uint32_t before;  /* the wait for the same futex before this one, likewise, or LULL_NONE */
     uint32_t later;   /* task that woke it there in the end, or LULL_NONE */
+};
+
+/* A wait that had not ended when the trace did. */
+struct open_note {
+    int64_t start_ns, end_ns;
+    uint32_t task, evidence;
+    uint32_t refused;   /* the call right before, as in struct wait_note */
+    uint32_t holder;    /* task that held the lock it was for; LULL_NONE: not known */
+    bool is_any_thread; /* of the holder's process may release it */
 };
 
 #define MOST_PAYLOAD ((UINT32_C(1) << 30) - 1)
@@ -162,6 +173,8 @@ struct lull_execgraph {
     struct lull_map uring_of; /* evidence → one of these */
     struct lull_map
         lease_of; /* evidence → who held the lease that was waited for, or UNKNOWN_HOLDER */
+    LULL_VEC(struct open_note) open_waits; /* until the end of the trace */
+    struct lull_map open_of;               /* task → one of these */
     LULL_VEC(struct raiser_note) raisers;
     struct lull_map raiser_of;            /* evidence → one of these */
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
@@ -188,6 +201,11 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
 void lull_waits_activity(struct lull_execgraph *eg, const struct lull_state_fact *fact);
 /* How a call ended says what had ended the last wait in it. */
 void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fact *fact);
+
+/* stuck.c: the task that held the lock that an open wait of `line` is for; LULL_NONE: none, or not known. */
+uint32_t lull_stuck_holder(const struct lull_execgraph *eg, uint32_t line, uint32_t evidence);
+/* Lists in a path whose last segment has that evidence, if it is an open wait, that one and those that it depends on. */
+void lull_stuck_list(const struct lull_execgraph *eg, struct lull_path *path, uint32_t evidence);
 
 /* A part of a hop in which the task was in one state: a task on a CPU does not run while an
  * interrupt handler runs there. */

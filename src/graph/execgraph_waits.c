@@ -7,7 +7,10 @@ static __attribute__((noinline)) void add_waits(struct lull_execgraph *eg, uint3
 {
     while (eg->last_waits.count <= task) {
         lull_vec_push(&eg->last_waits,
-                      (struct wait_note){.evidence = LULL_NONE, .tries = LULL_NONE, .left_ns = -1});
+                      (struct wait_note){.evidence = LULL_NONE,
+                                         .refused = LULL_NONE,
+                                         .tries = LULL_NONE,
+                                         .left_ns = -1});
         lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
     }
 }
@@ -44,6 +47,8 @@ static enum lull_fault fault_of(const struct lull_execgraph *eg, const struct lu
     return lull_modes_file_fault(eg, fact->task, fact->start_ns, inode) ? LULL_FAULT_FILE
                                                                         : LULL_FAULT_NONE;
 }
+
+enum { EDEADLK_ = 35 };
 
 /* A task that runs for more than one part in so many of the time that it tried before does not only try again. */
 enum { TRY_SHARE = 10 };
@@ -206,6 +211,16 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
         lull_map_insert(&eg->raiser_of, (uint32_t)eg->evidence.count, (uint32_t)eg->raisers.count);
         lull_vec_push(&eg->raisers, (struct raiser_note){wakeup->raiser, wakeup->raiser_label});
     }
+    if (!wakeup) {
+        lull_map_insert(&eg->open_of, fact->task, (uint32_t)eg->open_waits.count);
+        lull_vec_push(&eg->open_waits,
+                      (struct open_note){.start_ns = fact->start_ns,
+                                         .end_ns = fact->end_ns,
+                                         .task = fact->task,
+                                         .refused = last_wait(eg, fact->task)->refused,
+                                         .evidence = (uint32_t)eg->evidence.count,
+                                         .holder = LULL_NONE});
+    }
     lull_vec_push(&eg->evidence, evidence);
     if (fact->chain != LULL_NONE) {
         while (eg->chains.count + 1 < eg->evidence.count) {
@@ -309,6 +324,9 @@ void lull_waits_syscall(struct lull_execgraph *eg, const struct lull_syscall_fac
     note_sent(eg, fact);
     lull_modes_note(eg, fact);
     struct wait_note *last = last_wait(eg, fact->task);
+    if (!fact->is_open) {
+        last->refused = fact->has_ret && fact->error == EDEADLK_ ? fact->name : LULL_NONE;
+    }
     last->has_calls |= fact->start_ns != INT64_MIN && !fact->is_open;
     if (last->evidence == LULL_NONE) {
         return;

@@ -23,6 +23,20 @@ struct lull_path_run {
 /* Events that a path lacks. */
 enum lull_path_cut { LULL_CUT_BEFORE = 1, LULL_CUT_AFTER = 2 };
 
+struct lull_open_wait {
+    uint32_t host, task;
+    int32_t tid;
+    const char *comm;
+    int64_t start_ns, end_ns;
+    const char
+        *what; /* "in futex 0x7f12a0", "in flock of /run/lock"; NULL: in no call that is known */
+    const char *call, *object; /* its parts; or NULL */
+    const char *
+        refused; /* the call right before failed, as it would never have ended (EDEADLK); or NULL */
+    int32_t holder_tid; /* who held the lock; -1: not known, or none */
+    const char *holder_comm;
+};
+
 struct lull_path {
     const char *const *host_names; /* by host index */
     uint32_t n_hosts;
@@ -61,6 +75,10 @@ struct lull_path {
     /* Those that kept tasks of a control group off the CPU to which a task of the path belonged. */
     const struct lull_cpu_quota **quotas;
     uint32_t n_quotas;
+    /* It ends with a wait that had not ended with the trace: that one, then that of who held what it was for, and so on. */
+    struct lull_open_wait *open_waits;
+    uint32_t n_open_waits;
+    bool is_deadlock; /* the last of them is for what the task of one of them held */
     uint64_t lost_events, lost_packets; /* in the hosts of the path within its time */
     bool hides_idle;                    /* one of these hosts does, see lull_model_hides_idle() */
     unsigned cut; /* enum lull_path_cut: what is not known for want of events outside those read */

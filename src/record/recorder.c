@@ -13,6 +13,7 @@
 
 #include "record/hooks.h"
 #include "record/pressure.h"
+#include "record/lock_holders.h"
 #include "record/quotas.h"
 #include "record/watch.h"
 
@@ -408,6 +409,7 @@ static bool record(struct lull_recorder *recorder, GError **error)
     done =
         done && lull_watch_wait(&watch, &recording->ended_by, error) && end_state(recorder, error);
     recording->end_ns = lull_recorder_now_ns(recorder);
+    recorder->lock_holders = is_snapshot ? NULL : lull_lock_holders_read();
     end_quotas(recorder);
     lull_pressure_end(recorder->pressure, recording->end_ns);
     done = done &&
@@ -436,6 +438,7 @@ static void describe(struct lull_recorder *recorder)
     recording->reason = recorder->reason;
     recording->quotas = recorder->quotas;
     recording->pressure = recorder->pressure;
+    recording->lock_holders = recorder->lock_holders;
     recording->command = recorder->question.command;
     recording->pid = recorder->command.pid;
     recording->has_ended =
@@ -485,6 +488,7 @@ void lull_recorder_free(struct lull_recorder *recorder)
         g_free(recorder->keeper.part);
         g_clear_pointer(&recorder->quotas, g_ptr_array_unref);
         lull_pressure_free(recorder->pressure);
+        g_clear_pointer(&recorder->lock_holders, g_array_unref);
         g_free(recorder->left);
         g_free(recorder->recording.names_missing);
         for (size_t i = 0; i < G_N_ELEMENTS(recorder->kept_names); i++) {

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/pressure.h"
+#include "record/lock_holders.h"
 #include "record/pressure.h"
 #include "record/quotas.h"
 #include "record/tasks.h"
@@ -201,6 +202,29 @@ static void add_pressure(struct json_object *object, const struct lull_pressure_
     json_object_object_add(object, "group_pressure", list);
 }
 
+static void add_lock_holders(struct json_object *object, const GArray *holders)
+{
+    struct json_object *list = json_object_new_array();
+    for (guint i = 0; i < holders->len; i++) {
+        const struct lull_lock_holder *holder = &g_array_index(holders, struct lull_lock_holder, i);
+        struct json_object *element = json_object_new_object();
+        char address[24];
+        g_snprintf(address, sizeof address, "0x%" PRIx64, holder->address);
+        lull_json_add_number(element, "tid", holder->tid);
+        lull_json_add_text(element, "call", holder->call);
+        if (holder->address) {
+            lull_json_add_text(element, "address", address);
+        }
+        if (holder->path) {
+            json_object_object_add(element, "path", lull_json_text(holder->path));
+        }
+        lull_json_add_number(element, holder->is_process ? "holder_pid" : "holder_tid",
+                             holder->holder);
+        json_object_array_add(list, element);
+    }
+    json_object_object_add(object, "lock_holders", list);
+}
+
 /* Takes the descriptor; errno says why not. */
 static bool write_text(int fd, const char *text)
 {
@@ -236,6 +260,9 @@ bool lull_recording_json_write(const struct lull_recording *recording,
     }
     if (recording->quotas) {
         add_quotas(object, recording->quotas);
+    }
+    if (recording->lock_holders && recording->lock_holders->len > 0) {
+        add_lock_holders(object, recording->lock_holders);
     }
     if (recording->pressure) {
         add_pressure(object, recording->pressure);

@@ -37,7 +37,8 @@ struct lull_recording {
         names_missing; /* the recorder's own: why paths that calls were given are not recorded; NULL: they are */
     uint64_t lost_names;                      /* of them */
     const struct lull_pressure_log *pressure; /* as counted meanwhile; or NULL */
-    const GPtrArray *quotas; /* of CPU time: struct lull_quota, as counted meanwhile; or NULL */
+    const GArray *lock_holders; /* struct lull_lock_holder, of those who wait at the end; or NULL */
+    const GPtrArray *quotas;    /* of CPU time: struct lull_quota, as counted meanwhile; or NULL */
 };
 
 /* Writes the file, and waits until it is on the disk. */

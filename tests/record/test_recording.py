@@ -325,6 +325,10 @@ DAMAGED = {
     "a sample before": {"pressure": [{"time_ns": 2}, {"time_ns": 1}]}, "a sample of less than nothing": {"pressure": [{"time_ns": 1, "io_full_us": -1}]},
     "group pressure": {"group_pressure": 5}, "a group without path": {"group_pressure": [{"cpu_some_us": 1}]},
     "a group's text": {"group_pressure": [{"cgroup": "/a", "io_some_us": "1"}]}, "a group's time": {"group_pressure": [{"cgroup": "/a", "io_some_us": 1 << 62}]},
+    "lock holders": {"lock_holders": 1}, "a waiter without call": {"lock_holders": [{"tid": 1, "holder_tid": 2}]},
+    "a waiter without holder": {"lock_holders": [{"tid": 1, "call": "flock"}]}, "a holder without waiter": {"lock_holders": [{"call": "flock", "holder_pid": 2}]},
+    **{f"a holder with {key} {value}": {"lock_holders": [{"tid": 1, "call": "futex", "address": "0x10", "holder_tid": 2, key: value}]}
+       for key, value in (("tid", 0), ("holder_tid", "2"), ("holder_pid", 1 << 31), ("address", "16"), ("call", 5))},
     "too many groups": {"group_pressure": [{"cgroup": "/a"}] * 4097},
     **{f"a quota's timer {value}": {"quota_timer": value} for value in (5, "ffff", "0x", "0xg", "0x1ffffffffffffffff")},
     **{f"a quota with {key} {value}": {"cpu_quotas": [{**QUOTA, key: value}]}

@@ -37,6 +37,7 @@ static void clear(void *user)
     g_free(file->events);
     g_free((gpointer)file->info.cpu_quotas);
     g_free(file->pids);
+    g_free(file->lock_holders);
     g_free((gpointer)file->info.group_pressures);
     g_free((gpointer)file->info.pressure_samples);
 }
@@ -273,15 +274,16 @@ static bool read_pids(const struct reader *reader, struct json_object *object, G
     return true;
 }
 
-static bool read_quota_timer(const struct reader *reader)
+/* Text NULL: 0. */
+static bool read_address(const struct reader *reader, const char *key, const char *text,
+                         uint64_t *to)
 {
-    const char *text = reader->file->quota_timer_text;
     guint64 address = 0;
     if (text && (!g_str_has_prefix(text, "0x") ||
                  !g_ascii_string_to_unsigned(text + 2, 16, 0, G_MAXUINT64, &address, NULL))) {
-        return fail(reader, "quota_timer", "is not an address, as 0xffffffff81000000");
+        return fail(reader, key, "is not an address, as 0xffffffff81000000");
     }
-    reader->file->quota_timer = address;
+    *to = address;
     return true;
 }
 
@@ -328,6 +330,44 @@ static bool read_quotas(const struct reader *reader, struct json_object *object)
         next += quotas[i].n_pids;
     }
     return true;
+}
+
+static bool read_lock_holder(const struct reader *reader, struct json_object *object,
+                             struct lull_recorded_holder *holder)
+{
+    struct json_object *value;
+    const char *call = json_object_object_get_ex(object, "call", &value) ? text_of(value) : NULL;
+    const char *address =
+        json_object_object_get_ex(object, "address", &value) ? text_of(value) : NULL;
+    holder->is_process = json_object_object_get_ex(object, "holder_pid", NULL);
+    if (!call) {
+        return fail(reader, "lock_holders", "has one without “call”, a text");
+    }
+    holder->call = keep(reader->file, call);
+    if (!read_address(reader, "lock_holders", address, &holder->address) ||
+        !read_number(reader, object, "tid", 1, INT32_MAX, &holder->tid) ||
+        !read_number(reader, object, holder->is_process ? "holder_pid" : "holder_tid", 1, INT32_MAX,
+                     &holder->holder)) {
+        return false;
+    }
+    return (holder->tid && holder->holder) ||
+           fail(reader, "lock_holders", "has one without “tid”, or without who holds it");
+}
+
+static bool read_lock_holders(const struct reader *reader, struct json_object *object)
+{
+    bool is_bad;
+    struct lull_recording_file *file = reader->file;
+    struct json_object *list = objects_of(reader, object, "lock_holders", &is_bad);
+    const size_t n = list ? json_object_array_length(list) : 0;
+    file->lock_holders = g_new0(struct lull_recorded_holder, n);
+    file->n_lock_holders = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        if (!read_lock_holder(reader, json_object_array_get_idx(list, i), &file->lock_holders[i])) {
+            return false;
+        }
+    }
+    return !is_bad;
 }
 
 static bool read_stalls(const struct reader *reader, struct json_object *object,
@@ -490,9 +530,11 @@ static bool read_rest(const struct reader *reader, struct json_object *object)
            read_flag(reader, object, "snapshot", &info->is_snapshot) &&
            read_numbers(reader, object, recorded) &&
            read_list(reader, object, "command", 1, &reader->file->info.command) &&
-           read_events(reader, object) && read_quotas(reader, object) && read_quota_timer(reader) &&
-           read_pressure(reader, object) && read_trigger(reader, object) &&
-           read_boot_id(reader, object);
+           read_events(reader, object) && read_quotas(reader, object) &&
+           read_address(reader, "quota_timer", reader->file->quota_timer_text,
+                        &reader->file->quota_timer) &&
+           read_lock_holders(reader, object) && read_pressure(reader, object) &&
+           read_trigger(reader, object) && read_boot_id(reader, object);
 }
 
 /* ---- the file ---- */

@@ -21,6 +21,15 @@
 /* What the name of a directory ends with while it is being written. */
 #define LULL_RECORDING_UNFINISHED ".part"
 
+/* Who waited for a lock when the recording ended, and who held it. */
+struct lull_recorded_holder {
+    int64_t tid;
+    int64_t holder;   /* thread, or process of which any thread may release it */
+    const char *call; /* that it waited in */
+    uint64_t address; /* of the futex; 0: a lock of a file */
+    bool is_process;
+};
+
 /* Counted references: the places that were found in it and the session hold one each. */
 struct lull_recording_file {
     struct lull_recording_info info; /* host is filled by the session */
@@ -36,6 +45,8 @@ struct lull_recording_file {
     struct lull_location *location; /* its directory */
     GPtrArray *texts;
     int32_t *pids; /* of its CPU quotas */
+    struct lull_recorded_holder *lock_holders;
+    uint32_t n_lock_holders;
     struct lull_recording_trigger trigger;
 };
 

@@ -264,6 +264,28 @@ static void write_sync(struct lull_out *out, const struct lull_path *path)
     }
 }
 
+/* What the path ends with, if that has not ended: who waits, and who holds what it waits for. */
+static void write_open_waits(struct lull_out *out, const struct lull_path *path)
+{
+    lull_out_printf(out, "],\n\"deadlock\":%s,\n\"open_waits\":[",
+                    path->is_deadlock ? "true" : "false");
+    for (uint32_t i = 0; i < path->n_open_waits; i++) {
+        const struct lull_open_wait *wait = &path->open_waits[i];
+        struct json_object *object = json_object_new_object();
+        add_host(object, path, wait->host);
+        lull_json_add_number(object, "tid", wait->tid);
+        lull_json_add_text(object, "comm", wait->comm);
+        lull_json_add_number(object, "begin_ns", wait->start_ns);
+        lull_json_add_number(object, "end_ns", wait->end_ns);
+        lull_json_add_text(object, "call", wait->call);
+        lull_json_add_text(object, "object", wait->object);
+        lull_json_add_text(object, "refused", wait->refused);
+        add_known(object, "holder_tid", wait->holder_tid, wait->holder_comm != NULL);
+        lull_json_add_text(object, "holder_comm", wait->holder_comm);
+        write_element(out, i, object);
+    }
+}
+
 bool lull_view_path_json(const struct lull_path *path, FILE *file,
                          const struct lull_view_style *style, GError **error)
 {
@@ -281,6 +303,7 @@ bool lull_view_path_json(const struct lull_path *path, FILE *file,
     }
     write_summary(&out, path, style);
     write_sync(&out, path);
+    write_open_waits(&out, path);
     lull_out_text(&out, "],\n\"cpu_quotas\":[");
     for (uint32_t i = 0; i < path->n_quotas; i++) {
         write_element(&out, i, lull_quota_json(path->quotas[i]));

@@ -19,6 +19,47 @@
 
 #define MAX_INDENT 8 /* levels shown; deeper ones get the same indent */
 
+/* "make/4711 waits in futex 0x7f12a0 since 10:29:41.366 (1.564 s), which sh/4712 holds" */
+static void append_open_wait(const struct text_view *view, const struct lull_open_wait *wait,
+                             GString *out)
+{
+    const bool ascii = !view->style->unicode;
+    char since[LULL_TIME_TEXT_SIZE], so_far[LULL_TIME_TEXT_SIZE];
+    lull_time_format_clock(wait->start_ns, view->style->local_time, since);
+    lull_duration_format(wait->end_ns - wait->start_ns, so_far);
+    lull_task_append(out, wait->comm, wait->tid, ascii);
+    g_string_append(out, " waits");
+    if (wait->what) {
+        g_string_append_c(out, ' ');
+        lull_clean_append(out, wait->what, ascii);
+    }
+    if (wait->holder_comm) {
+        g_string_append(out, ", which ");
+        lull_task_append(out, wait->holder_comm, wait->holder_tid, ascii);
+        g_string_append(out, " holds,");
+    }
+    g_string_append_printf(out, " since %s (%s)", since, so_far);
+    if (wait->refused) {
+        g_string_append_printf(out, ", after %s failed as it would never have ended (EDEADLK)",
+                               wait->refused);
+    }
+}
+
+/* What the path ends with has no end: who waits for what, and whose that is. */
+static void print_open_waits(struct text_view *view)
+{
+    const struct lull_path *path = view->path;
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (uint32_t i = 0; i < path->n_open_waits; i++) {
+        g_string_append(text, i > 0 ? "; " : "");
+        append_open_wait(view, &path->open_waits[i], text);
+    }
+    if (path->n_open_waits) {
+        lull_out_printf(&view->out, "%s: %s.\n",
+                        path->is_deadlock ? "Deadlock" : "Not over when the trace ends", text->str);
+    }
+}
+
 static void print_headline(struct text_view *view)
 {
     const struct lull_path *path = view->path;
@@ -42,6 +83,7 @@ static void print_headline(struct text_view *view)
                     path->n_by_task, path->n_by_task == 1 ? "" : "s", path->n_by_host,
                     path->n_by_host == 1 ? "" : "s", path->n_segments,
                     path->n_segments == 1 ? "" : "s");
+    print_open_waits(view);
     if (path->command) {
         g_autoptr(GString) command = g_string_new(NULL);
         lull_command_append(command, path->command, !view->style->unicode);
@@ -89,6 +131,12 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
             LULL_LOOK_COUNT - 1) {
             unknown_ns += path->by_state[i].duration_ns;
         }
+    }
+    /* Of a wait that has not ended that is told, and what it was for if that is known. */
+    const struct lull_segment *last =
+        path->n_segments ? &path->segments[path->n_segments - 1] : NULL;
+    if (path->n_open_waits && lull_look_index(last->state, last->cause) == LULL_LOOK_COUNT - 1) {
+        unknown_ns -= last->end_ns - last->start_ns;
     }
     if (unknown_ns == 0) {
         return;

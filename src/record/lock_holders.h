@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Who waits for a lock now, and who holds it. Events say how a wait ended; of one that has not ended, as in a deadlock,
+ * only the kernel's lists and the lock itself do. */
+#ifndef LULL_RECORD_LOCK_HOLDERS_H
+#define LULL_RECORD_LOCK_HOLDERS_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A thread that waits. */
+struct lull_lock_holder {
+    int32_t tid;
+    int32_t
+        holder; /* the thread that holds it; is_process: a process, of which any thread may release it */
+    const char *call; /* in which it waits: "futex", "flock", "fcntl" */
+    uint64_t address; /* of the futex; 0: none */
+    char *path;       /* of the file; NULL: none */
+    bool is_process;
+};
+
+/* All that this machine has and that may be looked at: struct lull_lock_holder, which the array owns. Of mutexes it
+ * knows those that say whose they are: of glibc for 64 bits, and those that the kernel knows as such (PI, robust). Looks for
+ * a second at most. */
+GArray *lull_lock_holders_read(void);
+
+#endif

@@ -1,11 +1,73 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements of SVG, texts that must fit, and the axis of time. */
+/* The two forms of pictures, elements of SVG, texts that must fit, and the axis of time. */
 #include "view/svg.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#define INK "#1f2328"
+#define LIGHT                                                                                      \
+    ".lull .f{fill:#656d76}.lull .h{font-weight:bold}.lull .e{text-anchor:end}"                    \
+    ".lull .m{text-anchor:middle}.lull .s{font-size:11px}"                                         \
+    ".lull .t{font-size:10px;pointer-events:none}.lull .w{fill:#fff}.lull .d{fill:#000}"           \
+    ".lull .p{fill:#fff}.lull .b{fill:#eaeef2}.lull .l{stroke:#eaeef2}"                            \
+    ".lull .g{stroke:#d0d7de;stroke-width:.6}"
+/* For who has a dark desktop. */
+#define DARK                                                                                                   \
+    ".lull{fill:#e6edf3;background:#0d1117}.lull .f{fill:#9198a1}.lull .p{fill:#0d1117}.lull .b{fill:#21262d}" \
+    ".lull .l{stroke:#21262d}.lull .g{stroke:#30363d}"
+
 #define TICK_PX 95 /* least distance of ticks */
+
+/* ---- the picture ---- */
+
+void lull_svg_start(struct lull_out *out, const struct lull_svg_form *form)
+{
+    lull_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                       "<svg xmlns=\"http://www.w3.org/2000/svg\"");
+    lull_svg_number(out, " width=\"", form->width);
+    lull_svg_number(out, "\" height=\"", form->height);
+    lull_svg_number(out, "\" viewBox=\"", form->left);
+    lull_svg_number(out, " 0 ", form->width);
+    lull_svg_number(out, " ", form->height);
+    lull_out_printf(out,
+                    "\" class=\"lull%s%s\" role=\"img\" aria-labelledby=\"%slull-title "
+                    "%slull-desc\" font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
+                    "font-size=\"12\" fill=\"" INK "\">\n<style>\n" LIGHT "\n%s\n"
+                    "@media (prefers-color-scheme:dark){" DARK "%s}\n</style>\n"
+                    "<rect width=\"100%%\" height=\"100%%\" class=\"p\"/>\n",
+                    *form->class ? " " : "", form->class, form->id, form->id, form->light,
+                    form->dark);
+}
+
+void lull_svg_describe(struct lull_out *out, const struct lull_svg_form *form, const char *title,
+                       const char *description)
+{
+    lull_out_printf(out, "<title id=\"%slull-title\">", form->id);
+    lull_svg_escaped(out, title);
+    lull_out_printf(out, "</title>\n<desc id=\"%slull-desc\">", form->id);
+    lull_svg_escaped(out, description);
+    lull_out_text(out, "</desc>\n");
+}
+
+/* Light of one of the three colours of sRGB, 0 to 1 (IEC 61966-2-1). */
+static double linear(const char *hex)
+{
+    const char digits[] = {hex[0], hex[1], 0};
+    const double value = (double)strtol(digits, NULL, 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4);
+}
+
+/* The contrast of two colours is the quotient of their lights, each and 0.05 (WCAG 2). That with black and with white are
+ * equal, 4.58, where the light is this. */
+#define MIDDLE 0.179
+const char *lull_svg_ink(const char *colour)
+{
+    const double light =
+        0.2126 * linear(colour + 1) + 0.7152 * linear(colour + 3) + 0.0722 * linear(colour + 5);
+    return light > MIDDLE ? "d" : "w";
+}
 
 /* ---- elements ---- */
 

@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* What pictures share: elements of SVG, texts that must fit, and the axis of time. */
+/* What pictures share: their light and their dark form, elements of SVG, texts that must fit, and the axis of time. */
 #ifndef LULL_VIEW_SVG_H
 #define LULL_VIEW_SVG_H
 
 #include "view/out.h"
 
 #define LULL_SVG_LABEL_SIZE 64
+
+/* The form of a picture. Classes of all: paper p, band b, grid g, line l; texts are faint f, bold h, small s, in a box t,
+ * end e or have their middle m at their place, and are white w or black d whatever the form. */
+struct lull_svg_form {
+    const char *id;    /* before the ids in it, which must be unique in a page of HTML */
+    const char *class; /* besides `lull`, which rules start with; "" if none */
+    double left, width, height;
+    const char *light,
+        *dark; /* rules of its own classes; those of the dark form replace the light ones */
+};
+
+/* The element svg up to its background, with the XML declaration before it. */
+void lull_svg_start(struct lull_out *out, const struct lull_svg_form *form);
+/* What it is about and what it shows, for who hears it; clean texts. */
+void lull_svg_describe(struct lull_out *out, const struct lull_svg_form *form, const char *title,
+                       const char *description);
+/* The class of text in a box of that colour ("#6600cc"), black or white: one of them has a contrast of at least 4.5. */
+const char *lull_svg_ink(const char *colour);
 
 /* `before`, and a number with two decimals, or none if it is whole. */
 void lull_svg_number(struct lull_out *out, const char *before, double value);

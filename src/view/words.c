@@ -11,18 +11,18 @@
 #include "view/out.h"
 
 static const struct lull_look looks[LULL_LOOK_COUNT] = {
-    {"running", "running", "run", "#00d390", true, "\033[32m"},
-    {"preempted", "preempted", "pre", "#cd8b03", true, "\033[38;5;208m"},
-    {"throttled by a CPU quota", "throttled", "thr", "#e2614d", true, "\033[38;5;130m"},
-    {"interrupted", "irq", "int", "#f3d100", true, "\033[33m"},
-    {"blocked on a task", "task", "tsk", "#970e00", false, "\033[31m"},
-    {"blocked on a timer", "timer", "tmr", "#637ef4", true, "\033[94m"},
-    {"blocked on disk", "disk", "dsk", "#4f0063", false, "\033[35m"},
-    {"blocked on network", "network", "net", "#a4cbff", true, "\033[95m"},
-    {"blocked on user input", "user", "usr", "#0b6458", false, "\033[36m"},
-    {"blocked on another CPU", "ipi", "ipi", "#3023a4", false, "\033[34m"},
-    {"blocked on an interrupt", "irq", "irq", "#a25eb0", false, "\033[33m"},
-    {"blocked, cause unknown", "unknown", "unk", "#9599a6", true, "\033[90m"},
+    {"running", "running", "run", "#00d390", "\033[32m"},
+    {"preempted", "preempted", "pre", "#cd8b03", "\033[38;5;208m"},
+    {"throttled by a CPU quota", "throttled", "thr", "#e2614d", "\033[38;5;130m"},
+    {"interrupted", "irq", "int", "#f3d100", "\033[33m"},
+    {"blocked on a task", "task", "tsk", "#970e00", "\033[31m"},
+    {"blocked on a timer", "timer", "tmr", "#637ef4", "\033[94m"},
+    {"blocked on disk", "disk", "dsk", "#4f0063", "\033[35m"},
+    {"blocked on network", "network", "net", "#a4cbff", "\033[95m"},
+    {"blocked on user input", "user", "usr", "#0b6458", "\033[36m"},
+    {"blocked on another CPU", "ipi", "ipi", "#3023a4", "\033[34m"},
+    {"blocked on an interrupt", "irq", "irq", "#a25eb0", "\033[33m"},
+    {"blocked, cause unknown", "unknown", "unk", "#9599a6", "\033[90m"},
 };
 
 uint32_t lull_look_index(enum lull_state state, enum lull_cause cause)

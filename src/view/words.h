@@ -16,7 +16,6 @@ struct lull_look {
     const char *label;  /* "disk": where there is little room */
     const char *style;  /* name of the CSS class in pictures */
     const char *fill;   /* "#6600cc" */
-    bool dark_ink;      /* text on `fill` is dark, else white */
     const char *ansi;   /* escape sequence */
 };
 

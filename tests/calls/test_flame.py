@@ -3,7 +3,9 @@
 # lull flame: every form of it holds the stacks that programs of chance (scene.py) were in, and for how long; samples and waits come
 # from files that are written here. What other tools read is decoded here by their formats' rules.
 import gzip
+import itertools
 import json
+import math
 import os
 import re
 import struct
@@ -15,6 +17,7 @@ import xml.etree.ElementTree as ElementTree
 source = os.environ["LULL_SOURCE"]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
 import jsonl_to_ctf  # noqa: E402
+import painted  # noqa: E402
 import perf_writer  # noqa: E402
 import scene  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -221,6 +224,9 @@ def check_svg():
         rows.setdefault(box[3], []).append((box[2], box[2] + box[4]))
     over = [y for y, row in rows.items() for a, b in zip(sorted(row), sorted(row)[1:]) if a[1] > b[0] + 0.11]
     tap.ok(len(rows) > 5 and not over, "SVG: none lies on another", over)
+    colours = {box[0]: group.find(space + "rect").get("fill") for box, group in zip(boxes, picture.iter(space + "g"))}
+    apart = [math.dist(painted.parse(one), painted.parse(other)) for one, other in itertools.combinations(colours.values(), 2)]
+    tap.ok(len(colours) > 8 and sum(apart) / len(apart) > 0.15, "SVG: names that are alike have other colours", colours)
 
 
 def check_difference():
@@ -234,7 +240,11 @@ def check_difference():
            "--diff: both weights of each stack")
     whole = json.loads(run("--diff", other, "--json", *GIVEN).stdout)["nodes"][0]
     tap.ok((whole["other_total"], whole["total"]) == (sum(before.values()), sum(STACKS.values())), "--diff: in JSON")
-    tap.ok("was" in run("--diff", other, "--svg", "-", *GIVEN).stdout, "--diff: in the picture")
+    pictures = {"what changed": run("--diff", other, "--svg", "-", *GIVEN).stdout, "calls": run("--svg", "-", *GIVEN).stdout}
+    tap.ok("was" in pictures["what changed"], "--diff: in the picture")
+    for name, picture in pictures.items():
+        wrong = painted.faults(picture)
+        tap.ok(not wrong, f"SVG of {name}: read in light and in the dark", wrong)
 
 
 def perf_data(name, records):
@@ -295,6 +305,8 @@ def check_waits():
     tap.ok(found == everything, "waits are leaves", found)
     found = lines(run("--off-cpu", "--symbols", NAMES, folder).stdout)
     tap.ok(found == {stack: ns for stack, ns in everything.items() if stack[-1] == "[task]"}, "--off-cpu: waits alone", found)
+    wrong = painted.faults(run("--off-cpu", "--svg", "-", "--symbols", NAMES, folder).stdout)
+    tap.ok(not wrong, "SVG of waits: read in light and in the dark", wrong)
 
 
 def check_depth():

@@ -13,6 +13,7 @@ source = os.environ["LULL_SOURCE"]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(source, "tests", "lib")]
 import heap_scene  # noqa: E402
 import jsonl_to_ctf  # noqa: E402
+import painted  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -160,7 +161,8 @@ def check_stacks():
         tap.ok({line.partition(";")[2] for line in folded.splitlines()} == expected, f"folded: {weight}", folded)
     for weight, said in (("live", ("Where memory was allocated", "<title>f3: 18 B (18 bytes), 51.43 %")), ("allocations", ("Where allocations were", "<title>f3: 2 allocations, 33.33 %"))):
         picture = run("flame", "--heap", weight, "--svg", "-", *NAMES, path).stdout
-        tap.ok(all(text in picture for text in said), f"the picture says what its boxes are: {weight}", picture[:600])
+        tap.ok(all(text in picture for text in said) and not painted.faults(picture), f"the picture says what its boxes are: {weight}",
+               picture[:600], painted.faults(picture))
     done = run("flame", "--heap", "live", "--off-cpu", path)
     tap.ok(done.returncode == 2 and "--heap is about memory" in done.stderr, "memory has no time off CPU", done.stderr)
 

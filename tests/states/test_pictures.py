@@ -8,7 +8,8 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 
-sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.environ["LULL_SOURCE"], "tests", "lib")]
+import painted  # noqa: E402
 import reference  # noqa: E402
 from scene import MS, at, run, scratch, tables, trace, write  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -117,6 +118,7 @@ def check_picture():
     tap.ok(f"row {HOSTILE}" in texts(svg) and "Rows <&>" in texts(svg) and "<script" not in text, "what comes from a trace is text",
            texts(svg))
     tap.ok("one: 10.00 ms" in first[0][3] and first[0][3].startswith("row 1"), "a box says what it is", first[0])
+    tap.ok(not painted.faults(text), "it is read in light and in the dark", painted.faults(text))
     tap.ok("how much: -3 to 7 m" in texts(svg), "the key has the range of a number", texts(svg))
     lines = [path for path in svg.iter(SVG + "path") if path.get("style") == "stroke:#445566"]
     steps = [[float(number) for number in re.findall(r"[MVH ]([-\d.]+)", path.get("d"))] for path in lines]

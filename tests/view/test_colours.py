@@ -9,8 +9,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
-from tap import Tap
+sys.path[:0] = [os.path.join(os.environ["LULL_SOURCE"], "tests", "lib")]
+import painted  # noqa: E402
+from tap import Tap  # noqa: E402
 
 tap = Tap()
 LEAST = 20  # about ten times what can just be noticed
@@ -23,11 +26,6 @@ VISION = {
 BACKGROUNDS = ("#ffffff", "#0d1117")
 
 
-def linear(byte):
-    value = byte / 255
-    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
-
-
 def cielab(red, green, blue):
     def root(t):
         return t ** (1 / 3) if t > 216 / 24389 else t * 841 / 108 + 4 / 29
@@ -38,17 +36,8 @@ def cielab(red, green, blue):
 
 
 def seen(colour, matrix):
-    light = [linear(int(colour[at:at + 2], 16)) for at in (1, 3, 5)]
+    light = [painted.linear(part) for part in painted.parse(colour)]
     return cielab(*(min(1, max(0, sum(a * b for a, b in zip(row, light)))) for row in matrix))
-
-
-def luminance(colour):
-    return sum(part * linear(int(colour[at:at + 2], 16)) for part, at in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
-
-
-def contrast(a, b):
-    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
 
 
 def names_then(chain):
@@ -61,6 +50,14 @@ def names_then(chain):
     names = [name for name, _ in itertools.groupby(seen_by)]
     label = " → ".join(names) + f"/{tid}"
     tap.ok(len(names) > 1 and f">{label}</text>" in lull("critpath", "--tid", str(tid), "--svg", "-"), "the names a task had then", label)
+
+
+def paths():
+    """Pictures of what programs waited for that did known things."""
+    for name, comm in (("chain", "t-asker"), ("preempt", "t-victim"), ("locks", "t-waiter"), ("tcp", "t-caller"), ("disk-direct", "t-asks")):
+        where = os.path.join(os.environ["LULL_SAMPLES"], "truth", f"truth-{name}")
+        yield name, subprocess.run([os.environ["LULL"], "critpath", "--comm", comm, "--svg", "-", where], capture_output=True, text=True,
+                                   encoding="utf-8", check=True).stdout
 
 
 def main():
@@ -76,12 +73,17 @@ def main():
         near += [(fill, BACKGROUNDS[1]) for fill in fills.values()
                  if math.dist(seen(fill, matrix), seen(BACKGROUNDS[1], matrix)) < LEAST]
         tap.ok(not near, f"{vision}: any two can be told apart", near)
-    inks = {"d": "#1f2328", "w": "#ffffff"}
-    for state, ink in set(re.findall(r'class="([a-z]{3})"><title>[^<]*</title></rect>\n<text [^>]*class="t m ([dw])"', svg)):
-        tap.ok(contrast(fills[state], inks[ink]) >= 3, f"the text on {state} can be read", contrast(fills[state], inks[ink]))
-    tap.ok("prefers-color-scheme:dark" in svg and 'role="img"' in svg and 'aria-labelledby="lull-title lull-desc"' in svg
+    with tempfile.TemporaryDirectory() as folder:
+        page = os.path.join(folder, "page.html")
+        subprocess.run([os.environ["LULL"], "stats", "--html", page, django], check=True, stdout=subprocess.DEVNULL)
+        with open(page, encoding="utf-8") as file:
+            narrow = re.search(r'<svg[^>]*class="lull narrow".*?</svg>', file.read(), re.S).group()
+    for name, picture in {"a path": svg, "a path on a telephone": narrow, **dict(paths())}.items():
+        found = painted.faults(picture)
+        tap.ok(not found, f"{name}: read in light and in the dark", found)
+    tap.ok('role="img"' in svg and 'aria-labelledby="lull-title lull-desc"' in svg
            and '<title id="lull-title">' in svg and '<desc id="lull-desc">' in svg,
-           "there is a dark form, and a title and a description for who hears it")
+           "there are a title and a description for who hears it")
     return tap.done()
 
 

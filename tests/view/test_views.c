@@ -12,6 +12,7 @@
 #include <lull/error.h>
 
 #include "view/path/rows.h"
+#include "view/svg.h"
 #include "view/view.h"
 #include "view/words.h"
 
@@ -770,6 +771,19 @@ static void test_text_causes(void)
     assert_contains(all, "ld: preempted by xz\n");
 }
 
+/* Contrasts with white as tables of WCAG have them: 4.54 and 4.61 of the two greys between which it changes, 4.00, 8.59,
+ * 5.14; that with black is 21 by that. */
+static void test_ink(void)
+{
+    static const struct {
+        const char *colour, *ink;
+    } cases[] = {{"#767676", "d"}, {"#757575", "w"}, {"#ff0000", "d"}, {"#0000ff", "w"},
+                 {"#008000", "w"}, {"#ffffff", "d"}, {"#000000", "w"}};
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_assert_cmpstr(lull_svg_ink(cases[i].colour), ==, cases[i].ink);
+    }
+}
+
 static void test_svg(void)
 {
     struct lull_path path = make_path();
@@ -997,6 +1011,7 @@ int main(int argc, char **argv)
     g_test_add_func("/view/text-covers", test_text_covers);
     g_test_add_func("/view/text-causes", test_text_causes);
     g_test_add_func("/view/text-terminal", test_text_terminal);
+    g_test_add_func("/view/ink", test_ink);
     g_test_add_func("/view/svg", test_svg);
     g_test_add_func("/view/svg-large", test_svg_large);
     g_test_add_func("/view/perfetto", test_perfetto);

@@ -7,11 +7,15 @@
 
 #include "base/time.h"
 #include "view/flame/flame.h"
-#include "view/out.h"
+#include "view/svg.h"
 #include "view/words.h"
 
-enum { WIDTH = 1200, ROW = 17, MARGIN = 10, HEAD = 34, MOST_ROWS = 2000, LETTER = 7 };
+enum { WIDTH = 1200, ROW = 17, MARGIN = 10, HEAD = 38, MOST_ROWS = 2000, LEAST_NAMED_PX = 26 };
 #define LEAST_PX 0.3
+
+/* What weighs more than before, and what less. */
+#define LIGHT ".lull .x{fill:#ff7b72}.lull .y{fill:#79a8ff}"
+#define DARK ".lull .x{fill:#b62324}.lull .y{fill:#1158c7}"
 
 struct picture {
     struct lull_out out;
@@ -44,112 +48,130 @@ static void lay_out(struct picture *picture)
     picture->n_rows = MIN(picture->n_rows, MOST_ROWS);
 }
 
-/* Waits are blue, the rest warm, each name always the same. A difference: red where it has a larger share
- * than before, blue where it has a smaller one. */
-static void put_colour(struct picture *picture, const struct lull_flame_node *node,
-                       const char *name)
+/* Waits are blue, the rest warm, each name always the same: light enough for black text. */
+static void colour_of(const char *name, char colour[static 8])
 {
-    const struct lull_flame_node *root = &picture->flame->nodes[0];
-    const unsigned hash = g_str_hash(name);
-    if (picture->flame->is_difference) {
-        const double change = (double)node->total / (double)MAX(root->total, 1) -
-                              (double)node->other_total / (double)MAX(root->other_total, 1);
-        const int pale = 255 - (int)lround(MIN(fabs(change) * 8, 1.0) * 150);
-        lull_out_printf(&picture->out, change >= 0 ? "rgb(255,%d,%d)" : "rgb(%d,%d,255)", pale,
-                        pale);
-    } else if (*name == '[') {
-        lull_out_printf(&picture->out, "rgb(%u,%u,230)", 110 + hash % 40, 160 + hash / 64 % 40);
+    const unsigned hash =
+        g_str_hash(name) * 2654435769u >> 8; /* names that are alike differ, too */
+    if (*name == '[') {
+        g_snprintf(colour, 8, "#%02x%02xe6", 110 + hash % 40, 160 + hash / 64 % 40);
     } else {
-        lull_out_printf(&picture->out, "rgb(%u,%u,%u)", 215 + hash % 40, 110 + hash / 64 % 110,
-                        50 + hash / 8192 % 40);
+        g_snprintf(colour, 8, "#%02x%02x%02x", 215 + hash % 40, 110 + hash / 64 % 110,
+                   50 + hash / 8192 % 40);
     }
 }
 
-static void put_text(struct picture *picture, const char *text)
+/* Of a difference: by how much its share grew, up to 1, where that is seen best. */
+static double change_of(const struct picture *picture, const struct lull_flame_node *node)
 {
-    g_autofree char *escaped = g_markup_escape_text(text, -1);
-    lull_out_text(&picture->out, escaped);
+    const struct lull_flame_node *root = &picture->flame->nodes[0];
+    const double change = (double)node->total / (double)MAX(root->total, 1) -
+                          (double)node->other_total / (double)MAX(root->other_total, 1);
+    return CLAMP(change * 8, -1, 1);
 }
 
 /* "819.2 ms (819200123 ns)", "16.0 KiB (16416 bytes)", "617 cycles". */
-static void put_weight(struct picture *picture, int64_t weight)
+static void append_weight(const struct picture *picture, GString *text, int64_t weight)
 {
     const char *unit = picture->flame->unit;
+    const bool is_time = g_str_equal(unit, "ns"), is_size = g_str_equal(unit, "bytes");
     char time[LULL_TIME_TEXT_SIZE];
-    g_autoptr(GString) text = g_string_new(NULL);
-    g_string_printf(text, "%" PRId64 " %s", weight, unit);
-    if (g_str_equal(unit, "ns")) {
+    if (is_time) {
         lull_duration_format(weight, time);
-        lull_out_printf(&picture->out, "%s (%s)", time, text->str);
-    } else if (g_str_equal(unit, "bytes")) {
-        g_autoptr(GString) bytes = g_string_new(NULL);
-        lull_bytes_append(bytes, (double)weight);
-        lull_out_printf(&picture->out, "%s (%s)", bytes->str, text->str);
-    } else {
-        lull_out_text(&picture->out, text->str);
+        g_string_append(text, time);
+    } else if (is_size) {
+        lull_bytes_append(text, (double)weight);
     }
+    g_string_append_printf(text, is_time || is_size ? " (%" PRId64 " %s)" : "%" PRId64 " %s",
+                           weight, unit);
+}
+
+/* The weight, and how much of `whole` that is. */
+static void append_share(const struct picture *picture, GString *text, int64_t weight,
+                         int64_t whole)
+{
+    char share[LULL_DECIMAL_SIZE];
+    append_weight(picture, text, weight);
+    lull_decimal_format(100.0 * (double)weight / (double)MAX(whole, 1), 2, share);
+    g_string_append_printf(text, ", %s %%", share);
 }
 
 static void put_title(struct picture *picture, const struct lull_flame_node *node,
                       const char *clean)
 {
     const struct lull_flame_node *root = &picture->flame->nodes[0];
-    char share[LULL_DECIMAL_SIZE];
-    lull_out_text(&picture->out, "<title>");
-    put_text(picture, clean);
-    lull_out_text(&picture->out, ": ");
-    put_weight(picture, node->total);
-    lull_decimal_format(100.0 * (double)node->total / (double)MAX(root->total, 1), 2, share);
-    lull_out_printf(&picture->out, ", %s %%", share);
+    g_autoptr(GString) text = g_string_new(clean);
+    append_share(picture, g_string_append(text, ": "), node->total, root->total);
     if (picture->flame->is_difference) {
-        const int64_t whole = MAX(root->other_total, 1);
-        lull_out_text(&picture->out, ", was ");
-        put_weight(picture, node->other_total);
-        lull_decimal_format(100.0 * (double)node->other_total / (double)whole, 2, share);
-        lull_out_printf(&picture->out, ", %s %%", share);
+        append_share(picture, g_string_append(text, ", was "), node->other_total,
+                     root->other_total);
     }
+    lull_out_text(&picture->out, "<title>");
+    lull_svg_escaped(&picture->out, text->str);
     lull_out_text(&picture->out, "</title>");
 }
 
-static void put_box(struct picture *picture, uint32_t number)
+static void put_rect(struct picture *picture, double x, unsigned y, double width,
+                     const char *attributes)
+{
+    char left[LULL_DECIMAL_SIZE], w[LULL_DECIMAL_SIZE];
+    lull_decimal_format(x, 1, left);
+    lull_decimal_format(width, 1, w);
+    lull_out_printf(&picture->out, "<rect x=\"%s\" y=\"%u\" width=\"%s\" height=\"%d\" %s/>", left,
+                    y, w, ROW - 1, attributes);
+}
+
+static void put_boxes(struct picture *picture, const struct lull_flame_node *node,
+                      const char *colour, double x, unsigned y)
+{
+    const double width = px_of(picture, node->total), change = change_of(picture, node);
+    char opacity[LULL_DECIMAL_SIZE], attributes[64];
+    if (!picture->flame->is_difference) {
+        g_snprintf(attributes, sizeof attributes, "fill=\"%s\"", colour);
+        put_rect(picture, x, y, width, attributes);
+        return;
+    }
+    put_rect(picture, x, y, width, "class=\"b\"");
+    if (fabs(change) >= 0.005) {
+        lull_decimal_format(fabs(change), 2, opacity);
+        g_snprintf(attributes, sizeof attributes, "class=\"%s\" fill-opacity=\"%s\"",
+                   change > 0 ? "x" : "y", opacity);
+        put_rect(picture, x, y, width, attributes);
+    }
+}
+
+static void put_frame(struct picture *picture, uint32_t number)
 {
     const struct lull_flame_node *node = &picture->flame->nodes[number];
     const char *name = lull_flame_name(picture->flame, node->name);
     const double width = px_of(picture, node->total);
+    const double x = MARGIN + px_of(picture, picture->starts[number]);
     const uint32_t row = picture->depths[number];
-    char x[LULL_DECIMAL_SIZE], w[LULL_DECIMAL_SIZE];
+    char colour[8], attributes[32] = "class=\"s\"";
     if (width < LEAST_PX || row > picture->n_rows) {
         return;
     }
     const unsigned y = HEAD + (picture->n_rows - row) * ROW;
     g_autoptr(GString) clean = g_string_new(NULL);
     lull_clean_append(clean, name, false);
-    lull_decimal_format(MARGIN + px_of(picture, picture->starts[number]), 1, x);
-    lull_decimal_format(width, 1, w);
-    lull_out_printf(&picture->out, "<g><rect x=\"%s\" y=\"%u\" width=\"%s\" height=\"%d\" fill=\"",
-                    x, y, w, ROW - 1);
-    put_colour(picture, node, name);
-    lull_out_text(&picture->out, "\"/>");
+    colour_of(name, colour);
+    lull_out_text(&picture->out, "<g>");
+    put_boxes(picture, node, colour, x, y);
     put_title(picture, node, clean->str);
-    const glong room = (glong)((width - 4) / LETTER);
-    if (room >= 3) {
-        if (g_utf8_strlen(clean->str, -1) > room) {
-            g_string_truncate(clean,
-                              (gsize)(g_utf8_offset_to_pointer(clean->str, room - 1) - clean->str));
-            g_string_append(clean, "…");
+    if (width >= LEAST_NAMED_PX) {
+        if (!picture->flame->is_difference) {
+            g_snprintf(attributes, sizeof attributes, "class=\"s %s\"", lull_svg_ink(colour));
         }
-        lull_decimal_format(MARGIN + px_of(picture, picture->starts[number]) + 2, 1, x);
-        lull_out_printf(&picture->out, "<text x=\"%s\" y=\"%u\">", x, y + ROW - 5);
-        put_text(picture, clean->str);
-        lull_out_text(&picture->out, "</text>");
+        lull_svg_fit(clean, width - 4, 11);
+        lull_svg_text(&picture->out, x + 2, y + ROW - 5, attributes, clean->str);
     }
     lull_out_text(&picture->out, "</g>\n");
 }
 
-static void put_headline(struct picture *picture)
+static void put_headline(struct picture *picture, const struct lull_svg_form *form)
 {
     const struct lull_flame *flame = picture->flame;
-    g_autofree char *text =
+    g_autofree char *title =
         flame->is_difference ? g_strdup("What changed: red weighs more than before, blue less")
         : g_str_equal(flame->unit, "ns")
             ? g_strdup("Where the time went: callers below, what they called above")
@@ -157,8 +179,10 @@ static void put_headline(struct picture *picture)
             ? g_strdup("Where memory was allocated: callers below, what they called above")
             : g_strdup_printf("Where %s were counted: callers below, what they called above",
                               flame->unit);
-    put_text(picture, text);
-    lull_out_text(&picture->out, "</text>\n");
+    g_autoptr(GString) text = g_string_new("A flame graph of ");
+    append_weight(picture, text, flame->nodes[0].total);
+    lull_svg_describe(&picture->out, form, title, text->str);
+    lull_svg_text(&picture->out, MARGIN, 24, "class=\"h\" font-size=\"15\"", title);
 }
 
 bool lull_view_flame_svg(const struct lull_flame *flame, FILE *file, GError **error)
@@ -168,17 +192,16 @@ bool lull_view_flame_svg(const struct lull_flame *flame, FILE *file, GError **er
                               .depths = g_new0(uint32_t, flame->n_nodes)};
     lull_out_start(&picture.out, file);
     lay_out(&picture);
-    const unsigned height = HEAD + (picture.n_rows + 1) * ROW + MARGIN;
-    lull_out_printf(&picture.out,
-                    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
-                    "viewBox=\"0 0 %d %u\" font-family=\"monospace\" font-size=\"11\">\n"
-                    "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-                    "<text x=\"%d\" y=\"20\" font-size=\"14\">",
-                    WIDTH, height, WIDTH, height, MARGIN);
-    put_headline(&picture);
+    const struct lull_svg_form form = {.id = "",
+                                       .class = "",
+                                       .width = WIDTH,
+                                       .height = HEAD + (picture.n_rows + 1) * ROW + MARGIN,
+                                       .light = LIGHT,
+                                       .dark = DARK};
+    lull_svg_start(&picture.out, &form);
+    put_headline(&picture, &form);
     for (uint32_t i = 0; i < flame->n_nodes; i++) {
-        put_box(&picture, i);
+        put_frame(&picture, i);
     }
     lull_out_text(&picture.out, "</svg>\n");
     g_free(picture.starts);

@@ -14,16 +14,13 @@
 #include "view/svg.h"
 #include "view/words.h"
 
-#define INK "#1f2328"
-#define FAINT_INK "#656d76"
-#define ARROW_INK "#3d444d"
-#define HOST_ARROW_INK "#c2185b" /* jumps between hosts */
-
-/* For who has a dark desktop. */
-#define DARK                                                                                                             \
-    "@media (prefers-color-scheme:dark){.lull{fill:#e6edf3}.lull .p{fill:#0d1117}.lull .b{fill:#21262d}"                 \
-    ".lull .f{fill:#9198a1}.lull .a{stroke:#b1bac4}.lull .i{fill:#b1bac4}.lull .x{stroke:#ff7eb6}.lull .j{fill:#ff7eb6}" \
-    ".lull .g{stroke:#30363d}.lull .l{stroke:#21262d}}"
+/* The arrows of jumps in a host and between hosts, with their heads. */
+#define LIGHT                                                                                      \
+    ".lull .a{stroke:#3d444d;stroke-width:1;fill:none;marker-end:url(#a)}.lull .i{fill:#3d444d}"   \
+    ".lull .x{stroke:#c2185b;stroke-width:1.2;fill:none;marker-end:url(#x)}"                       \
+    ".lull .j{fill:#c2185b}"
+#define DARK                                                                                       \
+    ".lull .a{stroke:#b1bac4}.lull .i{fill:#b1bac4}.lull .x{stroke:#ff7eb6}.lull .j{fill:#ff7eb6}"
 
 #define MIN_BOX_PX 1.0
 
@@ -34,76 +31,31 @@ struct drawing {
     struct lull_svg_layout layout;
 };
 
-static void put_prologue(struct drawing *drawing)
+static void put_prologue(struct drawing *drawing, const struct lull_svg_form *form)
 {
-    const struct lull_svg_layout *layout = &drawing->layout;
-    struct lull_out *out = &drawing->out;
-    const char *id = drawing->style->is_narrow ? "n" : "";
-
-    lull_out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                       "<svg xmlns=\"http://www.w3.org/2000/svg\"");
-    lull_svg_number(&drawing->out, " width=\"", layout->width - 2 * layout->left);
-    lull_svg_number(&drawing->out, "\" height=\"", layout->height);
-    lull_svg_number(&drawing->out, "\" viewBox=\"", layout->left);
-    lull_svg_number(&drawing->out, " 0 ", layout->width - 2 * layout->left);
-    lull_svg_number(&drawing->out, " ", layout->height);
-    lull_out_printf(
-        out, "\" class=\"lull%s\" role=\"img\" aria-labelledby=\"%slull-title %slull-desc\" ",
-        drawing->style->is_narrow ? " narrow" : "", id, id);
-    lull_out_text(out,
-                  "font-family=\"'DejaVu Sans', Verdana, Arial, sans-serif\" "
-                  "font-size=\"12\" fill=\"" INK "\">\n<style>\n"
-                  ".lull .f{fill:" FAINT_INK "}.lull .h{font-weight:bold}.lull .e{text-anchor:end}"
-                  ".lull .m{text-anchor:middle}.lull .s{font-size:11px}.lull .t{font-size:10px;"
-                  "pointer-events:none}.lull .w{fill:#fff}.lull .d{fill:" INK "}\n"
-                  ".lull .p{fill:#fff}.lull .b{fill:#eaeef2}.lull .l{stroke:#eaeef2}"
-                  ".lull .i{fill:" ARROW_INK "}.lull .j{fill:" HOST_ARROW_INK "}\n"
-                  ".lull .a{stroke:" ARROW_INK ";stroke-width:1;fill:none;marker-end:url(#a)}"
-                  ".lull .x{stroke:" HOST_ARROW_INK ";stroke-width:1.2;fill:none;"
-                  "marker-end:url(#x)}.lull .g{stroke:#d0d7de;stroke-width:.6}\n");
-    for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
-        lull_out_printf(out, ".lull .%s{fill:%s}", lull_look_at(i)->style, lull_look_at(i)->fill);
-    }
-    if (drawing->style->is_narrow) {
-        lull_out_text(out, ".narrow .a{marker-end:url(#na)}.narrow .x{marker-end:url(#nx)}");
-    }
-    lull_out_text(out, "\n" DARK "\n</style>\n<defs>");
-    lull_out_printf(out,
-                    "<marker id=\"%sa\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
+    lull_svg_start(&drawing->out, form);
+    lull_out_printf(&drawing->out,
+                    "<defs><marker id=\"%sa\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
                     "markerWidth=\"6\" markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" "
                     "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" class=\"i\"/></marker>"
                     "<marker id=\"%sx\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" "
                     "markerWidth=\"7\" markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" "
                     "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" class=\"j\"/></marker></defs>\n",
-                    id, id);
-    lull_out_text(out, "<rect width=\"100%\" height=\"100%\" class=\"p\"/>\n");
+                    form->id, form->id);
 }
 
-static void put_title(struct drawing *drawing)
+static void put_title(struct drawing *drawing, const struct lull_svg_form *form)
 {
     const struct lull_path *path = drawing->path;
     const bool is_narrow = drawing->style->is_narrow;
     char total[LULL_TIME_TEXT_SIZE], start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
-    GString *text = g_string_new("What was ");
+    g_autoptr(GString) title = g_string_new("What was "), text = g_string_new(NULL);
 
-    lull_task_append(text, path->comm, path->tid, false);
-    g_string_append(text, " on ");
-    lull_clean_append(text, lull_path_host_name(path, path->host), false);
-    g_string_append(text, " waiting for?");
-    lull_svg_fit(text, drawing->layout.width - 2 * LULL_SVG_MARGIN, 18);
-    lull_out_printf(&drawing->out, "<title id=\"%slull-title\">", is_narrow ? "n" : "");
-    lull_svg_escaped(&drawing->out, text->str);
-    lull_out_text(&drawing->out, "</title>\n");
-    if (is_narrow) {
-        g_string_assign(text, "What ");
-        lull_task_append(text, path->comm, path->tid, false);
-        g_string_append(text, " waited for");
-        lull_svg_fit(text, drawing->layout.width - 2 * LULL_SVG_MARGIN, 18);
-    }
-    lull_svg_text(&drawing->out, LULL_SVG_MARGIN, 34,
-                  is_narrow ? "class=\"h\" font-size=\"15\"" : "class=\"h\" font-size=\"18\"",
-                  text->str);
-
+    lull_task_append(title, path->comm, path->tid, false);
+    g_string_append(title, " on ");
+    lull_clean_append(title, lull_path_host_name(path, path->host), false);
+    g_string_append(title, " waiting for?");
+    lull_svg_fit(title, drawing->layout.width - 2 * LULL_SVG_MARGIN, 18);
     lull_duration_format(path->end_ns - path->start_ns, total);
     lull_time_format_iso(path->start_ns, drawing->style->local_time, start);
     lull_time_format_iso(path->end_ns, drawing->style->local_time, end);
@@ -113,14 +65,18 @@ static void put_title(struct drawing *drawing)
         lull_losses_append(text, path);
         g_string_append(text, " lost");
     }
-    lull_out_printf(&drawing->out, "<desc id=\"%slull-desc\">", is_narrow ? "n" : "");
-    lull_svg_escaped(&drawing->out, text->str);
-    lull_out_text(&drawing->out, "</desc>\n");
+    lull_svg_describe(&drawing->out, form, title->str, text->str);
     if (is_narrow) {
+        g_string_assign(title, "What ");
+        lull_task_append(title, path->comm, path->tid, false);
+        g_string_append(title, " waited for");
+        lull_svg_fit(title, drawing->layout.width - 2 * LULL_SVG_MARGIN, 18);
         g_string_printf(text, "Critical path of %s", total);
     }
+    lull_svg_text(&drawing->out, LULL_SVG_MARGIN, 34,
+                  is_narrow ? "class=\"h\" font-size=\"15\"" : "class=\"h\" font-size=\"18\"",
+                  title->str);
     lull_svg_text(&drawing->out, LULL_SVG_MARGIN, 55, "class=\"f\"", text->str);
-    g_string_free(text, TRUE);
 }
 
 static void put_legend(struct drawing *drawing)
@@ -210,8 +166,8 @@ static void put_box(struct drawing *drawing, uint32_t row, uint32_t look, int64_
     lull_svg_escaped(&drawing->out, tip);
     lull_out_text(&drawing->out, "</title></rect>\n");
     if (height >= 12 && width >= lull_svg_text_width(paint->label, 10) + 8) {
-        lull_svg_text(&drawing->out, x + width / 2, y + height / 2 + 3.5,
-                      paint->dark_ink ? "class=\"t m d\"" : "class=\"t m w\"", paint->label);
+        g_autofree char *ink = g_strdup_printf("class=\"t m %s\"", lull_svg_ink(paint->fill));
+        lull_svg_text(&drawing->out, x + width / 2, y + height / 2 + 3.5, ink, paint->label);
     }
 }
 
@@ -377,11 +333,27 @@ bool lull_view_path_svg(const struct lull_path *path, FILE *file,
                         const struct lull_view_style *style, GError **error)
 {
     struct drawing drawing = {.path = path, .style = style};
+    const struct lull_svg_layout *layout = &drawing.layout;
+    g_autoptr(GString) light = g_string_new(LIGHT);
 
     lull_svg_layout_init(&drawing.layout, path, style->is_narrow);
+    for (uint32_t i = 0; i < LULL_LOOK_COUNT; i++) {
+        const struct lull_look *look = lull_look_at(i);
+        g_string_append_printf(light, ".lull .%s{fill:%s}", look->style, look->fill);
+    }
+    if (style->is_narrow) {
+        g_string_append(light, ".narrow .a{marker-end:url(#na)}.narrow .x{marker-end:url(#nx)}");
+    }
+    const struct lull_svg_form form = {.id = style->is_narrow ? "n" : "",
+                                       .class = style->is_narrow ? "narrow" : "",
+                                       .left = layout->left,
+                                       .width = layout->width - 2 * layout->left,
+                                       .height = layout->height,
+                                       .light = light->str,
+                                       .dark = DARK};
     lull_out_start(&drawing.out, file);
-    put_prologue(&drawing);
-    put_title(&drawing);
+    put_prologue(&drawing, &form);
+    put_title(&drawing, &form);
     put_legend(&drawing);
     for (uint32_t i = 0; i < drawing.layout.n_rows; i++) {
         if (drawing.layout.rows[i].starts_host) {

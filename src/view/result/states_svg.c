@@ -28,15 +28,14 @@ enum {
 #define LEAST_PX 1.0
 #define UNKNOWN 255 /* place of it among the sums of a pixel */
 
-#define STYLE                                                                                                         \
-    ".lull .f{fill:#656d76}.lull .h{font-weight:bold}.lull .e{text-anchor:end}.lull .m{text-anchor:middle}"           \
-    ".lull .s{font-size:11px}.lull .t{font-size:10px;pointer-events:none}.lull .w{fill:#fff}.lull .d{fill:#1f2328}"   \
-    ".lull .p{fill:#fff}.lull .b{fill:#eaeef2}.lull .u{fill:#d8dee4}.lull .l{stroke:#eaeef2}.lull .g{stroke:#d0d7de;" \
-    "stroke-width:.6}.lull .n{fill:none;stroke:#1f2328;stroke-width:1.6;pointer-events:none}.lull .o{fill:none;"      \
-    "stroke:#fff;stroke-width:3.4;pointer-events:none}.lull .c{fill:#656d76;fill-opacity:.3}\n"                       \
-    "@media (prefers-color-scheme:dark){.lull{fill:#e6edf3}.lull .p{fill:#0d1117}.lull .b{fill:#21262d}.lull .u{"     \
-    "fill:#30363d}.lull .f{fill:#9198a1}.lull .l{stroke:#21262d}.lull .g{stroke:#30363d}.lull .n{stroke:#e6edf3}"     \
-    ".lull .o{stroke:#0d1117}.lull .c{fill:#9198a1;fill-opacity:.35}}"
+/* Unknown, lines of numbers and what is around them, areas of counts. */
+#define LIGHT                                                                                      \
+    ".lull .u{fill:#d8dee4}.lull .n{fill:none;stroke:#1f2328;stroke-width:1.6;pointer-events:none" \
+    "}.lull .o{fill:none;stroke:#fff;stroke-width:3.4;pointer-events:none}"                        \
+    ".lull .c{fill:#656d76;fill-opacity:.3}"
+#define DARK                                                                                       \
+    ".lull .u{fill:#30363d}.lull .n{stroke:#e6edf3}.lull .o{stroke:#0d1117}"                       \
+    ".lull .c{fill:#9198a1;fill-opacity:.35}"
 
 struct scale {
     bool is_known;                 /* there is a value */
@@ -124,19 +123,6 @@ static double name_width(const struct lull_states_picture *picture)
 
 /* ---- boxes ---- */
 
-static double linear(const char *hex)
-{
-    const char digits[] = {hex[0], hex[1], 0};
-    return pow((double)strtol(digits, NULL, 16) / 255, 2.2);
-}
-
-/* Whether black is read better on a colour than white. */
-static bool wants_dark_ink(const char *colour)
-{
-    return 0.2126 * linear(colour + 1) + 0.7152 * linear(colour + 3) + 0.0722 * linear(colour + 5) >
-           0.18;
-}
-
 /* What is gathered until a pixel is full. */
 struct pixel {
     int64_t start_ns, end_ns;
@@ -193,8 +179,8 @@ static void flush(struct drawing *drawing, struct pixel *pixel, const struct lul
     put_tip(drawing, pixel, lane->title);
     g_autofree char *label = fitted(label_of(group, most), MAX_NAME, 10);
     if (height <= LANE && colour && width >= lull_svg_text_width(label, 10) + 8) {
-        lull_svg_text(&drawing->out, x + width / 2, drawing->y + 2 + height / 2 + 3.5,
-                      wants_dark_ink(colour) ? "class=\"t m d\"" : "class=\"t m w\"", label);
+        g_autofree char *ink = g_strdup_printf("class=\"t m %s\"", lull_svg_ink(colour));
+        lull_svg_text(&drawing->out, x + width / 2, drawing->y + 2 + height / 2 + 3.5, ink, label);
     }
     memset(pixel, 0, sizeof *pixel);
 }
@@ -452,36 +438,20 @@ static void put_blocks(struct drawing *drawing)
 
 /* ---- the picture ---- */
 
-static void put_prologue(struct drawing *drawing)
-{
-    lull_out_printf(
-        &drawing->out,
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\""
-        " width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" class=\"lull\" role=\"img\" "
-        "aria-labelledby=\"lull-title lull-desc\" font-family=\"'DejaVu Sans', Verdana, Arial, "
-        "sans-serif\" font-size=\"12\" fill=\"#1f2328\">\n<style>\n" STYLE "\n</style>\n"
-        "<rect width=\"100%%\" height=\"100%%\" class=\"p\"/>\n",
-        WIDTH, (int)drawing->height, WIDTH, (int)drawing->height);
-}
-
-static void put_title(struct drawing *drawing)
+static void put_title(struct drawing *drawing, const struct lull_svg_form *form)
 {
     const struct lull_states_picture *picture = drawing->picture;
     const bool local = drawing->style->local_time;
     char took[LULL_TIME_TEXT_SIZE], start[LULL_TIME_TEXT_SIZE], end[LULL_TIME_TEXT_SIZE];
-    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(GString) title = g_string_new(NULL), text = g_string_new(NULL);
     for (uint32_t i = 0; i < picture->n_blocks; i++) {
         if (i == 0 || picture->blocks[i].group != picture->blocks[i - 1].group) {
-            g_string_append(text, i ? ", " : "");
-            lull_clean_append(text, picture->blocks[i].group->label, false);
+            g_string_append(title, i ? ", " : "");
+            lull_clean_append(title, picture->blocks[i].group->label, false);
         }
     }
-    g_string_append(text, text->len ? "" : "No row was seen");
-    lull_svg_fit(text, WIDTH - 2 * MARGIN, 18);
-    lull_out_text(&drawing->out, "<title id=\"lull-title\">");
-    lull_svg_escaped(&drawing->out, text->str);
-    lull_out_text(&drawing->out, "</title>\n");
-    lull_svg_text(&drawing->out, MARGIN, 34, "class=\"h\" font-size=\"18\"", text->str);
+    g_string_append(title, title->len ? "" : "No row was seen");
+    lull_svg_fit(title, WIDTH - 2 * MARGIN, 18);
     lull_duration_format(picture->end_ns - picture->start_ns, took);
     lull_time_format_iso(picture->start_ns, local, start);
     lull_time_format_iso(picture->end_ns, local, end);
@@ -492,9 +462,8 @@ static void put_title(struct drawing *drawing)
             picture->lost_events, picture->lost_packets);
     }
     g_string_append(text, picture->is_cut ? " · there was more than is shown" : "");
-    lull_out_text(&drawing->out, "<desc id=\"lull-desc\">");
-    lull_svg_escaped(&drawing->out, text->str);
-    lull_out_text(&drawing->out, "</desc>\n");
+    lull_svg_describe(&drawing->out, form, title->str, text->str);
+    lull_svg_text(&drawing->out, MARGIN, 34, "class=\"h\" font-size=\"18\"", title->str);
     lull_svg_text(&drawing->out, MARGIN, 55, "class=\"f\"", text->str);
 }
 
@@ -527,8 +496,14 @@ bool lull_view_states_svg(const struct lull_states_picture *picture, FILE *file,
     put_blocks(&drawing);
     drawing.height = drawing.y + 2 * MARGIN - GAP;
     drawing.is_dry = false;
-    put_prologue(&drawing);
-    put_title(&drawing);
+    const struct lull_svg_form form = {.id = "",
+                                       .class = "",
+                                       .width = WIDTH,
+                                       .height = floor(drawing.height),
+                                       .light = LIGHT,
+                                       .dark = DARK};
+    lull_svg_start(&drawing.out, &form);
+    put_title(&drawing, &form);
     put_axis(&drawing);
     put_blocks(&drawing);
     g_free(drawing.scales);

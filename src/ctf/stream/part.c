@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One stream read by several threads: each has a copy of the cursor, and reads packets that no
  * other reads. A packet's flags (its damage has been reported) are shared; packets are not. */
-#include "ctf/stream/stream.h"
+#include "ctf/stream/private.h"
 
 uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *s, uint32_t first, uint64_t bytes)
 {
@@ -28,6 +28,10 @@ struct lull_ctf_stream *lull_ctf_stream_clone(const struct lull_ctf_stream *s)
 
 void lull_ctf_stream_limit(struct lull_ctf_stream *s, uint32_t first, uint32_t end)
 {
+    s->is_done = false;
+    s->is_part = true;
     s->packet = (int64_t)first - 1;
     s->end_packet = end;
+    s->last_ns = INT64_MIN;
+    lull_memory_set(s->memory, LULL_MEM_CLOCK, 0);
 }

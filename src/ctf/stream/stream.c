@@ -178,12 +178,19 @@ static bool open_packet(struct lull_ctf_stream *s)
     return true;
 }
 
-void lull_ctf_stream_finish(struct lull_ctf_stream *s)
+/* Nothing is left to read. */
+static void rest(struct lull_ctf_stream *s)
 {
     s->is_done = true;
     s->limit = s->pos = 0;
     s->at_end = true;
     s->packet = s->list.packets->len;
+}
+
+void lull_ctf_stream_finish(struct lull_ctf_stream *s)
+{
+    rest(s);
+    s->is_part = false;
     if (s->is_open) {
         s->bytes->ops->close(s->bytes);
     }
@@ -216,7 +223,11 @@ bool lull_ctf_stream_next_packet(struct lull_ctf_stream *s)
     while (!s->is_done) {
         s->packet++;
         if (s->packet >= s->end_packet) {
-            lull_ctf_stream_finish(s);
+            if (s->is_part) {
+                rest(s);
+            } else {
+                lull_ctf_stream_finish(s);
+            }
             break;
         }
         if (lull_ctf_stream_is_behind(s)) {

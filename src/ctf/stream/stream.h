@@ -28,6 +28,8 @@ struct lull_ctf_stream {
     uint64_t header_bits;  /* of its header and context */
     bool at_end;           /* the content ends at `limit` */
     bool is_done, is_open, has_warned_order;
+    bool
+        is_part; /* only some packets are read, and others perhaps after them: bytes and window stay at the end */
     int64_t packet;     /* index of the current one */
     int64_t end_packet; /* of those that are read: after the last */
     int32_t cpu;
@@ -98,7 +100,7 @@ uint32_t lull_ctf_stream_part_end(const struct lull_ctf_stream *stream, uint32_t
 /* A copy has the packets of `stream`, which must outlive it, but state and bytes of its own. It is
  * freed like any other. Not thread-safe; to start, limit and read it is. */
 struct lull_ctf_stream *lull_ctf_stream_clone(const struct lull_ctf_stream *stream);
-/* After its start: limits the copy to these packets. */
+/* After its start, and again for each further part: these packets are read next. */
 void lull_ctf_stream_limit(struct lull_ctf_stream *clone, uint32_t first, uint32_t end);
 
 /* Bytes read since the start of the file. */

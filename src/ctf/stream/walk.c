@@ -449,9 +449,7 @@ int64_t lull_ctf_stream_last(struct lull_ctf_stream *s, uint64_t *counts)
     for (uint32_t first = n; first > 0 && last_ns == INT64_MIN;) {
         first = s->list.in_order ? first - 1 : 0;
         lull_ctf_stream_finish(s);
-        s->is_done = false;
         lull_ctf_stream_limit(s, first, n);
-        s->last_ns = INT64_MIN;
         if (lull_ctf_stream_next_packet(s)) {
             walk_count_timed(s, counts);
         }

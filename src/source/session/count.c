@@ -34,10 +34,16 @@ struct work {
     bool sums;
 };
 
+/* A worker's own copy of a stream. */
+struct clone {
+    struct lull_source_stream *stream;
+    bool is_started;
+};
+
 struct worker {
     struct work *work;
-    struct lull_source_stream **clones; /* of those that are shared */
-    uint64_t *counts;                   /* by class of the session */
+    struct clone *clones; /* of those that are shared */
+    uint64_t *counts;     /* by class of the session */
     struct lull_source_tally tally;
 };
 
@@ -76,6 +82,22 @@ static void clear_note(gpointer note)
     g_free(((struct lull_session_note *)note)->text);
 }
 
+/* The stream that the worker reads for the job, whose reports it hands over; only a copy goes on from part to part. */
+static struct lull_source_stream *start_job(struct worker *worker, struct job *job)
+{
+    struct clone *clone = job->clone >= 0 ? &worker->clones[job->clone] : NULL;
+    struct lull_source_stream *stream = clone ? clone->stream : job->stream;
+    stream->ops->set_report(stream, &job->keeper.report);
+    if (!clone || !clone->is_started) {
+        lull_session_start_stream(worker->work->session, stream);
+    }
+    if (clone) {
+        clone->is_started = true;
+        stream->ops->limit(stream, job->first, job->end);
+    }
+    return stream;
+}
+
 static gpointer run_worker(gpointer data)
 {
     struct worker *worker = data;
@@ -83,14 +105,8 @@ static gpointer run_worker(gpointer data)
     int at;
     while ((at = g_atomic_int_add(&work->next, 1)) < (int)work->n_jobs) {
         struct job *job = &work->jobs[work->order[at]];
-        struct lull_source_stream *stream =
-            job->clone >= 0 ? worker->clones[job->clone] : job->stream;
+        struct lull_source_stream *stream = start_job(worker, job);
         uint64_t *counts = worker->counts + work->first_class[stream->event.trace];
-        stream->ops->set_report(stream, &job->keeper.report);
-        lull_session_start_stream(work->session, stream);
-        if (job->clone >= 0) {
-            stream->ops->limit(stream, job->first, job->end);
-        }
         if (work->sums) {
             stream->ops->sum(stream, counts, &worker->tally);
         } else {
@@ -181,17 +197,18 @@ static void start_worker(struct work *work, struct worker *worker)
 {
     worker->work = work;
     worker->counts = g_new0(uint64_t, MAX(work->n_classes, 1));
-    worker->clones = g_new0(struct lull_source_stream *, MAX(work->shared->len, 1));
+    worker->clones = g_new0(struct clone, MAX(work->shared->len, 1));
     for (uint32_t i = 0; i < work->shared->len; i++) {
         const struct lull_source_stream *stream = work->shared->pdata[i];
-        worker->clones[i] = stream->ops->clone(stream);
+        worker->clones[i].stream = stream->ops->clone(stream);
     }
 }
 
 static void end_worker(struct worker *worker)
 {
     for (uint32_t i = 0; i < worker->work->shared->len; i++) {
-        worker->clones[i]->ops->free_clone(worker->clones[i]);
+        struct lull_source_stream *stream = worker->clones[i].stream;
+        stream->ops->free_clone(stream);
     }
     g_free(worker->clones);
 }

@@ -160,11 +160,29 @@ static void describe_table(GString *text, const struct lull_result_class *class)
     }
 }
 
-char *lull_analysis_verb_output(const struct lull_verb_analysis *analysis)
+static bool takes(const struct lull_verb *verb, const char *name)
 {
-    GString *text = g_string_new(
-        "For each window of time (one, unless there is a --refresh or a --period) a line says what "
-        "it covers and "
+    uint32_t count, n_own;
+    g_autofree const struct lull_option **options = lull_verb_options(verb, &count, &n_own);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(options[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *lull_analysis_verb_output(const struct lull_verb *verb)
+{
+    const struct lull_verb_analysis *analysis = verb->analysis;
+    GString *text = g_string_new("For each window of time (one");
+    if (takes(verb, "refresh")) {
+        g_string_append_printf(text, ", unless there is a --refresh%s",
+                               takes(verb, "period") ? " or a --period" : "");
+    }
+    g_string_append(
+        text,
+        ") a line says what it covers and "
         "what was lost in it, notes what the trace lacks for this; then come the tables. ? "
         "means that the trace does not say. With --json:\n"
         "\n"

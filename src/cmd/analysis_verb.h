@@ -30,9 +30,9 @@ struct lull_result_options;
 struct lull_result_view *lull_analysis_open_view(const struct lull_args *args,
                                                  struct lull_result_options *options);
 
-/* What a verb prints, as text in the markup of lull_verb.description, from the table classes of its
- * analysis. Free with g_free(). */
-char *lull_analysis_verb_output(const struct lull_verb_analysis *analysis);
+/* What a verb of an analysis prints, as text in the markup of lull_verb.description, from its options and the table classes
+ * of the analysis. Free with g_free(). */
+char *lull_analysis_verb_output(const struct lull_verb *verb);
 
 /* Its common options. */
 extern const char *const lull_analysis_common[];

@@ -229,7 +229,7 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
 char *lull_help_output(const struct lull_verb *verb)
 {
     return verb->output || !verb->analysis ? g_strdup(verb->output)
-                                           : lull_analysis_verb_output(verb->analysis);
+                                           : lull_analysis_verb_output(verb);
 }
 
 void lull_help_topic(FILE *file, const struct lull_topic *topic,

@@ -539,7 +539,7 @@ const struct lull_verb lull_verb_print = {
         "that read it: times in the local time zone (but --begin and --end are in UTC unless "
         "--local is given), clocks as the traces have them (not joined), events of equal time "
         "in its order. --fields, --names, --no-delta and the options whose names start with "
-        "--clock have the same meaning as there. Known differences: an empty string is printed "
+        "--clock- have the same meaning as there. Known differences: an empty string is printed "
         "as empty (babeltrace2 2.0.4 prints what the field held before), all times before 1970 "
         "are in seconds (babeltrace2 shows most of them as a time of day), and colours and "
         "warnings are Lull's own. Names of hosts, events and fields are not escaped in this "

@@ -46,7 +46,7 @@ const struct lull_topic lull_topic_states = {
         "busy : ACTIONS' happens 5 s after the row came into that state, unless it left it.\n"
         "\n"
         "Where events were lost, rows are unknown until their next rule; 'lost keep' leaves them "
-        "as they are. A state is also a period: --period FILE.states:GROUP.STATE ('lull help "
+        "as they are. A state is also a period: 'lull periodlog --period FILE.states:GROUP.STATE' ('lull help "
         "periods'). All mistakes of a file are shown at once, up to twenty.\n"
         "\n"
         "A state provider of Trace Compass (XML) can be given in place of a file of states; 'lull states "

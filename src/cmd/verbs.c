@@ -249,7 +249,7 @@ const struct lull_option lull_common_options[] = {
      .kind = LULL_OPTION_CHOICE,
      .argument = "FORM",
      .help =
-         "how --json, --csv and --tsv write times of day: as nanoseconds since 1970, or as texts, "
+         "how times of day are written for other programs: as nanoseconds since 1970, or as texts, "
          "for readers that round such numbers, as jq and JavaScript do",
      .choices = json_times},
     {.name = "csv",

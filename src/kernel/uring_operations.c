@@ -71,6 +71,8 @@ static const struct {
     {"readv", "of"},
     {"writev", "to"},
     {"pipe", "on"},
+    {"nop", "on"},
+    {"uring_cmd", "on"},
 };
 
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };

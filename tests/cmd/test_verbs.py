@@ -167,6 +167,38 @@ def no_instance():
     is_status("why: no instance", run("why", *nothing), 0, "There is no instance in these traces")
 
 
+def prose(text):
+    """A text without the commands in it, of whose own programs their options are."""
+    text = text.replace("’", "'").replace("‘", "'").partition("\nExamples:\n")[0].partition("\nEXAMPLES\n")[0]
+    text = re.sub(r"\(lull [^)]*\)|'(?:lull|perf|sudo|lttng|trace-cmd)\b[^']*'", "", text)
+    return re.sub(r"^ +(?:lull|sudo|perf|lttng|trace-cmd) .*$", "", text, flags=re.M)
+
+
+def mentioned(text):
+    return set(re.findall(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-])", prose(text)))
+
+
+def accepts(verb, option):
+    """Whether the parser takes it: it says what is wrong first."""
+    return f"there is no option --{option}" not in run(verb, f"--{option}=x", "--no-such-option").stderr
+
+
+def mentions():
+    """What help and manual page say of options and what the parser takes are the same."""
+    helps = {verb: run(verb, "--help").stdout for verb in VERBS if verb != "help"}  # which is about those of all verbs
+    tables = {verb: options(verb) for verb in helps}
+    usual = {option for option in set().union(*tables.values()) if sum(option in table for table in tables.values()) > 4}
+    tap.ok(len(usual) > 15, "the options that many verbs have", usual)
+    for verb, text in helps.items():
+        with open(os.path.join(os.environ["LULL_BUILD"], "man", f"lull-{verb}.1"), encoding="utf-8") as file:
+            page = file.read().replace("\\-", "-").replace("\\(aq", "'").replace(".SH EXAMPLES", "EXAMPLES")
+        missing = [option for option in mentioned(text) | mentioned(page) if not accepts(verb, option)]
+        tap.ok(not missing, f"{verb}: takes each option that its help and its manual page speak of", *missing)
+        hidden = [option for option in usual - tables[verb] if accepts(verb, option)]
+        tap.ok(not hidden, f"{verb}: its help has each usual option that it takes", *hidden)
+        tap.ok(tables[verb] <= set(re.findall(r"--([a-z0-9-]+)", page)), f"{verb}: so has its manual page")
+
+
 VERBS = re.findall(r"^  ([a-z]+) ", run("--help").stdout.split("\nRecord:")[1], re.M)
 tap.ok(len(VERBS) > 30 and NO_ANSWER < set(VERBS), "the verbs", VERBS)
 for this in VERBS:
@@ -184,6 +216,7 @@ with tempfile.TemporaryDirectory() as folder:
     for this in VERBS:
         if this not in NO_ANSWER:
             tap.run(f"{this}: examples", examples, this, folder)
+tap.run("mentions", mentions)
 tap.run("slowest", slowest)
 tap.run("periods", period_verbs)
 tap.run("no instance", no_instance)

@@ -507,13 +507,16 @@ static void move_counts(struct lull_daemon *daemon, const struct lull_trigger_co
     }
 }
 
-/* The process that listens comes last: it shows the daemon's counts by the numbers of its own rules, so both
- * have to have the same. Commands go by the names of their rules, so one that is late starts no other's. */
-static bool pass_on(const struct lull_daemon *daemon, const GString *text, GError **error)
+/* All processes have the same rules: none of them changes anything before each has read the others. The process that listens
+ * comes last: it shows the daemon's counts by the numbers of its own rules. Commands go by the names of their rules, so
+ * one that is late starts no other's. */
+static bool pass_on(struct lull_daemon *daemon, const GString *text, GError **error)
 {
     const int fd = lull_process_text(text->str, text->len, error);
-    const bool done = fd >= 0 && lull_executor_set_rules(&daemon->executor, fd, error) &&
-                      lull_speaker_set_rules(&daemon->speaker, fd, error);
+    const bool done = fd >= 0 && lull_executor_offer_rules(&daemon->executor, fd, error) &&
+                      lull_speaker_offer_rules(&daemon->speaker, fd, error) &&
+                      lull_executor_set_rules(&daemon->executor, error) &&
+                      lull_speaker_set_rules(&daemon->speaker, error);
     if (fd >= 0) {
         close(fd);
     }

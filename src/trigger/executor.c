@@ -16,6 +16,10 @@
 #include "trigger/process.h"
 
 #define WHO "the process that runs commands"
+/* As long as it may read rules. */
+#define READ_MS 2000
+/* A message without a rule's name has other rules, to be read, if it has this time. */
+#define OFFER 1
 
 /* To become the user of a command, and to end it. */
 static const uint8_t rights[] = {CAP_SETUID, CAP_SETGID, CAP_KILL};
@@ -31,22 +35,31 @@ static bool fail(GError **error, const char *why)
 struct running {
     int socket;
     const struct lull_trigger_config *config;
-    struct lull_trigger_config *own; /* that, if it was passed on later; else NULL */
+    struct lull_trigger_config *own;     /* that, if it was passed on later; else NULL */
+    struct lull_trigger_config *offered; /* was read, and does not hold yet; or NULL */
     struct lull_trigger_counts *counts;
     struct lull_commands commands;
 };
 
-/* Rules that are not known to it have no commands. */
-static void take_rules(struct running *running, int fd)
+static void read_rules(struct running *running, int fd)
 {
-    struct lull_trigger_config *next = lull_trigger_config_receive(fd);
-    if (next) {
+    lull_trigger_config_free(running->offered);
+    running->offered = lull_trigger_config_receive(fd);
+    const bool is_read = running->offered != NULL;
+    lull_message_send(running->socket, &is_read, sizeof is_read, -1);
+}
+
+/* Rules that are not known to it have no commands. */
+static void take_rules(struct running *running)
+{
+    if (running->offered) {
         lull_trigger_config_free(running->own);
-        running->config = running->own = next;
+        running->config = running->own = running->offered;
+        running->offered = NULL;
     }
 }
 
-/* False if the daemon has gone. With a descriptor there are other rules, else a command is to run. */
+/* False if the daemon has gone. Without a rule's name other rules are to be read, or hold from now on. */
 static bool take_order(struct running *running)
 {
     struct lull_trigger_written written;
@@ -55,11 +68,15 @@ static bool take_order(struct running *running)
     if (n != sizeof written) {
         return n < 0 && (errno == EAGAIN || errno == EINTR);
     }
-    if (fd >= 0) {
-        take_rules(running, fd);
-        close(fd);
-    } else {
+    if (written.rule[0]) {
         lull_commands_start(&running->commands, running->config, &written, running->counts);
+    } else if (written.delay_ns == OFFER) {
+        read_rules(running, fd);
+    } else {
+        take_rules(running);
+    }
+    if (fd >= 0) {
+        close(fd);
     }
     return true;
 }
@@ -116,10 +133,26 @@ void lull_executor_run(const struct lull_executor *executor,
     lull_message_send(executor->socket, written, sizeof *written, -1);
 }
 
-bool lull_executor_set_rules(const struct lull_executor *executor, int text, GError **error)
+bool lull_executor_offer_rules(const struct lull_executor *executor, int text, GError **error)
+{
+    const struct lull_trigger_written offer = {.rule = "", .delay_ns = OFFER};
+    struct pollfd ready = {.fd = executor->socket, .events = POLLIN};
+    bool is_read = false;
+    int fd = -1;
+    while (lull_message_receive(executor->socket, &is_read, sizeof is_read, &fd) > 0) {
+    } /* an answer that was late */
+    is_read =
+        lull_message_send(executor->socket, &offer, sizeof offer, text) &&
+        poll(&ready, 1, READ_MS) > 0 &&
+        lull_message_receive(executor->socket, &is_read, sizeof is_read, &fd) == sizeof is_read &&
+        is_read;
+    return is_read || fail(error, "it cannot read the configuration; try again");
+}
+
+bool lull_executor_set_rules(const struct lull_executor *executor, GError **error)
 {
     const struct lull_trigger_written none = {.rule = ""};
-    return lull_message_send(executor->socket, &none, sizeof none, text) ||
+    return lull_message_send(executor->socket, &none, sizeof none, -1) ||
            fail(error, "it is too busy for other rules; try again");
 }
 

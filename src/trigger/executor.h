@@ -17,8 +17,9 @@ bool lull_executor_start(struct lull_executor *executor, const struct lull_trigg
 /* Starts the command of the rule that wrote this, if it has one. */
 void lull_executor_run(const struct lull_executor *executor,
                        const struct lull_trigger_written *written);
-/* From now on the rules of another configuration hold; `text` is a file (lull_process_text()). */
-bool lull_executor_set_rules(const struct lull_executor *executor, int text, GError **error);
+/* As lull_speaker_offer_rules() and lull_speaker_set_rules(). */
+bool lull_executor_offer_rules(const struct lull_executor *executor, int text, GError **error);
+bool lull_executor_set_rules(const struct lull_executor *executor, GError **error);
 /* False and an error if the process has ended. */
 bool lull_executor_check(struct lull_executor *executor, GError **error);
 /* Ends it, and the commands that run. */

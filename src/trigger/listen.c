@@ -33,6 +33,7 @@ struct client {
 
 struct listener {
     const struct lull_trigger_config *config;
+    struct lull_trigger_config *offered; /* was read, and does not hold yet; or NULL */
     struct lull_trigger_counts *counts;
     int socket, hook;           /* the daemon, servers */
     int peers, collectors;      /* other machines: datagrams and connections */
@@ -320,12 +321,21 @@ static void reply(struct listener *listener, uint32_t number, const char *text)
     }
 }
 
-/* What was so far stays: scrapers and other machines are answered in threads of their own. */
-static void take_rules(struct listener *listener, int fd)
+static void read_rules(struct listener *listener, uint32_t number, int fd)
 {
-    struct lull_trigger_config *next = lull_trigger_config_receive(fd);
-    if (next) {
-        __atomic_store_n(&listener->config, next, __ATOMIC_RELEASE);
+    lull_trigger_config_free(listener->offered);
+    listener->offered = lull_trigger_config_receive(fd);
+    const struct lull_speaker_report report = {
+        .kind = LULL_SPEAKER_READ, .number = number, .is_read = listener->offered != NULL};
+    pass_on(listener, &report);
+}
+
+/* What was so far stays: scrapers and other machines are answered in threads of their own. */
+static void take_rules(struct listener *listener)
+{
+    if (listener->offered) {
+        __atomic_store_n(&listener->config, listener->offered, __ATOMIC_RELEASE);
+        listener->offered = NULL;
     }
 }
 
@@ -346,8 +356,11 @@ static bool take_order(struct listener *listener)
     case LULL_SPEAKER_REPLY_MACHINE:
         lull_spread_answer(listener->spread, order.number, order.verdict, order.made, &at);
         break;
+    case LULL_SPEAKER_OFFER:
+        read_rules(listener, order.number, fd);
+        break;
     case LULL_SPEAKER_RULES:
-        take_rules(listener, fd);
+        take_rules(listener);
         break;
     case LULL_SPEAKER_ASK:
         if (!lull_spread_ask(listener->spread, &order.question, &at)) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <string.h>
@@ -19,6 +20,10 @@
 #include "base/tree.h"
 #include "trigger/peer_socket.h"
 #include "trigger/speaker_private.h"
+
+/* As long as it may read rules, and as many reports as are kept meanwhile; others are lost, as when it is too busy. */
+#define READ_MS 2000
+#define MOST_WAITING 1024
 
 static bool fail(GError **error, const char *what, const char *why)
 {
@@ -175,7 +180,8 @@ static bool start_process(struct lull_speaker *speaker, const struct lull_trigge
 bool lull_speaker_start(struct lull_speaker *speaker, const struct lull_trigger_config *config,
                         GError **error)
 {
-    *speaker = (struct lull_speaker){.pid = -1, .socket = -1, .counts = MAP_FAILED};
+    *speaker = (struct lull_speaker){
+        .pid = -1, .socket = -1, .counts = MAP_FAILED, .waiting = G_QUEUE_INIT};
     struct lull_peer_keys keys = {.n = 0}, tokens = {.n = 0};
     struct lull_speaker_sockets given = {-1, -1, -1, -1};
     const bool has_token = !config->token || lull_peer_keys_read(config->token, &tokens, error);
@@ -206,6 +212,11 @@ void lull_speaker_clear(struct lull_speaker *speaker, const struct lull_trigger_
         if (config->hook) {
             unlink(config->hook);
         }
+    }
+    struct lull_speaker_report *report;
+    while ((report = g_queue_pop_head(&speaker->waiting))) {
+        close_socket(report->fd);
+        g_free(report);
     }
     if (speaker->pid > 0) {
         while (waitpid(speaker->pid, NULL, 0) < 0 && errno == EINTR) {
@@ -285,12 +296,23 @@ static bool is_sound(const struct lull_speaker_report *report,
     }
 }
 
-bool lull_speaker_take(const struct lull_speaker *speaker, const struct lull_trigger_config *config,
+/* The size of the next message, as lull_message_receive(). */
+static ssize_t next_message(struct lull_speaker *speaker, struct lull_speaker_report *report)
+{
+    struct lull_speaker_report *kept = g_queue_pop_head(&speaker->waiting);
+    if (!kept) {
+        return lull_message_receive(speaker->socket, report, sizeof *report, &report->fd);
+    }
+    *report = *kept;
+    g_free(kept);
+    return sizeof *report;
+}
+
+bool lull_speaker_take(struct lull_speaker *speaker, const struct lull_trigger_config *config,
                        struct lull_speaker_report *report)
 {
     ssize_t n;
-    while ((n = lull_message_receive(speaker->socket, report, sizeof *report, &report->fd)) > 0 ||
-           (n < 0 && errno == EINTR)) {
+    while ((n = next_message(speaker, report)) > 0 || (n < 0 && errno == EINTR)) {
         const bool is_taken = n == sizeof *report && is_sound(report, config);
         if (n > 0 && !(is_taken && report->kind == LULL_SPEAKER_FETCH)) {
             close_socket(report->fd); /* only that one needs it */
@@ -335,9 +357,53 @@ void lull_speaker_ask(const struct lull_speaker *speaker,
     give(speaker, &order);
 }
 
-bool lull_speaker_set_rules(const struct lull_speaker *speaker, int text, GError **error)
+static void keep(struct lull_speaker *speaker, const struct lull_speaker_report *report)
+{
+    if (speaker->waiting.length < MOST_WAITING) {
+        g_queue_push_tail(&speaker->waiting, g_memdup2(report, sizeof *report));
+    } else {
+        close_socket(report->fd);
+    }
+}
+
+/* Whether it has read what it was offered last. */
+static bool has_read(struct lull_speaker *speaker)
+{
+    const int64_t end_ms = g_get_monotonic_time() / 1000 + READ_MS;
+    struct pollfd ready = {.fd = speaker->socket, .events = POLLIN};
+    struct lull_speaker_report report;
+    for (;;) {
+        const int64_t left_ms = end_ms - g_get_monotonic_time() / 1000;
+        if (left_ms <= 0 || poll(&ready, 1, (int)left_ms) == 0) {
+            return false;
+        }
+        const ssize_t n = lull_message_receive(speaker->socket, &report, sizeof report, &report.fd);
+        if (n == sizeof report && report.kind == LULL_SPEAKER_READ) {
+            close_socket(report.fd);
+            if (report.number == speaker->offered) {
+                return report.is_read;
+            }
+        } else if (n == sizeof report) {
+            keep(speaker, &report);
+        } else if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
+            return false;
+        } else {
+            close_socket(report.fd);
+        }
+    }
+}
+
+bool lull_speaker_offer_rules(struct lull_speaker *speaker, int text, GError **error)
+{
+    const struct lull_speaker_order order = {.kind = LULL_SPEAKER_OFFER,
+                                             .number = ++speaker->offered};
+    return (lull_message_send(speaker->socket, &order, sizeof order, text) && has_read(speaker)) ||
+           fail(error, "the process that listens", "it cannot read the configuration; try again");
+}
+
+bool lull_speaker_set_rules(const struct lull_speaker *speaker, GError **error)
 {
     const struct lull_speaker_order order = {.kind = LULL_SPEAKER_RULES};
-    return lull_message_send(speaker->socket, &order, sizeof order, text) ||
+    return lull_message_send(speaker->socket, &order, sizeof order, -1) ||
            fail(error, "the process that listens", "it is too busy for other rules; try again");
 }

@@ -14,12 +14,13 @@ enum lull_speaker_order_kind {
     LULL_SPEAKER_REPLY,
     LULL_SPEAKER_REPLY_MACHINE,
     LULL_SPEAKER_ASK,
-    LULL_SPEAKER_RULES, /* there are others: with the text of the configuration, as a file */
+    LULL_SPEAKER_OFFER, /* others, to be read: with the text of the configuration, as a file */
+    LULL_SPEAKER_RULES, /* those hold from now on */
 };
 
 struct lull_speaker_order {
     uint32_t kind;   /* enum lull_speaker_order_kind */
-    uint32_t number; /* who gets the answer */
+    uint32_t number; /* who gets the answer, or of the offer */
     union {
         char text[LULL_SPEAKER_ANSWER];
         struct {

@@ -7,6 +7,7 @@ import json
 import os
 import pwd
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -308,6 +309,38 @@ def hang_up(daemon, text):
     return wait_for(lambda: re.search("(read the configuration again|nothing is changed).*\n", daemon.said()[before:]) and daemon.said()[before:])
 
 
+def rules_of(daemon):
+    """Those that the process which listens has."""
+    return sorted(set(re.findall(r'lull_alarms_total\{rule="(\w+)"', daemon.metrics()[1])))
+
+
+def allow_files(pid, most):
+    """As the user whose process it is: root may not everywhere."""
+    user, group = (status(pid)[name].split()[0] for name in ("Uid", "Gid"))
+    subprocess.run(["setpriv", "--reuid", user, "--regid", group, "--clear-groups", "prlimit", "--pid", str(pid), f"--nofile={most}:"], check=True, timeout=20)
+
+
+def check_unread(daemon, first):
+    """One of the processes cannot be given the new configuration, since it may open nothing more: all go on with the old one, and the log says why.
+    Then it can."""
+    other = first.replace("[rule slow]\nslower=10s", "[rule others]\nslower=1ms")
+    family = daemon.family()
+    for process, name in ("speaker", "the process that listens"), ("commands", "the process that runs commands"):
+        used = set(map(int, os.listdir(f"/proc/{family[process]}/fd")))
+        limit = resource.prlimit(family["commands"], resource.RLIMIT_NOFILE)[0]
+        allow_files(family[process], min(set(range(len(used) + 1)) - used))
+        said = hang_up(daemon, other) or ""
+        fast = daemon.trigger("--slower", "5s", "--pid", str(os.getpid()))
+        allow_files(family[process], limit)
+        tap.ok(f"nothing is changed: {name}: it cannot read the configuration" in said and rules_of(daemon) == ["naps", "slow"] and
+               "no rule of the daemon is about this" in fast.stderr,
+               f"{name} cannot read other rules: the old ones stay in force, and that is said", said, rules_of(daemon), fast)
+    said = hang_up(daemon, other) or ""
+    slow = daemon.trigger("--slower", "5s", "--pid", str(os.getpid()))
+    tap.ok("read the configuration again: 2 rules" in said and rules_of(daemon) == ["naps", "others"] and slow.returncode == 0,
+           "and when all can, the new ones are", said, rules_of(daemon), slow)
+
+
 def check_reload(directory):
     """SIGHUP: a mistake changes nothing, other rules hold at once, and what was counted stays. A rule's command has no right."""
     daemon = Daemon(directory, "[rule slow]\nslower=10s\n[rule naps]\nwhen=offcpu: comm == \"napper\" > 10s\n", "pause=1ms")
@@ -341,6 +374,7 @@ def check_reload(directory):
     tap.ok(after['lull_alarms_total{rule="naps"}'] == counts['lull_alarms_total{rule="naps"}'] and
            after['lull_alarms_total{rule="slow"}'] == "0" and not any("quick" in name for name in after), "counts stay with their rules",
            counts, after)
+    check_unread(daemon, first)
     tap.ok(daemon.stop() == 0 and not left_of(daemon), "and it ends as before", left_of(daemon), daemon.said())
 
 

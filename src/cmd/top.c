@@ -251,7 +251,8 @@ static const struct lull_option options[] = {
      .help = "how many waits, disk requests and interrupts were how long, instead of waits"},
     {.name = "idle",
      .kind = LULL_OPTION_FLAG,
-     .help = "also waits that ended by a timer of the task itself"},
+     .help =
+         "also waits that ended by a timer of the task itself, and threads of the kernel that waited for work"},
     LULL_BACKEND_OPTION("bpf, ftrace or poll; without it the best that works"),
     {.name = "max-overhead",
      .kind = LULL_OPTION_TEXT,

@@ -155,6 +155,35 @@ static void describe_function(struct lull_machine_names *names, const char *what
     }
 }
 
+/* The last of several numbers in a line of /proc/TID/status, the innermost; 0 if there is one, or the first is not
+ * `outermost`. */
+static uint32_t innermost_id(const char *status, const char *line, uint32_t outermost)
+{
+    const char *at = strstr(status, line);
+    g_auto(GStrv) words = NULL;
+    if (at) {
+        g_autofree char *numbers = g_strndup(at + strlen(line), strcspn(at + strlen(line), "\n"));
+        words = g_strsplit(g_strstrip(numbers), "\t", -1);
+    }
+    const uint32_t n = words ? g_strv_length(words) : 0;
+    if (n < 2 || strtoul(words[0], NULL, 10) != outermost) {
+        return 0;
+    }
+    return (uint32_t)strtoul(words[n - 1], NULL, 10);
+}
+
+bool lull_machine_own_ids(uint32_t pid, uint32_t tid, uint32_t *own_pid, uint32_t *own_tid)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%u/status", tid);
+    g_autofree char *status = NULL;
+    if (!g_file_get_contents(path, &status, NULL, NULL)) {
+        return false;
+    }
+    *own_pid = innermost_id(status, "\nNStgid:\t", pid);
+    *own_tid = innermost_id(status, "\nNSpid:\t", tid);
+    return *own_pid && *own_tid;
+}
+
 void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,
                            GString *out)
 {

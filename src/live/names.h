@@ -29,6 +29,9 @@ void lull_track_address(const struct lull_track_hop *hop, char out[LULL_TRACK_AD
 /* The name of a disk, as in /sys/class/block; "" if it is not known. */
 #define LULL_TRACK_DISK_NAME_ROOM 256
 void lull_track_disk(const struct lull_track_hop *hop, char out[LULL_TRACK_DISK_NAME_ROOM]);
+/* The ids that a task has itself, in a container with its own process ids. False if it has no others, or has
+ * ended. */
+bool lull_machine_own_ids(uint32_t pid, uint32_t tid, uint32_t *own_pid, uint32_t *own_tid);
 /* Appends what a hop is, in words: "disk vda (write)", "a packet from 10.9.0.3:5432". Tasks only have a
  * name, which is appended as it came. */
 void lull_machine_describe(struct lull_machine_names *names, const struct lull_track_hop *hop,

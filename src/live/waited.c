@@ -57,14 +57,6 @@ const struct lull_waited_sums *lull_waited_sums(const struct lull_waited *waited
     return &waited->sums;
 }
 
-/* It ended by a timer of its own, or it is a thread of the kernel's that had nothing to do. */
-static bool is_nothing(const struct lull_live_row *row)
-{
-    const struct lull_track_chain *key = row->key;
-    return row->is_idle ||
-           (key->call == LULL_TRACK_NO_CALL && key->state && !(key->state & LULL_TRACK_STATE_D));
-}
-
 /* NULL: there are too many. */
 static struct pair *pair_of(struct lull_waited *waited, const struct lull_live_row *row)
 {
@@ -153,17 +145,17 @@ void lull_waited_add(struct lull_waited *waited, const struct lull_interval *int
     g_hash_table_foreach_remove(waited->pairs, fade, NULL);
     const struct lull_live_row *row = (const struct lull_live_row *)rows.rows->data;
     for (guint i = 0; i < rows.rows->len; i++) {
-        struct pair *pair = is_nothing(&row[i]) ? NULL : pair_of(waited, &row[i]);
+        struct pair *pair = row[i].is_idle ? NULL : pair_of(waited, &row[i]);
         if (pair) {
             pair->score += (double)row[i].waited_ns;
         }
     }
     name_most(waited);
     for (guint i = 0; i < rows.rows->len; i++) {
-        const struct pair *pair = is_nothing(&row[i]) ? NULL : pair_of(waited, &row[i]);
+        const struct pair *pair = row[i].is_idle ? NULL : pair_of(waited, &row[i]);
         const int named = pair ? pair->named : -1;
         *(named >= 0 ? &waited->sums.named[named].ns : &waited->sums.other_ns) +=
-            is_nothing(&row[i]) ? 0 : (uint64_t)row[i].waited_ns;
+            row[i].is_idle ? 0 : (uint64_t)row[i].waited_ns;
     }
     lull_live_rows_clear(&rows);
 }

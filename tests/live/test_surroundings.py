@@ -17,7 +17,7 @@ import tempfile
 import termios
 import time
 
-from live.tracked import LULL, has_event, why_not
+from live.tracked import LULL, has_event, why_no_ftrace, why_not
 from tap import Tap
 
 BTF = "/sys/kernel/btf/vmlinux"
@@ -179,6 +179,23 @@ def test_containers():
         tap.ok(is_one_line(done, "in a container with its own process ids"), f"{arguments}: one line", done)
     done = run("track", "--backend", "bpf", "--count", "1", "offcpu > 1us", prefix=prefix)
     tap.ok(done.returncode == 0 and " alarm" in done.stdout, "other rules hold", done)
+    # A shell that is 1 in its container waits for its sleeping children.
+    inside = subprocess.Popen([*prefix, "sh", "-c", "while sleep 0.05; do :; done"], stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        rule = 'offcpu: comm == "sh" && call == "wait4" > 20ms'
+        for backend in ["bpf"] + ["ftrace"] * (not why_no_ftrace()):
+            done = run("track", "--backend", backend, "--count", "1", "--json", "--duration", "10s", rule)
+            found = json.loads(done.stdout.splitlines()[0]).get("task", {}) if done.returncode == 0 else {}
+            child = subprocess.run(["pgrep", "-P", str(inside.pid)], capture_output=True, text=True, check=False).stdout.strip()
+            tap.ok((str(found.get("tid")), found.get("own_tid"), found.get("own_pid")) == (child, 1, 1), f"{backend}: from outside with both ids", done)
+        done = run("track", "--count", "1", "--duration", "10s", rule)
+        tap.ok(f"sh/{child} (1 in its container) in wait4" in done.stdout, "in words, too", done)
+        done = run("track", "--count", "1", "--json", 'offcpu: comm == "sh" > 20ms', "--", "sh", "-c", "sleep 0.05; sleep 0.05")
+        found = json.loads(done.stdout.splitlines()[0])["task"]
+        tap.ok(found["own_pid"] is None and found["own_tid"] is None, "who is in no container has one", found)
+    finally:
+        os.killpg(inside.pid, signal.SIGKILL)
+        inside.wait()
 
 
 class Terminal:

@@ -53,7 +53,7 @@ static void test_pairs(void)
     add_chain(&interval, "web", LULL_TRACK_HOP_DISK, 1 * MS);
     add_chain(&interval, "cron", LULL_TRACK_HOP_NONE, 900 * MS);
     add_chain(&interval, "kworker/0:1", LULL_TRACK_HOP_DISK, 900 * MS);
-    g_array_index(interval.chains, struct lull_live_chain, 4).key.call = LULL_TRACK_NO_CALL;
+    g_array_index(interval.chains, struct lull_live_chain, 4).key.flags = LULL_TRACK_IS_KERNEL;
     struct lull_live_chain *own = &g_array_index(interval.chains, struct lull_live_chain, 3);
     own->key.link[0].kind = LULL_TRACK_HOP_TIMER;
     lull_waited_add(waited, &interval);

@@ -440,7 +440,7 @@ static __always_inline void sum(struct ended *wait, struct lull_track_counts *co
         wait->flags = slot->flags;
         find_call(wait);
         chain->call = wait->call;
-        chain->flags = wait->flags & LULL_TRACK_IS_COMPAT;
+        chain->flags = wait->flags & (LULL_TRACK_IS_COMPAT | LULL_TRACK_IS_KERNEL);
         chain->state = slot->state;
         lull_track_link_chain(chain, slot);
         add_to_chain(chain, slot->since, woken, count);

@@ -47,6 +47,17 @@ static void add_comm(const struct lull_alarm_view *view, GString *out, const cha
     g_string_append_printf(out, "/%u", tid);
 }
 
+/* "sleep/14166", or "sleep/14166 (5 in its container)" */
+static void add_subject(const struct lull_alarm_view *view, GString *out,
+                        const struct lull_track_record *record)
+{
+    uint32_t own_pid, own_tid;
+    add_comm(view, out, record->comm, record->tid);
+    if (lull_machine_own_ids(record->tgid, record->tid, &own_pid, &own_tid)) {
+        g_string_append_printf(out, " (%u in its container)", own_tid);
+    }
+}
+
 static void add_hop(const struct lull_alarm_view *view, GString *out,
                     const struct lull_track_hop *hop)
 {
@@ -155,7 +166,7 @@ static void add_object(const struct lull_alarm_view *view, GString *out,
         g_string_append_printf(out, " on CPU %u", alarm->record->cpu);
     }
     g_string_append_printf(out, ", %s ", alarm->rule->kind->by);
-    add_comm(view, out, alarm->record->comm, alarm->record->tid);
+    add_subject(view, out, alarm->record);
     g_string_append_c(out, '\n');
 }
 
@@ -215,7 +226,7 @@ void lull_alarm_text(const struct lull_alarm_view *view, const struct lull_track
         fputs(out->str, view->file);
         return;
     }
-    add_comm(view, out, record->comm, record->tid);
+    add_subject(view, out, record);
     if (alarm->call) {
         g_string_append_printf(out, " in %s", alarm->call);
     }
@@ -292,6 +303,18 @@ static struct json_object *task_json(uint32_t pid, uint32_t tid, const char *com
     lull_json_add_text(task, "comm", comm);
     lull_json_add_number(task, "pid", pid);
     lull_json_add_number(task, "tid", tid);
+    return task;
+}
+
+static struct json_object *subject_json(const struct lull_track_alarm *alarm)
+{
+    const struct lull_track_record *record = alarm->record;
+    struct json_object *task = task_json(record->tgid, record->tid, record->comm);
+    uint32_t own_pid, own_tid;
+    const bool has_own = lull_machine_own_ids(record->tgid, record->tid, &own_pid, &own_tid);
+    json_object_object_add(task, "own_pid", has_own ? json_object_new_int64(own_pid) : NULL);
+    json_object_object_add(task, "own_tid", has_own ? json_object_new_int64(own_tid) : NULL);
+    lull_json_add_text(task, "cgroup", alarm->group);
     return task;
 }
 
@@ -440,9 +463,7 @@ struct json_object *lull_alarm_object(const struct lull_alarm_view *view,
     json_object_object_add(object, "object", object_json(view, alarm));
     json_object_object_add(object, "server",
                            alarm->served ? served_json(view, alarm->served) : NULL);
-    struct json_object *task = task_json(record->tgid, record->tid, record->comm);
-    lull_json_add_text(task, "cgroup", alarm->group);
-    json_object_object_add(object, "task", task);
+    json_object_object_add(object, "task", subject_json(alarm));
     lull_json_add_number(object, "uid", record->uid);
     lull_json_add_number(object, "cpu", record->cpu);
     lull_json_add_text(object, "call", alarm->call);

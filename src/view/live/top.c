@@ -287,8 +287,8 @@ static bool print_table(const struct lull_top_view *view, const struct lull_live
         g_string_append_printf(out, "%" PRIu64 " more rows; ", more);
     }
     if (folded) {
-        g_string_append_printf(out, "%u row%s of %s not shown; ", folded, folded == 1 ? "" : "s",
-                               is_sampled ? "idle tasks" : "own timers");
+        g_string_append_printf(out, "%u row%s of idle tasks not shown; ", folded,
+                               folded == 1 ? "" : "s");
     }
     if (n_asleep) {
         g_string_append_printf(out, "%" PRIu64 " task%s slept all the time; ", n_asleep,
@@ -488,6 +488,7 @@ static struct json_object *row_json(const struct lull_top_view *view,
     json_object_object_add(object, "chain", chain);
     json_object_object_add(object, "chain_is_cut",
                            json_object_new_boolean(row->key->flags & LULL_TRACK_IS_CUT));
+    json_object_object_add(object, "is_idle", json_object_new_boolean(row->is_idle));
     lull_json_add_number(object, "waited_ns", row->waited_ns);
     lull_json_add_text(object, "function", row->function);
     json_object_object_add(object, "longest_ns",

@@ -65,6 +65,7 @@ enum lull_column_use {
     LULL_USE_DETAIL = 1 << 5,   /**< the first to be left out where a terminal is too narrow */
     LULL_USE_GUEST = 1 << 6,    /**< shown only if a virtual machine's clock was joined with its
                                    host's, and one host was not chosen */
+    LULL_USE_TASK = 1 << 7,     /**< of a task: not in texts if rows are of groups of them */
 };
 
 /** A column of a table. */

@@ -259,7 +259,7 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
 
 #define PROCESS                                                                                    \
     HOST, {"Process", "PROCESS", "process", LULL_CELL_PROCESS, NULL, 0},                           \
-        {"Process ID", "PID", "pid", LULL_CELL_NUMBER, NULL, LULL_USE_OWN},                        \
+        {"Process ID", "PID", "pid", LULL_CELL_NUMBER, NULL, LULL_USE_OWN | LULL_USE_TASK},        \
         {"Migration count", "MIGRATIONS", "migrations", LULL_CELL_NUMBER, "migrations", 0},        \
         {"Chronological priorities", "PRIORITIES", "priorities", LULL_CELL_STRING, NULL, 0},       \
     {                                                                                              \

@@ -34,7 +34,8 @@ enum { EINTR_ = 4, EAGAIN_ = 11, ETIMEDOUT_ = 110, ERESTART_FIRST = 512, ERESTAR
 /* One address in one process, or of one host if it is shared. */
 struct futex {
     uint64_t address;
-    uint32_t process; /* task that represents the process; LULL_NONE: shared */
+    uint32_t
+        process; /* task that represents the process; of a shared one: of all that used it; or LULL_NONE: several did */
     uint32_t host;
     int64_t last_ns;
     struct lull_distribution waits;
@@ -151,7 +152,7 @@ static uint32_t futex_of(struct futex_analysis *futexes, uint32_t task,
                          const struct lull_futex *call)
 {
     uint32_t host = lull_model_task(futexes->head.model, task)->host;
-    uint32_t process = call->is_private ? process_of(futexes, task) : LULL_NONE;
+    const uint32_t process = process_of(futexes, task);
     uint32_t *slot = call->is_private ? lull_slots_at(&futexes->private_maps, process)
                                       : lull_slots_at(&futexes->shared_maps, host);
     if (*slot == 0) {
@@ -165,6 +166,8 @@ static uint32_t futex_of(struct futex_analysis *futexes, uint32_t task,
         lull_map_insert(map, call->address, at);
         lull_vec_push(&futexes->futexes,
                       (struct futex){.address = call->address, .process = process, .host = host});
+    } else if (futexes->futexes.items[at].process != process) {
+        futexes->futexes.items[at].process = LULL_NONE;
     }
     return at;
 }
@@ -453,7 +456,7 @@ static const struct lull_result_column futex_columns[] = {
 static const struct lull_result_class futex_class = {
     .name = "futex", .title = "Contended futexes", .columns = futex_columns, .is_own = true};
 
-/* The process of a private futex, named after its leader; a shared one has none of its own. */
+/* The only process that used the futex, named after its leader. */
 static struct lull_cell process_cell(const struct futex_analysis *futexes,
                                      const struct futex *futex)
 {

@@ -450,18 +450,15 @@ static GPtrArray *notes_of(const struct lull_session *session,
 
 static void note_rows(GPtrArray *notes, enum lull_group_by by)
 {
-    static const char *const names[LULL_BY_COUNT] = {NULL, "container", "pod", "control group",
-                                                     NULL};
     if (by == LULL_BY_VM) {
         g_ptr_array_add(
             notes, g_strdup("a row counts all tasks of a virtual machine: on its host those of its "
                             "process, in the guest all; “host” are those of none that is known"));
-    }
-    if (names[by]) {
+    } else if (by != LULL_BY_TASK) {
         g_ptr_array_add(
             notes, g_strdup_printf("a row counts all tasks of a %s, where tables list tasks; tasks "
                                    "of which that was not recorded are “?”",
-                                   names[by]));
+                                   lull_group_by_name(by)));
     }
 }
 

@@ -43,6 +43,7 @@ static struct lull_result_view *open_view(const struct lull_args *args,
         .is_held = lull_lami_wants_progress(args),
         .has_hosts = lull_session_host_count(session) > 1 && params->host < 0,
         .has_guests = lull_stolen_is_known(session, params->host),
+        .rows_of = lull_group_by_name(params->by),
         .analysis = lull_args_verb(args)->analysis->class,
     };
     lull_view_style_init(&options.style, stdout, lull_lami_color(args));

@@ -6,11 +6,10 @@
 static __attribute__((noinline)) void add_waits(struct lull_execgraph *eg, uint32_t task)
 {
     while (eg->last_waits.count <= task) {
-        lull_vec_push(&eg->last_waits,
-                      (struct wait_note){.evidence = LULL_NONE,
-                                         .refused = LULL_NONE,
-                                         .tries = LULL_NONE,
-                                         .left_ns = -1});
+        lull_vec_push(&eg->last_waits, (struct wait_note){.evidence = LULL_NONE,
+                                                          .refused = LULL_NONE,
+                                                          .tries = LULL_NONE,
+                                                          .left_ns = -1});
         lull_vec_push(&eg->sent, (struct sent_note){.file = LULL_NONE});
     }
 }
@@ -175,7 +174,8 @@ uint32_t lull_waits_note(struct lull_execgraph *eg, const struct lull_state_fact
                                 .waker = LULL_NONE,
                                 .is_open = !wakeup};
     struct lull_wait_reason stop;
-    if (lull_wait_reason_is_stop(fact, &stop)) {
+    if (lull_wait_reason_is_stop(fact, &stop) ||
+        lull_wait_reason_is_freeze(eg->model, fact, &stop)) {
         evidence.reason = lull_wait_reasons_add(&eg->reasons, &stop);
     } else if (fact->syscall != LULL_NONE) {
         const struct lull_wait_reason reason = lull_wait_reason_of(fact);

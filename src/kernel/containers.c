@@ -68,6 +68,13 @@ static const struct {
     {"nerdctl", "nerdctl"},
 };
 
+const char *lull_group_by_name(enum lull_group_by by)
+{
+    static const char *const names[LULL_BY_COUNT] = {NULL, "container", "pod", "control group",
+                                                     "virtual machine"};
+    return names[by];
+}
+
 static bool is_id(struct lull_span_text part)
 {
     return part.length == ID_LENGTH && strspn(part.text, "0123456789abcdef") >= ID_LENGTH;

@@ -26,6 +26,9 @@ enum lull_group_by {
     LULL_BY_COUNT
 };
 
+/* "control group"; NULL: LULL_BY_TASK. */
+const char *lull_group_by_name(enum lull_group_by by);
+
 /* A part of a path. */
 struct lull_span_text {
     const char *text;

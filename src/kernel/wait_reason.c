@@ -133,21 +133,14 @@ bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wa
 const char *lull_wait_kind_name(enum lull_wait_kind kind)
 {
     static const char *const names[LULL_WAIT_KINDS] = {
-        [LULL_WAIT_LOCK] = "lock",
-        [LULL_WAIT_FUTEX] = "futex",
-        [LULL_WAIT_CHILD] = "child",
-        [LULL_WAIT_SIGNAL] = "signal",
-        [LULL_WAIT_SLEEP] = "sleep",
-        [LULL_WAIT_READY] = "ready",
-        [LULL_WAIT_REQUEST] = "request",
-        [LULL_WAIT_PIPE] = "pipe",
-        [LULL_WAIT_SOCKET] = "socket",
-        [LULL_WAIT_FILE] = "file",
-        [LULL_WAIT_EVENT] = "event",
-        [LULL_WAIT_FAULT] = "fault",
-        [LULL_WAIT_MEMORY] = "memory",
-        [LULL_WAIT_STOP] = "stop",
-        [LULL_WAIT_HYPERVISOR] = "hypervisor",
+        [LULL_WAIT_LOCK] = "lock",       [LULL_WAIT_FUTEX] = "futex",
+        [LULL_WAIT_CHILD] = "child",     [LULL_WAIT_SIGNAL] = "signal",
+        [LULL_WAIT_SLEEP] = "sleep",     [LULL_WAIT_READY] = "ready",
+        [LULL_WAIT_REQUEST] = "request", [LULL_WAIT_PIPE] = "pipe",
+        [LULL_WAIT_SOCKET] = "socket",   [LULL_WAIT_FILE] = "file",
+        [LULL_WAIT_EVENT] = "event",     [LULL_WAIT_FAULT] = "fault",
+        [LULL_WAIT_MEMORY] = "memory",   [LULL_WAIT_STOP] = "stop",
+        [LULL_WAIT_FREEZE] = "freeze",   [LULL_WAIT_HYPERVISOR] = "hypervisor",
     };
     return names[kind];
 }
@@ -216,6 +209,29 @@ static int thing_of(const char *path)
     return -1;
 }
 
+bool lull_wait_reason_is_freeze(const struct lull_model *model, const struct lull_state_fact *fact,
+                                struct lull_wait_reason *reason)
+{
+    const struct lull_wakeup *wakeup = fact->wakeup;
+    /* Of versions 2 and 1 of control groups. */
+    static const char *const switches[] = {"/cgroup.freeze", "/freezer.state"};
+    const char *path = fact->syscall == LULL_NONE && wakeup && wakeup->cause == LULL_CAUSE_TASK
+                           ? path_of(model, wakeup->file)
+                           : NULL;
+    for (size_t i = 0; path && i < G_N_ELEMENTS(switches); i++) {
+        if (g_str_has_suffix(path, switches[i])) {
+            *reason = (struct lull_wait_reason){.call = LULL_NONE,
+                                                .file = wakeup->file,
+                                                .fd = -1,
+                                                .release = wakeup->call,
+                                                .release_file = wakeup->file,
+                                                .stopped = 'F'};
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum lull_wait_kind kind_of_file(const struct lull_model *model, uint32_t file)
 {
     static const uint8_t kinds[] = {
@@ -236,7 +252,7 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
         return reason->fault == LULL_FAULT_HIGH ? LULL_WAIT_MEMORY : LULL_WAIT_FAULT;
     }
     if (reason->stopped) {
-        return LULL_WAIT_STOP;
+        return reason->stopped == 'F' ? LULL_WAIT_FREEZE : LULL_WAIT_STOP;
     }
     if (reason->is_guest) {
         return LULL_WAIT_HYPERVISOR;
@@ -493,6 +509,14 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
         }
         if (waker) {
             g_string_append_printf(out, ", woken by %s", waker);
+        }
+        return;
+    }
+    if (reason->stopped == 'F') {
+        g_string_append(out, "frozen by ");
+        append_file(model, reason->file, -1, out);
+        if (waker) {
+            g_string_append_printf(out, " until %s thawed it", waker);
         }
         return;
     }

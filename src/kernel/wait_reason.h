@@ -26,6 +26,7 @@ enum lull_wait_kind {
     LULL_WAIT_FAULT,      /* memory that has to be read from a disk: a file that is mapped, swap */
     LULL_WAIT_MEMORY,     /* nothing: its control group has more memory than memory.high */
     LULL_WAIT_STOP,       /* nothing: it was stopped, and had to be continued */
+    LULL_WAIT_FREEZE,     /* nothing: its control group was frozen, and had to be thawed */
     LULL_WAIT_HYPERVISOR, /* its virtual CPU, which did not run the guest */
     LULL_WAIT_KINDS
 };
@@ -49,8 +50,10 @@ struct lull_wait_reason {
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
     uint8_t fault;         /* enum lull_fault: for memory, in no call; 0: not */
-    uint8_t stopped;       /* 'T': by a signal, 't': by a debugger, both in no call; 0: not */
-    uint8_t is_guest;      /* 1: its virtual CPU was not in the guest; 0: not */
+    uint8_t
+        stopped; /* 'T': by a signal, 't': by a debugger, 'F': with its control group, of which `file` is the
+                              switch; all in no call; 0: not */
+    uint8_t is_guest; /* 1: its virtual CPU was not in the guest; 0: not */
     uint8_t
         operation; /* of the io_uring's request that it waited for, IORING_OP_… + 1; 0: not known */
 };
@@ -67,6 +70,10 @@ struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact);
 
 /* Whether the fact says that a task was stopped; then *reason is that. */
 bool lull_wait_reason_is_stop(const struct lull_state_fact *fact, struct lull_wait_reason *reason);
+
+/* Whether the fact says that a task was frozen with its control group: who ended that wrote to the file that thaws one. */
+bool lull_wait_reason_is_freeze(const struct lull_model *model, const struct lull_state_fact *fact,
+                                struct lull_wait_reason *reason);
 
 /* "futex", "child", …; NULL for NONE. */
 const char *lull_wait_kind_name(enum lull_wait_kind kind);

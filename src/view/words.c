@@ -308,6 +308,10 @@ void lull_cause_append(GString *out, const struct lull_cause_share *share, bool 
         g_string_append(out, ", which was stopped");
         return;
     }
+    if (g_strcmp0(share->waiter_kind, "freeze") == 0) {
+        g_string_append(out, ", which was frozen");
+        return;
+    }
     if (g_strcmp0(share->waiter_kind, "hypervisor") == 0) {
         g_string_append(out, ", whose virtual CPU it is");
         return;

@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Tables by container of tasks that were put there while a trace was made up: who waits for whom is known.
+import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 sys.path[:0] = [os.path.join(os.environ["LULL_SOURCE"], "tests", "lib")]
 import jsonl_to_ctf  # noqa: E402
@@ -71,6 +77,40 @@ def check_futex():
     tap.ok(counts == [[(2, 1, 3)]] * 2, "tasks that wait and wake are counted all the same", counts)
 
 
+def in_terminal(columns, *arguments):
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    with subprocess.Popen([lull, *arguments], stdout=side, stderr=side, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "TERM": "dumb", "LC_ALL": "C.UTF-8", "LULL_PAGER": "cat"}):
+        os.close(side)
+        output = b""
+        with contextlib.suppress(OSError):  # the terminal is gone with the program
+            while piece := os.read(main, 65536):
+                output += piece
+    os.close(main)
+    return output.decode().replace("\r\n", "\n")
+
+
+def check_paths():
+    """Groups whose paths are alike but for their ends, on a terminal that has no room for them."""
+    names = {10: "web", 11: "db"}
+    events = [event(tid, 0, "cgroup_attach_task", dst_root=0, dst_level=2, dst_id=tid, pid=tid, comm=f"t{tid}",
+                    dst_path=f"/kubepods.slice/{'burstable-' * 8}{name}.scope") for tid, name in names.items()]
+    for number, tid in enumerate((10, 11, 10)):
+        events += [switch((1 + number) * MS, 0, 0, 0, tid), switch((1 + number) * MS + MS // 2, 0, tid, 1, 0)]
+    path = os.path.join(scratch.name, "paths")
+    jsonl_to_ctf.write_trace(sorted(events, key=lambda one: one["t"]), path, environment={"domain": "kernel", "hostname": "h"})
+    text = in_terminal(80, "cputop", "--by", "cgroup", path)
+    heading, *rows = next(re.split("\n", part) for part in text.split("\n\n") if "Per control group" in part)[1:]
+    for name, ns in (("web", MS), ("db", MS // 2)):
+        row = [line for line in rows if re.match(rf"/kub\S*…\S*-{name}\.scope ", line)]
+        tap.ok(len(row) == 1 and f"{ns / 1000:.1f} us" in row[0] or f"{ns / MS:.3f} ms" in row[0], f"the path that ends with {name} keeps its end", text)
+    tap.ok(re.match(r"CONTROL GROUP +MIGRATIONS", heading) and "PID" not in heading, "columns of groups are called so", heading)
+    tap.ok("PROCESS" in in_terminal(80, "cputop", path) and "CONTROL GROUP" not in in_terminal(80, "iolatencytop", "--by", "cgroup", path),
+           "those of tasks as before")
+
+
 tap.run("futex", check_futex)
+tap.run("paths", check_paths)
 scratch.cleanup()
 sys.exit(tap.done())

@@ -209,9 +209,12 @@ def own_outputs():
                             ("flame", ["--diff", CALLS, CALLS]), ("flame", ["--heap", "peak", HEAP]),
                             ("symbols", ["--lines", os.path.join(samples, "perf/chains.data")]),
                             ("hprof", ["--leaks", os.path.join(os.environ["LULL_SOURCE"], "tests/fuzz/seeds/hprof/ids-of-8")]),
+                            ("info", [os.path.join(os.environ["LULL_SOURCE"], "tests/data/cgroups.tar.xz")]),
                             ("info", [os.path.join(samples, "ftrace/whole.dat")]), ("info", [os.path.join(samples, "perf/file.data")]),
                             ("why", ["--period", READ, chain])):
         check_own(verb, *arguments)
+        if verb not in ("flame", "symbols", "hprof"):  # without times of day
+            check_own(verb, *arguments, "--json-times=iso")
     for trace in (django, chain, os.path.join(samples, "ftrace/ring.dat"), os.path.join(samples, "perf/file.data")):
         checker, event = check_own("print", "--limit", "200", trace, lines=True)
     check_own("print", "--limit", "10", "--json-times=iso", chain, lines=True)

@@ -3,6 +3,7 @@
 # Programs that wait for a known cause and need nothing but Python and what every system has: small.py FOLDER FILE NAME... runs them one
 # after the other and adds to the file what each of them measured. They use nothing outside the folder, and network namespaces of
 # their own.
+import asyncio
 import ctypes
 import fcntl
 import mmap
@@ -410,7 +411,132 @@ def fuse(watch, folder):
     stamp.of(watch)
 
 
-PROGRAMS = (flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse)
+def message_queue(watch, _):
+    """A queue of POSIX, from which a message comes late."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    name, stamp = f'/lull-{os.getpid()}'.encode(), stage.Stamp()
+    sizes = (ctypes.c_long * 8)(0, 4, 64)
+    queue = libc.mq_open(name, os.O_RDWR | os.O_CREAT, 0o600, sizes)
+    if queue < 0:
+        raise stage.Skip(f'mq_open: {os.strerror(ctypes.get_errno())}')
+    libc.mq_unlink(name)
+
+    def send():
+        stamp.nap(NAP)
+        libc.mq_send(queue, b'a message', 9, 0)
+
+    sender = stage.child('wl-sender', send)
+    with watch.asked():
+        libc.mq_receive(queue, ctypes.create_string_buffer(64), 64, None)
+    stage.ended(sender)
+    stamp.of(watch)
+
+
+def inotify(watch, folder):
+    """A file that another process makes late."""
+    libc, stamp = ctypes.CDLL(None), stage.Stamp()
+    watching = libc.inotify_init1(0)
+    libc.inotify_add_watch(watching, folder.encode(), 0x100)  # IN_CREATE
+
+    def make():
+        stamp.nap(NAP)
+        open(os.path.join(folder, 'made'), 'w', encoding='ascii').close()  # noqa: SIM115
+
+    maker = stage.child('wl-maker', make)
+    with watch.asked():
+        os.read(watching, 4096)
+    os.close(watching)
+    stage.ended(maker)
+    stamp.of(watch)
+
+
+def vfork_exec(watch, _):
+    """A program that is started as system() and posix_spawn() start one, and is waited for."""
+    stamp = stage.Stamp()
+    with watch.asked():
+        with stamp.during():
+            os.waitpid(os.posix_spawn('/bin/sleep', ['sleep', str(NAP)], {}), 0)
+    stamp.of(watch)
+
+
+def async_pipe(watch, _):
+    """asyncio waits for whatever is ready: the answer of another process."""
+    stamp = stage.Stamp()
+    ours, theirs = socket.socketpair()
+
+    def answer():
+        theirs.recv(100)
+        stamp.nap(NAP)
+        theirs.send(b'answer')
+
+    server = stage.child('wl-server', answer)
+
+    async def ask():
+        reader, writer = await asyncio.open_connection(sock=ours)
+        with watch.asked():
+            writer.write(b'question')
+            await reader.read(100)
+        writer.close()
+
+    asyncio.run(ask())
+    stage.ended(server)
+    stamp.of(watch)
+
+
+def two_writers(watch, folder):
+    """SQLite asks again and again, and sleeps in between, until who writes has done so."""
+    path, held, stamp = os.path.join(folder, 'shared.db'), stage.Gate(), stage.Stamp()
+    with sqlite3.connect(path) as base:
+        base.execute('create table sale (number integer)')
+
+    def write():
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute('begin immediate')
+        held.open()
+        stamp.nap(NAP)
+        other.execute('commit')
+
+    writer = stage.child('wl-holder', write)
+    held.wait()
+    base = sqlite3.connect(path, timeout=5, isolation_level=None)
+    with watch.asked():
+        base.execute('insert into sale values (1)')
+    base.close()
+    stage.ended(writer)
+    stamp.of(watch)
+
+
+def frozen(watch, _):
+    """The group of the task is frozen for a while."""
+    group = next((path for path in (f'/sys/fs/cgroup/{kind}{stage.GROUP}-frozen' for kind in ('', 'freezer/', 'unified/'))
+                  if stage.is_freezable(path)), None)
+    if not group:
+        raise stage.Skip('no control group can be frozen here')
+    stamp = stage.Stamp()
+    file, on, off = ('cgroup.freeze', '1', '0') if os.path.exists(os.path.join(group, 'cgroup.freeze')) else ('freezer.state', 'FROZEN', 'THAWED')
+    asker = os.getpid()
+
+    def put(name, text):
+        with open(os.path.join(group, name), 'w', encoding='ascii') as opened:
+            opened.write(text)
+
+    def freeze():
+        time.sleep(0.02)
+        put(file, on)
+        stamp.nap(NAP)
+        put(file, off)
+
+    freezer = stage.child('wl-freezer', freeze)
+    put('cgroup.procs', str(asker))
+    with watch.asked():
+        stage.burn(0.05)
+    stage.ended(freezer)
+    with open(os.path.join(os.path.dirname(group), 'cgroup.procs'), 'w', encoding='ascii') as opened:
+        opened.write(str(asker))
+    stamp.of(watch)
+
+
+PROGRAMS = (message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -144,6 +144,18 @@ def burn(seconds):
         pass
 
 
+def is_freezable(group):
+    """Makes the group, if it can be frozen."""
+    try:
+        os.mkdir(group)
+    except OSError:
+        return False
+    if any(os.path.exists(os.path.join(group, name)) for name in ('cgroup.freeze', 'freezer.state')):
+        return True
+    os.rmdir(group)
+    return False
+
+
 def disk_of(folder):
     """The name of the disk that holds a folder."""
     number = os.stat(folder).st_dev

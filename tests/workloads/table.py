@@ -65,6 +65,13 @@ TABLE = {
     'tar_xz': Workload('small.py', r'xz: running.* waited for by tar in write', amount=('xz', 'running', None), needs_quiet=True),
     'veth': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-server', 'blocked', 'timer')),
     # A worker of the kernel carries what is typed.
+    'message_queue': Workload('small.py', f'wl-sender: {SLEEPS}.* waited for by wl-asker in mq_timedreceive', amount=('wl-sender', 'blocked', 'timer')),
+    'inotify': Workload('small.py', f'wl-maker: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-maker', 'blocked', 'timer')),
+    'vfork_exec': Workload('small.py', f'sleep: {SLEEPS}.* waited for by wl-asker in wait4'),
+    'async_pipe': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in epoll_wait', amount=('wl-server', 'blocked', 'timer')),
+    # The kernel does not know that it is about a lock: it shows the tries.
+    'two_writers': Workload('small.py', r'wl-asker: blocked on a timer: .*, in clock_nanosleep'),
+    'frozen': Workload('small.py', f'wl-freezer: {SLEEPS}.* waited for by wl-asker, which was frozen', amount=('wl-freezer', 'blocked', 'timer')),
     'terminal': Workload('small.py', f'wl-typist: {SLEEPS}.* waited for by kworker', amount=('wl-typist', 'blocked', 'timer')),
     'fuse': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in a page fault', amount=('wl-server', 'blocked', 'timer')),
     'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by pgbench in', call=('postgres', 'fdatasync')),

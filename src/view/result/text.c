@@ -15,6 +15,9 @@
 #define CYAN "\033[36m"
 #define RESET "\033[0m"
 
+/* How titles of tables start whose rows may be of groups of tasks. */
+static const char *const per_task[] = {"Per-TID", "Per-process", NULL};
+
 enum {
     MEASURED_ROWS = 1000, /* of a log */
     GAP = 2,
@@ -49,7 +52,8 @@ struct layout {
     struct position *positions;
     uint32_t n_positions;
     int bar_width;
-    GString *left_out; /* headings of columns there is no room for */
+    const char *rows_of; /* heading of what rows are of, if that is groups of tasks; or NULL */
+    GString *left_out;   /* headings of columns there is no room for */
 };
 
 static const char *paint(const struct text_view *text, const char *ansi)
@@ -215,10 +219,19 @@ static const char *format_cell(struct text_view *text, const struct layout *layo
     return text->cell->str;
 }
 
+/* What the rows of tables of tasks are of. */
+static bool is_subject(const struct lull_result_column *column)
+{
+    return column->class == LULL_CELL_PROCESS &&
+           (strcmp(column->title, "Process") == 0 || strcmp(column->title, "Task") == 0);
+}
+
 static const char *heading_of(const struct layout *layout, const struct position *position)
 {
     const struct lull_result_column *column = &layout->rows.columns[position->index];
-    return column->heading ? column->heading : column->title;
+    return layout->rows_of && is_subject(column) ? layout->rows_of
+           : column->heading                     ? column->heading
+                                                 : column->title;
 }
 
 static void choose_columns(const struct text_view *text, struct layout *layout)
@@ -226,7 +239,9 @@ static void choose_columns(const struct text_view *text, struct layout *layout)
     layout->positions = g_new0(struct position, MAX(layout->rows.n_columns, 1));
     for (uint32_t i = 0; i < layout->rows.n_columns; i++) {
         const struct lull_result_column *column = &layout->rows.columns[i];
-        if (!lull_result_shows(&text->view, column, LULL_USE_LAMI | LULL_USE_NOT_TEXT)) {
+        if (!lull_result_shows(&text->view, column,
+                               LULL_USE_LAMI | LULL_USE_NOT_TEXT |
+                                   (layout->rows_of ? LULL_USE_TASK : 0))) {
             continue;
         }
         struct position *position = &layout->positions[layout->n_positions++];
@@ -349,15 +364,39 @@ static void put_blanks(struct lull_linebuf *line, int n)
     }
 }
 
-/* The start of a text that fits into `width`, with a sign that there is more. */
+static int cells_of(gunichar c)
+{
+    return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
+}
+
+/* The end of a text that fits into `width` columns; *used: how many it has. */
+static const char *end_of(const char *text, int width, int *used)
+{
+    const char *end = text + strlen(text);
+    *used = 0;
+    while (end > text) {
+        const char *before = g_utf8_prev_char(end);
+        const int cells = cells_of(g_utf8_get_char(before));
+        if (*used + cells > width) {
+            break;
+        }
+        *used += cells;
+        end = before;
+    }
+    return end;
+}
+
+/* What fits into `width` of a text, with a sign where the rest is missing: of a path a third from its start, and its end, which
+ * tells it from others; else the start. */
 static void put_cut(struct lull_linebuf *line, const char *text, int width, bool unicode)
 {
-    int used = 0;
+    int used = 0, n_end = 0;
+    const bool is_path = *text == '/' && strchr(text + 1, '/');
+    const char *end = is_path ? end_of(text, (width - 1) - (width - 1) / 3, &n_end) : "";
     while (*text) {
         const char *next = g_utf8_next_char(text);
-        const gunichar c = g_utf8_get_char(text);
-        const int cells = g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
-        if (used + cells > width - 1) {
+        const int cells = cells_of(g_utf8_get_char(text));
+        if (used + cells > width - 1 - n_end) {
             break;
         }
         lull_linebuf_bytes(line, text, (size_t)(next - text));
@@ -365,7 +404,8 @@ static void put_cut(struct lull_linebuf *line, const char *text, int width, bool
         text = next;
     }
     lull_linebuf_string(line, unicode ? "…" : "~");
-    put_blanks(line, width - 1 - used);
+    lull_linebuf_string(line, end);
+    put_blanks(line, width - 1 - n_end - used);
 }
 
 static void put_aligned(struct text_view *text, const struct position *position, const char *cell)
@@ -443,13 +483,33 @@ static void print_row(struct text_view *text, const struct layout *layout)
 
 static void print_title(struct text_view *text, const struct lull_result_table *table)
 {
-    lull_out_printf(&text->view.out, "\n%s%s", paint(text, BOLD), table->class->title);
+    const char *rows_of = text->view.options.rows_of, *title = table->class->title;
+    size_t start = 0; /* of the part of the title that says what rows are of */
+    for (uint32_t i = 0; rows_of && per_task[i]; i++) {
+        start = g_str_has_prefix(title, per_task[i]) ? strlen(per_task[i]) : start;
+    }
+    lull_out_printf(&text->view.out, "\n%s%s%s%s", paint(text, BOLD), start ? "Per " : "",
+                    start ? rows_of : "", title + start);
     if (table->subtitle) {
         g_autofree char *clean =
             lull_clean_text(table->subtitle, !text->view.options.style.unicode);
         lull_out_printf(&text->view.out, ": %s", clean);
     }
     lull_out_printf(&text->view.out, "%s\n", paint(text, RESET));
+}
+
+/* Whether a row is of one call, or one wait: tasks are called by their own names there. */
+static bool has_times(const struct lull_result_table *table)
+{
+    struct lull_result_rows rows;
+    bool has = false;
+    lull_result_rows_init(&rows, table);
+    for (uint32_t i = 0; i < rows.n_columns; i++) {
+        has |= rows.columns[i].class == LULL_CELL_TIMESTAMP ||
+               rows.columns[i].class == LULL_CELL_TIME_RANGE;
+    }
+    lull_result_rows_clear(&rows);
+    return has;
 }
 
 static void text_table(struct lull_sink *sink, const struct lull_result_table *table)
@@ -467,7 +527,9 @@ static void text_table(struct lull_sink *sink, const struct lull_result_table *t
         lull_result_series_print(&text->view, table);
         return;
     }
-    struct layout layout = {.left_out = g_string_new(NULL)};
+    const char *rows_of = has_times(table) ? NULL : text->view.options.rows_of;
+    g_autofree char *heading = rows_of ? g_ascii_strup(rows_of, -1) : NULL;
+    struct layout layout = {.rows_of = heading, .left_out = g_string_new(NULL)};
     lull_result_rows_init(&layout.rows, table);
     choose_columns(text, &layout);
     measure(text, &layout);

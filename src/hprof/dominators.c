@@ -39,14 +39,20 @@ static void set_bit(uint8_t *bits, uint32_t at)
     bits[at / 8] |= (uint8_t)(1u << at % 8);
 }
 
+/* The object of that id; null is none, even if an object has that id. */
+static uint32_t target_of(const struct graph *graph, uint64_t id)
+{
+    return id ? hprof_find(graph->dump, id) : NONE;
+}
+
 /* ---- the references ---- */
 
 static void add_target(void *user, const struct hprof_reference *reference)
 {
     struct graph *graph = user;
-    const uint32_t target = reference->id ? hprof_find(graph->dump, reference->id) : UINT32_MAX;
+    const uint32_t target = target_of(graph, reference->id);
     const size_t n = graph->targets.count, first = graph->first[graph->source];
-    if (target != UINT32_MAX && target != graph->source && !has_bit(graph->is_root, target) &&
+    if (target != NONE && target != graph->source && !has_bit(graph->is_root, target) &&
         (n == first || graph->targets.items[n - 1] != target)) {
         lull_vec_push(&graph->targets, target);
     }
@@ -61,8 +67,8 @@ static bool collect_targets(struct graph *graph)
     graph->has_none = g_malloc0(n / 8 + 1);
     graph->first = g_new(uint32_t, (size_t)n + 1);
     for (size_t i = 0; i < dump->roots.count; i++) {
-        const uint32_t root = hprof_find(dump, dump->roots.items[i].id);
-        if (root != UINT32_MAX) {
+        const uint32_t root = target_of(graph, dump->roots.items[i].id);
+        if (root != NONE) {
             set_bit(graph->is_root, root);
         }
     }
@@ -126,8 +132,8 @@ static void search(struct graph *graph)
     graph->parent[0] = 0;
     graph->n = 1;
     for (size_t i = 0; i < graph->dump->roots.count; i++) {
-        const uint32_t root = hprof_find(graph->dump, graph->dump->roots.items[i].id);
-        if (root != UINT32_MAX && graph->number[root] == 0) {
+        const uint32_t root = target_of(graph, graph->dump->roots.items[i].id);
+        if (root != NONE && graph->number[root] == 0) {
             search_from(graph, root);
         }
     }

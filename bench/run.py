@@ -298,8 +298,10 @@ def measure_dump(lull, size, runs, judgements):
         figures = measure({"hprof": [lull, "hprof", path]}, runs)["hprof"]
     cpu, peak = min(figure[1] for figure in figures), max(figure[2] for figure in figures)
     floor = next((seconds for least, seconds in DUMP_FLOORS if size >= least), None)
+    most = 1 if size >= DUMP_FLOORS[0][0] else None
     print(f"hprof of {size / 2**20:.1f} MiB and {objects} objects takes {cpu:.2f} s of CPU (<= {floor} s: "
-          f"{verdict(judgements, 'hprof, s of CPU', cpu, floor, True)}), {peak / size:.2f} of its size in memory")
+          f"{verdict(judgements, 'hprof, s of CPU', cpu, floor, True)}), {peak / size:.2f} of its size in memory (<= {most}: "
+          f"{verdict(judgements, 'hprof, memory of the size', peak / size, most, True)})")
     return {"bytes": size, "objects": objects, "cpu_s": cpu, "peak_bytes": peak}
 
 

@@ -97,13 +97,21 @@ static int compare_classes(const void *a, const void *b)
                                           : (x > y) - (x < y);
 }
 
+/* Whether it comes before another: most retained first, then by id, as they are numbered. */
+static bool is_before(const struct lull_hprof *dump, uint32_t i, uint32_t k)
+{
+    return dump->retained[i] != dump->retained[k] ? dump->retained[i] > dump->retained[k] : i < k;
+}
+
 static int compare_objects(const void *a, const void *b, void *user)
 {
-    const struct lull_hprof *dump = user;
     const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-    /* They are sorted by id. */
-    return dump->retained[i] != dump->retained[k] ? (dump->retained[i] > dump->retained[k] ? -1 : 1)
-                                                  : (i > k) - (i < k);
+    return is_before(user, i, k) ? -1 : is_before(user, k, i);
+}
+
+static int compare_backwards(const void *a, const void *b, void *user)
+{
+    return compare_objects(b, a, user);
 }
 
 static void fill_classes(struct report *report)
@@ -133,11 +141,12 @@ static char *name_object(const struct lull_hprof *dump, const struct lull_hprof_
 }
 
 static void set_object(const struct report *report, struct lull_table *table, uint32_t name_column,
-                       uint32_t id_column, const struct lull_hprof_object *object)
+                       uint32_t id_column, uint32_t number)
 {
+    const struct lull_hprof_object object = lull_hprof_object(report->dump, number);
     char id[32];
-    g_autofree char *name = name_object(report->dump, object);
-    g_snprintf(id, sizeof id, "0x%" G_GINT64_MODIFIER "x", object->id);
+    g_autofree char *name = name_object(report->dump, &object);
+    g_snprintf(id, sizeof id, "0x%" G_GINT64_MODIFIER "x", object.id);
     lull_table_set_text(table, name_column, name);
     lull_table_set_text(table, id_column, id);
 }
@@ -145,30 +154,58 @@ static void set_object(const struct report *report, struct lull_table *table, ui
 static void add_object(struct report *report, uint32_t number)
 {
     const struct lull_hprof *dump = report->dump;
-    const struct lull_hprof_object *object = &dump->objects.items[number];
+    const struct lull_hprof_object object = lull_hprof_object(dump, number);
+    const uint32_t keeper = dump->keepers[number];
     lull_table_add_row(report->objects);
-    set_object(report, report->objects, 1, 0, object);
-    lull_table_set_number(report->objects, 2, (int64_t)object->bytes);
+    set_object(report, report->objects, 1, 0, number);
+    lull_table_set_number(report->objects, 2, (int64_t)object.bytes);
     lull_table_set_number(report->objects, 3, (int64_t)dump->retained[number]);
     lull_table_set_real(report->objects, 4,
                         (double)dump->retained[number] / (double)MAX(dump->reachable_bytes, 1));
-    if (object->keeper != LULL_HPROF_ROOT) {
-        set_object(report, report->objects, 5, 6, &dump->objects.items[object->keeper]);
+    if (keeper != LULL_HPROF_ROOT) {
+        set_object(report, report->objects, 5, 6, keeper);
     }
 }
 
+/* Puts an object in place of the first row, before which all others come; so it is of each row and those at twice its
+ * place and one or two more. */
+static void replace_first(const struct lull_hprof *dump, uint32_t *rows, uint64_t n,
+                          uint32_t number)
+{
+    uint64_t at = 0;
+    for (uint64_t below = 1; below < n; below = 2 * at + 1) {
+        below += below + 1 < n && is_before(dump, rows[below], rows[below + 1]);
+        if (is_before(dump, rows[below], number)) {
+            break;
+        }
+        rows[at] = rows[below];
+        at = below;
+    }
+    rows[at] = number;
+}
+
+/* The largest as a heap, the last of them first: it goes when there is a larger one. */
 static void fill_objects(struct report *report)
 {
     const struct lull_hprof *dump = report->dump;
-    g_autofree uint32_t *rows = g_new(uint32_t, dump->n_reachable + 1);
-    size_t n = 0;
-    for (uint32_t i = 0; i < dump->objects.count; i++) {
-        if (dump->objects.items[i].is_reachable) {
-            rows[n++] = i;
+    const uint64_t most = MIN(report->n_rows, dump->n_reachable);
+    g_autofree uint32_t *rows = g_new(uint32_t, most + 1);
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < dump->n_objects; i++) {
+        if (dump->keepers[i] == LULL_HPROF_NOBODY) {
+            continue;
+        }
+        if (n < most) {
+            rows[n] = i;
+        } else if (n == most) {
+            qsort_r(rows, most, sizeof *rows, compare_backwards, (void *)(uintptr_t)dump);
+        }
+        if (n++ >= most && is_before(dump, i, rows[0])) {
+            replace_first(dump, rows, most, i);
         }
     }
-    qsort_r(rows, n, sizeof *rows, compare_objects, (void *)(uintptr_t)dump);
-    for (size_t i = 0; i < n && i < report->n_rows; i++) {
+    qsort_r(rows, most, sizeof *rows, compare_objects, (void *)(uintptr_t)dump);
+    for (uint64_t i = 0; i < most; i++) {
         add_object(report, rows[i]);
     }
 }
@@ -185,32 +222,32 @@ static bool fill_path(struct report *report, const struct lull_args *args, GErro
     if (found == LULL_HPROF_ROOT) {
         return false;
     }
-    const struct lull_hprof_object *object = &report->dump->objects.items[found];
+    const uint64_t id = lull_hprof_object(report->dump, found).id;
     if (!lull_hprof_find_path(report->dump, found, with_weak, &path)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    object->is_reachable ? "%s 0x%" PRIx64 " is only reached by weak references: "
-                                           "the collector may free it; --weak shows the path"
-                                         : "%s 0x%" PRIx64
-                                           " cannot be reached from any root: it is "
-                                           "garbage",
-                    what, object->id);
+                    report->dump->keepers[found] != LULL_HPROF_NOBODY
+                        ? "%s 0x%" PRIx64 " is only reached by weak references: "
+                          "the collector may free it; --weak shows the path"
+                        : "%s 0x%" PRIx64 " cannot be reached from any root: it is "
+                          "garbage",
+                    what, id);
         return false;
     }
     report->path = lull_table_new(path_columns);
     for (size_t i = 0; i < path.count; i++) {
-        const struct lull_hprof_object *step = &report->dump->objects.items[path.items[i].object];
+        const uint32_t step = path.items[i].object;
         lull_table_add_row(report->path);
         lull_table_set_text(report->path, 0, path.items[i].reference);
         set_object(report, report->path, 2, 1, step);
-        lull_table_set_number(report->path, 3, (int64_t)step->bytes);
-        lull_table_set_number(report->path, 4,
-                              (int64_t)report->dump->retained[path.items[i].object]);
+        lull_table_set_number(report->path, 3,
+                              (int64_t)lull_hprof_object(report->dump, step).bytes);
+        lull_table_set_number(report->path, 4, (int64_t)report->dump->retained[step]);
     }
     report->headline = n > 1
                            ? g_strdup_printf("The shortest path to 0x%" PRIx64 ", which of %" PRIu64
                                              " objects of its class retains most:",
-                                             object->id, n)
-                           : g_strdup_printf("The shortest path to 0x%" PRIx64 ":", object->id);
+                                             id, n)
+                           : g_strdup_printf("The shortest path to 0x%" PRIx64 ":", id);
     lull_hprof_path_clear(&path);
     return true;
 }
@@ -219,21 +256,20 @@ static bool fill_path(struct report *report, const struct lull_args *args, GErro
 
 static void add_suspect(struct report *report, const struct lull_hprof_suspect *suspect)
 {
-    const struct lull_hprof_object *objects = report->dump->objects.items;
+    const struct lull_hprof_object gathers = lull_hprof_object(report->dump, suspect->gathers);
     lull_table_add_row(report->suspects);
     lull_table_set_number(report->suspects, 0, (int64_t)suspect->count);
-    set_object(report, report->suspects, 1, 7, &objects[suspect->object]);
+    set_object(report, report->suspects, 1, 7, suspect->object);
     lull_table_set_number(report->suspects, 2, (int64_t)suspect->retained);
     lull_table_set_real(report->suspects, 3,
                         (double)suspect->retained / (double)MAX(report->dump->reachable_bytes, 1));
-    set_object(report, report->suspects, 5, 6, &objects[suspect->gathers]);
-    g_autofree char *where = name_object(report->dump, &objects[suspect->gathers]);
+    set_object(report, report->suspects, 5, 6, suspect->gathers);
+    g_autofree char *where = name_object(report->dump, &gathers);
     g_autofree char *kept =
         suspect->class == UINT32_MAX
-            ? g_strdup_printf("%s 0x%" PRIx64, where, objects[suspect->gathers].id)
+            ? g_strdup_printf("%s 0x%" PRIx64, where, gathers.id)
             : g_strdup_printf("%" PRIu64 " %s in %s 0x%" PRIx64, suspect->n_kept,
-                              report->dump->classes.items[suspect->class].name, where,
-                              objects[suspect->gathers].id);
+                              report->dump->classes.items[suspect->class].name, where, gathers.id);
     lull_table_set_text(report->suspects, 4, kept);
     if (suspect->class != UINT32_MAX) {
         lull_table_set_number(report->suspects, 8, (int64_t)suspect->n_kept);
@@ -270,9 +306,9 @@ static bool print_json(const struct lull_args *args, const struct report *report
     struct lull_program_out out;
     lull_program_out_start(&out, args);
     fprintf(out.file,
-            "{\"version\":1,\"reference_bytes\":%u,\"objects\":%zu,\"bytes\":%" PRIu64
+            "{\"version\":1,\"reference_bytes\":%u,\"objects\":%u,\"bytes\":%" PRIu64
             ",\"reachable_objects\":%" PRIu64 ",\"reachable_bytes\":%" PRIu64 ",\"is_whole\":%s",
-            dump->reference_size, dump->objects.count, dump->bytes, dump->n_reachable,
+            dump->reference_size, dump->n_objects, dump->bytes, dump->n_reachable,
             dump->reachable_bytes, dump->cut_at ? "false" : "true");
     const bool done = add_json(report, "classes", report->classes, out.file, error) &&
                       add_json(report, "largest", report->objects, out.file, error) &&
@@ -314,9 +350,9 @@ static bool print_text(const struct lull_args *args, const struct report *report
     lull_out_start(&out, stdout);
     lull_out_fold(&out, style.width);
     lull_out_printf(&out,
-                    "%zu objects of %" PRIu64 " bytes, of which %" PRIu64 " of %" PRIu64
+                    "%u objects of %" PRIu64 " bytes, of which %" PRIu64 " of %" PRIu64
                     " bytes can be reached. References have %u bytes.\n\n",
-                    dump->objects.count, dump->bytes, dump->n_reachable, dump->reachable_bytes,
+                    dump->n_objects, dump->bytes, dump->n_reachable, dump->reachable_bytes,
                     dump->reference_size);
     return lull_out_end(&out, "the summary", error) && print_tables(report, &style, error);
 }

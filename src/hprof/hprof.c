@@ -3,17 +3,12 @@
 #include "hprof/hprof.h"
 
 #include <lull/error.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/map.h"
-#include "base/search.h"
 #include "hprof/private.h"
 
 /* Primitive arrays by the type of their elements; the first of all is for classes that the dump lacks. */
-enum { FIRST_PRIMITIVE = 4 };
 static const char *const primitive_names[] = {"[Z", "[C", "[F", "[D", "[B", "[S", "[I", "[J"};
 
 bool lull_hprof_is_class(const struct lull_hprof_object *object)
@@ -21,70 +16,33 @@ bool lull_hprof_is_class(const struct lull_hprof_object *object)
     return object->tag == HPROF_CLASS;
 }
 
-uint32_t hprof_find(const struct lull_hprof *dump, uint64_t id)
+/* From the object to the next one. */
+static uint64_t room_of(const struct lull_hprof *dump, uint32_t number)
 {
-    const size_t found = LULL_LOWER_BOUND(i, dump->objects.count, dump->objects.items[i].id < id);
-    return found < dump->objects.count && dump->objects.items[found].id == id ? (uint32_t)found
-                                                                              : UINT32_MAX;
+    return hprof_id(dump, hprof_place(dump, number + 1) + 1) -
+           hprof_id(dump, hprof_place(dump, number) + 1);
 }
 
-static int compare_objects(const void *a, const void *b)
+/* An array of ids of 8 bytes that would not fit before the next object proves that references have 4. The header has the
+ * address of the class, which may have 4 bytes although references have 8: where an array would not fit with one of 8. */
+static void find_sizes(struct lull_hprof *dump, unsigned reference_size)
 {
-    const struct lull_hprof_object *x = a, *y = b;
-    return x->id != y->id ? (x->id < y->id ? -1 : 1) : x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* By id; of those with one id the first of the file stays. */
-static void sort_objects(struct lull_hprof *dump)
-{
-    size_t kept = 0;
-    if (dump->objects.count > 0) {
-        qsort(dump->objects.items, dump->objects.count, sizeof *dump->objects.items,
-              compare_objects);
-    }
-    for (size_t i = 0; i < dump->objects.count; i++) {
-        if (kept == 0 || dump->objects.items[kept - 1].id != dump->objects.items[i].id) {
-            dump->objects.items[kept++] = dump->objects.items[i];
-        }
-    }
-    dump->n_repeated = dump->objects.count - kept;
-    dump->objects.count = kept;
-    if (kept > 0) { /* it was doubled as it grew */
-        lull_vec_trim(&dump->objects);
-    }
-}
-
-/* An array of ids of 8 bytes that would not fit before the next object proves that references have 4. */
-static void find_reference_size(struct lull_hprof *dump)
-{
-    dump->reference_size = dump->id_size;
-    for (size_t i = 0; i + 1 < dump->objects.count && dump->reference_size == 8; i++) {
-        const struct lull_hprof_object *object = &dump->objects.items[i];
-        if (object->tag == HPROF_OBJECTS && object->bytes >= 4 &&
-            object[1].id - object->id < 16 + 8 * object->bytes) {
-            dump->reference_size = 4;
-        }
-    }
-}
-
-/* Of an element of an array. */
-static unsigned width_of(const struct lull_hprof *dump, const struct lull_hprof_object *object)
-{
-    return object->tag == HPROF_OBJECTS
-               ? dump->reference_size
-               : hprof_type_size(dump, dump->data[object->at + 1 + dump->id_size + 8]);
-}
-
-/* The header has the address of the class, which may have 4 bytes although references have 8: where an array would not
- * fit before the next object with one of 8. */
-static void find_header_size(struct lull_hprof *dump)
-{
+    const bool is_given = reference_size != 0;
+    dump->reference_size = is_given ? reference_size : dump->id_size;
     dump->header_bytes = dump->reference_size == 4 ? 12 : 16;
-    for (size_t i = 0; i + 1 < dump->objects.count && dump->header_bytes == 16; i++) {
-        const struct lull_hprof_object *object = &dump->objects.items[i];
-        if ((object->tag == HPROF_OBJECTS || object->tag == HPROF_PRIMITIVES) &&
-            object[1].id - object->id <
-                lull_align_up(16 + 4 + object->bytes * width_of(dump, object), 8)) {
+    for (uint32_t i = 0; i + 1 < dump->n_objects && dump->reference_size == 8 &&
+                         !(is_given && dump->header_bytes == 12);
+         i++) {
+        const uint64_t at = hprof_place(dump, i);
+        const uint8_t tag = hprof_tag(dump, i);
+        hprof_touch(dump, at);
+        const uint64_t n = hprof_count_elements(dump, at, tag);
+        if (!is_given && tag == HPROF_OBJECTS && n >= 4 && room_of(dump, i) < 16 + 8 * n) {
+            dump->reference_size = 4;
+            dump->header_bytes = 12;
+        } else if ((tag == HPROF_OBJECTS || tag == HPROF_PRIMITIVES) &&
+                   room_of(dump, i) <
+                       lull_align_up(16 + 4 + n * hprof_element_bytes(dump, at, tag), 8)) {
             dump->header_bytes = 12;
         }
     }
@@ -100,12 +58,18 @@ static uint64_t fields_bytes(const struct lull_hprof *dump, const struct lull_hp
     return bytes;
 }
 
-static void resolve_classes(struct lull_hprof *dump, const struct lull_map *by_id)
+static void resolve_classes(struct lull_hprof *dump)
 {
     g_autofree uint64_t *own = g_new(uint64_t, dump->classes.count + 1);
+    for (uint32_t i = 0; i < dump->classes.count; i++) {
+        if (lull_map_find(&dump->class_of_id, dump->classes.items[i].id) == LULL_MAP_NONE) {
+            lull_map_insert(&dump->class_of_id, dump->classes.items[i].id, i);
+        }
+    }
     for (size_t i = 0; i < dump->classes.count; i++) {
         struct lull_hprof_class *class = &dump->classes.items[i];
-        class->super = class->super_id ? lull_map_find(by_id, class->super_id) : UINT32_MAX;
+        class->super =
+            class->super_id ? lull_map_find(&dump->class_of_id, class->super_id) : UINT32_MAX;
         own[i] = fields_bytes(dump, class);
     }
     for (size_t i = 0; i < dump->classes.count; i++) {
@@ -119,28 +83,6 @@ static void resolve_classes(struct lull_hprof *dump, const struct lull_map *by_i
     }
 }
 
-/* The class that the record of an object names. */
-static uint32_t class_of(const struct lull_hprof *dump, const struct lull_hprof_object *object,
-                         const struct lull_map *by_id, uint32_t first_made)
-{
-    const uint64_t after = object->at + 1 + dump->id_size + 4;
-    if (object->tag == HPROF_PRIMITIVES) {
-        return first_made + 1 + dump->data[after + 4] - FIRST_PRIMITIVE;
-    }
-    const uint32_t found =
-        lull_map_find(by_id, hprof_id(dump, object->tag == HPROF_OBJECTS ? after + 4 : after));
-    return found == LULL_MAP_NONE ? first_made : found;
-}
-
-static uint64_t shallow_bytes(const struct lull_hprof *dump, const struct lull_hprof_object *object)
-{
-    const uint64_t n = object->bytes; /* elements, until now */
-    if (object->tag == HPROF_INSTANCE) {
-        return dump->classes.items[object->class].shallow_bytes;
-    }
-    return lull_align_up(dump->header_bytes + 4 + n * width_of(dump, object), 8);
-}
-
 static void add_made_class(struct lull_hprof *dump, const char *name)
 {
     lull_vec_push(&dump->classes, (struct lull_hprof_class){.name = g_strdup(name),
@@ -148,41 +90,21 @@ static void add_made_class(struct lull_hprof *dump, const char *name)
                                                             .shallow_bytes = dump->header_bytes});
 }
 
-static void resolve_objects(struct lull_hprof *dump, const struct lull_map *by_id)
+static void resolve_objects(struct lull_hprof *dump)
 {
-    const uint32_t first_made = (uint32_t)dump->classes.count;
+    dump->first_made = (uint32_t)dump->classes.count;
     add_made_class(dump, "(unknown class)");
     for (unsigned i = 0; i < G_N_ELEMENTS(primitive_names); i++) {
         add_made_class(dump, primitive_names[i]);
     }
-    for (size_t i = 0; i < dump->objects.count; i++) {
-        struct lull_hprof_object *object = &dump->objects.items[i];
-        uint32_t counted = dump->class_of_classes;
-        if (i % HPROF_RELEASED == 0) {
-            hprof_release(dump);
-        }
-        if (!lull_hprof_is_class(object)) {
-            counted = object->class = class_of(dump, object, by_id, first_made);
-            object->bytes = shallow_bytes(dump, object);
-        }
-        counted = counted == UINT32_MAX ? first_made : counted;
+    for (uint32_t i = 0; i < dump->n_objects; i++) {
+        const struct lull_hprof_object object = lull_hprof_object(dump, i);
+        uint32_t counted = lull_hprof_is_class(&object) ? dump->class_of_classes : object.class;
+        counted = counted == UINT32_MAX ? dump->first_made : counted;
         dump->classes.items[counted].n_objects++;
-        dump->classes.items[counted].bytes += object->bytes;
-        dump->bytes += object->bytes;
+        dump->classes.items[counted].bytes += object.bytes;
+        dump->bytes += object.bytes;
     }
-}
-
-static void resolve(struct lull_hprof *dump)
-{
-    struct lull_map by_id = {0};
-    for (uint32_t i = 0; i < dump->classes.count; i++) {
-        if (lull_map_find(&by_id, dump->classes.items[i].id) == LULL_MAP_NONE) {
-            lull_map_insert(&by_id, dump->classes.items[i].id, i);
-        }
-    }
-    resolve_classes(dump, &by_id);
-    resolve_objects(dump, &by_id);
-    lull_map_free(&by_id);
 }
 
 static void each_static(const struct lull_hprof *dump, const struct lull_hprof_class *class,
@@ -232,9 +154,10 @@ static void each_field(const struct lull_hprof *dump, const struct lull_hprof_ob
     }
 }
 
-void hprof_each_reference(const struct lull_hprof *dump, const struct lull_hprof_object *object,
-                          hprof_each *each, void *user)
+void hprof_each_reference(const struct lull_hprof *dump, uint32_t number, hprof_each *each,
+                          void *user)
 {
+    const struct lull_hprof_object found = lull_hprof_object(dump, number), *object = &found;
     const struct lull_hprof_class *class = &dump->classes.items[object->class];
     if (lull_hprof_is_class(object)) {
         each_static(dump, class, each, user);
@@ -247,17 +170,11 @@ void hprof_each_reference(const struct lull_hprof *dump, const struct lull_hprof
         const uint64_t at = object->at + 1 + dump->id_size + 4;
         const uint32_t n = lull_load_u32(dump->data + at, true);
         for (uint64_t i = 1; i <= n; i++) {
+            hprof_touch(dump, at + 4 + i * dump->id_size);
             each(user, &(struct hprof_reference){.id = hprof_id(dump, at + 4 + i * dump->id_size),
                                                  .name = i - 1,
                                                  .kind = HPROF_BY_ELEMENT});
         }
-    }
-}
-
-void hprof_release(const struct lull_hprof *dump)
-{
-    if (dump->file && dump->size > 0) {
-        madvise((void *)(uintptr_t)dump->data, dump->size, MADV_DONTNEED);
     }
 }
 
@@ -266,22 +183,20 @@ static struct lull_hprof *read_dump(GMappedFile *file, const uint8_t *data, uint
                                     const char *path, unsigned reference_size, GError **error)
 {
     struct lull_hprof *dump = g_new0(struct lull_hprof, 1);
+    struct hprof_founds found = {0};
     dump->file = file;
+    dump->window = file ? g_new0(struct hprof_window, 1) : NULL;
     dump->data = data;
     dump->size = size;
-    if (!hprof_read_records(dump, path, error)) {
+    if (!hprof_read_records(dump, &found, path, error)) {
+        lull_vec_free(&found);
         lull_hprof_free(dump);
         return NULL;
     }
-    hprof_release(dump);
-    sort_objects(dump);
-    if (reference_size) {
-        dump->reference_size = reference_size;
-    } else {
-        find_reference_size(dump);
-    }
-    find_header_size(dump);
-    resolve(dump);
+    hprof_set_objects(dump, &found);
+    find_sizes(dump, reference_size);
+    resolve_classes(dump);
+    resolve_objects(dump);
     if (!hprof_dominate(dump)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: more references than Lull can count (%u)", path, UINT32_MAX);
@@ -335,7 +250,9 @@ void lull_hprof_free(struct lull_hprof *dump)
         g_free(dump->classes.items[i].name);
     }
     lull_vec_free(&dump->classes);
-    lull_vec_free(&dump->objects);
+    hprof_free_objects(dump);
+    lull_map_free(&dump->class_of_id);
+    g_free(dump->keepers);
     lull_vec_free(&dump->roots);
     g_free(dump->retained);
     g_clear_pointer(&dump->file, g_mapped_file_unref);

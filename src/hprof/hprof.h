@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 
-/* Instead of an object: the virtual root, which refers to all roots. */
+/* Instead of an object: the virtual root, which refers to all roots; and nobody, of what cannot be reached. */
 #define LULL_HPROF_ROOT UINT32_MAX
+#define LULL_HPROF_NOBODY (UINT32_MAX - 1)
 
 struct lull_hprof_class {
     uint64_t id; /* 0: of primitive arrays, or of objects whose class the dump lacks */
@@ -26,15 +28,13 @@ struct lull_hprof_class {
     uint64_t shallow_bytes; /* of an instance */
 };
 
-/* There are many: as small as can be. */
+/* What the file says of an object. There are many: who needs it reads it again. */
 struct lull_hprof_object {
     uint64_t id;
     uint64_t bytes;
-    uint64_t at : 48; /* its record in the file, which says what kind of object it is */
-    uint64_t tag : 8; /* of its record */
-    uint64_t is_reachable : 1;
-    uint32_t class;  /* index of its class; of an object that is a class, of that class itself */
-    uint32_t keeper; /* the object that keeps it: its immediate dominator, or LULL_HPROF_ROOT */
+    uint64_t at;    /* its record in the file */
+    uint32_t class; /* index of its class; of an object that is a class, of that class itself */
+    uint8_t tag;    /* of its record, which says what kind of object it is */
 };
 
 /* What nothing needs to refer to. */
@@ -43,14 +43,27 @@ struct lull_hprof_root {
     uint8_t tag; /* of its record: which kind of root it is */
 };
 
+/* Where objects are found by their ids: objects.c. */
+struct hprof_block;
+struct hprof_window;
+
 struct lull_hprof {
-    GMappedFile *file; /* or NULL */
+    GMappedFile *file;           /* or NULL */
+    struct hprof_window *window; /* of a mapped file: what of it takes memory */
     const uint8_t *data;
     uint64_t size;
     unsigned id_size, reference_size;
     unsigned header_bytes; /* of an object; arrays have 4 more, for their length */
     LULL_VEC(struct lull_hprof_class) classes;
-    LULL_VEC(struct lull_hprof_object) objects; /* by id */
+    struct lull_map class_of_id;
+    uint32_t first_made; /* of the classes that have no id */
+    /* Objects by id, 12 bytes each: places in the file, lower halves of ids. */
+    uint32_t n_objects;
+    uint64_t *places;
+    uint32_t *low_ids, *buckets;
+    LULL_VEC(struct hprof_block) blocks;
+    /* Of each object its immediate dominator, or LULL_HPROF_ROOT, or LULL_HPROF_NOBODY. */
+    uint32_t *keepers;
     uint64_t *retained; /* of each object: what would be freed with it; 0 if it cannot be reached */
     LULL_VEC(struct lull_hprof_root) roots; /* in the order of the file */
     uint32_t class_of_classes;              /* java.lang.Class, or UINT32_MAX */
@@ -68,6 +81,8 @@ struct lull_hprof *lull_hprof_read(const uint8_t *data, uint64_t size, const cha
                                    unsigned reference_size, GError **error);
 void lull_hprof_free(struct lull_hprof *dump);
 
+/* An object by its number, 0 .. n_objects - 1. */
+struct lull_hprof_object lull_hprof_object(const struct lull_hprof *dump, uint32_t number);
 /* Whether the object is a class. */
 bool lull_hprof_is_class(const struct lull_hprof_object *object);
 

@@ -18,27 +18,26 @@ static const struct {
 
 /* ---- which object ---- */
 
-static bool is_of(const struct lull_hprof *dump, const struct lull_hprof_object *object,
-                  const char *name)
-{
-    return !lull_hprof_is_class(object) &&
-           strcmp(dump->classes.items[object->class].name, name) == 0;
-}
-
 uint32_t lull_hprof_find(const struct lull_hprof *dump, const char *what, uint64_t *n,
                          GError **error)
 {
     uint32_t found = LULL_HPROF_ROOT;
+    g_autofree bool *is_of = g_new0(bool, dump->classes.count + 1); /* a class of that name */
+    bool is_any = false;
     *n = 0;
+    for (size_t i = 0; i < dump->classes.count; i++) {
+        is_of[i] = what[0] != '0' && strcmp(dump->classes.items[i].name, what) == 0;
+        is_any |= is_of[i];
+    }
     if (g_str_has_prefix(what, "0x")) {
         char *end;
         const uint64_t id = g_ascii_strtoull(what + 2, &end, 16);
         found = *end || end == what + 2 ? UINT32_MAX : hprof_find(dump, id);
         *n = found != UINT32_MAX;
     }
-    for (uint32_t i = 0; what[0] != '0' && i < dump->objects.count; i++) {
-        const struct lull_hprof_object *object = &dump->objects.items[i];
-        if (is_of(dump, object, what)) {
+    for (uint32_t i = 0; is_any && i < dump->n_objects; i++) {
+        const struct lull_hprof_object object = lull_hprof_object(dump, i);
+        if (!lull_hprof_is_class(&object) && is_of[object.class]) {
             found = *n == 0 || dump->retained[i] > dump->retained[found] ? i : found;
             ++*n;
         }
@@ -181,8 +180,8 @@ static void match(void *user, const struct hprof_reference *reference)
 static struct hprof_reference reference_to(const struct search *search, uint32_t from, uint32_t to)
 {
     const struct lull_hprof *dump = search->dump;
-    struct match found = {.id = dump->objects.items[to].id, .search = search};
-    hprof_each_reference(dump, &dump->objects.items[from], match, &found);
+    struct match found = {.id = lull_hprof_object(dump, to).id, .search = search};
+    hprof_each_reference(dump, from, match, &found);
     return found.found;
 }
 
@@ -208,8 +207,9 @@ static char *name_reference(const struct lull_hprof *dump, const struct hprof_re
 static const char *kind_of_root(const struct lull_hprof *dump, const struct lull_hprof_root *roots,
                                 uint32_t object)
 {
+    const uint64_t id = lull_hprof_object(dump, object).id;
     size_t i = 0;
-    while (i < dump->roots.count && roots[i].id != dump->objects.items[object].id) {
+    while (i < dump->roots.count && roots[i].id != id) {
         i++;
     }
     return kinds[rank_of(i < dump->roots.count ? roots[i].tag : 0xff)].name;
@@ -255,7 +255,7 @@ static void collect(const struct search *search, const struct lull_hprof_root *r
 bool lull_hprof_find_path(const struct lull_hprof *dump, uint32_t object, bool with_weak,
                           struct lull_hprof_path *path)
 {
-    const size_t n = dump->objects.count;
+    const size_t n = dump->n_objects;
     g_autofree uint32_t *from = g_new(uint32_t, n + 1), *queue = g_new(uint32_t, n + 1);
     g_autofree struct lull_hprof_root *roots =
         g_memdup2(dump->roots.items, dump->roots.count * sizeof *roots);
@@ -272,7 +272,7 @@ bool lull_hprof_find_path(const struct lull_hprof *dump, uint32_t object, bool w
         find(&search, roots[i].id, UINT32_MAX);
     }
     for (; search.at < search.n && from[object] == UINT32_MAX; search.at++) {
-        hprof_each_reference(dump, &dump->objects.items[queue[search.at]], follow, &search);
+        hprof_each_reference(dump, queue[search.at], follow, &search);
     }
     if (from[object] == UINT32_MAX) {
         return false;

@@ -11,7 +11,6 @@
 static const char magic[] = "JAVA PROFILE 1.0.";
 /* The text ends with '1' or '2' and a NUL; then the size of ids, and the time. */
 enum { HEADER_BYTES = sizeof magic + 1 + 4 + 8 };
-enum { RELEASED_BYTES = 64 << 20 };
 enum { TAG_STRING = 0x01, TAG_LOAD_CLASS = 0x02, TAG_DUMP = 0x0c, TAG_SEGMENT = 0x1c };
 
 struct text {
@@ -21,8 +20,8 @@ struct text {
 struct reader {
     struct lull_hprof *dump;
     const char *path;
-    uint64_t at, end;        /* of the record that is read */
-    uint64_t released_at;    /* up to there the memory of the file was given back */
+    uint64_t at, end; /* of the record that is read */
+    struct hprof_founds *found;
     struct lull_map strings; /* id -> index of texts */
     struct lull_map loaded;  /* id of a class -> index of names */
     LULL_VEC(struct text) texts;
@@ -75,15 +74,9 @@ static bool skip_value(struct reader *reader)
            skip(reader, hprof_type_size(reader->dump, (unsigned)type));
 }
 
-static void add_object(struct reader *reader, uint64_t id, uint64_t at, uint8_t tag, uint32_t class,
-                       uint64_t bytes)
+static void add_object(struct reader *reader, uint64_t id, uint64_t at, uint8_t tag)
 {
-    lull_vec_push(&reader->dump->objects, (struct lull_hprof_object){.id = id,
-                                                                     .at = at,
-                                                                     .tag = tag,
-                                                                     .class = class,
-                                                                     .keeper = LULL_HPROF_ROOT,
-                                                                     .bytes = bytes});
+    lull_vec_push(reader->found, (struct hprof_found){id, HPROF_PLACE(at, tag)});
 }
 
 /* constants, statics and fields of a class, each after its number. */
@@ -116,12 +109,11 @@ static bool read_class(struct reader *reader, uint64_t at)
         !read_members(reader, &class)) {
         return false;
     }
-    add_object(reader, class.id, at, HPROF_CLASS, (uint32_t)dump->classes.count, 0);
+    add_object(reader, class.id, at, HPROF_CLASS);
     lull_vec_push(&dump->classes, class);
     return true;
 }
 
-/* `bytes` of objects are the number of their elements, and `class` is none, until all classes are known. */
 static bool read_object(struct reader *reader, uint64_t at, uint8_t tag)
 {
     uint64_t id = 0, n = 0, class = 0;
@@ -139,7 +131,7 @@ static bool read_object(struct reader *reader, uint64_t at, uint8_t tag)
     if (!done || width == 0 || !skip(reader, n * width)) {
         return false;
     }
-    add_object(reader, id, at, tag, 0, n);
+    add_object(reader, id, at, tag);
     return true;
 }
 
@@ -165,10 +157,7 @@ static bool read_segment(struct reader *reader)
 {
     while (reader->at < reader->end) {
         const uint64_t at = reader->at;
-        if (at - reader->released_at > RELEASED_BYTES) {
-            hprof_release(reader->dump);
-            reader->released_at = at;
-        }
+        hprof_touch(reader->dump, at);
         const uint8_t tag = reader->dump->data[reader->at++];
         const bool done = tag == HPROF_CLASS ? read_class(reader, at)
                           : tag > HPROF_CLASS && tag <= HPROF_PRIMITIVES
@@ -266,9 +255,9 @@ static bool read_record(struct reader *reader, GError **error)
             "the JDK are read",
             error);
     }
-    if (dump->size >> 48 || dump->objects.count >= UINT32_MAX - 1 ||
+    if (dump->size >> 48 || reader->found->count >= HPROF_MOST_OBJECTS ||
         dump->classes.count >= UINT32_MAX - 16) {
-        return fail(reader, at, "more objects than Lull can count (4 294 967 293)", error);
+        return fail(reader, at, "more objects than Lull can count (2 147 483 647)", error);
     }
     reader->at = end;
     return true;
@@ -290,9 +279,10 @@ void hprof_each_string(const struct lull_hprof *dump,
     }
 }
 
-bool hprof_read_records(struct lull_hprof *dump, const char *path, GError **error)
+bool hprof_read_records(struct lull_hprof *dump, struct hprof_founds *found, const char *path,
+                        GError **error)
 {
-    struct reader reader = {.dump = dump, .path = path};
+    struct reader reader = {.dump = dump, .path = path, .found = found};
     if (dump->size < HEADER_BYTES || memcmp(dump->data, magic, sizeof magic - 1) != 0 ||
         dump->data[sizeof magic] != '\0') {
         return fail(&reader, 0, "no heap dump of Java (HPROF)", error);

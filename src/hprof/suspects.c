@@ -11,16 +11,14 @@
 
 static uint32_t *find_largest(const struct lull_hprof *dump)
 {
-    const struct lull_hprof_object *objects = dump->objects.items;
-    uint32_t *largest = g_new(uint32_t, dump->objects.count + 1);
-    for (size_t i = 0; i < dump->objects.count; i++) {
+    uint32_t *largest = g_new(uint32_t, (size_t)dump->n_objects + 1);
+    for (uint32_t i = 0; i < dump->n_objects; i++) {
         largest[i] = UINT32_MAX;
     }
-    for (uint32_t i = 0; i < dump->objects.count; i++) {
-        const uint32_t keeper = objects[i].keeper;
-        if (objects[i].is_reachable && keeper != LULL_HPROF_ROOT &&
-            (largest[keeper] == UINT32_MAX ||
-             dump->retained[largest[keeper]] < dump->retained[i])) {
+    for (uint32_t i = 0; i < dump->n_objects; i++) {
+        const uint32_t keeper = dump->keepers[i];
+        if (keeper < dump->n_objects && (largest[keeper] == UINT32_MAX ||
+                                         dump->retained[largest[keeper]] < dump->retained[i])) {
             largest[keeper] = i;
         }
     }
@@ -42,11 +40,11 @@ static void find_kept(const struct lull_hprof *dump, struct lull_hprof_suspect *
     const size_t n = dump->classes.count;
     g_autofree uint64_t *counts = g_new0(uint64_t, n + 1), *retained = g_new0(uint64_t, n + 1);
     suspect->class = UINT32_MAX;
-    for (size_t i = 0; i < dump->objects.count; i++) {
-        const struct lull_hprof_object *object = &dump->objects.items[i];
-        if (object->is_reachable && object->keeper == suspect->gathers) {
-            counts[object->class]++;
-            retained[object->class] += dump->retained[i];
+    for (uint32_t i = 0; i < dump->n_objects; i++) {
+        if (dump->keepers[i] == suspect->gathers) {
+            const uint32_t class = lull_hprof_object(dump, i).class;
+            counts[class]++;
+            retained[class] += dump->retained[i];
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -72,11 +70,10 @@ static void add_classes(const struct lull_hprof *dump, double least,
 {
     const size_t n = dump->classes.count;
     g_autofree struct lull_hprof_suspect *sums = g_new0(struct lull_hprof_suspect, n + 1);
-    for (uint32_t i = 0; i < dump->objects.count; i++) {
-        const struct lull_hprof_object *object = &dump->objects.items[i];
-        if (object->is_reachable && object->keeper == LULL_HPROF_ROOT &&
-            !lull_hprof_is_class(object) && (double)dump->retained[i] < least) {
-            struct lull_hprof_suspect *sum = &sums[object->class];
+    for (uint32_t i = 0; i < dump->n_objects; i++) {
+        if (dump->keepers[i] == LULL_HPROF_ROOT && hprof_tag(dump, i) != HPROF_CLASS &&
+            (double)dump->retained[i] < least) {
+            struct lull_hprof_suspect *sum = &sums[lull_hprof_object(dump, i).class];
             if (sum->count == 0 || dump->retained[sum->object] < dump->retained[i]) {
                 sum->object = i;
             }
@@ -97,10 +94,8 @@ void lull_hprof_find_suspects(const struct lull_hprof *dump, double share,
 {
     const double least = MAX(share * (double)dump->reachable_bytes, 1);
     g_autofree uint32_t *largest = find_largest(dump);
-    for (uint32_t i = 0; i < dump->objects.count; i++) {
-        const struct lull_hprof_object *object = &dump->objects.items[i];
-        if (object->is_reachable && object->keeper == LULL_HPROF_ROOT &&
-            (double)dump->retained[i] >= least) {
+    for (uint32_t i = 0; i < dump->n_objects; i++) {
+        if (dump->keepers[i] == LULL_HPROF_ROOT && (double)dump->retained[i] >= least) {
             struct lull_hprof_suspect suspect = {.object = i,
                                                  .count = 1,
                                                  .retained = dump->retained[i],

@@ -10,10 +10,10 @@ static void check_path(const struct lull_hprof *dump, uint32_t object)
 {
     struct lull_hprof_path path = {0};
     const bool is_found = lull_hprof_find_path(dump, object, true, &path);
-    g_assert_true(is_found == dump->objects.items[object].is_reachable);
+    g_assert_true(is_found == (dump->keepers[object] != LULL_HPROF_NOBODY));
     for (size_t i = 0; i < path.count; i++) {
         g_assert_true(g_utf8_validate(path.items[i].reference, -1, NULL));
-        g_assert_true(dump->objects.items[path.items[i].object].is_reachable);
+        g_assert_true(dump->keepers[path.items[i].object] != LULL_HPROF_NOBODY);
     }
     g_assert_true(!is_found || path.items[path.count - 1].object == object);
     lull_hprof_path_clear(&path);
@@ -43,11 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         g_assert_true(g_utf8_validate(dump->classes.items[i].name, -1, NULL));
         of_classes += dump->classes.items[i].bytes;
     }
-    for (size_t i = 0; dump && i < dump->objects.count; i++) {
-        const struct lull_hprof_object *object = &dump->objects.items[i];
-        of_objects += object->bytes;
-        if (object->keeper != LULL_HPROF_ROOT) {
-            g_assert_cmpuint(dump->retained[object->keeper], >=, dump->retained[i]);
+    for (uint32_t i = 0; dump && i < dump->n_objects; i++) {
+        const uint32_t keeper = dump->keepers[i];
+        of_objects += lull_hprof_object(dump, i).bytes;
+        if (keeper < dump->n_objects) {
+            g_assert_cmpuint(dump->retained[keeper], >=, dump->retained[i]);
         } else {
             kept_by_root += dump->retained[i];
         }
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         g_assert_cmpuint(of_objects, ==, dump->bytes);
         g_assert_cmpuint(kept_by_root, ==, dump->reachable_bytes);
         check_suspects(dump);
-        for (uint32_t i = 0; i < dump->objects.count && i < 3; i++) {
+        for (uint32_t i = 0; i < dump->n_objects && i < 3; i++) {
             check_path(dump, i);
         }
     }

@@ -14,7 +14,10 @@ import subprocess
 import sys
 import tempfile
 
-from tap import Tap
+source = os.environ["LULL_SOURCE"]
+sys.path[:0] = [os.path.join(source, "bench"), os.path.join(source, "tests", "lib")]
+import memory_load  # noqa: E402
+from tap import Tap  # noqa: E402
 
 tap = Tap()
 lull = os.environ["LULL"]
@@ -126,9 +129,11 @@ class Heap:
         return seen
 
 
-def by_chance(seed, id_size, reference, objects, head=None):
+def by_chance(seed, id_size, reference, objects, head=None, start=0x1000):
+    """Records are in any order; of ids of 8 bytes the upper halves differ where they `start` just below 4 GiB."""
     rng = random.Random(seed)
     heap = Heap(id_size, reference, head)
+    heap.next = start
     of_classes = heap.make_class("java/lang/Class", [])
     base = heap.make_class("a/Base", [2, 8, 11])
     node = heap.make_class("a/Node", [10, 2, 2, 9], base)
@@ -152,6 +157,7 @@ def by_chance(seed, id_size, reference, objects, head=None):
     for tag in ROOTS:
         heap.root(rng.choice(everything), tag)
     heap.root(0xdead0, 1)
+    rng.shuffle(heap.body)
     return heap
 
 
@@ -186,7 +192,7 @@ def check(heap, told, reference):
 def made_heaps():
     # The last has references of 8 bytes, and 4 for the class: as Java since 15 with large heaps, or with its collector ZGC.
     for seed, (id_size, reference, *head) in enumerate(((8, 4), (8, 8), (4, 4), (8, 4), (8, 8), (8, 8, 12))):
-        heap = by_chance(seed, id_size, reference, 60 + 60 * (seed % 3), *head)
+        heap = by_chance(seed, id_size, reference, 60 + 60 * (seed % 3), *head, start=0xffff_f000 if id_size == 8 and seed else 0x1000)
         check(heap, answer(heap.write(1 + seed)), reference)
     told = answer(by_chance(1, 8, 8, 60).write(), "--reference-size", "4")
     tap.ok(told["reference_bytes"] == 4, "--reference-size")
@@ -346,6 +352,22 @@ def shrinks():
            program.returncode, said[-300:])
 
 
+def memory():
+    """No more than the dump has bytes, half of them ids and fields. It comes first: what the system says is at least what this program had when it forked."""
+    with open(lull, "rb") as file:
+        if b"__asan_init" in file.read():
+            tap.skip("memory", "the address sanitizer takes more")
+            return
+    path = os.path.join(scratch.name, "large.hprof")
+    _, retained = memory_load.write_dump(path, 60_000_000)
+    with subprocess.Popen([lull, "hprof", "--json", "--limit", "1", path], stdout=subprocess.PIPE) as process:
+        (row,) = json.loads(process.stdout.read())["largest"]
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    tap.ok(row["retained_bytes"] == retained, "what one array retains", row, retained)
+    tap.ok(usage.ru_maxrss * 1024 <= os.path.getsize(path), "a dump takes no more memory than it has bytes", usage.ru_maxrss * 1024, os.path.getsize(path))
+
+
 def refused(name, data, said):
     with open(DUMP, "wb") as file:
         file.write(data)
@@ -369,6 +391,9 @@ def bad_input():
     twice = b"\x23" + heap.id(0x10) + bytes(4) + struct.pack(">IB", 0, 8)
     told = answer(head + heap.record(0x1c, twice + twice), status=1)
     tap.ok(told["objects"] == 1, "an id that two objects have", told["objects"])
+    many = b"".join(b"\x23" + heap.id(0x10) + bytes(4) + struct.pack(">IB", 1000 - i, 8) + bytes(1000 - i) for i in range(300))
+    told = answer(head + heap.record(0x1c, many), status=1)
+    tap.ok((told["objects"], told["bytes"]) == (1, 1024), "of many with one id the first of the file counts: 16 + 4 + 1000, rounded up", told["objects"], told["bytes"])
     circle = Heap(8, 8)
     one, two = circle.make_class("One", [10]), circle.make_class("Two", [2], 0x1000)
     circle.supers[one] = two
@@ -450,6 +475,6 @@ def live(*options):
     tap.ok([row["retained_bytes"] for row in things] == [expected], "what an array of things retains", things, expected)
 
 
-for test in made_heaps, shared, paths, weak, suspects, shrinks, bad_input, packed, text, live, live_without_compression:
+for test in memory, made_heaps, shared, paths, weak, suspects, shrinks, bad_input, packed, text, live, live_without_compression:
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -21,6 +21,8 @@
 
 #define SOCKET "/run/lull/hook"
 #define ANSWER_MS 30000
+/* A daemon that hangs has no room for more reports. */
+#define ROOM_MS 1000
 
 /* The daemon has heard it, and writes nothing. */
 enum { STATUS_LIMITED = 3 };
@@ -29,8 +31,9 @@ extern char **environ;
 
 struct slow {
     int64_t took_ns;
-    int64_t pid, tid; /* -1: not given */
-    const char *id;   /* or NULL */
+    int64_t pid, tid;   /* -1: not given */
+    const char *id;     /* or NULL */
+    bool is_unanswered; /* nobody waits for an answer */
 };
 
 /* ---- the daemon ---- */
@@ -85,7 +88,19 @@ static char *line_of(const struct slow *slow)
     return g_string_free(line, FALSE);
 }
 
-/* The daemon's answer, NULL and an error if none comes. */
+/* False, and errno says why, if it has no room for it. */
+static bool say(int fd, const char *line)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    const size_t size = strlen(line);
+    bool is_sent = send(fd, line, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
+    if (!is_sent && errno == EAGAIN && poll(&ready, 1, ROOM_MS) >= 0) {
+        is_sent = send(fd, line, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
+    }
+    return is_sent;
+}
+
+/* The daemon's answer, or "" if nobody waits for it; NULL and an error if none comes. */
 static char *ask(const char *path, const struct slow *slow, GError **error)
 {
     const int fd = connect_to(path, error);
@@ -95,16 +110,17 @@ static char *ask(const char *path, const struct slow *slow, GError **error)
     char text[512];
     g_autofree char *line = line_of(slow);
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    const bool is_sent = send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line);
+    const bool is_sent = say(fd, line);
     const int why = errno;
-    const ssize_t n = is_sent && poll(&ready, 1, ANSWER_MS) > 0
+    const ssize_t n = is_sent && slow->is_unanswered ? 0
+                      : is_sent && poll(&ready, 1, ANSWER_MS) > 0
                           ? recv(fd, text, sizeof text - 1, MSG_DONTWAIT)
                           : -1;
     close(fd);
     if (n >= 0) {
         return g_strndup(text, (gsize)n);
     }
-    if (is_sent) {
+    if (is_sent || why == EAGAIN) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "the daemon at “%s” does not answer", path);
     } else {
         fail(path, why, error);
@@ -146,7 +162,7 @@ static int report(const char *text)
 static int trigger(const char *path, const struct slow *slow, GError **error)
 {
     g_autofree char *answer = ask(path, slow, error);
-    return answer ? report(answer) : 1;
+    return !answer ? 1 : slow->is_unanswered ? 0 : report(answer);
 }
 
 /* ---- a command ---- */
@@ -206,6 +222,7 @@ static bool parse(const struct lull_args *args, struct slow *slow, int64_t *limi
     slow->pid = lull_args_number(args, "pid");
     slow->tid = lull_args_number(args, "tid");
     slow->id = lull_args_text(args, "for");
+    slow->is_unanswered = lull_args_flag(args, "no-wait");
     if (has_command == (lull_args_text(args, "slower") != NULL) || has_command != (n_words > 0)) {
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
                             "it takes either --slower TIME, of something that is over, or "
@@ -257,6 +274,10 @@ static const struct lull_option options[] = {
      .kind = LULL_OPTION_TEXT,
      .argument = "NAME",
      .help = "what it was; the key 'id' of a rule can ask for it"},
+    {.name = "no-wait",
+     .kind = LULL_OPTION_FLAG,
+     .help = "do not wait for the daemon's answer: nothing is printed, and the exit status is 0 if "
+             "it was told"},
     {.name = "socket",
      .kind = LULL_OPTION_FILE,
      .argument = "PATH",
@@ -285,7 +306,8 @@ const struct lull_verb lull_verb_trigger = {
         "reports it if it takes longer; its exit status is then that of the command.\n"
         "\n"
         "Otherwise the exit status is 0 if there is a snapshot of that moment, 3 if the limits or "
-        "rules of the daemon do not ask for one, and 1 if no daemon answers or it could not write. "
+        "rules of the daemon do not ask for one, and 1 if no daemon answers (within 30 s: it answers "
+        "when the snapshot is written) or it could not write. "
         "Who may report is up to the daemon: root, and the group 'hook_group' of its "
         "configuration.",
     .output = NULL,

@@ -55,6 +55,23 @@ struct exchange {
     const char *origin; /* that may read the answer, or NULL */
 };
 
+static bool find_ends(int fd, struct sockaddr_in *other_end, struct sockaddr_in *own_end)
+{
+    socklen_t size = sizeof *other_end, own_size = sizeof *own_end;
+    return getpeername(fd, (struct sockaddr *)other_end, &size) == 0 &&
+           getsockname(fd, (struct sockaddr *)own_end, &own_size) == 0;
+}
+
+uint64_t server_request_socket(const struct server_request *request)
+{
+    struct sockaddr_in other_end, own_end;
+    const union MHD_ConnectionInfo *info = libmicrohttpd.MHD_get_connection_info(
+        request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info && find_ends(info->connect_fd, &other_end, &own_end)
+               ? server_places_socket(&other_end, &own_end)
+               : 0;
+}
+
 const char *server_query(const struct server_request *request, const char *name)
 {
     return libmicrohttpd.MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND,
@@ -281,9 +298,7 @@ static void meet(void *cls, struct MHD_Connection *connection, void **state,
         libmicrohttpd.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
             ->connect_fd;
     struct sockaddr_in other_end, own_end;
-    socklen_t size = sizeof other_end, own_size = sizeof own_end;
-    const bool is_known = getpeername(fd, (struct sockaddr *)&other_end, &size) == 0 &&
-                          getsockname(fd, (struct sockaddr *)&own_end, &own_size) == 0;
+    const bool is_known = find_ends(fd, &other_end, &own_end);
     server_places_take(http->places, connection, fd,
                        is_known ? server_places_user(&other_end, &own_end) : SERVER_NOBODY_KNOWN);
 }

@@ -47,6 +47,8 @@ uint16_t server_http_port(const struct server_http *http);
 /* Waits for what is being answered. */
 void server_http_free(struct server_http *http);
 
+/* The inode of the socket of who asks, as /proc/PID/fd names it; 0: not known. */
+uint64_t server_request_socket(const struct server_request *request);
 /* The value of a query's argument, or NULL. */
 const char *server_query(const struct server_request *request, const char *name);
 /* Sets the status, and a body as the Trace Server Protocol has it. */

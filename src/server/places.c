@@ -64,27 +64,41 @@ static bool ask_kernel(int fd, const struct sockaddr_in *other_end,
                   sizeof kernel) == sizeof message;
 }
 
-int64_t server_places_user(const struct sockaddr_in *other_end, const struct sockaddr_in *own_end)
+/* False if the kernel does not say. A socket that its program has closed is root's, as it says, and has no inode. */
+static bool find_socket(const struct sockaddr_in *other_end, const struct sockaddr_in *own_end,
+                        struct inet_diag_msg *found)
 {
     union {
         struct nlmsghdr head;
         uint8_t bytes[8192];
     } answer;
-    int64_t user = SERVER_NOBODY_KNOWN;
+    bool is_found = false;
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd >= 0 && ask_kernel(fd, other_end, own_end)) {
         const ssize_t n = recv(fd, &answer, sizeof answer, MSG_DONTWAIT);
-        if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) &&
+        if (n >= (ssize_t)NLMSG_LENGTH(sizeof *found) &&
             answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
-            const struct inet_diag_msg *found = NLMSG_DATA(&answer.head);
-            /* A socket that its program has closed is root's, as the kernel says. */
-            user = found->idiag_inode ? (int64_t)found->idiag_uid : SERVER_NOBODY_KNOWN;
+            memcpy(found, NLMSG_DATA(&answer.head), sizeof *found);
+            is_found = found->idiag_inode != 0;
         }
     }
     if (fd >= 0) {
         close(fd);
     }
-    return user;
+    return is_found;
+}
+
+int64_t server_places_user(const struct sockaddr_in *other_end, const struct sockaddr_in *own_end)
+{
+    struct inet_diag_msg found;
+    return find_socket(other_end, own_end, &found) ? (int64_t)found.idiag_uid : SERVER_NOBODY_KNOWN;
+}
+
+uint64_t server_places_socket(const struct sockaddr_in *other_end,
+                              const struct sockaddr_in *own_end)
+{
+    struct inet_diag_msg found;
+    return find_socket(other_end, own_end, &found) ? found.idiag_inode : 0;
 }
 
 /* ---- places ---- */

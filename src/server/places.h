@@ -18,6 +18,9 @@ void server_places_free(struct server_places *places);
 /* The id of the user whose socket is the other end of the connection, as the kernel says (sock_diag(7));
  * SERVER_NOBODY_KNOWN: it does not say, or that end is closed already. */
 int64_t server_places_user(const struct sockaddr_in *other_end, const struct sockaddr_in *own_end);
+/* The inode of that socket, by which /proc/PID/fd names it; 0: not known. */
+uint64_t server_places_socket(const struct sockaddr_in *other_end,
+                              const struct sockaddr_in *own_end);
 
 /* The connection has a place until it is left. If there is none, the oldest one of the user who has most of them, this one
  * included, loses its own: its socket is shut down, and is still to be closed. May be called in several threads. */

@@ -281,6 +281,10 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
         lull_trigger_limits_judge(&daemon->limits, number, now_ns());
     char id[LULL_SET_ID];
     counts->alarms[number]++;
+    if (slow && verdict != LULL_TRIGGER_WRITTEN &&
+        !lull_inside_is_ours(&slow->sender, trigger->pid)) {
+        trigger->pid = trigger->tid = -1; /* not worth looking for */
+    }
     trigger->rule = rule->name;
     trigger->id = id;
     if (verdict == LULL_TRIGGER_WRITTEN) {
@@ -288,11 +292,11 @@ static enum lull_trigger_verdict act(struct lull_daemon *daemon, uint32_t number
         g_autofree char *whose = *comm ? g_strconcat(" of ", comm, NULL) : g_strdup("");
         lull_sets_name(g_get_real_time() * 1000, id);
         const bool is_frozen = lull_recorder_freeze(daemon->recorder, NULL);
-        if (slow && !lull_inside_translate(slow->sender, &trigger->pid, &trigger->tid)) {
+        if (slow && !lull_inside_translate(&slow->sender, &trigger->pid, &trigger->tid)) {
             report(
                 daemon,
-                "%s: who served the request is not known: process %d is in a pid namespace, and there is no pid %d, or tid %d, there",
-                id, (int)slow->sender, (int)slow->hook.pid, (int)slow->hook.tid);
+                "%s: who served the request is not known: pid %d, tid %d may be of a pid namespace, and who said so has ended, or they are not there",
+                id, (int)slow->hook.pid, (int)slow->hook.tid);
         }
         if (is_frozen && rule->is_spread) {
             spread_from(daemon, trigger, slow ? &slow->hook : NULL);

@@ -143,7 +143,7 @@ bool lull_trigger_http_read(struct json_object *body, struct lull_hook *hook,
            refuse(why, "%s", "it is too long, or “pid” or “tid” is no number of a task");
 }
 
-static void take_report(const struct lull_trigger_http *http, struct json_object *body,
+static void take_report(const struct lull_trigger_http *http, const struct server_request *request,
                         struct server_answer *answer)
 {
     static const char *const words[] = {
@@ -151,11 +151,12 @@ static void take_report(const struct lull_trigger_http *http, struct json_object
     char rule[LULL_TRIGGER_NAME];
     struct lull_hook hook;
     g_autofree char *why = NULL;
-    if (!lull_trigger_http_read(body, &hook, rule, &why)) {
+    if (!lull_trigger_http_read(request->body, &hook, rule, &why)) {
         server_refuse(answer, 400, "Bad request", why);
         return;
     }
-    const enum lull_http_report report = http->report(http->user, &hook, *rule ? rule : NULL);
+    const enum lull_http_report report = http->report(
+        http->user, &hook, *rule ? rule : NULL, hook.pid > 0 ? server_request_socket(request) : 0);
     if (report == LULL_HTTP_NO_RULE) {
         server_refuse(answer, 404, "Not found", "there is no rule of this name for requests");
     } else if (report == LULL_HTTP_BUSY) {
@@ -274,6 +275,6 @@ void lull_trigger_http_answer(const struct lull_trigger_http *http,
     } else if (paths[i].show) {
         paths[i].show(counts, answer);
     } else {
-        take_report(http, request->body, answer);
+        take_report(http, request, answer);
     }
 }

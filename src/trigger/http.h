@@ -18,8 +18,10 @@ enum lull_http_report {
 
 struct lull_trigger_http {
     struct lull_peer_keys tokens; /* any of them will do; none: nobody may */
-    /* `rule`: its name; NULL: the first that the request is too slow for. Called in threads of the server's. */
-    enum lull_http_report (*report)(void *user, const struct lull_hook *hook, const char *rule);
+    /* `rule`: its name; NULL: the first that the request is too slow for. `socket`: of who reports; 0: not known. Called in
+     * threads of the server's. */
+    enum lull_http_report (*report)(void *user, const struct lull_hook *hook, const char *rule,
+                                    uint64_t socket);
     void *user;
 };
 

@@ -164,11 +164,12 @@ static bool has_rule(const struct lull_trigger_config *config, const char *name)
 
 /* Called in threads of the HTTP library's. */
 static enum lull_http_report report_over_http(void *user, const struct lull_hook *hook,
-                                              const char *rule)
+                                              const char *rule, uint64_t socket)
 {
     const struct listener *listener = user;
     const struct lull_trigger_config *config = config_of(listener);
-    struct lull_speaker_report report = {.kind = LULL_SPEAKER_SLOW, .hook = *hook};
+    struct lull_speaker_report report = {
+        .kind = LULL_SPEAKER_SLOW, .sender = {.socket = socket, .is_http = true}, .hook = *hook};
     if (rule && !has_rule(config, rule)) {
         return LULL_HTTP_NO_RULE;
     }
@@ -186,7 +187,7 @@ static enum lull_http_report report_over_http(void *user, const struct lull_hook
 static void take_hook(struct listener *listener, const char *text, size_t size,
                       const struct client *client)
 {
-    struct lull_speaker_report report = {.kind = LULL_SPEAKER_SLOW, .sender = client->pid};
+    struct lull_speaker_report report = {.kind = LULL_SPEAKER_SLOW, .sender = {.pid = client->pid}};
     if (!lull_hook_parse(text, size, &report.hook)) {
         count(&listener->counts->damaged_hooks);
         send_answer(listener, client, "damaged");

@@ -254,7 +254,8 @@ static bool is_slow(const struct lull_speaker_report *report,
     }
     const struct lull_trigger_rule *rule = config->rules->pdata[number];
     return !rule->when && hook->delay_ns > rule->slower_ns && hook->end_ns >= hook->delay_ns &&
-           report->sender >= 0 && hook->pid >= 0 && hook->tid >= 0 && hook->n_up <= LULL_HOOK_UP;
+           report->sender.pid >= 0 && hook->pid >= 0 && hook->tid >= 0 &&
+           hook->n_up <= LULL_HOOK_UP;
 }
 
 static bool is_set(const char set[static LULL_SET_ID])

@@ -6,6 +6,7 @@
 
 #include "trigger/counts.h"
 #include "trigger/hook.h"
+#include "trigger/inside.h"
 
 /* What it passes on. */
 enum lull_speaker_kind {
@@ -23,8 +24,7 @@ struct lull_speaker_report {
         struct {
             char rule
                 [LULL_TRIGGER_NAME]; /* not its number: the daemon may know other rules already */
-            int32_t
-                sender; /* the process that reports it, as this machine calls it; 0: not known */
+            struct lull_inside_sender sender; /* who reports it */
             struct lull_hook hook;
         };
         struct lull_spread_question question;

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trigger/process_sockets.h"
 #include "trigger/urgent.h"
 
 #define NS_PER_MS INT64_C(1000000)
@@ -175,33 +176,6 @@ static bool list_sockets(int fd, uint8_t family, uint8_t protocol, GArray *socke
 
 /* ---- processes ---- */
 
-/* The inode of a link such as "socket:[4711]"; 0: it is no socket. */
-static uint64_t inode_of(int dir, const char *name)
-{
-    char text[64];
-    const ssize_t n = readlinkat(dir, name, text, sizeof text - 1);
-    text[MAX(n, 0)] = '\0';
-    return g_str_has_prefix(text, "socket:[") ? g_ascii_strtoull(text + 8, NULL, 10) : 0;
-}
-
-/* Calls for each socket of a process, as long as that returns true. */
-static void each_socket(int64_t pid, bool (*each)(void *user, uint64_t inode), void *user)
-{
-    char path[64];
-    g_snprintf(path, sizeof path, "/proc/%" G_GINT64_FORMAT "/fd", pid);
-    DIR *dir = opendir(path);
-    const struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        const uint64_t inode = inode_of(dirfd(dir), entry->d_name);
-        if (inode > 0 && !each(user, inode)) {
-            break;
-        }
-    }
-    if (dir) {
-        closedir(dir);
-    }
-}
-
 static bool add_inode(void *user, uint64_t inode)
 {
     const struct search *search = user;
@@ -215,7 +189,7 @@ static void add_process(struct search *search, int64_t pid)
         g_hash_table_add(search->pids, GSIZE_TO_POINTER((gsize)pid))) {
         search->is_more = true;
         if (!search->is_quick) {
-            each_socket(pid, add_inode, search);
+            lull_process_sockets(pid, add_inode, search);
         }
     }
 }
@@ -241,7 +215,7 @@ static void add_owners(struct search *search)
         const int64_t pid = g_ascii_strtoll(entry->d_name, NULL, 10);
         struct ownership owner = {.wanted = search->wanted};
         if (pid > 0) {
-            each_socket(pid, is_not_wanted, &owner);
+            lull_process_sockets(pid, is_not_wanted, &owner);
         }
         if (owner.is_found) {
             add_process(search, pid);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # `lull daemon` on this machine: waits that a program stamps, requests that it reports, limits, metrics, rights, and what is left of
 # it after its end or its death. Root only, and only where eBPF may be loaded.
+import contextlib
 import glob
 import json
 import os
@@ -309,6 +310,29 @@ def hang_up(daemon, text):
     return wait_for(lambda: re.search("(read the configuration again|nothing is changed).*\n", daemon.said()[before:]) and daemon.said()[before:])
 
 
+def check_hung(directory):
+    """One that hangs, with as many reports as its socket has room for: who reports goes on."""
+    daemon = Daemon(directory, "[rule web]\nslower=200ms\n")
+    speaker = daemon.family()["speaker"]
+    os.kill(speaker, signal.SIGSTOP)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client, contextlib.suppress(BlockingIOError):
+            client.setblocking(False)
+            for _ in range(100000):
+                client.sendto(b"lull1 t=1.0 d=0.001", daemon.hook)
+        start = time.monotonic()
+        told = daemon.trigger("--slower", "1s")
+        ran = daemon.trigger("--no-wait", "--if-slower", "1ms", "--", "sh", "-c", "sleep 0.1; exit 7")
+        took = time.monotonic() - start
+    finally:
+        os.kill(speaker, signal.SIGCONT)
+    tap.ok(told.returncode == 1 and "does not answer" in told.stderr and ran.returncode == 7 and took < 10, "a daemon that hangs holds up nobody who reports", told, ran, took)
+    start = time.monotonic()
+    told = daemon.trigger("--no-wait", "--slower", "1s")
+    tap.ok(told.returncode == 0 and not told.stdout and wait_for(daemon.written), "without waiting for the answer", told, time.monotonic() - start, daemon.said())
+    daemon.stop()
+
+
 def rules_of(daemon):
     """Those that the process which listens has."""
     return sorted(set(re.findall(r'lull_alarms_total\{rule="(\w+)"', daemon.metrics()[1])))
@@ -486,10 +510,11 @@ def main(directory):
         code = daemon.stop()
     tap.ok(code == 0 and not left_of(daemon), "SIGTERM ends it, and nothing is left", code, left_of(daemon),
            daemon.said())
-    for name in ("room", "reload", "all", "daemon", "speaker", "commands", "guard", "keeper", "disk", "ftrace"):
+    for name in ("room", "hung", "reload", "all", "daemon", "speaker", "commands", "guard", "keeper", "disk", "ftrace"):
         os.mkdir(os.path.join(directory, name))
     daemon = check_room(os.path.join(directory, "room"))
     daemon.stop()
+    check_hung(os.path.join(directory, "hung"))
     check_deaths(directory)
     check_disk(os.path.join(directory, "disk"))
     with busy_cpus():

@@ -4,6 +4,7 @@
 # or a browser's) would send; nothing that is damaged becomes an alarm. Root only.
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import urllib.request
 
 from live.tracked import LULL
 from tap import Tap
-from trigger.daemons import Daemon, wait_for, why_no_daemon
+from trigger.daemons import Daemon, children, wait_for, why_no_daemon
 
 tap = Tap()
 BAD = [({}, "delay_ms"), ({"delay_ms": "731"}, "delay_ms"), ({"delay_ms": -1}, "delay_ms"), ({"delay_ms": 1e300}, "delay_ms"),
@@ -83,6 +84,67 @@ def check_reports(daemon, token):
     tap.ok(status == 200 and all(row["waited_ns"] > 0 and row["waiter"] for row in top["waited"]), "who waited most", status, top)
 
 
+# What runs in a pid namespace of its own, and reports itself: what it says, then a line when it has its answer.
+REPORTER = """
+import http.client, json, os, sys, time
+link = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+link.request("POST", "/v1/trigger", json.dumps({"delay_ms": 900, "pid": os.getpid(), "tid": os.getpid(), "id": sys.argv[3]}),
+             {"Authorization": "Bearer " + sys.argv[2], "Content-Type": "application/json"})
+assert link.getresponse().status == 202
+print(os.getpid(), flush=True)
+time.sleep(60)
+"""
+# The same, which ends when it has its answer.
+HASTY = REPORTER.replace("time.sleep(60)", "")
+
+
+def alarm_after(daemon, token, count):
+    got = wait_for(lambda: (lambda got: got if got["count"] > count else None)(ask(daemon, "v1/alarms", None, token)[1]))
+    return got["alarms"][0] if got else {}
+
+
+def check_contained(directory):
+    """The numbers of a server in a container, which shares the machine's network, are those of the container: it is found by its connection. Who is
+    not found might be anybody."""
+    if subprocess.run(["unshare", "--pid", "--fork", "true"], capture_output=True, check=False, timeout=60).returncode:
+        tap.skip("reports from a container", "no pid namespaces here")
+        return
+    place = os.path.join(directory, "contained")
+    os.mkdir(place)
+    with open(os.path.join(directory, "token"), encoding="utf-8") as file:
+        token = file.read().strip()
+    os.chmod(os.path.join(directory, "token"), 0o600)
+    daemon = Daemon(place, "[rule web]\nslower=200ms\n", "pause=1ms\nper_hour=100\nper_day=100", more=f"token={directory}/token")
+    words = [sys.executable, "-c", REPORTER, str(daemon.port), token, "x"]
+    started = []
+    try:
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as outside:
+            started.append(outside)
+            said = int(outside.stdout.readline())
+            alarm = alarm_after(daemon, token, 0)
+            tap.ok(said == outside.pid and (alarm.get("pid"), alarm.get("tid")) == (said, said), "a process of the machine is itself", alarm, daemon.said())
+            time.sleep(5.5)  # what is soon after is not looked for
+            with subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", *words], stdout=subprocess.PIPE, text=True) as holder:
+                started.append(holder)
+                inside = int(holder.stdout.readline())
+                here = children(holder.pid)
+                alarm = alarm_after(daemon, token, 1)
+                tap.ok(inside == 1 and [alarm.get("pid"), alarm.get("tid")] == here * 2, "process 1 of a container is found", alarm, here, daemon.said())
+                time.sleep(5.5)
+                daemon.process.send_signal(signal.SIGSTOP)
+                subprocess.run([sys.executable, "-c", HASTY, *words[3:]], check=True, stdout=subprocess.DEVNULL, timeout=60)
+                daemon.process.send_signal(signal.SIGCONT)
+                alarm = alarm_after(daemon, token, 2)
+                tap.ok(alarm.get("result") == "written" and alarm.get("pid") is None and "who served the request is not known" in daemon.said(),
+                       "who has gone might have been one of a container: nobody is named, and the log says so", alarm, daemon.said())
+                holder.kill()
+                outside.kill()
+    finally:
+        for process in started:
+            process.kill()
+        daemon.stop()
+
+
 def check_token(directory):
     """A token that others could read is none; without one nobody may ask."""
     os.chmod(os.path.join(directory, "token"), 0o644)
@@ -117,6 +179,7 @@ def main(directory):
             check_reports(daemon, token)
     finally:
         daemon.stop()
+    check_contained(directory)
     check_token(directory)
 
 

@@ -520,6 +520,26 @@ static void test_replay(void)
     network_free(network);
 }
 
+/* The datagram of one machine, sent by another: at the first one that comes something happens, and who sent that has the
+ * answer, both times. */
+static void test_two_hosts(void)
+{
+    struct network *network = network_new(0);
+    struct node *node = network->node;
+    g_assert_true(ask(network, 0, "10.9.0.2"));
+    struct packet question = g_array_index(network->packets, struct packet, 0);
+    deliver(network, &question);
+    question.from = 2;
+    deliver(network, &question);
+    g_assert_cmpuint(node[1].n_asked, ==, 1);
+    g_assert_cmpuint(node[1].counts.repeated, ==, 1);
+    g_assert_cmpuint(network->packets->len, ==, 3);
+    for (guint i = 1; i < 3; i++) {
+        g_assert_cmpint(g_array_index(network->packets, struct packet, i).to, ==, 0);
+    }
+    network_free(network);
+}
+
 /* A machine that asks all the time is heard ten times a second, and foreign ones never. */
 static void test_flood(void)
 {
@@ -566,6 +586,7 @@ int main(int argc, char **argv)
     g_test_add_func("/spread/hops", test_hops);
     g_test_add_func("/spread/dead", test_dead);
     g_test_add_func("/spread/replay", test_replay);
+    g_test_add_func("/spread/two-hosts", test_two_hosts);
     g_test_add_func("/spread/flood", test_flood);
     return g_test_run();
 }

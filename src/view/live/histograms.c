@@ -92,14 +92,31 @@ static void add_row(struct lull_table *table, const struct lull_histogram_column
     }
 }
 
-/* Of each column, what is longest if the buckets up to `gathered` are one. */
+/* Rows are of so many buckets that no more than `limit` (0: any) are needed, and end at the same lengths each time. */
+static uint32_t buckets_of_row(uint32_t first, uint32_t last, uint32_t limit)
+{
+    uint32_t step = 1;
+    while (limit && last / step - first / step + 1 > limit) {
+        step++;
+    }
+    return step;
+}
+
+/* The last bucket of the row that starts with this one. */
+static uint32_t last_of_row(uint32_t bucket, uint32_t step, uint32_t last)
+{
+    return MIN((bucket / step + 1) * step - 1, last);
+}
+
+/* Of each column, what is longest. */
 static void find_most(const struct lull_histogram_column *columns, uint32_t n_columns,
-                      uint32_t gathered, uint64_t most[LULL_HISTOGRAM_COLUMNS])
+                      uint32_t step, uint64_t most[LULL_HISTOGRAM_COLUMNS])
 {
     for (uint32_t i = 0; i < n_columns; i++) {
-        most[i] = sum_of(columns[i].of, 0, gathered);
-        for (uint32_t bucket = gathered + 1; bucket < LULL_TRACK_BUCKETS; bucket++) {
-            most[i] = MAX(most[i], columns[i].of->n[bucket]);
+        most[i] = 0;
+        for (uint32_t from = 0; from < LULL_TRACK_BUCKETS; from += step) {
+            const uint32_t to = last_of_row(from, step, LULL_TRACK_BUCKETS - 1);
+            most[i] = MAX(most[i], sum_of(columns[i].of, from, to));
         }
     }
 }
@@ -156,13 +173,12 @@ bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
     while (last > first && is_empty(columns, n, last)) {
         last--;
     }
-    const uint32_t shown = limit ? MIN(limit, last - first + 1) : last - first + 1;
+    const uint32_t step = buckets_of_row(first, last, limit);
     struct lull_table *table = table_of(columns, n, has_bars, table_columns);
-    const uint32_t gathered = last + 1 - shown;
-    find_most(columns, n, gathered, most);
-    for (uint32_t bucket = gathered; bucket <= last; bucket++) {
-        add_row(table, columns, n, bucket == gathered ? first : bucket, bucket,
-                has_bars ? most : NULL, style->unicode);
+    find_most(columns, n, step, most);
+    for (uint32_t from = first, to; from <= last; from = to + 1) {
+        to = last_of_row(from, step, LULL_TRACK_BUCKETS - 1);
+        add_row(table, columns, n, from, to, has_bars ? most : NULL, style->unicode);
     }
     const bool done = lull_table_print(table, file, style, error);
     lull_table_free(table);

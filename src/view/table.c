@@ -167,9 +167,14 @@ static char *heading(const struct lull_column *column, const struct lull_view_st
     return column->unit ? g_strdup_printf("%s (%s)", title, column->unit) : g_steal_pointer(&title);
 }
 
+static bool is_right(const struct lull_column *column)
+{
+    return !is_text(column) || column->flags & LULL_COLUMN_RIGHT;
+}
+
 static int smartcols_flags(const struct lull_column *column)
 {
-    if (!is_text(column)) {
+    if (is_right(column)) {
         return SCOLS_FL_RIGHT;
     }
     if (column->flags & LULL_COLUMN_WRAP) {
@@ -260,7 +265,7 @@ static void choose_columns(const struct lull_table *table, const struct lull_vie
             continue;
         }
         widths[i] = natural_width(table, i, style);
-        if (is_text(&table->columns[i]) && !(flags & LULL_COLUMN_KEEP)) {
+        if (!is_right(&table->columns[i]) && !(flags & LULL_COLUMN_KEEP)) {
             widths[i] = MIN(widths[i], flags & LULL_COLUMN_WRAP ? least_wrap(style) : MIN_TEXT);
         }
         all += widths[i] + GAP;
@@ -418,7 +423,7 @@ static const char *append_plain_row(GString *line, const struct plain *plain, co
             continue;
         }
         const size_t length = strlen(text), width = plain->widths[i];
-        const size_t at = start + (is_text(column) ? 0 : width - length);
+        const size_t at = start + (is_right(column) ? width - length : 0);
         while (line->len < at) {
             g_string_append_len(line, blanks, (gssize)MIN(at - line->len, sizeof blanks - 1));
         }

@@ -7,7 +7,7 @@
 /* Eight lengths from 1 us on (below 2, 4, … 256 us), of which there are 1, 2, … 8. */
 static char *table_of(uint32_t limit)
 {
-    struct lull_track_histogram histogram = {0};
+    struct lull_track_histogram histogram = {.longest = {{.ns = 250000}}};
     for (uint32_t bucket = 1; bucket <= 8; bucket++) {
         histogram.n[bucket] = bucket;
     }
@@ -39,13 +39,15 @@ static void test_rows(void)
         g_autofree char *text = table_of(cases[i].limit);
         g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
         g_autoptr(GString) rows = g_string_new(NULL);
-        for (uint32_t k = 1; lines[k] && !strstr(lines[k], "shorter"); k++) {
+        for (uint32_t k = 1; lines[k] && !strstr(lines[k], "half:"); k++) {
             char number[16], unit[8];
             unsigned n;
             g_assert_cmpint(sscanf(lines[k], "%15s %7s %u", number, unit, &n), ==, 3);
             g_string_append_printf(rows, "%s %s:%u ", number, unit, n);
         }
         g_assert_cmpstr(rows->str, ==, cases[i].rows);
+        g_assert_true(strstr(text, "\nhalf:     64.00 us\n")); /* the 18th of 36 */
+        g_assert_true(strstr(text, "\nlongest   250.0 us\n"));
     }
 }
 

@@ -2,6 +2,7 @@
 /* The table of histograms, with the range of lengths that occur. */
 #include "view/live/histograms.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -87,7 +88,9 @@ static void add_row(struct lull_table *table, const struct lull_histogram_column
             g_autofree char *bar = bar_text(n, most[i], is_unicode);
             lull_table_set_text(table, i + 1, bar);
         } else {
-            lull_table_set_number(table, i + 1, (int64_t)n);
+            char number[24];
+            g_snprintf(number, sizeof number, "%" PRIu64, n);
+            lull_table_set_text(table, i + 1, number);
         }
     }
 }
@@ -128,22 +131,20 @@ static int64_t length_of(const struct lull_track_histogram *histogram, double sh
     return share < 1 || end_ns < 0 ? end_ns : (int64_t)histogram->longest[0].ns;
 }
 
-static void print_lengths(FILE *file, const struct lull_view_style *style,
-                          const struct lull_histogram_column *columns, uint32_t n, const char *name,
-                          double share)
+/* A row of the lengths that this share is shorter than. */
+static void add_lengths(struct lull_table *table, const struct lull_histogram_column *columns,
+                        uint32_t n, const char *name, double share)
 {
-    g_autoptr(GString) out = g_string_new(name);
+    lull_table_add_row(table);
+    lull_table_set_text(table, 0, name);
     for (uint32_t i = 0; i < n; i++) {
         char text[LULL_TIME_TEXT_SIZE];
         const int64_t length_ns = length_of(columns[i].of, share);
         if (length_ns >= 0) {
             format_end(length_ns, text);
-            g_string_append_printf(out, "%s %s %s", out->len > strlen(name) ? "," : ":",
-                                   columns[i].name, text);
+            lull_table_set_text(table, i + 1, text);
         }
     }
-    g_autofree char *folded = lull_fold_text(out->str, style->width, 0);
-    fprintf(file, "%s\n", style->width ? folded : out->str);
 }
 
 static struct lull_table *table_of(const struct lull_histogram_column *columns, uint32_t n,
@@ -151,10 +152,11 @@ static struct lull_table *table_of(const struct lull_histogram_column *columns, 
                                    struct lull_column out[LULL_HISTOGRAM_COLUMNS + 2])
 {
     out[0] = (struct lull_column){
-        .title = "SHORTER THAN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP};
+        .title = "BELOW", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP};
     for (uint32_t i = 0; i < n; i++) {
         out[i + 1] = (struct lull_column){.title = columns[i].title,
-                                          .type = has_bars ? LULL_COLUMN_TEXT : LULL_COLUMN_COUNT};
+                                          .type = LULL_COLUMN_TEXT,
+                                          .flags = has_bars ? 0 : LULL_COLUMN_RIGHT};
     }
     out[n + 1] = (struct lull_column){0};
     return lull_table_new(out);
@@ -180,11 +182,11 @@ bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
         to = last_of_row(from, step, LULL_TRACK_BUCKETS - 1);
         add_row(table, columns, n, from, to, has_bars ? most : NULL, style->unicode);
     }
+    add_lengths(table, columns, n, "half:", 0.5);
+    add_lengths(table, columns, n, "99 %:", 0.99);
+    add_lengths(table, columns, n, "longest", 1);
     const bool done = lull_table_print(table, file, style, error);
     lull_table_free(table);
-    print_lengths(file, style, columns, n, "half shorter than", 0.5);
-    print_lengths(file, style, columns, n, "99 % shorter than", 0.99);
-    print_lengths(file, style, columns, n, "the longest", 1);
     return done;
 }
 

@@ -206,6 +206,7 @@ static int natural_width(const struct lull_table *table, uint32_t column,
 struct position {
     int index; /* in the library's table, or -1: not shown */
     int fold;  /* text is folded at this width, 0: never */
+    int cut;   /* longer text is cut to this width, 0: never */
 };
 
 static int least_wrap(const struct lull_view_style *style)
@@ -281,6 +282,36 @@ static void choose_columns(const struct lull_table *table, const struct lull_vie
     }
 }
 
+/* Where texts are too long for a line, the longest are cut until all fit. What is wrapped takes what is left of itself. */
+static void choose_cuts(const struct lull_table *table, const struct lull_view_style *style,
+                        struct position positions[static MAX_COLUMNS])
+{
+    int widths[MAX_COLUMNS] = {0}, over = -GAP - style->width, widest;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        if (positions[i].index < 0) {
+            continue;
+        }
+        if (table->columns[i].flags & LULL_COLUMN_WRAP) {
+            return;
+        }
+        widths[i] = natural_width(table, i, style);
+        over += widths[i] + GAP;
+    }
+    for (; style->width > 0 && over > 0; over--) {
+        widest = -1;
+        for (uint32_t i = 0; i < table->n_columns; i++) {
+            const bool is_cuttable = !is_right(&table->columns[i]) &&
+                                     !(table->columns[i].flags & LULL_COLUMN_KEEP) &&
+                                     widths[i] > MIN_TEXT;
+            widest = is_cuttable && (widest < 0 || widths[i] > widths[widest]) ? (int)i : widest;
+        }
+        if (widest < 0) {
+            return;
+        }
+        positions[widest].cut = --widths[widest];
+    }
+}
+
 static void add_columns(const struct lull_table *table, struct libscols_table *to,
                         struct position positions[static MAX_COLUMNS],
                         const struct lull_view_style *style)
@@ -318,8 +349,10 @@ static void add_line(const struct lull_table *table, uint32_t row, struct libsco
             continue;
         }
         g_autofree char *text = format_cell(&table->columns[i], &cells[i], style);
-        g_autofree char *folded =
-            positions[i].fold ? lull_fold_text(text, positions[i].fold, 0) : NULL;
+        g_autofree char *folded = positions[i].fold ? lull_fold_text(text, positions[i].fold, 0)
+                                  : positions[i].cut
+                                      ? lull_cut_text(text, positions[i].cut, !style->unicode)
+                                      : NULL;
         scols_line_set_data(line, positions[i].index, folded ? folded : text);
         if (style->color && cells[i].color) {
             scols_cell_set_color(scols_line_get_cell(line, positions[i].index), cells[i].color);
@@ -474,6 +507,7 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
     }
     g_autoptr(GString) left_out = g_string_new(NULL);
     choose_columns(table, style, positions, left_out);
+    choose_cuts(table, style, positions);
     struct libscols_table *to = new_smartcols(table, style);
     add_columns(table, to, positions, style);
     for (uint32_t row = 0; row < lull_table_row_count(table); row++) {

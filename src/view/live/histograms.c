@@ -151,8 +151,8 @@ static struct lull_table *table_of(const struct lull_histogram_column *columns, 
                                    bool has_bars,
                                    struct lull_column out[LULL_HISTOGRAM_COLUMNS + 2])
 {
-    out[0] = (struct lull_column){
-        .title = "BELOW", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP};
+    out[0] =
+        (struct lull_column){.title = "BELOW", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP};
     for (uint32_t i = 0; i < n; i++) {
         out[i + 1] = (struct lull_column){.title = columns[i].title,
                                           .type = LULL_COLUMN_TEXT,

@@ -167,9 +167,14 @@ static char *heading(const struct lull_column *column, const struct lull_view_st
     return column->unit ? g_strdup_printf("%s (%s)", title, column->unit) : g_steal_pointer(&title);
 }
 
+static bool is_right(const struct lull_column *column)
+{
+    return !is_text(column) || column->flags & LULL_COLUMN_RIGHT;
+}
+
 static int smartcols_flags(const struct lull_column *column)
 {
-    if (!is_text(column)) {
+    if (is_right(column)) {
         return SCOLS_FL_RIGHT;
     }
     if (column->flags & LULL_COLUMN_WRAP) {
@@ -201,6 +206,7 @@ static int natural_width(const struct lull_table *table, uint32_t column,
 struct position {
     int index; /* in the library's table, or -1: not shown */
     int fold;  /* text is folded at this width, 0: never */
+    int cut;   /* longer text is cut to this width, 0: never */
 };
 
 static int least_wrap(const struct lull_view_style *style)
@@ -260,7 +266,7 @@ static void choose_columns(const struct lull_table *table, const struct lull_vie
             continue;
         }
         widths[i] = natural_width(table, i, style);
-        if (is_text(&table->columns[i]) && !(flags & LULL_COLUMN_KEEP)) {
+        if (!is_right(&table->columns[i]) && !(flags & LULL_COLUMN_KEEP)) {
             widths[i] = MIN(widths[i], flags & LULL_COLUMN_WRAP ? least_wrap(style) : MIN_TEXT);
         }
         all += widths[i] + GAP;
@@ -273,6 +279,36 @@ static void choose_columns(const struct lull_table *table, const struct lull_vie
             g_autofree char *title = heading(&table->columns[least], style);
             g_string_append_printf(left_out, "%s%s", left_out->len ? ", " : "", title);
         }
+    }
+}
+
+/* Where texts are too long for a line, the longest are cut until all fit. What is wrapped takes what is left of itself. */
+static void choose_cuts(const struct lull_table *table, const struct lull_view_style *style,
+                        struct position positions[static MAX_COLUMNS])
+{
+    int widths[MAX_COLUMNS] = {0}, over = -GAP - style->width, widest;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        if (positions[i].index < 0) {
+            continue;
+        }
+        if (table->columns[i].flags & LULL_COLUMN_WRAP) {
+            return;
+        }
+        widths[i] = natural_width(table, i, style);
+        over += widths[i] + GAP;
+    }
+    for (; style->width > 0 && over > 0; over--) {
+        widest = -1;
+        for (uint32_t i = 0; i < table->n_columns; i++) {
+            const bool is_cuttable = !is_right(&table->columns[i]) &&
+                                     !(table->columns[i].flags & LULL_COLUMN_KEEP) &&
+                                     widths[i] > MIN_TEXT;
+            widest = is_cuttable && (widest < 0 || widths[i] > widths[widest]) ? (int)i : widest;
+        }
+        if (widest < 0) {
+            return;
+        }
+        positions[widest].cut = --widths[widest];
     }
 }
 
@@ -313,8 +349,10 @@ static void add_line(const struct lull_table *table, uint32_t row, struct libsco
             continue;
         }
         g_autofree char *text = format_cell(&table->columns[i], &cells[i], style);
-        g_autofree char *folded =
-            positions[i].fold ? lull_fold_text(text, positions[i].fold, 0) : NULL;
+        g_autofree char *folded = positions[i].fold ? lull_fold_text(text, positions[i].fold, 0)
+                                  : positions[i].cut
+                                      ? lull_cut_text(text, positions[i].cut, !style->unicode)
+                                      : NULL;
         scols_line_set_data(line, positions[i].index, folded ? folded : text);
         if (style->color && cells[i].color) {
             scols_cell_set_color(scols_line_get_cell(line, positions[i].index), cells[i].color);
@@ -418,7 +456,7 @@ static const char *append_plain_row(GString *line, const struct plain *plain, co
             continue;
         }
         const size_t length = strlen(text), width = plain->widths[i];
-        const size_t at = start + (is_text(column) ? 0 : width - length);
+        const size_t at = start + (is_right(column) ? width - length : 0);
         while (line->len < at) {
             g_string_append_len(line, blanks, (gssize)MIN(at - line->len, sizeof blanks - 1));
         }
@@ -469,6 +507,7 @@ bool lull_table_print(const struct lull_table *table, FILE *file,
     }
     g_autoptr(GString) left_out = g_string_new(NULL);
     choose_columns(table, style, positions, left_out);
+    choose_cuts(table, style, positions);
     struct libscols_table *to = new_smartcols(table, style);
     add_columns(table, to, positions, style);
     for (uint32_t row = 0; row < lull_table_row_count(table); row++) {

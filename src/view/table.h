@@ -42,6 +42,7 @@ enum lull_column_flags {
     LULL_COLUMN_KEEP = 1 << 3,   /* on a terminal: never cut */
     LULL_COLUMN_BAR = 1 << 4,    /* on a terminal: the first to go where there is no room */
     LULL_COLUMN_DETAIL = 1 << 5, /* the next */
+    LULL_COLUMN_RIGHT = 1 << 6,  /* text as numbers are: to the right, never cut */
 };
 
 struct lull_column {

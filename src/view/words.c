@@ -141,6 +141,29 @@ static const char *next_place(const char *text, int *cells)
     return next;
 }
 
+char *lull_cut_text(const char *text, int width, bool ascii)
+{
+    const char *mark = ascii ? "..." : "…";
+    int left = width - lull_text_width(mark), cells;
+    if (lull_text_width(text) <= width) {
+        return g_strdup(text);
+    }
+    GString *cut = g_string_new(NULL);
+    for (const char *next; *text; text = next) {
+        next = next_place(text, &cells);
+        left -= cells;
+        if (left < 0) {
+            break;
+        }
+        g_string_append_len(cut, text, next - text);
+    }
+    while (cut->len && cut->str[cut->len - 1] == ' ') {
+        g_string_truncate(cut, cut->len - 1);
+    }
+    g_string_append(cut, mark);
+    return g_string_free(cut, FALSE);
+}
+
 char *lull_fold_text(const char *text, int width, int indent)
 {
     GString *folded = g_string_new(NULL);

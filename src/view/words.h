@@ -41,6 +41,10 @@ char *lull_clean_text(const char *text, bool ascii);
 /* Columns of a terminal that clean text takes. */
 int lull_text_width(const char *text);
 
+/* Clean text that takes no more than `width`, which is at least 3: what is cut off shows as "…", in ASCII "...".
+ * Free with g_free(). */
+char *lull_cut_text(const char *text, int width, bool ascii);
+
 /* Puts line ends into clean text so that no line is wider than `width`: between words where that can
  * be. Lines but the first start with so many blanks. Colours take no room. Free with g_free(). */
 char *lull_fold_text(const char *text, int width, int indent);

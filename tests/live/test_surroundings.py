@@ -230,7 +230,7 @@ def test_small_terminal():
         frames = [frame for frame in seen.split("\x1b[H")[2:] if "\x1b[10;1H" in frame]
         lines = [re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", line).rstrip("\r") for line in re.split(r"\n|\x1b\[10;1H", frames[-1])]
         tap.ok(status == 0 and len(lines) <= 11 and all(len(line) <= 40 for line in lines), f"{arguments}: within 10 lines of 40 characters", lines)
-        wanted = r"SHORTER THAN" if "--hist" in arguments else r"WAITED +WHO"
+        wanted = r"BELOW" if "--hist" in arguments else r"WAITED +WHO"
         tap.ok(any(re.search(wanted, line) for line in lines[:-3]), "with a table", lines)
 
 

@@ -443,7 +443,7 @@ def test_screen():
     terminal.until(r"how long, in the last minute")
     terminal.type("5")
     terminal.until(r"how long, in the last 15 minutes")
-    terminal.until(r"SHORTER THAN")
+    terminal.until(r"BELOW")
     terminal.type("g")
     terminal.until(r"\d [mun]?s +[▏▎▍▌▋▊▉█]+")
     terminal.type("h")

@@ -101,7 +101,7 @@ def test_histograms():
     tap.ok(sum(n > MS for n in lengths[0]) <= sum(longer) <= sum(n > MS for n in lengths[1]), "with a time only those that are longer",
            longer)
     text = lull_track("--hist", "--duration", "450ms", "--interval", "200ms", "softirq", "offcpu")
-    tap.ok(len(re.findall(r"how many were how long, in .*\nSHORTER THAN +softirq +offcpu\n", text)) >= 2, "a table in each interval", text)
+    tap.ok(len(re.findall(r"how many were how long, in .*\nBELOW +softirq +offcpu\n", text)) >= 2, "a table in each interval", text)
     for arguments, says in (["--hist", "serve(80) worst"], "are for alarms"), (["--hist", "serve(80): pid == 1"], "a filter can only"), \
             (["--hist", "offcpu: pid > 1"], "a filter can only"), (["--interval", "1s", "offcpu > 1s"], "needs --hist"), (["--hist", "offcpu", "--interval", "10ms"], "at least 200ms"), \
             (["--hist", "offcpu", "--exec", "true"], "--hist has none"):

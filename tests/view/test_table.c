@@ -152,6 +152,32 @@ static void test_terminal(void)
     lull_table_free(table);
 }
 
+/* Texts of 27 and 20 columns have 34 of the 40 left: the longer one is cut to the other, then both to 17 each. A blank
+ * before what is left out goes, too. */
+static void test_cut(void)
+{
+    static const struct lull_column few[] = {
+        {.title = "A", .type = LULL_COLUMN_TEXT},
+        {.title = "B", .type = LULL_COLUMN_TEXT},
+        {.title = "N", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_RIGHT},
+        {0},
+    };
+    static const char *const expected[] = {
+        "A                 B                   N\none two three...  seven eight ni...  12\n",
+        "A                  B                   N\none two three fo…  seven eight nine…  12\n"};
+    for (int unicode = 0; unicode < 2; unicode++) {
+        const struct lull_view_style style = {.unicode = unicode, .width = 40};
+        struct lull_table *table = lull_table_new(few);
+        lull_table_add_row(table);
+        lull_table_set_text(table, 0, "one two three four five six");
+        lull_table_set_text(table, 1, "seven eight nine ten");
+        lull_table_set_text(table, 2, "12");
+        g_autofree char *text = print(table, &style);
+        g_assert_cmpstr(text, ==, expected[unicode]);
+        lull_table_free(table);
+    }
+}
+
 static void test_color(void)
 {
     struct lull_table *table = make_table();
@@ -227,6 +253,7 @@ int main(int argc, char **argv)
     g_test_add_func("/table/json", test_json);
     g_test_add_func("/table/empty", test_empty);
     g_test_add_func("/table/terminal", test_terminal);
+    g_test_add_func("/table/cut", test_cut);
     g_test_add_func("/table/color", test_color);
     g_test_add_func("/table/bytes", test_bytes);
     g_test_add_func("/view/table/ascii", test_ascii);

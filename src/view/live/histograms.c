@@ -2,6 +2,7 @@
 /* The table of histograms, with the range of lengths that occur. */
 #include "view/live/histograms.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -87,19 +88,38 @@ static void add_row(struct lull_table *table, const struct lull_histogram_column
             g_autofree char *bar = bar_text(n, most[i], is_unicode);
             lull_table_set_text(table, i + 1, bar);
         } else {
-            lull_table_set_number(table, i + 1, (int64_t)n);
+            char number[24];
+            g_snprintf(number, sizeof number, "%" PRIu64, n);
+            lull_table_set_text(table, i + 1, number);
         }
     }
 }
 
-/* Of each column, what is longest if the buckets up to `gathered` are one. */
+/* Rows are of so many buckets that no more than `limit` (0: any) are needed, and end at the same lengths each time. */
+static uint32_t buckets_of_row(uint32_t first, uint32_t last, uint32_t limit)
+{
+    uint32_t step = 1;
+    while (limit && last / step - first / step + 1 > limit) {
+        step++;
+    }
+    return step;
+}
+
+/* The last bucket of the row that starts with this one. */
+static uint32_t last_of_row(uint32_t bucket, uint32_t step, uint32_t last)
+{
+    return MIN((bucket / step + 1) * step - 1, last);
+}
+
+/* Of each column, what is longest. */
 static void find_most(const struct lull_histogram_column *columns, uint32_t n_columns,
-                      uint32_t gathered, uint64_t most[LULL_HISTOGRAM_COLUMNS])
+                      uint32_t step, uint64_t most[LULL_HISTOGRAM_COLUMNS])
 {
     for (uint32_t i = 0; i < n_columns; i++) {
-        most[i] = sum_of(columns[i].of, 0, gathered);
-        for (uint32_t bucket = gathered + 1; bucket < LULL_TRACK_BUCKETS; bucket++) {
-            most[i] = MAX(most[i], columns[i].of->n[bucket]);
+        most[i] = 0;
+        for (uint32_t from = 0; from < LULL_TRACK_BUCKETS; from += step) {
+            const uint32_t to = last_of_row(from, step, LULL_TRACK_BUCKETS - 1);
+            most[i] = MAX(most[i], sum_of(columns[i].of, from, to));
         }
     }
 }
@@ -111,33 +131,32 @@ static int64_t length_of(const struct lull_track_histogram *histogram, double sh
     return share < 1 || end_ns < 0 ? end_ns : (int64_t)histogram->longest[0].ns;
 }
 
-static void print_lengths(FILE *file, const struct lull_view_style *style,
-                          const struct lull_histogram_column *columns, uint32_t n, const char *name,
-                          double share)
+/* A row of the lengths that this share is shorter than. */
+static void add_lengths(struct lull_table *table, const struct lull_histogram_column *columns,
+                        uint32_t n, const char *name, double share)
 {
-    g_autoptr(GString) out = g_string_new(name);
+    lull_table_add_row(table);
+    lull_table_set_text(table, 0, name);
     for (uint32_t i = 0; i < n; i++) {
         char text[LULL_TIME_TEXT_SIZE];
         const int64_t length_ns = length_of(columns[i].of, share);
         if (length_ns >= 0) {
             format_end(length_ns, text);
-            g_string_append_printf(out, "%s %s %s", out->len > strlen(name) ? "," : ":",
-                                   columns[i].name, text);
+            lull_table_set_text(table, i + 1, text);
         }
     }
-    g_autofree char *folded = lull_fold_text(out->str, style->width, 0);
-    fprintf(file, "%s\n", style->width ? folded : out->str);
 }
 
 static struct lull_table *table_of(const struct lull_histogram_column *columns, uint32_t n,
                                    bool has_bars,
                                    struct lull_column out[LULL_HISTOGRAM_COLUMNS + 2])
 {
-    out[0] = (struct lull_column){
-        .title = "SHORTER THAN", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP};
+    out[0] =
+        (struct lull_column){.title = "BELOW", .type = LULL_COLUMN_TEXT, .flags = LULL_COLUMN_KEEP};
     for (uint32_t i = 0; i < n; i++) {
         out[i + 1] = (struct lull_column){.title = columns[i].title,
-                                          .type = has_bars ? LULL_COLUMN_TEXT : LULL_COLUMN_COUNT};
+                                          .type = LULL_COLUMN_TEXT,
+                                          .flags = has_bars ? 0 : LULL_COLUMN_RIGHT};
     }
     out[n + 1] = (struct lull_column){0};
     return lull_table_new(out);
@@ -156,19 +175,18 @@ bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
     while (last > first && is_empty(columns, n, last)) {
         last--;
     }
-    const uint32_t shown = limit ? MIN(limit, last - first + 1) : last - first + 1;
+    const uint32_t step = buckets_of_row(first, last, limit);
     struct lull_table *table = table_of(columns, n, has_bars, table_columns);
-    const uint32_t gathered = last + 1 - shown;
-    find_most(columns, n, gathered, most);
-    for (uint32_t bucket = gathered; bucket <= last; bucket++) {
-        add_row(table, columns, n, bucket == gathered ? first : bucket, bucket,
-                has_bars ? most : NULL, style->unicode);
+    find_most(columns, n, step, most);
+    for (uint32_t from = first, to; from <= last; from = to + 1) {
+        to = last_of_row(from, step, LULL_TRACK_BUCKETS - 1);
+        add_row(table, columns, n, from, to, has_bars ? most : NULL, style->unicode);
     }
+    add_lengths(table, columns, n, "half:", 0.5);
+    add_lengths(table, columns, n, "99 %:", 0.99);
+    add_lengths(table, columns, n, "longest", 1);
     const bool done = lull_table_print(table, file, style, error);
     lull_table_free(table);
-    print_lengths(file, style, columns, n, "half shorter than", 0.5);
-    print_lengths(file, style, columns, n, "99 % shorter than", 0.99);
-    print_lengths(file, style, columns, n, "the longest", 1);
     return done;
 }
 

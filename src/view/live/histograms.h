@@ -18,7 +18,7 @@ struct lull_histogram_column {
 /* Those that lull top shows; how many there are. */
 uint32_t lull_histogram_kinds(const struct lull_track_histogram histogram[LULL_TRACK_MEASURES],
                               struct lull_histogram_column columns[LULL_HISTOGRAM_COLUMNS]);
-/* At most `limit` rows (0: all): the shortest are gathered in the first. With bars instead of numbers, the longest
+/* At most `limit` rows (0: all), each of as many powers of two as that takes. With bars instead of numbers, the longest
  * of each column is as wide as it. */
 bool lull_histograms_text(FILE *file, const struct lull_view_style *style,
                           const struct lull_histogram_column *columns, uint32_t n, uint32_t limit,

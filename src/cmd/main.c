@@ -217,6 +217,13 @@ static int run_dropin(const struct lull_verb *verb, int argc, char **argv)
     return error && status == EXIT_DONE ? EXIT_BAD_INPUT : status;
 }
 
+/* The daemon is also a program of its own, as daemons are. */
+static bool is_daemon(const char *program)
+{
+    g_autofree char *base = g_path_get_basename(program);
+    return strcmp(base, "lulld") == 0;
+}
+
 static int run(int argc, char **argv)
 {
     struct lull_verb *dropin = argc > 0 ? lull_dropin_verb(argv[0]) : NULL;
@@ -225,17 +232,21 @@ static int run(int argc, char **argv)
         lull_dropin_free(dropin);
         return status;
     }
-    if (argc < 2) {
+    const bool is_lulld = argc > 0 && is_daemon(argv[0]);
+    if (argc < 2 && !is_lulld) {
         show_help(stderr, NULL, NULL);
         return EXIT_USAGE;
     }
-    const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    const char *word = argc < 2 ? "" : argv[1];
+    if (!is_lulld && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
         return run_verb(lull_verb_find("help"), 0, NULL);
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         print_version();
         return EXIT_DONE;
+    }
+    if (is_lulld) {
+        return run_verb(lull_verb_find("daemon"), argc - 1, argv + 1);
     }
     if (word[0] == '-') {
         lull_say("lull: the verb comes first, before the option %s\nTry 'lull --help'.\n", word);

@@ -42,6 +42,7 @@ def files_are_there(found):
                           ("fish completion", r"/fish/vendor_completions\.d/lull\.fish$"),
                           ("a name of lttng-analyses", r"/bin/lttng-cputop$"), ("its manual page", r"/man/man1/lttng-cputop\.1$"),
                           ("its form for programs", r"/bin/lttng-iolog-mi$"),
+                          ("the daemon's own name", r"/bin/lulld$"), ("its manual page", r"/man/man1/lulld\.1$"),
                           ("what Python programs load", r"/lull/python/_lull_calls\.abi3\.so$"), ("and how", r"/lull/python/sitecustomize\.py$"),
                           ("what other programs load", r"/lull/liblull-functions\.so$")):
         tap.ok(any(re.search(pattern, path) for path in found), f"{what}: installed", "\n".join(sorted(found)))
@@ -57,6 +58,15 @@ def pages_of_verbs(found):
     said = [verb for verb in verbs if "schema.json" in run(os.environ["LULL"], verb, "--help").stdout]
     missing = [verb for verb in said if f"lull-{verb}.schema.json" not in names]
     tap.ok(len(said) > 20 and not missing, "and the schema of its JSON that its help speaks of", missing, said)
+
+
+def daemon(root, found):
+    """By its own name the program is the daemon: its options come without a verb."""
+    lulld = os.path.join(root, next(path for path in found if path.endswith("/bin/lulld")).lstrip("/"))
+    checked = run(lulld, "--check", "--config", "/dev/null")
+    same = run(os.environ["LULL"], "daemon", "--check", "--config", "/dev/null")
+    tap.ok((checked.returncode, checked.stdout, checked.stderr) == (same.returncode, same.stdout, same.stderr) and
+           "/dev/null" in checked.stdout + checked.stderr, "lulld --check is lull daemon --check", checked, same)
 
 
 def symbols(root, found):
@@ -180,6 +190,7 @@ def main():
         found = installed_files(root)
         tap.run("files", files_are_there, found)
         tap.run("pages", pages_of_verbs, found)
+        tap.run("lulld", daemon, root, found)
         tap.run("symbols", symbols, root, found)
         tap.run("version", version, root, found)
         tap.run("Python module", python_module, root, found)

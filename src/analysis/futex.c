@@ -34,8 +34,8 @@ enum { EINTR_ = 4, EAGAIN_ = 11, ETIMEDOUT_ = 110, ERESTART_FIRST = 512, ERESTAR
 /* One address in one process, or of one host if it is shared. */
 struct futex {
     uint64_t address;
-    uint32_t
-        process; /* task that represents the process; of a shared one: of all that used it; or LULL_NONE: several did */
+    /* The task that represents the process; of a shared one: that of all who used it, or LULL_NONE if several did. */
+    uint32_t process;
     uint32_t host;
     int64_t last_ns;
     struct lull_distribution waits;

@@ -28,11 +28,10 @@ struct lull_open_wait {
     int32_t tid;
     const char *comm;
     int64_t start_ns, end_ns;
-    const char
-        *what; /* "in futex 0x7f12a0", "in flock of /run/lock"; NULL: in no call that is known */
-    const char *call, *object; /* its parts; or NULL */
-    const char *
-        refused; /* the call right before failed, as it would never have ended (EDEADLK); or NULL */
+    /* "in futex 0x7f12a0", "in flock of /run/lock"; NULL: in no call that is known. Its parts, or NULL. */
+    const char *what, *call, *object;
+    /* The call right before failed, as it would never have ended (EDEADLK); or NULL. */
+    const char *refused;
     int32_t holder_tid; /* who held the lock; -1: not known, or none */
     const char *holder_comm;
 };

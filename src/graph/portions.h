@@ -38,8 +38,7 @@ struct lull_part {
     /* Of the holder if there is a lock, else of the waker or of who had the CPU; -1: nobody. */
     int32_t other_tid;
     const char *through; /* "server on web, waited for by asker on client"; NULL: nobody waited */
-    const char
-        *inside; /* likewise, who waited for the task within the lock; NULL: only the holder */
+    const char *inside;  /* likewise, within the lock; NULL: only the holder waited */
 };
 
 struct lull_sample {

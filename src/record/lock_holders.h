@@ -11,12 +11,11 @@
 /* A thread that waits. */
 struct lull_lock_holder {
     int32_t tid;
-    int32_t
-        holder; /* the thread that holds it; is_process: a process, of which any thread may release it */
+    int32_t holder;   /* the thread that holds it, or the process */
     const char *call; /* in which it waits: "futex", "flock", "fcntl" */
     uint64_t address; /* of the futex; 0: none */
     char *path;       /* of the file; NULL: none */
-    bool is_process;
+    bool is_process;  /* any of its threads may release it */
 };
 
 /* All that this machine has and that may be looked at: struct lull_lock_holder, which the array owns. Of mutexes it

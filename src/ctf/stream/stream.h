@@ -28,8 +28,8 @@ struct lull_ctf_stream {
     uint64_t header_bits;  /* of its header and context */
     bool at_end;           /* the content ends at `limit` */
     bool is_done, is_open, has_warned_order;
-    bool
-        is_part; /* only some packets are read, and others perhaps after them: bytes and window stay at the end */
+    /* Only some packets are read, and others perhaps after them: at the end the file stays open. */
+    bool is_part;
     int64_t packet;     /* index of the current one */
     int64_t end_packet; /* of those that are read: after the last */
     int32_t cpu;

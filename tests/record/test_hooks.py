@@ -200,10 +200,15 @@ def check_functions(recording, said, what):
     with open(said, encoding="utf-8") as file:
         for _, name, count in map(str.split, file):
             counted[name] = counted.get(name, 0) + int(count)
-    found = tables(recording)
+    window = json.loads(ask("calls", "--json", "--limit", "0", recording))["windows"][0]
+    found, lost = window["tables"], window["lost_events"]
     shown = {row["function"]: row["calls"] for row in found["functions"] if row["kind"] == "native"}
     expected = {**counted, "outer_a": 1, "inner_a": 30, "outer_b": 1, "inner_b": 40}
-    tap.ok(counted and shown == expected, f"functions of C {what}", shown, expected)
+    # On a slow machine the next signal is there before the handler of the last one has ended: so many cannot all wait until they are
+    # written. What is missing, a call and a return each, was counted as lost, and is of handlers alone.
+    missing = {name: expected[name] - shown.get(name, 0) for name in expected if expected[name] != shown.get(name)}
+    tap.ok(counted and shown.keys() == expected.keys() and 2 * sum(missing.values()) == lost and set(missing) <= {"spin", "handler"} and
+           missing.get("spin", 0) == missing.get("handler", 0), f"functions of C {what}", shown, expected, lost)
     tasks = found["tasks"]
     # The family: three threads, two children and the program. The calls: two threads, a child and the program. The signals: three threads, too.
     tap.ok(len(tasks) == 6 + 1 + 4 + 4 and sum(row["unwound"] for row in tasks) == counted["dig"] and not any(row["orphans"] for row in tasks),

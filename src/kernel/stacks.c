@@ -57,12 +57,26 @@ struct lull_stacks *lull_stacks_new(void)
     return stacks;
 }
 
+/* The room before the first mapping is behind the last one then. */
+static void take_spare(struct process *process)
+{
+    struct mapping *items = process->mappings.items - process->spare;
+    if (process->spare == 0) {
+        return;
+    }
+    memmove(items, process->mappings.items, process->mappings.count * sizeof *items);
+    process->mappings.items = items;
+    process->mappings.capacity += process->spare;
+    process->spare = 0;
+}
+
 void lull_stacks_free(struct lull_stacks *stacks)
 {
     if (!stacks) {
         return;
     }
     for (size_t i = 0; i < stacks->processes.count; i++) {
+        take_spare(&stacks->processes.items[i]);
         lull_vec_free(&stacks->processes.items[i].mappings);
     }
     lull_vec_free(&stacks->processes);
@@ -113,7 +127,25 @@ static size_t find(const struct process *process, uint64_t address)
     return LULL_LOWER_BOUND(i, process->mappings.count, process->mappings.items[i].end <= address);
 }
 
-/* Replaces `gone` mappings from `at` on with `n` others. */
+/* Makes room for `extra` more, before the first or behind the last. */
+static void make_room(struct process *process, size_t extra, bool is_before)
+{
+    size_t room = process->mappings.capacity - process->mappings.count;
+    if (is_before ? process->spare >= extra : room >= extra) {
+        return;
+    }
+    take_spare(process);
+    room =
+        is_before ? process->mappings.count + extra : 0; /* as much as there is, so that it lasts */
+    lull_vec_reserve(&process->mappings, room + extra);
+    struct mapping *items = process->mappings.items;
+    memmove(items + room, items, process->mappings.count * sizeof *items);
+    process->mappings.items = items + room;
+    process->mappings.capacity -= room;
+    process->spare = room;
+}
+
+/* Replaces `gone` mappings from `at` on with `n` others; of those around them the fewer move. */
 static void replace(struct process *process, size_t at, size_t gone, const struct mapping *with,
                     size_t n)
 {
@@ -121,12 +153,19 @@ static void replace(struct process *process, size_t at, size_t gone, const struc
     if (n > gone && process->mappings.count + n - gone > MOST_MAPPINGS) {
         return;
     }
-    lull_vec_reserve(&process->mappings, n);
-    struct mapping *items = process->mappings.items + at;
-    if (behind > 0 && n != gone) {
-        memmove(items + n, items + gone, behind * sizeof *items);
+    const bool is_before = n > gone && at < behind;
+    make_room(process, n, is_before);
+    struct mapping *items = process->mappings.items;
+    if (is_before) {
+        items -= n - gone;
+        memmove(items, process->mappings.items, at * sizeof *items);
+        process->mappings.items = items;
+        process->mappings.capacity += n - gone;
+        process->spare -= n - gone;
+    } else if (behind > 0 && n != gone) {
+        memmove(items + at + n, items + at + gone, behind * sizeof *items);
     }
-    memcpy(items, with, n * sizeof *items);
+    memcpy(items + at, with, n * sizeof *items);
     process->mappings.count = at + n + behind;
 }
 

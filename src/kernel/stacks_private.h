@@ -48,8 +48,9 @@ struct mapping {
 
 struct process {
     LULL_VEC(struct mapping) mappings; /* by start, without overlap */
-    struct object *jitdump;            /* in which it says what code it makes; or NULL */
-    uint32_t parent;                   /* whose mappings hold too, or LULL_MAP_NONE */
+    size_t spare; /* room before the first: libraries are mapped from the highest address down */
+    struct object *jitdump; /* in which it says what code it makes; or NULL */
+    uint32_t parent;        /* whose mappings hold too, or LULL_MAP_NONE */
 };
 
 struct chain {

@@ -79,6 +79,39 @@ static void test_overlap(void)
     lull_stacks_free(stacks);
 }
 
+/* Of each page a table knows which mapping it has last been given, whatever there was and in whatever order. */
+static void test_any_order(void)
+{
+    enum { PAGES = 600, PAGE = 0x1000, MOST = 40, ROUNDS = 60, MAPPINGS = 400 };
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        struct lull_stacks *stacks = lull_stacks_new();
+        const char *table[PAGES] = {0};
+        uint64_t starts[PAGES] = {0};
+        for (uint32_t i = 0; i < MAPPINGS; i++) {
+            const uint32_t anywhere = (uint32_t)g_test_rand_int_range(0, PAGES);
+            const uint32_t first = round % 2 ? anywhere : PAGES - 1 - i % PAGES;
+            const uint32_t many = round % 3 ? (uint32_t)g_test_rand_int_range(1, MOST) : 1;
+            const uint32_t n = MIN(many, PAGES - first);
+            const char *name = names[i % G_N_ELEMENTS(names)];
+            map(stacks, 7, (uint64_t)(first + 1) * PAGE, (uint64_t)n * PAGE, 0, name);
+            for (uint32_t k = first; k < first + n; k++) {
+                table[k] = name;
+                starts[k] = first;
+            }
+            if (round % 5 == 4 && i % 100 == 99) {
+                lull_stacks_exec(stacks, 0, 7);
+                memset(table, 0, sizeof table);
+            }
+        }
+        for (uint32_t k = 0; k < PAGES; k++) {
+            check(stacks, 7, (uint64_t)(k + 1) * PAGE + 8, table[k],
+                  table[k] ? (k - starts[k]) * PAGE + 8 : (uint64_t)(k + 1) * PAGE + 8);
+        }
+        lull_stacks_free(stacks);
+    }
+}
+
 /* A child has its parent's mappings until it executes another program. */
 static void test_processes(void)
 {
@@ -144,6 +177,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/kernel/stacks/frames", test_frames);
     g_test_add_func("/kernel/stacks/overlap", test_overlap);
+    g_test_add_func("/kernel/stacks/any_order", test_any_order);
     g_test_add_func("/kernel/stacks/processes", test_processes);
     g_test_add_func("/kernel/stacks/once", test_once);
     g_test_add_func("/kernel/stacks/most", test_most);

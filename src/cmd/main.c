@@ -232,21 +232,20 @@ static int run(int argc, char **argv)
         lull_dropin_free(dropin);
         return status;
     }
-    const bool is_lulld = argc > 0 && is_daemon(argv[0]);
-    if (argc < 2 && !is_lulld) {
-        show_help(stderr, NULL, NULL);
-        return EXIT_USAGE;
-    }
-    const char *word = argc < 2 ? "" : argv[1];
-    if (!is_lulld && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
-        return run_verb(lull_verb_find("help"), 0, NULL);
-    }
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+    if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         print_version();
         return EXIT_DONE;
     }
-    if (is_lulld) {
+    if (argc > 0 && is_daemon(argv[0])) {
         return run_verb(lull_verb_find("daemon"), argc - 1, argv + 1);
+    }
+    if (argc < 2) {
+        show_help(stderr, NULL, NULL);
+        return EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return run_verb(lull_verb_find("help"), 0, NULL);
     }
     if (word[0] == '-') {
         lull_say("lull: the verb comes first, before the option %s\nTry 'lull --help'.\n", word);

@@ -277,7 +277,7 @@ static const struct lull_option options[] = {
     {.name = "no-wait",
      .kind = LULL_OPTION_FLAG,
      .help = "do not wait for the daemon's answer: nothing is printed, and the exit status is 0 if "
-             "it was told"},
+             "it received the report"},
     {.name = "socket",
      .kind = LULL_OPTION_FILE,
      .argument = "PATH",

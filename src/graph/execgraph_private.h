@@ -49,8 +49,8 @@ struct wait_note {
     /* A timer ended it, or not; then where the waits of the call start that timers ended, up to it. */
     bool is_by_timer;
     int64_t polled_ns;
-    uint32_t
-        refused; /* label of its last call, if that failed because it would never have ended; or LULL_NONE */
+    /* Label of its last call, if that failed because it would never have ended; or LULL_NONE. */
+    uint32_t refused;
     bool has_calls;      /* calls of the task are recorded */
     uint32_t tries;      /* its last wait that timed out, and that no waker has ended yet */
     bool is_interrupted; /* the last of them, by a signal of a timer: its call had no time-out */

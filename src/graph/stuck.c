@@ -7,7 +7,7 @@
 #include "source/files/recording.h"
 #include "source/session/streams.h"
 
-/* So many are told that wait for one another. */
+/* At most so many that wait for one another are listed. */
 enum { MOST_LISTED = 8 };
 
 /* ---- who holds ---- */

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Multiples of all sizes of pages. Most threads are short. To make a packet takes some 3 us a page where memory is slow: the
+/* Multiples of all sizes of pages. Most threads are short. To make a packet takes up to 12 us a page where memory is slow: the
  * program waits as long, and whoever ends it then sees that wait as the last that it did. */
 #define FIRST_PACKET_BYTES (64u << 10)
 #define PACKET_BYTES (256u << 10)

@@ -24,8 +24,8 @@ struct graph {
     uint32_t *object; /* of each number, while it is needed */
     uint32_t *parent; /* of each number, in the tree of the search; later its immediate dominator */
     uint32_t n;       /* how many numbers there are */
-    uint32_t *
-        first_from; /* of each number, in from; when its references were seen, its semi-dominator */
+    /* Of each number, in `from`; when its references were seen, its semi-dominator. */
+    uint32_t *first_from;
     uint32_t *from; /* who refers to it, but for its parent */
 };
 

@@ -214,10 +214,11 @@ unsigned hprof_element_bytes(const struct lull_hprof *dump, uint64_t at, uint8_t
 /* The class that the record of an object names. */
 static uint32_t class_of(const struct lull_hprof *dump, const struct lull_hprof_object *object)
 {
-    enum { FIRST_PRIMITIVE = 4 };
+    enum { FIRST_PRIMITIVE = 4, N_PRIMITIVES = 8 };
     const uint64_t after = object->at + 1 + dump->id_size + 4;
     if (object->tag == HPROF_PRIMITIVES) {
-        return dump->first_made + 1 + dump->data[after + 4] - FIRST_PRIMITIVE;
+        const unsigned type = dump->data[after + 4] - FIRST_PRIMITIVE; /* or the file has changed */
+        return dump->first_made + (type < N_PRIMITIVES ? 1 + type : 0);
     }
     const uint32_t found = lull_map_find(
         &dump->class_of_id, object->tag == HPROF_CLASS

@@ -50,9 +50,8 @@ struct lull_wait_reason {
     uint32_t release;      /* label of the call in which the waker ended the wait, or LULL_NONE */
     uint32_t release_file; /* of that call's descriptor, or LULL_NONE */
     uint8_t fault;         /* enum lull_fault: for memory, in no call; 0: not */
-    uint8_t
-        stopped; /* 'T': by a signal, 't': by a debugger, 'F': with its control group, of which `file` is the
-                              switch; all in no call; 0: not */
+    /* In no call: 'T': by a signal, 't': by a debugger, 'F': with its control group, of which `file` is the switch; 0: not. */
+    uint8_t stopped;
     uint8_t is_guest; /* 1: its virtual CPU was not in the guest; 0: not */
     uint8_t
         operation; /* of the io_uring's request that it waited for, IORING_OP_… + 1; 0: not known */

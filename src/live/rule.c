@@ -333,8 +333,7 @@ static bool parse_text(struct lull_parser *p, struct lull_track_rule *rule, bool
     }
     if (p->token.kind == LULL_TOKEN_COLON && (has_threshold || rule->is_worst)) {
         return lull_parser_fail(
-            p, p->token.start,
-            "a filter stands before the time, as in offcpu: comm == \"x\" > 5ms");
+            p, p->token.start, "a filter comes before the time, as in offcpu: comm == \"x\" > 5ms");
     }
     if (p->token.kind != LULL_TOKEN_END || !(has_threshold || rule->is_worst)) {
         return lull_parser_fail(p, p->token.start,

@@ -18,9 +18,23 @@
 
 enum { MOST_TIME_US = 1000000, MOST_MUTEX_KIND = 0x7ff };
 
-/* Who waits in such a call. */
+/* The calls in which a lock is waited for, by number and second argument (0: any), and how the kernel lists that kind of lock;
+ * NULL: it does not. */
+static const struct waiting_call {
+    long number;
+    uint64_t command;
+    const char *name, *kind;
+} calls[] = {
+    {SYS_futex, 0, "futex", NULL},
+    {SYS_flock, 0, "flock", "FLOCK"},
+    {SYS_fcntl, F_SETLKW, "fcntl", "POSIX"},
+    {SYS_fcntl, F_OFD_SETLKW, "fcntl", "OFDLCK"},
+};
+
+/* Who waits in one of them. */
 struct waiter {
     int32_t pid, tid;
+    const struct waiting_call *call;
     uint64_t args[3];
 };
 
@@ -31,6 +45,18 @@ struct listed {
     unsigned major, minor;
     uint64_t inode;
 };
+
+struct looking {
+    gint64 until_us;
+    GArray *waiters; /* struct waiter */
+    GArray *listed;  /* struct listed, of the machine */
+    GArray *found;   /* struct lull_lock_holder */
+};
+
+static bool is_over(const struct looking *looking)
+{
+    return g_get_monotonic_time() >= looking->until_us;
+}
 
 static void clear_holder(gpointer data)
 {
@@ -95,7 +121,7 @@ static int32_t owner_of(int32_t pid, uint64_t address, bool is_private)
     return owner > 0 && is_thread(is_private ? pid : 0, owner) ? owner : 0;
 }
 
-static void look_at_futex(const struct waiter *waiter, GArray *found)
+static void look_at_futex(struct looking *looking, const struct waiter *waiter)
 {
     const int command = (int)waiter->args[1] & FUTEX_CMD_MASK;
     if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI &&
@@ -105,10 +131,10 @@ static void look_at_futex(const struct waiter *waiter, GArray *found)
     const struct lull_lock_holder holder = {
         .tid = waiter->tid,
         .holder = owner_of(waiter->pid, waiter->args[0], waiter->args[1] & FUTEX_PRIVATE_FLAG),
-        .call = "futex",
+        .call = waiter->call->name,
         .address = waiter->args[0]};
     if (holder.holder > 0 && holder.holder != waiter->tid && is_in_own_namespace(waiter->pid)) {
-        g_array_append_val(found, holder);
+        g_array_append_val(looking->found, holder);
     }
 }
 
@@ -123,51 +149,67 @@ static bool parse_lock(const char *line, struct listed *lock)
                   &lock->major, &lock->minor, &lock->inode) == 5;
 }
 
-/* The process that holds such a lock of the file: the only other one than `own` that the lines name. 0: none; -1: several, or
+/* struct listed, of the lines that start so. */
+static GArray *read_locks(const char *path, const char *prefix)
+{
+    GArray *listed = g_array_new(FALSE, FALSE, sizeof(struct listed));
+    g_autofree char *text = NULL;
+    g_file_get_contents(path, &text, NULL, NULL);
+    g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+    for (char **line = lines; *line; line++) {
+        struct listed lock;
+        if (g_str_has_prefix(*line, prefix) && parse_lock(*line + strlen(prefix), &lock)) {
+            g_array_append_val(listed, lock);
+        }
+    }
+    return listed;
+}
+
+/* The process that holds such a lock of the file: the only other one than `own` that is listed. 0: none; -1: several, or
  * none by its number. */
-static int32_t holder_in(const char *text, const char *prefix, const char *kind, int32_t own,
+static int32_t holder_in(const GArray *listed, const char *kind, int32_t own,
                          const struct stat *file)
 {
     int32_t holder = 0;
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (char **line = lines; *line; line++) {
-        struct listed lock;
-        if (g_str_has_prefix(*line, prefix) && parse_lock(*line + strlen(prefix), &lock) &&
-            strcmp(lock.kind, kind) == 0 && lock.pid != own && lock.inode == file->st_ino &&
-            makedev(lock.major, lock.minor) == file->st_dev) {
-            holder = holder == 0 || holder == lock.pid ? lock.pid : -1;
+    for (guint i = 0; i < listed->len; i++) {
+        const struct listed *lock = &g_array_index(listed, struct listed, i);
+        if (lock->inode == file->st_ino && makedev(lock->major, lock->minor) == file->st_dev &&
+            lock->pid != own && strcmp(lock->kind, kind) == 0) {
+            holder = holder == 0 || holder == lock->pid ? lock->pid : -1;
         }
     }
     return holder;
 }
 
 /* Whether a descriptor of the process has a lock of its open file. */
-static bool has_open_lock(int32_t pid, const struct stat *file)
+static bool has_open_lock(const struct looking *looking, int32_t pid, const char *kind,
+                          const struct stat *file)
 {
     g_autofree char *folder = g_strdup_printf("/proc/%" PRId32 "/fdinfo", pid);
     g_autoptr(GDir) names = g_dir_open(folder, 0, NULL);
     const char *name;
     bool has = false;
-    while (names && !has && (name = g_dir_read_name(names))) {
+    while (names && !has && !is_over(looking) && (name = g_dir_read_name(names))) {
         g_autofree char *path = g_build_filename(folder, name, NULL);
-        g_autofree char *text = NULL;
-        has = g_file_get_contents(path, &text, NULL, NULL) &&
-              holder_in(text, "lock:", "OFDLCK", 0, file) != 0;
+        g_autoptr(GArray) listed = read_locks(path, "lock:");
+        has = holder_in(listed, kind, 0, file) != 0;
     }
     return has;
 }
 
-/* Of those who wait themselves the only one other that has it; 0: none, or several. */
-static int32_t open_holder(int32_t own, const GArray *waiters, const struct stat *file)
+/* Of those who wait for such a lock themselves the only one other that has it; 0: none, several, or there was no time. */
+static int32_t open_holder(const struct looking *looking, const struct waiter *waiter,
+                           const struct stat *file)
 {
     int32_t holder = 0;
-    for (guint i = 0; i < waiters->len; i++) {
-        const int32_t pid = g_array_index(waiters, struct waiter, i).pid;
-        if (pid != own && pid != holder && has_open_lock(pid, file)) {
-            holder = holder == 0 ? pid : -1;
+    for (guint i = 0; i < looking->waiters->len; i++) {
+        const struct waiter *other = &g_array_index(looking->waiters, struct waiter, i);
+        if (other->call == waiter->call && other->pid != waiter->pid && other->pid != holder &&
+            has_open_lock(looking, other->pid, waiter->call->kind, file)) {
+            holder = holder == 0 ? other->pid : -1;
         }
     }
-    return MAX(holder, 0);
+    return is_over(looking) ? 0 : MAX(holder, 0);
 }
 
 static bool has_one_thread(int32_t pid)
@@ -177,8 +219,7 @@ static bool has_one_thread(int32_t pid)
     return stat(path, &tasks) == 0 && tasks.st_nlink == 3; /* one folder in it */
 }
 
-static void look_at_file(const struct waiter *waiter, const char *call, const char *kind,
-                         const char *locks, const GArray *waiters, GArray *found)
+static void look_at_file(struct looking *looking, const struct waiter *waiter)
 {
     struct stat file;
     g_autofree char *link =
@@ -186,24 +227,24 @@ static void look_at_file(const struct waiter *waiter, const char *call, const ch
     if (stat(link, &file) != 0) {
         return;
     }
+    const char *kind = waiter->call->kind;
     const int32_t holder = strcmp(kind, "OFDLCK") == 0
-                               ? open_holder(waiter->pid, waiters, &file)
-                               : holder_in(locks, "", kind, waiter->pid, &file);
+                               ? open_holder(looking, waiter, &file)
+                               : holder_in(looking->listed, kind, waiter->pid, &file);
     if (holder > 0) {
         const struct lull_lock_holder known = {.tid = waiter->tid,
                                                .holder = holder,
-                                               .call = call,
+                                               .call = waiter->call->name,
                                                .path = g_file_read_link(link, NULL),
                                                .is_process = !has_one_thread(holder)};
-        g_array_append_val(found, known);
+        g_array_append_val(looking->found, known);
     }
 }
 
 /* ---- who waits ---- */
 
 /* "202 0x7f12 0x80 0x2 …"; "running" and "-1 …" are of none. */
-static void look_at_task(const char *folder, int32_t pid, const char *name, GArray *futexes,
-                         GArray *locks, GArray *ranges)
+static void look_at_task(struct looking *looking, const char *folder, int32_t pid, const char *name)
 {
     char text[256];
     g_autofree char *path = g_build_filename(folder, name, "syscall", NULL);
@@ -219,56 +260,49 @@ static void look_at_task(const char *folder, int32_t pid, const char *name, GArr
                &waiter.args[1], &waiter.args[2]) != 4) {
         return;
     }
-    if (number == SYS_futex) {
-        g_array_append_val(futexes, waiter);
-    } else if (number == SYS_flock) {
-        g_array_append_val(locks, waiter);
-    } else if (number == SYS_fcntl &&
-               (waiter.args[1] == F_SETLKW || waiter.args[1] == F_OFD_SETLKW)) {
-        g_array_append_val(ranges, waiter);
+    for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+        if (calls[i].number == number &&
+            (calls[i].command == 0 || calls[i].command == waiter.args[1])) {
+            waiter.call = &calls[i];
+            g_array_append_val(looking->waiters, waiter);
+        }
     }
 }
 
-static void find_waiters(GArray *futexes, GArray *locks, GArray *ranges)
+static void find_waiters(struct looking *looking)
 {
-    const gint64 until_us = g_get_monotonic_time() + MOST_TIME_US;
     g_autoptr(GDir) processes = g_dir_open("/proc", 0, NULL);
     const char *process, *task;
-    while (processes && (process = g_dir_read_name(processes)) &&
-           g_get_monotonic_time() < until_us) {
+    while (processes && !is_over(looking) && (process = g_dir_read_name(processes))) {
+        const int32_t pid = number_of(process);
         g_autofree char *folder = g_build_filename("/proc", process, "task", NULL);
-        g_autoptr(GDir) tasks = number_of(process) > 0 ? g_dir_open(folder, 0, NULL) : NULL;
-        while (tasks && (task = g_dir_read_name(tasks))) {
-            look_at_task(folder, number_of(process), task, futexes, locks, ranges);
+        g_autoptr(GDir) tasks = pid > 0 ? g_dir_open(folder, 0, NULL) : NULL;
+        while (tasks && !is_over(looking) && (task = g_dir_read_name(tasks))) {
+            look_at_task(looking, folder, pid, task);
         }
     }
 }
 
 GArray *lull_lock_holders_read(void)
 {
-    GArray *found = g_array_new(FALSE, FALSE, sizeof(struct lull_lock_holder));
-    g_array_set_clear_func(found, clear_holder);
+    struct looking looking = {.until_us = g_get_monotonic_time() + MOST_TIME_US,
+                              .found = g_array_new(FALSE, FALSE, sizeof(struct lull_lock_holder))};
+    g_array_set_clear_func(looking.found, clear_holder);
     if (!lull_tasks_are_global()) {
-        return found;
+        return looking.found;
     }
-    g_autoptr(GArray) futexes = g_array_new(FALSE, FALSE, sizeof(struct waiter));
-    g_autoptr(GArray) locks = g_array_new(FALSE, FALSE, sizeof(struct waiter));
-    g_autoptr(GArray) ranges = g_array_new(FALSE, FALSE, sizeof(struct waiter));
-    g_autofree char *text = NULL;
-    find_waiters(futexes, locks, ranges);
-    for (guint i = 0; i < futexes->len; i++) {
-        look_at_futex(&g_array_index(futexes, struct waiter, i), found);
+    looking.waiters = g_array_new(FALSE, FALSE, sizeof(struct waiter));
+    find_waiters(&looking);
+    looking.listed = read_locks("/proc/locks", "");
+    for (guint i = 0; i < looking.waiters->len && !is_over(&looking); i++) {
+        const struct waiter *waiter = &g_array_index(looking.waiters, struct waiter, i);
+        if (waiter->call->kind) {
+            look_at_file(&looking, waiter);
+        } else {
+            look_at_futex(&looking, waiter);
+        }
     }
-    if ((locks->len || ranges->len) && !g_file_get_contents("/proc/locks", &text, NULL, NULL)) {
-        return found;
-    }
-    for (guint i = 0; i < locks->len; i++) {
-        look_at_file(&g_array_index(locks, struct waiter, i), "flock", "FLOCK", text, locks, found);
-    }
-    for (guint i = 0; i < ranges->len; i++) {
-        const struct waiter *waiter = &g_array_index(ranges, struct waiter, i);
-        look_at_file(waiter, "fcntl", waiter->args[1] == F_SETLKW ? "POSIX" : "OFDLCK", text,
-                     ranges, found);
-    }
-    return found;
+    g_array_unref(looking.waiters);
+    g_array_unref(looking.listed);
+    return looking.found;
 }

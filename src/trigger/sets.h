@@ -11,7 +11,7 @@
 /* Makes the directory if it is not there. False and an error if it is not one that only this user can
  * change. */
 bool lull_sets_prepare(const char *directory, GError **error);
-/* A name that nobody can guess, and that begins with the time of day. */
+/* A name that nobody can guess, and that starts with the time of day. */
 void lull_sets_name(int64_t epoch_ns, char id[static LULL_SET_ID]);
 /* Whether lull_sets_name() makes such names. */
 bool lull_sets_is_name(const char *name);

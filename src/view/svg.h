@@ -13,8 +13,8 @@ struct lull_svg_form {
     const char *id;    /* before the ids in it, which must be unique in a page of HTML */
     const char *class; /* besides `lull`, which rules start with; "" if none */
     double left, width, height;
-    const char *light,
-        *dark; /* rules of its own classes; those of the dark form replace the light ones */
+    /* Rules of its own classes; those of the dark form replace the light ones. */
+    const char *light, *dark;
 };
 
 /* The element svg up to its background, with the XML declaration before it. */

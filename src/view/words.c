@@ -127,8 +127,7 @@ int lull_text_width(const char *text)
     return cells;
 }
 
-/* What is one place on the terminal: a character, or an escape sequence, which takes none. */
-static const char *next_place(const char *text, int *cells)
+const char *lull_text_next(const char *text, int *cells)
 {
     if (*text == '\033') {
         const char *end = strchr(text, 'm');
@@ -150,7 +149,7 @@ char *lull_cut_text(const char *text, int width, bool ascii)
     }
     GString *cut = g_string_new(NULL);
     for (const char *next; *text; text = next) {
-        next = next_place(text, &cells);
+        next = lull_text_next(text, &cells);
         left -= cells;
         if (left < 0) {
             break;
@@ -170,7 +169,7 @@ char *lull_fold_text(const char *text, int width, int indent)
     gsize blank = 0;                 /* where the last blank of the line is; 0: none */
     int used = 0, behind = 0, cells; /* of the line, and of it after that blank */
     for (const char *next; *text; text = next) {
-        next = next_place(text, &cells);
+        next = lull_text_next(text, &cells);
         if (used + cells > width && *text == ' ') { /* the blank becomes the line end */
             g_string_append_printf(folded, "\n%*s", indent, "");
             used = indent;

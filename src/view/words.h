@@ -40,6 +40,9 @@ char *lull_clean_text(const char *text, bool ascii);
 
 /* Columns of a terminal that clean text takes. */
 int lull_text_width(const char *text);
+/* Where the next place of clean text starts: after a character, or an escape sequence, which takes no columns. *cells: how many
+ * this one takes. */
+const char *lull_text_next(const char *text, int *cells);
 
 /* Clean text that takes no more than `width`, which is at least 3: what is cut off shows as "…", in ASCII "...".
  * Free with g_free(). */

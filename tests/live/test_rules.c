@@ -81,7 +81,7 @@ static void test_refused(void)
         {"offcpu >", "column 9:", "expected a time after >"},
         {"offcpu > 5", "column 10:", "has no unit"},
         {"offcpu > 5MB", "column 10:", "not a duration"},
-        {"offcpu > 5ms: comm == \"x\"", "column 13:", "a filter stands before the time"},
+        {"offcpu > 5ms: comm == \"x\"", "column 13:", "a filter comes before the time"},
         {"offcpu > 5ms > 6ms", "column 14:", "expected the end of the rule"},
         {"offcpu > 5ms worst x", "column 20:", "expected the end of the rule"},
         {"offcpu(X) > 5ms", "column 8:", "expected a state"},

@@ -89,9 +89,8 @@ void lull_ftrace_sum(struct lull_ftrace_model *model, const struct lull_ftrace_w
     }
     if (slot->state && woken - slot->since > least_ns) {
         chain.call = task->call;
-        chain.flags = slot->flags & LULL_TRACK_IS_KERNEL;
-        chain.flags |=
-            task->call >= 0 && lull_ftrace_task_is_compat(task) ? LULL_TRACK_IS_COMPAT : 0;
+        const bool is_compat = task->call >= 0 && lull_ftrace_task_is_compat(task);
+        chain.flags = (slot->flags & LULL_TRACK_IS_KERNEL) | (is_compat ? LULL_TRACK_IS_COMPAT : 0);
         chain.state = slot->state;
         lull_track_link_chain(&chain, slot);
         add(model, &chain, slot->since, woken);

@@ -132,7 +132,7 @@ static void warn_of_unknown(const struct text_view *view, GString *notes)
             unknown_ns += path->by_state[i].duration_ns;
         }
     }
-    /* Of a wait that has not ended that is told, and what it was for if that is known. */
+    /* A wait that has not ended has a line of its own, which says what it is for if that is known. */
     const struct lull_segment *last =
         path->n_segments ? &path->segments[path->n_segments - 1] : NULL;
     if (path->n_open_waits && lull_look_index(last->state, last->cause) == LULL_LOOK_COUNT - 1) {

@@ -364,38 +364,27 @@ static void put_blanks(struct lull_linebuf *line, int n)
     }
 }
 
-static int cells_of(gunichar c)
-{
-    return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
-}
-
 /* The end of a text that fits into `width` columns; *used: how many it has. */
 static const char *end_of(const char *text, int width, int *used)
 {
-    const char *end = text + strlen(text);
-    *used = 0;
-    while (end > text) {
-        const char *before = g_utf8_prev_char(end);
-        const int cells = cells_of(g_utf8_get_char(before));
-        if (*used + cells > width) {
-            break;
-        }
-        *used += cells;
-        end = before;
+    int cells;
+    *used = lull_text_width(text);
+    while (*used > width) {
+        text = lull_text_next(text, &cells);
+        *used -= cells;
     }
-    return end;
+    return text;
 }
 
 /* What fits into `width` of a text, with a sign where the rest is missing: of a path a third from its start, and its end, which
  * tells it from others; else the start. */
 static void put_cut(struct lull_linebuf *line, const char *text, int width, bool unicode)
 {
-    int used = 0, n_end = 0;
+    int used = 0, n_end = 0, cells;
     const bool is_path = *text == '/' && strchr(text + 1, '/');
     const char *end = is_path ? end_of(text, (width - 1) - (width - 1) / 3, &n_end) : "";
     while (*text) {
-        const char *next = g_utf8_next_char(text);
-        const int cells = cells_of(g_utf8_get_char(text));
+        const char *next = lull_text_next(text, &cells);
         if (used + cells > width - 1 - n_end) {
             break;
         }

@@ -22,8 +22,8 @@ struct lull_result_options {
     bool is_held;                 /* LAMI: nothing is written before lull_result_finish() */
     bool has_hosts;               /* the session has several hosts: columns of LULL_USE_HOST */
     bool has_guests;              /* lull_stolen_is_known(): columns of LULL_USE_GUEST */
-    const char *
-        rows_of; /* text only: "control group" where tables have a row for each of those, not for tasks; or NULL */
+    /* Text only: "control group" where tables have a row for each of those, not for tasks; or NULL. */
+    const char *rows_of;
     /* The only analysis that is shown; NULL: several are, and JSON says so in each window. */
     const struct lull_analysis_class *analysis;
     const struct lull_result_report *report; /* they are the parts of it; or NULL. Borrowed */

@@ -14,7 +14,7 @@
 /* Multiples of all sizes of pages. Most threads are short. To make a packet takes up to 12 us a page where memory is slow: the
  * program waits as long, and whoever ends it then sees that wait as the last that it did. */
 #define FIRST_PACKET_BYTES (64u << 10)
-#define PACKET_BYTES (256u << 10)
+#define PACKET_BYTES (128u << 10)
 #define PIECE_BYTES (64u << 10) /* both consist of these */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

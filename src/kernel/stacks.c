@@ -60,10 +60,10 @@ struct lull_stacks *lull_stacks_new(void)
 /* The room before the first mapping is behind the last one then. */
 static void take_spare(struct process *process)
 {
-    struct mapping *items = process->mappings.items - process->spare;
-    if (process->spare == 0) {
+    if (process->spare == 0) { /* perhaps it has no mappings yet */
         return;
     }
+    struct mapping *items = process->mappings.items - process->spare;
     memmove(items, process->mappings.items, process->mappings.count * sizeof *items);
     process->mappings.items = items;
     process->mappings.capacity += process->spare;

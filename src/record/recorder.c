@@ -408,8 +408,9 @@ static bool record(struct lull_recorder *recorder, GError **error)
     const int64_t start_ns = lull_recorder_now_ns(recorder);
     done =
         done && lull_watch_wait(&watch, &recording->ended_by, error) && end_state(recorder, error);
-    recording->end_ns = lull_recorder_now_ns(recorder);
+    /* Before the end: what still waits then has waited when this was looked for. */
     recorder->lock_holders = is_snapshot ? NULL : lull_lock_holders_read();
+    recording->end_ns = lull_recorder_now_ns(recorder);
     end_quotas(recorder);
     lull_pressure_end(recorder->pressure, recording->end_ns);
     done = done &&

@@ -281,9 +281,9 @@ struct task {
     struct lull_wakeup early; /* waking seen while it still ran; time_ns INT64_MIN: none */
 };
 
-/* Where an event happened. CPUs of a host that is asked for again and again are found at once. */
+/* Where an event happened. CPUs that a stream reports again and again are found at once. */
 struct near {
-    uint32_t host; /* LULL_NONE: nothing is known */
+    uint32_t stream; /* LULL_NONE: nothing is known */
     int32_t number;
     struct machine *machine;
     struct cpu *cpu;
@@ -345,7 +345,7 @@ struct lull_model {
     int64_t loss_ns;          /* the next loss is reported before the first event after this time */
     uint32_t stream;          /* of the event that is read, or LULL_NONE */
     struct cpu *cpu;          /* where that happened, until another CPU is seen: then NULL */
-    struct near near[NEAR];   /* by the low bits of the CPU; until another CPU or host is seen */
+    struct near near[NEAR];   /* see near_at(); until another CPU or host is seen */
     bool *is_user;            /* by trace: of a program, not of a kernel */
     struct lull_facts wanted; /* a callback is not NULL if some subscriber has it */
     struct subscriber subscribers[LULL_MAX_SUBSCRIBERS];
@@ -397,7 +397,7 @@ static inline struct cpu *model_cpu(struct lull_model *model, struct machine *ma
 static inline void model_forget_near(struct lull_model *model)
 {
     for (unsigned i = 0; i < NEAR; i++) {
-        model->near[i].host = LULL_NONE;
+        model->near[i].stream = LULL_NONE;
     }
 }
 

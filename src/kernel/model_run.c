@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The loop that reads a session and hands each event to the part of the machine that understands it. */
 #include "kernel/machine.h"
+#include "source/session/batch.h"
 #include "source/session/streams.h"
 
 /* What comes before an event at t: alarms, which may set the next one, and losses, in the order of
@@ -14,6 +15,13 @@ static void check_loss_edges(struct lull_model *model, int64_t t)
             model->alarm_ns = INT64_MAX;
             model->alarm(model->alarm_user, t);
         }
+    }
+}
+
+static inline void check_edges(struct lull_model *model, int64_t t)
+{
+    if (G_UNLIKELY(t >= model->alarm_ns || t > model->loss_ns)) {
+        check_loss_edges(model, t);
     }
 }
 
@@ -109,9 +117,7 @@ static void dispatch_user(struct lull_model *model, const struct lull_event *eve
     if (!(model->groups & of_programs)) {
         return;
     }
-    if (G_UNLIKELY(event->time_ns >= model->alarm_ns || event->time_ns > model->loss_ns)) {
-        check_loss_edges(model, event->time_ns);
-    }
+    check_edges(model, event->time_ns);
     struct machine *machine = model_machine(model, event->host);
     seen(model, machine, event->time_ns);
     const enum lull_event_id id = model->ids[event->subscription];
@@ -122,9 +128,20 @@ static void dispatch_user(struct lull_model *model, const struct lull_event *eve
     }
 }
 
+/* Where a CPU of a stream is, if it is near. */
+static inline struct near *near_at(struct lull_model *model, uint32_t stream, int32_t c)
+{
+    return &model->near[(stream + (uint32_t)c) % NEAR];
+}
+
+static inline bool is_near(const struct near *near, uint32_t stream, int32_t c)
+{
+    return near->stream == stream && near->number == c;
+}
+
 /* NULL: it is no CPU. */
-static __attribute__((noinline)) const struct near *come_near(struct lull_model *model,
-                                                              uint32_t host, int32_t c, int64_t t)
+static __attribute__((noinline)) const struct near *
+come_near(struct lull_model *model, uint32_t stream, uint32_t host, int32_t c, int64_t t)
 {
     if (c < 0 || c >= LULL_MAX_CPUS) {
         return NULL;
@@ -132,39 +149,18 @@ static __attribute__((noinline)) const struct near *come_near(struct lull_model 
     struct machine *machine = model_machine(model, host);
     seen(model, machine, t); /* a CPU is made as of the first event of its machine */
     struct cpu *cpu = model_cpu(model, machine, c);
-    struct near *near = &model->near[(uint32_t)c % NEAR];
-    *near = (struct near){host, c, machine, cpu};
+    struct near *near = near_at(model, stream, c);
+    *near = (struct near){stream, c, machine, cpu};
     return near;
 }
 
-/* In line in the loop that reads: handing so much on would cost as much as what is done here. */
+/* What an event on a CPU does. In line in the loop that reads: handing so much on would cost as much
+ * as what is done here. */
 static inline __attribute__((always_inline)) void
-dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
-         const struct lull_event_class *event_class, uint32_t host, int32_t c, int64_t t)
+happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum lull_event_id id,
+       const void *event, const struct lull_event_class *event_class, int32_t c, int64_t t)
 {
-    if (G_UNLIKELY(t >= model->alarm_ns || t > model->loss_ns)) {
-        check_loss_edges(model, t);
-    }
-    if (G_UNLIKELY(id == LULL_EVENT_sample)) { /* may be on no CPU that is known */
-        struct machine *machine = model_machine(model, host);
-        seen(model, machine, t);
-        stacks_sampled(model, machine, event, event_class, t);
-        return;
-    }
-    const struct near *near = &model->near[(uint32_t)c % NEAR];
-    if (G_UNLIKELY(near->host != host || near->number != c)) {
-        near = come_near(model, host, c, t);
-        if (!near) {
-            /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself
-             * report tasks. */
-            struct machine *machine = model_machine(model, host);
-            seen(model, machine, t);
-            dumped(model, machine, id, event, t);
-            return;
-        }
-    }
-    struct machine *machine = near->machine;
-    struct cpu *cpu = model->cpu = near->cpu;
+    model->cpu = cpu;
     seen(model, machine, t);
     cpu->last_ns = t;
     if (G_UNLIKELY(cpu->since_ns == INT64_MAX) && model->stream == cpu->lost_stream) {
@@ -300,40 +296,133 @@ dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
     }
 }
 
+/* An event of a kernel, whatever CPU it is of. */
+static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
+                     const struct lull_event_class *event_class, uint32_t stream, uint32_t host,
+                     int32_t c, int64_t t)
+{
+    check_edges(model, t);
+    if (G_UNLIKELY(id == LULL_EVENT_sample)) { /* may be on no CPU that is known */
+        struct machine *machine = model_machine(model, host);
+        seen(model, machine, t);
+        stacks_sampled(model, machine, event, event_class, t);
+        return;
+    }
+    const struct near *near = near_at(model, stream, c);
+    if (G_UNLIKELY(!is_near(near, stream, c))) {
+        near = come_near(model, stream, host, c, t);
+        if (!near) {
+            /* Nothing that happens in a kernel happens on no CPU, but state dumps and perf itself
+             * report tasks. */
+            struct machine *machine = model_machine(model, host);
+            seen(model, machine, t);
+            dumped(model, machine, id, event, t);
+            return;
+        }
+    }
+    happen(model, near->machine, near->cpu, id, event, event_class, c, t);
+}
+
 void lull_model_feed(struct lull_model *model, unsigned id, const void *event, uint32_t host,
                      int32_t cpu, int64_t time_ns)
 {
-    dispatch(model, id, event, NULL, host, cpu, time_ns);
+    /* It comes from no stream; each host stands for one. */
+    dispatch(model, id, event, NULL, LULL_NONE - 1 - host, host, cpu, time_ns);
 }
+
+/* What the streams have reported since the last time may be losses. */
+static inline void look_for_losses(struct lull_model *model, const unsigned *found, unsigned *known)
+{
+    if (G_UNLIKELY(*found != *known)) {
+        lost_find(model);
+        *known = *found;
+    }
+}
+
+static void handle(struct lull_model *model, const struct lull_event *event)
+{
+    if (model->is_user[event->trace]) {
+        dispatch_user(model, event);
+        return;
+    }
+    const enum lull_event_id id = model->ids[event->subscription];
+    model->stream = event->stream;
+    dispatch(model, id, event->fields, event->event_class, event->stream, event->host, event->cpu,
+             event->time_ns);
+    if (G_UNLIKELY(model->reads_more)) {
+        read_more(model, model_machine(model, event->host), event, id);
+    }
+}
+
+/* One of a CPU that is not near, or of which more than its fields is wanted. */
+static __attribute__((noinline)) void handle_record(struct lull_model *model,
+                                                    const struct lull_batch *batch,
+                                                    const struct lull_record *record)
+{
+    const struct lull_event event = {.time_ns = record->time_ns,
+                                     .host = batch->places[record->stream].host,
+                                     .trace = batch->places[record->stream].trace,
+                                     .stream = record->stream,
+                                     .cpu = record->cpu,
+                                     .subscription = record->subscription,
+                                     .event_class = record->event_class,
+                                     .fields = record + 1};
+    handle(model, &event);
+}
+
+/* Returns how many records there were. */
+static uint32_t run_batch(struct lull_model *model, const struct lull_batch *batch,
+                          const unsigned *found_losses, unsigned *n_losses)
+{
+    const struct lull_record *record;
+    const bool reads_more = model->reads_more;
+    uint32_t n = 0;
+    for (record = batch->at; record != batch->end; record = lull_record_next(record), n++) {
+        if (G_UNLIKELY(!record->event_class)) {
+            lull_record_pass_on(record);
+            look_for_losses(model, found_losses, n_losses);
+            continue;
+        }
+        const enum lull_event_id id = model->ids[record->subscription];
+        check_edges(model, record->time_ns);
+        const struct near *near = near_at(model, record->stream, record->cpu);
+        if (G_UNLIKELY(reads_more) || G_UNLIKELY(id == LULL_EVENT_sample) ||
+            G_UNLIKELY(!is_near(near, record->stream, record->cpu))) {
+            handle_record(model, batch, record);
+            continue;
+        }
+        model->stream = record->stream;
+        happen(model, near->machine, near->cpu, id, record + 1, record->event_class, record->cpu,
+               record->time_ns);
+    }
+    return n;
+}
+
+/* Events between two looks at the progress. */
+#define BETWEEN_LOOKS 0x10000u
 
 void lull_model_run(struct lull_model *model, void (*progress)(void *user), void *user)
 {
     const struct lull_event *event;
+    struct lull_batch batch;
     const unsigned *found_losses = lull_session_loss_counter(model->session);
-    uint32_t n = 0, n_losses = *found_losses;
+    unsigned n_losses = *found_losses;
+    uint32_t n = 0;
     lost_find(model);
     lull_session_read_ahead(model->session);
-    while ((event = lull_session_read(model->session))) {
-        if (G_UNLIKELY(*found_losses != n_losses)) {
-            lost_find(model);
-            n_losses = *found_losses;
-        }
-        if (model->is_user[event->trace]) {
-            dispatch_user(model, event);
-        } else {
-            model->stream = event->stream;
-            const enum lull_event_id id = model->ids[event->subscription];
-            dispatch(model, id, event->fields, event->event_class, event->host, event->cpu,
-                     event->time_ns);
-            if (G_UNLIKELY(model->reads_more)) {
-                read_more(model, model_machine(model, event->host), event, id);
-            }
-        }
-        if (G_UNLIKELY((++n & 0xffff) == 0) && progress) {
+    while (!model->is_stopped && lull_session_read_batch(model->session, &batch)) {
+        n += run_batch(model, &batch, found_losses, &n_losses);
+        if (n >= BETWEEN_LOOKS && progress) {
             progress(user);
-            if (model->is_stopped) {
-                break;
-            }
+            n = 0;
+        }
+    }
+    while (!model->is_stopped && (event = lull_session_read(model->session))) {
+        look_for_losses(model, found_losses, &n_losses);
+        handle(model, event);
+        if (G_UNLIKELY(++n >= BETWEEN_LOOKS) && progress) {
+            progress(user);
+            n = 0;
         }
     }
     lull_session_end_ahead(model->session);

@@ -5,6 +5,7 @@
 
 #include "kernel/model.h"
 #include "kernel/vocabulary.h"
+#include "source/session/batch.h"
 #include "source/session/streams.h"
 #include "source/trace_files.h"
 
@@ -221,6 +222,53 @@ static void test_same(void)
     remove_tree(dir);
 }
 
+/* Batches hold the same as single events, in the same order, whoever takes the first ones. */
+static void test_batches(void)
+{
+    g_autoptr(GArray) expected = g_array_new(FALSE, FALSE, sizeof(struct expected));
+    g_autofree char *dir = new_trace(expected);
+    for (guint first = 0; first < 3000; first = 2 * first + 1) {
+        struct lull_session *session = open_session(dir, 2);
+        struct lull_batch batch;
+        guint n = 0, n_notes = 0;
+        lull_session_read_ahead(session);
+        for (; n < first; n++) {
+            check_event(lull_session_read(session), &g_array_index(expected, struct expected, n));
+        }
+        while (lull_session_read_batch(session, &batch)) {
+            for (const struct lull_record *record = batch.at; record != batch.end;
+                 record = lull_record_next(record)) {
+                if (!record->event_class) {
+                    lull_record_pass_on(record);
+                    n_notes++;
+                    continue;
+                }
+                const struct lull_event event = {.time_ns = record->time_ns,
+                                                 .host = batch.places[record->stream].host,
+                                                 .trace = batch.places[record->stream].trace,
+                                                 .stream = record->stream,
+                                                 .cpu = record->cpu,
+                                                 .event_class = record->event_class,
+                                                 .fields = record + 1};
+                g_assert_cmpuint(n, <, expected->len);
+                check_event(&event, &g_array_index(expected, struct expected, n++));
+            }
+        }
+        g_assert_cmpuint(n, ==, expected->len);
+        g_assert_cmpuint(n_notes + (first > 0), >, 0);
+        g_assert_cmpuint(lull_session_problem_count(session), >, 0);
+        g_assert_null(lull_session_read(session));
+        lull_session_end_ahead(session);
+        lull_session_free(session);
+        session = open_session(dir, 1); /* not read ahead: there are none */
+        lull_session_read_ahead(session);
+        g_assert_false(lull_session_read_batch(session, &batch));
+        check_event(lull_session_read(session), &g_array_index(expected, struct expected, 0));
+        lull_session_free(session);
+    }
+    remove_tree(dir);
+}
+
 /* Who stops early loses nothing that was reported, and begins again. */
 static void test_stopped(void)
 {
@@ -332,6 +380,7 @@ static void test_model(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ahead/batches", test_batches);
     g_test_add_func("/ahead/same", test_same);
     g_test_add_func("/ahead/stopped", test_stopped);
     g_test_add_func("/ahead/model", test_model);

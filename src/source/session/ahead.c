@@ -14,18 +14,8 @@
 #define BLOCKS 16u
 /* To wake a thread costs more than a block: who waits goes on when there are so many to do. */
 #define WAKE_BLOCKS (BLOCKS / 2)
-#define UNIT 8u         /* bytes of which records consist */
+#define UNIT LULL_RECORD_UNIT
 #define KERNEL_NAME 16u /* bytes of most texts: names of tasks */
-
-/* Of an event: its fields follow, then their texts. */
-struct record {
-    int64_t time_ns;
-    const struct lull_event_class *event_class; /* NULL: a struct note follows */
-    uint32_t units;                             /* up to the next record */
-    uint32_t stream;                            /* of the session */
-    int32_t cpu;
-    uint32_t subscription;
-};
 
 /* What was reported; owns its text. */
 struct note {
@@ -53,17 +43,12 @@ struct listener {
     const struct lull_report *to;
 };
 
-/* Where the events of a stream are from. */
-struct place {
-    uint32_t host, trace;
-};
-
 /* Each side writes cache lines of its own. */
 struct lull_ahead {
     struct lull_session *session;
-    struct shape *shapes;       /* by subscription */
-    struct listener *listeners; /* by trace */
-    struct place *places;       /* by stream */
+    struct shape *shapes;             /* by subscription */
+    struct listener *listeners;       /* by trace */
+    struct lull_record_place *places; /* by stream */
     GThread *thread;
     struct block blocks[BLOCKS];
 
@@ -197,7 +182,7 @@ static inline bool put_event(struct block *block, const struct shape *shape,
                              const struct lull_event *event)
 {
     const uint8_t *end = block->data + block->capacity;
-    struct record *record = (struct record *)(void *)(block->data + block->used);
+    struct lull_record *record = (struct lull_record *)(void *)(block->data + block->used);
     if (G_UNLIKELY((size_t)(end - (uint8_t *)record) < sizeof *record + shape->size)) {
         return false;
     }
@@ -217,12 +202,12 @@ static inline bool put_event(struct block *block, const struct shape *shape,
         text->data = (const char *)data;
         data += padded(length);
     }
-    *record = (struct record){.time_ns = event->time_ns,
-                              .event_class = event->event_class,
-                              .units = (uint32_t)((size_t)(data - (uint8_t *)record) / UNIT),
-                              .stream = event->stream,
-                              .cpu = event->cpu,
-                              .subscription = event->subscription};
+    *record = (struct lull_record){.time_ns = event->time_ns,
+                                   .event_class = event->event_class,
+                                   .units = (uint32_t)((size_t)(data - (uint8_t *)record) / UNIT),
+                                   .stream = event->stream,
+                                   .cpu = event->cpu,
+                                   .subscription = event->subscription};
     block->used = (size_t)(data - block->data);
     return true;
 }
@@ -231,7 +216,7 @@ static inline bool put_event(struct block *block, const struct shape *shape,
 static __attribute__((noinline)) bool
 put_in_next(struct lull_ahead *ahead, const struct shape *shape, const struct lull_event *event)
 {
-    size_t bytes = sizeof(struct record) + shape->size;
+    size_t bytes = sizeof(struct lull_record) + shape->size;
     for (uint64_t left = texts_of(shape, event); left != 0; left &= left - 1) {
         bytes += padded(text_at(shape, left, (void *)event->fields)->length);
     }
@@ -252,14 +237,14 @@ static void write_note(void *user, const struct lull_session_note *what)
     const struct listener *listener = user;
     struct lull_ahead *ahead = listener->ahead;
     const struct note note = {listener->to, *what};
-    const size_t bytes = sizeof(struct record) + padded(sizeof note);
+    const size_t bytes = sizeof(struct lull_record) + padded(sizeof note);
     if (!make_room(ahead, bytes)) {
         g_array_append_val(ahead->reader.late, note);
         return;
     }
     struct block *block = ahead->reader.block;
-    struct record *record = (struct record *)(void *)(block->data + block->used);
-    *record = (struct record){.units = (uint32_t)(bytes / UNIT)};
+    struct lull_record *record = (struct lull_record *)(void *)(block->data + block->used);
+    *record = (struct lull_record){.units = (uint32_t)(bytes / UNIT)};
     memcpy(record + 1, &note, sizeof note);
     block->used += bytes;
 }
@@ -335,29 +320,46 @@ static void pass_on(struct note *note)
     g_free(note->what.text);
 }
 
+void lull_record_pass_on(const struct lull_record *record)
+{
+    struct note note;
+    memcpy(&note, record + 1, sizeof note);
+    pass_on(&note);
+}
+
+bool lull_ahead_batch(struct lull_ahead *ahead, struct lull_batch *batch)
+{
+    if (ahead->taker.at == ahead->taker.end && !take_block(ahead)) {
+        return false;
+    }
+    batch->at = (const struct lull_record *)(const void *)ahead->taker.at;
+    batch->end = (const struct lull_record *)(const void *)ahead->taker.end;
+    batch->places = ahead->places;
+    ahead->taker.at = ahead->taker.end;
+    return true;
+}
+
 /* The next record; NULL at the end. */
-static inline const struct record *take(struct lull_ahead *ahead)
+static inline const struct lull_record *take(struct lull_ahead *ahead)
 {
     if (G_UNLIKELY(ahead->taker.at == ahead->taker.end) && !take_block(ahead)) {
         return NULL;
     }
-    const struct record *record = (const struct record *)(const void *)ahead->taker.at;
+    const struct lull_record *record = (const struct lull_record *)(const void *)ahead->taker.at;
     ahead->taker.at += (size_t)record->units * UNIT;
     return record;
 }
 
 const struct lull_event *lull_ahead_read(struct lull_ahead *ahead)
 {
-    const struct record *record;
+    const struct lull_record *record;
     while ((record = take(ahead)) && G_UNLIKELY(!record->event_class)) {
-        struct note note;
-        memcpy(&note, record + 1, sizeof note);
-        pass_on(&note);
+        lull_record_pass_on(record);
     }
     if (G_UNLIKELY(!record)) {
         return NULL;
     }
-    const struct place place = ahead->places[record->stream];
+    const struct lull_record_place place = ahead->places[record->stream];
     ahead->taker.event = (struct lull_event){.time_ns = record->time_ns,
                                              .host = place.host,
                                              .trace = place.trace,
@@ -450,10 +452,10 @@ struct lull_ahead *lull_ahead_start(struct lull_session *session)
     memset(ahead, 0, sizeof *ahead);
     ahead->session = session;
     ahead->shapes = find_shapes(session);
-    ahead->places = g_new(struct place, MAX(session->streams->len, 1));
+    ahead->places = g_new(struct lull_record_place, MAX(session->streams->len, 1));
     for (uint32_t i = 0; i < session->streams->len; i++) {
         const struct lull_source_stream *stream = session->streams->pdata[i];
-        ahead->places[i] = (struct place){stream->event.host, stream->event.trace};
+        ahead->places[i] = (struct lull_record_place){stream->event.host, stream->event.trace};
     }
     ahead->reader.late = g_array_new(FALSE, FALSE, sizeof(struct note));
     g_mutex_init(&ahead->lock);

@@ -6,6 +6,7 @@
 #ifndef LULL_SOURCE_SESSION_AHEAD_H
 #define LULL_SOURCE_SESSION_AHEAD_H
 
+#include "source/session/batch.h"
 #include "source/session/private.h"
 
 /* Whether the session, which has started, can be read ahead: nothing but its selected streams says
@@ -16,6 +17,8 @@ bool lull_ahead_is_possible(const struct lull_session *session);
 struct lull_ahead *lull_ahead_start(struct lull_session *session);
 /* The next event, borrowed until the next call; NULL at the end. */
 const struct lull_event *lull_ahead_read(struct lull_ahead *ahead);
+/* All that lie together from the next event on; false at the end. */
+bool lull_ahead_batch(struct lull_ahead *ahead, struct lull_batch *batch);
 /* Bytes that were read of all streams, at about the event that was handed out last. */
 uint64_t lull_ahead_progress(const struct lull_ahead *ahead);
 /* Ends the thread, drops the events that were not handed out, passes on what was reported, and frees.

@@ -191,6 +191,14 @@ const struct lull_event *lull_session_read(struct lull_session *session)
     return session->ahead ? lull_ahead_read(session->ahead) : read_usual(session);
 }
 
+bool lull_session_read_batch(struct lull_session *session, struct lull_batch *batch)
+{
+    if (!session->is_started) {
+        start(session);
+    }
+    return session->ahead && lull_ahead_batch(session->ahead, batch);
+}
+
 bool lull_session_last_event(struct lull_session *session, uint32_t host, int64_t *last_ns)
 {
     const GArray *traces = lull_session_host_at(session, host)->traces;

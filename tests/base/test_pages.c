@@ -98,11 +98,11 @@ static void test_pool(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(threads); i++) {
         threads[i] = g_thread_new("resizes", resize_at_random, GUINT_TO_POINTER(i));
     }
-    for (unsigned i = 0; i < 20; i++) {
+    for (unsigned i = 0; i < 500; i++) {
         const pid_t child = fork();
-        if (child == 0) { /* would wait for ever if the pool had been in use */
+        if (child == 0) { /* would wait for ever if the pool were in use */
             alarm(20);
-            resize_at_random(GUINT_TO_POINTER(99));
+            lull_growing_free(lull_growing_resize(NULL, 0, 100000), 100000);
             _exit(0);
         }
         int status = -1;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 struct lull_kept_fields {
-    GHashTable *table; /* struct lull_want, also the key */
-    GArray *absent;    /* struct absent */
+    GHashTable *table; /* struct lull_want, also the key; NULL: none */
+    GArray *absent;    /* struct absent; NULL: none */
 };
 
 /* A slot whose field may be left out. */
@@ -46,10 +46,7 @@ static void want_free(gpointer data)
 
 struct lull_kept_fields *lull_kept_fields_new(void)
 {
-    struct lull_kept_fields *positions = g_new0(struct lull_kept_fields, 1);
-    positions->table = g_hash_table_new_full(want_hash, want_equal, want_free, NULL);
-    positions->absent = g_array_new(FALSE, FALSE, sizeof(struct absent));
-    return positions;
+    return g_new0(struct lull_kept_fields, 1); /* most events keep nothing */
 }
 
 void lull_kept_fields_free(struct lull_kept_fields *positions)
@@ -57,8 +54,8 @@ void lull_kept_fields_free(struct lull_kept_fields *positions)
     if (!positions) {
         return;
     }
-    g_hash_table_destroy(positions->table);
-    g_array_unref(positions->absent);
+    g_clear_pointer(&positions->table, g_hash_table_destroy);
+    g_clear_pointer(&positions->absent, g_array_unref);
     g_free(positions);
 }
 
@@ -67,6 +64,9 @@ void lull_kept_fields_add(struct lull_kept_fields *positions, const struct lull_
     struct lull_want *copy = g_memdup2(want, sizeof *want);
     copy->path = g_memdup2(want->path, want->depth * sizeof want->path[0]);
     copy->next = NULL;
+    if (!positions->table) {
+        positions->table = g_hash_table_new_full(want_hash, want_equal, want_free, NULL);
+    }
     struct lull_want *first = g_hash_table_lookup(positions->table, want);
     if (!first) {
         g_hash_table_add(positions->table, copy);
@@ -80,7 +80,7 @@ const struct lull_want *lull_kept_fields_find(const struct lull_kept_fields *pos
                                               enum lull_scope scope, uint32_t depth,
                                               const uint32_t *path)
 {
-    if (!positions) {
+    if (!positions || !positions->table) {
         return NULL;
     }
     struct lull_want key = {.scope = scope, .depth = depth, .path = path};
@@ -100,13 +100,21 @@ uint32_t lull_kept_fields_slot(const struct lull_kept_fields *positions, enum lu
 static void note_absent(struct lull_kept_fields *positions, enum lull_scope scope, uint32_t slot)
 {
     struct absent absent = {scope, slot};
+    if (!positions->absent) {
+        positions->absent = g_array_new(FALSE, FALSE, sizeof absent);
+    }
     g_array_append_val(positions->absent, absent);
+}
+
+static guint count_absent(const struct lull_kept_fields *positions)
+{
+    return positions && positions->absent ? positions->absent->len : 0;
 }
 
 uint32_t lull_kept_fields_absent(const struct lull_kept_fields *positions, enum lull_scope scope,
                                  uint32_t index)
 {
-    for (uint32_t i = 0; positions && i < positions->absent->len; i++) {
+    for (uint32_t i = 0; i < count_absent(positions); i++) {
         const struct absent *absent = &g_array_index(positions->absent, struct absent, i);
         if (absent->scope == scope && index-- == 0) {
             return absent->slot;
@@ -117,7 +125,7 @@ uint32_t lull_kept_fields_absent(const struct lull_kept_fields *positions, enum 
 
 bool lull_kept_fields_is_absent(const struct lull_kept_fields *positions, uint32_t slot)
 {
-    for (uint32_t i = 0; positions && i < positions->absent->len; i++) {
+    for (uint32_t i = 0; i < count_absent(positions); i++) {
         if (g_array_index(positions->absent, struct absent, i).slot == slot) {
             return true;
         }

@@ -135,9 +135,11 @@ static bool skip_blanks(struct tsdl_lexer *lexer)
     const struct draft_source *source = lexer->source;
 
     for (;;) {
-        while (lexer->pos < source->size && g_ascii_isspace(source->text[lexer->pos])) {
-            lexer->pos++;
+        uint32_t pos = lexer->pos;
+        while (pos < source->size && g_ascii_isspace(source->text[pos])) {
+            pos++;
         }
+        lexer->pos = pos;
         if (peek(lexer, 0) != '/') {
             return true;
         }
@@ -328,7 +330,8 @@ static void read_number(struct tsdl_lexer *lexer, struct tsdl_token *token)
         }
     }
     for (;; lexer->pos++, n_digits++) {
-        int digit = g_ascii_xdigit_value(peek(lexer, 0));
+        const char c = peek(lexer, 0);
+        int digit = c >= '0' && c <= '9' ? c - '0' : g_ascii_xdigit_value(c);
         if (digit < 0 || (uint32_t)digit >= base) {
             break;
         }
@@ -392,6 +395,12 @@ static void read_identifier(struct tsdl_lexer *lexer, struct tsdl_token *token)
     lexer->pos = end;
 }
 
+static const bool is_sign[256] = {
+    ['['] = true, [']'] = true, ['('] = true, [')'] = true, ['{'] = true, ['}'] = true,
+    ['.'] = true, ['*'] = true, ['+'] = true, ['-'] = true, ['<'] = true, ['>'] = true,
+    [':'] = true, [';'] = true, ['='] = true, [','] = true,
+};
+
 static void read_punctuator(struct tsdl_lexer *lexer, struct tsdl_token *token)
 {
     char c = peek(lexer, 0);
@@ -407,7 +416,7 @@ static void read_punctuator(struct tsdl_lexer *lexer, struct tsdl_token *token)
     } else if (c == '.' && peek(lexer, 1) == '.' && peek(lexer, 2) == '.') {
         token->kind = TSDL_TOKEN_RANGE;
         length = 3;
-    } else if (c == '\0' || !strchr("[](){}.*+-<>:;=,", c)) {
+    } else if (!is_sign[(uint8_t)c]) {
         char *shown = g_ascii_isgraph(c) ? g_strdup_printf("character '%c'", c)
                                          : g_strdup_printf("byte 0x%02x", (uint8_t)c);
         char *message = g_strdup_printf("%s does not belong in a metadata text", shown);

@@ -192,14 +192,25 @@ static bool divide(struct divider *d)
     return d->depth == 0;
 }
 
+/* A length may be an entry of the environment. Few texts have many dots. */
+static bool names_environment(const char *text, size_t size)
+{
+    const char *end = text + size;
+    for (const char *dot = text; (dot = memchr(dot, '.', (size_t)(end - dot))); dot++) {
+        if (dot - text >= 3 && memcmp(dot - 3, "env", 3) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool tsdl_machine_find(struct tsdl_machine *machine, const char *text, size_t size)
 {
     struct divider divider = {.machine = machine, .text = text, .size = size};
     machine->spans = g_array_new(FALSE, FALSE, sizeof(struct tsdl_span));
     machine->blocks = g_string_new(NULL);
     machine->after = 0;
-    /* A length may be an entry of the environment. */
-    return !memmem(text, size, "env.", strlen("env.")) && divide(&divider);
+    return !names_environment(text, size) && divide(&divider);
 }
 
 /* Right after a block nothing of what was before matters: equal texts from there on are divided

@@ -50,7 +50,7 @@ static void leave(struct lull_calls *calls, struct line *line,
                   const struct lull_function_fact *fact, uint64_t key)
 {
     const int64_t t = fact->time_ns;
-    const bool is_any = fact->layer == LULL_FUNCTION_PYTHON || fact->address == 0;
+    const bool is_any = fact->layer == LULL_FUNCTION_PYTHON || fact->is_nameless;
     if (line->beyond[fact->layer] > 0) {
         line->beyond[fact->layer]--;
         return;

@@ -415,8 +415,9 @@ struct lull_function_fact {
     int32_t depth;   /* KERNEL: how many functions of the kernel called it; -1: not reported */
     /* KERNEL, LEAVE: how many calls of the task ftrace left out so far, as too deep; -1: not reported */
     int64_t left_out;
-    uint8_t step;  /* enum lull_function_step */
-    uint8_t layer; /* enum lull_function_layer */
+    uint8_t step;     /* enum lull_function_step */
+    uint8_t layer;    /* enum lull_function_layer */
+    bool is_nameless; /* NATIVE, LEAVE: it was not recorded which function ends */
 };
 
 enum lull_heap_step {

@@ -319,7 +319,8 @@ void functions_of_user(struct lull_model *model, struct machine *machine, int32_
     case LULL_EVENT_function_exit: {
         const struct lull_ev_function_exit *ev = event;
         fact.step = LULL_FUNCTION_LEAVE;
-        fact.address = LULL_HAS(ev, function_exit, address) ? (uint64_t)ev->address : 0;
+        fact.is_nameless = !LULL_HAS(ev, function_exit, address);
+        fact.address = (uint64_t)ev->address;
         report_caller(model, machine, CALLER(ev, function_exit), &fact);
         break;
     }

@@ -119,6 +119,11 @@ def check_fast():
     full, short = user_trace("full", scene.events(programs)), user_trace("short", found)
     rows = [{name: (row["calls"], row["self_ns"]) for name, row in functions(path)[0].items()} for path in (full, short)]
     tap.ok(rows[0] and rows[0] == rows[1], "short hooks: the same sums", *rows)
+    null = scene.event(2000, 0, "lttng_ust_cyg_profile:func_exit", 100, addr=0)
+    path = user_trace("null", [call(1000, "entry", "f0"), null, call(9000, "exit", "f0")])
+    found, tasks = functions(*NAMES, path)
+    tap.ok("returns do not say" not in run("calls", path).stdout and found["f0"]["total_ns"] == 8000 and tasks[100]["orphans"] == 1,
+           "a return from address 0 ends no other function, and is no short hook", found, tasks)
 
 
 def check_waits():

@@ -58,6 +58,41 @@ static struct section section_at(const struct perf_file *file, const uint8_t *p)
     return (struct section){perf_u64(file, p), perf_u64(file, p + 8)};
 }
 
+/* ---- files that end too early ---- */
+
+#define NOT_WHOLE                                                                                  \
+    "%s: byte %" G_GUINT64_FORMAT ": the file ends here, but %s to byte %" G_GUINT64_FORMAT        \
+    ": it was cut; "
+
+static void fail_cut(const struct perf_file *file, const char *what, uint64_t end, GError **error)
+{
+    g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT, NOT_WHOLE "copy it again, or record again",
+                file->path, file->size, what, end);
+}
+
+/* What stands at the end of a file that is not there is said once. */
+static void report_cut(struct perf_file *file, const char *what, uint64_t end)
+{
+    if (!file->is_cut) {
+        lull_report_problem(file->report,
+                            NOT_WHOLE "what is there is read, but what perf writes last, as names "
+                                      "and fields of tracepoints, is missing; copy it again",
+                            file->path, file->size, what, end);
+    }
+    file->is_cut = true;
+}
+
+static bool is_beyond(const struct perf_file *file, struct section section)
+{
+    return section.offset > file->size || section.size > file->size - section.offset;
+}
+
+static uint64_t end_of(struct section section)
+{
+    uint64_t end;
+    return __builtin_add_overflow(section.offset, section.size, &end) ? UINT64_MAX : end;
+}
+
 /* ---- attrs ---- */
 
 static void take_ids(struct perf_file *file, struct perf_attr *attr, struct section ids)
@@ -79,6 +114,10 @@ static bool take_attrs(struct perf_file *file, struct section section, uint64_t 
                        GError **error)
 {
     g_autofree uint8_t *data = read_section(file, section);
+    if (!data && is_beyond(file, section)) {
+        fail_cut(file, "its list of events goes", end_of(section), error);
+        return false;
+    }
     if (!data || entry < SECTION_BYTES || entry > ENTRY_MOST || section.size < entry) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
                     "%s: byte %" G_GUINT64_FORMAT ": its list of events (%" G_GUINT64_FORMAT
@@ -101,13 +140,14 @@ static bool take_attrs(struct perf_file *file, struct section section, uint64_t 
 static void take_feature(struct perf_file *file, unsigned feature, struct section section)
 {
     g_autofree uint8_t *data = read_section(file, section);
-    if (!data) {
-        lull_report_problem(file->report,
-                            "%s: byte %" G_GUINT64_FORMAT
-                            ": feature %u of the header lies outside of the file",
-                            file->path, section.offset, feature);
-    } else {
+    if (data) {
         perf_feature_take(file, feature, data, section.size);
+    } else if (is_beyond(file, section)) {
+        report_cut(file, "what its header lists goes", end_of(section));
+    } else {
+        lull_report_problem(
+            file->report, "%s: byte %" G_GUINT64_FORMAT ": feature %u of the header cannot be read",
+            file->path, section.offset, feature);
     }
 }
 
@@ -120,10 +160,7 @@ static void take_features(struct perf_file *file, const uint8_t *bits, uint64_t 
             continue;
         }
         if (!read_at(file, offset, entry, sizeof entry)) {
-            lull_report_problem(file->report,
-                                "%s: byte %" G_GUINT64_FORMAT ": the file ends within its list of "
-                                "features",
-                                file->path, offset);
+            report_cut(file, "the list of what follows its records goes", offset + sizeof entry);
             return;
         }
         take_feature(file, i, section_at(file, entry));
@@ -138,8 +175,7 @@ static bool take_header(struct perf_file *file, struct section *data, GError **e
 {
     uint8_t header[FILE_HEADER];
     if (!read_at(file, 0, header, PIPE_HEADER)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: byte 0: the file ends within its header", file->path);
+        fail_cut(file, "its header goes", FILE_HEADER, error);
         return false;
     }
     file->is_big_endian = memcmp(header, "2ELIFREP", 8) == 0; /* a number: "PERFILE2", swapped */
@@ -147,6 +183,10 @@ static bool take_header(struct perf_file *file, struct section *data, GError **e
     *data = (struct section){PIPE_HEADER, file->size - PIPE_HEADER};
     if (file->is_pipe) {
         return true;
+    }
+    if (file->size < FILE_HEADER) {
+        fail_cut(file, "its header goes", FILE_HEADER, error);
+        return false;
     }
     if (perf_u64(file, header + 8) < FILE_HEADER || !read_at(file, 0, header, FILE_HEADER)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
@@ -157,16 +197,18 @@ static bool take_header(struct perf_file *file, struct section *data, GError **e
     if (!take_attrs(file, section_at(file, header + 24), perf_u64(file, header + 16), error)) {
         return false;
     }
-    if (data->offset > file->size) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_FORMAT,
-                    "%s: byte 40: its records lie outside of the file", file->path);
-        return false;
-    }
-    if (data->size == 0 || data->size > file->size - data->offset) {
+    if (data->size == 0 && data->offset <= file->size) {
         lull_report_problem(file->report,
-                            "%s: byte 48: the recording was not finished, or the file was cut; "
-                            "what is there is read",
+                            "%s: byte 48: the recording was not finished: perf record still runs, "
+                            "or was killed; what is there is read, but what perf writes last, as "
+                            "names and fields of tracepoints, is missing; end perf with SIGINT",
                             file->path);
+        file->is_cut = true;
+    } else if (is_beyond(file, *data)) {
+        report_cut(file, "its records go", end_of(*data));
+        data->offset = MIN(data->offset, file->size);
+    }
+    if (file->is_cut) {
         data->size = file->size - data->offset;
         return true;
     }

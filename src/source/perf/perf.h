@@ -214,6 +214,7 @@ struct perf_file {
     uint64_t size;
     bool is_big_endian, is_pipe;
     bool is_split;    /* its records are in further files */
+    bool is_cut;      /* it ends before its header says, which was reported */
     GPtrArray *attrs; /* struct perf_attr */
     struct perf_ids ids;
     int id_at, id_from_end;       /* in samples; before the end of trailers; -1: nowhere */

@@ -56,9 +56,11 @@ static void note_loss(struct perf_file *file, struct perf_cpu *cpu, uint64_t sta
 
 static void damaged(struct scan *s, uint64_t offset, const char *why)
 {
-    lull_report_problem(s->file->report,
-                        "%s: byte %" G_GUINT64_FORMAT ": %s; the rest of the file is left out",
-                        s->file->path, offset, why);
+    if (!s->file->is_cut) {
+        lull_report_problem(s->file->report,
+                            "%s: byte %" G_GUINT64_FORMAT ": %s; the rest of the file is left out",
+                            s->file->path, offset, why);
+    }
     /* At the end of the recording, which is not known yet. */
     note_loss(s->file, perf_cpu_get(s->file, -1, false), UINT64_MAX, UINT64_MAX, 0);
 }

@@ -63,6 +63,7 @@ bench-growth:
 	@tools/setup.sh ci
 	@$(MAKE) --no-print-directory compile
 	@python3 bench/growth.py --lull $(BUILD)/lull --json $(BUILD)/bench-growth.json
+	@python3 bench/growth.py --functions --lull $(BUILD)/lull --json $(BUILD)/bench-growth-functions.json
 
 bench-record:
 	@tools/setup.sh ci

@@ -10,6 +10,10 @@
 #
 # --short is for the tests: time alone, two sizes that lie far apart, and a wider limit, which what grows with the square
 # still misses.
+#
+# --functions counts instead of measuring: valgrind's callgrind says how many instructions each function of the program
+# executed for two sizes, and none that matters may have needed more than the trace grew. What grows with the square is so
+# seen long before it takes time that could be measured.
 import argparse
 import json
 import math
@@ -79,6 +83,14 @@ DIMENSIONS = {
     "pairs_of_hosts": (("sync",), 4),
     "directories": (("cputop", "info"), 40),
 }
+# With --functions: dimension, commands, and the smaller of the two sizes.
+FUNCTIONS = {
+    "couples": (("sync",), 100),
+    "star": (("sync",), 100),
+}
+# How many times the larger size is; and functions with less than this share of all instructions do not matter.
+FUNCTION_STEP, FUNCTION_LIMIT, FUNCTION_SHARE = 4, 1.5, 0.003
+
 # Of few rows a store's memory still fits into caches, so two sizes say little of these.
 FULL_ONLY = {("tasks", "index"), ("disks", "index")}
 # What other lines of the short version hold as well.
@@ -128,6 +140,43 @@ def fit_memory(sizes, costs, floor):
     return fit([(n, cost - OWN_BYTES) for n, cost in zip(sizes, costs) if cost > floor * VISIBLE])
 
 
+def own_instructions(profile):
+    """By function: the instructions in itself, from a profile that callgrind wrote without lines."""
+    found, names, function, is_call = {}, {}, None, False
+    with open(profile, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("fn="):
+                number, _, name = line[3:].rstrip().partition(" ")
+                function = names.setdefault(number, name)
+            elif line.startswith("calls="):
+                is_call = True
+            elif line[0].isdigit() or line[0] in "+-*":
+                if not is_call:  # the line behind a call has what was executed in it
+                    found[function] = found.get(function, 0) + int(line.split()[1])
+                is_call = False
+            elif line.startswith("cfn="):
+                number, _, name = line[4:].rstrip().partition(" ")
+                if name:
+                    names.setdefault(number, name)
+    return found
+
+
+def profile(lull, command, traces_read):
+    """The instructions by function for each trace; they are read at the same time."""
+    verb, *options = words(command)
+    with tempfile.TemporaryDirectory(prefix="lull-growth-") as folder:
+        outs = [os.path.join(folder, f"profile{i}") for i in range(len(traces_read))]
+        children = [subprocess.Popen(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--dump-line=no", "--compress-pos=no", lull, verb,
+             trace, *options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "XDG_CACHE_HOME": out + ".cache"}) for out, trace in zip(outs, traces_read)]
+        for child in children:
+            _, error = child.communicate()
+            if child.returncode not in (0, 1):
+                sys.exit(f"growth: {verb}: exit {child.returncode}\n{error.decode(errors='replace')[-2000:]}")
+        return [own_instructions(out) for out in outs]
+
+
 class Bench:
     def __init__(self, args, directory):
         self.lull, self.directory, self.is_short = os.path.abspath(args.lull), directory, args.short
@@ -149,6 +198,28 @@ class Bench:
             self.report(result)
         for n in (1, *sizes):
             shutil.rmtree(os.path.join(self.directory, f"{name}_{n}"))
+
+    def functions(self, name):
+        commands, size = FUNCTIONS[name]
+        sizes = size, size * FUNCTION_STEP
+        places = [getattr(traces, name)(os.path.join(self.directory, f"{name}_{n}"), n) for n in sizes]
+        for command in commands:
+            few, many = profile(self.lull, command, places)
+            total = sum(many.values())
+            grown = {function: math.log(count / few.get(function, 1)) / math.log(FUNCTION_STEP)
+                     for function, count in many.items() if count > total * FUNCTION_SHARE}
+            wrong = sorted((f for f in grown if grown[f] > FUNCTION_LIMIT), key=lambda f: -many[f])
+            self.count += 1
+            self.failed += bool(wrong)
+            self.results.append({"dimension": name, "command": command, "sizes": sizes, "ok": not wrong,
+                                 "instructions": [sum(few.values()), total], "exponents": grown})
+            print(f"{'not ok' if wrong else 'ok'} {self.count} {name}: {command}: {sum(few.values()) / 1e6:.0f} and "
+                  f"{total / 1e6:.0f} million instructions for {sizes[0]} and {sizes[1]}; no function's own grow with the square",
+                  flush=True)
+            for function in wrong:
+                print(f"# {function}: n^{grown[function]:.2f}, {many[function] / total:.1%} of {total}")
+        for place in places:
+            shutil.rmtree(place)
 
     def measure(self, name, command, sizes, places, runs):
         floor, *costs = [least(self.lull, command, place, runs) for place in places]
@@ -175,16 +246,21 @@ def main():
     parser = argparse.ArgumentParser(description="How time and memory grow with what a trace holds.")
     parser.add_argument("--lull", default=os.environ.get("LULL", "build/lull"))
     parser.add_argument("--short", action="store_true", help="time only, two small sizes: for the tests")
+    parser.add_argument("--functions", action="store_true", help="count the instructions of each function, with valgrind")
     parser.add_argument("--json", help="where to write the figures")
     parser.add_argument("dimensions", nargs="*", help="which (default: all)")
     args = parser.parse_args()
-    unknown = [name for name in args.dimensions if name not in DIMENSIONS]
+    dimensions = FUNCTIONS if args.functions else DIMENSIONS
+    unknown = [name for name in args.dimensions if name not in dimensions]
     if unknown:
-        sys.exit(f"growth: no such dimension: {', '.join(unknown)}; there are {', '.join(DIMENSIONS)}")
+        sys.exit(f"growth: no such dimension: {', '.join(unknown)}; there are {', '.join(dimensions)}")
+    if args.functions and not shutil.which("valgrind"):
+        print("1..0 # SKIP valgrind is not installed")
+        return 0
     with tempfile.TemporaryDirectory(prefix="lull-growth-") as directory:
         bench = Bench(args, directory)
-        for name in args.dimensions or DIMENSIONS:
-            bench.dimension(name)
+        for name in args.dimensions or dimensions:
+            (bench.functions if args.functions else bench.dimension)(name)
     print(f"1..{bench.count}")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:

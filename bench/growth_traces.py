@@ -649,3 +649,13 @@ def pairs_of_hosts(directory, n):
     for trace in made:
         trace.write()
     return directory
+
+
+def couples(directory, n):
+    """Machines of which each talks with one other."""
+    made = machines(directory, 2 * (n // 2))
+    for i in range(0, len(made), 2):
+        exchange(made[i], made[i + 1], address(1 + i), address(2 + i))
+    for trace in made:
+        trace.write()
+    return directory

@@ -90,6 +90,7 @@ find_missing() {
         needs_program groff groff
         needs_program abidiff abigail-tools
         needs_program git git
+        needs_program valgrind valgrind
         needs_program zsh zsh
         needs_program fish fish
         needs_program dpkg-buildpackage dpkg-dev

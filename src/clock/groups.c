@@ -6,11 +6,13 @@
 
 #include <math.h>
 
+#include "base/lists.h"
 #include "clock/joint.h"
 
 struct node {
-    uint32_t group;            /* lowest host of it */
-    uint32_t parent;           /* towards the group's reference, or LULL_NONE */
+    uint32_t group;   /* lowest host of it */
+    uint32_t unknown; /* number of the first of its two in a joint adjustment, or LULL_NONE */
+    uint32_t parent;  /* towards the group's reference, or LULL_NONE */
     struct lull_sync_link *up; /* to the parent */
     bool is_joined, is_visited;
     bool is_bounded; /* no FAIL pair on the way up */
@@ -26,10 +28,10 @@ struct groups {
     uint32_t n_hosts;
     const struct lull_sync_range *ranges;
     struct node *nodes;
-    size_t *
-        first; /* per host: where its links start in links_of, and after the last host their number */
-    uint32_t *links_of; /* numbers of links */
-    uint32_t *bridges;  /* per link: 1 if a FAIL pair is all that connects two groups */
+    struct lull_lists links_of; /* each host; twice their numbers, as each has two hosts */
+    struct lull_lists hosts_in; /* each group */
+    struct lull_lists links_in; /* each group: between two hosts in it */
+    uint32_t *bridges;          /* per link: 1 if a FAIL pair is all that connects two groups */
 };
 
 static struct lull_sync_link *link_at(const struct groups *groups, guint index)
@@ -81,9 +83,19 @@ static void find_groups(struct groups *groups)
             groups->bridges[i] = unite(groups->nodes, link->pair.a, link->pair.b);
         }
     }
+    g_autofree uint32_t *keys = g_new(uint32_t, MAX(groups->n_hosts, groups->links->len) + 1);
+
     for (uint32_t i = 0; i < groups->n_hosts; i++) {
-        groups->nodes[i].group = root_of(groups->nodes, i);
+        keys[i] = groups->nodes[i].group = root_of(groups->nodes, i);
     }
+    groups->hosts_in = lull_lists_new(keys, groups->n_hosts, groups->n_hosts);
+    for (guint i = 0; i < groups->links->len; i++) {
+        const struct lull_sync_pair *pair = &link_at(groups, i)->pair;
+        const uint32_t group = groups->nodes[pair->a].group;
+
+        keys[i] = group == groups->nodes[pair->b].group ? group : LULL_NONE;
+    }
+    groups->links_in = lull_lists_new(keys, groups->links->len, groups->n_hosts);
 }
 
 /* --- the tree --- */
@@ -101,13 +113,22 @@ static long double link_cost(const struct groups *groups, const struct lull_sync
                  lull_corridor_error(corridor, MAX(range->end_ns, corridor->end_x)));
 }
 
-static void visit(struct groups *groups, uint32_t host)
+/* Nodes that are not visited and have a cost: the nearest first, of equal ones the lower host. */
+static int compare_costs(const void *left, const void *right, void *unused)
+{
+    const struct node *a = left, *b = right;
+
+    return a->cost != b->cost ? (a->cost < b->cost ? -1 : 1) : (a > b) - (a < b);
+}
+
+static void visit(struct groups *groups, uint32_t host, GTree *near)
 {
     struct node *nodes = groups->nodes;
+    const struct lull_list links = lull_lists_of(&groups->links_of, host);
 
     nodes[host].is_visited = true;
-    for (size_t k = groups->first[host]; k < groups->first[host + 1]; k++) {
-        const uint32_t i = groups->links_of[k];
+    for (size_t k = 0; k < links.count; k++) {
+        const uint32_t i = links.items[k] / 2;
         struct lull_sync_link *link = link_at(groups, i);
         uint32_t other = link->pair.a == host ? link->pair.b : link->pair.a;
 
@@ -117,7 +138,9 @@ static void visit(struct groups *groups, uint32_t host)
         long double cost = nodes[host].cost + link_cost(groups, link);
 
         if (cost < nodes[other].cost) {
+            g_tree_remove(near, &nodes[other]);
             nodes[other].cost = cost;
+            g_tree_insert(near, &nodes[other], &nodes[other]);
             nodes[other].parent = host;
             nodes[other].up = link;
         }
@@ -140,23 +163,19 @@ static void grow_tree(struct groups *groups, uint32_t reference)
 {
     struct node *nodes = groups->nodes;
 
+    GTree *near = g_tree_new_full(compare_costs, NULL, NULL, NULL);
+    GTreeNode *first;
+
     nodes[reference].cost = 0;
     nodes[reference].is_joined = nodes[reference].is_bounded = true;
-    for (;;) {
-        uint32_t next = LULL_NONE;
+    g_tree_insert(near, &nodes[reference], &nodes[reference]);
+    while ((first = g_tree_node_first(near))) {
+        struct node *next = g_tree_node_key(first);
 
-        for (uint32_t i = 0; i < groups->n_hosts; i++) {
-            if (nodes[i].group == nodes[reference].group && !nodes[i].is_visited &&
-                isfinite(nodes[i].cost) &&
-                (next == LULL_NONE || nodes[i].cost < nodes[next].cost)) {
-                next = i;
-            }
-        }
-        if (next == LULL_NONE) {
-            return;
-        }
-        visit(groups, next);
+        g_tree_remove(near, next);
+        visit(groups, (uint32_t)(next - nodes), near);
     }
+    g_tree_unref(near);
 }
 
 /* The largest possible error of the host's composed clock at its own time t: the errors of all
@@ -230,11 +249,9 @@ static bool is_violated(const struct groups *groups, const struct message *messa
                lull_clock_transform_apply(&nodes[message->sender].clock, message->send_ns);
 }
 
-static bool counts(const struct groups *groups, const struct lull_sync_link *link, uint32_t group)
+static bool counts(const struct groups *groups, const struct lull_sync_link *link)
 {
-    const struct node *a = &groups->nodes[link->pair.a], *b = &groups->nodes[link->pair.b];
-
-    return a->group == group && b->group == group && a->is_joined && b->is_joined &&
+    return groups->nodes[link->pair.a].is_joined && groups->nodes[link->pair.b].is_joined &&
            link->pair.quality != LULL_SYNC_FAIL;
 }
 
@@ -248,14 +265,15 @@ static bool is_in_tree(const struct groups *groups, const struct lull_sync_link 
 static long double check(const struct groups *groups, uint32_t group,
                          struct lull_sync_link **victim)
 {
+    const struct lull_list links = lull_lists_of(&groups->links_in, group);
     long double smallest = INFINITY, worst = INFINITY;
 
     *victim = NULL;
-    for (guint i = 0; i < groups->links->len; i++) {
-        struct lull_sync_link *link = link_at(groups, i);
+    for (size_t i = 0; i < links.count; i++) {
+        struct lull_sync_link *link = link_at(groups, links.items[i]);
         bool is_candidate = !is_in_tree(groups, link);
 
-        if (!counts(groups, link, group)) {
+        if (!counts(groups, link)) {
             continue;
         }
         for (guint k = 0; k < message_count(link); k++) {
@@ -275,37 +293,39 @@ static long double check(const struct groups *groups, uint32_t group,
 /* The unknowns of a host are the changes of its joined time at the start and the end of its
  * range. */
 static void add_terms(const struct groups *groups, struct lull_joint_row *row, uint32_t host,
-                      int64_t t, long double sign, const uint32_t *unknowns)
+                      int64_t t, long double sign)
 {
+    const uint32_t unknown = groups->nodes[host].unknown;
     const struct lull_sync_range *range = &groups->ranges[host];
     long double length = (long double)((__int128)range->end_ns - range->start_ns);
     long double share = length > 0 ? (long double)((__int128)t - range->start_ns) / length : 0;
 
-    if (unknowns[host] == LULL_NONE) {
+    if (unknown == LULL_NONE) {
         return;
     }
-    row->unknown[row->n_terms] = unknowns[host];
+    row->unknown[row->n_terms] = unknown;
     row->weight[row->n_terms++] = sign * (1 - share);
-    row->unknown[row->n_terms] = unknowns[host] + 1;
+    row->unknown[row->n_terms] = unknown + 1;
     row->weight[row->n_terms++] = sign * share;
 }
 
-static GArray *rows_of(const struct groups *groups, uint32_t group, const uint32_t *unknowns)
+static GArray *rows_of(const struct groups *groups, uint32_t group)
 {
+    const struct lull_list links = lull_lists_of(&groups->links_in, group);
     GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct lull_joint_row));
 
-    for (guint i = 0; i < groups->links->len; i++) {
-        const struct lull_sync_link *link = link_at(groups, i);
+    for (size_t i = 0; i < links.count; i++) {
+        const struct lull_sync_link *link = link_at(groups, links.items[i]);
 
-        if (!counts(groups, link, group)) {
+        if (!counts(groups, link)) {
             continue;
         }
         for (guint k = 0; k < message_count(link); k++) {
             struct message message = message_at(link, k);
             struct lull_joint_row row = {.slack = slack_of(groups, &message)};
 
-            add_terms(groups, &row, message.receiver, message.receive_ns, 1, unknowns);
-            add_terms(groups, &row, message.sender, message.send_ns, -1, unknowns);
+            add_terms(groups, &row, message.receiver, message.receive_ns, 1);
+            add_terms(groups, &row, message.sender, message.send_ns, -1);
             g_array_append_val(rows, row);
         }
     }
@@ -335,12 +355,13 @@ static void change(struct groups *groups, uint32_t host, long double at_start, l
 
 static void reset(struct groups *groups, uint32_t group)
 {
-    for (uint32_t i = 0; i < groups->n_hosts; i++) {
-        if (groups->nodes[i].group != group) {
-            continue;
-        }
-        groups->nodes[i].line = groups->nodes[i].tree;
-        groups->nodes[i].clock = groups->nodes[i].tree_clock;
+    const struct lull_list hosts = lull_lists_of(&groups->hosts_in, group);
+
+    for (size_t i = 0; i < hosts.count; i++) {
+        struct node *node = &groups->nodes[hosts.items[i]];
+
+        node->line = node->tree;
+        node->clock = node->tree_clock;
     }
 }
 
@@ -348,33 +369,35 @@ static void reset(struct groups *groups, uint32_t group)
  * smallest slack is as large as it can be. */
 static void adjust(struct groups *groups, uint32_t group, uint32_t reference)
 {
-    uint32_t n = 0, *unknowns = g_new(uint32_t, groups->n_hosts);
-    long double *box = g_new0(long double, 2 * (size_t)groups->n_hosts);
-    long double *values = g_new0(long double, 2 * (size_t)groups->n_hosts);
+    const struct lull_list hosts = lull_lists_of(&groups->hosts_in, group);
+    uint32_t n = 0;
+    long double *box = g_new0(long double, 2 * hosts.count);
+    long double *values = g_new0(long double, 2 * hosts.count);
 
-    for (uint32_t i = 0; i < groups->n_hosts; i++) {
-        const struct node *node = &groups->nodes[i];
+    for (size_t i = 0; i < hosts.count; i++) {
+        struct node *node = &groups->nodes[hosts.items[i]];
 
-        unknowns[i] = LULL_NONE;
-        if (node->group != group || i == reference || !node->is_joined) {
+        node->unknown = LULL_NONE;
+        if (hosts.items[i] == reference || !node->is_joined) {
             continue;
         }
-        unknowns[i] = n;
+        node->unknown = n;
         box[n++] = node->error[0] + 2;
         box[n++] = node->error[1] + 2;
     }
-    GArray *rows = rows_of(groups, group, unknowns);
+    GArray *rows = rows_of(groups, group);
 
     if (rows->len) {
         lull_joint_solve((const void *)rows->data, rows->len, box, n, values);
     }
-    for (uint32_t i = 0; i < groups->n_hosts; i++) {
-        if (unknowns[i] != LULL_NONE) {
-            change(groups, i, values[unknowns[i]], values[unknowns[i] + 1]);
+    for (size_t i = 0; i < hosts.count; i++) {
+        const uint32_t unknown = groups->nodes[hosts.items[i]].unknown;
+
+        if (unknown != LULL_NONE) {
+            change(groups, hosts.items[i], values[unknown], values[unknown + 1]);
         }
     }
     g_array_unref(rows);
-    g_free(unknowns);
     g_free(box);
     g_free(values);
 }
@@ -436,12 +459,12 @@ static int64_t bound_of(const struct groups *groups, uint32_t host)
 
 static uint32_t reference_of(const struct groups *groups, uint32_t group)
 {
+    const struct lull_list hosts = lull_lists_of(&groups->hosts_in, group);
     uint32_t reference = group;
 
-    for (uint32_t i = group; i < groups->n_hosts; i++) {
-        if (groups->nodes[i].group == group &&
-            groups->nodes[i].matched > groups->nodes[reference].matched) {
-            reference = i;
+    for (size_t i = 0; i < hosts.count; i++) {
+        if (groups->nodes[hosts.items[i]].matched > groups->nodes[reference].matched) {
+            reference = hosts.items[i];
         }
     }
     return reference;
@@ -490,13 +513,15 @@ static void report(const struct groups *groups, uint32_t host, bool is_main,
 
 static void join_group(struct groups *groups, uint32_t group)
 {
+    const struct lull_list hosts = lull_lists_of(&groups->hosts_in, group);
     uint32_t reference = reference_of(groups, group);
 
     grow_tree(groups, reference);
-    for (uint32_t i = 0; i < groups->n_hosts; i++) {
+    for (size_t k = 0; k < hosts.count; k++) {
+        const uint32_t i = hosts.items[k];
         struct node *node = &groups->nodes[i];
 
-        if (node->group != group || !node->is_joined) {
+        if (!node->is_joined) {
             continue;
         }
         node->error[0] =
@@ -506,25 +531,15 @@ static void join_group(struct groups *groups, uint32_t group)
     settle(groups, group, reference);
 }
 
-/* Which links each host has, in their order. */
 static void list_links(struct groups *groups)
 {
-    g_autofree size_t *next = g_new(size_t, groups->n_hosts + 1);
+    g_autofree uint32_t *keys = g_new(uint32_t, 2 * (size_t)groups->links->len + 1);
 
-    groups->first = g_new0(size_t, (size_t)groups->n_hosts + 1);
-    groups->links_of = g_new(uint32_t, 2 * (size_t)groups->links->len + 1);
     for (guint i = 0; i < groups->links->len; i++) {
-        groups->first[link_at(groups, i)->pair.a + 1]++;
-        groups->first[link_at(groups, i)->pair.b + 1]++;
+        keys[2 * i] = link_at(groups, i)->pair.a;
+        keys[2 * i + 1] = link_at(groups, i)->pair.b;
     }
-    for (uint32_t i = 0; i < groups->n_hosts; i++) {
-        groups->first[i + 1] += groups->first[i];
-        next[i] = groups->first[i];
-    }
-    for (guint i = 0; i < groups->links->len; i++) {
-        groups->links_of[next[link_at(groups, i)->pair.a]++] = i;
-        groups->links_of[next[link_at(groups, i)->pair.b]++] = i;
-    }
+    groups->links_of = lull_lists_new(keys, 2 * (size_t)groups->links->len, groups->n_hosts);
 }
 
 void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
@@ -547,13 +562,9 @@ void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
     list_links(&groups);
     find_groups(&groups);
     uint32_t main_group = n_hosts ? largest_group(&groups) : LULL_NONE;
-    uint32_t *sizes = g_new0(uint32_t, n_hosts + 1);
 
     for (uint32_t i = 0; i < n_hosts; i++) {
-        sizes[groups.nodes[i].group]++;
-    }
-    for (uint32_t i = 0; i < n_hosts; i++) {
-        if (sizes[i] > 1) {
+        if (lull_lists_of(&groups.hosts_in, i).count > 1) {
             join_group(&groups, i);
         }
     }
@@ -564,9 +575,9 @@ void lull_groups_join(const GPtrArray *links, uint32_t n_hosts,
         transforms[i] = groups.nodes[i].clock;
         report(&groups, i, groups.nodes[i].group == main_group, &hosts[i]);
     }
-    g_free(sizes);
     g_free(groups.nodes);
     g_free(groups.bridges);
-    g_free(groups.first);
-    g_free(groups.links_of);
+    lull_lists_clear(&groups.links_of);
+    lull_lists_clear(&groups.hosts_in);
+    lull_lists_clear(&groups.links_in);
 }

@@ -18,7 +18,7 @@
 #include "cmd/slowest_args.h"
 #include "view/view.h"
 
-/* Of several tasks of a name, which one it is; others: how many more there are. */
+/* Of several tasks that fit what was asked for, which one it is; others: how many more there are. */
 static void report_choice(const struct lull_args *args, const struct lull_waits *waits,
                           const struct lull_path *path, uint32_t others)
 {
@@ -26,12 +26,13 @@ static void report_choice(const struct lull_args *args, const struct lull_waits 
     if (others == 0) {
         return;
     }
-    lull_say("lull: %u other task%s had the name “%s” as well; this is the one that lived "
-             "longest%s, tid %d "
-             "(choose another with --tid)\n",
-             others, others == 1 ? "" : "s", lull_args_text(args, "comm"),
+    const char *option = lull_args_text(args, "comm") ? "comm" : "container";
+    const uint32_t task = lull_path_task(path);
+    lull_say("lull: %u other task%s --%s %s as well; this is the one that lived longest%s, %s, "
+             "tid %d (choose another with --tid)\n",
+             others, others == 1 ? " fits" : "s fit", option, lull_args_text(args, option),
              lull_waits_read_range(waits, &start_ns, &end_ns) ? " around that time" : "",
-             lull_waits_task(waits, lull_path_task(path))->tid);
+             lull_waits_comm(waits, task, INT64_MAX), lull_waits_task(waits, task)->tid);
 }
 
 /* What is known from events that were not read is not known. */

@@ -8,14 +8,18 @@
 #include "cmd/options.h"
 #include "cmd/verb.h"
 
-/* Names of all verbs; to be freed. */
-static char *verb_names(const char *separator)
+/* The names of all verbs, and those of all topics. */
+static void put_bash_names(FILE *file)
 {
-    GString *names = g_string_new(NULL);
+    fputs("_lull_verbs='", file);
     for (uint32_t i = 0; lull_verbs[i]; i++) {
-        g_string_append_printf(names, "%s%s", i ? separator : "", lull_verbs[i]->name);
+        fprintf(file, "%s%s", i ? " " : "", lull_verbs[i]->name);
     }
-    return g_string_free(names, FALSE);
+    fputs("'\n_lull_topics='", file);
+    for (uint32_t i = 0; lull_topics[i]; i++) {
+        fprintf(file, "%s%s", i ? " " : "", lull_topics[i]->name);
+    }
+    fputs("'\n", file);
 }
 
 /* One line of the completion's table: the options, and what completes the values of those that take
@@ -55,7 +59,11 @@ static const char bash_start[] =
     "_lull()\n"
     "{\n"
     "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-    "    local option= options= value= verb=${COMP_WORDS[1]-}\n"
+    "    local option= options= value= verb= first=1\n"
+    "    while [[ $first -lt $COMP_CWORD && ${COMP_WORDS[first]} == --no-pager ]]; do\n"
+    "        first=$((first + 1))\n"
+    "    done\n"
+    "    verb=${COMP_WORDS[first]-}\n"
     "    COMPREPLY=()\n"
     "    # bash splits --name=value at the sign into three words\n"
     "    if [[ $current == = ]]; then\n"
@@ -65,13 +73,13 @@ static const char bash_start[] =
     "    else\n"
     "        option=$previous\n"
     "    fi\n"
-    "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
-    "        COMPREPLY=($(compgen -W \"$_lull_verbs --help --version\" -- \"$current\"))\n"
+    "    if [[ $COMP_CWORD -eq $first ]]; then\n"
+    "        COMPREPLY=($(compgen -W \"$_lull_verbs --help --no-pager --version\" -- \"$current\"))\n"
     "        return\n"
     "    fi\n"
     "    case $verb in\n"
     "    help)\n"
-    "        [[ $COMP_CWORD -eq 2 ]] && COMPREPLY=($(compgen -W \"$_lull_verbs filter periods\" -- \"$current\"))\n"
+    "        [[ $COMP_CWORD -eq $((first + 1)) ]] && COMPREPLY=($(compgen -W \"$_lull_verbs $_lull_topics\" -- \"$current\"))\n"
     "        return\n"
     "        ;;\n";
 
@@ -97,8 +105,7 @@ static const char bash_end[] =
 
 void lull_gen_bash(FILE *file)
 {
-    g_autofree char *verbs = verb_names(" ");
-    fprintf(file, "_lull_verbs='%s'\n", verbs);
+    put_bash_names(file);
     fputs(bash_start, file);
     for (uint32_t i = 0; lull_verbs[i]; i++) {
         put_bash_verb(file, lull_verbs[i]);
@@ -177,6 +184,7 @@ static const char zsh_start[] =
     "    local curcontext=$curcontext state line\n"
     "    typeset -A opt_args\n"
     "    _arguments -C '(- *)--help[show help]' '(- *)--version[show the version]' \\\n"
+    "        '*--no-pager[print to the terminal at once, not through a pager]' \\\n"
     "        '1:verb:->verb' '*::argument:->rest'\n"
     "    case $state in\n"
     "    verb) _describe verb _lull_verbs; return ;;\n"
@@ -185,15 +193,24 @@ static const char zsh_start[] =
     "    esac\n"
     "    curcontext=${curcontext%:*}-$words[1]:\n"
     "    case $words[1] in\n"
-    "    help) _arguments '1:verb:{_describe verb _lull_verbs}' ;;\n";
+    "    help) _arguments '1:verb:{_describe verb _lull_verbs -- _lull_topics}' ;;\n";
+
+static void put_zsh_name(FILE *file, const char *name, const char *summary)
+{
+    fprintf(file, "    '%s:", name);
+    put_quoted(file, summary, ":\\", ZSH_QUOTE);
+    fputs("'\n", file);
+}
 
 void lull_gen_zsh(FILE *file)
 {
     fputs("typeset -ga _lull_verbs=(\n", file);
     for (uint32_t i = 0; lull_verbs[i]; i++) {
-        fprintf(file, "    '%s:", lull_verbs[i]->name);
-        put_quoted(file, lull_verbs[i]->summary, ":\\", ZSH_QUOTE);
-        fputs("'\n", file);
+        put_zsh_name(file, lull_verbs[i]->name, lull_verbs[i]->summary);
+    }
+    fputs(")\ntypeset -ga _lull_topics=(\n", file);
+    for (uint32_t i = 0; lull_topics[i]; i++) {
+        put_zsh_name(file, lull_topics[i]->name, lull_topics[i]->summary);
     }
     fputs(")\n", file);
     fputs(zsh_start, file);
@@ -230,19 +247,25 @@ static void put_fish_option(FILE *file, const struct lull_verb *verb,
 
 static const char fish_start[] =
     "function __lull_is -d 'Whether the verb of the command line is one of these'\n"
-    "    set -l words (commandline -opc)\n"
+    "    set -l words (commandline -opc | string match -v -- --no-pager)\n"
     "    test (count $words) -ge 2; and contains -- $words[2] $argv\n"
     "end\n"
     "function __lull_needs_verb\n"
-    "    test (count (commandline -opc)) -eq 1\n"
+    "    test (count (commandline -opc | string match -v -- --no-pager)) -eq 1\n"
     "end\n"
     "complete -c lull -f\n"
     "complete -c lull -n __lull_needs_verb -l help -d 'show help'\n"
-    "complete -c lull -n __lull_needs_verb -l version -d 'show the version'\n";
+    "complete -c lull -n __lull_needs_verb -l version -d 'show the version'\n"
+    "complete -c lull -n __lull_needs_verb -l no-pager -d 'print to the terminal at once, not through a pager'\n";
 
 void lull_gen_fish(FILE *file)
 {
     fputs(fish_start, file);
+    for (uint32_t i = 0; lull_topics[i]; i++) {
+        fprintf(file, "complete -c lull -n '__lull_is help' -a %s -d ", lull_topics[i]->name);
+        put_fish_text(file, lull_topics[i]->summary);
+        fputc('\n', file);
+    }
     for (uint32_t i = 0; lull_verbs[i]; i++) {
         const struct lull_verb *verb = lull_verbs[i];
         fprintf(file, "complete -c lull -n '__lull_needs_verb; or __lull_is help' -a %s -d ",

@@ -224,6 +224,22 @@ static bool is_daemon(const char *program)
     return strcmp(base, "lulld") == 0;
 }
 
+/* As git takes it, the option may also stand before the verb: it moves behind it, where it is read. */
+static void move_no_pager(int argc, char **argv)
+{
+    int n = 1;
+    while (n < argc && strcmp(argv[n], "--no-pager") == 0) {
+        n++;
+    }
+    if (n < argc) {
+        char *option = argv[1];
+        argv[1] = argv[n];
+        for (int i = 2; i <= n; i++) {
+            argv[i] = option;
+        }
+    }
+}
+
 static int run(int argc, char **argv)
 {
     struct lull_verb *dropin = argc > 0 ? lull_dropin_verb(argv[0]) : NULL;
@@ -232,11 +248,15 @@ static int run(int argc, char **argv)
         lull_dropin_free(dropin);
         return status;
     }
+    const bool as_daemon = argc > 0 && is_daemon(argv[0]);
+    if (!as_daemon) {
+        move_no_pager(argc, argv);
+    }
     if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         print_version();
         return EXIT_DONE;
     }
-    if (argc > 0 && is_daemon(argv[0])) {
+    if (as_daemon) {
         return run_verb(lull_verb_find("daemon"), argc - 1, argv + 1);
     }
     if (argc < 2) {
@@ -245,7 +265,7 @@ static int run(int argc, char **argv)
     }
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        return run_verb(lull_verb_find("help"), 0, NULL);
+        return run_verb(lull_verb_find("help"), argc - 2, argv + 2);
     }
     if (word[0] == '-') {
         lull_say("lull: the verb comes first, before the option %s\nTry 'lull --help'.\n", word);

@@ -174,7 +174,7 @@ const char lull_program_description[] =
     "$TMPDIR that is removed when Lull ends.\n"
     "\n"
     "Results for a terminal go through a pager, as with git: $LULL_PAGER, else $PAGER, else less; "
-    "--no-pager, or LULL_PAGER=cat, prints them at once.";
+    "--no-pager, before or after the verb, or LULL_PAGER=cat, prints them at once.";
 
 static const char *const json_times[] = {"ns", "iso", NULL};
 static const char *const color_choices[] = {"auto", "always", "never", NULL};

@@ -38,6 +38,7 @@ struct lull_call_note {
     int32_t fd;                     /* or -1 */
     const struct lull_futex *futex; /* or NULL */
     int64_t start_ns;
+    bool is_sleep; /* poll() and the like, of no descriptors */
 };
 
 /* A task's state ended. The first fact of a task has state NONE: it appeared at end_ns. A fact with

@@ -581,6 +581,7 @@ bool calls_note(const struct lull_model *model, const struct task *task,
         .fd = has_fd ? call->args.fd : -1,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
         .start_ns = call->start_ns,
+        .is_sleep = (call->args.have & CALL_ARG_WATCHED) && call->args.watched == 0,
     };
     return true;
 }

@@ -49,6 +49,8 @@ static void take_fields(struct call *call, const struct lull_ev_io_entry *ev)
     args->argument = (uint64_t)ev->argument;
     args->family = (int32_t)ev->family;
     args->port = (uint16_t)ev->port;
+    args->watched = (uint32_t)ev->watched;
+    args->have |= HAS(watched) ? CALL_ARG_WATCHED : 0;
     args->has_ip = take_ip(args->ip, ev->ip4, ev->ip6);
     if (HAS(path)) {
         args->have |= CALL_ARG_PATH;
@@ -91,6 +93,7 @@ static void take_raw(const struct call_class *call_class, struct call *call, str
         {'u', true, offsetof(struct call_args, futex.address), CALL_ARG_FUTEX},
         {'p', false, offsetof(struct call_args, futex.operation), CALL_ARG_FUTEX},
         {'v', false, offsetof(struct call_args, futex.value), CALL_ARG_FUTEX},
+        {'w', false, offsetof(struct call_args, watched), CALL_ARG_WATCHED},
     };
     const char *letters = call->name.kind->arguments;
     uint32_t width = call_class->word_bytes;

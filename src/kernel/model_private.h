@@ -127,7 +127,7 @@ struct call_args {
     uint32_t have; /* enum call_arg, a bit each */
     bool has_ip;
     int32_t fd, to_fd, new_fd;
-    uint32_t flags, command, port;
+    uint32_t flags, command, port, watched;
     int32_t family;
     int64_t bytes;
     uint64_t argument;
@@ -151,6 +151,7 @@ enum call_arg {
     CALL_ARG_PATH = 256,
     CALL_ARG_FUTEX = 512,
     CALL_ARG_PAIR = 1024,
+    CALL_ARG_WATCHED = 2048,
 };
 
 /* How events identify a call: ftrace and perf may report each call twice. */

@@ -106,6 +106,7 @@ struct lull_wait_reason lull_wait_reason_of(const struct lull_state_fact *fact)
         reason.file = fact->call->file;
         reason.fd = fact->call->fd;
         reason.address = fact->call->futex ? fact->call->futex->address : 0;
+        reason.is_sleep = fact->call->is_sleep && reason.fd < 0 && reason.address == 0;
     }
     if (fact->wakeup && fact->wakeup->cause == LULL_CAUSE_TASK) {
         reason.release = fact->wakeup->call;
@@ -261,6 +262,9 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
         return LULL_WAIT_REQUEST;
     }
     const struct waiting_call *call = waiting_call(model, reason->call);
+    if (call->kind == LULL_WAIT_READY && reason->is_sleep) {
+        return LULL_WAIT_SLEEP;
+    }
     return call->kind != LULL_WAIT_NONE ? call->kind : kind_of_file(model, reason->file);
 }
 
@@ -547,7 +551,7 @@ void lull_wait_reason_append(const struct lull_model *model, const struct lull_w
 bool lull_wait_reason_timed_out(const struct lull_model *model,
                                 const struct lull_wait_reason *reason, struct lull_wait_end end)
 {
-    if (!end.is_known || reason->call == LULL_NONE) {
+    if (!end.is_known || reason->call == LULL_NONE || reason->is_sleep) {
         return false;
     }
     switch ((enum time_out)waiting_call(model, reason->call)->time_out) {

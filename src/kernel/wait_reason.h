@@ -52,7 +52,9 @@ struct lull_wait_reason {
     uint8_t fault;         /* enum lull_fault: for memory, in no call; 0: not */
     /* In no call: 'T': by a signal, 't': by a debugger, 'F': with its control group, of which `file` is the switch; 0: not. */
     uint8_t stopped;
-    uint8_t is_guest; /* 1: its virtual CPU was not in the guest; 0: not */
+    uint8_t is_guest : 1; /* its virtual CPU was not in the guest */
+    uint8_t is_sleep : 1; /* the call waited for no descriptor, though others of its name do */
+    uint8_t unused : 6;
     uint8_t
         operation; /* of the io_uring's request that it waited for, IORING_OP_… + 1; 0: not known */
 };

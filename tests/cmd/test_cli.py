@@ -71,6 +71,10 @@ def test_help():
     check("-h", run("-h"), 0, r"Usage: lull VERB.*", "")
     check("-h of a verb", run("print", "-h"), 0, r"^Usage: lull print", "")
     tap.ok(run("-h").stdout == run("help").stdout == run("--help").stdout, "-h, --help and help say the same")
+    for early in ("--version", "--help", "-h"):
+        tap.ok(run("--no-pager", early).stdout == run(early).stdout, f"--no-pager before {early}")
+    tap.ok(run("--help", "print").stdout == run("print", "--help").stdout, "--help VERB, as git has it")
+    check("--no-pager alone", run("--no-pager"), 2, "", r"the verb comes first, before the option --no-pager")
     check("help help", run("help", "help"), 0, r"^Usage: lull help \[OPTIONS\] \[VERB.*\n(.*\n)*.*lull help critpath", "")
     text = run("--help").stdout
     for heading in ("Record", "What programs waited for", "CPUs and scheduling", "Files and disks", "Periods and states that you define"):
@@ -94,6 +98,8 @@ def test_pager():
         tap.ok(status == 2 and "PAGED:lull cputop: --cpu" in out, "errors go there too, and the exit status is ours", status, out)
         status, out = run_in_terminal("cputop", "--no-pager", "--limit", "1", chain, **pager)
         tap.ok(status == 0 and "PAGED" not in out and "Top CPU" in out, "--no-pager", status, out)
+        status, out = run_in_terminal("--no-pager", "cputop", "--limit", "1", chain, **pager)
+        tap.ok(status == 0 and "PAGED" not in out and "Top CPU" in out, "--no-pager before the verb, as git has it", status, out)
         for name, none in (("empty", ""), ("cat", "cat")):
             status, out = run_in_terminal("cputop", "--limit", "1", chain, LULL_PAGER=none)
             tap.ok(status == 0 and "Top CPU" in out, f"LULL_PAGER={name}: no pager", status, out)
@@ -103,6 +109,14 @@ def test_pager():
         tap.ok(status == 0 and out.count("\n") <= 3, "a pager that has seen enough", status, out)
         done = run("cputop", "--limit", "1", chain, env=pager)
         tap.ok("PAGED" not in done.stdout, "no terminal: no pager")
+
+
+def test_one_of_many():
+    """Whose path it is, where several tasks fit: a pattern is no name."""
+    for wanted, fits in (("t*", r"t\S+"), ("apache2", "apache2")):
+        where = httpd if wanted == "apache2" else chain
+        check(f"critpath --comm {wanted}", run("critpath", "--comm", wanted, where), 0, None,
+              rf"^lull: \d+ other tasks fit --comm {re.escape(wanted)} as well; this is the one that lived longest, {fits}, tid \d+ \(")
 
 
 def test_usage():
@@ -519,7 +533,7 @@ def test_generated():
                    done.stderr)
 
 
-for test in (test_help, test_pager, test_usage, test_bad_input, test_bad_questions, test_pipes, test_terminal, test_options,
+for test in (test_help, test_pager, test_one_of_many, test_usage, test_bad_input, test_bad_questions, test_pipes, test_terminal, test_options,
              test_count_fields, test_text, test_info, test_against_babeltrace, test_generated):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -108,6 +108,11 @@ def check(shell, complete):
     tap.ok(complete("lull ") >= known | {"help"}, f"{shell}: all verbs", known - complete("lull "))
     tap.ok(complete("lull prin") == {"print"}, f"{shell}: a verb", complete("lull prin"))
     tap.ok(complete("lull help inf") == {"info"}, f"{shell}: a verb after help", complete("lull help inf"))
+    tap.ok(complete("lull help per") >= {"periods"} and complete("lull help sta") >= {"states"}, f"{shell}: a topic after help",
+           complete("lull help per"), complete("lull help sta"))
+    tap.ok(complete("lull --no-p") == {"--no-pager"} and complete("lull --no-pager prin") == {"print"}
+           and names(complete("lull --no-pager print --ev")) == {"--events"}, f"{shell}: --no-pager before the verb",
+           complete("lull --no-p"), complete("lull --no-pager prin"), complete("lull --no-pager print --ev"))
     tap.ok(names(complete("lull print --ev")) == {"--events"}, f"{shell}: an option", complete("lull print --ev"))
     for verb in ("record", "critpath", "periodlog"):
         offered = names(complete(f"lull {verb} --"))

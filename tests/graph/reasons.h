@@ -48,6 +48,7 @@ enum {
     WRITE = 1,
     CLOSE = 3,
     POLL = 7,
+    SELECT = 23,
     VFORK = 58,
     EXECVE = 59,
     WAIT4 = 61,

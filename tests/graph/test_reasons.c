@@ -188,7 +188,7 @@ static void test_lease(struct fixture *f, gconstpointer data)
     struct lull_model *model = f->model;
     g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
     feed_switch(model, 0, 0, 0, 0, 1, 0);
-    feed_call(model, 1090000, way->number, 0, 0, 0);
+    feed_call(model, 1090000, way->number, 0, 1, 0);
     for (int i = 0; i < 2; i++) {
         const int64_t t = i * 2100000;
         feed_switch(model, 0, 0, t + 1100000, 1, 0, 1);
@@ -262,7 +262,7 @@ static void test_series(struct fixture *f, gconstpointer data)
     feed_return(model, 2000, SOCKET, 3);
     int64_t t = 1100000;
     for (int i = 0; i < 2; i++) {
-        feed_call(model, t - 50000, way->number, 0x7f0010, 0, 0);
+        feed_call(model, t - 50000, way->number, 0x7f0010, way->number == POLL, 0);
         feed_switch(model, 0, 0, t, 1, 2, 1);
         feed_timer(model, t + 2000000);
         feed_switch(model, 0, 0, t + 2005000, 2, 1, 0);
@@ -278,7 +278,7 @@ static void test_series(struct fixture *f, gconstpointer data)
         }
         t += deeds[i] == RUNS_LONG ? 2300000 : 2100000;
     }
-    feed_call(model, t - 50000, way->number, 0x7f0010, 0, 0);
+    feed_call(model, t - 50000, way->number, 0x7f0010, way->number == POLL, 0);
     feed_switch(model, 0, 0, t, 1, 2, 1);
     feed_call(model, t + 100000, FUTEX, 0x7f0010, 1, 1);
     const int64_t woken_ns = t + 200000;
@@ -414,6 +414,35 @@ static void test_no_answer(struct fixture *f, gconstpointer data)
                             : "hrtimer, timed out in poll");
 }
 
+/* poll() and select() of no descriptors are a sleep, whatever was sent before. Of one they are not. */
+static void test_sleep(struct fixture *f, gconstpointer data)
+{
+    const bool is_poll = GPOINTER_TO_INT(data) == POLL;
+    struct lull_model *model = f->model;
+    g_autoptr(GStringChunk) strings = g_string_chunk_new(64);
+    feed_switch(model, 0, 0, 0, 0, 1, 0);
+    feed_call(model, 1000, SOCKET, 2, 2, 0);
+    feed_return(model, 2000, SOCKET, 3);
+    feed_call(model, 300000, SENDTO, 3, 0, 18);
+    feed_return(model, 400000, SENDTO, 18);
+    for (int n = 0; n < 2; n++) {
+        const int64_t t = n * INT64_C(1000000000);
+        feed_call(model, t + 500000, is_poll ? POLL : SELECT, is_poll ? 0x1000 : (uint64_t)n,
+                  is_poll ? (uint64_t)n : 0x1000, 700);
+        feed_switch(model, 0, 0, t + 510000, 1, 0, 1);
+        feed_timer(model, t + 700500000);
+        feed_switch(model, 0, 0, t + 700510000, 0, 1, 0);
+        feed_return(model, t + 700520000, is_poll ? POLL : SELECT, 0);
+    }
+    struct lull_segment step = wait_of(f, strings, 510000, 700500000);
+    g_assert_false(step.reason.timed_out);
+    g_assert_cmpstr(step.reason.kind, ==, "sleep");
+    g_assert_cmpstr(step.detail, ==, is_poll ? "hrtimer; in poll" : "hrtimer; in select");
+    step = wait_of(f, strings, 1000510000, 1700500000);
+    g_assert_true(step.reason.timed_out);
+    g_assert_cmpstr(step.reason.kind, ==, "ready");
+}
+
 /* A timer that something else was waiting for is no time-out: poll() returns 1 (a timerfd). */
 static void test_no_time_out(struct fixture *f, gconstpointer data)
 {
@@ -487,6 +516,10 @@ int main(int argc, char **argv)
         g_autofree char *name = g_strdup_printf("/reasons/%s", ways[i].name);
         g_test_add(name, struct fixture, &ways[i], set_up, test_ways, tear_down);
     }
+    g_test_add("/reasons/sleep-by-poll", struct fixture, GINT_TO_POINTER(POLL), set_up, test_sleep,
+               tear_down);
+    g_test_add("/reasons/sleep-by-select", struct fixture, GINT_TO_POINTER(SELECT), set_up,
+               test_sleep, tear_down);
     g_test_add("/reasons/answered", struct fixture, GINT_TO_POINTER(ANSWER), set_up, test_no_answer,
                tear_down);
     g_test_add("/reasons/no-answer", struct fixture, GINT_TO_POINTER(NO_ANSWER), set_up,

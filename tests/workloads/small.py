@@ -344,6 +344,19 @@ def terminal(watch, _):
     stamp.of(watch)
 
 
+def select_nothing(watch, _):
+    """select() and poll() of no descriptors are how some programs sleep: they wait for no answer, whatever was sent before."""
+    ours, theirs = socket.socketpair()
+    stamp = stage.Stamp()
+    with watch.asked():
+        ours.send(b'something')
+        with stamp.during():
+            select.select([], [], [], NAP)
+            select.poll().poll(1000 * NAP)
+    theirs.close()
+    stamp.of(watch)
+
+
 class SlowFile:
     """A file system of one file, of which each page takes time to read: as little of FUSE as that needs (linux/fuse.h)."""
     LOOKUP, GETATTR, OPEN, READ, INIT = 1, 3, 14, 15, 26
@@ -536,7 +549,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse)
+PROGRAMS = (message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

@@ -44,6 +44,13 @@ class Workload:
 
 SLEEPS = r'blocked on a timer: .*clock_nanosleep'
 QUOTA = r'wl-asker: throttled by a CPU quota of /\S*{group}, 20\.00 ms each 100\.0 ms'
+
+
+def lock(call):
+    """wl-asker waits in that call for wl-holder, which sleeps."""
+    return Workload('locks.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in {call}', amount=('wl-holder', 'blocked', 'timer'))
+
+
 TABLE = {
     'flock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in flock', amount=('wl-holder', 'blocked', 'timer')),
     'fcntl_lock': Workload('small.py', f'wl-holder: {SLEEPS}.* waited for by wl-asker in fcntl', amount=('wl-holder', 'blocked', 'timer')),
@@ -74,6 +81,16 @@ TABLE = {
     'frozen': Workload('small.py', f'wl-freezer: {SLEEPS}.* waited for by wl-asker, which was frozen', amount=('wl-freezer', 'blocked', 'timer')),
     'terminal': Workload('small.py', f'wl-typist: {SLEEPS}.* waited for by kworker', amount=('wl-typist', 'blocked', 'timer')),
     'fuse': Workload('small.py', f'wl-server: {SLEEPS}.* waited for by wl-asker in a page fault', amount=('wl-server', 'blocked', 'timer')),
+    'select_nothing': Workload('small.py', r'wl-asker: blocked on a timer: hrtimer, in p?select6?$', r'wl-asker: blocked on a timer: hrtimer, in poll$', amount=('wl-asker', 'blocked', 'timer')),
+    'rwlock_writer': lock('futex'),
+    'rwlock_reader': lock('futex'),
+    'robust_mutex': lock('futex'),
+    'pi_mutex': lock('futex'),
+    'sysv_semaphore': lock('sem(timed)?op'),
+    'sysv_queue': lock('msgrcv'),
+    'rust_mutex': lock('futex'),
+    'rust_rwlock': lock('futex'),
+    'thread_pool': Workload('locks.py', f'wl-worker: {SLEEPS}.* waited for by wl-asker in recvfrom', amount=('wl-worker', 'blocked', 'timer')),
     'pgbench': Workload('services.py', r'postgres: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by pgbench in', call=('postgres', 'fdatasync')),
     'redis': Workload('services.py', r'redis-server: blocked on disk: {disk} (write|flush).*, in fdatasync, waited for by wl-asker in recvfrom',
                       kernel=('disk',)),
@@ -86,6 +103,13 @@ TABLE = {
     'go': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by get in (epoll_p?wait|read)',
                    amount=('wl-backend', 'blocked', 'timer')),
     'node': Workload('services.py', f'wl-backend: {SLEEPS}.* waited for by node in epoll_p?wait', amount=('wl-backend', 'blocked', 'timer')),
+    'dpkg': Workload('tools.py', r'dpkg: blocked on disk: {disk} (write|flush).*, in (fsync|fdatasync|sync_file_range)'),
+    'git_gc': Workload('tools.py', r'git: running', amount=('git', 'running', None), needs_quiet=True),
+    'find': Workload('tools.py', r'find: blocked on disk: {disk} read'),
+    'rsync': Workload('tools.py', r'rsync: blocked on a timer: hrtimer, in pselect6$'),
+    'memcached': Workload('tools.py', f'wl-stopper: {SLEEPS}.* waited for by mc-worker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),
+    'socat': Workload('tools.py', f'wl-backend: {SLEEPS}.* waited for by socat in', amount=('wl-backend', 'blocked', 'timer')),
+    'node_worker': Workload('tools.py', r'node: running.* waited for by node in epoll_p?wait'),
     # The kernel's own cpu.stat says for how long.
     'cpu_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),
     'busy_quota': Workload('limits.py', QUOTA, amount=('wl-asker', 'preempted', 'throttled')),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for a lock now: /proc/PID/task/TID/syscall has the call and its arguments. Who holds it: the memory of a mutex,
- * /proc/locks (proc_locks(5)), and the fdinfo of those who wait themselves. */
+/* Who waits for a lock now: /proc/PID/task/TID/syscall has the call and its arguments. Who holds it: the memory of a mutex
+ * or of a lock of readers and writers, /proc/locks (proc_locks(5)), and the fdinfo of those who wait themselves. */
 #include "record/lock_holders.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,6 +122,38 @@ static int32_t owner_of(int32_t pid, uint64_t address, bool is_private)
     return owner > 0 && is_thread(is_private ? pid : 0, owner) ? owner : 0;
 }
 
+/* As glibc lays out locks of readers and writers for 64 bits (struct __pthread_rwlock_arch_t). */
+struct rwlock {
+    uint32_t readers, writers;
+    uint32_t phase, writers_word; /* waited for by readers, and by all but the next writer */
+    uint32_t pads[2];
+    int32_t writer, is_shared;
+};
+
+/* The writer that has the lock of which this is one of the two words; 0: it is none, or readers have it, who say nowhere who
+ * they are. A lock that a writer has and that others wait for looks like little else. */
+static int32_t writer_of(int32_t pid, uint64_t address, bool is_private)
+{
+    enum { WRITES = 1, TAKEN = 2, READER = 8 }; /* in `readers` */
+    enum { WAIT = 3 };                          /* in the words: not yet, and somebody waits */
+    static const size_t words[] = {offsetof(struct rwlock, phase),
+                                   offsetof(struct rwlock, writers_word)};
+    for (size_t i = 0; sizeof(void *) == 8 && i < G_N_ELEMENTS(words); i++) {
+        struct rwlock lock;
+        if (!read_memory(pid, address - words[i], &lock, sizeof lock)) {
+            continue;
+        }
+        const bool is_waited_for =
+            i == 0 ? lock.phase == WAIT && lock.readers >= READER : lock.writers_word == WAIT;
+        if (is_waited_for && (lock.readers & (WRITES | TAKEN)) == (WRITES | TAKEN) &&
+            lock.pads[0] == 0 && lock.pads[1] == 0 && (lock.is_shared == 0) == is_private &&
+            lock.writer > 0 && is_thread(is_private ? pid : 0, lock.writer)) {
+            return lock.writer;
+        }
+    }
+    return 0;
+}
+
 static void look_at_futex(struct looking *looking, const struct waiter *waiter)
 {
     const int command = (int)waiter->args[1] & FUTEX_CMD_MASK;
@@ -128,9 +161,11 @@ static void look_at_futex(struct looking *looking, const struct waiter *waiter)
         command != 13 /* FUTEX_LOCK_PI2 */) {
         return;
     }
+    const bool is_private = waiter->args[1] & FUTEX_PRIVATE_FLAG;
+    const int32_t owner = owner_of(waiter->pid, waiter->args[0], is_private);
     const struct lull_lock_holder holder = {
         .tid = waiter->tid,
-        .holder = owner_of(waiter->pid, waiter->args[0], waiter->args[1] & FUTEX_PRIVATE_FLAG),
+        .holder = owner > 0 ? owner : writer_of(waiter->pid, waiter->args[0], is_private),
         .call = waiter->call->name,
         .address = waiter->args[0]};
     if (holder.holder > 0 && holder.holder != waiter->tid && is_in_own_namespace(waiter->pid)) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Two that wait for each other when a recording ends, by mutexes and by locks of files: the first ten lines of the critical path of one
+# Two that wait for each other when a recording ends, by mutexes, by locks of readers and writers, and by locks of files: the first ten lines of the critical path of one
 # say who waits for what, and that the other has it. Needs root. LULL is the program.
 #
 # With arguments FOLDER FILE it is what is recorded: it leaves pairs that wait, and their numbers in the file.
@@ -21,7 +21,11 @@ import time
 FIRST_LINES, NAP = 10, 0.1
 LIFE_S = 60
 # Which call they wait in.
-KINDS = {"threads": "futex", "processes": "futex", "robust": "futex", "flock": "flock", "open_files": "fcntl"}
+KINDS = {"threads": "futex", "processes": "futex", "robust": "futex", "readers": "futex", "writers": "futex", "writers_apart": "futex",
+         "flock": "flock", "open_files": "fcntl"}
+# Of locks of readers and writers, all taken by writers first: how the second one is asked for, and which word of it glibc waits for.
+RWLOCKS = {"readers": ("rdlock", 8), "writers": ("wrlock", 12), "writers_apart": ("wrlock", 12)}
+THREADS = ("threads", "readers", "writers")
 # The kernel prevents the one of mutexes that inherit priorities: it says EDEADLK to one, and glibc has that wait for ever.
 PREVENTED = "inheriting"
 LIBC = ctypes.CDLL(None)
@@ -32,21 +36,25 @@ LIBC = ctypes.CDLL(None)
 def mutexes(kind, memory):
     """Where two lie."""
     attributes = ctypes.create_string_buffer(64)
-    LIBC.pthread_mutexattr_init(attributes)
-    if kind != "threads":
-        LIBC.pthread_mutexattr_setpshared(attributes, 1)
+    what = "rwlock" if kind in RWLOCKS else "mutex"
+    getattr(LIBC, f"pthread_{what}attr_init")(attributes)
+    if kind not in THREADS:
+        getattr(LIBC, f"pthread_{what}attr_setpshared")(attributes, 1)
     if kind == "robust":
         LIBC.pthread_mutexattr_setrobust(attributes, 1)
     if kind == PREVENTED:
         LIBC.pthread_mutexattr_setprotocol(attributes, 1)
     places = [ctypes.addressof(ctypes.c_char.from_buffer(memory, 128 * number)) for number in range(2)]
     for place in places:
-        LIBC.pthread_mutex_init(ctypes.c_void_p(place), attributes)
+        getattr(LIBC, f"pthread_{what}_init")(ctypes.c_void_p(place), attributes)
     return places
 
 
-def take(kind, lock):
-    if kind == "flock":
+def take(kind, lock, is_first):
+    if kind in RWLOCKS:
+        how = "wrlock" if is_first else RWLOCKS[kind][0]
+        getattr(LIBC, f"pthread_rwlock_{how}")(ctypes.c_void_p(lock))
+    elif kind == "flock":
         fcntl.flock(lock, fcntl.LOCK_EX)
     elif kind == "open_files":
         fcntl.fcntl(lock, 38, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLKW
@@ -59,23 +67,23 @@ def wait_for_each_other(kind, number, folder, places, file):
     with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w", encoding="ascii") as comm:
         comm.write(f"dl-{number}")
     locks = places or [open(os.path.join(folder, f"{kind}-{lock}"), "w", encoding="ascii") for lock in range(2)]  # noqa: SIM115
-    names = [hex(place) for place in places] or [lock.name for lock in locks]
+    names = [hex(place + RWLOCKS.get(kind, (None, 0))[1]) for place in places] or [lock.name for lock in locks]
     os.write(file, (json.dumps({"kind": kind, "number": number, "tid": threading.get_native_id(), "pid": os.getpid(),
                                 "waits_for": names[1 - number]}) + "\n").encode())
-    take(kind, locks[number])
+    take(kind, locks[number], True)
     time.sleep(NAP)
-    take(kind, locks[1 - number])
+    take(kind, locks[1 - number], False)
 
 
 def start(kind, folder, file):
     memory = mmap.mmap(-1, 4096)
     places = mutexes(kind, memory) if KINDS.get(kind, "futex") == "futex" else []
-    for number in range(1 if kind == "threads" else 2):
+    for number in range(1 if kind in THREADS else 2):
         if os.fork() == 0:
             signal.alarm(LIFE_S)
             for stream in range(3):  # whoever reads what the recorder prints must not wait for us
                 os.dup2(os.open(os.devnull, os.O_RDWR), stream)
-            if kind == "threads":
+            if kind in THREADS:
                 threading.Thread(target=wait_for_each_other, args=(kind, 1, folder, places, file)).start()
             wait_for_each_other(kind, number, folder, places, file)
             os._exit(1)

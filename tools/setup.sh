@@ -111,6 +111,7 @@ find_missing() {
         ls /usr/include/python3.*/Python.h >/dev/null 2>&1 ||
             lacks 'Python headers' python3-dev
         /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1 || lacks NumPy python3-numpy
+        /usr/bin/python3 -c 'import jsonschema' >/dev/null 2>&1 || lacks jsonschema python3-jsonschema
     fi
 }
 

@@ -175,7 +175,7 @@ def unpacked(archive, trace, folder):
         return None
     with tarfile.open(path) as tar:
         members = [member for member in tar if trace in member.name.split('/')]
-        tar.extractall(folder, members, filter='data')
+        tar.extractall(folder, members)
     return next((root for root, names, _ in os.walk(folder) if os.path.basename(root) == trace and names), None)
 
 

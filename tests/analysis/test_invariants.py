@@ -97,7 +97,7 @@ def shared_traces(folder):
         path = os.path.join(shared, 'traces', archive)
         if os.path.exists(path):
             with tarfile.open(path) as tar:
-                tar.extractall(folder, filter='data')
+                tar.extractall(folder)
     for root, folders, _ in os.walk(folder):
         if os.path.basename(root) in ('mixed', 'host', 'guest'):
             yield root

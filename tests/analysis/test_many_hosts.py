@@ -86,7 +86,7 @@ def without_number(text):
 
 with tempfile.TemporaryDirectory() as folder:
     with tarfile.open(os.path.join(source, "examples", "data", "django.tar.xz")) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder)
     traces = os.path.join(folder, "django")
     many = os.path.join(folder, "many")
     names = many_hosts.make(traces, MANY, many)
@@ -141,7 +141,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     # Many streams are read in slices of time when clocks are joined: machines that talk to nobody change nothing for those that do.
     with tarfile.open(os.path.join(source, "tests", "data", "truth.tar.xz")) as archive:
-        archive.extractall(folder, members=[m for m in archive.getmembers() if "/truth-tcp/" in m.name], filter="data")
+        archive.extractall(folder, members=[m for m in archive.getmembers() if "/truth-tcp/" in m.name])
     crowd = os.path.join(folder, "crowd")
     many_hosts.make(os.path.join(folder, "truth", "truth-tcp"), CROWD, crowd)
     alone, among = (joined(*paths) for paths in ((traces,), (crowd, traces)))

@@ -93,7 +93,7 @@ def record(scene, place, folder):
         made = os.path.join(out, scene + ".tar")
         if os.path.exists(made):
             with tarfile.open(made) as archive:
-                archive.extractall(folder, filter="data")
+                archive.extractall(folder)
 
     log, status = found.run(script + f"exec sh {shlex.quote(f'{HERE}/guests/{host}')}\n", "tcg,thread=multi", ["-smp", "2", *more], take, nice=0)
     if os.environ.get("LULL_TEST_VM_DIR"):

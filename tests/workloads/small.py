@@ -63,8 +63,7 @@ def mutex(watch, _):
     def hold():
         libc.pthread_mutex_lock(shared)
         held.open()
-        with stamp.during():
-            stage.burn(NAP)
+        stamp.burn(NAP)
         libc.pthread_mutex_unlock(shared)
 
     holder = stage.child('wl-holder', hold)

@@ -177,6 +177,26 @@ static void test_enumerations(void)
         2 | 0 << 3 | 1 << 6);
 }
 
+/* Labels that their container cannot hold, as LTTng-UST writes them, mean what they do to babeltrace2
+ * 2.0.4 (which aborts on m): their two's complement in 64 bits. */
+static void test_foreign_labels(void)
+{
+    ASSERT_READS(
+        LE EVENT(
+            "enum : integer { size = 8; } { a = 0, n = -5, l = -1, z, m = -3 ... 1, b = 300 } x;"),
+        "0 e {x=0:a|z|m};0 e {x=251};0 e {x=255};0 e {x=1:m};0 e {x=44};", 0, 251, 255, 1, 44);
+#define LAST 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+    ASSERT_READS(
+        LE EVENT("enum : integer { size = 64; align = 8; } { n = -5 ... -3, z } x;"),
+        "0 e {x=18446744073709551611:n};0 e {x=18446744073709551614:z};0 e {x=18446744073709551615};",
+        0xfb, LAST, 0xfe, LAST, 0xff, LAST);
+    ASSERT_READS(
+        LE EVENT(
+            "enum : integer { size = 64; align = 8; signed = true; } { n = 18446744073709551611, z } x;"),
+        "0 e {x=-5:n};0 e {x=-4:z};0 e {x=-3};", 0xfb, LAST, 0xfc, LAST, 0xfd, LAST);
+#undef LAST
+}
+
 /* Headers with an enumeration as id, with only a time, and none at all. */
 static void test_headers(void)
 {
@@ -253,6 +273,7 @@ int main(int argc, char **argv)
     g_test_add_func("/fields/loops-in-headers", test_loops_in_headers);
     g_test_add_func("/fields/scopes", test_scopes);
     g_test_add_func("/fields/enumerations", test_enumerations);
+    g_test_add_func("/fields/foreign-labels", test_foreign_labels);
     g_test_add_func("/fields/headers", test_headers);
     g_test_add_func("/fields/clocks", test_clocks);
     g_test_add_func("/fields/packets", test_packets);

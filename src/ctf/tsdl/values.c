@@ -473,76 +473,91 @@ struct draft_class *tsdl_parse_string(struct tsdl_parser *parser, uint32_t pos)
     return type;
 }
 
-/* One bound of a range, as the 64 bits of the container's signedness. */
-static bool parse_bound(struct tsdl_parser *parser, bool is_signed, uint64_t *bits)
+/* One bound of a range, which may lie outside of what the container can hold. */
+static bool parse_bound(struct tsdl_parser *parser, __int128 *bound)
 {
     struct tsdl_value value;
-    int64_t number;
 
     if (!tsdl_parse_value(parser, &value)) {
         return false;
     }
-    if (!is_signed) {
-        return tsdl_value_unsigned(parser, &value, "an unsigned enumeration's label", bits);
+    if (value.kind != TSDL_VALUE_NUMBER) {
+        return bad_value(parser, &value, "an enumeration's label", "a number is expected");
     }
-    if (!tsdl_value_signed(parser, &value, "a signed enumeration's label", &number)) {
-        return false;
+    if (value.is_negative && value.number > (uint64_t)INT64_MAX + 1) {
+        return bad_value(parser, &value, "an enumeration's label",
+                         "it does not fit a signed integer of 64 bits");
     }
-    *bits = (uint64_t)number;
+    *bound = value.is_negative ? -(__int128)value.number : value.number;
     return true;
 }
 
-static bool parse_enumerator(struct tsdl_parser *parser, bool is_signed, uint64_t *next,
-                             bool *next_fits)
+/* The range as 64 bits of the container's signedness. LTTng-UST writes labels as the program has
+ * them, so those of an unsigned integer may be negative. Babeltrace takes their two's complement;
+ * of a range that is only partly of the other signedness (where it aborts) the rest counts. */
+static struct lull_enum_range range_of(__int128 lower, __int128 upper, bool is_signed)
 {
-    struct lull_enum_range range = {.lower = *next, .upper = *next};
+    if (is_signed && lower <= INT64_MAX && upper > INT64_MAX) {
+        upper = INT64_MAX;
+    } else if (!is_signed && lower < 0 && upper >= 0) {
+        lower = 0;
+    }
+    return (struct lull_enum_range){.lower = (uint64_t)lower, .upper = (uint64_t)upper};
+}
+
+static bool parse_enumerator(struct tsdl_parser *parser, bool is_signed, __int128 *next)
+{
+    const struct draft_atom *label = parser->token.atom;
     uint32_t pos = parser->token.pos;
+    __int128 lower = *next, upper;
 
     if (!tsdl_at(parser, TSDL_TOKEN_IDENTIFIER) && !tsdl_at(parser, TSDL_TOKEN_KEYWORD) &&
         !tsdl_at(parser, TSDL_TOKEN_TEXT)) {
         return tsdl_unexpected(parser, "the label of an enumeration");
     }
-    range.label = parser->token.atom->text;
-    g_ptr_array_add(parser->names, (gpointer)parser->token.atom);
     if (!tsdl_advance(parser)) {
         return false;
     }
     if (tsdl_at(parser, '=')) {
-        if (!tsdl_advance(parser) || !parse_bound(parser, is_signed, &range.lower)) {
+        if (!tsdl_advance(parser) || !parse_bound(parser, &lower)) {
             return false;
         }
-        range.upper = range.lower;
+        upper = lower;
         if (tsdl_at(parser, TSDL_TOKEN_RANGE) &&
-            (!tsdl_advance(parser) || !parse_bound(parser, is_signed, &range.upper))) {
+            (!tsdl_advance(parser) || !parse_bound(parser, &upper))) {
             return false;
         }
-        if (is_signed ? (int64_t)range.lower > (int64_t)range.upper : range.lower > range.upper) {
+        if (lower > upper) {
             return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
                              "bad range of a label: it ends before it begins");
         }
-    } else if (!*next_fits) {
+    } else if (lower > (is_signed ? (__int128)INT64_MAX : (__int128)UINT64_MAX)) {
         return tsdl_fail(parser->source, LULL_ERROR_FORMAT, pos,
                          "label without a value: the one after the label before it does not fit "
                          "64 bits");
+    } else {
+        upper = lower;
     }
-    *next_fits = range.upper != (is_signed ? (uint64_t)INT64_MAX : UINT64_MAX);
-    *next = range.upper + 1;
+    *next = (is_signed && upper > INT64_MAX ? (int64_t)upper : upper) + 1;
+    struct lull_enum_range range = range_of(lower, upper, is_signed);
+    range.label = label->text;
+    g_ptr_array_add(parser->names, (gpointer)label);
     g_array_append_val(parser->ranges, range);
     return true;
 }
 
 bool tsdl_parse_enumerators(struct tsdl_parser *parser, struct draft_class *type)
 {
-    bool is_signed = type->fc.integer.is_signed, next_fits = true;
+    bool is_signed = type->fc.integer.is_signed;
     guint base = parser->names->len;
-    uint64_t next = 0;
+    __int128 next = 0;
 
     g_array_set_size(parser->ranges, 0);
     if (!tsdl_expect(parser, '{', "'{'")) {
         return false;
     }
     while (!tsdl_at(parser, '}')) {
-        if (!parse_enumerator(parser, is_signed, &next, &next_fits)) {
+        if (!parse_enumerator(parser, is_signed, &next)) {
             return false;
         }
         if (tsdl_at(parser, '}')) {

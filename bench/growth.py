@@ -87,6 +87,8 @@ DIMENSIONS = {
 FUNCTIONS = {
     "couples": (("sync",), 100),
     "star": (("sync",), 100),
+    "waking_tree": (("critpath --tid 7 --svg /dev/null",), 300),
+    "pairs_of_hosts": (("sync",), 2000),
 }
 # How many times the larger size is; and functions with less than this share of all instructions do not matter.
 FUNCTION_STEP, FUNCTION_LIMIT, FUNCTION_SHARE = 4, 1.5, 0.003

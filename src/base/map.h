@@ -49,4 +49,11 @@ static inline unsigned lull_hash_words(const void *key, size_t size)
     return (unsigned)hash;
 }
 
+/* The same of one word. g_int64_hash() folds one half over the other, so that keys of two numbers
+ * (a << 32 | b) that lie near each other have few values. */
+static inline unsigned lull_hash_word(const void *key)
+{
+    return lull_hash_words(key, sizeof(uint64_t));
+}
+
 #endif

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/map.h"
 #include "clock/groups.h"
 #include "clock/match.h"
 
@@ -49,7 +50,7 @@ struct lull_sync *lull_sync_new(uint32_t n_hosts)
 
     sync->n_hosts = n_hosts;
     sync->matcher = lull_matcher_new(false);
-    sync->by_hosts = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, link_free);
+    sync->by_hosts = g_hash_table_new_full(lull_hash_word, g_int64_equal, NULL, link_free);
     sync->ranges = g_new(struct lull_sync_range, n_hosts + 1);
     for (uint32_t i = 0; i < n_hosts; i++) {
         sync->ranges[i] = (struct lull_sync_range){INT64_MAX, INT64_MIN};

@@ -8,6 +8,7 @@
 
 #include <lull/error.h>
 
+#include "base/map.h"
 #include "answers/tasks.h"
 #include "filter/filter.h"
 #include "kernel/model.h"
@@ -102,7 +103,7 @@ static GHashTable *read_threads(const struct lull_args *args, struct lull_sessio
     struct lull_model *model = read_tasks(session);
     GHashTable *threads = NULL;
     if (check_tasks(args, session, model, error)) {
-        threads = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+        threads = g_hash_table_new_full(lull_hash_word, g_int64_equal, g_free, NULL);
         for (uint32_t i = 0; i < lull_model_task_count(model); i++) {
             const struct lull_task *task = lull_model_task(model, i);
             const int64_t number = lull_running_task(task->host, task->tid);

@@ -8,6 +8,7 @@
 
 #include <json-c/json.h>
 
+#include "base/map.h"
 #include "view/out.h"
 #include "view/words.h"
 
@@ -196,7 +197,7 @@ bool lull_view_path_perfetto(const struct lull_path *path, FILE *file,
 {
     struct writer writer = {.path = path, .next_made_up = FIRST_MADE_UP_TID};
 
-    writer.threads = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    writer.threads = g_hash_table_new_full(lull_hash_word, g_int64_equal, g_free, NULL);
     writer.taken = g_hash_table_new(NULL, NULL);
     lull_out_start(&writer.out, file);
     lull_out_printf(&writer.out,

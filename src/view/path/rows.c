@@ -2,6 +2,7 @@
 /* Grouping of segments into the rows of the text view. */
 #include "view/path/rows.h"
 
+#include "base/map.h"
 #include "view/words.h"
 
 /* A preemption is short, and no row of its own, below this time or below this part of the path. */
@@ -134,7 +135,7 @@ static GArray *group(const struct lull_path *path, bool full)
 static void find_depths(const struct lull_path *path, GArray *rows)
 {
     GArray *stack = g_array_new(FALSE, FALSE, sizeof(gint64));
-    GHashTable *depths = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    GHashTable *depths = g_hash_table_new_full(lull_hash_word, g_int64_equal, g_free, NULL);
 
     for (guint i = 0; i < rows->len; i++) {
         struct lull_path_row *row = &g_array_index(rows, struct lull_path_row, i);

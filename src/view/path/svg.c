@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/time.h"
 #include "view/out.h"
 #include "view/path/svg_layout.h"
@@ -302,7 +303,7 @@ static const char *arrow_opacity(const struct drawing *drawing)
 static void put_arrows(struct drawing *drawing)
 {
     const struct lull_svg_layout *layout = &drawing->layout;
-    GHashTable *last = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    GHashTable *last = g_hash_table_new_full(lull_hash_word, g_int64_equal, g_free, NULL);
 
     lull_out_printf(&drawing->out, "<g opacity=\"%s\">\n", arrow_opacity(drawing));
     for (uint32_t i = 1; i < drawing->path->n_segments && !drawing->out.error; i++) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "base/time.h"
 #include "view/out.h"
 #include "view/svg.h"
@@ -86,8 +87,8 @@ static void make_label(struct lull_svg_row *row)
 
 static void make_rows(struct lull_svg_layout *layout, const struct lull_path *path)
 {
-    GHashTable *tasks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-    GHashTable *hosts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    GHashTable *tasks = g_hash_table_new_full(lull_hash_word, g_int64_equal, g_free, NULL);
+    GHashTable *hosts = g_hash_table_new_full(lull_hash_word, g_int64_equal, g_free, NULL);
     GArray *rows = g_array_new(FALSE, TRUE, sizeof(struct lull_svg_row));
 
     layout->row_of_segment = g_new(uint32_t, MAX(path->n_segments, 1));

@@ -10,11 +10,18 @@
 
 #include "cmd/analysis_verb.h"
 #include "cmd/options.h"
+#include "view/words.h"
 
 /* Longer lines than this are hard to read; without a terminal there is no width to fit. */
 static uint32_t help_width(const struct lull_view_style *style)
 {
     return style->width ? (uint32_t)CLAMP(style->width, 40, 100) : 80;
+}
+
+/* As the terminal can show it. To be freed. */
+static char *shown(const char *text)
+{
+    return lull_view_is_unicode() ? g_strdup(text) : lull_clean_text(text, true);
 }
 
 /* Columns of a text; all that help says is of narrow characters. */
@@ -24,8 +31,10 @@ static uint32_t columns(const char *text, size_t bytes)
 }
 
 /* Writes words between the columns `indent` and `width`; the cursor is at column `at`. */
-static void wrap(FILE *file, const char *text, uint32_t at, uint32_t indent, uint32_t width)
+static void wrap(FILE *file, const char *words, uint32_t at, uint32_t indent, uint32_t width)
 {
+    g_autofree char *all = shown(words);
+    const char *text = all;
     bool is_first = true;
     while (*text) {
         text += strspn(text, " ");
@@ -94,8 +103,9 @@ static size_t last_column(const char *line)
 }
 
 /* A line of a table that is too long goes on below its last column. Others are kept: they may be code. */
-static void print_kept(FILE *file, const char *line, uint32_t width)
+static void print_kept(FILE *file, const char *text, uint32_t width)
 {
+    g_autofree char *line = shown(text);
     const size_t start = last_column(line);
     const uint32_t indent = KEPT_INDENT + columns(line, start);
     if (start == 0 || KEPT_INDENT + columns(line, strlen(line)) <= width || indent + 20 > width) {
@@ -221,7 +231,8 @@ void lull_help_verb(FILE *file, const struct lull_verb *verb, const struct lull_
         print_heading(file, "Examples", style);
     }
     for (const struct lull_example *e = verb->examples; e && e->command; e++) {
-        fprintf(file, "  %s\n", e->command);
+        g_autofree char *command = shown(e->command);
+        fprintf(file, "  %s\n", command);
         wrap(file, e->explanation, 0, 6, width);
     }
 }
@@ -241,7 +252,8 @@ void lull_help_topic(FILE *file, const struct lull_topic *topic,
 void lull_help_program(FILE *file, const struct lull_view_style *style)
 {
     const uint32_t width = help_width(style);
-    fputs("Usage: lull VERB [OPTIONS] TRACE…\n\n", file);
+    wrap(file, "Usage: lull VERB [OPTIONS] TRACE…", 0, 0, width);
+    fputc('\n', file);
     print_text(file, lull_program_description, width);
     for (uint32_t i = 0; lull_verbs[i]; i++) {
         const char *heading = lull_verb_heading(lull_verbs[i]);

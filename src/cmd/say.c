@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "view/view.h"
 #include "view/words.h"
 
 void lull_say(const char *format, ...)
@@ -17,7 +18,7 @@ void lull_say(const char *format, ...)
     g_autoptr(GString) clean = g_string_new(NULL);
     for (uint32_t i = 0; lines[i]; i++) {
         g_string_append(clean, i > 0 ? "\n" : "");
-        lull_clean_append(clean, lines[i], false);
+        lull_clean_append(clean, lines[i], !lull_view_is_unicode());
     }
     fputs(clean->str, stderr);
 }

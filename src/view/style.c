@@ -72,6 +72,11 @@ bool lull_view_is_terminal(int descriptor)
     return name && strcmp(name, paged) == 0;
 }
 
+bool lull_view_is_unicode(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
 void lull_view_style_init(struct lull_view_style *style, FILE *file, const char *color)
 {
     int descriptor = fileno(file);
@@ -79,6 +84,6 @@ void lull_view_style_init(struct lull_view_style *style, FILE *file, const char 
 
     memset(style, 0, sizeof *style);
     style->color = wants_color(color, is_terminal);
-    style->unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    style->unicode = lull_view_is_unicode();
     style->width = is_terminal ? terminal_width(descriptor) : 0;
 }

@@ -38,6 +38,8 @@ struct lull_view_style {
 void lull_view_set_paged(int pipe);
 /* Whether a descriptor leads to a terminal, be it through that pipe. */
 bool lull_view_is_terminal(int descriptor);
+/* Whether the character set of LC_CTYPE is UTF-8. */
+bool lull_view_is_unicode(void);
 
 /* Fills *style for what `file` is: a terminal, a pipe, a file. `color` is the --color option:
  * "always", "never", or "auto" or NULL, which reads the terminal, TERM and NO_COLOR. The character

@@ -68,6 +68,25 @@ static size_t plain_length(const char *text)
     return length;
 }
 
+/* Signs of our own texts, in ASCII. */
+static const char *in_ascii(gunichar c)
+{
+    static const struct {
+        gunichar c;
+        const char *text;
+    } signs[] = {
+        {0xb5, "u"},    {0xb7, "."},    {0xd7, "x"},    {0x2013, "-"},   {0x2018, "'"},
+        {0x2019, "'"},  {0x201c, "\""}, {0x201d, "\""}, {0x2026, "..."}, {0x2190, "<-"},
+        {0x2192, "->"}, {0x2248, "~"},  {0x2264, "<="}, {0x2265, ">="},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(signs); i++) {
+        if (signs[i].c == c) {
+            return signs[i].text;
+        }
+    }
+    return "?";
+}
+
 void lull_clean_append(GString *out, const char *text, bool ascii)
 {
     const char *replacement = ascii ? "?" : "\xef\xbf\xbd";
@@ -89,8 +108,10 @@ void lull_clean_append(GString *out, const char *text, bool ascii)
             text++;
             continue;
         }
-        if (!lull_is_harmless(c) || (ascii && c > 0x7e)) {
+        if (!lull_is_harmless(c)) {
             g_string_append(out, replacement);
+        } else if (ascii && c > 0x7e) {
+            g_string_append(out, in_ascii(c));
         } else {
             g_string_append_unichar(out, c);
         }

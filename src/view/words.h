@@ -32,8 +32,8 @@ void lull_frame_append(GString *out, const struct lull_frame *frame, bool ascii)
 
 /* Appends `text` so that it is harmless on a terminal, in JSON and in XML: bytes that are not
  * UTF-8, control characters, line and paragraph separators, characters that turn the direction of
- * writing, and non-characters become U+FFFD each. With `ascii` everything outside ASCII becomes
- * '?'. NULL becomes "?". */
+ * writing, and non-characters become U+FFFD each. With `ascii` signs as “ … → become " ... ->,
+ * and everything else outside ASCII '?'. NULL becomes "?". */
 void lull_clean_append(GString *out, const char *text, bool ascii);
 /* The same as a new string. */
 char *lull_clean_text(const char *text, bool ascii);

@@ -459,6 +459,12 @@ static void test_numbers(void)
     g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_I386, 3), ==, "read");
     g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_GENERIC, 63), ==, "read");
     g_assert_cmpstr(call_name_of_number(CALL_NUMBERS_GENERIC, 56), ==, "openat");
+    /* All architectures number new calls alike since Linux 5.1. */
+    for (int numbers = 0; numbers < CALL_NUMBERS; numbers++) {
+        g_assert_cmpstr(call_name_of_number(numbers, 470), ==, "listns");
+        g_assert_cmpstr(call_name_of_number(numbers, 471), ==, "rseq_slice_yield");
+        g_assert_null(call_name_of_number(numbers, 472));
+    }
     g_assert_null(call_name_of_number(CALL_NUMBERS_X86_64, -1));
     g_assert_null(call_name_of_number(CALL_NUMBERS, 0));
     g_assert_cmpint(call_arch_find("", "6.1.0-50-amd64")->numbers, ==, CALL_NUMBERS_X86_64);

@@ -985,6 +985,7 @@ static void test_clean(void)
          "\xef\xbf\xbdx", "?x"},               /* right-to-left override */
         {"\xef\xbf\xbe", "\xef\xbf\xbd", "?"}, /* U+FFFE is not allowed in XML */
         {"\xf0\x9f\x90\xa2", "\xf0\x9f\x90\xa2", "?"},
+        {"“a” … – 2 × → ←", "“a” … – 2 × → ←", "\"a\" ... - 2 x -> <-"},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

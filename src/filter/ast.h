@@ -136,6 +136,7 @@ struct lull_filter {
     struct lull_terms terms;
     const struct lull_node *root;
     bool is_local;
+    bool uses_host;
     struct lull_arena *programs; /* of the classes; forgotten together */
 };
 

@@ -353,13 +353,17 @@ static const char *machine_of(const struct lull_source *source)
     return machine;
 }
 
+const struct call_arch *lull_compiler_arch(const struct lull_source *source)
+{
+    return lull_call_events_arch(&source->info, machine_of(source));
+}
+
 static bool is_call(struct lull_compiler *c)
 {
     if (!c->knows_call) {
         c->knows_call = true;
         c->call = lull_call_event_of(c->source->classes[c->class_index],
-                                     lull_call_events_arch(&c->source->info, machine_of(c->source)),
-                                     c->arena);
+                                     lull_compiler_arch(c->source), c->arena);
     }
     return c->call != NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "filter/program.h"
 
+struct call_arch;
 struct lull_call_event;
 
 struct lull_compiler {
@@ -38,6 +39,9 @@ struct lull_compiler {
     } fields[LULL_FILTER_FIELDS];
 };
 
+/* What a source's system calls are called by; nothing else that is compiled differs between sources
+ * with the same classes, but for the name of the host. */
+const struct call_arch *lull_compiler_arch(const struct lull_source *source);
 /* What is compiled lives in `arena`. End with lull_compiler_end() or lull_compiler_free(). */
 void lull_compiler_start(struct lull_compiler *c, const struct lull_terms *terms,
                          const struct lull_source *source, uint32_t class_index, const char *host,

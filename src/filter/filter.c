@@ -35,6 +35,7 @@ static bool parse_name(struct lull_parser *p, struct lull_operand *operand)
         if (strcmp(name + has_sign, keywords[i].name) == 0) {
             operand->kind = keywords[i].kind;
             filter->base.uses_cpu |= keywords[i].kind == LULL_OPERAND_CPU;
+            filter->uses_host |= keywords[i].kind == LULL_OPERAND_HOST;
             return keywords[i].kind != LULL_OPERAND_NAME ||
                    lull_parser_name(p, first.start, operand);
         }

@@ -43,6 +43,13 @@ static void filter_forget(struct lull_event_filter *base)
     filter->programs = lull_arena_new();
 }
 
+static bool filter_is_common(const struct lull_event_filter *base, const struct lull_source *a,
+                             const struct lull_source *b)
+{
+    return !((const struct lull_filter *)base)->uses_host &&
+           lull_compiler_arch(a) == lull_compiler_arch(b);
+}
+
 static void filter_start(struct lull_event_filter *base, int64_t base_ns)
 {
     struct lull_filter *filter = (struct lull_filter *)base;
@@ -68,6 +75,7 @@ const struct lull_event_filter_ops lull_filter_ops = {
     .start = filter_start,
     .compile = filter_compile,
     .forget = filter_forget,
+    .is_common = filter_is_common,
     .may_pass = filter_may_pass,
     .test = lull_program_test,
 };

@@ -119,7 +119,11 @@ with tempfile.TemporaryDirectory() as folder:
         tap.ok(merged == apart and apart, f"{verb}: host after host or all at once", [
             row for name in merged for row in merged[name] if row not in apart.get(name, [])][:3])
 
-    for verb in (["cputop"], ["info"], ["info", "--events"], ["stats"]):
+    # What a filter makes of events is the same for machines with the same kernel, unless it asks for the host.
+    chosen = [rows_by_host("cputop", few, "--no-sync", "--filter", text) for text in ("tid != 5", f"host != '{names[1]}' && tid != 5")]
+    tap.ok(set(chosen[0]) == set(names[:FEW]) and chosen[1] == {name: rows for name, rows in chosen[0].items() if name != names[1]},
+           "a filter of the host's name leaves out that host, and changes nothing of others", chosen[1])
+    for verb in (["cputop"], ["cputop", "--no-sync", "--filter", "tid != 5"], ["info"], ["info", "--events"], ["stats"]):
         name = " ".join(verb)
         if os.environ.get("LULL_SANITIZED"):
             tap.skip(f"{name}: memory for a machine more", "sanitizers take more")

@@ -26,6 +26,10 @@ struct lull_event_filter_ops {
     void (*compile)(struct lull_event_filter *filter, const struct lull_source *source,
                     uint32_t class_index, const char *host, struct lull_class_filter *out);
     void (*forget)(struct lull_event_filter *filter);
+    /* Whether what it compiles for a class of one source holds for that of another, which was declared in the same
+     * words. */
+    bool (*is_common)(const struct lull_event_filter *filter, const struct lull_source *a,
+                      const struct lull_source *b);
     /* False if no event of the class on this CPU can pass. */
     bool (*may_pass)(const struct lull_event_filter *filter, const struct lull_source *source,
                      uint32_t class_index, const char *host, int32_t cpu);

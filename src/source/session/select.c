@@ -207,12 +207,27 @@ static void subscribe_trace(struct lull_session *session, const struct subscript
                            of_class, session->filter_offset, extra, extra_size);
 }
 
-/* What a filter and a watch make of a class depends on the trace. */
+/* The first trace that has its classes in common with this one, which may be this one itself. */
+static struct session_trace *first_like(const struct lull_session *session,
+                                        struct session_trace *trace)
+{
+    const void *shared = trace->source->shared;
+    const guint first = GPOINTER_TO_UINT(g_hash_table_lookup(session->first_like, shared));
+    return shared && first > 0 ? lull_session_trace_at(session, first - 1) : trace;
+}
+
+/* What a watch makes of a class depends on the trace, and so may what a filter makes of it. */
 static bool may_share_classes(const struct lull_session *session)
 {
-    bool may = !session->filter && !session->watch;
+    bool may = !session->watch;
     for (uint32_t i = 0; may && i < session->subscriptions->len; i++) {
         may = g_array_index(session->subscriptions, struct lull_subscription, i).is_typed;
+    }
+    for (uint32_t t = 0; may && session->filter && t < session->traces->len; t++) {
+        struct session_trace *trace = lull_session_trace_at(session, t);
+        const struct session_trace *first = first_like(session, trace);
+        may = first == trace ||
+              session->filter->ops->is_common(session->filter, first->source, trace->source);
     }
     return may;
 }
@@ -238,6 +253,9 @@ static void subscribe_traces(struct lull_session *session, bool all)
         struct session_trace *trace = lull_session_trace_at(session, t);
         struct lull_source *source = trace->source;
         if (source->shared && !g_hash_table_add(done, (gpointer)source->shared)) {
+            const struct session_trace *first = first_like(session, trace);
+            trace->is_wanted = first->is_wanted;
+            trace->is_exempt = first->is_exempt;
             source->ops->follow(source);
         } else if (all || source->wants_subscription) {
             subscribe_trace(session, &subscriptions, trace);

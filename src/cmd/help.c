@@ -273,16 +273,24 @@ void lull_help_program(FILE *file, const struct lull_view_style *style)
 
 /* ---- lull help ---- */
 
-char *lull_help_no_verb(const char *word)
+static char *no_such(const char *word, const char *what, bool with_topics)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (uint32_t i = 0; lull_verbs[i]; i++) {
         g_ptr_array_add(names, (void *)lull_verbs[i]->name);
     }
+    for (uint32_t i = 0; with_topics && lull_topics[i]; i++) {
+        g_ptr_array_add(names, (void *)lull_topics[i]->name);
+    }
     g_ptr_array_add(names, NULL);
     const char *near = lull_suggest(word, (const char *const *)names->pdata);
-    return near ? g_strdup_printf("there is no verb “%s”; did you mean “%s”?", word, near)
-                : g_strdup_printf("there is no verb “%s”", word);
+    return near ? g_strdup_printf("there is no %s “%s”; did you mean “%s”?", what, word, near)
+                : g_strdup_printf("there is no %s “%s”", what, word);
+}
+
+char *lull_help_no_verb(const char *word)
+{
+    return no_such(word, "verb", false);
 }
 
 static int run(const struct lull_args *args, GError **error)
@@ -300,7 +308,7 @@ static int run(const struct lull_args *args, GError **error)
     } else if (count == 0) {
         lull_help_program(stdout, &style);
     } else {
-        g_autofree char *problem = lull_help_no_verb(words[0]);
+        g_autofree char *problem = no_such(words[0], "verb or topic", true);
         g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, problem);
         return 2;
     }

@@ -8,6 +8,7 @@
 #include <lull/error.h>
 
 #include "cmd/options.h"
+#include "cmd/say.h"
 #include "view/out.h"
 #include "view/reform.h"
 
@@ -61,8 +62,14 @@ static bool show(const struct lull_program_out *out, GError **error)
                                                  : NULL;
     const char *json = timed ? timed : out->text;
     if (!lull_args_flag(args, "json")) {
-        return lull_reform_tables(json, lull_args_verb(args)->name,
-                                  lull_args_flag(args, "csv") ? ',' : '\t', stdout, error);
+        bool is_empty;
+        const bool done =
+            lull_reform_tables(json, lull_args_verb(args)->name,
+                               lull_args_flag(args, "csv") ? ',' : '\t', stdout, &is_empty, error);
+        if (done && is_empty) {
+            lull_say("lull: nothing was found\n");
+        }
+        return done;
     }
     struct lull_out all;
     lull_out_start(&all, stdout);

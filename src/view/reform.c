@@ -305,7 +305,7 @@ static void put_tables(struct reform *r, GPtrArray *tables)
 }
 
 bool lull_reform_tables(const char *json, const char *name, char separator, FILE *file,
-                        GError **error)
+                        bool *is_empty, GError **error)
 {
     struct json_object *root = json_tokener_parse(json);
     struct reform r = {.name = name, .separator = separator, .is_first = true};
@@ -315,6 +315,7 @@ bool lull_reform_tables(const char *json, const char *name, char separator, FILE
         collect_tables(tables, root, "", NULL);
     }
     put_tables(&r, tables);
+    *is_empty = r.is_first;
     json_object_put(root);
     lull_linebuf_free(&r.line);
     return lull_out_end(&r.out, separator == ',' ? "CSV" : "TSV", error);

@@ -15,8 +15,9 @@ char *lull_reform_times(const char *json, size_t length, bool local_time);
 /* Prints each list of objects as a table: a line of headings, then a line for each object. `name`
  * is the first field of each line, the name of the list the second, and what the list belongs to
  * (the first member of the object around it) the third. Members of objects are KEY.MEMBER, lists
- * inside are tables of their own, after it. False and an error if the file takes no more. */
+ * inside are tables of their own, after it. *is_empty: there was none with a row. False and an error if
+ * the file takes no more. */
 bool lull_reform_tables(const char *json, const char *name, char separator, FILE *file,
-                        GError **error);
+                        bool *is_empty, GError **error);
 
 #endif

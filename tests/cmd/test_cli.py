@@ -88,6 +88,7 @@ def test_help():
         tap.ok(re.search(known, text), f"--help knows the input {known}")
     for verb in ("export --ctf2", "record -o", "snapshot -o"):
         check(f"{verb} -: a directory cannot go to standard output", run(*verb.split(), "-", chain), 2, "", r"standard output, cannot hold")
+    check("help of an unknown topic", run("help", "perids"), 2, "", r"no verb or topic “perids”; did you mean “periods”")
     check("help of an unknown verb", run("help", "infos"), 2, "", r"did you mean “info”")
 
 

@@ -103,6 +103,9 @@ def forms_are_the_same():
 def nothing_is_said():
     done = run("calls", "--csv", chain)
     tap.ok(done.returncode == 0 and not done.stdout and done.stderr.endswith("lull: nothing was found in this time\n"), "no row", done.stderr)
+    for arguments in (["requests", "--port", "9"], ["why", "--port", "9"], ["requests", "--end", "+0.1us"]):
+        done = run(*arguments, "--tsv", chain)
+        tap.ok(done.returncode == 0 and not done.stdout and done.stderr.endswith("lull: nothing was found\n"), f"{arguments}: no row", done.stderr)
 
 
 def nanoseconds(text):

@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Machines of chance that know their critical paths, and whether lull critpath finds them.
+
+    random_machines.py [SCENE FIRST LAST]
+
+A simulation schedules tasks that compute, wake each other, sleep, read from a disk, exchange packets, fork and exit, on CPUs that
+interrupts take. It writes a script for make_traces, and keeps for each task what it did and who or what ended each of its waits:
+the path follows from these by the definition alone (who waits for a task waits for what that did meanwhile). Without arguments:
+some seeds of each scene. Prints TAP. LULL and MAKE_TRACES are the programs.
+"""
+
+import heapq
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Tap  # noqa: E402
+
+US, MS = 1000, 1000000
+EPOCH = 1700000000 * 10**9  # make_traces' zero
+LOCAL = ("wake", "wake", "wait", "sleep", "disk")
+GROWING = (*LOCAL, "fork", "exit")
+NETWORK = ("wake", "wait", "sleep", "disk", "send", "send", "recv")
+# odd: wake-ups of who is awake or not yet asleep, or finished by an IPI on another CPU; nested interrupts; tids used again.
+SCENES = {
+    "one": {"acts": LOCAL, "tasks": 8},
+    "odd": {"acts": GROWING, "odd": True},
+    "windows": {"acts": GROWING, "odd": True, "windows": True},
+    "bare": {"acts": GROWING, "odd": True, "options": " contexts none be natural"},
+    "wakeup": {"acts": GROWING, "options": " omit sched_waking"},
+    "network": {"acts": NETWORK, "odd": True, "hosts": 3, "ms": 200},
+    "skewed": {"acts": NETWORK, "hosts": 4, "ms": 400, "skewed": True},
+}
+
+
+class Task:
+    def __init__(self, host, tid, pid):
+        self.host, self.tid, self.pid = host, tid, pid
+        self.name = f"{host.name}t{len(host.tasks)}"
+        self.log = []  # [start, end, state, why it ended]
+        self.cpu, self.left, self.turn = None, 0, 0
+        self.then = None  # what comes after this burst
+        self.ends, self.inbox = [], []  # of connections
+        self.is_child = self.is_reused = self.hears = False
+
+    @property
+    def state(self):
+        return self.log[-1][2] if self.log else None
+
+    def become(self, time, state):
+        if self.log:
+            self.log[-1][1] = time
+        self.log.append([time, None, state, None])
+
+
+class Cpu:
+    def __init__(self, host, number):
+        self.where, self.number = f"{host.name}/{number}", number
+        self.task, self.since, self.busy = None, 0, -1  # busy: an interrupt until then
+
+
+class Host:
+    def __init__(self, name, n_cpus, options, first_tid):
+        self.name, self.options, self.next_tid, self.sector = name, options, first_tid, 4096
+        self.cpus = [Cpu(self, i) for i in range(n_cpus)]
+        self.tasks, self.queue, self.waiters, self.offset = [], [], [], 0
+
+
+class Simulation:  # pylint: disable=R0904
+    def __init__(self, seed, scene):
+        self.chance, self.scene, self.odd = random.Random(seed), scene, scene.get("odd", False)
+        self.due, self.order, self.now, self.end = [], 0, 0, scene.get("ms", 120) * MS
+        self.lines, self.flows, self.n_packets, self.hosts, self.arrivals = [], [], 0, [], {}
+        for i in range(scene.get("hosts", 1)):
+            host = Host(f"h{i}", self.chance.randrange(1, 5), scene.get("options", ""), self.chance.randrange(100, 30000))
+            if i and scene.get("skewed"):
+                host.offset = self.chance.randrange(-5 * 10**9, 5 * 10**9)
+                host.options += f" offset {host.offset}ns drift {self.chance.uniform(-50, 50):.1f}"
+            self.hosts.append(host)
+            for _ in range(self.chance.randrange(3, scene.get("tasks", 6) + 1)):
+                task = self.add_task(host)
+                task.become(0, "unknown")
+                self.at(self.chance.randrange(10 * US, 3 * MS), self.first, task)
+        self.connect()
+        self.at(50 * US, self.noise)
+        while self.due[0][0] <= self.end:
+            self.now, _, function, arguments = heapq.heappop(self.due)
+            function(*arguments)
+        for task in self.all_tasks():
+            task.log[-1][1] = self.end
+
+    def at(self, time, function, *arguments):
+        self.order += 1
+        heapq.heappush(self.due, (time, self.order, function, arguments))
+
+    def say(self, time, where, text):
+        self.lines.append((time, f"{time}ns {where} {text}"))
+
+    def all_tasks(self):
+        return [task for host in self.hosts for task in host.tasks]
+
+    def script(self):
+        found = [f"host {host.name}{host.options}" for host in self.hosts]
+        found += [f"task {task.name} {task.host.name} {task.tid}/{task.pid}" for task in self.all_tasks()]
+        found += self.flows + [line for _, line in sorted(self.lines, key=lambda one: one[0])]
+        return "\n".join(found) + "\n"
+
+    # ---- tasks and connections ----
+
+    def add_task(self, host, parent=None):
+        tid = host.next_tid
+        dead = [task for task in host.tasks if task.state == "dead" and not task.is_reused and task.log[-1][0] < self.now - 100 * US]
+        if self.odd and dead and self.chance.random() < 0.5:
+            dead = self.chance.choice(dead)
+            dead.is_reused, tid = True, dead.tid
+        else:
+            host.next_tid += 1
+        host.tasks.append(Task(host, tid, parent.pid if parent and self.chance.random() < 0.5 else tid))
+        return host.tasks[-1]
+
+    def connect(self):
+        for task in self.all_tasks():
+            others = [other for other in self.all_tasks() if other.host is not task.host]
+            if others and self.chance.random() < 0.8:
+                other, name = self.chance.choice(others), f"f{len(self.flows)}"
+                self.flows.append(f"flow {name} tcp {task.host.name}:{40000 + len(self.flows)} {other.host.name}:80")
+                task.ends.append((name, "client", other))
+                other.ends.append((name, "server", task))
+
+    # ---- the scheduler ----
+
+    def burst(self):
+        return self.chance.choice((self.chance.randrange(30 * US, 200 * US), self.chance.randrange(200 * US, 4 * MS)))
+
+    def first(self, task):
+        free = [cpu for cpu in task.host.cpus if not cpu.task and cpu.busy < self.now]
+        if not free:
+            self.at(self.now + 100 * US, self.first, task)
+            return
+        task.left = self.burst()
+        self.start(self.chance.choice(free), task, f"run {task.name}")
+
+    def start(self, cpu, task, line):
+        self.say(self.now, cpu.where, line)
+        cpu.task, cpu.since, task.cpu = task, self.now, cpu
+        task.become(self.now, "running")
+        self.go_on(task, task.left)
+        if self.chance.random() < 0.7:
+            self.at(self.now + self.chance.randrange(100 * US, 2 * MS), self.slice, task, task.turn)
+
+    def go_on(self, task, left=None):
+        task.left, task.cpu.since = left or self.burst(), self.now
+        task.turn += 1
+        self.at(self.now + task.left, self.finish, task, task.turn)
+
+    def is_held(self, cpu, function, *arguments):
+        """An interrupt runs on the CPU: later."""
+        if cpu.busy >= self.now:
+            self.at(cpu.busy + 2 * US, function, *arguments)
+        return cpu.busy >= self.now
+
+    def take_next(self, host):
+        return host.queue.pop(self.chance.randrange(len(host.queue)))
+
+    def slice(self, task, turn):
+        if task.turn != turn or task.state != "running" or self.is_held(task.cpu, self.slice, task, turn):
+            return
+        done = self.now - task.cpu.since
+        if task.host.queue and task.left - done >= 20 * US:
+            following = self.take_next(task.host)
+            task.left -= done
+            self.be_runnable(task)
+            self.start(task.cpu, following, f"run {following.name}")
+
+    def be_runnable(self, task):
+        task.turn += 1
+        task.become(self.now, "preempted")
+        task.host.queue.append(task)
+
+    def leave(self, task, state, prev_state):
+        cpu, host = task.cpu, task.host
+        task.become(self.now, state)
+        task.turn += 1
+        if host.queue and self.chance.random() < 0.9:
+            following = self.take_next(host)
+            self.start(cpu, following, f"block {prev_state} then {following.name}")
+            return
+        self.say(self.now, cpu.where, f"block {prev_state}")
+        cpu.task = None
+        self.kick_later(host, [cpu])
+
+    def kick_later(self, host, cpus):
+        idle = [cpu for cpu in cpus if not cpu.task]
+        if idle:
+            self.at(self.now + self.chance.randrange(10 * US, 60 * US), self.kick, host, self.chance.choice(idle))
+
+    def kick(self, host, cpu):
+        if not cpu.task and host.queue and not self.is_held(cpu, self.kick, host, cpu):
+            task = self.take_next(host)
+            self.start(cpu, task, f"run {task.name}")
+
+    def woken(self, task, why):
+        task.log[-1][3] = why
+        # Who looks only for a moment between two waits waits once: "tries" of docs/HOWITWORKS.md are not what this is about.
+        task.left = max(self.burst(), (self.now - task.log[-1][0]) // 5 if why[0] == "timer" else 0)
+        self.be_runnable(task)
+        self.kick_later(task.host, task.host.cpus)
+
+    def finish(self, task, turn):
+        if task.turn != turn or task.state != "running" or self.is_held(task.cpu, self.finish, task, turn):
+            return
+        act = task.then or getattr(self, "act_" + self.chance.choice(self.scene["acts"]))
+        task.then = None
+        act(task)
+
+    # ---- what tasks do ----
+
+    def act_wake(self, task):
+        host, cpu = task.host, task.cpu
+        if host.waiters:
+            other = host.waiters.pop(self.chance.randrange(len(host.waiters)))
+            self.say_wake(host, cpu, other)
+            self.woken(other, ("task", task))
+        elif self.odd:
+            other = self.chance.choice(host.tasks)
+            if other is not task and other.state in ("running", "preempted"):
+                self.say(self.now, cpu.where, f"wake {other.name}")
+        self.go_on(task)
+
+    def quiet(self, host, cpu):
+        """The other CPUs where nothing happens just now."""
+        return [other for other in host.cpus if other is not cpu and max(other.busy, other.since) < self.now - 20 * US]
+
+    def say_wake(self, host, cpu, task):
+        others = self.quiet(host, cpu) if self.odd and self.chance.random() < 0.5 else None
+        if not others:
+            self.say(self.now, cpu.where, f"wake {task.name}")
+            return
+        other = self.chance.choice(others)
+        values = f'comm="{task.name}" tid={task.tid} prio=20'
+        self.say(self.now, cpu.where, f"event sched_waking {values} target_cpu={other.number}")
+        self.say(self.now + 500, cpu.where, f"event sched_migrate_task {values} orig_cpu={cpu.number} dest_cpu={other.number}")
+        other.busy = self.now + 8 * US
+        self.say(self.now + 3 * US, other.where, f"vector reschedule {4 * US}ns")
+        self.say(self.now + 4 * US, other.where, f"event sched_wakeup {values} target_cpu={other.number}")
+
+    def act_wait(self, task):
+        wakers = [cpu for cpu in self.quiet(task.host, task.cpu) if cpu.task] if self.odd else []
+        if not wakers or self.chance.random() < 0.7:
+            task.host.waiters.append(task)
+            self.leave(task, "blocked", self.chance.choice((1, 1, 2)))
+            return
+        # It is woken before it has left its CPU, which the kernel lets it do first.
+        cpu = self.chance.choice(wakers)
+        values = f'comm="{task.name}" tid={task.tid} prio=20 target_cpu={task.cpu.number}'
+        self.say(self.now - 2 * US, cpu.where, "event sched_waking " + values)
+        self.say(self.now + US, cpu.where, "event sched_wakeup " + values)
+        why = ("task", cpu.task)
+        self.leave(task, "blocked", 1)
+        self.now += US
+        self.woken(task, why)
+
+    def act_sleep(self, task):
+        self.leave(task, "blocked", 1)
+        self.at(self.now + self.chance.randrange(100 * US, 8 * MS), self.expire, task)
+
+    def act_disk(self, task):
+        sector = task.host.sector = task.host.sector + 64
+        self.say(self.now, task.cpu.where, f"disk issue {task.name} {sector}")
+
+        def wait(_):
+            self.leave(task, "blocked", 2)
+            self.at(self.now + self.chance.randrange(100 * US, 9 * MS), self.complete, task, sector)
+        task.then = wait
+        self.go_on(task, 6 * US)
+
+    def act_send(self, task):
+        if task.ends:
+            flow, side, other = self.chance.choice(task.ends)
+            self.n_packets += 1
+            self.say(self.now, task.cpu.where, f"send p{self.n_packets} {flow} {side} {self.chance.choice((20, 400, 1400))}")
+            arrival = self.now + 100 * US + self.chance.choice((0, 0, self.chance.randrange(2 * MS)))
+            arrival = self.arrivals[flow, side] = max(arrival, self.arrivals.get((flow, side), 0) + MS)  # in order
+            self.at(arrival, self.arrive, f"p{self.n_packets}", other, ("network", task, self.now))
+        self.go_on(task)
+
+    def act_recv(self, task):
+        if task.inbox or not task.ends:
+            task.inbox = task.inbox[1:]
+            self.go_on(task)
+        else:
+            task.hears = True
+            self.leave(task, "blocked", 1)
+
+    def act_fork(self, task):
+        host = task.host
+        if len(host.tasks) < 40:
+            child = self.add_task(host, task)
+            child.is_child, child.left = True, self.burst()
+            self.say(self.now, task.cpu.where, f"fork {task.name} {child.name}")
+            self.be_runnable(child)
+            self.kick_later(host, host.cpus)
+        self.go_on(task)
+
+    def act_exit(self, task):
+        if task.is_child:
+            self.say(self.now, task.cpu.where, f'event sched_process_exit comm="{task.name}" tid={task.tid} prio=20')
+            task.then = lambda _: self.leave(task, "dead", 32)
+        self.go_on(task, 15 * US if task.is_child else None)
+
+    # ---- interrupts ----
+
+    def interrupt(self, host, length, function, *arguments):
+        """A CPU that has just now no interrupt and no switch; else the function is called later."""
+        cpu = self.chance.choice(host.cpus)
+        if cpu.busy >= self.now - 40 * US or (cpu.task and self.now - cpu.since < 2 * US):
+            self.at(self.now + 50 * US, function, *arguments)
+            return None
+        cpu.busy = self.now + length
+        return cpu
+
+    def expire(self, task):
+        cpu = self.interrupt(task.host, 80 * US, self.expire, task)
+        if cpu:
+            if self.odd and self.chance.random() < 0.5:  # within another interrupt
+                self.say(self.now, cpu.where, f"{self.chance.choice(('irq 9 kbd', 'softirq 1', 'softirq 9'))} {79 * US}ns")
+            self.say(self.now + 20 * US, cpu.where, f"hrtimer {task.name}")
+            self.at(self.now + 25 * US, self.woken, task, ("timer",))
+
+    def complete(self, task, sector):
+        cpu = self.interrupt(task.host, 31 * US, self.complete, task, sector)
+        if cpu:
+            self.say(self.now + 5 * US, cpu.where, f"disk complete {sector} wake {task.name}")
+            self.at(self.now + 10 * US, self.woken, task, ("disk",))
+
+    def arrive(self, packet, task, why):
+        cpu = self.interrupt(task.host, 55 * US, self.arrive, packet, task, why)
+        if cpu:
+            self.say(self.now + 30 * US, cpu.where, f"receive {packet}" + (f" wake {task.name}" if task.hears else ""))
+            if task.hears:
+                self.at(self.now + 35 * US, self.woken, task, why)
+            else:
+                task.inbox.append(packet)
+            task.hears = False
+
+    def noise(self):
+        length = self.chance.randrange(3 * US, 200 * US)
+        cpu = self.interrupt(self.chance.choice(self.hosts), length + US, self.noise)
+        if cpu:
+            kind = self.chance.choice(("irq 9 kbd", "softirq 9", "vector reschedule", "vector local_timer"))
+            self.say(self.now, cpu.where, f"{kind} {length}ns")
+            self.at(self.now + self.chance.randrange(100 * US, 4 * MS), self.noise)
+
+
+# ---- the path, by its definition ----
+
+def path_of(task, start, end, is_within=False):
+    """[(start, end, task, state, cause)]; state None: the script does not say. is_within: it is of who ended another's wait."""
+    found = []
+    for begin, until, state, why in task.log:
+        low, high = max(begin, start), min(until, end)
+        if low >= high:
+            continue
+        if state in ("running", "preempted"):
+            found.append((low, high, task, state, None))
+        elif state != "blocked" or not why:
+            found.append((low, high, task, None, None))
+        elif why[0] == "task":
+            found += cut(path_of(why[1], low if is_within else begin, until, True), low, high)
+        elif why[0] == "network":
+            if is_within and why[2] <= start:  # under way for as long as the other one waits
+                found, low = [], start
+            sent = min(max(why[2], low), high)
+            found += path_of(why[1], low, sent, True) + [(sent, high, task, "blocked", "network")] * (sent < high)
+        else:
+            found.append((low, high, task, "blocked", why[0]))
+    if found and found[0][0] > start:
+        found.insert(0, (start, found[0][0], task, None, None))  # it did not live yet
+    return found or ([(start, end, task, None, None)] if start < end else [])
+
+
+def cut(steps, start, end):
+    return [(max(step[0], start), min(step[1], end), *step[2:]) for step in steps if step[1] > start and step[0] < end]
+
+
+def compare(truth, segments, shift):
+    """How long they differ where the truth is known, how long it is, and the longest difference."""
+    differs, known, worst, i = 0, sum(step[1] - step[0] for step in truth if step[3]), (0, None), 0
+    for start, end, task, state, cause in truth:
+        while i < len(segments) and segments[i]["end_ns"] - shift <= start:
+            i += 1
+        for segment in segments[i:]:
+            low, high = max(segment["begin_ns"] - shift, start), min(segment["end_ns"] - shift, end)
+            if segment["begin_ns"] - shift >= end:
+                break
+            found = (segment["host"], segment["tid"], segment["state"].replace("interrupted", "running"), segment["cause"] if cause else None)
+            if low < high and state and found != (task.host.name, task.tid, state, cause):
+                differs += high - low
+                worst = max(worst, (high - low, f"{low}-{high} {task.name}/{task.tid} {state}:{cause}, found {found}"))
+    return differs, known, worst[1]
+
+
+def check(seed, scene, folder, programs):
+    """What is wrong, and how many ns of paths were looked at."""
+    lull, make_traces = programs
+    simulation = Simulation(seed, scene)
+    script, traces = os.path.join(folder, f"{seed}.scn"), os.path.join(folder, str(seed))
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(simulation.script())
+    subprocess.run([make_traces, script, traces], check=True)
+    numbers = [(task.host, task.tid) for task in simulation.all_tasks()]
+    tasks = [task for task in simulation.all_tasks() if numbers.count((task.host, task.tid)) == 1 and len(task.log) > 5]
+    wrong, total = [], 0
+    for task in simulation.chance.sample(tasks, min(len(tasks), 3)):
+        start, end, question = task.log[0][0], simulation.end, []
+        if scene.get("windows"):
+            start = simulation.chance.randrange(10 * MS, end - 10 * MS)
+            end = simulation.chance.randrange(start + MS, end)
+            question = ["--begin", str(EPOCH + start), "--end", str(EPOCH + end)]
+        if not scene.get("skewed"):
+            question.append("--no-sync")
+        done = subprocess.run([lull, "critpath", traces, "--host", task.host.name, "--tid", str(task.tid), "--json", *question],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            if "was not alive" not in done.stderr:
+                wrong.append(f"seed {seed}: {task.name}: {done.stderr.strip()}")
+            continue
+        answer = json.loads(done.stdout)
+        truth = cut(path_of(task, task.log[0][0], simulation.end), start, end)
+        # The clocks of hosts are those of the reference plus the error that sync states.
+        clocks = {clock["host"]: clock for clock in answer["sync"]}
+        offsets = {host.name: host.offset + clocks[host.name]["offset_ns"] for host in simulation.hosts}
+        bounds = {name: clock["bound_ns"] for name, clock in clocks.items()}
+        hosts = {step[2].host.name for step in truth} if scene.get("skewed") else set()
+        shift, slack, is_joined = offsets[task.host.name], 3 * US, None not in [bounds[name] for name in hosts]
+        for name in hosts if is_joined else ():
+            error, bound = abs(offsets[name] - shift), bounds[name] + bounds[task.host.name] + 50 * US
+            slack = max(slack, 2 * error + 50 * US)
+            if error > bound:
+                wrong.append(f"seed {seed}: the clock of {name} is {error} ns wrong, with a bound of {bound}")
+        differs, known, worst = compare(truth, answer["segments"], EPOCH + shift)
+        total += known
+        if is_joined and differs > slack * (len(truth) + 2):
+            wrong.append(f"seed {seed}: {task.name}/{task.tid}: {differs / MS} ms of {known / MS}: {worst}")
+    return wrong, total
+
+
+def main():
+    programs = os.environ["LULL"], os.environ["MAKE_TRACES"]
+    tap = Tap()
+    names, first, last = sys.argv[1:2] or list(SCENES), *map(int, sys.argv[2:4] or (0, 2))
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            found = [check(seed, SCENES[name], folder, programs) for seed in range(first, last)]
+        wrong, known = sum((one[0] for one in found), []), sum(one[1] for one in found)
+        tap.ok(not wrong and known > 20 * MS, f"{name}: the critical paths are those that the machines took", known, *wrong[:5])
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

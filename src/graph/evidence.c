@@ -24,14 +24,6 @@ static const char *device_name(const struct lull_execgraph *eg, uint32_t index, 
     return out;
 }
 
-static const char *operation_name(uint32_t rwbs)
-{
-    return rwbs & LULL_RWBS_DISCARD ? "discard"
-           : rwbs & LULL_RWBS_WRITE ? "write"
-           : rwbs & LULL_RWBS_READ  ? "read"
-                                    : "flush";
-}
-
 void lull_evidence_set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
                              GStringChunk *strings, struct lull_segment *segment)
 {
@@ -50,7 +42,7 @@ static void set_request(const struct lull_execgraph *eg, uint32_t index, GString
     char device[40];
     segment->object =
         g_string_chunk_insert_const(strings, device_name(eg, index, device, sizeof device));
-    segment->operation = operation_name(request->rwbs);
+    segment->operation = lull_block_operation(request);
     segment->size_bytes = (uint64_t)request->sectors * SECTOR_BYTES;
     if (request->complete_ns != INT64_MIN && request->issue_ns != INT64_MIN) {
         segment->device_ns = request->complete_ns - request->issue_ns;
@@ -172,7 +164,7 @@ static void append_request(const struct lull_execgraph *eg, uint32_t index, GStr
     char device[40];
     g_string_append(out, device_name(eg, index, device, sizeof device));
     g_string_append_c(out, ' ');
-    g_string_append(out, operation_name(request->rwbs));
+    g_string_append(out, lull_block_operation(request));
     if (request->sectors) {
         g_string_append(out, " of ");
         lull_append_unsigned(out, request->sectors);
@@ -596,7 +588,7 @@ static void append_wait_kind(const struct lull_execgraph *eg, const struct lull_
         const struct lull_block_request *request = lull_model_request(eg->model, evidence->index);
         g_string_append(out, device_name(eg, evidence->index, device, sizeof device));
         g_string_append_c(out, ' ');
-        g_string_append(out, operation_name(request->rwbs));
+        g_string_append(out, lull_block_operation(request));
         if (request->issue_ns != INT64_MIN &&
             2 * held_ns(request, hop) > hop->end_ns - hop->start_ns &&
             held_ns(request, hop) >= LONG_HOLD_NS) {

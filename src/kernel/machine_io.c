@@ -210,7 +210,8 @@ void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t
     report_packet(model, model_cpu_at(machine, c), &packet);
 }
 
-/* ftrace and perf write the flags as letters. */
+/* ftrace and perf write the flags as letters. Of newer kernels 'Z' and a letter are what is done to a
+ * zone, of which 'A' appends data; 'Z' after 'W' are zeroes. */
 static uint32_t rwbs_of_text(struct lull_text text)
 {
     static const struct {
@@ -221,6 +222,11 @@ static uint32_t rwbs_of_text(struct lull_text text)
     uint32_t rwbs = 0;
     bool data_seen = false;
     for (uint32_t i = 0; i < text.length; i++) {
+        if (text.data[i] == 'Z' && !data_seen && i + 1 < text.length) {
+            data_seen = true;
+            rwbs |= text.data[++i] == 'A' ? LULL_RWBS_WRITE : 0;
+            continue;
+        }
         if (text.data[i] == 'F') { /* a flush before the data, forced unit access after */
             rwbs |= data_seen ? LULL_RWBS_FUA : LULL_RWBS_FLUSH;
         }
@@ -233,9 +239,19 @@ static uint32_t rwbs_of_text(struct lull_text text)
     return rwbs;
 }
 
+/* What has sectors and is neither a read, a write nor a discard writes zeroes, or appends to a zone:
+ * kernels have no flag for it, but count it as a write (op_is_write() of blk_types.h). */
 static uint32_t rwbs_of(const struct lull_ev_block_rq_issue *ev)
 {
-    return LULL_HAS(ev, block_rq_issue, rwbs) ? ev->rwbs : rwbs_of_text(ev->rwbs_text);
+    enum {
+        OPERATION = LULL_RWBS_WRITE | LULL_RWBS_READ | LULL_RWBS_READ_AHEAD | LULL_RWBS_DISCARD
+    };
+    const bool has_flags = LULL_HAS(ev, block_rq_issue, rwbs);
+    if (!has_flags && !LULL_HAS(ev, block_rq_issue, rwbs_text)) {
+        return 0;
+    }
+    uint32_t rwbs = has_flags ? (uint32_t)ev->rwbs : rwbs_of_text(ev->rwbs_text);
+    return ev->sectors == 0 || rwbs & OPERATION ? rwbs : rwbs | LULL_RWBS_WRITE;
 }
 
 /* A request is known by device and first sector; a flush has no sectors and no place. */

@@ -183,6 +183,11 @@ bool lull_model_lease(const struct lull_model *model, uint32_t task, int64_t sin
 uint32_t lull_model_request_count(const struct lull_model *model);
 const struct lull_block_request *lull_model_request(const struct lull_model *model,
                                                     uint32_t request);
+/* That moves no data. */
+bool lull_block_is_flush(const struct lull_block_request *request);
+/* "read", "write", "discard" or "flush"; "command" if it moves nothing, "request" if its flags were not
+ * recorded. */
+const char *lull_block_operation(const struct lull_block_request *request);
 /* Name of the block device (mapped_dev) of a request ("vda"), or NULL if no state dump reported it.
  * Tracers give requests wrong device numbers on some kernels (LTTng 2.13 on Linux 6.1); then the
  * device is known from bios merged into the request, or by others that completed in the same

@@ -250,6 +250,25 @@ const struct lull_block_request *lull_model_request(const struct lull_model *mod
     return &model->requests.items[request];
 }
 
+/* Commands to the device, as a poll for new media, have no data either. Kernels before 4.8 record a
+ * flush as a write without sectors. */
+bool lull_block_is_flush(const struct lull_block_request *request)
+{
+    return request->sectors == 0 &&
+           (request->rwbs & (LULL_RWBS_WRITE | LULL_RWBS_FLUSH | LULL_RWBS_PREFLUSH));
+}
+
+const char *lull_block_operation(const struct lull_block_request *request)
+{
+    if (request->sectors == 0) {
+        return lull_block_is_flush(request) ? "flush" : "command";
+    }
+    return request->rwbs & LULL_RWBS_DISCARD                         ? "discard"
+           : request->rwbs & LULL_RWBS_WRITE                         ? "write"
+           : request->rwbs & (LULL_RWBS_READ | LULL_RWBS_READ_AHEAD) ? "read"
+                                                                     : "request";
+}
+
 const char *lull_model_device(const struct lull_model *model, uint32_t request)
 {
     uint32_t label = lull_model_device_label(model, request);

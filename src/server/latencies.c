@@ -95,10 +95,7 @@ static void on_block(void *user, const struct lull_block_fact *fact)
         return;
     }
     const char *device = lull_model_device(reading->model, fact->request);
-    const char *what = !request->sectors                   ? "flush"
-                       : request->rwbs & LULL_RWBS_DISCARD ? "discard"
-                       : request->rwbs & LULL_RWBS_WRITE   ? "write"
-                                                           : "read";
+    const char *what = lull_block_operation(request);
     if (device) {
         g_string_printf(reading->text, "%s %s", device, what);
     } else {

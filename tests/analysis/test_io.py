@@ -90,8 +90,43 @@ def check_kinds():
     tap.ok(kinds == expected, 'kinds of files', kinds)
 
 
+def of_disk(requests):
+    """Sectors read, written and discarded, requests and flushes of a disk that was given these: flags, sectors, how many."""
+    events, at = [], 0
+    for flags, sectors, count in requests:
+        for _ in range(count):
+            at += 1000
+            # A flush is issued for no place and ends at none.
+            common = {'dev': 7 << 20, 'nr_sector': sectors, 'rwbs': flags}
+            for step, t in (('issue', at), ('complete', at + 500)):
+                place = at if sectors else 0 if step == 'issue' else -1
+                events.append({'t': t, 'n': f'block_rq_{step}', 'p': {**common, 'sector': place}, 'pc': {'cpu_id': 0}})
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'trace')
+        jsonl_to_ctf.write_trace(events, path)
+        usage = window('iousagetop', '--limit', '0', path)
+    row, = usage['per-disk-top-sector']
+    number, = usage['per-disk-top-request']
+    return row['read'], row['written'], row['discarded'], number['requests'], number['flushes']
+
+
+def check_directions():
+    """A loop device of Linux 6.18 was given 5 reads, 12 writes, 4 discards, 6 times zeroes to write (BLKZEROOUT) and 7 flushes. The
+    letters are those of perf script; its line of /proc/diskstats grew by 40 sectors read, 3224 written, 4096 discarded and 7 flushes."""
+    letters = (('WS', 16, 7), ('RS', 8, 5), ('WS', 8, 5), ('FF', 0, 7), ('DS', 1024, 4), ('NS', 512, 6))
+    found = of_disk(letters)
+    tap.ok(found == (40, 3224, 4096, 5 + 12 + 4 + 6, 7), 'sectors and requests of a disk', found)
+    # The same as LTTng has it (RWBS_FLAG_* of its block.h), which has no flag for zeroes either.
+    bits = {'WS': 1 | 32, 'RS': 4 | 32, 'FF': 256 | 1024, 'DS': 2 | 32, 'NS': 32}
+    tap.ok(of_disk([(bits[text], *rest) for text, *rest in letters]) == found, 'the same by bits')
+    # What blk_fill_rwbs() of newer kernels writes: zones reset, finished, all reset, appended to twice; zeroes.
+    found = of_disk((('ZR', 0, 1), ('ZF', 0, 1), ('ZRA', 0, 1), ('ZA', 8, 2), ('WZ', 8, 1)))
+    tap.ok(found == (0, 24, 0, 3, 0), 'zones', found)
+
+
 for one in TRACES:
     tap.run(one, check_sums, one)
 tap.run('kinds', check_kinds)
+tap.run('directions', check_directions)
 tap.ok(sum(map(check_futexes, TRACES)) > 0, 'there were waits on futexes')
 sys.exit(tap.done())

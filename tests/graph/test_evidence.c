@@ -25,17 +25,18 @@ static const struct lull_segment *find(const struct lull_path *path, enum lull_s
     g_error("no %s", lull_state_name(state));
 }
 
-static void feed_request(struct lull_model *model, int64_t t, unsigned rwbs)
+static void feed_request(struct lull_model *model, int64_t t, unsigned rwbs, unsigned sectors)
 {
     const uint64_t have = WITHOUT(block_rq_issue, context_tid) & WITHOUT(block_rq_issue, rwbs_text);
-    FEED(block_rq_insert, 0, 0, t, .have = have, .dev = DEV_SDA, .sector = 100, .sectors = 8,
+    FEED(block_rq_insert, 0, 0, t, .have = have, .dev = DEV_SDA, .sector = 100, .sectors = sectors,
          .rwbs = rwbs);
-    FEED(block_rq_issue, 0, 0, t + 5, .have = have, .dev = DEV_SDA, .sector = 100, .sectors = 8,
-         .rwbs = rwbs);
+    FEED(block_rq_issue, 0, 0, t + 5, .have = have, .dev = DEV_SDA, .sector = 100,
+         .sectors = sectors, .rwbs = rwbs);
     feed_switch(model, 0, 0, t + 10, 7, 0, 2);
     feed_irq(model, 0, 0, t + 34, 28, "ahci", true);
-    FEED(block_rq_complete, 0, 0, t + 35, .have = have, .dev = DEV_SDA, .sector = 100, .sectors = 8,
-         .rwbs = rwbs);
+    /* Without data it ends at no place. */
+    FEED(block_rq_complete, 0, 0, t + 35, .have = have, .dev = DEV_SDA,
+         .sector = sectors ? 100 : -1, .sectors = sectors, .rwbs = rwbs);
     feed_wake(model, LULL_EVENT_sched_waking, 0, 0, t + 35, 7, 0);
     feed_irq(model, 0, 0, t + 36, 28, "ahci", false);
     feed_switch(model, 0, 0, t + 40, 0, 7, 0);
@@ -45,13 +46,16 @@ static void feed_request(struct lull_model *model, int64_t t, unsigned rwbs)
 static void test_disk(void)
 {
     static const struct {
-        unsigned rwbs;
+        unsigned rwbs, sectors;
         const char *operation;
-    } cases[] = {{LULL_RWBS_READ, "read"},
-                 {LULL_RWBS_WRITE, "write"},
-                 {LULL_RWBS_DISCARD, "discard"},
-                 {LULL_RWBS_DISCARD | LULL_RWBS_WRITE, "discard"},
-                 {0, "flush"}};
+    } cases[] = {{LULL_RWBS_READ, 8, "read"},
+                 {LULL_RWBS_WRITE, 8, "write"},
+                 {LULL_RWBS_DISCARD, 8, "discard"},
+                 {LULL_RWBS_DISCARD | LULL_RWBS_WRITE, 8, "discard"},
+                 {0, 8, "write"}, /* of zeroes */
+                 {LULL_RWBS_FLUSH | LULL_RWBS_PREFLUSH, 0, "flush"},
+                 {LULL_RWBS_WRITE | LULL_RWBS_SYNC, 0, "flush"}, /* before Linux 4.8 */
+                 {0, 0, "command"}};
     struct world world;
     world_open(&world);
     struct lull_model *model = world.model;
@@ -59,7 +63,7 @@ static void test_disk(void)
          .diskname = feed_text("sda"));
     const int64_t start_ns = world.now_ns;
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++, world.now_ns += 100) {
-        feed_request(model, world.now_ns, cases[i].rwbs);
+        feed_request(model, world.now_ns, cases[i].rwbs, cases[i].sectors);
     }
     world_finish(&world);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -71,11 +75,12 @@ static void test_disk(void)
         g_assert_cmpint(wait->end_ns, ==, t + 35);
         g_assert_cmpstr(wait->object, ==, "sda");
         g_assert_cmpstr(wait->operation, ==, cases[i].operation);
-        g_assert_cmpuint(wait->size_bytes, ==, 8 * 512);
+        g_assert_cmpuint(wait->size_bytes, ==, cases[i].sectors * 512);
         g_assert_cmpint(wait->queue_ns, ==, 5);
         g_assert_cmpint(wait->device_ns, ==, 30);
         g_assert_cmpint(wait->other_tid, ==, 7);
-        g_autofree char *detail = g_strdup_printf("sda %s of 8 sectors at 100", cases[i].operation);
+        g_autofree char *detail = g_strdup_printf("sda %s%s", cases[i].operation,
+                                                  cases[i].sectors ? " of 8 sectors at 100" : "");
         g_assert_true(g_str_has_prefix(wait->detail, detail));
         lull_path_free(path);
 

@@ -35,14 +35,6 @@ static enum io_direction direction_of(const struct lull_block_request *request)
     return request->rwbs & (LULL_RWBS_READ | LULL_RWBS_READ_AHEAD) ? IO_READS : IO_UNTOLD_DIRECTION;
 }
 
-/* Commands to the device, as a poll for new media, have no data either. Kernels before 4.8 record a
- * flush as a write without sectors. */
-static bool is_flush(const struct lull_block_request *request)
-{
-    return request->sectors == 0 &&
-           (request->rwbs & (LULL_RWBS_WRITE | LULL_RWBS_FLUSH | LULL_RWBS_PREFLUSH));
-}
-
 static struct io_disk *add_disk(struct io_analysis *io, uint32_t host, const char *name)
 {
     struct io_disks *disks = &io->disks;
@@ -91,9 +83,9 @@ static void measure(struct io_analysis *io, struct io_disk *disk,
         !io_wants_bytes(io, (int64_t)request->sectors * SECTOR_BYTES)) {
         return;
     }
-    lull_distribution_add(request->sectors    ? &disk->device
-                          : is_flush(request) ? &disk->flush
-                                              : &disk->command,
+    lull_distribution_add(request->sectors               ? &disk->device
+                          : lull_block_is_flush(request) ? &disk->flush
+                                                         : &disk->command,
                           device_ns);
     if (request->sectors && request->insert_ns != INT64_MIN) {
         lull_distribution_add(&disk->queue, request->issue_ns - request->insert_ns);
@@ -123,7 +115,7 @@ void io_disks_close(struct io_analysis *io)
         struct io_disk *disk = disk_of_request(io, completed->request);
         enum io_direction direction = direction_of(request);
         disk->requests += request->sectors > 0;
-        disk->flushes += is_flush(request);
+        disk->flushes += lull_block_is_flush(request);
         disk->sectors[direction] += request->sectors;
         if (direction == IO_READS || direction == IO_WRITES) {
             count_submitter(disks, &by_task,

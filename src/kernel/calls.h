@@ -74,14 +74,12 @@ const struct call_arch *call_arch_find(const char *machine, const char *release)
  * of a 64-bit kernel does not fit a 32-bit one whose name is not known. */
 enum call_numbers call_numbers_of(const struct call_arch *arch, bool is_32bit);
 
-/* The errno that a return value means, or 0. Below the last 4095 values a call of 32 bits returns
- * addresses. Source: MAX_ERRNO and IS_ERR_VALUE() of include/linux/err.h. */
-static inline int32_t call_error(int64_t ret, bool is_32bit)
+/* The errno that a return value means, or 0. All but the last 4095 values are results, as the addresses
+ * that calls of 32 bits return, which some kernels extend by their sign. Source: MAX_ERRNO and
+ * IS_ERR_VALUE() of include/linux/err.h. */
+static inline int32_t call_error(int64_t ret)
 {
-    if (ret >= 0 || (is_32bit && ret < -4095)) {
-        return 0;
-    }
-    return ret < -INT32_MAX ? INT32_MAX : (int32_t)-ret;
+    return ret < 0 && ret >= -4095 ? (int32_t)-ret : 0;
 }
 
 /* The name of a number, or NULL. */

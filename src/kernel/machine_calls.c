@@ -350,7 +350,6 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     call->name = name;
     call->number = number_of(event);
     call->reported = telling_of(call_class);
-    call->is_compat = call_class->is_compat || known->is_compat;
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
     if (model->groups & LULL_GROUP_VIRT) {
@@ -404,12 +403,8 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
     if (number != LULL_NONE) {
         call = &model->calls.items[number];
     } else {
-        unseen = (struct call){.task = task,
-                               .name = name,
-                               .number = -1,
-                               .is_compat = call_class->is_compat || known->is_compat,
-                               .start_ns = INT64_MIN,
-                               .file = LULL_NONE};
+        unseen = (struct call){
+            .task = task, .name = name, .number = -1, .start_ns = INT64_MIN, .file = LULL_NONE};
     }
     if (call->name.label == LULL_NONE) {
         return; /* started before the trace, and nothing says what it was */
@@ -426,7 +421,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .end_ns = t,
         .ret = HAS(ret) ? ev->ret : 0,
         .has_ret = HAS(ret),
-        .error = HAS(ret) ? call_error(ev->ret, call->is_compat || call_class->is_32bit) : 0,
+        .error = HAS(ret) ? call_error(ev->ret) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
     if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ev->ret : NULL,

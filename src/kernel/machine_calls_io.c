@@ -175,8 +175,7 @@ static bool has(const struct ended *e, enum call_arg arg)
 
 static bool succeeded(const struct ended *e)
 {
-    bool is_32bit = e->call->is_compat || e->call_class->is_32bit;
-    return e->has_ret && call_error(e->ret, is_32bit) == 0;
+    return e->has_ret && call_error(e->ret) == 0;
 }
 
 /* The descriptor that the call returned; -1 if it failed. */

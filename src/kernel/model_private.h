@@ -166,7 +166,6 @@ struct call {
     struct call_name name;
     int32_t number;   /* -1: not reported */
     uint8_t reported; /* enum call_telling, how its start was */
-    bool is_compat;
     int64_t start_ns;
     struct call_args args;
     uint32_t file; /* of args.fd when it started, or LULL_NONE */

@@ -35,8 +35,10 @@ SAME_COMMON(io_entry);
 
 #define HAS(field) LULL_HAS(ev, syscall_exit, field)
 
-/* Numbers above are not the kernel's. */
+/* Numbers above are not the kernel's, but for the bit of x32, a further ABI of x86-64
+ * (__X32_SYSCALL_BIT of asm/unistd.h): most of its calls have the number of those without it. */
 #define MAX_NUMBER 0xfffff
+#define X32_BIT 0x40000000
 
 /* ---- names ---- */
 
@@ -142,11 +144,19 @@ static enum call_numbers numbers_of(const struct machine *machine,
     return is_compat ? arch->compat : call_numbers_of(arch, call_class->is_32bit);
 }
 
-static struct call_name name_of_number(struct lull_model *model, enum call_numbers numbers,
-                                       int64_t number)
+/* -1: it is none. */
+static inline int32_t plain_number(int64_t number)
 {
+    const int64_t plain = number >= X32_BIT ? number - X32_BIT : number;
+    return plain >= 0 && plain <= MAX_NUMBER ? (int32_t)plain : -1;
+}
+
+static struct call_name name_of_number(struct lull_model *model, enum call_numbers numbers,
+                                       int64_t recorded)
+{
+    const int32_t number = plain_number(recorded);
     uint64_t key = (uint64_t)numbers << 32 | (uint32_t)number;
-    if (number < 0 || number > MAX_NUMBER) {
+    if (number < 0) {
         return (struct call_name){LULL_NONE, NULL};
     }
     uint32_t known = lull_map_find(&model->call_numbers, key);
@@ -155,7 +165,7 @@ static struct call_name name_of_number(struct lull_model *model, enum call_numbe
     }
     char text[32];
     const char *name = call_name_of_number(numbers, number);
-    g_snprintf(text, sizeof text, "syscall %d", (int)number);
+    g_snprintf(text, sizeof text, "syscall %d", number);
     struct call_name made = {model_label(model, name ? name : text),
                              call_kind_find(name ? name : text)};
     lull_map_insert(&model->call_numbers, key, model->numbered_calls.count);
@@ -184,7 +194,7 @@ static enum call_telling telling_of(const struct call_class *call_class)
 
 static int32_t number_of(const struct lull_ev_syscall_exit *ev)
 {
-    return HAS(number) && ev->number >= 0 && ev->number <= MAX_NUMBER ? (int32_t)ev->number : -1;
+    return HAS(number) ? plain_number(ev->number) : -1;
 }
 
 /* True if both may be of the same call. Tracers' names for a number differ. */

@@ -139,6 +139,13 @@ def check_unknown_machine(path):
     tap.ok(counts(path) == {'syscall 3': 1}, 'sh4: a number without a table stays a number', counts(path))
 
 
+def check_x32(path):
+    """Programs of x32 add a bit to most numbers of x86-64."""
+    kernel = Kernel('x86_64')
+    kernel.record(path, [(0, kernel.switch(0, 0, 50)), *kernel.call(50, 0x40000000 | 1, 5), *kernel.call(50, 0x40000000 | 600, 0), *kernel.call(50, 1, 5)])
+    tap.ok(counts(path) == {'write': 2, 'syscall 600': 1}, 'x32: names and numbers', counts(path))
+
+
 def check_32_bits(path):
     """A kernel whose longs have 32 bits, whatever its machine is called: numbers are not those of x86-64, and what lies above the
     last 4095 bytes of the address space is no error."""
@@ -267,7 +274,7 @@ def main():
         for machine in MACHINES:
             for big_endian in (False, True):
                 tap.run(machine, check_machine, path, machine, big_endian)
-        for check in (check_unknown_machine, check_32_bits, check_twice, check_compat, check_births, check_chosen, check_task_only, check_taken_up, check_moved):
+        for check in (check_unknown_machine, check_x32, check_32_bits, check_twice, check_compat, check_births, check_chosen, check_task_only, check_taken_up, check_moved):
             tap.run(check.__name__, check, path)
     return tap.done()
 

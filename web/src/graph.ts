@@ -351,7 +351,8 @@ export class Graph {
                 const room = Math.floor((x1 - x0 - 8) / 6.2);
                 const text = span.label.length > room ? `${span.label.slice(0, room - 1)}…` : span.label;
                 const isTall = look.height > 0.7;
-                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : LINE / 2 - 0.5), text, isTall ? look.ink ?? ink : '');
+                const above = (LINE + BAR) / 2 - BAR * look.height - 3; // with room for what hangs below the line of writing
+                write(x0 + 4, y + (isTall ? LINE / 2 + 4 : above), text, isTall ? look.ink ?? ink : '');
             }
         }
     }

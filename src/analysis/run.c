@@ -393,15 +393,26 @@ static void add_note(GPtrArray *notes, const struct lull_session *session, uint3
     }
 }
 
+static bool has_damage(const struct lull_session *session)
+{
+    const uint32_t n = lull_session_problem_count(session);
+    uint32_t i = 0;
+    while (i < n && lull_session_problem_is_remark(session, i)) {
+        i++;
+    }
+    return i < n;
+}
+
 /* What the events that one host declares do not provide for a question. */
 static void note_lacks(GPtrArray *notes, const struct lull_session *session, uint32_t host,
                        const struct lull_declared *declared, const struct lull_question *question)
 {
     for (const struct lull_need *need = question->needs; lull_need_name(need, 0); need++) {
         if (!lull_need_is_met(declared, need)) {
-            add_note(
-                notes, session, host,
-                g_strdup_printf("%s was not recorded, which this needs", lull_need_name(need, 0)));
+            const char *end = has_damage(session) ? ", or is in what is damaged; this needs it"
+                                                  : ", which this needs";
+            add_note(notes, session, host,
+                     g_strdup_printf("%s was not recorded%s", lull_need_name(need, 0), end));
         }
     }
     for (const struct lull_need *need = question->improves; lull_need_name(need, 0); need++) {

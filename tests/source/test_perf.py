@@ -675,8 +675,11 @@ def test_damage():
             said = run("print", path).stderr
             if f"byte {length}: the file ends here" not in said or "copy it again" not in said or said.count("byte ") != 2:
                 silent.append((length, said))
+            if length == len(whole) - 500:
+                lack = run("cputop", path).stdout
     tap.ok(not bad, "damaged files end in an answer or an error", *bad)
     tap.ok(not silent, "a file that was cut: where, what it lacks, and what to do, once", *silent)
+    tap.ok("sched_switch was not recorded, or is in what is damaged" in lack, "what such a file lacks may have been recorded", lack)
     tap.ok(len(ours) == 20 and "the file ends here, but its records go to byte" in result.stderr, "a cut file is read as far as it goes, and said to be cut",
            len(ours), result.returncode, result.stderr)
 

@@ -297,9 +297,10 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
 }
 
 /* An event of a kernel, whatever CPU it is of. */
-static void dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
-                     const struct lull_event_class *event_class, uint32_t stream, uint32_t host,
-                     int32_t c, int64_t t)
+static inline __attribute__((always_inline)) void
+dispatch(struct lull_model *model, enum lull_event_id id, const void *event,
+         const struct lull_event_class *event_class, uint32_t stream, uint32_t host, int32_t c,
+         int64_t t)
 {
     check_edges(model, t);
     if (G_UNLIKELY(id == LULL_EVENT_sample)) { /* may be on no CPU that is known */
@@ -339,7 +340,8 @@ static inline void look_for_losses(struct lull_model *model, const unsigned *fou
     }
 }
 
-static void handle(struct lull_model *model, const struct lull_event *event)
+static inline __attribute__((always_inline)) void handle(struct lull_model *model,
+                                                         const struct lull_event *event)
 {
     if (model->is_user[event->trace]) {
         dispatch_user(model, event);

@@ -74,12 +74,16 @@ const struct call_arch *call_arch_find(const char *machine, const char *release)
  * of a 64-bit kernel does not fit a 32-bit one whose name is not known. */
 enum call_numbers call_numbers_of(const struct call_arch *arch, bool is_32bit);
 
-/* The errno that a return value means, or 0. All but the last 4095 values are results, as the addresses
- * that calls of 32 bits return, which some kernels extend by their sign. Source: MAX_ERRNO and
- * IS_ERR_VALUE() of include/linux/err.h. */
-static inline int32_t call_error(int64_t ret)
+/* The errno that a return value means, or 0. Below the last 4095 values a call of 32 bits returns
+ * addresses, which kernels of 64 bits extend by their sign. Source: MAX_ERRNO and IS_ERR_VALUE() of
+ * include/linux/err.h, syscall_get_return_value() of arm64. Of calls of 64 bits anything negative is an
+ * error, as lttng-analyses has it. */
+static inline int32_t call_error(int64_t ret, bool may_be_32bit)
 {
-    return ret < 0 && ret >= -4095 ? (int32_t)-ret : 0;
+    if (ret >= 0 || (may_be_32bit && ret < -4095)) {
+        return 0;
+    }
+    return ret < -INT32_MAX ? INT32_MAX : (int32_t)-ret;
 }
 
 /* The name of a number, or NULL. */

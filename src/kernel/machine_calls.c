@@ -187,6 +187,14 @@ static inline struct call_name name_of(struct lull_model *model, const struct ma
     return (struct call_name){LULL_NONE, NULL};
 }
 
+/* Which calls are of 32 bits is known of x86-64; on other machines any may be. */
+static bool may_be_32bit(const struct machine *machine, const struct call_class *call_class,
+                         const struct task *task)
+{
+    return call_class->is_compat || call_class->is_32bit || task->is_compat ||
+           *machine->arch->part != '\0';
+}
+
 static enum call_telling telling_of(const struct call_class *call_class)
 {
     return call_class->name != LULL_NONE ? CALL_TOLD_NAME : CALL_TOLD_NUMBER;
@@ -360,6 +368,7 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     call->name = name;
     call->number = number_of(event);
     call->reported = telling_of(call_class);
+    call->may_be_32bit = may_be_32bit(machine, call_class, known);
     call->start_ns = t;
     call_take(model, call_class, call, id, event);
     if (model->groups & LULL_GROUP_VIRT) {
@@ -413,8 +422,12 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
     if (number != LULL_NONE) {
         call = &model->calls.items[number];
     } else {
-        unseen = (struct call){
-            .task = task, .name = name, .number = -1, .start_ns = INT64_MIN, .file = LULL_NONE};
+        unseen = (struct call){.task = task,
+                               .name = name,
+                               .number = -1,
+                               .may_be_32bit = may_be_32bit(machine, call_class, known),
+                               .start_ns = INT64_MIN,
+                               .file = LULL_NONE};
     }
     if (call->name.label == LULL_NONE) {
         return; /* started before the trace, and nothing says what it was */
@@ -431,7 +444,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .end_ns = t,
         .ret = HAS(ret) ? ev->ret : 0,
         .has_ret = HAS(ret),
-        .error = HAS(ret) ? call_error(ev->ret) : 0,
+        .error = HAS(ret) ? call_error(ev->ret, call->may_be_32bit || call_class->is_32bit) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
     if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ev->ret : NULL,

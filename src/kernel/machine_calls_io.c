@@ -175,7 +175,8 @@ static bool has(const struct ended *e, enum call_arg arg)
 
 static bool succeeded(const struct ended *e)
 {
-    return e->has_ret && call_error(e->ret) == 0;
+    bool is_32bit = e->call->may_be_32bit || e->call_class->is_32bit;
+    return e->has_ret && call_error(e->ret, is_32bit) == 0;
 }
 
 /* The descriptor that the call returned; -1 if it failed. */

@@ -164,8 +164,9 @@ enum call_telling {
 struct call {
     uint32_t task; /* LULL_NONE: the place is free */
     struct call_name name;
-    int32_t number;   /* -1: not reported */
-    uint8_t reported; /* enum call_telling, how its start was */
+    int32_t number;    /* -1: not reported */
+    uint8_t reported;  /* enum call_telling, how its start was */
+    bool may_be_32bit; /* what it returns may be an address that looks negative */
     int64_t start_ns;
     struct call_args args;
     uint32_t file; /* of args.fd when it started, or LULL_NONE */

@@ -105,7 +105,7 @@ static inline void facts_call(struct facts *facts, uint32_t task, const char *na
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
-                                                            .error = call_error(ret),
+                                                            .error = call_error(ret, false),
                                                             .has_ret = true});
 }
 
@@ -118,7 +118,7 @@ static inline void facts_io(struct facts *facts, uint32_t task, const char *name
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
-                                                            .error = call_error(ret),
+                                                            .error = call_error(ret, false),
                                                             .has_ret = true,
                                                             .io = &io});
 }

@@ -17,7 +17,7 @@ static void say_call(struct facts *facts, uint32_t task, int32_t operation, uint
                                                             .start_ns = start_ns,
                                                             .end_ns = end_ns,
                                                             .ret = ret,
-                                                            .error = call_error(ret),
+                                                            .error = call_error(ret, false),
                                                             .has_ret = true,
                                                             .futex = &futex});
 }

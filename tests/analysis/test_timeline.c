@@ -140,13 +140,21 @@ static void test_transfer(void)
  * bytes. Only host 1 did anything. */
 static void test_disk(void)
 {
-    enum { FLUSH = 0, READ = LULL_RWBS_READ, WRITE = LULL_RWBS_WRITE };
+    enum {
+        FLUSH = LULL_RWBS_FLUSH,
+        READ = LULL_RWBS_READ,
+        WRITE = LULL_RWBS_WRITE,
+        DISCARD = LULL_RWBS_DISCARD
+    };
     static const struct {
         int64_t t;
         int64_t sector, sectors;
         unsigned rwbs;
-    } requests[] = {
-        {100, 0, 2, READ}, {1200, 10, 1, WRITE}, {1300, 20, 3, WRITE}, {1400, 30, 9, FLUSH}};
+    } requests[] = {{100, 0, 2, READ},
+                    {1200, 10, 1, WRITE},
+                    {1300, 20, 3, WRITE},
+                    {1400, 30, 9, DISCARD},
+                    {1500, 0, 0, FLUSH}};
     struct fixture f;
     start(&f, 0);
     struct lull_model *model = f.model;

@@ -17,7 +17,7 @@
 #include "trigger/set_server.h"
 #include "trigger/speaker_private.h"
 
-/* As many may wait for an answer; who comes later gets none. */
+/* As many may wait for an answer; who comes later is refused. */
 #define CLIENTS 64
 /* An answer that was lost on its way from the daemon does not come any more. */
 #define FORGET_NS (60 * LULL_NS_PER_S)
@@ -26,7 +26,8 @@
 struct client {
     uint32_t number; /* 0: free */
     int64_t since_ns;
-    pid_t pid; /* 0: not known */
+    pid_t pid;    /* 0: not known */
+    bool is_root; /* whom others do not keep from an answer */
     struct sockaddr_un address;
     socklen_t size;
 };
@@ -103,13 +104,20 @@ static void send_answer(const struct listener *listener, const struct client *cl
                   (const struct sockaddr *)&client->address, client->size);
 }
 
-/* Who has no address does not wait. */
+/* Who has no address does not. */
+static bool waits(const struct client *client)
+{
+    return client->size > sizeof(sa_family_t);
+}
+
+/* The number of one that waits; 0: it does not, or too many do. */
 static uint32_t remember(struct listener *listener, const struct client *client)
 {
     struct client *slot = &listener->client[(listener->last_client + 1) % CLIENTS];
     const int64_t now_ns = g_get_monotonic_time() * 1000;
-    const bool is_taken = slot->number != 0 && now_ns - slot->since_ns < FORGET_NS;
-    if (client->size <= sizeof(sa_family_t) || is_taken) {
+    const bool is_taken = slot->number != 0 && now_ns - slot->since_ns < FORGET_NS &&
+                          (slot->is_root || !client->is_root);
+    if (!waits(client) || is_taken) {
         return 0;
     }
     *slot = *client;
@@ -199,7 +207,8 @@ static void take_hook(struct listener *listener, const char *text, size_t size,
         return;
     }
     report.number = remember(listener, client);
-    if (!pass_on(listener, &report)) {
+    const bool has_room = report.number > 0 || !waits(client);
+    if (!has_room || !pass_on(listener, &report)) {
         count(&listener->counts->dropped_hooks);
         send_answer(listener, client, lull_trigger_verdicts[LULL_TRIGGER_LIMITED]);
         forget(listener, report.number);
@@ -227,6 +236,7 @@ static ssize_t receive(int socket, char *text, size_t size, struct client *clien
         struct ucred who;
         memcpy(&who, CMSG_DATA(header), sizeof who);
         client->pid = who.pid;
+        client->is_root = who.uid == 0;
     }
     return n;
 }

@@ -5,7 +5,9 @@
 import contextlib
 import grp
 import os
+import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -100,6 +102,37 @@ def check_socket(directory):
            "a link at the place of the socket is not followed", done)
 
 
+def check_crowd(directory):
+    """More wait for an answer than may, while the daemon decides nothing: those who are too many are refused at once, but for root."""
+    place = os.path.join(directory, "crowd")
+    os.mkdir(place)
+    daemon = Daemon(place, "[rule web]\nslower=200ms\n", "per_hour=2\npause=1ms", more=f"hook_group={grp.getgrgid(NOBODY).gr_name}\n")
+    links = []
+    try:
+        if not tap.ok(daemon.ready == b"READY=1", "it starts", daemon.said()):
+            return
+        os.chmod(place, 0o755)
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        line = f"lull1 t={int(time.time() * 1e6)} d=400000 pid={os.getpid()}".encode()
+        for user in [NOBODY] * 70 + [0]:
+            os.setresgid(user, user, 0)
+            os.setresuid(user, user, 0)
+            links.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            links[-1].bind("")
+            links[-1].sendto(line, daemon.hook)
+            os.setresuid(0, 0, 0)
+            os.setresgid(0, 0, 0)
+        time.sleep(1)
+        refused = [link.recv(512) for link in select.select(links, [], [], 0)[0]]
+        os.kill(daemon.process.pid, signal.SIGCONT)
+        tap.ok(len(refused) == 6 and set(refused) == {b"limited"}, "who is one too many to wait for an answer is refused", refused)
+        tap.ok(select.select(links[-1:], [], [], 5)[0], "root waits nevertheless, and has an answer")
+    finally:
+        for link in links:
+            link.close()
+        daemon.stop()
+
+
 def check_flood(directory):
     """They may report, and send all they can; everybody else is served, and what they wrote names nothing."""
     place = os.path.join(directory, "flood")
@@ -160,6 +193,7 @@ def main(directory):
     os.chmod(directory, 0o755)
     check_directories(directory)
     check_socket(directory)
+    check_crowd(directory)
     check_flood(directory)
 
 

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory for much that is looked up at random: zeroed, and from 2 MiB on in huge pages where the system
  * grants them, so that finding where a page lies does not cost more than what is in it. And memory that
- * grows: in huge pages too, of which the system has a few hundred times fewer to make; what fills some of
- * them is moved with them, not copied. */
+ * grows: once it is large its pages are moved, not copied, and most of them are huge: the system has a
+ * few hundred times fewer to make. */
 #ifndef LULL_BASE_PAGES_H
 #define LULL_BASE_PAGES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define LULL_HUGE_PAGE ((size_t)2 << 20)
-
-/* Zeroed memory from the system, a multiple of LULL_HUGE_PAGE that starts where such a page does. Never
- * NULL, as all of this. */
-void *lull_pages_map(size_t size, bool are_huge);
-void lull_pages_unmap(void *pages, size_t size);
 
 /* Never NULL; like g_malloc() it aborts when the system has no memory left. */
 void *lull_pages_new(size_t size);

@@ -8,8 +8,6 @@
 #include <glib.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static void test_sizes(void)
 {
@@ -54,64 +52,6 @@ static void test_growing(void)
         }
     }
     lull_growing_free(NULL, 0);
-}
-
-/* Of so many memories one is resized at random at a time; each holds its mark from end to end. Several
- * threads do so, and one more forks. */
-static gpointer resize_at_random(gpointer seed)
-{
-    enum { N = 60, STEPS = 3000 };
-    struct {
-        uint8_t *bytes;
-        size_t size;
-    } all[N] = {0};
-    g_autoptr(GRand) random = g_rand_new_with_seed(GPOINTER_TO_UINT(seed));
-    for (unsigned step = 0; step < STEPS; step++) {
-        const unsigned i = (unsigned)g_rand_int_range(random, 0, N);
-        const size_t most = g_rand_int_range(random, 0, 50) == 0 ? 3 * LULL_HUGE_PAGE : 400000;
-        const size_t size = (size_t)g_rand_int_range(random, 0, (gint32)most), before = all[i].size;
-        const uint8_t mark = (uint8_t)(i + GPOINTER_TO_UINT(seed) * N);
-        if (g_rand_int_range(random, 0, 4) == 0) {
-            lull_growing_free(all[i].bytes, before);
-            all[i].bytes = NULL;
-            all[i].size = 0;
-            continue;
-        }
-        all[i].bytes = lull_growing_resize(all[i].bytes, before, size);
-        for (size_t at = 0; at < MIN(before, size); at += 1021) {
-            g_assert_cmpuint(all[i].bytes[at], ==, mark);
-        }
-        if (size > before) {
-            memset(all[i].bytes + before, mark, size - before);
-        }
-        all[i].size = size;
-    }
-    for (unsigned i = 0; i < N; i++) {
-        lull_growing_free(all[i].bytes, all[i].size);
-    }
-    return NULL;
-}
-
-static void test_pool(void)
-{
-    GThread *threads[3];
-    for (unsigned i = 0; i < G_N_ELEMENTS(threads); i++) {
-        threads[i] = g_thread_new("resizes", resize_at_random, GUINT_TO_POINTER(i));
-    }
-    for (unsigned i = 0; i < 500; i++) {
-        const pid_t child = fork();
-        if (child == 0) { /* would wait for ever if the pool were in use */
-            alarm(20);
-            lull_growing_free(lull_growing_resize(NULL, 0, 100000), 100000);
-            _exit(0);
-        }
-        int status = -1;
-        g_assert_cmpint(waitpid(child, &status, 0), ==, child);
-        g_assert_cmpint(status, ==, 0);
-    }
-    for (unsigned i = 0; i < G_N_ELEMENTS(threads); i++) {
-        g_thread_join(threads[i]);
-    }
 }
 
 /* A vector through all of that: trimmed on the way, and given away in the end. */
@@ -165,7 +105,6 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/base/pages/sizes", test_sizes);
     g_test_add_func("/base/pages/growing", test_growing);
-    g_test_add_func("/base/pages/pool", test_pool);
     g_test_add_func("/base/vec/all", test_vector);
     g_test_add_func("/base/arena/large", test_large_arena);
     return g_test_run();

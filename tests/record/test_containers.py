@@ -90,6 +90,12 @@ def lull(*args):
     return result.stdout
 
 
+def stolen_ns():
+    """What a hypervisor took from all CPUs so far: who was on one then is charged for it by its switches, and not by the kernel."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[8]) * 10**9 // os.sysconf("SC_CLK_TCK")
+
+
 def main(directory):
     old, new = directories("old"), directories("new")
     for path in [*old, *new, placed_directory()]:
@@ -97,8 +103,10 @@ def main(directory):
     burner = subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: enter(old))
     time.sleep(0.3)
     recording = os.path.join(directory, "recording")
+    stolen = stolen_ns()
     inside = subprocess.run([LULL, "record", "-o", recording, "--", sys.executable, "-c", INSIDE, old[0], new[0], ":".join(old),
                              ":".join(new), placed_directory()], capture_output=True, text=True)
+    stolen = stolen_ns() - stolen
     burner.kill()
     burner.wait()
     if inside.returncode:
@@ -130,12 +138,12 @@ def main(directory):
     for kind in ("old", "new"):
         ns = int(rows.get(names[kind], {}).get("cpu_ns", 0))
         slack = truth[kind] * 0.02 + 10e6
-        near = truth[kind] - unknown - slack <= ns <= truth[kind] + slack
+        near = truth[kind] - unknown - slack <= ns <= truth[kind] + stolen + slack
         name = f"the CPU time of the {kind} container is the kernel's"
         if near and unknown > truth[kind] / 2:
             tap.skip(name, f"this kernel hid who was on a CPU for {unknown} ns")
             continue
-        tap.ok(near, name, f"{ns} ns, the kernel counted {truth[kind]}, not known: {unknown}")
+        tap.ok(near, name, f"{ns} ns, the kernel counted {truth[kind]}, not known: {unknown}, stolen: {stolen}")
 
     alone = lull("cputop", "--container", IDS["old"][:8], "--csv", recording)
     tap.ok(f",{burner.pid}," in alone, "--container with the start of an id leaves its task", alone)

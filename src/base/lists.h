@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Which items each of many owners has (the links of each host, the hosts of each group), as one
- * array: the lists lie behind each other, and items of a list are in ascending order. */
+ * array: one list follows the other, and items of a list are in ascending order. */
 #ifndef LULL_BASE_LISTS_H
 #define LULL_BASE_LISTS_H
 
 #include <glib.h>
 #include <stdint.h>
 
+/* `first` has where the list of each owner starts, and after the last owner how many items there are. */
 struct lull_lists {
-    size_t *
-        first; /* where the list of each owner starts, and behind the last how many items there are */
+    size_t *first;
     uint32_t *items;
 };
 

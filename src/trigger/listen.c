@@ -27,7 +27,7 @@ struct client {
     uint32_t number; /* 0: free */
     int64_t since_ns;
     pid_t pid;    /* 0: not known */
-    bool is_root; /* whom others do not keep from an answer */
+    bool is_root; /* takes the place of one that is not, who gets no answer then */
     struct sockaddr_un address;
     socklen_t size;
 };

@@ -101,7 +101,7 @@ def find(watch, folder):
 
 
 def rsync(watch, folder):
-    """As many bytes a second as it was told: it sleeps in between, by select() of nothing."""
+    """It copies as many bytes a second as its option says, and sleeps in between, by select() of nothing."""
     stage.need('rsync')
     with open(os.path.join(folder, 'from'), 'wb') as file:
         file.write(random.randbytes(600000))

@@ -18,11 +18,13 @@ import sys
 HEAD = """/* SPDX-License-Identifier: MIT */
 /* Numbers of system calls, from the headers asm/unistd_64.h and asm/unistd_32.h of x86 and asm-generic/unistd.h (arm64,
  * riscv and others) of Linux {}, for tracers that tell a number only. -1: the architecture has no such call.
- * Written by tools/syscalls.py.
+ * Written by tools/syscalls.py, which knows {} of later kernels.
  *
  * NUMBER(name, x86_64, i386, generic) */
 
 """
+# Calls that headers of Debian's kernels lack so far, from the patches that added them (Linux 6.19, 7.0). Headers that have them come first.
+LATER = {"listns": (470, 470, 470), "rseq_slice_yield": (471, 471, 471)}
 # What the architectures that use the generic numbers have asked for, some of them or all.
 WANTED = ["RENAMEAT", "NEW_STAT", "SET_GET_RLIMIT", "MEMFD_SECRET", "SYS_CLONE3"]
 HEADERS = [("asm/unistd_64.h", []), ("asm/unistd_32.h", []),
@@ -62,12 +64,13 @@ def table(include):
     columns = [numbers(header, include, flags) for header, flags in HEADERS]
     columns[2].pop("arch_specific_syscall", None)
     columns[2].pop("syscalls", None)
-    return {name: tuple(column.get(name, -1) for column in columns) for name in sorted(set().union(*columns))}
+    named = {name: tuple(column.get(name, -1) for column in columns) for name in set().union(*columns)}
+    return dict(sorted({**LATER, **named}.items()))
 
 
 def text(calls, kernel):
     lines = [f"NUMBER({name}, {', '.join(map(str, row))})\n" for name, row in calls.items()]
-    return HEAD.format(".".join(map(str, kernel))) + "".join(lines) + "\n#undef NUMBER\n"
+    return HEAD.format(".".join(map(str, kernel)), " and ".join(LATER)) + "".join(lines) + "\n#undef NUMBER\n"
 
 
 def check(path, include):

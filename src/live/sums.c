@@ -13,6 +13,7 @@ struct before {
 struct lull_sums {
     struct lull_tracker *tracker;
     GHashTable *before; /* pid → struct before * */
+    GArray *next;       /* uint32_t by slot: 1 + another slot of its process; 0: none */
     uint64_t start_ns, n_switches;
     struct lull_track_histograms histograms; /* until the last interval */
 };
@@ -21,8 +22,17 @@ struct lull_sums {
 struct now {
     struct lull_live_process process;
     struct lull_track_sums living, ended;
-    struct lull_track_sums asleep; /* of `living`, those of n_asleep */
+    uint32_t slots; /* 1 + one of its slots; 0: none */
 };
+
+/* Processes while their tasks are read. */
+struct reading {
+    GHashTable *processes; /* pid → struct now * */
+    GPtrArray *changed;    /* those of which tasks have ended since they were read; borrowed */
+};
+
+/* How often a process is read again of which tasks ended meanwhile: until none did, or it is given up. */
+#define READINGS 32
 
 static void add(struct lull_track_sums *to, const struct lull_track_sums *sums)
 {
@@ -45,36 +55,85 @@ static struct now *process_of(GHashTable *processes, uint32_t pid)
 
 /* ---- slots ---- */
 
+static void add_task(const struct lull_sums *sums, const struct lull_track_slot *slot,
+                     uint64_t end_ns, struct now *now)
+{
+    const struct lull_track_sums did = lull_sums_of_slot(slot, end_ns);
+    add(&now->living, &did);
+    now->process.n_tasks++;
+    if (slot->since && slot->since <= sums->start_ns && slot->state && lull_slot_woken(slot) == 0) {
+        now->process.n_asleep++;
+    }
+}
+
 static void add_slots(const struct lull_sums *sums, uint64_t end_ns, GHashTable *processes)
 {
     const struct lull_live_slots *slots = sums->tracker->kind->slots;
     const uint32_t n = slots->count(sums->tracker);
+    g_array_set_size(sums->next, n);
     for (uint32_t i = 0; i < n; i++) {
         struct lull_track_slot slot;
-        if (!slots->get(sums->tracker, i, &slot)) {
-            continue;
+        if (slots->get(sums->tracker, i, &slot)) {
+            struct now *now = process_of(processes, slot.tgid);
+            add_task(sums, &slot, end_ns, now);
+            g_array_index(sums->next, uint32_t, i) = now->slots;
+            now->slots = i + 1;
         }
-        struct now *now = process_of(processes, slot.tgid);
-        const struct lull_track_sums did = lull_sums_of_slot(&slot, end_ns);
-        add(&now->living, &did);
-        now->process.n_tasks++;
-        if (slot.since && slot.since <= sums->start_ns && slot.state &&
-            lull_slot_woken(&slot) == 0) {
-            now->process.n_asleep++;
+    }
+}
+
+/* Only what was known of it: what it has started since is next time's. */
+static void read_again(const struct lull_sums *sums, uint64_t end_ns, struct now *now)
+{
+    now->living = (struct lull_track_sums){0};
+    now->process.n_tasks = now->process.n_asleep = 0;
+    for (uint32_t i = now->slots; i; i = g_array_index(sums->next, uint32_t, i - 1)) {
+        struct lull_track_slot slot;
+        if (sums->tracker->kind->slots->get(sums->tracker, i - 1, &slot) &&
+            slot.tgid == now->process.pid) {
+            add_task(sums, &slot, end_ns, now);
         }
     }
 }
 
 static void add_ended(void *user, uint32_t pid, const struct lull_track_ended *ended)
 {
-    struct now *now = process_of(user, pid);
+    const struct reading *reading = user;
+    struct now *now = process_of(reading->processes, pid);
     add(&now->ended, &ended->sums);
     g_strlcpy(now->process.comm, ended->comm, sizeof now->process.comm);
+    g_ptr_array_add(reading->changed, now);
+}
+
+/* Each task once, among those that live or those that ended, although they go on and end meanwhile. */
+static bool read_tasks(const struct lull_sums *sums, uint64_t end_ns, GHashTable *processes,
+                       GError **error)
+{
+    g_autoptr(GPtrArray) changed = g_ptr_array_new();
+    struct reading reading = {processes, changed};
+    const struct lull_live_slots *slots = sums->tracker->kind->slots;
+    if (!slots->ended(sums->tracker, add_ended, &reading, error)) {
+        return false;
+    }
+    add_slots(sums, end_ns, processes);
+    for (int i = 0; i < READINGS; i++) {
+        g_ptr_array_set_size(changed, 0);
+        if (!slots->ended(sums->tracker, add_ended, &reading, error)) {
+            return false;
+        }
+        if (changed->len == 0) {
+            break;
+        }
+        for (uint32_t k = 0; k < changed->len; k++) {
+            read_again(sums, end_ns, changed->pdata[k]);
+        }
+    }
+    return true;
 }
 
 /* ---- intervals ---- */
 
-/* Never below 0: a task that ends while slots are read is counted twice, and next time subtracted. */
+/* Never below 0: a task whose slot and last words could not be told apart. */
 static int64_t difference(uint64_t living, uint64_t ended, uint64_t before)
 {
     return MAX((int64_t)(living + ended - before), 0);
@@ -157,8 +216,7 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
         return false;
     }
     memcpy(interval->histogram, since.of, sizeof interval->histogram);
-    add_slots(sums, end_ns, processes);
-    if (!kind->slots->ended(sums->tracker, add_ended, processes, error)) {
+    if (!read_tasks(sums, end_ns, processes, error)) {
         return false;
     }
     take_processes(sums, processes, interval);
@@ -174,7 +232,7 @@ static void begin(struct lull_sums *sums)
     g_autoptr(GHashTable) processes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     GHashTableIter iter;
     void *value;
-    add_slots(sums, sums->start_ns, processes);
+    read_tasks(sums, sums->start_ns, processes, NULL); /* if it cannot, it says so next time */
     g_hash_table_iter_init(&iter, processes);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const struct now *now = value;
@@ -189,6 +247,7 @@ struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
     struct lull_sums *sums = g_new0(struct lull_sums, 1);
     sums->tracker = tracker;
     sums->before = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    sums->next = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     sums->start_ns = tracker->kind->slots->turn(tracker);
     begin(sums);
     return sums;
@@ -198,6 +257,7 @@ void lull_sums_free(struct lull_sums *sums)
 {
     if (sums) {
         g_hash_table_unref(sums->before);
+        g_array_unref(sums->next);
         g_free(sums);
     }
 }

@@ -14,6 +14,7 @@ import tempfile
 import time
 
 from lib.busy import busy_cpus
+from lib.running import Running
 from live.tracked import INSTANCES, LULL, PROGRAM, own_instances, wait_attached, why_no_ftrace, why_not
 from tap import Tap
 
@@ -261,7 +262,7 @@ def test_interfaces(backend):
             run("ip", "-n", space, "link", "set", end, "up")
         rules = [f'{kind}: iface == "{end}" > 0ns' for kind in ("netrx", "nettx") for end in (*ends, "none")]
         with Watched(backend, *rules) as watched, \
-                subprocess.Popen(["ip", "netns", "exec", spaces[1], sys.executable, "-c", SERVER], stdout=subprocess.PIPE) as server:
+                Running(["ip", "netns", "exec", spaces[1], sys.executable, "-c", SERVER], stdout=subprocess.PIPE) as server:
             server.stdout.readline()
             run("ip", "netns", "exec", spaces[0], sys.executable, "-c", CLIENT)
             server.wait(20)

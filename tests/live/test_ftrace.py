@@ -15,6 +15,7 @@ import time
 
 os.environ["LULL_LIVE_BACKEND"] = "ftrace"
 from lib.busy import busy_cpus  # noqa: E402  pylint: disable=wrong-import-position
+from lib.running import Running  # noqa: E402  pylint: disable=wrong-import-position
 from live import tracked  # noqa: E402  pylint: disable=wrong-import-position
 from live.tracked import INSTANCES, LULL, PROGRAM, Hidden, inside, names, own_instances, track, track_once, why_no_ftrace  # noqa: E402  pylint: disable=wrong-import-position
 from tap import Tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -69,9 +70,9 @@ def wait_watching(process, seconds=20):
 def test_stacks():
     """Where the kernel's own /proc says that a task waits, if that is asked for; and nothing if it is not."""
     track_sleep = [LULL, "track", "--json", "--backend", "ftrace", 'offcpu: comm == "sleep" > 200ms']
-    with subprocess.Popen(["sh", "-c", "read go; exec sleep 0.4"], stdin=subprocess.PIPE) as sleeper, \
-            subprocess.Popen([*track_sleep, "--stack", "kernel"], stdout=subprocess.PIPE) as asked, \
-            subprocess.Popen(track_sleep, stdout=subprocess.PIPE) as plain:
+    with Running(["sh", "-c", "read go; exec sleep 0.4"], stdin=subprocess.PIPE) as sleeper, \
+            Running([*track_sleep, "--stack", "kernel"], stdout=subprocess.PIPE) as asked, \
+            Running(track_sleep, stdout=subprocess.PIPE) as plain:
         for lull in asked, plain:
             wait_watching(lull)
         sleeper.stdin.write(b"go\n")
@@ -109,8 +110,8 @@ def sums_of(lines, pid):
 
 def compare_once():
     command = [LULL, "top", "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%", "--backend"]
-    with subprocess.Popen([*command, "bpf"], stdout=subprocess.PIPE, text=True) as bpf, \
-            subprocess.Popen([*command, "ftrace"], stdout=subprocess.PIPE, text=True) as ftrace:
+    with Running([*command, "bpf"], stdout=subprocess.PIPE, text=True) as bpf, \
+            Running([*command, "ftrace"], stdout=subprocess.PIPE, text=True) as ftrace:
         for top in bpf, ftrace:
             top.stdout.readline()  # it watches
         subprocess.run([PROGRAM, "/dev/null", "chain", "3", "20", "20"], check=True, timeout=60)
@@ -143,7 +144,7 @@ def test_agreement():
 
 
 def test_killed():
-    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--backend", "ftrace"], stdout=subprocess.PIPE) as top:
+    with Running([LULL, "top", "--json", "--interval", "200ms", "--backend", "ftrace"], stdout=subprocess.PIPE) as top:
         top.stdout.readline()
         tap.ok(len(own_instances(top.pid)) == 1, "it has an instance of its own", os.listdir(INSTANCES))
         top.kill()
@@ -156,7 +157,7 @@ def test_killed():
 
 def test_switched_off():
     """Its instance cannot be removed under it; if somebody switches it off, that is said in a line."""
-    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--backend", "ftrace"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
+    with Running([LULL, "top", "--json", "--interval", "200ms", "--backend", "ftrace"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
         top.stdout.readline()
         folder = os.path.join(INSTANCES, *own_instances(top.pid))
         with open(f"{folder}/buffer_size_kb", encoding="ascii") as size, open("/proc/meminfo", encoding="ascii") as memory:

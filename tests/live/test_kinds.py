@@ -15,6 +15,7 @@ import tempfile
 import time
 
 from lib.busy import busy_cpus
+from lib.running import Running
 from live.tracked import LULL, PROGRAM, Stamp, inside, names, own_instances, wait_attached, why_no_ftrace, why_not
 from tap import Tap
 
@@ -247,7 +248,7 @@ def test_interrupts(backend, disk, irq):
         irqs, softirqs = irq_counts(), softirq_counts()
         return {quiet: 0, **softirqs, **irqs, "irq": sum(irqs.values()), "softirq": sum(softirqs.values())}
     before = counts()
-    with subprocess.Popen([LULL, "track", "--hist", "--json", "--backend", backend, "--max-overhead", "100%", *rules], stdout=subprocess.PIPE, text=True) as lull:
+    with Running([LULL, "track", "--hist", "--json", "--backend", backend, "--max-overhead", "100%", *rules], stdout=subprocess.PIPE, text=True) as lull:
         wait_watching(lull, backend)
         first = counts()
         if disk:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+from lib.running import Running
 from live.tracked import LULL, wait_attached, why_not
 from tap import Tap
 from trigger.daemons import Daemon, wait_for
@@ -57,7 +58,7 @@ def check_program():
 
 
 def check_verb():
-    with subprocess.Popen([LULL, "track", "--json", "mark(backup): comm == \"lull\" > 100ms"], stdout=subprocess.PIPE, text=True) as tracker:
+    with Running([LULL, "track", "--json", "mark(backup): comm == \"lull\" > 100ms"], stdout=subprocess.PIPE, text=True) as tracker:
         wait_attached(tracker)
         first = time.monotonic_ns()
         for what, cookie, nap in (("begin", "slow", 0.3), ("begin", "fast", 0), ("end", "fast", 0), ("end", "slow", 0)):
@@ -79,7 +80,7 @@ def check_daemon(directory):
     daemon.stop()
     with open(daemon.config, "w") as file:
         file.write(text.replace("[limits]", f"marks={PROGRAM}\n[limits]"))
-    with subprocess.Popen([LULL, "daemon", "--config", daemon.config], stderr=subprocess.PIPE, text=True) as process:
+    with Running([LULL, "daemon", "--config", daemon.config], stderr=subprocess.PIPE, text=True) as process:
         line = process.stderr.readline()
         subprocess.run([PROGRAM, "1"], check=True, capture_output=True, timeout=20)
         sets = wait_for(lambda: [path for path in glob.glob(daemon.sets + "/*") if not path.endswith(".part")])

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+from lib.running import Running
 from tap import Tap
 
 LULL = os.environ["LULL"]
@@ -23,7 +24,7 @@ tap = Tap()
 def watch(command, interval="250ms"):
     """Lines of lull top from before the command is started until after its end."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as lines:  # a pipe would fill, and lull wait for its reader
-        with subprocess.Popen([LULL, "top", "--backend", "poll", "--json", "--interval", interval, "--max-overhead", "100%"],
+        with Running([LULL, "top", "--backend", "poll", "--json", "--interval", interval, "--max-overhead", "100%"],
                               stdout=lines) as top:
             def wait_for_line():
                 size = os.fstat(lines.fileno()).st_size
@@ -173,7 +174,7 @@ def test_locks():
     """Waits for locks of files that are not over: who waits, in which call, for which file, and who has it."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.realpath(os.path.join(folder, "a\x1block"))
-        with subprocess.Popen([sys.executable, "-c", HOLDERS, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        with Running([sys.executable, "-c", HOLDERS, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
             waiters = [int(holder.stdout.readline()) for _ in range(2)]
             time.sleep(.3)
             arguments = ["--backend", "poll", "--duration", "1s", "--interval", "500ms", "--max-overhead", "100%"]
@@ -193,7 +194,7 @@ def test_locks():
         # Who took it has ended, as flock(1) in a script, and a child has it.
         with open(path, "w", encoding="utf-8") as file:
             taken = subprocess.run(["flock", "--nonblock", str(file.fileno())], pass_fds=[file.fileno()], check=False)
-            with subprocess.Popen(["flock", path, "true"]) as waiter:
+            with Running(["flock", path, "true"]) as waiter:
                 time.sleep(.3)
                 text = run(*arguments, "--once").stdout
                 file.close()
@@ -212,7 +213,7 @@ def test_unprivileged():
         if subprocess.run([*command, LULL, "--version"], capture_output=True, check=False, timeout=60).returncode != 0:
             tap.skip("unprivileged", "nobody cannot run lull here")
             return
-    with subprocess.Popen([*command, sys.executable, "-c", "import os\nr, w = os.pipe()\nif os.fork() == 0:\n import time\n"
+    with Running([*command, sys.executable, "-c", "import os\nr, w = os.pipe()\nif os.fork() == 0:\n import time\n"
                            " for _ in range(90): time.sleep(.02); os.write(w, b'x')\nelse:\n for _ in range(90): os.read(r, 1)"]) as own:
         done = subprocess.run([*command, LULL, "top", "--json", "--once", "--interval", "800ms"], capture_output=True, text=True, timeout=60, check=False,
                               stdin=subprocess.DEVNULL)

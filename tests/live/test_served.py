@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+from lib.running import Running
 from live.tracked import LULL, has_event, wait_attached, why_not
 from tap import Tap
 
@@ -66,9 +67,9 @@ thread.start(), thread.join()
 
 def track(program, n, *options):
     """What is reported of n requests, and what the server prints."""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as server:
+    with Running([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as server:
         port = int(server.stdout.readline())
-        with subprocess.Popen([LULL, "track", "--max-overhead", "100%", *options, f"serve({port}) > 30ms"], stdout=subprocess.PIPE, text=True) as tracker:
+        with Running([LULL, "track", "--max-overhead", "100%", *options, f"serve({port}) > 30ms"], stdout=subprocess.PIPE, text=True) as tracker:
             wait_attached(tracker)
             stamps = []
             with socket.create_connection(("127.0.0.1", port)) as client:

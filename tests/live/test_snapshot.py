@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 
+from lib.running import Running
 from live.tracked import LULL, PROGRAM, Stamp, inside, why_no_recorder, why_not
 from tap import Tap
 
@@ -88,7 +89,7 @@ def test_failures():
 def test_killed():
     """What was set up goes within two seconds after SIGKILL."""
     with tempfile.TemporaryDirectory(dir=os.environ["LULL_SCRATCH"]) as folder:
-        with subprocess.Popen([LULL, "track", "--snapshot", "offcpu > 100s"], cwd=folder, stderr=subprocess.PIPE, text=True) as lull:
+        with Running([LULL, "track", "--snapshot", "offcpu > 100s"], cwd=folder, stderr=subprocess.PIPE, text=True) as lull:
             line = lull.stderr.readline()
             of = f"/sys/kernel/tracing/instances/lull-{lull.pid}-*"
             had = glob.glob(of)

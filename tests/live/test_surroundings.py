@@ -17,6 +17,7 @@ import tempfile
 import termios
 import time
 
+from lib.running import Running
 from live.tracked import LULL, has_event, why_no_ftrace, why_not
 from tap import Tap
 
@@ -95,7 +96,7 @@ def queued(path, disk, scheduler):
     """With that scheduler: what is said of a rule about the queue, the requests that it sees, and those that the kernel counts."""
     with open(f"/sys/block/{disk}/queue/scheduler", "w", encoding="ascii") as file:
         file.write(scheduler)
-    with subprocess.Popen([LULL, "track", "--hist", "--json", f"queue({disk})", f"block({disk})"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    with Running([LULL, "track", "--hist", "--json", f"queue({disk})", f"block({disk})"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as track:
         time.sleep(1.5)  # nothing says when it has begun
         before = written(disk)

@@ -17,6 +17,7 @@ import tempfile
 import termios
 import time
 
+from lib.running import Running
 from live.tracked import BACKEND, LULL, PROGRAM, Hidden, Stamp, counted, why_no_ftrace, why_not
 from tap import Tap
 
@@ -31,7 +32,7 @@ def watch_once(*what, rules=()):
     """What lull top sees of the program, with its stamps and what the kernel says that it used."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "stamps")
-        with subprocess.Popen([LULL, "top", "--backend", BACKEND, "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%",
+        with Running([LULL, "top", "--backend", BACKEND, "--json", "--idle", "--interval", "200ms", "--max-overhead", "100%",
                                *(word for rule in rules for word in ("--rule", rule))], stdout=subprocess.PIPE, text=True) as top:
             lines = [top.stdout.readline()]  # it watches
             program = subprocess.Popen([PROGRAM, path, *map(str, what)])
@@ -141,7 +142,7 @@ def differences(task, processes):
 
 def watch_with(command):
     """Lines of lull top, while the command ran."""
-    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", "100%"], stdout=subprocess.PIPE, text=True) as top:
+    with Running([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", "100%"], stdout=subprocess.PIPE, text=True) as top:
         lines = [top.stdout.readline()]  # it watches
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         top.send_signal(signal.SIGTERM)
@@ -167,7 +168,7 @@ def test_before():
         for process in waiter, sleeper:
             process.stdout.readline()
         time.sleep(0.1)  # both wait
-        with subprocess.Popen([LULL, "top", "--backend", BACKEND, "--json", "--interval", "600ms", "--max-overhead", "100%"], stdout=subprocess.PIPE,
+        with Running([LULL, "top", "--backend", BACKEND, "--json", "--interval", "600ms", "--max-overhead", "100%"], stdout=subprocess.PIPE,
                               text=True) as top:
             lines = [top.stdout.readline()]
             time.sleep(0.3)
@@ -202,7 +203,7 @@ def test_memory():
     if os.environ.get("LULL_SANITIZED"):
         tap.skip("memory", "a sanitizer needs much more")
         return
-    with subprocess.Popen([LULL, "top", "--json", "--interval", "100ms"], stdout=subprocess.PIPE, text=True) as top:
+    with Running([LULL, "top", "--json", "--interval", "100ms"], stdout=subprocess.PIPE, text=True) as top:
         for _ in range(3):
             top.stdout.readline()
         with open(f"/proc/{top.pid}/smaps", encoding="utf-8") as file:
@@ -242,7 +243,7 @@ def test_histograms():
 
     with tempfile.TemporaryDirectory() as folder:
         stamps, outer = os.path.join(folder, "stamps"), counters()
-        with subprocess.Popen([LULL, "top", "--json", "--interval", "100ms", "--max-overhead", "100%"], stdout=subprocess.PIPE,
+        with Running([LULL, "top", "--json", "--interval", "100ms", "--max-overhead", "100%"], stdout=subprocess.PIPE,
                               text=True) as top:
             lines, inner = [top.stdout.readline()], counters()
             subprocess.run([PROGRAM, stamps, "chain", "1", "20", "15"], check=True, timeout=60)
@@ -316,7 +317,7 @@ def run_json(*arguments):
 
 def test_text():
     """Without a terminal: plain text, --once, --limit, --filter, refusals."""
-    with subprocess.Popen([PROGRAM, "/dev/null", "chain", "2", "100", "6"]) as program:
+    with Running([PROGRAM, "/dev/null", "chain", "2", "100", "6"]) as program:
         done = subprocess.run([LULL, "top", "--once", "--duration", "500ms", "--filter", "comm == \"c0\"", "--max-overhead", "100%"],
                               capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
         program.wait()
@@ -344,7 +345,7 @@ def test_governor():
     lines = run_json("--duration", "1300ms", "--interval", "1300ms", "--max-overhead", "0.00001%")
     summary = lines[-1]["summary"]
     tap.ok(summary["least_ns"] in [100_000 * 2**i for i in range(1, 7)] and summary["has_chains"], "only longer waits are named", summary)
-    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", "0.00001%"], stdout=subprocess.PIPE, text=True) as top:
+    with Running([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", "0.00001%"], stdout=subprocess.PIPE, text=True) as top:
         seen, end = [], time.monotonic() + 30
         while time.monotonic() < end and not (seen and not seen[-1]["summary"]["has_wakings"]):
             seen.append(json.loads(top.stdout.readline()))
@@ -366,18 +367,18 @@ def test_rising_load():
         return run_json("--duration", "1s", "--interval", "1s", "--max-overhead", "100%")[-1]["summary"]["overhead"] or 0
 
     usual = overhead()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as load:
+    with Running(command, stdout=subprocess.DEVNULL) as load:
         loaded = overhead()
         load.kill()
     if loaded < 8 * usual:
         tap.skip("a load that rises", f"the machine is too busy: {usual}, and {loaded} under load")
         return
     most = loaded / 3
-    with subprocess.Popen([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", f"{100 * most:.4f}%"], stdout=subprocess.PIPE,
+    with Running([LULL, "top", "--json", "--interval", "200ms", "--max-overhead", f"{100 * most:.4f}%"], stdout=subprocess.PIPE,
                           text=True) as top:
         summaries = [json.loads(top.stdout.readline())["summary"] for _ in range(6)]
         before = summaries[-1]["least_ns"]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as load:
+        with Running(command, stdout=subprocess.DEVNULL) as load:
             start = time.monotonic()
             while time.monotonic() < start + 6 and summaries[-1]["least_ns"] == before:
                 summaries.append(json.loads(top.stdout.readline())["summary"])
@@ -490,7 +491,7 @@ def test_alarms_screen():
     terminal.until(r"no alarms: there is no rule")
     terminal.type("q")
     tap.ok(terminal.end() == 0, "q quits")
-    with subprocess.Popen([PROGRAM, "/dev/null", "chain", "2", "30", "400"]) as program:
+    with Running([PROGRAM, "/dev/null", "chain", "2", "30", "400"]) as program:
         terminal = Terminal("--rule", "offcpu: comm == \"c0\" > 10ms")
         terminal.until(r"waits over")
         terminal.type("a")
@@ -545,7 +546,7 @@ def watch_long(pid):
 
 def test_widths():
     """On 80 columns, with alarms all the time: who waits is never cut, and alarms are counted."""
-    with subprocess.Popen([sys.executable, "-S", "-c", LONG], stdout=subprocess.PIPE, text=True) as program:
+    with Running([sys.executable, "-S", "-c", LONG], stdout=subprocess.PIPE, text=True) as program:
         pids = {name: pid for pid, name in (program.stdout.readline().split() for _ in range(2))}
         pid, waker = pids["t-long-waiter-x"], pids["t-long-waker-xy"]
         try:

@@ -15,6 +15,7 @@ import sys
 import time
 
 from lib.busy import busy_cpus
+from lib.running import Running
 from live.tracked import BACKEND, LULL, PROGRAM, Hidden, counted, has_event, inside, lull_track, names, track, track_once, why_not
 from tap import Tap
 
@@ -179,7 +180,7 @@ def test_interrupts():
     for kind, path in ("softirq", "/proc/softirqs"), ("raise", "/proc/softirqs"), ("irq", "/proc/interrupts"):
         happened = "irq" if kind == "irq" else "softirq"
         outer = counted(path)
-        with subprocess.Popen([LULL, "track", "--backend", BACKEND, "--json", f"{kind} > 0ns"], stdout=subprocess.PIPE, text=True) as process:
+        with Running([LULL, "track", "--backend", BACKEND, "--json", f"{kind} > 0ns"], stdout=subprocess.PIPE, text=True) as process:
             first = json.loads(process.stdout.readline())  # it tracks
             inner = counted(path)
             time.sleep(0.2)
@@ -295,7 +296,7 @@ def test_ends():
     done = subprocess.run([LULL, "track", "offcpu > 1s", "--", "/nonexistent"], capture_output=True, timeout=60, check=False)
     tap.ok(done.returncode == 127, "127: no such command", done)
     for number, wanted in (signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL):
-        with subprocess.Popen([LULL, "track", "--json", "offcpu > 1us"], stdout=subprocess.PIPE) as process:
+        with Running([LULL, "track", "--json", "offcpu > 1us"], stdout=subprocess.PIPE) as process:
             process.stdout.readline()  # it tracks
             tap.ok(any("bpf" in link for link in links(process.pid)), "it holds eBPF programs")
             process.send_signal(number)

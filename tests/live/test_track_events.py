@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+from lib.running import Running
 from live.tracked import LULL, PROGRAM, Stamp, has_event, inside, lull_track, names, track_once, why_not
 from tap import Tap
 
@@ -141,7 +142,7 @@ def test_datagrams():
         server.bind(("127.0.0.1", 0))
         port = server.getsockname()[1]
         client.connect(("127.0.0.1", port))
-        with subprocess.Popen([LULL, "track", "--json", "--count", "1", f"ask({port}) > 30ms"], stdout=subprocess.PIPE,
+        with Running([LULL, "track", "--json", "--count", "1", f"ask({port}) > 30ms"], stdout=subprocess.PIPE,
                               text=True) as process:
             for _ in range(600):
                 client.send(b"?")
@@ -370,7 +371,7 @@ def tracked_meanwhile(kinds, group):
     """The alarms, and from when to when Lull surely tracked."""
     rules = [f"{kind} > {'20us' if kind == 'timer' else '0ns'}" for kind in kinds]
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
-        with subprocess.Popen([LULL, "track", "--json", *rules], stdout=out) as process:
+        with Running([LULL, "track", "--json", *rules], stdout=out) as process:
             while os.fstat(out.fileno()).st_size == 0 and process.poll() is None:
                 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
                     one.sendto(b"x", ("127.0.0.1", 9))

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 
+from lib.running import Running
 from live.tracked import LULL
 from tap import Tap
 from trigger.daemons import Daemon, children, wait_for, why_no_daemon
@@ -118,13 +119,13 @@ def check_contained(directory):
     words = [sys.executable, "-c", REPORTER, str(daemon.port), token, "x"]
     started = []
     try:
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as outside:
+        with Running(words, stdout=subprocess.PIPE, text=True) as outside:
             started.append(outside)
             said = int(outside.stdout.readline())
             alarm = alarm_after(daemon, token, 0)
             tap.ok(said == outside.pid and (alarm.get("pid"), alarm.get("tid")) == (said, said), "a process of the machine is itself", alarm, daemon.said())
             time.sleep(5.5)  # what is soon after is not looked for
-            with subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", *words], stdout=subprocess.PIPE, text=True) as holder:
+            with Running(["unshare", "--pid", "--fork", "--kill-child", *words], stdout=subprocess.PIPE, text=True) as holder:
                 started.append(holder)
                 inside = int(holder.stdout.readline())
                 here = children(holder.pid)

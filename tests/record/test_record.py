@@ -3,6 +3,7 @@
 # `lull record`: what it leaves, and that it leaves nothing else. Where the kernel allows it, real recordings are made with ftrace of
 # commands that are started here, and of nothing else (--only). trace-cmd reads them as well.
 # LULL is the program. Everything happens in directories of this test; the state directory too.
+import concurrent.futures
 import glob
 import json
 import os
@@ -401,24 +402,30 @@ def ignore_hangup():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
+def kill_once(i, moment):
+    """What is left, and whether the recording had ended before."""
+    with scratch() as folder:
+        command = WAITS if i % 2 else ("sh", "-c", "ls -R /proc/self >/dev/null 2>&1")
+        with start(folder, "--only", "-o", "a", *command) as recorder:
+            time.sleep(moment)
+            recorder.send_signal(signal.SIGINT if i % 5 == 4 else signal.SIGKILL)
+            recorder.wait(60)
+            wait_until(lambda: instances(recorder.pid) == [] and not os.path.exists(os.path.join(folder, "a.part")))
+            left = instances(recorder.pid) + glob.glob(os.path.join(folder, "a.part"))
+            kill_group(recorder.pid)
+        is_whole = os.path.exists(os.path.join(folder, "a"))
+        if is_whole:
+            describe(os.path.join(folder, "a"))
+        return left, is_whole
+
+
 def test_killed():
-    """At any moment: while it sets up, while it records, while it writes."""
+    """At any moment: while it sets up, while it records, while it writes. Some at a time: most of it is waiting."""
     moments = random.Random(7)
-    left, whole = [], 0
-    for i in range(25):
-        with scratch() as folder:
-            command = WAITS if i % 2 else ("sh", "-c", "ls -R /proc/self >/dev/null 2>&1")
-            with start(folder, "--only", "-o", "a", *command) as recorder:
-                time.sleep(moments.uniform(0, 0.25))
-                recorder.send_signal(signal.SIGINT if i % 5 == 4 else signal.SIGKILL)
-                recorder.wait(60)
-                wait_until(lambda: instances(recorder.pid) == [] and not os.path.exists(os.path.join(folder, "a.part")))
-                left += instances(recorder.pid) + glob.glob(os.path.join(folder, "a.part"))
-                kill_group(recorder.pid)
-            if os.path.exists(os.path.join(folder, "a")):
-                whole += 1
-                describe(os.path.join(folder, "a"))  # it is whole
-    tap.ok(left == [], f"killed 25 times: nothing is left; {whole} had ended before", left)
+    with concurrent.futures.ThreadPoolExecutor(5) as some:
+        ends = list(some.map(kill_once, range(25), [moments.uniform(0, 0.25) for _ in range(25)]))
+    left = sum((left for left, _ in ends), [])
+    tap.ok(left == [], f"killed 25 times: nothing is left; {sum(is_whole for _, is_whole in ends)} had ended before", left)
 
 
 def kill_group(pid):

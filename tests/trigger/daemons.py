@@ -41,14 +41,21 @@ class Daemon:
         self.log = open(os.path.join(directory, "log"), "w+")
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(os.path.join(directory, "notify"))
-        self.notify.settimeout(20)
+        self.notify.settimeout(0.1)
+        self.ready = None
         self.process = subprocess.Popen([*prefix, LULL, "daemon", "--config", self.config], stderr=self.log, stdin=subprocess.DEVNULL,
                                         env={**os.environ, "NOTIFY_SOCKET": os.path.join(directory, "notify"),
                                              "SUDO_UID": "65534", "SUDO_GID": "65534"})
+        wait_for(lambda: self.hears() or self.process.poll() is not None)
+        self.notify.settimeout(20)
+
+    def hears(self):
+        """Whether it has said that it is ready. Who has ended may have said so before."""
         try:
             self.ready = self.notify.recv(100)
         except TimeoutError:
-            self.ready = None
+            return False
+        return True
 
     def said(self):
         with open(self.log.name) as file:

@@ -48,6 +48,7 @@ static const struct program {
     {"started", "sched_wakeup_new", WAITS, false, LULL_BPF_EVER},
     {"waking", "sched_waking", WAITS, false, LULL_BPF_SEES_WAKING},
     {"switched", "sched_switch", WAITS, false, LULL_BPF_EVER},
+    {"renumbered", "sched_process_exec", WAITS, false, LULL_BPF_EVER},
     {"socket_changed", "inet_sock_set_state", 1u << LULL_TRACK_CONNECT | 1u << LULL_TRACK_TTFB,
      false, LULL_BPF_EVER},
     {"socket_sent", "sock_send_length",

@@ -19,8 +19,9 @@
 #include "record/tasks.h"
 #include "wait_object.h"
 
-/* A slot that changes while it is copied is copied again, so often. */
+/* A slot that changes while it is copied is copied again, so often; and while its task ends. */
 #define TRIES 8
+#define ENDING_TRIES 10000
 
 /* Those whose end may never be seen. */
 #define LOOSE                                                                                      \
@@ -469,6 +470,9 @@ static void govern(struct lull_tracker *base)
     for (uint32_t i = 0; i < tracker->question.n_rules; i++) {
         find_group(tracker, i, &tracker->limits[i]);
     }
+    if (tracker->sums) {
+        lull_sums_gather(tracker->sums);
+    }
     if (tracker->timeouts) {
         lull_timeouts_scan(tracker->timeouts, base, now, &tracker->counts);
     }
@@ -522,13 +526,17 @@ static bool get_slot(const struct lull_tracker *base, uint32_t i, struct lull_tr
         return false;
     }
     memcpy(slot, from, size);
-    for (int tries = 0; tries < TRIES; tries++) {
+    for (int tries = 0, ending = 0; tries < TRIES && ending < ENDING_TRIES;) {
         __sync_synchronize();
         memcpy(&again, from, size);
-        if (memcmp(slot, &again, size) == 0) {
+        const bool is_same = memcmp(slot, &again, size) == 0;
+        const bool is_ending = again.tid != 0 && again.flags & LULL_TRACK_IS_ENDING;
+        if (is_same && !is_ending) {
             break;
         }
         memcpy(slot, &again, size);
+        tries += !is_ending;
+        ending += is_ending;
     }
     return slot->tid != 0 && slot->start_time != 0;
 }

@@ -57,6 +57,8 @@ struct lull_sums;
 struct lull_sums *lull_sums_new(struct lull_tracker *tracker);
 /* Ends the interval, and starts the next. */
 bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GError **error);
+/* Now and then: makes room for tasks that end, where the tracker has little of it. */
+void lull_sums_gather(struct lull_sums *sums);
 void lull_sums_free(struct lull_sums *sums);
 
 /* Best first; ends with NULL. Those that are not built in are not there. */

@@ -196,6 +196,8 @@ enum {
     LULL_TRACK_WAS_QUEUED = 1 << 6,
     /* Of a slot: it waited already when it was first seen, so that the wait is longer than is known. */
     LULL_TRACK_IS_OLDER = 1 << 8,
+    /* Of a slot: what the task did is being added to what those did that have ended. */
+    LULL_TRACK_IS_ENDING = 1 << 9,
     LULL_TRACK_IS_CUT = 1 << 4, /* of a chain: it does not reach back to the start of the wait */
 };
 
@@ -353,6 +355,7 @@ struct lull_track_counts {
     uint64_t untracked;      /* waits of tasks, or requests, without room */
     uint64_t unknown_wakers; /* waits whose end nobody was seen to cause */
     uint64_t unsummed;       /* waits whose chain had no room */
+    uint64_t unended;        /* tasks that ended and whose sums had no room */
     uint64_t replaced;       /* marks that began again before they ended */
     uint64_t candidates[LULL_TRACK_RULES]; /* longer than the threshold */
     uint64_t limited[LULL_TRACK_RULES];    /* of them over the limit */

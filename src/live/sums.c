@@ -14,6 +14,9 @@ struct lull_sums {
     struct lull_tracker *tracker;
     GHashTable *before; /* pid → struct before * */
     GArray *next;       /* uint32_t by slot: 1 + another slot of its process; 0: none */
+    GHashTable *ended;  /* pid → struct lull_track_ended *, of this interval so far */
+    int64_t gathered_us;
+    uint64_t n_unended; /* without room there */
     uint64_t start_ns, n_switches;
     struct lull_track_histograms histograms; /* until the last interval */
 };
@@ -33,6 +36,9 @@ struct reading {
 
 /* How often a process is read again of which tasks ended meanwhile: until none did, or it is given up. */
 #define READINGS 32
+/* The tracker has room for some thousand processes that end: of a long interval they are fetched so often. */
+#define GATHER_US (G_USEC_PER_SEC / 2)
+#define MOST_ENDED (1u << 18)
 
 static void add(struct lull_track_sums *to, const struct lull_track_sums *sums)
 {
@@ -96,6 +102,8 @@ static void read_again(const struct lull_sums *sums, uint64_t end_ns, struct now
     }
 }
 
+/* ---- tasks that have ended ---- */
+
 static void add_ended(void *user, uint32_t pid, const struct lull_track_ended *ended)
 {
     const struct reading *reading = user;
@@ -105,6 +113,42 @@ static void add_ended(void *user, uint32_t pid, const struct lull_track_ended *e
     g_ptr_array_add(reading->changed, now);
 }
 
+static void gather(void *user, uint32_t pid, const struct lull_track_ended *ended)
+{
+    struct lull_sums *sums = user;
+    struct lull_track_ended *of = g_hash_table_lookup(sums->ended, GUINT_TO_POINTER(pid));
+    if (!of && g_hash_table_size(sums->ended) >= MOST_ENDED) {
+        sums->n_unended++;
+        return;
+    }
+    if (!of) {
+        of = g_new0(struct lull_track_ended, 1);
+        g_hash_table_insert(sums->ended, GUINT_TO_POINTER(pid), of);
+    }
+    add(&of->sums, &ended->sums);
+    memcpy(of->comm, ended->comm, sizeof of->comm);
+}
+
+void lull_sums_gather(struct lull_sums *sums)
+{
+    const int64_t now_us = g_get_monotonic_time();
+    if (now_us - sums->gathered_us >= GATHER_US) {
+        sums->gathered_us = now_us;
+        sums->tracker->kind->slots->ended(sums->tracker, gather, sums, NULL);
+    }
+}
+
+static void add_gathered(const struct lull_sums *sums, struct reading *reading)
+{
+    GHashTableIter iter;
+    void *pid, *ended;
+    g_hash_table_iter_init(&iter, sums->ended);
+    while (g_hash_table_iter_next(&iter, &pid, &ended)) {
+        add_ended(reading, GPOINTER_TO_UINT(pid), ended);
+    }
+    g_hash_table_remove_all(sums->ended);
+}
+
 /* Each task once, among those that live or those that ended, although they go on and end meanwhile. */
 static bool read_tasks(const struct lull_sums *sums, uint64_t end_ns, GHashTable *processes,
                        GError **error)
@@ -112,6 +156,7 @@ static bool read_tasks(const struct lull_sums *sums, uint64_t end_ns, GHashTable
     g_autoptr(GPtrArray) changed = g_ptr_array_new();
     struct reading reading = {processes, changed};
     const struct lull_live_slots *slots = sums->tracker->kind->slots;
+    add_gathered(sums, &reading);
     if (!slots->ended(sums->tracker, add_ended, &reading, error)) {
         return false;
     }
@@ -151,6 +196,8 @@ static void name_process(struct lull_live_process *process, const struct before 
         memcpy(process->comm, before->comm, sizeof process->comm);
     } else if (g_file_get_contents(path, &text, NULL, NULL)) {
         g_strlcpy(process->comm, g_strchomp(text), sizeof process->comm);
+    } else if (before && !process->comm[0]) { /* it has ended just now */
+        memcpy(process->comm, before->comm, sizeof process->comm);
     }
 }
 
@@ -216,9 +263,11 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
         return false;
     }
     memcpy(interval->histogram, since.of, sizeof interval->histogram);
+    interval->counts.kernel.unended += sums->n_unended;
     if (!read_tasks(sums, end_ns, processes, error)) {
         return false;
     }
+    sums->gathered_us = g_get_monotonic_time();
     take_processes(sums, processes, interval);
     interval->n_switches = interval->counts.kernel.switches - sums->n_switches;
     sums->n_switches = interval->counts.kernel.switches;
@@ -226,13 +275,22 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
     return true;
 }
 
-/* What tasks did until now is in no interval. */
+/* What tasks did until now is in no interval, and no wait that has ended; if that cannot be read, it is said next time. */
 static void begin(struct lull_sums *sums)
 {
+    const struct lull_live_kind *kind = sums->tracker->kind;
+    struct lull_tracker_counts counts = {0};
+    struct lull_track_histograms since;
+    g_autoptr(GArray) chains = g_array_new(FALSE, TRUE, sizeof(struct lull_live_chain));
+    kind->chains(sums->tracker, chains, NULL);
+    lull_tracker_histograms(sums->tracker, &sums->histograms, &since, NULL);
+    if (kind->count(sums->tracker, &counts, NULL)) {
+        sums->n_switches = counts.kernel.switches;
+    }
     g_autoptr(GHashTable) processes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     GHashTableIter iter;
     void *value;
-    read_tasks(sums, sums->start_ns, processes, NULL); /* if it cannot, it says so next time */
+    read_tasks(sums, sums->start_ns, processes, NULL);
     g_hash_table_iter_init(&iter, processes);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const struct now *now = value;
@@ -248,6 +306,8 @@ struct lull_sums *lull_sums_new(struct lull_tracker *tracker)
     sums->tracker = tracker;
     sums->before = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     sums->next = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    sums->ended = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    sums->gathered_us = g_get_monotonic_time();
     sums->start_ns = tracker->kind->slots->turn(tracker);
     begin(sums);
     return sums;
@@ -258,6 +318,7 @@ void lull_sums_free(struct lull_sums *sums)
     if (sums) {
         g_hash_table_unref(sums->before);
         g_array_unref(sums->next);
+        g_hash_table_unref(sums->ended);
         g_free(sums);
     }
 }

@@ -15,6 +15,8 @@ struct machine {
     struct lull_track_slot slots[SLOTS];
     struct lull_track_ended ended[PROCESSES];
     bool has_ended[PROCESSES];
+    uint32_t most_ended; /* processes that there is room for; 0: for all */
+    uint64_t n_unended, switches;
     uint32_t busy; /* of 100 slots that are read, tasks end, start or run meanwhile */
     uint64_t now, ran[PROCESSES];
 };
@@ -38,6 +40,15 @@ static uint32_t count_slots(const struct lull_tracker *tracker)
 static void end_task(struct machine *machine, struct lull_track_slot *slot)
 {
     struct lull_track_ended *of = &machine->ended[slot->tgid];
+    uint32_t n_ended = 0;
+    for (uint32_t pid = 0; holds_tasks(pid); pid++) {
+        n_ended += machine->has_ended[pid];
+    }
+    if (machine->most_ended && n_ended >= machine->most_ended && !machine->has_ended[slot->tgid]) {
+        machine->n_unended++;
+        *slot = (struct lull_track_slot){0};
+        return;
+    }
     of->sums.ran_ns += slot->sums.ran_ns;
     machine->has_ended[slot->tgid] = true;
     *slot = (struct lull_track_slot){0};
@@ -107,7 +118,10 @@ static bool no_histograms(const struct lull_tracker *tracker, struct lull_track_
 static bool no_counts(struct lull_tracker *tracker, struct lull_tracker_counts *counts,
                       GError **error)
 {
-    (void)tracker, (void)counts, (void)error;
+    const struct machine *machine = machine_of(tracker);
+    (void)error;
+    *counts = (struct lull_tracker_counts){
+        .kernel = {.switches = machine->switches, .unended = machine->n_unended}};
     return true;
 }
 
@@ -190,10 +204,46 @@ static void test_ends(void)
     g_rand_free(machine.random);
 }
 
+/* Of an interval in which more end than there is room for at a time: they are fetched meanwhile, or counted. */
+static void test_room(void)
+{
+    struct machine machine = {.tracker = {.kind = &kind},
+                              .random = g_rand_new_with_seed(1),
+                              .most_ended = 2,
+                              .switches = 1000};
+    struct lull_interval interval;
+    struct lull_sums *sums = lull_sums_new(&machine.tracker);
+    lull_interval_init(&interval);
+    machine.switches += 7;
+    for (uint32_t pid = 1; holds_tasks(pid); pid++) {
+        struct lull_track_slot slot = {
+            .tid = pid, .tgid = pid, .start_time = 1, .sums = {.ran_ns = 1000 + pid}};
+        if (pid % 2 && pid < 5) {
+            g_usleep(600000);
+            lull_sums_gather(sums);
+        }
+        end_task(&machine, &slot);
+    }
+    g_assert_true(lull_sums_take(sums, &interval, NULL));
+    g_assert_cmpuint(interval.processes->len, ==, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct lull_live_process *process =
+            &g_array_index(interval.processes, struct lull_live_process, i);
+        g_assert_cmpuint(process->pid, ==, 1 + i);
+        g_assert_cmpint(process->ran_ns, ==, 1001 + i);
+    }
+    g_assert_cmpuint(interval.counts.kernel.unended, ==, 3);
+    g_assert_cmpuint(interval.n_switches, ==, 7); /* those before the start are in no interval */
+    lull_interval_clear(&interval);
+    lull_sums_free(sums);
+    g_rand_free(machine.random);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/sums/each-task-once", test_each_once);
     g_test_add_func("/sums/ends", test_ends);
+    g_test_add_func("/sums/room", test_room);
     return g_test_run();
 }

@@ -290,6 +290,48 @@ def test_cpus():
     tap.ok(0.9 * used - 20 * MS <= ran <= 1.1 * used + 20 * MS, "and ran as long as its rusage says", ran, used)
 
 
+NAMED = """
+import threading
+def work():
+    with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as file:
+        file.write("t-worker")
+with open("/proc/self/comm", "w") as file:
+    file.write("t-process")
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+EXEC = """
+import os, threading, time
+def replace():
+    time.sleep(0.1)
+    os.execv("/bin/sleep", ["t-replaced", "0.5"])
+threading.Thread(target=replace).start()
+time.sleep(60)
+"""
+
+
+def test_threads():
+    """A process is called as its first thread is. A thread that replaces the program has the number of its process from then on."""
+    with Running([LULL, "top", "--backend", BACKEND, "--json", "--interval", "200ms", "--max-overhead", "100%"], stdout=subprocess.PIPE, text=True) as top:
+        lines = [top.stdout.readline()]  # it watches
+        named, start = subprocess.Popen([sys.executable, "-S", "-c", NAMED]), time.monotonic_ns()
+        replaced = subprocess.Popen([sys.executable, "-S", "-c", EXEC])
+        tap.ok(named.wait(60) == replaced.wait(60) == 0, "both end well", named.returncode, replaced.returncode)
+        took = time.monotonic_ns() - start
+        lines += [top.stdout.readline() for _ in range(2)]
+        top.send_signal(signal.SIGTERM)
+        lines += top.stdout
+    of = {program.pid: [p for line in lines for p in json.loads(line)["processes"] if p["pid"] == program.pid] for program in (named, replaced)}
+    tap.ok([p["comm"] for p in of[named.pid]][-1:] == ["t-process"], "the process has its name, not that of the thread that ended first", of[named.pid])
+    last, unknown = of[replaced.pid][-1], sum(p["unknown_ns"] for p in of[replaced.pid])
+    tap.ok(last["tasks"] == 0 and last["comm"] == "sleep", "whose thread has replaced the program has ended", of[replaced.pid])
+    both = sum(p[key] for p in of[replaced.pid] for key in SUMS)
+    tap.ok(both <= 2 * took, "and no thread of it goes on for ever", both, took)
+    if unknown:
+        raise Hidden(f"this kernel hides switches: {of[replaced.pid]}")
+
+
 def test_lines():
     """One interval after the other."""
     lines = run_json("--interval", "300ms", "--duration", "900ms")
@@ -639,7 +681,7 @@ def main():
         tap.skip("lull top", reason)
         return tap.done()
     os.nice(-20)  # what else runs on the machine is not what is tested
-    for test in test_chains, test_mutex, test_packets, test_cpus, test_before, test_memory, test_recording, test_histograms, test_lines, test_text, test_governor, \
+    for test in test_chains, test_mutex, test_packets, test_cpus, test_threads, test_before, test_memory, test_recording, test_histograms, test_lines, test_text, test_governor, \
             test_rising_load, test_alarms, test_screen, test_widths, test_batch, test_alarms_screen, test_path:
         tap.run(test.__name__, unless_hidden, test)
     return tap.done()

@@ -23,6 +23,11 @@ int found(struct bpf_iter__task *ctx)
     const uint64_t now = bpf_ktime_get_ns();
     struct lull_track_slot *slot = slot_of(task);
     const uint32_t state = state_of(task);
+    if (slot && task->exit_state) { /* it may have left the CPU for good before it had the slot */
+        slot->start_time = 0;
+        slot->tid = 0;
+        return 0;
+    }
     if (!slot || slot->since || slot->ran) {
         return 0;
     }

@@ -50,6 +50,7 @@ struct task_struct {
     int exit_state;
     int pid, tgid;
     uint64_t start_time;
+    struct task_struct *group_leader;
     const struct cred *cred;
     struct css_set *cgroups;
     char comm[16];

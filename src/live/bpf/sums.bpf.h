@@ -67,23 +67,29 @@ static __always_inline void add_to_chain(const struct lull_track_chain *chain, u
     }
 }
 
+/* The process is called as its first thread is, whichever ends. Until the slot is free, both have what it did: who
+ * reads it waits. */
 static __always_inline void sum_of_dead(const struct task_struct *task,
-                                        const struct lull_track_slot *slot)
+                                        struct lull_track_slot *slot,
+                                        struct lull_track_counts *count)
 {
     const uint32_t tgid = slot->tgid;
+    slot->flags |= LULL_TRACK_IS_ENDING;
     struct lull_track_ended *of = bpf_map_lookup_elem(&ended_tasks, &tgid);
     if (!of) {
-        struct lull_track_ended nothing = {.sums = {0}};
-        bpf_core_read(nothing.comm, sizeof nothing.comm, &task->comm);
+        const struct lull_track_ended nothing = {.sums = {0}};
         bpf_map_update_elem(&ended_tasks, &tgid, &nothing, BPF_NOEXIST);
         of = bpf_map_lookup_elem(&ended_tasks, &tgid);
     }
-    if (of) {
-        __sync_fetch_and_add(&of->sums.ran_ns, slot->sums.ran_ns);
-        __sync_fetch_and_add(&of->sums.blocked_ns, slot->sums.blocked_ns);
-        __sync_fetch_and_add(&of->sums.runnable_ns, slot->sums.runnable_ns);
-        __sync_fetch_and_add(&of->sums.unknown_ns, slot->sums.unknown_ns);
+    if (!of) {
+        count->unended++;
+        return;
     }
+    copy_comm(of->comm, task->group_leader);
+    __sync_fetch_and_add(&of->sums.ran_ns, slot->sums.ran_ns);
+    __sync_fetch_and_add(&of->sums.blocked_ns, slot->sums.blocked_ns);
+    __sync_fetch_and_add(&of->sums.runnable_ns, slot->sums.runnable_ns);
+    __sync_fetch_and_add(&of->sums.unknown_ns, slot->sums.unknown_ns);
 }
 
 #endif

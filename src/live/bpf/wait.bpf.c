@@ -448,8 +448,7 @@ static __always_inline void sum(struct ended *wait, struct lull_track_counts *co
 }
 
 /* What the task did until `now`, when it leaves the CPU. */
-static __always_inline void sum_run(const struct task_struct *task, struct lull_track_slot *slot,
-                                    uint64_t now, bool is_dead, bool is_unseen)
+static __always_inline void sum_run(struct lull_track_slot *slot, uint64_t now, bool is_unseen)
 {
     if (slot->since) {
         slot->sums.unknown_ns += now - slot->since;
@@ -459,9 +458,18 @@ static __always_inline void sum_run(const struct task_struct *task, struct lull_
         slot->sums.ran_ns += now - slot->ran;
     }
     slot->flags &= ~LULL_TRACK_IS_LOST;
-    if (is_dead) {
-        sum_of_dead(task, slot);
+}
+
+/* Its task has ended, or has another number now. */
+static __always_inline void free_slot(const struct task_struct *task, struct lull_track_slot *slot,
+                                      struct lull_track_counts *count)
+{
+    if (config.has_tasks) {
+        sum_of_dead(task, slot, count);
     }
+    slot->since = 0;
+    slot->start_time = 0;
+    slot->tid = 0;
 }
 
 /* Who leaves this CPU is not who came last: that one left unseen, nobody knows when. */
@@ -490,12 +498,10 @@ static __always_inline void leaves(const struct task_struct *task, uint64_t now,
         count->unseen++;
     }
     if (config.has_tasks) {
-        sum_run(task, slot, now, state & TASK_DEAD, is_unseen);
+        sum_run(slot, now, is_unseen);
     }
     if (state & TASK_DEAD) {
-        slot->since = 0;
-        slot->start_time = 0;
-        slot->tid = 0;
+        free_slot(task, slot, count);
         return;
     }
     slot->state = state;
@@ -587,6 +593,40 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
     if (next->pid) {
         comes(next, now, count);
     }
+    return 0;
+}
+
+/* ---- numbers ---- */
+
+/* A thread that replaces the program takes the number of its process, and its own is free: what it did under that is
+ * added to what those did that have ended. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(renumbered, const struct task_struct *task, int old_tid)
+{
+    struct lull_track_counts *count = bpf_map_lookup_elem(&counts, &zero);
+    struct context *context = bpf_map_lookup_elem(&contexts, &zero);
+    const uint64_t now = bpf_ktime_get_ns();
+    struct lull_track_slot *old = old_tid == task->pid ? NULL : slot_find((uint32_t)old_tid);
+    if (!count || !context || !old || old->tgid != (uint32_t)task->tgid) {
+        return 0;
+    }
+    struct lull_track_slot *slot = slot_of(task);
+    if (slot && (!slot->ran || slot->since)) { /* it has been on this CPU ever since */
+        slot->since = 0;
+        slot->ran = now;
+        slot->begin = old->begin;
+        slot->cpu = bpf_get_smp_processor_id();
+        if (config.has_tasks) {
+            sum_run(old, now, false);
+        }
+    }
+    if (slot) {
+        slot->flags |= old->flags & (LULL_TRACK_IS_FOLLOWED | LULL_TRACK_SERVES);
+        slot->call = old->call;
+        slot->call_since = old->call_since;
+    }
+    context->running = 1 + (uint32_t)task->pid;
+    free_slot(task, old, count);
     return 0;
 }
 

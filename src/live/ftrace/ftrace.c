@@ -449,6 +449,9 @@ static void govern(struct lull_tracker *tracker)
     struct watch *watch = (struct watch *)tracker;
     const int64_t now = clock_ns(CLOCK_MONOTONIC), took_ns = now - watch->looked_ns;
     struct lull_tracker_counts *counts = &watch->model->counts;
+    if (watch->sums) {
+        lull_sums_gather(watch->sums);
+    }
     if (watch->timeouts) {
         lull_timeouts_scan(watch->timeouts, tracker, (int64_t)watch->model->now, counts);
     }

@@ -294,6 +294,7 @@ void lull_ftrace_model_take(struct lull_ftrace_model *model, const struct lull_f
         break;
     case LULL_FTRACE_EXEC:
         lull_ftrace_task_exec(model, (uint32_t)f->number[0], (uint32_t)f->number[1], event->ns);
+        model->cpus[event->cpu].running = (uint32_t)f->number[0];
         break;
     case LULL_FTRACE_STACK:
         take_stack(model, event);

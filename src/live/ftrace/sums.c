@@ -101,14 +101,21 @@ void lull_ftrace_sums_of_dead(struct lull_ftrace_model *model, const struct lull
 {
     const struct lull_track_slot *slot = &task->slot;
     struct lull_track_ended *of = g_hash_table_lookup(model->ended, GUINT_TO_POINTER(slot->tgid));
-    if (!model->question.has_sums ||
-        (!of && g_hash_table_size(model->ended) >= LULL_TRACK_MOST_CHAINS)) {
+    const struct lull_ftrace_task *first = lull_ftrace_task_find(model, slot->tgid);
+    if (!model->question.has_sums) {
+        return;
+    }
+    if (!of && g_hash_table_size(model->ended) >= LULL_TRACK_MOST_CHAINS) {
+        model->counts.kernel.unended++;
         return;
     }
     if (!of) {
         of = g_new0(struct lull_track_ended, 1);
         memcpy(of->comm, task->comm, sizeof of->comm);
         g_hash_table_insert(model->ended, GUINT_TO_POINTER(slot->tgid), of);
+    }
+    if (first) { /* the process is called as its first thread is, whichever ends */
+        memcpy(of->comm, first->comm, sizeof of->comm);
     }
     of->sums.ran_ns += slot->sums.ran_ns;
     of->sums.blocked_ns += slot->sums.blocked_ns;

@@ -347,6 +347,11 @@ static void print_foot(const struct lull_top_view *view, const struct lull_inter
         g_string_append_printf(out, "; %" PRIu64 " waits in no row: too many kinds of waits",
                                counts->kernel.unsummed);
     }
+    if (counts->kernel.unended) {
+        g_string_append_printf(out,
+                               "; %" PRIu64 " tasks ended that are in no sum: too many at a time",
+                               counts->kernel.unended);
+    }
     print_lines(view, out->str);
     lull_how_text(view->file, &view->style, &view->how);
 }
@@ -550,6 +555,7 @@ static struct json_object *summary_json(const struct lull_top_view *view,
     lull_json_add_number(summary, "least_ns", (int64_t)counts->least_ns);
     lull_track_losses_json(summary, counts);
     lull_json_add_number(summary, "unsummed", (int64_t)counts->kernel.unsummed);
+    lull_json_add_number(summary, "unended", (int64_t)counts->kernel.unended);
     lull_how_json(summary, &view->how, counts);
     json_object_object_add(summary, "samples", samples_json(&interval->samples));
     return summary;

@@ -24,6 +24,11 @@ void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c
                     const struct lull_ev_sched_migrate_task *ev);
 void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_event_id id, const void *event);
+/* A task that did not run since its state began may have done so where events are missing: what it did then is not known,
+ * nor what ended its state before. True if that is so; from the last of them on it `stays` in a state: of what happens
+ * at t it is known that it ends that. */
+bool sched_cut(struct lull_model *model, const struct machine *machine, uint32_t number, int64_t t,
+               enum lull_state stays);
 /* What was on the CPU from start_ns on is not known; nothing was lost after since_ns (INT64_MAX:
  * that is the next event of the stream). */
 void sched_lost(struct lull_model *model, struct machine *machine, int32_t c, int64_t start_ns,
@@ -143,6 +148,13 @@ struct losses *lost_new(void);
 void lost_free(struct losses *losses);
 /* Takes in what the session has found lost since the last call. */
 void lost_find(struct lull_model *model);
+/* Whether events are missing that may have said that a task which did not run between these times did so after all: from
+ * *start_ns to *end_ns, both between them. */
+bool lost_between(const struct machine *machine, int64_t since_ns, int64_t t, int64_t *start_ns,
+                  int64_t *end_ns);
+/* The same of losses that are not over at t, of which it is not known where in their time events are missing. */
+bool lost_may_be_between(const struct lull_model *model, uint32_t host, int64_t since_ns,
+                         int64_t t);
 /* Reports the next loss. */
 void lost_report(struct lull_model *model);
 /* Sets since when the host and a CPU of which nothing was heard yet are recorded. */

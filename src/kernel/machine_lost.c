@@ -5,7 +5,9 @@
  * Where whole packets are missing, their start and end bound the loss. Events that the tracer
  * discarded are counted in the packet after whose last event they should have come (CTF 1.8.3,
  * section 5.2), so they are missing between the last event of that packet and the next event of the
- * stream; likewise what a damaged packet no longer shows. */
+ * stream, whose time LTTng's packets then end with; likewise what a damaged packet no longer shows.
+ *
+ * What is missing may be that any task was woken, ran, and blocked again. */
 #include "kernel/machine.h"
 
 #include <stdlib.h>
@@ -23,6 +25,7 @@ struct lost {
 /* The next one is the last; those that are over are gone. */
 struct losses {
     LULL_VEC(struct lost) open;
+    int64_t longest_ns;               /* of them */
     uint32_t n_found;                 /* of the session's, how many were taken in */
     bool knows_recorded;              /* the following are made */
     struct lull_map by_cpu;           /* host, CPU → index of when its last stream started */
@@ -79,10 +82,69 @@ static struct lost lost_of(const struct lull_model *model, const struct lull_los
                  .events = loss->events,
                  .packets = loss->packets},
         .stream = loss->stream,
-        /* A missing packet leaves a hole, at whose start it can be reported. */
-        .report_ns = loss->events ? loss->end_ns : loss->start_ns,
+        /* A missing packet leaves a hole, at whose start it can be reported; discarded events may be missing up to the
+         * event at the end, which comes after them. */
+        .report_ns = loss->events ? MAX(loss->start_ns, loss->end_ns - 1) : loss->start_ns,
         .is_user = model->is_user[loss->trace],
     };
+}
+
+static void add_hole(struct machine *machine, int32_t cpu, uint32_t stream, int64_t start_ns,
+                     int64_t end_ns)
+{
+    const struct hole hole = {start_ns, end_ns, cpu, stream};
+    size_t i = machine->holes.count;
+    lull_vec_push(&machine->holes, hole);
+    for (; i > 0 && machine->holes.items[i - 1].start_ns > hole.start_ns; i--) {
+        machine->holes.items[i] = machine->holes.items[i - 1];
+    }
+    machine->holes.items[i] = hole;
+    machine->longest_hole_ns = MAX(machine->longest_hole_ns, hole.end_ns - hole.start_ns);
+}
+
+/* Only the stream that records a CPU's switches matters for who is on it. */
+static bool is_of_switches(const struct machine *machine, int32_t c, uint32_t stream)
+{
+    if (c < 0 || c >= LULL_MAX_CPUS || lull_slots_get(&machine->cpu_numbers, (uint32_t)c) == 0) {
+        return true;
+    }
+    const struct cpu *cpu = model_cpu_at(machine, c);
+    return cpu->switch_stream == LULL_NONE || cpu->switch_stream == stream;
+}
+
+bool lost_between(const struct machine *machine, int64_t since_ns, int64_t t, int64_t *start_ns,
+                  int64_t *end_ns)
+{
+    *start_ns = t;
+    *end_ns = since_ns;
+    for (size_t i = machine->holes.count; i-- > 0;) {
+        const struct hole *hole = &machine->holes.items[i];
+        if (hole->start_ns < since_ns && since_ns - hole->start_ns >= machine->longest_hole_ns) {
+            break;
+        }
+        if (hole->start_ns < t && hole->end_ns > since_ns &&
+            is_of_switches(machine, hole->cpu, hole->stream)) {
+            *start_ns = CLAMP(hole->start_ns, since_ns, *start_ns);
+            *end_ns = CLAMP(hole->end_ns, *end_ns, t);
+        }
+    }
+    return *start_ns < *end_ns;
+}
+
+bool lost_may_be_between(const struct lull_model *model, uint32_t host, int64_t since_ns, int64_t t)
+{
+    const struct losses *losses = model->losses;
+    for (size_t i = losses->open.count; i-- > 0;) {
+        const struct lost *lost = &losses->open.items[i];
+        if (lost->report_ns - t > losses->longest_ns) {
+            break; /* this one and those after it start after t */
+        }
+        if (lost->fact.host == host && !lost->is_user && lost->fact.start_ns < t &&
+            lost->fact.end_ns > since_ns) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void lost_find(struct lull_model *model)
@@ -95,10 +157,12 @@ void lost_find(struct lull_model *model)
         if (model->is_user[loss.trace] && !model->wanted.function) {
             continue;
         }
+        const struct lost lost = lost_of(model, &loss);
+        losses->longest_ns = MAX(losses->longest_ns, loss.end_ns - loss.start_ns);
         if (is_first) {
-            lull_vec_push(&losses->open, lost_of(model, &loss));
+            lull_vec_push(&losses->open, lost);
         } else {
-            keep(losses, lost_of(model, &loss));
+            keep(losses, lost);
         }
     }
     if (is_first && losses->open.count > 1) {
@@ -107,12 +171,11 @@ void lost_find(struct lull_model *model)
     model->loss_ns = next_time(losses);
 }
 
-/* Only the stream that records a CPU's switches matters for who is on it. */
 static void lose_cpu(struct lull_model *model, struct machine *machine, int32_t c,
                      const struct lost *lost, int64_t start_ns, int64_t since_ns)
 {
     struct cpu *cpu = model_cpu_at(machine, c);
-    if (cpu->switch_stream != LULL_NONE && cpu->switch_stream != lost->stream) {
+    if (!is_of_switches(machine, c, lost->stream)) {
         return;
     }
     irq_reset(cpu);
@@ -128,7 +191,8 @@ static bool report(struct lull_model *model, struct lost *lost)
 {
     const struct lull_lost_fact *fact = &lost->fact;
     struct machine *machine = model_machine(model, fact->host);
-    bool is_end = lost->report_ns == fact->end_ns;
+    bool is_end = fact->events || lost->report_ns == fact->end_ns;
+    int64_t last_ns = fact->start_ns; /* before the hole */
     if (lost->is_user) {
         functions_lost(model, fact);
         return true;
@@ -147,8 +211,12 @@ static bool report(struct lull_model *model, struct lost *lost)
         if (!lost->is_reported && fact->events == 0) {
             lose_cpu(model, machine, (int32_t)c, lost, fact->start_ns, fact->end_ns);
         } else if (fact->events || (cpu->last_ns > fact->start_ns && cpu->last_ns < fact->end_ns)) {
+            last_ns = MAX(last_ns, cpu->last_ns);
             lose_cpu(model, machine, (int32_t)c, lost, cpu->last_ns, INT64_MAX);
         }
+    }
+    if (!lost->is_reported) {
+        add_hole(machine, fact->cpu, lost->stream, MIN(last_ns, fact->end_ns), fact->end_ns);
     }
     lost->is_reported = true;
     lost->report_ns = fact->end_ns;

@@ -89,6 +89,31 @@ void sched_lose(struct lull_model *model, uint32_t number)
     task->early.time_ns = INT64_MIN;
 }
 
+bool sched_cut(struct lull_model *model, const struct machine *machine, uint32_t number, int64_t t,
+               enum lull_state stays)
+{
+    struct task *task = &model->tasks.items[number];
+    int64_t start_ns, end_ns;
+    if (G_LIKELY(machine->holes.count == 0) || task->public.first_ns > task->public.last_ns ||
+        !lost_between(machine, task->since_ns, t, &start_ns, &end_ns)) {
+        return false;
+    }
+    const char letter = task->letter;
+    const int32_t cpu = task->cpu;
+    const uint32_t chain = task->chain;
+    if (start_ns > task->since_ns) {
+        sched_change(model, number, start_ns, LULL_STATE_NONE, cpu, NULL);
+    } else {
+        sched_lose(model, number);
+    }
+    if (stays != LULL_STATE_NONE) {
+        sched_change(model, number, end_ns, stays, cpu, NULL);
+        task->letter = letter;
+        task->chain = chain;
+    }
+    return true;
+}
+
 /* What the facts say of a CPU has no hole and no overlap: each covers the time since the one
  * before. */
 static void report_switch(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
@@ -295,11 +320,16 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
     const struct lull_wakeup *why = NULL;
     if (task->state == LULL_STATE_RUNNING) {
         sched_lose(model, number);
+    } else if (task->state != LULL_STATE_NONE &&
+               sched_cut(model, model_machine(model, task->public.host), number, t,
+                         task->state == LULL_STATE_PREEMPTED ? LULL_STATE_PREEMPTED
+                                                             : LULL_STATE_NONE)) {
+        why = NULL; /* it was woken then, or later */
     } else if (task->state == LULL_STATE_BLOCKED) {
         /* Its wake-up was not seen, or was seen before it had left the CPU. */
         if (task->early.time_ns != INT64_MIN) {
             wakeup = task->early;
-        } else {
+        } else if (!lost_may_be_between(model, task->public.host, task->since_ns, t)) {
             guess_wakeup(model, task, &wakeup);
         }
         wakeup.time_ns = MIN(wakeup.time_ns, t);
@@ -527,6 +557,13 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
 {
     model_named(model, number, comm, t);
     struct task *task = &model->tasks.items[number];
+    if (task->state == LULL_STATE_BLOCKED) {
+        sched_cut(model, machine, number, t, LULL_STATE_BLOCKED);
+    } else if (task->state == LULL_STATE_PREEMPTED && id == LULL_EVENT_sched_waking &&
+               !sched_cut(model, machine, number, t, LULL_STATE_BLOCKED) &&
+               lost_may_be_between(model, machine->host, task->since_ns, t)) {
+        sched_lose(model, number); /* it ran in between, as who waits for a CPU is not woken */
+    }
     note_waking(model, model_cpu_at(machine, c), t, task, id, context);
     if (id == LULL_EVENT_sched_wakeup_new) {
         task->is_new = false;

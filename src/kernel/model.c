@@ -86,6 +86,7 @@ void lull_model_free(struct lull_model *model)
     for (size_t i = 0; i < model->machines.count; i++) {
         struct machine *machine = &model->machines.items[i];
         lull_vec_free(&machine->cpus);
+        lull_vec_free(&machine->holes);
         lull_slots_free(&machine->cpu_numbers);
         lull_map_free(&machine->by_tid);
         lull_map_free(&machine->newborn);

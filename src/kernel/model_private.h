@@ -174,6 +174,13 @@ struct call {
     uint32_t next_free;
 };
 
+/* Events of a CPU, or of all if cpu < 0, are missing in this time. */
+struct hole {
+    int64_t start_ns, end_ns;
+    int32_t cpu;
+    uint32_t stream;
+};
+
 struct machine {
     uint32_t host;
     const struct call_arch *arch;
@@ -186,7 +193,9 @@ struct machine {
     int32_t prio_offset, wakeup_prio_offset;
     /* Start of its recording, at its first event at the latest; INT64_MAX: not known yet. */
     int64_t first_ns;
-    int64_t last_ns;               /* its last event, INT64_MIN: none */
+    int64_t last_ns;             /* its last event, INT64_MIN: none */
+    LULL_VEC(struct hole) holes; /* where events are missing, by start */
+    int64_t longest_hole_ns;
     LULL_VEC(struct cpu) cpus;     /* seen so far, in that order */
     struct lull_slots cpu_numbers; /* of a CPU → index in `cpus` + 1 */
     struct lull_map by_tid;        /* tid → task */

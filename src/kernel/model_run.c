@@ -446,7 +446,11 @@ static void finish_states(struct lull_model *model)
     struct lull_call_note note;
     for (uint32_t i = 0; i < model->tasks.count; i++) {
         struct task *task = &model->tasks.items[i];
-        const int64_t end_ns = model->machines.items[task->public.host].last_ns;
+        const struct machine *machine = &model->machines.items[task->public.host];
+        const int64_t end_ns = machine->last_ns;
+        if (task->state == LULL_STATE_PREEMPTED) {
+            sched_cut(model, machine, i, end_ns, LULL_STATE_NONE);
+        }
         if (model_open_state(model, i, end_ns, &fact, &note)) {
             REPORT(model, state, &fact);
             task->public.last_ns = end_ns;

@@ -554,8 +554,78 @@ static void test_discarded(void)
     ctf_writer_close(writer);
     expect_run(dir, true,
                "c0 10: 0 since 10 then 7\nc0 20: 7 since 10 then 8\n"
-               "lost c0 10..20: 3 events, 0 packets\nc0 20: 8 since 20 then ?\n"
+               "lost c0 10..50: 3 events, 0 packets\nc0 20: 8 since 20 then ?\n"
                "c0 50: 9 since 50 (unknown 30) then 0\nc0 60: 0 since 50 then 9\n");
+}
+
+/* LTTng closes a packet when the first event comes that is not lost, and with its time. */
+static void test_discarded_until_next(void)
+{
+    char *dir;
+    struct ctf_writer *writer = open_trace(&dir);
+    write_switch(writer, 0, 10, 0, 7);
+    write_switch(writer, 0, 20, 7, 8);
+    ctf_writer_discard(writer, 0, 3, 50);
+    write_switch(writer, 0, 50, 8, 0);
+    write_switch(writer, 0, 60, 0, 9);
+    ctf_writer_close(writer);
+    expect_run(dir, true,
+               "c0 10: 0 since 10 then 7\nc0 20: 7 since 10 then 8\n"
+               "lost c0 10..50: 3 events, 0 packets\nc0 20: 8 since 20 then ?\n"
+               "c0 50: 8 since 50 (unknown 30) then 0\nc0 60: 0 since 50 then 9\n");
+}
+
+static void on_state_of_5(void *user, const struct lull_state_fact *fact)
+{
+    struct fixture *f = user;
+    static const char letters[] = {[LULL_STATE_NONE] = '-',
+                                   [LULL_STATE_RUNNING] = 'R',
+                                   [LULL_STATE_PREEMPTED] = 'P',
+                                   [LULL_STATE_BLOCKED] = 'B'};
+    if (tid_of(f->model, fact->task) == 5) {
+        g_string_append_printf(f->log, "%c %d..%d by %d\n", letters[fact->state],
+                               (int)fact->start_ns, (int)fact->end_ns,
+                               fact->wakeup ? tid_of(f->model, fact->wakeup->task) : -1);
+    }
+}
+
+/* While events of CPU 1 are missing, from 20 to 40, task 5 may have been woken, have run and have blocked again: who
+ * wakes it later did not end what it waited for before. `how`: 0 it blocks and is woken, 1 it is preempted and runs,
+ * 2 it blocks and runs, 3 it is preempted and woken, which says that it ran. */
+static void test_across_loss(gconstpointer how)
+{
+    static const char *const expected[] = {
+        "B 15..20 by -1\n- 20..40 by -1\nB 40..60 by 7\nP 60..70 by -1\n",
+        "P 15..20 by -1\n- 20..40 by -1\nP 40..70 by -1\n", "B 15..20 by -1\n- 20..70 by -1\n",
+        "P 15..20 by -1\n- 20..40 by -1\nB 40..60 by 7\nP 60..70 by -1\n"};
+    static const struct lull_facts facts = {.state = on_state_of_5};
+    const int n = GPOINTER_TO_INT(how);
+    char *dir;
+    struct ctf_writer *writer = open_trace(&dir);
+    struct fixture f = {.log = g_string_new(NULL)};
+    write_switch(writer, 0, 10, 0, 5);
+    ctf_event(writer, 0, 15, "sched_switch", "prev_tid=5 next_tid=7 prev_state=%d", n % 2 ? 0 : 1);
+    write_switch(writer, 1, 20, 0, 8);
+    ctf_writer_discard(writer, 1, 9, 40);
+    write_switch(writer, 1, 40, 8, 0);
+    write_switch(writer, 1, 45, 0, 8);
+    if (n == 0 || n == 3) {
+        ctf_event(writer, 0, 60, "sched_waking", "tid=5");
+    }
+    write_switch(writer, 0, 70, 7, 5);
+    ctf_writer_close(writer);
+    struct lull_session *session = lull_session_new();
+    g_assert_true(lull_session_add(session, dir, NULL));
+    f.model = lull_model_new(session, LULL_GROUP_GRAPH);
+    lull_model_subscribe(f.model, &facts, &f);
+    lull_model_run(f.model, NULL, NULL);
+    const char *from = strstr(f.log->str, n % 2 ? "P" : "B");
+    g_assert_nonnull(from);
+    g_assert_cmpstr(from, ==, expected[n]);
+    tear_down(&f, NULL);
+    lull_session_free(session);
+    scratch_remove(dir);
+    g_free(dir);
 }
 
 /* CPU 1 loses events before the first that means anything: who was on it is not known until then.
@@ -573,8 +643,8 @@ static void test_lost_first(void)
     write_switch(writer, 1, 50, 9, 0);
     ctf_writer_close(writer);
     expect_run(dir, true,
-               "c0 10: 0 since 10 then 7\nlost c1 12..40: 3 events, 0 packets\n"
-               "c0 45: 7 since 10 then 8\nc1 50: 9 since 50 (unknown 40) then 0\n");
+               "c0 10: 0 since 10 then 7\nc0 45: 7 since 10 then 8\n"
+               "lost c1 12..50: 3 events, 0 packets\nc1 50: 9 since 50 (unknown 40) then 0\n");
 }
 
 static void test_missing_packets(void)
@@ -683,6 +753,11 @@ int main(int argc, char **argv)
     CASE("last-cpu", test_last_cpu);
     CASE("moved-unseen", test_moved_unseen);
     g_test_add_func("/kernel/facts/discarded", test_discarded);
+    g_test_add_func("/kernel/facts/discarded-until-next", test_discarded_until_next);
+    for (int i = 0; i < 4; i++) {
+        g_autofree char *name = g_strdup_printf("/kernel/facts/across-loss/%d", i);
+        g_test_add_data_func(name, GINT_TO_POINTER(i), test_across_loss);
+    }
     g_test_add_func("/kernel/facts/lost-first", test_lost_first);
     g_test_add_func("/kernel/facts/missing-packets", test_missing_packets);
     g_test_add_func("/kernel/facts/tracer-priorities", test_tracer_priorities);

@@ -271,6 +271,13 @@ void ctf_writer_lose(struct ctf_writer *w, unsigned cpu, unsigned events, unsign
     s->seq += packets;
 }
 
+void ctf_writer_discard(struct ctf_writer *w, unsigned cpu, unsigned events, int64_t time_ns)
+{
+    struct stream *s = stream_of(w, cpu);
+    s->discarded += events;
+    close_packet(w, w->current, s, to_cycles(w, time_ns));
+}
+
 void ctf_writer_empty_packet(struct ctf_writer *w, unsigned cpu, int64_t start_ns, int64_t end_ns)
 {
     struct stream *s = stream_of(w, cpu);

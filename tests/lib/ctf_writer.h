@@ -112,6 +112,8 @@ void ctf_event(struct ctf_writer *writer, unsigned cpu, int64_t time_ns, const c
 void ctf_writer_end_packet(struct ctf_writer *writer, unsigned cpu);
 /* Says that events, or whole packets, were lost before the next event of the CPU. */
 void ctf_writer_lose(struct ctf_writer *writer, unsigned cpu, unsigned events, unsigned packets);
+/* Ends the CPU's packet at a time, and says that so many events were lost since its last one, as LTTng does. */
+void ctf_writer_discard(struct ctf_writer *writer, unsigned cpu, unsigned events, int64_t time_ns);
 /* Writes a packet without events over begin <= t <= end. */
 void ctf_writer_empty_packet(struct ctf_writer *writer, unsigned cpu, int64_t start_ns,
                              int64_t end_ns);

@@ -17,7 +17,7 @@ struct sc_task {
     char *comm;
 };
 
-enum action { ACTION_EVENT, ACTION_SWITCH, ACTION_LOSE };
+enum action { ACTION_EVENT, ACTION_SWITCH, ACTION_LOSE, ACTION_GAP };
 
 struct entry {
     int64_t t;
@@ -28,7 +28,15 @@ struct entry {
     char *values;               /* EVENT */
     const struct sc_task *next; /* SWITCH; NULL: idle */
     int prev_state;             /* SWITCH */
-    unsigned events, packets;   /* LOSE */
+    unsigned events, packets;   /* LOSE; GAP: packets */
+    int64_t end;                /* GAP */
+};
+
+/* What of a CPU is not recorded for now. */
+struct gap {
+    int64_t end;
+    unsigned events; /* left out since it began */
+    bool is_packet;
 };
 
 struct sc_host {
@@ -386,6 +394,13 @@ void sc_lose(struct sc_host *host, unsigned cpu, int64_t t, unsigned events, uns
     entry->packets = packets;
 }
 
+void sc_gap(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, bool is_packet)
+{
+    struct entry *entry = add(host, cpu, t, ACTION_GAP);
+    entry->end = t + length;
+    entry->packets = is_packet;
+}
+
 /* ---- playing ---- */
 
 static gint by_time(gconstpointer a, gconstpointer b)
@@ -403,6 +418,16 @@ static int64_t host_time(const struct sc_host *host, int64_t t)
            (int64_t)(host->clock.drift_ppm * (double)t / 1e6);
 }
 
+static void become_current(struct ctf_writer *w, const struct entry *e,
+                           const struct sc_task *current[MAX_CPUS])
+{
+    g_autofree char *idle = g_strdup_printf("swapper/%u", e->cpu);
+    const struct sc_task *next = e->next;
+    current[e->cpu] = next;
+    ctf_writer_current(w, e->cpu, next ? next->pid : 0, next ? next->tid : 0,
+                       next ? next->comm : idle);
+}
+
 static void play_switch(struct ctf_writer *w, const struct entry *e, int64_t time,
                         const struct sc_task *current[MAX_CPUS])
 {
@@ -417,18 +442,42 @@ static void play_switch(struct ctf_writer *w, const struct entry *e, int64_t tim
               "next_tid=%d next_prio=20",
               prev ? prev->comm : idle, prev ? prev->tid : 0, prev ? e->prev_state : 0,
               next ? next->comm : idle, next ? next->tid : 0);
-    current[e->cpu] = next;
-    ctf_writer_current(w, e->cpu, next ? next->pid : 0, next ? next->tid : 0,
-                       next ? next->comm : idle);
+    become_current(w, e, current);
+}
+
+/* Ends a gap. What it left out is missing behind the last packet. */
+static void end_gap(struct ctf_writer *w, struct gap *gap, unsigned cpu, int64_t time)
+{
+    if (gap->events && gap->is_packet) {
+        ctf_writer_lose(w, cpu, 0, 1);
+    } else if (gap->events) {
+        ctf_writer_discard(w, cpu, gap->events, time);
+    }
+    gap->events = 0;
+}
+
+/* Whether the entry is in a gap. */
+static bool is_left_out(struct ctf_writer *w, struct gap *gap, const struct entry *e, int64_t time)
+{
+    if (e->t >= gap->end) {
+        end_gap(w, gap, e->cpu, time);
+        return false;
+    }
+    gap->events += e->action == ACTION_SWITCH || ctf_writer_has(w, e->name);
+    return true;
 }
 
 static void play(struct scenario *s, struct sc_host *host)
 {
     const struct sc_task *current[MAX_CPUS] = {NULL};
+    struct gap gaps[MAX_CPUS];
+    bool seen[MAX_CPUS] = {false};
     g_autofree char *dir = g_build_filename(s->dir, host->name, "kernel", NULL);
     struct ctf_writer *w = ctf_writer_new(dir, &host->options);
     g_array_sort(host->entries, by_time);
-    bool seen[MAX_CPUS] = {false};
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        gaps[i] = (struct gap){.end = INT64_MIN};
+    }
     for (guint i = 0; i < host->entries->len; i++) {
         const struct entry *e = &g_array_index(host->entries, struct entry, i);
         int64_t time = host_time(host, e->t);
@@ -437,13 +486,23 @@ static void play(struct scenario *s, struct sc_host *host)
             ctf_writer_current(w, e->cpu, 0, 0, idle);
             seen[e->cpu] = true;
         }
-        if (e->action == ACTION_LOSE) {
+        if (e->action == ACTION_GAP) {
+            end_gap(w, &gaps[e->cpu], e->cpu, time);
+            gaps[e->cpu] = (struct gap){.end = e->end, .is_packet = e->packets};
+        } else if (e->action == ACTION_LOSE) {
             ctf_writer_lose(w, e->cpu, e->events, e->packets);
+        } else if (is_left_out(w, &gaps[e->cpu], e, time)) {
+            if (e->action == ACTION_SWITCH) {
+                become_current(w, e, current);
+            }
         } else if (e->action == ACTION_SWITCH) {
             play_switch(w, e, time, current);
         } else if (ctf_writer_has(w, e->name)) {
             ctf_event(w, e->cpu, time, e->name, "%s", e->values);
         }
+    }
+    for (unsigned i = 0; i < MAX_CPUS; i++) {
+        end_gap(w, &gaps[i], i, host_time(host, gaps[i].end));
     }
     ctf_writer_close(w);
 }

@@ -82,6 +82,8 @@ void sc_statedump(struct sc_host *host, unsigned cpu, int64_t t);
 void sc_event(struct sc_host *host, unsigned cpu, int64_t t, const char *name, const char *values);
 /* Events and packets were lost before the CPU's first event after t. */
 void sc_lose(struct sc_host *host, unsigned cpu, int64_t t, unsigned events, unsigned packets);
+/* Nothing that happens on the CPU in [t, t + length) is recorded: the events are counted as lost, or were a packet. */
+void sc_gap(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, bool is_packet);
 
 /* Builds a scenario from a script (grammar: tests/e2e/README.md); false with a message on a
  * mistake. Lines that begin with "expect" or "leg" are for the reader of the results and left out.

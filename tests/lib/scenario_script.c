@@ -296,11 +296,12 @@ static bool play_task(struct script *s, const char *verb, const struct words *w,
     return true;
 }
 
-/* block [STATE] [then TASK] | statedump | lose EVENTS PACKETS | event NAME VALUES… */
+/* block [STATE] [then TASK] | statedump | lose EVENTS PACKETS | gap LENGTH [packet] | event NAME VALUES… */
 static bool play_other(struct script *s, const char *verb, const struct words *w,
                        const struct moment *m)
 {
     struct sc_task *then;
+    int64_t length;
     if (!strcmp(verb, "block")) {
         if (!optional_task(s, w, "then", &then)) {
             return false;
@@ -312,6 +313,11 @@ static bool play_other(struct script *s, const char *verb, const struct words *w
     } else if (!strcmp(verb, "lose")) {
         sc_lose(m->host, m->cpu, m->t, (unsigned)atoi(word_at(w, 3)),
                 (unsigned)atoi(word_at(w, 4)));
+    } else if (!strcmp(verb, "gap")) {
+        if (!read_time(s, word_at(w, 3), &length)) {
+            return false;
+        }
+        sc_gap(m->host, m->cpu, m->t, length, has_word(w, "packet"));
     } else if (!strcmp(verb, "event") && w->count > 3) {
         g_autofree char *values = g_strjoinv(" ", w->at + 4);
         sc_event(m->host, m->cpu, m->t, w->at[3], values);

@@ -187,7 +187,8 @@ static void note_losses(const struct ctf_source *source, const struct lull_ctf_s
     for (uint32_t i = 0; i < list->packets->len; i++) {
         const struct lull_packet *packet = &g_array_index(list->packets, struct lull_packet, i);
         lull_ctf_packet_losses(source->report, cursor->number, cursor->stream, &map, packet,
-                               i > 0 ? packet - 1 : NULL);
+                               i > 0 ? packet - 1 : NULL,
+                               i + 1 < list->packets->len ? packet + 1 : NULL);
     }
     if (list->packets->len == 0 || (list->missing == 0 && !list->damaged_tail)) {
         return;

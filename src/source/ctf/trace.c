@@ -22,7 +22,8 @@ void lull_ctf_clock_map(const struct lull_stream_plan *stream, int64_t delta_ns,
 
 void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
                             const struct lull_stream_plan *stream, const struct lull_clock_map *map,
-                            const struct lull_packet *packet, const struct lull_packet *before)
+                            const struct lull_packet *packet, const struct lull_packet *before,
+                            const struct lull_packet *next)
 {
     int64_t start = lull_clock_map_own(map, packet->start);
     int64_t end = lull_clock_map_own(map, MAX(packet->end, packet->start));
@@ -34,7 +35,9 @@ void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
         report->lost(report->user, number, before_end, start, 0, missing);
     }
     if (events > 0) {
-        report->lost(report->user, number, before_end, end, events, 0);
+        /* LTTng's packets end where the next event comes, other tracers' with their last event. */
+        int64_t next_start = next ? lull_clock_map_own(map, next->start) : end;
+        report->lost(report->user, number, before_end, MAX(end, next_start), events, 0);
     }
     if (packet->flags & LULL_PACKET_CUT) {
         report->lost(report->user, number, start, end, 0, 1);

@@ -13,10 +13,11 @@ void lull_ctf_clock_map(const struct lull_stream_plan *stream, int64_t delta_ns,
                         const struct lull_clock_transform *transform, struct lull_clock_map *map);
 
 /* Reports packets that are missing between `before` (or NULL) and `packet`, and events that were
- * discarded before `packet` ended. */
+ * discarded before `packet` ended, or after its last event before `next` (or NULL) starts. */
 void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
                             const struct lull_stream_plan *stream, const struct lull_clock_map *map,
-                            const struct lull_packet *packet, const struct lull_packet *before);
+                            const struct lull_packet *packet, const struct lull_packet *before,
+                            const struct lull_packet *next);
 
 /* Fills in who recorded the trace, where, by which clock, and its environment. Borrows from the
  * schema; what is made for it goes to `texts`. */

@@ -217,7 +217,7 @@ static void note_losses(struct live_stream *stream, struct lull_packet *packet)
         reported.flags &= ~(uint32_t)LULL_PACKET_HAS_DISCARDED;
     }
     lull_ctf_packet_losses(stream->trace->report, stream->number, cursor->stream, &map, &reported,
-                           stream->has_last ? &stream->last : NULL);
+                           stream->has_last ? &stream->last : NULL, NULL);
     stream->last = *packet;
     stream->has_last = true;
 }

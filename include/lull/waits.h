@@ -35,16 +35,30 @@ struct lull_selection {
     const char *comm; /**< name of the task, or a list with commas between of names and patterns
                            with *, ? and […]; NULL: all */
     int64_t port;     /**< of a request's server; -1: all */
-    int64_t start_ns, end_ns; /**< joined clock; INT64_MIN and INT64_MAX: all */
-    int64_t pid;              /**< of the task's process; -1: all */
-    const char *container;    /**< that the task was in last: its name, the start of its id, or a
+    int64_t start_ns, end_ns;   /**< joined clock; INT64_MIN and INT64_MAX: all */
+    int64_t pid;                /**< of the task's process; -1: all */
+    const char *container;      /**< that the task was in last: its name, the start of its id, or a
                                    pattern for its name or the path of its control group, or a list
                                    with commas between; NULL: all */
+    const int64_t *tids, *pids; /**< one of these, besides what tid and pid say */
+    size_t n_tids, n_pids;      /**< how many; 0: all */
 };
 
 /** Value of a struct lull_selection that leaves nothing out. */
 #define LULL_SELECT_ALL                                                                            \
-    {sizeof(struct lull_selection), -1, -1, NULL, -1, INT64_MIN, INT64_MAX, -1, NULL}
+    {sizeof(struct lull_selection),                                                                \
+     -1,                                                                                           \
+     -1,                                                                                           \
+     NULL,                                                                                         \
+     -1,                                                                                           \
+     INT64_MIN,                                                                                    \
+     INT64_MAX,                                                                                    \
+     -1,                                                                                           \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     0,                                                                                            \
+     0}
 
 /** What is known of a task. A tid that is used again is another task. */
 struct lull_task {

@@ -11,6 +11,7 @@
 #ifndef LULL_ANALYSIS_H
 #define LULL_ANALYSIS_H
 
+#include "base/numbers.h"
 #include "analysis/coverage.h"
 #include "analysis/result.h"
 #include "base/distribution.h"
@@ -29,15 +30,6 @@ enum lull_grouping {
     LULL_GROUPING_TID = 1 << 1,
     LULL_GROUPING_PRIO = 1 << 2,
 };
-
-/* A list of numbers that are wanted; count 0: all. */
-struct lull_numbers {
-    const int64_t *items;
-    uint32_t count;
-};
-
-/* Whether all are wanted, or this one. */
-bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number);
 
 /* The question; borrowed by the runner and its instances. */
 struct lull_question_params {
@@ -158,7 +150,7 @@ static inline bool lull_params_want_cpu(const struct lull_question_params *param
                                         int32_t cpu)
 {
     return (params->host < 0 || host == (uint32_t)params->host) &&
-           (params->cpus.count == 0 || lull_numbers_have(&params->cpus, cpu));
+           (params->cpus.count == 0 || lull_numbers_have(params->cpus, cpu));
 }
 
 static inline bool lull_params_want_duration(const struct lull_question_params *params,

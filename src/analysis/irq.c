@@ -53,7 +53,7 @@ static bool is_wanted(const struct lull_question_params *params,
         return true;
     }
     const struct lull_numbers *list = is_hard ? &params->irqs : &params->softirqs;
-    return (is_hard || is_soft) && list->count && lull_numbers_have(list, fact->number);
+    return (is_hard || is_soft) && list->count && lull_numbers_have(*list, fact->number);
 }
 
 static struct source *source_of(struct irq_analysis *irq, const struct lull_handler_fact *fact)

@@ -4,16 +4,6 @@
 
 #include "analysis/analysis.h"
 
-bool lull_numbers_have(const struct lull_numbers *numbers, int64_t number)
-{
-    for (uint32_t i = 0; i < numbers->count; i++) {
-        if (numbers->items[i] == number) {
-            return true;
-        }
-    }
-    return numbers->count == 0;
-}
-
 bool lull_params_choose_task(const struct lull_question_params *params,
                              const struct lull_model *model, uint32_t task, int64_t time_ns)
 {
@@ -22,8 +12,8 @@ bool lull_params_choose_task(const struct lull_question_params *params,
     }
     const struct lull_task *known = lull_model_task(model, task);
     if ((params->host >= 0 && known->host != (uint32_t)params->host) ||
-        !lull_numbers_have(&params->tids, known->tid) ||
-        !lull_numbers_have(&params->pids, known->pid)) {
+        !lull_numbers_have(params->tids, known->tid) ||
+        !lull_numbers_have(params->pids, known->pid)) {
         return false;
     }
     return (!params->comms ||

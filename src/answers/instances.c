@@ -92,17 +92,13 @@ static bool is_selected(const struct lull_instances *instances, const struct lul
         !has_port(instances, instance, wanted->port)) {
         return false;
     }
-    if (wanted->host < 0 && wanted->tid < 0 && wanted->pid < 0 && !wanted->comm &&
-        !wanted->container) {
-        return true;
-    }
     if (instance->task == LULL_NONE) {
-        return false;
+        return wanted->host < 0 && lull_selection_has_ids(wanted, -1, -1) && !wanted->comm &&
+               !wanted->container;
     }
     const struct lull_task *task = lull_model_task(model, instance->task);
     return (wanted->host < 0 || (uint32_t)wanted->host == task->host) &&
-           (wanted->tid < 0 || task->tid == wanted->tid) &&
-           (wanted->pid < 0 || task->pid == wanted->pid) &&
+           lull_selection_has_ids(wanted, task->tid, task->pid) &&
            (!wanted->container ||
             lull_container_matches(wanted->container,
                                    lull_model_container(model, instance->task))) &&

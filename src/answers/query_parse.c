@@ -28,18 +28,13 @@ static bool parse_list(const struct lull_query *query, const char *name, GArray 
     if (!given) {
         return true;
     }
-    g_auto(GStrv) words = g_strsplit(given, ",", -1);
     *kept = g_array_new(FALSE, FALSE, sizeof(int64_t));
-    for (uint32_t i = 0; words[i]; i++) {
-        gint64 number;
-        if (!g_ascii_string_to_signed(g_strstrip(words[i]), 10, 0, INT32_MAX, &number, NULL)) {
-            g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "%s: expected numbers with commas between, not “%s”", name, given);
-            return false;
-        }
-        g_array_append_val(*kept, number);
+    if (!lull_numbers_parse(given, *kept)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s: expected numbers with commas between, not “%s”", name, given);
+        return false;
     }
-    *numbers = (struct lull_numbers){(const int64_t *)(void *)(*kept)->data, (*kept)->len};
+    *numbers = lull_numbers_of(*kept);
     return true;
 }
 
@@ -130,12 +125,12 @@ static bool parse_limit(const struct lull_query *query, struct lull_question_par
         params->limit = 0;
         return true;
     }
-    if (!g_ascii_string_to_unsigned(given, 10, 0, UINT32_MAX, &number, NULL)) {
+    if (!g_ascii_string_to_unsigned(given, 10, 0, INT64_MAX, &number, NULL)) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
                     "limit: expected a whole number from 0, or unlimited, not “%s”", given);
         return false;
     }
-    params->limit = (uint32_t)number;
+    params->limit = (uint32_t)MIN(number, UINT32_MAX);
     params->list_limit = query->has_whole_lists ? 0 : params->limit;
     return true;
 }

@@ -97,10 +97,15 @@ bool lull_check_tasks(const struct lull_model *model, int32_t host,
 bool lull_check_selected_tasks(const struct lull_model *model,
                                const struct lull_selection *selection, GError **error)
 {
-    const struct lull_numbers tids = {&selection->tid, selection->tid >= 0};
-    const struct lull_numbers pids = {&selection->pid, selection->pid >= 0};
-    return check_numbers(model, selection->host, TID, &tids, error) &&
-           check_numbers(model, selection->host, PID, &pids, error) &&
+    const int32_t host = selection->host;
+    const struct lull_numbers tid = {&selection->tid, selection->tid >= 0};
+    const struct lull_numbers pid = {&selection->pid, selection->pid >= 0};
+    const struct lull_numbers tids = {selection->tids, (uint32_t)selection->n_tids};
+    const struct lull_numbers pids = {selection->pids, (uint32_t)selection->n_pids};
+    return check_numbers(model, host, TID, &tid, error) &&
+           check_numbers(model, host, TID, &tids, error) &&
+           check_numbers(model, host, PID, &pid, error) &&
+           check_numbers(model, host, PID, &pids, error) &&
            check_comms(model, selection->host, selection->comm, error) &&
            check_containers(model, selection->host, selection->container, error);
 }

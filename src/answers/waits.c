@@ -133,6 +133,13 @@ struct lull_selection lull_selection_of(const struct lull_selection *selection)
     return known;
 }
 
+bool lull_selection_has_ids(const struct lull_selection *wanted, int64_t tid, int64_t pid)
+{
+    return (wanted->tid < 0 || tid == wanted->tid) && (wanted->pid < 0 || pid == wanted->pid) &&
+           lull_numbers_have((struct lull_numbers){wanted->tids, (uint32_t)wanted->n_tids}, tid) &&
+           lull_numbers_have((struct lull_numbers){wanted->pids, (uint32_t)wanted->n_pids}, pid);
+}
+
 /* ---- tasks ---- */
 
 uint32_t lull_waits_task_count(const struct lull_waits *waits)
@@ -182,45 +189,91 @@ uint32_t lull_waits_find_tid(const struct lull_waits *waits, int32_t host, int64
     return found == 1 ? last : LULL_NONE;
 }
 
+static bool fits(const struct lull_model *model, const struct lull_selection *wanted, uint32_t i,
+                 bool is_first)
+{
+    const struct lull_task *task = lull_model_task(model, i);
+    return (wanted->host < 0 || task->host == (uint32_t)wanted->host) &&
+           task->first_ns <= task->last_ns && (!is_first || task->tid == task->pid) &&
+           lull_selection_has_ids(wanted, task->tid, task->pid) &&
+           (!wanted->comm || lull_model_had_comm(model, i, wanted->comm)) &&
+           (!wanted->container ||
+            lull_container_matches(wanted->container, lull_model_container(model, i)));
+}
+
+static uint32_t find_longest(const struct lull_model *model, const struct lull_selection *wanted,
+                             bool is_first, uint32_t *others)
+{
+    uint32_t found = LULL_NONE, count = 0;
+    int64_t longest_ns = -1;
+    for (uint32_t i = 0; i < lull_model_task_count(model); i++) {
+        if (!fits(model, wanted, i, is_first)) {
+            continue;
+        }
+        const struct lull_task *task = lull_model_task(model, i);
+        count++;
+        if (task->last_ns - task->first_ns > longest_ns) {
+            longest_ns = task->last_ns - task->first_ns;
+            found = i;
+        }
+    }
+    *others = count ? count - 1 : 0;
+    return found;
+}
+
+uint32_t lull_waits_find_task(const struct lull_waits *waits, const struct lull_selection *wanted,
+                              uint32_t *others, GError **error)
+{
+    const bool has_tids = wanted->tid >= 0 || wanted->n_tids;
+    const bool has_pids = wanted->pid >= 0 || wanted->n_pids;
+    const bool has_names = wanted->comm || wanted->container;
+    *others = 0;
+    if (!has_names && !has_pids && wanted->tid < 0 && wanted->n_tids == 1) {
+        return lull_waits_find_tid(waits, wanted->host, wanted->tids[0], error);
+    }
+    if (!lull_check_selected_tasks(waits->model, wanted, error)) {
+        return LULL_NONE;
+    }
+    uint32_t task = LULL_NONE;
+    if (has_pids && !has_tids && !has_names) {
+        task = find_longest(waits->model, wanted, true, others);
+        if (task != LULL_NONE && wanted->n_pids == 1) {
+            *others = 0;
+            return lull_waits_find_tid(waits, wanted->host, wanted->pids[0], error);
+        }
+    }
+    if (task == LULL_NONE) {
+        task = find_longest(waits->model, wanted, false, others);
+    }
+    if (task == LULL_NONE) {
+        g_set_error_literal(
+            error, LULL_ERROR, LULL_ERROR_QUESTION,
+            has_tids + has_pids + (wanted->comm != NULL) + (wanted->container != NULL) > 1
+                ? "no task fits all of --tid, --pid, --comm and --container that "
+                  "were given"
+                : "no event of such a task was recorded");
+    }
+    return task;
+}
+
 uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, const char *comm,
                               uint32_t *others, GError **error)
 {
+    struct lull_selection wanted = LULL_SELECT_ALL;
     uint32_t more;
-    const uint32_t task = lull_model_find_comm(waits->model, host, comm, others ? others : &more);
-    if (task == LULL_NONE) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "no task named “%s” was seen in the traces%s", comm,
-                    strlen(comm) > 15 ? " (the kernel keeps the first 15 bytes of a name)" : "");
-    }
-    return task;
+    wanted.host = host;
+    wanted.comm = comm;
+    return lull_waits_find_task(waits, &wanted, others ? others : &more, error);
 }
 
 uint32_t lull_waits_find_container(const struct lull_waits *waits, int32_t host,
                                    const char *container, uint32_t *others, GError **error)
 {
     struct lull_selection wanted = LULL_SELECT_ALL;
-    uint32_t found = LULL_NONE, count = 0;
+    uint32_t more;
     wanted.host = host;
     wanted.container = container;
-    for (uint32_t i = 0; i < lull_model_task_count(waits->model); i++) {
-        const struct lull_task *task = lull_model_task(waits->model, i);
-        if ((host >= 0 && task->host != (uint32_t)host) || task->first_ns > task->last_ns ||
-            !lull_container_matches(container, lull_model_container(waits->model, i))) {
-            continue;
-        }
-        const struct lull_task *best = count++ ? lull_model_task(waits->model, found) : task;
-        if (best == task || task->last_ns - task->first_ns > best->last_ns - best->first_ns) {
-            found = i;
-        }
-    }
-    if (others) {
-        *others = count ? count - 1 : 0;
-    }
-    if (count == 0 && lull_check_selected_tasks(waits->model, &wanted, error)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "no event of a task in a container “%s” was recorded", container);
-    }
-    return found;
+    return lull_waits_find_task(waits, &wanted, others ? others : &more, error);
 }
 
 /* ---- paths ---- */
@@ -423,8 +476,7 @@ static bool is_selected(const struct lull_waits *waits, const struct lull_select
            (!wanted->container ||
             (task && lull_container_matches(wanted->container,
                                             lull_model_container(waits->model, request->task)))) &&
-           (wanted->pid < 0 || (task && task->pid == wanted->pid)) &&
-           (wanted->tid < 0 || (request->task != LULL_NONE && request->tid == wanted->tid)) &&
+           lull_selection_has_ids(wanted, task ? request->tid : -1, task ? task->pid : -1) &&
            (wanted->port < 0 || request->port == wanted->port) &&
            request->start_ns < wanted->end_ns && request->end_ns > wanted->start_ns;
 }

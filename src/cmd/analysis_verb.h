@@ -41,20 +41,20 @@ extern const char *const lull_analysis_common[];
 
 #define LULL_OPTIONS_TASKS                                                                         \
     {.name = "tid",                                                                                \
-     .kind = LULL_OPTION_TEXT,                                                                     \
+     .kind = LULL_OPTION_NUMBERS,                                                                  \
      .argument = "LIST",                                                                           \
      .help = "only tasks with one of these thread ids (N,N,…)"},                                   \
         {.name = "pid",                                                                            \
-         .kind = LULL_OPTION_TEXT,                                                                 \
+         .kind = LULL_OPTION_NUMBERS,                                                              \
          .argument = "LIST",                                                                       \
          .help = "only tasks of these processes (N,N,…)"},                                         \
         {.name = "comm",                                                                           \
-         .kind = LULL_OPTION_TEXT,                                                                 \
+         .kind = LULL_OPTION_LIST,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "only tasks with one of these names (NAME,NAME,…; the kernel keeps the first 15 " \
                  "bytes of a name), or names that match a pattern, as in 'postgres*'"},            \
         {.name = "container",                                                                      \
-         .kind = LULL_OPTION_TEXT,                                                                 \
+         .kind = LULL_OPTION_LIST,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "only tasks in one of these containers: names, patterns for a name or the path "  \
                  "of a control group, or six digits or more of an id"}
@@ -62,11 +62,11 @@ extern const char *const lull_analysis_common[];
 #define LULL_OPTIONS_WHOM                                                                          \
     LULL_OPTIONS_TASKS,                                                                            \
         {.name = "procname",                                                                       \
-         .kind = LULL_OPTION_TEXT,                                                                 \
+         .kind = LULL_OPTION_LIST,                                                                 \
          .argument = "LIST",                                                                       \
          .help = "the same as --comm, as in lttng-analyses"},                                      \
         {.name = "cpu",                                                                            \
-         .kind = LULL_OPTION_TEXT,                                                                 \
+         .kind = LULL_OPTION_NUMBERS,                                                              \
          .argument = "LIST",                                                                       \
          .help = "only what happened on one of these CPUs (N,N,…)"}
 

@@ -11,17 +11,11 @@
 /* What --count-fields cannot be combined with: everything is decoded. */
 static bool check_options(const struct lull_args *args, GError **error)
 {
-    static const char *const texts[] = {"events", "comm", "filter"};
-    static const char *const numbers[] = {"tid", "limit"};
-    const char *wrong = NULL;
+    static const char *const texts[] = {"events", "tid", "pid", "comm", "container", "filter"};
+    const char *wrong = lull_args_number(args, "limit") >= 0 ? "limit" : NULL;
     for (uint32_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         if (lull_args_text(args, texts[i])) {
             wrong = texts[i];
-        }
-    }
-    for (uint32_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
-        if (lull_args_number(args, numbers[i]) >= 0) {
-            wrong = numbers[i];
         }
     }
     if (wrong) {

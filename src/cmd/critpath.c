@@ -16,23 +16,28 @@
 #include "cmd/program_out.h"
 #include "cmd/say.h"
 #include "cmd/slowest_args.h"
+#include "cmd/whom_args.h"
 #include "view/view.h"
 
 /* Of several tasks that fit what was asked for, which one it is; others: how many more there are. */
-static void report_choice(const struct lull_args *args, const struct lull_waits *waits,
-                          const struct lull_path *path, uint32_t others)
+static void report_choice(const struct lull_args *args, const struct lull_session *session,
+                          const struct lull_waits *waits, const struct lull_path *path,
+                          uint32_t others)
 {
     int64_t start_ns, end_ns;
     if (others == 0) {
         return;
     }
-    const char *option = lull_args_text(args, "comm") ? "comm" : "container";
-    const uint32_t task = lull_path_task(path);
-    lull_say("lull: %u other task%s --%s %s as well; this is the one that lived longest%s, %s, "
-             "tid %d (choose another with --tid)\n",
-             others, others == 1 ? " fits" : "s fit", option, lull_args_text(args, option),
+    g_autofree char *options = lull_args_whom_text(args);
+    const uint32_t number = lull_path_task(path);
+    const struct lull_task *task = lull_waits_task(waits, number);
+    const bool has_hosts = lull_session_host_count(session) > 1;
+    lull_say("lull: %u other task%s %s as well; this is the one that lived longest%s, %s, "
+             "tid %d%s%s (choose another with --tid)\n",
+             others, others == 1 ? " fits" : "s fit", options,
              lull_waits_read_range(waits, &start_ns, &end_ns) ? " around that time" : "",
-             lull_waits_comm(waits, task, INT64_MAX), lull_waits_task(waits, task)->tid);
+             lull_waits_comm(waits, number, INT64_MAX), task->tid, has_hosts ? " of host " : "",
+             has_hosts ? lull_session_host(session, task->host)->name : "");
 }
 
 /* What is known from events that were not read is not known. */
@@ -52,35 +57,25 @@ static void report_range(const struct lull_args *args, const struct lull_waits *
 static struct lull_path *find_path(const struct lull_args *args, struct lull_session *session,
                                    const struct lull_waits *waits, uint32_t *others, GError **error)
 {
-    int32_t host;
-    uint32_t task;
     int64_t start_ns, end_ns;
     const enum lull_path_kind kind =
         lull_args_flag(args, "unbounded") ? LULL_PATH_UNBOUNDED : LULL_PATH_BOUNDED;
-    const int64_t request = lull_args_number(args, "request"), tid = lull_args_number(args, "tid");
-    /* The thread that a process starts with has its id. */
-    const int64_t pid = lull_args_number(args, "pid");
-    const char *comm = lull_args_text(args, "comm");
-    const char *container = lull_args_text(args, "container");
+    const int64_t request = lull_args_number(args, "request");
+    struct lull_selection whom = lull_args_whom(args);
     if (request >= 0) {
         return lull_waits_request_path(waits, request, kind, error);
     }
-    if (!lull_args_host(args, session, &host, error) ||
+    if (!lull_args_host(args, session, &whom.host, error) ||
         !lull_args_range(args, session, &start_ns, &end_ns, error)) {
         return NULL;
     }
-    if (comm) {
-        task = lull_waits_find_comm(waits, host, comm, others, error);
-    } else if (container) {
-        task = lull_waits_find_container(waits, host, container, others, error);
-    } else if (tid < 0 && pid < 0) {
-        return lull_waits_command_path(waits, host, start_ns, end_ns, kind, error);
-    } else {
-        task = lull_waits_find_tid(waits, host, tid >= 0 ? tid : pid, error);
+    if (lull_args_whom_given(args) == 0) {
+        return lull_waits_command_path(waits, whom.host, start_ns, end_ns, kind, error);
     }
+    const uint32_t task = lull_waits_find_task(waits, &whom, others, error);
     return task == LULL_NONE ? NULL
-           : comm ? lull_waits_comm_path(waits, task, comm, start_ns, end_ns, kind, error)
-                  : lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
+           : whom.comm ? lull_waits_comm_path(waits, task, whom.comm, start_ns, end_ns, kind, error)
+                       : lull_waits_task_path(waits, task, start_ns, end_ns, kind, error);
 }
 
 static bool write_file(const char *name, lull_write_path *view, const struct lull_path *path,
@@ -175,14 +170,6 @@ static bool show(const struct lull_args *args, const struct lull_path *path,
     return view(path, stdout, &style, error);
 }
 
-/* How many options say whose path it is. */
-static int names_given(const struct lull_args *args)
-{
-    return (lull_args_number(args, "request") >= 0) + (lull_args_number(args, "tid") >= 0) +
-           (lull_args_number(args, "pid") >= 0) + (lull_args_text(args, "comm") != NULL) +
-           (lull_args_text(args, "container") != NULL);
-}
-
 bool lull_critpath_check_forms(const struct lull_args *args, GError **error)
 {
     const uint32_t n_files = lull_critpath_files_on_stdout(args);
@@ -205,13 +192,12 @@ static bool check_usage(const struct lull_args *args, GError **error)
     if (!lull_instance_query_periods(args, &none, error)) {
         return false;
     }
-    if (names_given(args) <= 1) {
+    if (lull_args_number(args, "request") < 0 || lull_args_whom_given(args) == 0) {
         return true;
     }
     g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
-                        "say whose path it is with one of --request, --tid, --pid, --comm and "
-                        "--period, "
-                        "not with several");
+                        "--request is a path of its own: leave out --tid, --pid, --comm and "
+                        "--container");
     return false;
 }
 
@@ -220,7 +206,7 @@ static bool check_question(const struct lull_args *args, const struct lull_sessi
                            GError **error)
 {
     int32_t host;
-    if (names_given(args) > 0) {
+    if (lull_args_number(args, "request") >= 0 || lull_args_whom_given(args) > 0) {
         return true;
     }
     if (!lull_args_host(args, session, &host, error)) {
@@ -291,7 +277,7 @@ static bool answer(const struct lull_args *args, struct lull_session *session, G
     uint32_t others;
     struct lull_path *path = read_path(args, session, waits, &others, error);
     if (path) {
-        report_choice(args, waits, path, others);
+        report_choice(args, session, waits, path, others);
         report_range(args, waits);
     }
     struct lull_paths_calls *calls =
@@ -430,7 +416,7 @@ static const struct lull_example examples[] = {
 const struct lull_verb lull_verb_critpath = {
     .name = "critpath",
     .summary = "show what a task or a request waited for",
-    .usage = "TRACE… [--request ID | [--host H] (--tid N | --comm NAME) | --period DEF]",
+    .usage = "TRACE… [--request ID | [--host H] (--tid LIST | --comm LIST) | --period DEF]",
     .description =
         "Follows a task backwards. Where the task was blocked, the path goes on with the task "
         "that woke it, into that task's past: through processes, interrupts, disks, and packets "
@@ -459,8 +445,9 @@ const struct lull_verb lull_verb_critpath = {
         "exec to its exit, unless options say otherwise. For any other trace, without --begin "
         "and --end, it covers the task's whole life in the trace; with --comm, that of the program: from "
         "its exec, if the task had another name before. --pid takes the "
-        "thread that the process started with, --comm the "
-        "longest-lived task that ever had that name, and says how many others there are. "
+        "thread that the process started with. Of several tasks that fit a list, a name, a pattern or a "
+        "container it takes the one that lived longest, and says how many others there are; --tid, --pid, "
+        "--comm and --container together leave those that fit all of them. "
         "With --begin or --end, no more of a large trace is read than the path needs: what was "
         "recorded shortly before and after, and the state dump. So --comm takes the task that "
         "lived longest around that time; files that were opened before, and arguments of calls "

@@ -2,6 +2,7 @@
 /* --events (the names, and that some trace declares each of them), --tid, --comm and the time. */
 #include "cmd/event_args.h"
 #include "cmd/say.h"
+#include "cmd/whom_args.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,13 +57,8 @@ static struct lull_model *read_tasks(struct lull_session *session)
 static bool check_tasks(const struct lull_args *args, const struct lull_session *session,
                         const struct lull_model *model, GError **error)
 {
-    struct lull_selection selection = LULL_SELECT_ALL;
-    selection.tid = lull_args_number(args, "tid");
-    selection.pid = lull_args_number(args, "pid");
-    selection.comm = lull_args_text(args, "comm");
-    selection.container = lull_args_text(args, "container");
-    const int64_t cpu = lull_args_number(args, "cpu");
-    const struct lull_numbers cpus = {&cpu, cpu >= 0};
+    struct lull_selection selection = lull_args_whom(args);
+    const struct lull_numbers cpus = lull_args_numbers(args, "cpu");
     return lull_args_host(args, session, &selection.host, error) &&
            lull_check_selected_tasks(model, &selection, error) &&
            lull_check_cpus(session, model, selection.host, &cpus, error);
@@ -71,9 +67,7 @@ static bool check_tasks(const struct lull_args *args, const struct lull_session 
 bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session *session,
                                bool is_said, GError **error)
 {
-    if (lull_args_number(args, "tid") >= 0 || lull_args_number(args, "pid") >= 0 ||
-        lull_args_number(args, "cpu") >= 0 || lull_args_text(args, "comm") ||
-        lull_args_text(args, "container")) {
+    if (lull_args_whom_given(args) > 0 || lull_args_text(args, "cpu")) {
         struct lull_model *model = read_tasks(session);
         const bool is_right = check_tasks(args, session, model, error);
         lull_model_free(model);
@@ -98,7 +92,7 @@ static GHashTable *read_threads(const struct lull_args *args, struct lull_sessio
                             "context");
         return NULL;
     }
-    const int64_t pid = lull_args_number(args, "pid");
+    const struct lull_numbers pids = lull_args_numbers(args, "pid");
     const char *container = lull_args_text(args, "container");
     struct lull_model *model = read_tasks(session);
     GHashTable *threads = NULL;
@@ -107,7 +101,7 @@ static GHashTable *read_threads(const struct lull_args *args, struct lull_sessio
         for (uint32_t i = 0; i < lull_model_task_count(model); i++) {
             const struct lull_task *task = lull_model_task(model, i);
             const int64_t number = lull_running_task(task->host, task->tid);
-            if ((pid < 0 || task->pid == pid) &&
+            if (lull_numbers_have(pids, task->pid) &&
                 (!container || lull_container_matches(container, lull_model_container(model, i)))) {
                 g_hash_table_add(threads, g_memdup2(&number, sizeof number));
             }
@@ -140,15 +134,15 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
                                                     char *const *names, GError **error)
 {
     struct lull_running_query query = {
-        .tid = lull_args_number(args, "tid"),
-        .pid = lull_args_number(args, "pid"),
+        .tids = lull_args_numbers(args, "tid"),
+        .pids = lull_args_numbers(args, "pid"),
         .comm = lull_args_text(args, "comm"),
         .only_threads = lull_args_text(args, "container") != NULL,
         .is_live = lull_args_live(args) != NULL,
         .wants_places = lull_args_takes(args, "places") && lull_args_flag(args, "places"),
     };
-    const bool is_shown = query.pid >= 0 && !query.is_live && lull_running_shows_pid(session);
-    if ((query.only_threads || (query.pid >= 0 && !is_shown)) &&
+    const bool is_shown = query.pids.count && !query.is_live && lull_running_shows_pid(session);
+    if ((query.only_threads || (query.pids.count && !is_shown)) &&
         !(query.threads = read_threads(args, session, error))) {
         return NULL;
     }

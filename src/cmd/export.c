@@ -116,7 +116,7 @@ static const struct lull_option options[] = {
      .argument = "DIR",
      .help = "write CTF 2 traces into the new directory DIR"},
     {.name = "events",
-     .kind = LULL_OPTION_TEXT,
+     .kind = LULL_OPTION_LIST,
      .argument = "LIST",
      .help = "only events of these names, separated by commas; a '*' at the end of a name "
              "matches any ending, and syscall_entry_NAME is that call of every tracer"},
@@ -160,7 +160,7 @@ const struct lull_verb lull_verb_export = {
         "something fails, or if you interrupt the export. Damaged parts of the input are left "
         "out, and counted as lost packets in the new trace.\n"
         "\n"
-        "--tid and --comm keep the events that happened while that task ran on the CPU, as in "
+        "--tid and --comm keep the events that happened while such a task ran on the CPU, as in "
         "'lull print'.",
     .output = NULL,
     .options = options,

@@ -68,8 +68,7 @@ static int run(const struct lull_args *args, GError **error)
     if (!info.session) {
         return 1;
     }
-    const int64_t cpu = lull_args_number(args, "cpu");
-    const struct lull_numbers cpus = {&cpu, cpu >= 0};
+    const struct lull_numbers cpus = lull_args_numbers(args, "cpu");
     bool done = lull_args_host(args, info.session, &info.host, error) &&
                 lull_check_cpus(info.session, NULL, info.host, &cpus, error);
     if (done) {

@@ -9,6 +9,7 @@
 #include "answers/waits.h"
 #include "cmd/options.h"
 #include "cmd/say.h"
+#include "cmd/whom_args.h"
 
 /* ---- definitions ---- */
 
@@ -58,10 +59,7 @@ static bool read_selection(struct lull_instance_query *query, GError **error)
 {
     const struct lull_args *args = query->args;
     struct lull_selection *selection = &query->selection;
-    selection->comm = lull_args_text(args, "comm");
-    selection->container = lull_args_text(args, "container");
-    selection->tid = lull_args_number(args, "tid");
-    selection->pid = lull_args_number(args, "pid");
+    *selection = lull_args_whom(args);
     selection->port = lull_args_takes(args, "port") ? lull_args_number(args, "port") : -1;
     return lull_args_host(args, query->session, &selection->host, error) &&
            lull_args_range(args, query->session, &selection->start_ns, &selection->end_ns, error);

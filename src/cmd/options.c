@@ -14,6 +14,9 @@ struct value {
     bool is_given;
     const char *text; /* the last one */
     GPtrArray *texts; /* of a TEXTS: all, and NULL at the end; or NULL */
+    GString *list;    /* of a LIST or NUMBERS: all that were given, with commas between; or NULL */
+    GArray *numbers;  /* of NUMBERS: int64_t; or NULL */
+    bool is_last;     /* of a LIST or NUMBERS: the last counts */
     int64_t number;
 };
 
@@ -140,6 +143,40 @@ static void add_text(struct value *value, const char *text)
     g_ptr_array_insert(value->texts, (int)value->texts->len - 1, (void *)text);
 }
 
+/* Lists that are given several times add up; in lttng-analyses the last one counts. */
+static const char *add_list(struct value *value, const char *text)
+{
+    if (!value->list) {
+        value->list = g_string_new(text);
+    } else if (value->is_last) {
+        g_string_assign(value->list, text);
+    } else {
+        g_string_append_printf(value->list, ",%s", text);
+    }
+    return value->list->str;
+}
+
+static bool add_numbers(struct value *value, const char *shown, const char *text, GError **error)
+{
+    if (!value->numbers) {
+        value->numbers = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    } else if (value->is_last) {
+        g_array_set_size(value->numbers, 0);
+    }
+    if (!lull_numbers_parse(text, value->numbers)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s takes whole numbers from 0 to %d with commas between, not “%s”", shown,
+                    INT32_MAX, text);
+        return false;
+    }
+    return true;
+}
+
+static bool has_empty_word(const char *text)
+{
+    return text[0] == ',' || text[0] == '\0' || g_str_has_suffix(text, ",") || strstr(text, ",,");
+}
+
 static bool set_value(struct value *value, const char *shown, const char *text, GError **error)
 {
     const enum lull_option_kind kind = value->option->kind;
@@ -160,8 +197,18 @@ static bool set_value(struct value *value, const char *shown, const char *text, 
                     "%s makes a directory: '-', standard output, cannot hold one", shown);
         return false;
     }
+    if (kind == LULL_OPTION_LIST && !value->is_last && has_empty_word(text)) {
+        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+                    "%s takes names with commas between, not “%s”", shown, text);
+        return false;
+    }
+    if (kind == LULL_OPTION_NUMBERS && !add_numbers(value, shown, text, error)) {
+        return false;
+    }
     if (kind == LULL_OPTION_TEXTS) {
         add_text(value, text);
+    } else if (kind == LULL_OPTION_LIST || kind == LULL_OPTION_NUMBERS) {
+        text = add_list(value, text);
     }
     value->is_given = true;
     value->text = text;
@@ -308,6 +355,7 @@ struct lull_args *lull_args_parse(const struct lull_verb *verb, int argc, char *
     for (uint32_t i = 0; i < args->n_values; i++) {
         args->values[i].option = options[i];
         args->values[i].number = -1;
+        args->values[i].is_last = verb->is_dropin;
     }
     struct words words = {.argc = argc, .argv = argv};
     if (!parse_words(args, &words, error)) {
@@ -328,6 +376,10 @@ void lull_args_free(struct lull_args *args)
     if (args) {
         for (uint32_t i = 0; i < args->n_values; i++) {
             g_clear_pointer(&args->values[i].texts, g_ptr_array_unref);
+            g_clear_pointer(&args->values[i].numbers, g_array_unref);
+            if (args->values[i].list) {
+                g_string_free(args->values[i].list, TRUE);
+            }
         }
         g_free(args->values);
         g_ptr_array_unref(args->rest);
@@ -393,6 +445,12 @@ int64_t lull_args_number(const struct lull_args *args, const char *name)
 {
     const struct value *value = find_value(args, name);
     return value ? value->number : -1;
+}
+
+struct lull_numbers lull_args_numbers(const struct lull_args *args, const char *name)
+{
+    const struct value *value = find_value(args, name);
+    return lull_numbers_of(value ? value->numbers : NULL);
 }
 
 bool lull_args_is_dropin(const struct lull_args *args)

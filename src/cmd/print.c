@@ -413,7 +413,7 @@ static const char *const formats[] = {"text", "babeltrace", NULL};
 
 static const struct lull_option options[] = {
     {.name = "events",
-     .kind = LULL_OPTION_TEXT,
+     .kind = LULL_OPTION_LIST,
      .argument = "LIST",
      .help = "only events of these names, separated by commas; a '*' at the end of a name "
              "matches any ending, and syscall_entry_NAME is that call of every tracer"},
@@ -524,7 +524,7 @@ const struct lull_verb lull_verb_print = {
         "relay closes before the session has ended, that is an error. net://HOST alone lists "
         "the sessions.\n"
         "\n"
-        "--tid and --comm keep the events that happened while that task ran on the CPU: the "
+        "--tid and --comm keep the events that happened while such a task ran on the CPU: the "
         "contexts of the event name the task or, if the trace has no such contexts, the last "
         "sched_switch on that CPU does. --filter keeps the events for which an expression is "
         "true; 'lull help filter' describes its language.\n"

@@ -11,6 +11,7 @@
 #include "cmd/join_args.h"
 #include "cmd/program_out.h"
 #include "cmd/slowest_args.h"
+#include "cmd/whom_args.h"
 #include "view/table.h"
 
 static const struct lull_column columns[] = {
@@ -80,10 +81,7 @@ static bool print_table(const struct lull_args *args, const struct lull_table *t
 static bool read_selection(const struct lull_args *args, struct lull_session *session,
                            struct lull_selection *selection, GError **error)
 {
-    selection->comm = lull_args_text(args, "comm");
-    selection->container = lull_args_text(args, "container");
-    selection->tid = lull_args_number(args, "tid");
-    selection->pid = lull_args_number(args, "pid");
+    *selection = lull_args_whom(args);
     selection->port = lull_args_number(args, "port");
     return lull_args_host(args, session, &selection->host, error) &&
            lull_args_range(args, session, &selection->start_ns, &selection->end_ns, error);

@@ -327,12 +327,7 @@ bool lull_args_apply(const struct lull_args *args, struct lull_session *session,
         !lull_args_range(args, session, &start_ns, &end_ns, error)) {
         return false;
     }
-    int64_t cpu = lull_args_number(args, "cpu");
-    if (cpu > INT32_MAX) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE, "there is no CPU %" PRId64, cpu);
-        return false;
-    }
-    lull_session_select(session, host, (int32_t)cpu);
+    lull_session_select_cpus(session, host, lull_args_numbers(args, "cpu"));
     lull_session_limit(session, start_ns, end_ns);
     return true;
 }

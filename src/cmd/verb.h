@@ -10,14 +10,18 @@
 
 #include <lull/session.h>
 
+#include "base/numbers.h"
+
 enum lull_option_kind {
-    LULL_OPTION_FLAG,   /* bool; with an argument also const char *, which may follow as "=…" */
-    LULL_OPTION_TEXT,   /* const char *  */
-    LULL_OPTION_TEXTS,  /* the same, several times: const char *const * */
-    LULL_OPTION_NUMBER, /* int64_t, >= 0; -1 if not given */
-    LULL_OPTION_LIMIT,  /* the same, where 0 and the word "unlimited", which is 0, mean all */
-    LULL_OPTION_FILE,   /* const char *, completed as a file name */
-    LULL_OPTION_CHOICE, /* const char *, one of `choices` */
+    LULL_OPTION_FLAG,    /* bool; with an argument also const char *, which may follow as "=…" */
+    LULL_OPTION_TEXT,    /* const char *  */
+    LULL_OPTION_TEXTS,   /* the same, several times: const char *const * */
+    LULL_OPTION_LIST,    /* const char *, with commas between; several times: all of them */
+    LULL_OPTION_NUMBERS, /* the same of numbers: also struct lull_numbers */
+    LULL_OPTION_NUMBER,  /* int64_t, >= 0; -1 if not given */
+    LULL_OPTION_LIMIT,   /* the same, where 0 and the word "unlimited", which is 0, mean all */
+    LULL_OPTION_FILE,    /* const char *, completed as a file name */
+    LULL_OPTION_CHOICE,  /* const char *, one of `choices` */
 };
 
 struct lull_option {
@@ -39,6 +43,8 @@ const char *lull_args_text(const struct lull_args *args, const char *name); /* N
 /* Of a TEXTS: all, as they were given, NULL-terminated; NULL: not given. */
 const char *const *lull_args_texts(const struct lull_args *args, const char *name);
 int64_t lull_args_number(const struct lull_args *args, const char *name); /* -1: not given */
+/* Of NUMBERS; none: not given. */
+struct lull_numbers lull_args_numbers(const struct lull_args *args, const char *name);
 /* Whether it is an option of this verb. */
 bool lull_args_takes(const struct lull_args *args, const char *name);
 /* True if the program was called by a name of lttng-analyses. */

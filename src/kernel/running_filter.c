@@ -74,8 +74,8 @@ static bool contexts_suffice(struct lull_running_filter *filter, struct lull_ses
         return true;
     }
     const struct fields *fields = event.fields;
-    const uint64_t needed = (filter->query.tid >= 0 ? HAS_TID : 0) |
-                            (filter->query.pid >= 0 ? HAS_PID : 0) |
+    const uint64_t needed = (filter->query.tids.count ? HAS_TID : 0) |
+                            (filter->query.pids.count ? HAS_PID : 0) |
                             (filter->query.comm ? HAS_COMM : 0);
     return (fields->present & needed) == needed;
 }
@@ -106,7 +106,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     struct lull_running_filter *filter = g_new0(struct lull_running_filter, 1);
     filter->session = session;
     filter->query = *query;
-    filter->by_task = query->tid >= 0 || query->pid >= 0 || query->comm || query->only_threads;
+    filter->by_task = query->tids.count || query->pids.count || query->comm || query->only_threads;
     lull_running_table_init(&filter->running);
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->start_ns, query->end_ns);
@@ -140,7 +140,7 @@ void lull_running_filter_free(struct lull_running_filter *filter)
 static bool matches(const struct lull_running_query *query, int64_t tid, const char *comm,
                     size_t comm_length)
 {
-    if (query->tid >= 0 && query->tid != tid) {
+    if (!lull_numbers_have(query->tids, tid)) {
         return false;
     }
     if (!query->comm) {
@@ -157,8 +157,8 @@ static bool pid_matches(const struct lull_running_filter *filter, const struct l
                         const struct fields *fields, int64_t tid)
 {
     const struct lull_running_query *query = &filter->query;
-    if (!query->only_threads && (query->pid < 0 || (fields->present & HAS_PID))) {
-        return query->pid < 0 || fields->pid == query->pid;
+    if (!query->only_threads && (query->pids.count == 0 || (fields->present & HAS_PID))) {
+        return lull_numbers_have(query->pids, fields->pid);
     }
     const int64_t task = lull_running_task(event->host, tid);
     return tid >= 0 && query->threads && g_hash_table_contains(query->threads, &task);
@@ -169,7 +169,7 @@ static bool task_matches(const struct lull_running_filter *filter, const struct 
                          const struct lull_running *running)
 {
     const struct fields *fields = event->fields;
-    const bool knows_tid = filter->query.tid < 0 || (fields->present & HAS_TID);
+    const bool knows_tid = filter->query.tids.count == 0 || (fields->present & HAS_TID);
     const bool knows_comm = !filter->query.comm || (fields->present & HAS_COMM);
     const bool is_tracked = running && running->is_known;
     if ((!knows_tid || !knows_comm) && !is_tracked) {

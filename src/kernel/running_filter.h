@@ -5,10 +5,12 @@
 
 #include <lull/session.h>
 
+#include "base/numbers.h"
+
 /* What is wanted. */
 struct lull_running_query {
-    int64_t tid;              /* -1: any */
-    int64_t pid;              /* -1: any */
+    struct lull_numbers tids; /* of which one is wanted; none: any */
+    struct lull_numbers pids;
     GHashTable *threads;      /* int64_t of lull_running_task(): those that have it, where contexts
                                  do not say; NULL: they do everywhere; the filter owns it */
     bool only_threads;        /* only `threads` are wanted, whatever contexts say */
@@ -30,7 +32,7 @@ static inline int64_t lull_running_task(uint32_t host, int64_t tid)
 bool lull_running_shows_pid(const struct lull_session *session);
 
 /* Subscribes to what the query wants and to what is needed to know who runs, limits and rewinds the
- * session. The query's comm must live as long as the session. Free with
+ * session. The query's comm and numbers must live as long as the session. Free with
  * lull_running_filter_free(). */
 struct lull_running_filter *lull_running_filter_new(struct lull_session *session,
                                                     const struct lull_running_query *query);

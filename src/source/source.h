@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/report.h"
 #include "base/layout.h"
+#include "base/numbers.h"
 
 struct lull_class_filter;
 struct lull_class_watch;
@@ -43,9 +44,9 @@ struct lull_fields {
 
 /* What of a trace is wanted; the same for all its streams. */
 struct lull_source_window {
-    int64_t start_ns, end_ns; /* joined clock */
-    int64_t delta_ns;         /* from the trace's clock to that of the host's first trace */
-    int32_t only_cpu;         /* or -1; for streams that cannot say theirs before they are read */
+    int64_t start_ns, end_ns;      /* joined clock */
+    int64_t delta_ns;              /* from the trace's clock to that of the host's first trace */
+    struct lull_numbers only_cpus; /* for streams that cannot say theirs before they are read */
     struct lull_clock_transform transform;
     bool in_doubles;       /* times are computed as babeltrace2 does, see lull_clock_map */
     uint64_t memory_bytes; /* that the stream should take at most while others are read with it */

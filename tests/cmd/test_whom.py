@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # --tid, --pid and --comm mean the same in all verbs: lists, patterns, processes; a name that nobody ever had is an error, nothing
 # found is not. What is true of the sample is in its README: t-asker has the thread t-worker, t-writer is another process.
+import functools
 import json
 import os
 import re
@@ -24,6 +25,12 @@ def run(*arguments):
 def comms(*arguments):
     tables = json.loads(run("cputop", "--json", "--limit=0", *arguments, chain).stdout)["windows"][0]["tables"]
     return {row["process"]["comm"]: row["process"]["tid"] for row in tables["per-process"]}
+
+
+@functools.cache
+def helps():
+    verbs = re.findall(r"^  ([a-z]+) {2,}\S", run("--help").stdout, re.M)
+    return {verb: run(verb, "--help").stdout for verb in verbs}
 
 
 def whom():
@@ -55,6 +62,70 @@ def whom():
         done = run("export", "--ctf2", copy, "--pid", str(pid), chain)
         copied = run("print", "--json", copy).stdout.splitlines()
         tap.ok(done.returncode == 0 and len(copied) == len(theirs), "export --pid: the same", done.stderr, len(copied))
+
+
+def lists():
+    """Lists mean all of their items, in every verb, given at once or one after the other."""
+    single = {(verb, option) for verb, text in helps().items()
+              for option in re.findall(r"--(tid|pid|comm|procname|cpu|container|irq|softirq) (?!LIST)[A-Z]", text)}
+    tap.ok(single == {("trigger", "tid"), ("trigger", "pid"), ("record", "pid")}, "they are lists in all verbs", single)  # record: P,P,…
+    events = [json.loads(line) for line in run("print", "--json", chain).stdout.splitlines()]
+    tids = {event["context"]["procname"]: event["context"]["tid"] for event in events}
+    asker, writer = tids["t-asker"], tids["t-writer"]
+    for options, wanted in ((["--tid", f"{asker},{writer}"], lambda event: event["context"]["tid"] in (asker, writer)),
+                            (["--tid", str(asker), "--tid", str(writer)], lambda event: event["context"]["tid"] in (asker, writer)),
+                            (["--tid", f"{writer}, {asker},{writer}"], lambda event: event["context"]["tid"] in (asker, writer)),
+                            (["--comm", "t-a*", "--comm", "t-writer"], lambda event: event["context"]["procname"] in ("t-asker", "t-writer")),
+                            (["--cpu", "0,1"], lambda event: event["cpu"] in (0, 1)),
+                            (["--cpu", "1"], lambda event: event["cpu"] == 1),
+                            (["--cpu", "1", "--tid", f"{asker},{writer}"], lambda event: event["cpu"] == 1 and event["context"]["tid"] in (asker, writer))):
+        found = [json.loads(line) for line in run("print", "--json", *options, chain).stdout.splitlines()]
+        theirs = [event for event in events if wanted(event)]
+        tap.ok(theirs and found == theirs, f"print {' '.join(options)}", len(found), len(theirs))
+    tap.ok(set(comms("--tid", str(asker), "--tid", str(writer))) == {"t-asker", "t-writer"}, "cputop: given twice")
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = os.path.join(scratch, "copy")
+        done = run("export", "--ctf2", copy, "--tid", f"{asker},{writer}", "--cpu", "0", "--cpu", "1", chain)
+        copied = run("print", "--json", copy).stdout.splitlines()
+        theirs = [event for event in events if event["cpu"] in (0, 1) and event["context"]["tid"] in (asker, writer)]
+        tap.ok(done.returncode == 0 and len(copied) == len(theirs), "export: the same", done.stderr, len(copied), len(theirs))
+    traces = [os.path.join(os.environ["LULL_SAMPLES"], "django", host) for host in ("client", "httpd", "db")]
+    requests = json.loads(run("requests", "--json", *traces).stdout)["requests"]
+    some = sorted({request["tid"] for request in requests if request["tid"] >= 0})[:3]
+    found = json.loads(run("requests", "--json", "--tid", ",".join(map(str, some)), *traces).stdout)["requests"]
+    tap.ok(len(some) == 3 and found == [request for request in requests if request["tid"] in some], "requests", some)
+
+
+def paths_of_several():
+    events = [json.loads(line) for line in run("print", "--json", chain).stdout.splitlines()]
+    tids = {event["context"]["procname"]: event["context"]["tid"] for event in events}
+    asker, writer, worker = tids["t-asker"], tids["t-writer"], tids["t-worker"]
+    alone = {tid: json.loads(run("critpath", "--json", "--tid", str(tid), chain).stdout) for tid in (asker, writer, worker)}
+    longest = max(alone, key=lambda tid: alone[tid]["query"]["end_ns"] - alone[tid]["query"]["begin_ns"])
+    for options in (["--tid", f"{worker},{asker},{writer}"], ["--tid", str(writer), "--tid", f"{asker},{worker}"]):
+        done = run("critpath", "--json", *options, chain)
+        tap.ok(json.loads(done.stdout) == alone[longest], f"critpath {' '.join(options)}: the one that lived longest", longest)
+        tap.ok(re.match(r"lull: 2 other tasks fit --tid [0-9,]+ as well;", done.stderr), "and that there are others is said", done.stderr)
+    for options, tid in ((["--tid", f"{asker},{worker}", "--comm", "t-wor*"], worker), (["--pid", str(asker), "--comm", "t-worker"], worker),
+                         (["--pid", f"{asker},{writer}", "--tid", str(writer)], writer)):
+        done = run("critpath", "--json", *options, chain)
+        tap.ok(json.loads(done.stdout)["query"]["tid"] == tid and not done.stderr, f"critpath {' '.join(options)}: all of them hold", done.stderr)
+    done = run("critpath", "--tid", str(asker), "--comm", "t-writer", chain)
+    tap.ok(done.returncode == 1 and "no task fits all of" in done.stderr, "nothing fits both", done.stderr)
+    done = run("critpath", "--tid", f"{asker},99999", chain)
+    tap.ok(done.returncode == 1 and "no task with tid 99999 was seen" in done.stderr, "one of the list never was", done.stderr)
+    done = run("critpath", "--request", "1", "--tid", str(asker), chain)
+    tap.ok(done.returncode == 2 and "--request is a path of its own" in done.stderr, "a request has its task", done.stderr)
+
+
+def no_lists():
+    for verb in ("print", "cputop", "critpath"):
+        for option, value in (("--tid", ""), ("--tid", "1,,2"), ("--pid", "-1"), ("--tid", "99999999999"), ("--comm", ""), ("--container", "a,,b")):
+            done = run(verb, option, value, chain)
+            tap.ok(done.returncode == 2 and f"lull {verb}: {option} takes " in done.stderr and f"not “{value}”" in done.stderr, f"{verb} {option} '{value}'",
+                   done.returncode, done.stderr)
+        done = run(verb, "--limit", "9999999999", *(["--comm", "t-asker"] if verb == "critpath" else []), chain)
+        tap.ok(done.returncode == 0, f"{verb}: a large limit", done.stderr)
 
 
 def nobody():
@@ -110,18 +181,17 @@ def paths_of_requests():
 def containers_in_all_verbs():
     """What chooses tasks chooses containers too, but for the verb that reports a task of this machine; what has rows of tasks also has rows of
     containers. The others say why not."""
-    verbs = re.findall(r"^  ([a-z]+) {2,}\S", run("--help").stdout, re.M)
-    helps = {verb: run(verb, "--help").stdout for verb in verbs}
-    words = {verb: set(re.findall(r"--[a-z-]+", text)) for verb, text in helps.items()}
+    verbs = list(helps())
+    words = {verb: set(re.findall(r"--[a-z-]+", text)) for verb, text in helps().items()}
     lacking = {verb for verb in verbs if "--tid" in words[verb] and "--container" not in words[verb]} - {"trigger"}
     tap.ok(len(verbs) > 30 and not lacking, "--container is wherever --tid is", lacking, verbs)
     by_task = {"cputop", "schedtop", "schedstats", "waits", "iousagetop", "iolatencytop", "syscallstats", "memtop", "nettop", "futex", "counters"}
-    tap.ok(by_task <= {verb for verb in verbs if re.search(r"--by\b.*\n?.*container", helps[verb])}, "--by container, where rows are tasks")
+    tap.ok(by_task <= {verb for verb in verbs if re.search(r"--by\b.*\n?.*container", helps()[verb])}, "--by container, where rows are tasks")
     for option, verb in (("--by", "calls"), ("--by", "heap"), ("--by", "irqstats"), ("--container", "states"), ("--container", "hprof")):
         done = run(verb, option, "container", chain)
         tap.ok(done.returncode == 2 and f"there is no option {option}; it is for" in done.stderr, f"{verb} {option}: why not", done.stderr)
 
 
-for test in (whom, containers_in_all_verbs, nobody, paths_of_requests, filters_that_name_nothing):
+for test in (whom, lists, paths_of_several, no_lists, containers_in_all_verbs, nobody, paths_of_requests, filters_that_name_nothing):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

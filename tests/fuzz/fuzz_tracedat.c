@@ -95,8 +95,7 @@ static void try_stream(struct lull_tracedat_stream *stream, uint64_t *counts)
 {
     static const struct lull_visitor visitor = {
         .start = on_start, .end = on_end, .integer = on_integer, .text = on_text};
-    static const struct lull_source_window all = {
-        .start_ns = INT64_MIN, .end_ns = INT64_MAX, .only_cpu = -1};
+    static const struct lull_source_window all = {.start_ns = INT64_MIN, .end_ns = INT64_MAX};
     struct lull_source_stream *base = &stream->base.stream;
     struct lull_source_tally visited = {0, 0}, summed = {0, 0};
     uint64_t n_read = 0, n_counted = 0, n = stream->file->formats->all->len;

@@ -65,7 +65,7 @@ static char *passing(const char *dir, const char *const *names,
 static const char *const wakings[] = {"sched_wak*", NULL};
 
 struct subscription {
-    int64_t tid;
+    int64_t tid, other; /* -1: any; or one of two, if the other is not 0 */
     const char *comm;
     const char *const *names;
     int64_t start, end; /* after T0; 0: no limit */
@@ -75,9 +75,11 @@ static void check(unsigned contexts, struct subscription subscription, const cha
 {
     g_autofree char *dir = scratch_dir();
     write_trace(dir, contexts);
+    const int64_t tids[] = {subscription.tid, subscription.other};
     const struct lull_running_query query = {
-        .tid = subscription.tid,
-        .pid = -1,
+        .tids = {tids, subscription.tid < 0 ? 0
+                       : subscription.other ? 2
+                                            : 1},
         .comm = subscription.comm,
         .start_ns = subscription.start ? T0 + subscription.start : INT64_MIN,
         .end_ns = subscription.end ? T0 + subscription.end : INT64_MAX,
@@ -100,6 +102,7 @@ static void test_contexts(void)
     const unsigned both = CTF_TID | CTF_PROCNAME;
     check(both, (struct subscription){.tid = 10}, "100 200 400");
     check(both, (struct subscription){.tid = 11}, "210 300");
+    check(both, (struct subscription){.tid = 10, .other = 12}, "100 110 200 250 260 400");
     check(both, (struct subscription){.tid = 12}, "110 250 260");
     check(both, (struct subscription){.tid = -1, .comm = "eleven"}, "210 300");
     check(both, (struct subscription){.tid = -1, .comm = "eleve"}, "");
@@ -116,6 +119,7 @@ static void test_switches(void)
 {
     check(0, (struct subscription){.tid = 10}, "200 400");
     check(0, (struct subscription){.tid = 11}, "210 300");
+    check(0, (struct subscription){.tid = 10, .other = 12}, "200 250 260 400");
     check(0, (struct subscription){.tid = 12}, "250 260");
     check(0, (struct subscription){.tid = -1, .comm = "eleven"}, "210 300");
     check(0, (struct subscription){.tid = -1, .comm = "a-name-of-fifteen-and-more"}, "250 260");

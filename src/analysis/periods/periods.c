@@ -44,7 +44,7 @@ static void find_threads(const struct lull_analysis *analysis, struct lull_map *
     const struct lull_numbers *pids = &analysis->params->pids;
     for (uint32_t i = 0; pids->count && i < lull_model_task_count(analysis->model); i++) {
         const struct lull_task *task = lull_model_task(analysis->model, i);
-        if (lull_numbers_have(pids, task->pid)) {
+        if (lull_numbers_have(*pids, task->pid)) {
             lull_map_insert(threads, (uint64_t)task->host << 32 | (uint32_t)task->tid, i);
         }
     }
@@ -56,8 +56,8 @@ static bool is_wanted(const struct period_report *report, const struct lull_map 
 {
     const struct lull_question_params *params = report->params;
     const uint64_t key = (uint64_t)instance->host << 32 | (uint32_t)instance->start_tid;
-    return lull_numbers_have(&params->cpus, instance->start_cpu) &&
-           lull_numbers_have(&params->tids, instance->start_tid) &&
+    return lull_numbers_have(params->cpus, instance->start_cpu) &&
+           lull_numbers_have(params->tids, instance->start_tid) &&
            (!params->pids.count || lull_map_find(threads, key) != LULL_NONE) &&
            (!params->comms ||
             (instance->start_comm && lull_comm_matches(params->comms, instance->start_comm)));

@@ -392,7 +392,7 @@ static bool read_packet(struct live_stream *stream)
         struct lull_packet packet = packet_of(stream);
         note_losses(stream, &packet);
     }
-    bool is_other = stream->window.only_cpu >= 0 && cursor->cpu != stream->window.only_cpu;
+    bool is_other = !lull_numbers_have(stream->window.only_cpus, cursor->cpu);
     if (is_found && !is_other) {
         stream->base.has_event = true;
         return true;

@@ -14,7 +14,8 @@ struct lull_session_aside {
     struct lull_event_filter *filter;
     struct lull_event_watch *watch;
     int64_t start_ns, end_ns;
-    int32_t only_host, only_cpu;
+    int32_t only_host;
+    GArray *only_cpus;
     enum lull_order order;
     bool is_intersected, has_exempt;
 };

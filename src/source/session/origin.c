@@ -17,7 +17,7 @@ bool lull_session_put_aside(struct lull_session *session, struct lull_session_as
         .start_ns = session->start_ns,
         .end_ns = session->end_ns,
         .only_host = session->only_host,
-        .only_cpu = session->only_cpu,
+        .only_cpus = session->only_cpus,
         .order = session->order,
         .is_intersected = session->is_intersected,
         .has_exempt = session->has_exempt,
@@ -28,7 +28,8 @@ bool lull_session_put_aside(struct lull_session *session, struct lull_session_as
     session->converted = g_ptr_array_new_with_free_func(g_free);
     session->start_ns = INT64_MIN;
     session->end_ns = INT64_MAX;
-    session->only_host = session->only_cpu = -1;
+    session->only_host = -1;
+    session->only_cpus = NULL;
     session->order = LULL_ORDER_ADDED;
     session->is_intersected = session->has_exempt = false;
     session->is_subscribed = false;
@@ -45,7 +46,8 @@ void lull_session_take_up(struct lull_session *session, const struct lull_sessio
     session->start_ns = aside->start_ns;
     session->end_ns = aside->end_ns;
     session->only_host = aside->only_host;
-    session->only_cpu = aside->only_cpu;
+    g_clear_pointer(&session->only_cpus, g_array_unref);
+    session->only_cpus = aside->only_cpus;
     session->order = aside->order;
     session->is_intersected = aside->is_intersected;
     session->has_exempt = aside->has_exempt;

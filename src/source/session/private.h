@@ -104,7 +104,8 @@ struct lull_session {
     bool knows_origin;
     int64_t origin_ns; /* if so; see lull_session_origin() */
     int64_t start_ns, end_ns;
-    int32_t only_host, only_cpu;
+    int32_t only_host;
+    GArray *only_cpus; /* int64_t; NULL: all */
     bool is_intersected;
     enum lull_order order;
     uint32_t n_threads; /* for streams that are read apart; 0: as many as CPUs */

@@ -311,7 +311,7 @@ bool lull_session_is_selected(const struct lull_session *session,
     if (stream->cpu == LULL_CPU_LATER) {
         return true;
     }
-    if (session->only_cpu >= 0 && stream->cpu != session->only_cpu) {
+    if (!lull_numbers_have(lull_numbers_of(session->only_cpus), stream->cpu)) {
         return false;
     }
     if (!session->filter) {
@@ -352,7 +352,7 @@ struct lull_source_window lull_session_window(const struct lull_session *session
         .start_ns = session->start_ns,
         .end_ns = session->end_ns,
         .delta_ns = session->order == LULL_ORDER_BABELTRACE ? 0 : trace->delta_ns,
-        .only_cpu = session->only_cpu,
+        .only_cpus = lull_numbers_of(session->only_cpus),
         .transform = lull_session_host_at(session, stream->event.host)->transform,
         .in_doubles = session->order == LULL_ORDER_BABELTRACE,
         .memory_bytes = bytes_of_stream(session->n_together),

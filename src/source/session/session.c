@@ -29,7 +29,7 @@ struct lull_session *lull_session_new(void)
     session->notes = lull_session_notes_new();
     session->start_ns = INT64_MIN;
     session->end_ns = INT64_MAX;
-    session->only_host = session->only_cpu = -1;
+    session->only_host = -1;
     session->n_threads = 1;
     return session;
 }
@@ -52,6 +52,7 @@ void lull_session_free(struct lull_session *session)
     g_hash_table_unref(session->host_names);
     g_hash_table_unref(session->hosts_by_key);
     g_hash_table_unref(session->directories);
+    g_clear_pointer(&session->only_cpus, g_array_unref);
     g_array_unref(session->subscriptions);
     g_ptr_array_unref(session->converted);
     lull_session_notes_free(session->notes);
@@ -355,9 +356,19 @@ void lull_session_limit(struct lull_session *session, int64_t start_ns, int64_t 
 
 void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu)
 {
-    session->only_host = host;
-    session->only_cpu = cpu;
+    const int64_t number = cpu;
+    lull_session_select_cpus(session, host, (struct lull_numbers){&number, cpu >= 0});
+}
+
+void lull_session_select_cpus(struct lull_session *session, int32_t host, struct lull_numbers cpus)
+{
     lull_session_halt(session);
+    session->only_host = host;
+    g_clear_pointer(&session->only_cpus, g_array_unref);
+    if (cpus.count) {
+        session->only_cpus = g_array_sized_new(FALSE, FALSE, sizeof(int64_t), cpus.count);
+        g_array_append_vals(session->only_cpus, cpus.items, cpus.count);
+    }
 }
 
 /* False if its streams have no time in common. */

@@ -6,6 +6,8 @@
 
 #include <lull/session.h>
 
+#include "base/numbers.h"
+
 struct lull_recording_file;
 
 struct lull_stream_info {
@@ -80,6 +82,9 @@ GHashTable *lull_session_build_ids(const struct lull_session *session, uint32_t 
  * none. */
 char *lull_session_kernel_symbols(const struct lull_session *session, uint32_t trace,
                                   gsize *length);
+
+/* As lull_session_select(), for streams of several CPUs; none: all. */
+void lull_session_select_cpus(struct lull_session *session, int32_t host, struct lull_numbers cpus);
 
 /* Lets another thread read the session ahead, as lull_session_set_threads() allows and if that is
  * worth it: fields of the events that no binding names, and their bytes, cannot be had then. Until

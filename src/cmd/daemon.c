@@ -52,7 +52,8 @@ static const struct lull_option options[] = {
     {.name = "new-key",
      .kind = LULL_OPTION_FILE,
      .argument = "FILE",
-     .help = "write a new random key for the daemons of several machines to this file, and end"},
+     .help =
+         "write a new random key for the daemons of several machines to this file ('-': to standard output), and end"},
     {.name = NULL},
 };
 

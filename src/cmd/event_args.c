@@ -133,6 +133,12 @@ struct lull_running_filter *lull_args_select_events(const struct lull_args *args
                                                     struct lull_session *session,
                                                     char *const *names, GError **error)
 {
+    int32_t host;
+    const struct lull_numbers cpus = lull_args_numbers(args, "cpu");
+    if (!lull_args_host(args, session, &host, error) ||
+        (!lull_args_live(args) && !lull_check_cpus(session, NULL, host, &cpus, error))) {
+        return NULL;
+    }
     struct lull_running_query query = {
         .tids = lull_args_numbers(args, "tid"),
         .pids = lull_args_numbers(args, "pid"),

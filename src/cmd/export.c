@@ -29,7 +29,9 @@ static bool write_events(struct lull_export *export, struct lull_session *sessio
         }
     }
     lull_progress_end(&progress);
-    return is_written && (has_events || lull_args_explain_nothing(args, session, true, error)) &&
+    return is_written &&
+           ((has_events && lull_running_filter_saw_all(filter)) ||
+            lull_args_explain_nothing(args, session, !has_events, error)) &&
            lull_export_finish(export, error);
 }
 

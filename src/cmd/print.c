@@ -266,14 +266,15 @@ static bool print_event(struct printer *printer, const struct lull_event *event)
     return printer->line->length < OUTPUT_BYTES || write_lines(printer);
 }
 
-/* Says that nothing was found; false if that is because what was asked for never existed. */
-static bool explain_nothing(const struct lull_args *args, const struct printer *printer,
-                            GError **error)
+/* Says that nothing was found; false if something that was asked for never existed. */
+static bool explain_end(const struct lull_args *args, const struct printer *printer,
+                        const struct lull_running_filter *filter, bool is_any, GError **error)
 {
     const bool is_over = !printer->follow->is_live && !printer->follow->is_stopped;
     /* babeltrace2 says nothing then. */
-    return !is_over || lull_args_explain_nothing(args, printer->session,
-                                                 printer->form != FORM_BABELTRACE, error);
+    return !is_over || (is_any && lull_running_filter_saw_all(filter)) ||
+           lull_args_explain_nothing(args, printer->session,
+                                     !is_any && printer->form != FORM_BABELTRACE, error);
 }
 
 static bool print_events(struct printer *printer, struct lull_running_filter *filter,
@@ -303,7 +304,8 @@ static bool print_events(struct printer *printer, struct lull_running_filter *fi
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot write to standard output: %s",
                     g_strerror(printer->write_error));
     }
-    return is_written && (printed > 0 || explain_nothing(args, printer, error));
+    const bool is_cut = limit > 0 && printed >= limit;
+    return is_written && (is_cut || explain_end(args, printer, filter, printed > 0, error));
 }
 
 /* What --places needs to know before the first line; NULL without it. What is mapped where is of interest whatever

@@ -130,11 +130,6 @@ uint32_t lull_model_kernel_task(struct lull_model *model, uint32_t host, int32_t
 /* The task that has this tid at the end, or the last that had it; LULL_NONE if none. */
 uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int32_t tid);
 
-/* Of the tasks that ever had such a name (on `host`, or on any if < 0) the one that lived longest in
- * the trace; *others: how many more there are. LULL_NONE if none. */
-uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, const char *comm,
-                              uint32_t *others);
-
 /* The text of a label; NULL for LULL_NONE: it is not known. */
 const char *lull_model_label(const struct lull_model *model, uint32_t label);
 /* The calls of a chain, *n of them, innermost first; none for LULL_NONE. */

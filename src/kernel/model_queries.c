@@ -172,27 +172,6 @@ uint32_t lull_model_find_tid(const struct lull_model *model, uint32_t host, int3
     return LULL_NONE;
 }
 
-uint32_t lull_model_find_comm(const struct lull_model *model, int32_t host, const char *comm,
-                              uint32_t *others)
-{
-    uint32_t found = LULL_NONE, count = 0;
-    int64_t longest = -1;
-    for (uint32_t i = 0; i < model->tasks.count; i++) {
-        const struct lull_task *task = &model->tasks.items[i].public;
-        if ((host >= 0 && task->host != (uint32_t)host) || task->first_ns > task->last_ns ||
-            !lull_model_had_comm(model, i, comm)) {
-            continue;
-        }
-        count++;
-        if (task->last_ns - task->first_ns > longest) {
-            longest = task->last_ns - task->first_ns;
-            found = i;
-        }
-    }
-    *others = count ? count - 1 : 0;
-    return found;
-}
-
 const struct lull_frame *lull_model_frames(const struct lull_model *model, uint32_t chain,
                                            uint32_t *n)
 {

@@ -60,6 +60,8 @@ struct lull_running_filter {
     bool by_task;      /* tid, pid or comm was requested */
     uint32_t switches; /* the subscription to sched_switch */
     struct lull_running_table running;
+    char **comms;   /* the items of the list of names */
+    GArray *unseen; /* uint32_t: which of the tids, pids and names no event was of yet */
 };
 
 /* Whether the contexts of the events show all that the query requests, judged by the first event;
@@ -99,6 +101,40 @@ bool lull_running_shows_pid(const struct lull_session *session)
     return is_shown;
 }
 
+/* Of --pid, where contexts do not say which process, it was looked for before. */
+static void expect_items(struct lull_running_filter *filter)
+{
+    const struct lull_running_query *query = &filter->query;
+    const uint32_t n_tids = query->tids.count, n_ids = n_tids + query->pids.count;
+    filter->comms = g_strsplit(query->comm ? query->comm : "", ",", -1);
+    filter->unseen = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    for (uint32_t i = 0; i < n_ids + g_strv_length(filter->comms); i++) {
+        if (i < n_tids || i >= n_ids || !query->threads) {
+            g_array_append_val(filter->unseen, i);
+        }
+    }
+}
+
+static void note_items(struct lull_running_filter *filter, int64_t tid, int64_t pid,
+                       const char *comm)
+{
+    const struct lull_running_query *query = &filter->query;
+    const uint32_t n_tids = query->tids.count, n_ids = n_tids + query->pids.count;
+    for (uint32_t i = filter->unseen->len; i-- > 0;) {
+        const uint32_t item = g_array_index(filter->unseen, uint32_t, i);
+        if (item < n_tids  ? query->tids.items[item] == tid
+            : item < n_ids ? query->pids.items[item - n_tids] == pid
+                           : lull_comm_matches(filter->comms[item - n_ids], comm)) {
+            g_array_remove_index_fast(filter->unseen, i);
+        }
+    }
+}
+
+bool lull_running_filter_saw_all(const struct lull_running_filter *filter)
+{
+    return filter->unseen->len == 0;
+}
+
 struct lull_running_filter *lull_running_filter_new(struct lull_session *session,
                                                     const struct lull_running_query *query)
 {
@@ -108,6 +144,7 @@ struct lull_running_filter *lull_running_filter_new(struct lull_session *session
     filter->query = *query;
     filter->by_task = query->tids.count || query->pids.count || query->comm || query->only_threads;
     lull_running_table_init(&filter->running);
+    expect_items(filter);
     lull_session_unsubscribe_all(session);
     lull_session_limit(session, query->start_ns, query->end_ns);
     if (!filter->by_task) {
@@ -132,25 +169,11 @@ void lull_running_filter_free(struct lull_running_filter *filter)
 {
     if (filter) {
         lull_running_table_clear(&filter->running);
+        g_strfreev(filter->comms);
+        g_array_unref(filter->unseen);
         g_clear_pointer(&filter->query.threads, g_hash_table_unref);
         g_free(filter);
     }
-}
-
-static bool matches(const struct lull_running_query *query, int64_t tid, const char *comm,
-                    size_t comm_length)
-{
-    if (!lull_numbers_have(query->tids, tid)) {
-        return false;
-    }
-    if (!query->comm) {
-        return true;
-    }
-    char name[LULL_COMM_LENGTH + 1];
-    const size_t length = MIN(comm_length, LULL_COMM_LENGTH);
-    memcpy(name, comm, length);
-    name[length] = '\0';
-    return lull_comm_matches(query->comm, name);
 }
 
 static bool pid_matches(const struct lull_running_filter *filter, const struct lull_event *event,
@@ -165,25 +188,34 @@ static bool pid_matches(const struct lull_running_filter *filter, const struct l
 }
 
 /* Whether the task that the event happened in is wanted. */
-static bool task_matches(const struct lull_running_filter *filter, const struct lull_event *event,
+static bool task_matches(struct lull_running_filter *filter, const struct lull_event *event,
                          const struct lull_running *running)
 {
+    const struct lull_running_query *query = &filter->query;
     const struct fields *fields = event->fields;
-    const bool knows_tid = filter->query.tids.count == 0 || (fields->present & HAS_TID);
-    const bool knows_comm = !filter->query.comm || (fields->present & HAS_COMM);
+    const bool knows_tid = query->tids.count == 0 || (fields->present & HAS_TID);
+    const bool knows_comm = !query->comm || (fields->present & HAS_COMM);
     const bool is_tracked = running && running->is_known;
     if ((!knows_tid || !knows_comm) && !is_tracked) {
         return false;
     }
     const int64_t tid = fields->present & HAS_TID ? fields->tid : is_tracked ? running->tid : -1;
-    if (!pid_matches(filter, event, fields, tid)) {
+    if (!pid_matches(filter, event, fields, tid) || !lull_numbers_have(query->tids, tid)) {
         return false;
     }
-    if (fields->present & HAS_COMM) {
-        return matches(&filter->query, tid, fields->comm.data, fields->comm.length);
+    char name[LULL_COMM_LENGTH + 1] = "";
+    if (query->comm && (fields->present & HAS_COMM)) {
+        memcpy(name, fields->comm.data, MIN(fields->comm.length, LULL_COMM_LENGTH));
+    } else if (query->comm) {
+        g_strlcpy(name, running->comm, sizeof name);
     }
-    return matches(&filter->query, tid, is_tracked ? running->comm : "",
-                   is_tracked ? strlen(running->comm) : 0);
+    if (query->comm && !lull_comm_matches(query->comm, name)) {
+        return false;
+    }
+    if (G_UNLIKELY(filter->unseen->len > 0)) {
+        note_items(filter, tid, fields->present & HAS_PID ? fields->pid : -1, name);
+    }
+    return true;
 }
 
 bool lull_running_filter_passes(struct lull_running_filter *filter, const struct lull_event *event)

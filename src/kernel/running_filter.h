@@ -40,6 +40,8 @@ void lull_running_filter_free(struct lull_running_filter *filter);
 
 /* Feeds the next event of the session; true if the query wants it. */
 bool lull_running_filter_passes(struct lull_running_filter *filter, const struct lull_event *event);
+/* Whether each item of its lists of tids, pids and names was that of an event that passed. */
+bool lull_running_filter_saw_all(const struct lull_running_filter *filter);
 /* The address at which the event happened, as it says, and of which process (-1: not known); false: it does not. */
 bool lull_running_filter_spot(const struct lull_running_filter *filter,
                               const struct lull_event *event, uint64_t *address, int32_t *pid);

@@ -101,7 +101,9 @@ bool lull_peer_keys_make(const char *path, GError **error)
         g_snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     }
     text[DIGITS] = '\n';
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int fd = strcmp(path, "-") == 0
+                       ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                       : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const bool is_written = fd >= 0 && write(fd, text, DIGITS + 1) == DIGITS + 1;
     const int why = errno;
     if (fd >= 0) {

@@ -6,6 +6,7 @@
 import glob
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -268,9 +269,17 @@ def test_signal_in_export():
         tap.ok(os.listdir(folder) == ["out"] and status == 0, "SIGPIPE in an export", status, os.listdir(folder))
 
 
+def test_new_key():
+    """A file that must not be there yet: '-' is not the name of one."""
+    with scratch() as folder:
+        done = subprocess.run([lull, "daemon", "--new-key", "-"], capture_output=True, text=True, cwd=folder, timeout=60, check=False)
+        tap.ok(done.returncode == 0 and re.fullmatch(r"[0-9a-f]{64}\n", done.stdout) and not os.listdir(folder), "daemon --new-key -: to standard output",
+               done.returncode, done.stdout, os.listdir(folder))
+
+
 for key in OUTPUTS:
     for test in test_regular, test_links, test_failures, test_standard_output, test_pipe, test_device:
         tap.run(f"{test.__name__} {key}", test, key)
-for test in test_link_of_others, test_usage, test_damaged_export, test_signal_in_export:
+for test in test_link_of_others, test_usage, test_new_key, test_damaged_export, test_signal_in_export:
     tap.run(test.__name__, test)
 sys.exit(tap.done())

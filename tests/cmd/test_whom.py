@@ -135,6 +135,17 @@ def nobody():
             done = run(verb, option, value, chain)
             tap.ok(done.returncode == 1 and f"no task {said} was seen" in done.stderr, f"{verb} {option} {value}: an error",
                    done.returncode, done.stderr)
+    # Of a list, each, also if there is something of others; nothing is exported then.
+    for option, value, said in (("--comm", "t-asker,nob*", "task named “nob*”"), ("--tid", "{asker},99999", "task with tid 99999"),
+                                ("--pid", "99999,{asker}", "task with pid 99999"), ("--cpu", "0,99", "CPU 99")):
+        value = value.format(asker=comms("--comm", "t-asker")["t-asker"])
+        with tempfile.TemporaryDirectory() as scratch:
+            for verb in (["print"], ["export", "--ctf2", os.path.join(scratch, "copy")], ["cputop"]):
+                done = run(*verb, option, value, chain)
+                tap.ok(done.returncode == 1 and f"no {said} was seen" in done.stderr and not os.listdir(scratch), f"{verb[0]} {option} {value}: an error",
+                       done.returncode, done.stderr)
+    done = run("print", "--limit", "1", "--comm", "t-asker,nobody", chain)
+    tap.ok(done.returncode == 0 and done.stdout.count("\n") == 1, "print --limit 1: what is not read is not known", done.stderr)
     for option, value, said in (("--comm", "nobody", "named “nobody”"), ("--tid", "99999", "with tid 99999"), ("--pid", "99999", "with pid 99999")):
         done = run("print", option, value, chain)
         tap.ok(done.returncode == 1 and f"no task {said} was seen" in done.stderr and not done.stdout, f"print {option} {value}: an error",

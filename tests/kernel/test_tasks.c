@@ -138,7 +138,6 @@ static void test_unseen_wakings(struct fixture *f, gconstpointer data)
 static void test_names(struct fixture *f, gconstpointer data)
 {
     struct lull_model *model = f->model;
-    uint32_t others;
     for (int tid = 20; tid < 23; tid++) {
         feed_switch(model, 0, 1, 100 + tid * 20, 0, tid, 0);
         feed_switch(model, 0, 1, 110 + tid * 20, tid, 0, 1);
@@ -154,14 +153,6 @@ static void test_names(struct fixture *f, gconstpointer data)
     g_assert_true(lull_model_had_comm(model, task, "t20"));
     g_assert_true(lull_model_had_comm(model, task, "same"));
     g_assert_false(lull_model_had_comm(model, task, "t21"));
-    g_assert_cmpuint(lull_model_find_comm(model, -1, "same", &others), ==,
-                     lull_model_find_tid(model, 0, 21));
-    g_assert_cmpuint(others, ==, 2);
-    g_assert_cmpuint(lull_model_find_comm(model, 0, "t20", &others), ==, task);
-    g_assert_cmpuint(others, ==, 0);
-    g_assert_cmpuint(lull_model_find_comm(model, 1, "same", &others), ==, LULL_NONE);
-    g_assert_cmpuint(lull_model_find_comm(model, -1, "none", &others), ==, LULL_NONE);
-    g_assert_cmpuint(others, ==, 0);
 }
 
 static const char *group_of(struct fixture *f, int tid)

@@ -261,6 +261,16 @@ static uint64_t request_key(uint32_t dev, uint64_t sector, bool is_flush)
     return (position * UINT64_C(0x9e3779b97f4a7c15)) ^ ((uint64_t)dev << 32 | dev);
 }
 
+/* Tracers that read a request with another kernel's layout say a device number that none can have, whose
+ * disk is then told by what was merged, remapped or interrupted. A number that a device can have is its own, named
+ * by the state dump or not: a disk may have been plugged in since. */
+bool io_is_wrong_device(const struct machine *machine, uint32_t dev)
+{
+    enum { MINOR_BITS = 20, MAJORS = 512 }; /* BLKDEV_MAJOR_MAX of the kernel; 0 is no device */
+    return (dev == 0 || dev >> MINOR_BITS >= MAJORS) &&
+           lull_map_find(&machine->devices, dev) == LULL_MAP_NONE;
+}
+
 /* What was remapped keeps the device it was made for through any number of layers. It is noted by
  * its place alone too, for tracers that give requests wrong device numbers. */
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev)
@@ -291,7 +301,7 @@ void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *
 static uint32_t take_remap(struct machine *machine, uint32_t dev, uint64_t sector)
 {
     uint32_t first = lull_map_remove(&machine->remaps, request_key(dev, sector, false));
-    if (first == LULL_MAP_NONE && lull_map_find(&machine->devices, dev) != LULL_MAP_NONE) {
+    if (first == LULL_MAP_NONE && !io_is_wrong_device(machine, dev)) {
         return LULL_MAP_NONE;
     }
     uint32_t by_position = lull_map_remove(&machine->remaps, request_key(0, sector, false));
@@ -312,7 +322,7 @@ void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_bl
 static uint32_t true_device(const struct machine *machine, const struct cpu *cpu,
                             const struct lull_ev_block_rq_issue *ev)
 {
-    if (lull_map_find(&machine->devices, (uint32_t)ev->dev) != LULL_MAP_NONE) {
+    if (!io_is_wrong_device(machine, (uint32_t)ev->dev)) {
         return (uint32_t)ev->dev;
     }
     for (uint32_t i = 0; i < MIN(cpu->n_merged, G_N_ELEMENTS(cpu->merged)); i++) {
@@ -361,7 +371,7 @@ static uint32_t start_request(struct lull_model *model, struct machine *machine,
     }
     request->rwbs = rwbs_of(ev);
     bool is_remapped = request->mapped_dev != request->dev;
-    if (lull_map_find(&machine->devices, request->dev) == LULL_MAP_NONE) {
+    if (io_is_wrong_device(machine, request->dev)) {
         request->dev = true_device(machine, cpu, ev);
     }
     uint32_t first = machine->remaps.count

@@ -262,7 +262,8 @@ uint32_t lull_model_device_label(const struct lull_model *model, uint32_t reques
     if (r->mapped_dev != r->dev) {
         return name;
     }
-    if (name == LULL_MAP_NONE && r->label != LULL_NONE) {
+    if (name == LULL_MAP_NONE && r->label != LULL_NONE &&
+        io_is_wrong_device(machine, r->mapped_dev)) {
         uint32_t family = lull_map_find(&machine->families, r->label);
         uint32_t dev = lull_map_find(&machine->irq_devs, family);
         if (dev != LULL_MAP_NONE) {

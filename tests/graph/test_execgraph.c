@@ -459,10 +459,12 @@ static void test_interrupt_causes(struct fixture *f, gconstpointer data)
 }
 
 /* A request whose device number is none: a bio merged into it tells the disk, and so it does for
- * what completes in interrupts of the same device, on any queue. */
+ * what completes in interrupts of the same device, on any queue. The number of a disk that is not in the
+ * state dump is its own: it was plugged in later, and shares the interrupt. */
 static void test_disk_names(struct fixture *f, gconstpointer data)
 {
     const int64_t vda = INT64_C(254) << 20, vdb = vda | 16, wrong = INT64_C(4089) << 20;
+    const int64_t later = vda | 32;
     struct lull_model *model = f->model;
     FEED(statedump_block_device, 0, 0, 5, .have = ALL, .dev = vda, .diskname = feed_text("vda"));
     FEED(statedump_block_device, 0, 0, 6, .have = ALL, .dev = vdb, .diskname = feed_text("vdb"));
@@ -470,16 +472,19 @@ static void test_disk_names(struct fixture *f, gconstpointer data)
     FEED(block_rq_issue, 0, 0, 11, .have = ALL, .dev = wrong, .sector = 100, .sectors = 8);
     FEED(block_rq_issue, 0, 0, 12, .have = ALL, .dev = wrong, .sector = 500, .sectors = 8);
     FEED(block_rq_issue, 0, 0, 13, .have = ALL, .dev = wrong, .sector = 900, .sectors = 8);
+    FEED(block_rq_issue, 0, 0, 14, .have = ALL, .dev = later, .sector = 100, .sectors = 8);
     feed_irq(model, 0, 0, 20, 28, "virtio2-req.0", true);
     FEED(block_rq_complete, 0, 0, 21, .have = ALL, .dev = wrong, .sector = 100, .sectors = 8);
     feed_irq(model, 0, 0, 22, 28, "", false);
     feed_irq(model, 0, 1, 23, 29, "virtio2-req.1", true);
     FEED(block_rq_complete, 0, 1, 24, .have = ALL, .dev = wrong, .sector = 500, .sectors = 8);
+    FEED(block_rq_complete, 0, 1, 24, .have = ALL, .dev = later, .sector = 100, .sectors = 8);
     feed_irq(model, 0, 1, 25, 29, "", false);
     feed_irq(model, 0, 1, 26, 30, "virtio1-req.0", true);
     FEED(block_rq_complete, 0, 1, 27, .have = ALL, .dev = wrong, .sector = 900, .sectors = 8);
     feed_irq(model, 0, 1, 28, 30, "", false);
-    g_assert_cmpuint(lull_model_request_count(model), ==, 3);
+    g_assert_cmpuint(lull_model_request_count(model), ==, 4);
+    g_assert_null(lull_model_device(model, 3));
     g_assert_cmpstr(lull_model_device(model, 0), ==, "vdb");
     g_assert_cmpstr(lull_model_device(model, 1), ==, "vdb");
     g_assert_null(lull_model_device(model, 2));

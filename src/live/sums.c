@@ -37,7 +37,7 @@ struct reading {
 /* How often a process is read again of which tasks ended meanwhile: until none did, or it is given up. */
 #define READINGS 32
 /* The tracker has room for some thousand processes that end: of a long interval they are fetched so often. */
-#define GATHER_US (G_USEC_PER_SEC / 2)
+#define GATHER_US (G_USEC_PER_SEC / 5)
 #define MOST_ENDED (1u << 18)
 
 static void add(struct lull_track_sums *to, const struct lull_track_sums *sums)

@@ -16,7 +16,7 @@ import time
 
 from lib.busy import busy_cpus
 from lib.running import Running
-from live.tracked import LULL, PROGRAM, Stamp, inside, names, own_instances, wait_attached, why_no_ftrace, why_not
+from live.tracked import LULL, PROGRAM, Stamp, inside, names, wait_attached, wait_recording, why_no_ftrace, why_not
 from tap import Tap
 
 MS = 1_000_000
@@ -221,19 +221,6 @@ def test_programs(backend, disk, irq, others):
 
 # ---- what is of no task ----
 
-def wait_watching(process, backend):
-    """Until it surely watches."""
-    end = time.monotonic() + 20
-    if backend == "bpf":
-        wait_attached(process)
-    while backend == "ftrace" and time.monotonic() < end and process.poll() is None:
-        for name in own_instances(process.pid):
-            with open(f"/sys/kernel/tracing/instances/{name}/tracing_on", encoding="ascii") as switch:
-                if switch.read() == "1\n":
-                    return
-        time.sleep(0.01)
-
-
 def test_interrupts(backend, disk, irq):
     """Not fewer than the kernel counts while it surely watched, not more than while it may have: of all, and of one alone."""
     # A softirq starts once for all that raised it since it last did.
@@ -249,7 +236,7 @@ def test_interrupts(backend, disk, irq):
         return {quiet: 0, **softirqs, **irqs, "irq": sum(irqs.values()), "softirq": sum(softirqs.values())}
     before = counts()
     with Running([LULL, "track", "--hist", "--json", "--backend", backend, "--max-overhead", "100%", *rules], stdout=subprocess.PIPE, text=True) as lull:
-        wait_watching(lull, backend)
+        (wait_attached if backend == "bpf" else wait_recording)(lull)
         first = counts()
         if disk:
             read_disk(200)

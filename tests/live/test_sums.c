@@ -219,7 +219,7 @@ static void test_room(void)
         struct lull_track_slot slot = {
             .tid = pid, .tgid = pid, .start_time = 1, .sums = {.ran_ns = 1000 + pid}};
         if (pid % 2 && pid < 5) {
-            g_usleep(600000);
+            g_usleep(250000);
             lull_sums_gather(sums);
         }
         end_task(&machine, &slot);

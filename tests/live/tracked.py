@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # `lull track` of a program that a test starts: what it reported, and what the program says that happened.
 import collections
+import contextlib
 import ctypes
 import errno
 import json
@@ -58,6 +59,22 @@ def why_no_recorder():
 def own_instances(pid):
     """Of tracefs, that this process has made."""
     return [name for name in os.listdir(INSTANCES) if name.startswith(f"lull-{pid}-")]
+
+
+def is_recording(pid):
+    """Whether an instance that this process has made records switches. It is there before its files are: they come one after the other."""
+    for name in own_instances(pid):
+        with contextlib.suppress(OSError), open(f"{INSTANCES}/{name}/tracing_on", encoding="ascii") as switch, \
+                open(f"{INSTANCES}/{name}/events/sched/sched_switch/enable", encoding="ascii") as event:
+            if switch.read() == "1\n" and event.read()[0] == "1":
+                return True
+    return False
+
+
+def wait_recording(process, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None and not is_recording(process.pid):
+        time.sleep(0.01)
 
 
 def has_event(name):

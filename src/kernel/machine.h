@@ -24,6 +24,8 @@ void sched_migrated(struct lull_model *model, struct machine *machine, int32_t c
                     const struct lull_ev_sched_migrate_task *ev);
 void sched_wake_event(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       enum lull_event_id id, const void *event);
+/* A blocked task will not be woken any more before it runs. True: it was before. */
+bool sched_settle(struct task *task);
 /* A task that did not run since its state began may have done so where events are missing: what it did then is not known,
  * nor what ended its state before. True if that is so; from the last of them on it `stays` in a state: of what happens
  * at t it is known that it ends that. */

@@ -312,6 +312,17 @@ static void guess_wakeup(const struct lull_model *model, const struct task *task
     }
 }
 
+/* It was woken before it had left the CPU, and no wake-up says when that had an effect: at once. */
+bool sched_settle(struct task *task)
+{
+    if (task->state != LULL_STATE_BLOCKED || task->early.time_ns == INT64_MIN) {
+        return false;
+    }
+    task->state = LULL_STATE_PREEMPTED;
+    task->before = LULL_STATE_BLOCKED;
+    return true;
+}
+
 /* The task is on the CPU from t on. */
 static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t t)
 {
@@ -325,14 +336,13 @@ static void enter(struct lull_model *model, uint32_t number, int32_t c, int64_t 
                          task->state == LULL_STATE_PREEMPTED ? LULL_STATE_PREEMPTED
                                                              : LULL_STATE_NONE)) {
         why = NULL; /* it was woken then, or later */
+    } else if (sched_settle(task)) {
+        why = NULL;
     } else if (task->state == LULL_STATE_BLOCKED) {
-        /* Its wake-up was not seen, or was seen before it had left the CPU. */
-        if (task->early.time_ns != INT64_MIN) {
-            wakeup = task->early;
-        } else if (!lost_may_be_between(model, task->public.host, task->since_ns, t)) {
+        /* Its wake-up was not seen. */
+        if (!lost_may_be_between(model, task->public.host, task->since_ns, t)) {
             guess_wakeup(model, task, &wakeup);
         }
-        wakeup.time_ns = MIN(wakeup.time_ns, t);
         why = &wakeup;
     } else if (task->is_new && task->parent != LULL_NONE) {
         wakeup.cause = LULL_CAUSE_TASK;

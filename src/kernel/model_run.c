@@ -448,6 +448,7 @@ static void finish_states(struct lull_model *model)
         struct task *task = &model->tasks.items[i];
         const struct machine *machine = &model->machines.items[task->public.host];
         const int64_t end_ns = machine->last_ns;
+        sched_settle(task);
         if (task->state == LULL_STATE_PREEMPTED) {
             sched_cut(model, machine, i, end_ns, LULL_STATE_NONE);
         }

@@ -33,9 +33,12 @@ SCENES = {
     "windows": {"acts": GROWING, "odd": True, "windows": True},
     "bare": {"acts": GROWING, "odd": True, "options": " contexts none be natural"},
     "wakeup": {"acts": GROWING, "options": " omit sched_waking"},
+    "waking": {"acts": GROWING, "odd": True, "options": " omit sched_wakeup"},
     "network": {"acts": NETWORK, "odd": True, "hosts": 3, "ms": 200},
+    "batches": {"acts": ("wake", "sleep", "ask", "ask", "send", "send"), "odd": True, "hosts": 2, "ms": 200},
     "skewed": {"acts": NETWORK, "hosts": 4, "ms": 400, "skewed": True},
-    "gaps": {"acts": GROWING, "gaps": True},
+    "gaps": {"acts": GROWING, "gaps": "discarded"},
+    "holes": {"acts": GROWING, "gaps": "packet"},
 }
 
 
@@ -46,7 +49,7 @@ class Task:
         self.log = []  # [start, end, state, why it ended]
         self.cpu, self.left, self.turn = None, 0, 0
         self.then = None  # what comes after this burst
-        self.ends, self.inbox = [], []  # of connections
+        self.ends, self.inbox, self.sent_on = [], [], set()  # of connections
         self.is_child = self.is_reused = self.hears = False
 
     @property
@@ -69,7 +72,7 @@ class Host:
     def __init__(self, name, n_cpus, options, first_tid):
         self.name, self.options, self.next_tid, self.sector = name, options, first_tid, 4096
         self.cpus = [Cpu(self, i) for i in range(n_cpus)]
-        self.tasks, self.queue, self.waiters, self.offset = [], [], [], 0
+        self.tasks, self.queue, self.waiters, self.held, self.offset = [], [], [], [], 0
 
 
 class Simulation:  # pylint: disable=R0904
@@ -88,7 +91,7 @@ class Simulation:  # pylint: disable=R0904
                 task.become(0, "unknown")
                 self.at(self.chance.randrange(10 * US, 3 * MS), self.first, task)
         self.connect()
-        self.has_gaps = scene.get("gaps", False)
+        self.has_gaps = "gaps" in scene
         if self.has_gaps:
             self.lose()
         self.at(50 * US, self.noise)
@@ -143,7 +146,7 @@ class Simulation:  # pylint: disable=R0904
             while self.chance.random() < 0.7:
                 start += self.chance.randrange(4 * MS, 40 * MS)
                 length = self.chance.choice((self.chance.randrange(20 * US, 300 * US), self.chance.randrange(300 * US, 8 * MS)))
-                kind = self.chance.choice(("", "packet"))
+                kind = self.scene["gaps"] if self.chance.random() < 0.5 else "packet"
                 self.say(start, cpu.where, f"gap {length}ns {kind}")
                 self.gaps.append((start, start + length, cpu.where, kind))
                 start += length
@@ -153,7 +156,7 @@ class Simulation:  # pylint: disable=R0904
         for start, end, where, kind in self.gaps:
             if where.startswith(host + "/") and start < time:
                 over = min((line[0] for line in self.lines if line[0] >= end and f" {where} " in line[1]), default=None)
-                if over is None or (time < over and not kind):  # or never: nothing follows
+                if over is None or (time < over and kind != "packet"):  # or never: nothing follows
                     return True
         return False
 
@@ -251,7 +254,7 @@ class Simulation:  # pylint: disable=R0904
             other = host.waiters.pop(self.chance.randrange(len(host.waiters)))
             self.say_wake(host, cpu, other)
             self.woken(other, ("task", task))
-        elif self.odd:
+        elif self.odd and not self.scene.get("options"):  # who is awake is not woken again, unless it was about to sleep
             other = self.chance.choice(host.tasks)
             if other is not task and other.state in ("running", "preempted"):
                 self.say(self.now, cpu.where, f"wake {other.name}")
@@ -311,8 +314,13 @@ class Simulation:  # pylint: disable=R0904
             self.say(self.now, task.cpu.where, f"send p{self.n_packets} {flow} {side} {self.chance.choice((20, 400, 1400))}")
             arrival = self.now + 100 * US + self.chance.choice((0, 0, self.chance.randrange(2 * MS)))
             arrival = self.arrivals[flow, side] = max(arrival, self.arrivals.get((flow, side), 0) + MS)  # in order
-            self.at(arrival, self.arrive, f"p{self.n_packets}", other, ("network", task, self.now))
+            self.at(arrival, self.arrive, f"p{self.n_packets}", other, ("network", task, self.now), flow)
+            task.sent_on.add(flow)
         self.go_on(task)
+
+    def act_ask(self, task):
+        task.then = self.act_recv
+        self.act_send(task)
 
     def act_recv(self, task):
         if task.inbox or not task.ends:
@@ -363,12 +371,28 @@ class Simulation:  # pylint: disable=R0904
             self.say(self.now + 5 * US, cpu.where, f"disk complete {sector} wake {task.name}")
             self.at(self.now + 10 * US, self.woken, task, ("disk",))
 
-    def arrive(self, packet, task, why):
-        cpu = self.interrupt(task.host, 55 * US, self.arrive, packet, task, why)
-        if cpu:
-            self.say(self.now + 30 * US, cpu.where, f"receive {packet}" + (f" wake {task.name}" if task.hears else ""))
+    def arrive(self, packet, task, why, flow):
+        """One interrupt may bring several packets before it wakes anyone: whom each is for shows who has sent on its connection."""
+        held = task.host.held
+        if self.odd and flow in task.sent_on and task not in [one[1] for one in held] and len(held) < 4:
+            held.append((packet, task, why))
+            if len(held) == 1:
+                self.at(self.now + self.chance.randrange(900 * US), self.bring, task.host)
+        else:
+            self.bring(task.host, [(packet, task, why)])
+
+    def bring(self, host, held=None):
+        cpu = self.interrupt(host, 70 * US, self.bring, host, held)
+        if not cpu:
+            return
+        now = held or host.held
+        host.held = host.held if held else []
+        for i, (packet, _, _) in enumerate(now):
+            self.say(self.now + (30 + i) * US, cpu.where, f"receive {packet}" + (" plain" if i else ""))
+        for i, (packet, task, why) in enumerate(self.chance.sample(now, len(now))):
             if task.hears:
-                self.at(self.now + 35 * US, self.woken, task, why)
+                self.say(self.now + (35 + 2 * i) * US, cpu.where, f"wake {task.name}")
+                self.at(self.now + (35 + 2 * i) * US, self.woken, task, why)
             else:
                 task.inbox.append(packet)
             task.hears = False
@@ -432,6 +456,42 @@ def compare(truth, segments, shift, simulation):
     return differs, known, worst[1]
 
 
+def waits_of(simulation):
+    """{(host, tid, cause, tid of who woke it): [ns, number, short ones]}"""
+    sums = {}
+    for task in simulation.all_tasks():
+        for begin, end, state, why in task.log:
+            if state == "blocked":
+                cause, by = why[0] if why else "not ended", why[1].tid if why and why[0] == "task" else None
+                one = sums.setdefault((task.host.name, task.tid, cause, by), [0, 0, 0])
+                one[0] += end - begin
+                one[1] += 1
+                one[2] += end - begin <= US  # woken on its way out: the trace need not show that it waited
+    return sums
+
+
+def check_waits(simulation, lull, traces):
+    """What lull waits adds up, where the machine did not; of lossy traces, what it adds up that was not so."""
+    answer = subprocess.run([lull, "waits", traces, "--asleep", "--no-sync", "--limit", "0", "--end", str(EPOCH + simulation.end), "--json"],
+                            capture_output=True, text=True, check=True)
+    truth, found = waits_of(simulation), {}
+    for row in (row for window in json.loads(answer.stdout)["windows"] for row in window["tables"]["waits"]):
+        if row["state"] != "R":
+            one = found.setdefault((row["task"]["comm"][:2], row["task"]["tid"], row["cause"], row["by"] and row["by"]["tid"]), [0, 0])
+            one[0] += row["total_ns"]
+            one[1] += row["count"]
+    wrong = []
+    for key in truth.keys() | found.keys():
+        (is_ns, count, short), (found_ns, found_count) = truth.get(key, (0, 0, 0)), found.get(key, (0, 0))
+        if key[2] in ("unknown", "not ended"):
+            continue
+        if simulation.has_gaps and found_ns <= is_ns + 5 * US * count and found_count <= count:
+            continue
+        if abs(found_ns - is_ns) > 5 * US * count or not count - short <= found_count <= count:
+            wrong.append(f"{key}: {found_ns} ns, {found_count}x, instead of {is_ns} ns, {count}x")
+    return wrong
+
+
 def check(seed, scene, folder, programs):
     """What is wrong, and how many ns of paths were looked at."""
     lull, make_traces = programs
@@ -442,7 +502,9 @@ def check(seed, scene, folder, programs):
     subprocess.run([make_traces, script, traces], check=True)
     numbers = [(task.host, task.tid) for task in simulation.all_tasks()]
     tasks = [task for task in simulation.all_tasks() if numbers.count((task.host, task.tid)) == 1 and len(task.log) > 5]
-    wrong, total = [], 0
+    total, wrong = 0, []
+    if scene.get("gaps") != "discarded" and not scene.get("skewed") and "sched_waking" not in scene.get("options", ""):  # it comes in time
+        wrong = [f"seed {seed}: waits of {text}" for text in check_waits(simulation, lull, traces)]
     for task in simulation.chance.sample(tasks, min(len(tasks), 3)):
         start, end, question = task.log[0][0], simulation.end, []
         if scene.get("windows"):

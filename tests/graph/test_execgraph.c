@@ -332,6 +332,17 @@ static void test_early_waking(struct fixture *f, gconstpointer data)
     ASSERT_LINE(0, 1, "10 running 21 blocked:task 24 preempted 30");
 }
 
+/* Without wake-ups, only wakings: it left its CPU to wait for another one. */
+static void test_early_waking_only(struct fixture *f, gconstpointer data)
+{
+    SWITCH(10, 9, 1, 1);
+    feed_switch(f->model, 0, 1, 10, 9, 2, 1);
+    feed_wake(f->model, LULL_EVENT_sched_waking, 0, 1, 20, 1, 0);
+    SWITCH(21, 1, 0, 1);
+    SWITCH(30, 0, 1, 0);
+    ASSERT_LINE(0, 1, "10 running 21 preempted 30");
+}
+
 /* A second wake-up of a task that already waits for a CPU changes nothing (quirk 5). */
 static void test_second_wakeup(struct fixture *f, gconstpointer data)
 {
@@ -638,6 +649,7 @@ int main(int argc, char **argv)
         {"/execgraph/softirq", test_softirq},
         {"/execgraph/softirq-alone", test_softirq_alone},
         {"/execgraph/early-waking", test_early_waking},
+        {"/execgraph/early-waking-only", test_early_waking_only},
         {"/execgraph/second-wakeup", test_second_wakeup},
         {"/execgraph/prev-states", test_prev_states},
         {"/execgraph/dead-on-old-kernels", test_dead_on_old_kernels},

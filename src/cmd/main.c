@@ -197,12 +197,14 @@ static int run_dropin(const struct lull_verb *verb, int argc, char **argv)
 {
     g_autoptr(GError) error = NULL;
     struct lull_args *args = lull_args_parse(verb, argc, argv, &error);
-    if (!args) {
+    if (!args && !g_error_matches(error, LULL_ERROR, LULL_ERROR_QUESTION)) {
         lull_say("%s: %s\nTry '%s --help'.\n", verb->name, error->message, verb->name);
         return EXIT_USAGE;
     }
     int status = EXIT_DONE;
-    if (lull_args_flag(args, "version")) {
+    if (!args) {
+        status = EXIT_BAD_INPUT;
+    } else if (lull_args_flag(args, "version")) {
         printf("%s (lull " LULL_VERSION ")\n", verb->name);
     } else {
         status = run_parsed(verb, args, &error);

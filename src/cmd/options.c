@@ -143,7 +143,8 @@ static void add_text(struct value *value, const char *text)
     g_ptr_array_insert(value->texts, (int)value->texts->len - 1, (void *)text);
 }
 
-/* Lists that are given several times add up; in lttng-analyses the last one counts. */
+/* Lists that are given several times add up; in lttng-analyses the last one counts, and its programs look at it, not
+ * its parser of options. */
 static const char *add_list(struct value *value, const char *text)
 {
     if (!value->list) {
@@ -164,7 +165,7 @@ static bool add_numbers(struct value *value, const char *shown, const char *text
         g_array_set_size(value->numbers, 0);
     }
     if (!lull_numbers_parse(text, value->numbers)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
+        g_set_error(error, LULL_ERROR, value->is_last ? LULL_ERROR_QUESTION : LULL_ERROR_USAGE,
                     "%s takes whole numbers from 0 to %d with commas between, not “%s”", shown,
                     INT32_MAX, text);
         return false;

@@ -161,6 +161,8 @@ def expected(program, row, stamp):
         return (1 if length > least + MS else 0), 1
     if program.name in ("chain", "mutex"):  # so long only for the other
         return (1, 1) if length > 4 * MS else None
+    if stamp.label == "quick" and row.kind != "block":  # the disk was done before the task had gone to sleep
+        return None
     if program.name == "exchange":
         return (1, 1) if stamp.label == LABELS[row.kind] else None
     return None if row.kind == "nettx" else (1, 99)
@@ -177,7 +179,10 @@ def judge(backend, program, row, of, stamps, lost):
              for stamp, wanted in ((stamp, expected(program, row, stamp)) for stamp in stamps) if wanted]
     missing = [one for one in found if len(one[1]) < one[2][0]]
     surplus = [one for one in found if len(one[1]) > one[2][1]]
-    # A disk may be done before the task has gone to sleep; and another may have the CPU meanwhile.
+    if not found and all(stamp.label == "quick" for stamp in stamps):
+        tap.skip(what, "the disk was done each time before the task had gone to sleep")
+        return
+    # Another may have the CPU meanwhile.
     few = len(found) // 10 if program.name in ("disk", "faults", "chain", "mutex") else 0
     tap.ok(found or row.kind == "nettx", f"{what}: the program says when", stamps[:3])
     tap.ok(not surplus and (lost or len(missing) <= few), f"{what}: as many as the stamps say", len(missing), len(found), missing[:2], surplus[:2])

@@ -18,7 +18,7 @@ import termios
 import time
 
 from lib.running import Running
-from live.tracked import LULL, has_event, why_no_ftrace, why_not
+from live.tracked import LULL, has_event, wait_attached, why_no_ftrace, why_not
 from tap import Tap
 
 BTF = "/sys/kernel/btf/vmlinux"
@@ -98,7 +98,7 @@ def queued(path, disk, scheduler):
         file.write(scheduler)
     with Running([LULL, "track", "--hist", "--json", f"queue({disk})", f"block({disk})"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as track:
-        time.sleep(1.5)  # nothing says when it has begun
+        wait_attached(track)
         before = written(disk)
         subprocess.run(["dd", "if=/dev/zero", f"of={path}", "bs=4k", "count=200", "oflag=direct", "status=none"], check=True, timeout=60)
         n = written(disk) - before

@@ -95,7 +95,10 @@ def wait_attached(process, seconds=30):
     """Until a process that tracks has attached all its programs: there are some, and no more come."""
     before, since, end = 0, time.monotonic(), time.monotonic() + seconds
     while time.monotonic() < end and process.poll() is None:
-        names = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{process.pid}/fd") if os.path.islink(entry.path)]
+        names = []
+        with contextlib.suppress(OSError):  # it closes files meanwhile
+            for entry in os.scandir(f"/proc/{process.pid}/fd"):
+                names.append(os.readlink(entry.path))
         links = sum("bpf_link" in name or "bpf-link" in name or "perf_event" in name for name in names)
         if links != before:
             before, since = links, time.monotonic()

@@ -46,7 +46,7 @@ class Daemon:
         self.process = subprocess.Popen([*prefix, LULL, "daemon", "--config", self.config], stderr=self.log, stdin=subprocess.DEVNULL,
                                         env={**os.environ, "NOTIFY_SOCKET": os.path.join(directory, "notify"),
                                              "SUDO_UID": "65534", "SUDO_GID": "65534"})
-        wait_for(lambda: self.hears() or self.process.poll() is not None)
+        wait_for(lambda: self.hears() or self.process.poll() is not None, 60)  # the kernel takes long to load programs if it is busy
         self.notify.settimeout(20)
 
     def hears(self):

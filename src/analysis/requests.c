@@ -11,11 +11,20 @@
 
 enum { TCP = 6, TCP_SYN = 2, TCP_ACK = 16, FIRST_EPHEMERAL_PORT = 32768 };
 
+/* Sequence numbers from `start` up to `end`. */
+struct range {
+    uint32_t start, end;
+};
+
 /* Bytes that passed in one direction, by sequence numbers: each byte once. */
 struct direction {
     uint32_t next; /* sequence number after the last byte seen */
     bool is_open;
+    LULL_VEC(struct range) missing; /* before that, in no order */
 };
+
+/* What a tracer did not record stays missing: of more, the first are forgotten. */
+enum { MOST_MISSING = 256 };
 
 struct connection {
     uint32_t client_flow; /* from client to server; LULL_NONE: not known yet */
@@ -115,21 +124,68 @@ static void on_state(void *user, const struct lull_state_fact *fact)
     }
 }
 
+static void start_direction(struct direction *direction, uint32_t next)
+{
+    direction->next = next;
+    direction->is_open = true;
+    direction->missing.count = 0;
+}
+
+static void add_missing(struct direction *direction, uint32_t start, uint32_t end)
+{
+    if (direction->missing.count == MOST_MISSING) {
+        memmove(direction->missing.items, direction->missing.items + 1,
+                (MOST_MISSING - 1) * sizeof *direction->missing.items);
+        direction->missing.count--;
+    }
+    lull_vec_push(&direction->missing, (struct range){start, end});
+}
+
+/* How many of those bytes were missing; they are not any more. */
+static uint32_t fill(struct direction *direction, uint32_t start, uint32_t end)
+{
+    uint32_t filled = 0;
+    for (size_t i = direction->missing.count; i-- > 0;) {
+        const struct range was = direction->missing.items[i];
+        const uint32_t from = (int32_t)(start - was.start) > 0 ? start : was.start;
+        const uint32_t to = (int32_t)(end - was.end) < 0 ? end : was.end;
+        if ((int32_t)(to - from) <= 0) {
+            continue;
+        }
+        filled += to - from;
+        direction->missing.items[i] = direction->missing.items[--direction->missing.count];
+        if (from != was.start) {
+            add_missing(direction, was.start, from);
+        }
+        if (to != was.end) {
+            add_missing(direction, to, was.end);
+        }
+    }
+    return filled;
+}
+
 /* The bytes of this packet that were not seen before. */
 static uint32_t new_bytes(struct direction *direction, const struct lull_net_packet *packet)
 {
-    uint32_t end = packet->seq + packet->payload;
-    uint32_t fresh = packet->payload;
-    if (direction->is_open) {
-        int32_t ahead = (int32_t)(end - direction->next);
-        if (ahead <= 0) {
-            return 0;
-        }
-        fresh = MIN(fresh, (uint32_t)ahead);
+    const uint32_t start = packet->seq, end = packet->seq + packet->payload;
+    if (!direction->is_open) {
+        start_direction(direction, end);
+        return packet->payload;
     }
-    direction->is_open = true;
+    const int32_t gap = (int32_t)(start - direction->next);
+    const int32_t ahead = (int32_t)(end - direction->next);
+    uint32_t fresh = 0;
+    if (gap < 0 && direction->missing.count) {
+        fresh = fill(direction, start, ahead < 0 ? end : direction->next);
+    }
+    if (ahead <= 0) {
+        return fresh;
+    }
+    if (gap > 0) {
+        add_missing(direction, direction->next, start);
+    }
     direction->next = end;
-    return fresh;
+    return fresh + MIN(packet->payload, (uint32_t)ahead);
 }
 
 /* The client is who opened the connection; if that was not seen, who has the port of a client; else
@@ -270,9 +326,15 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
         return;
     }
     if (is_request && packet->is_send && is_opening(packet)) {
-        connection->sent = (struct direction){packet->seq + 1, true};
+        start_direction(&connection->sent, packet->seq + 1);
         connection->received.is_open = false;
-    } else if (packet->payload > 0 && is_request && packet->is_send) {
+        return;
+    }
+    if (is_request && packet->is_send && (packet->tcp_flags & TCP_ACK) && packet->ack &&
+        !connection->received.is_open) {
+        start_direction(&connection->received, packet->ack); /* whatever comes first */
+    }
+    if (packet->payload > 0 && is_request && packet->is_send) {
         on_request_bytes(requests, connection, packet);
     } else if (packet->payload > 0 && !is_request && !packet->is_send) {
         on_answer_bytes(requests, number, packet);
@@ -294,6 +356,10 @@ void lull_requests_free(struct lull_requests *requests)
 {
     if (!requests) {
         return;
+    }
+    for (size_t i = 0; i < requests->connections.count; i++) {
+        lull_vec_free(&requests->connections.items[i].sent.missing);
+        lull_vec_free(&requests->connections.items[i].received.missing);
     }
     lull_vec_free(&requests->list);
     lull_vec_free(&requests->connections);

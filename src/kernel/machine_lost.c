@@ -74,17 +74,23 @@ static int compare(const void *a, const void *b)
 
 static struct lost lost_of(const struct lull_model *model, const struct lull_loss *loss)
 {
+    const struct lull_stream_info stream = lull_session_stream(model->session, loss->stream);
+    int64_t report_ns = loss->start_ns; /* a missing packet leaves a hole */
+    if (loss->events) {
+        /* Discarded events may be missing up to the event at the end, which comes after them; after the last packet none
+         * does. */
+        bool is_last = loss->end_ns == stream.end_ns;
+        report_ns = is_last ? loss->end_ns : MAX(loss->start_ns, loss->end_ns - 1);
+    }
     return (struct lost){
         .fact = {.start_ns = loss->start_ns,
                  .end_ns = loss->end_ns,
                  .host = loss->host,
-                 .cpu = lull_session_stream(model->session, loss->stream).cpu,
+                 .cpu = stream.cpu,
                  .events = loss->events,
                  .packets = loss->packets},
         .stream = loss->stream,
-        /* A missing packet leaves a hole, at whose start it can be reported; discarded events may be missing up to the
-         * event at the end, which comes after them. */
-        .report_ns = loss->events ? MAX(loss->start_ns, loss->end_ns - 1) : loss->start_ns,
+        .report_ns = report_ns,
         .is_user = model->is_user[loss->trace],
     };
 }

@@ -36,6 +36,7 @@ SCENES = {
     "waking": {"acts": GROWING, "odd": True, "options": " omit sched_wakeup"},
     "network": {"acts": NETWORK, "odd": True, "hosts": 3, "ms": 200},
     "batches": {"acts": ("wake", "sleep", "ask", "ask", "send", "send"), "odd": True, "hosts": 2, "ms": 200},
+    "calls": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake", "wait"), "hosts": 3, "ms": 300, "skewed": True},
     "skewed": {"acts": NETWORK, "hosts": 4, "ms": 400, "skewed": True},
     "gaps": {"acts": GROWING, "gaps": "discarded"},
     "holes": {"acts": GROWING, "gaps": "packet"},
@@ -79,7 +80,7 @@ class Simulation:  # pylint: disable=R0904
     def __init__(self, seed, scene):
         self.chance, self.scene, self.odd = random.Random(seed), scene, scene.get("odd", False)
         self.due, self.order, self.now, self.end = [], 0, 0, scene.get("ms", 120) * MS
-        self.gaps, self.lines, self.flows, self.n_packets, self.hosts, self.arrivals = [], [], [], 0, [], {}
+        self.calls, self.gaps, self.lines, self.flows, self.n_packets, self.hosts, self.arrivals = [], [], [], [], 0, [], {}
         for i in range(scene.get("hosts", 1)):
             host = Host(f"h{i}", self.chance.randrange(1, 5), scene.get("options", ""), self.chance.randrange(100, 30000))
             if i and scene.get("skewed"):
@@ -131,7 +132,7 @@ class Simulation:  # pylint: disable=R0904
         return host.tasks[-1]
 
     def connect(self):
-        for task in self.all_tasks():
+        for task in self.hosts[0].tasks if "clients" in self.scene else self.all_tasks():
             others = [other for other in self.all_tasks() if other.host is not task.host]
             if others and self.chance.random() < 0.8:
                 other, name = self.chance.choice(others), f"f{len(self.flows)}"
@@ -242,7 +243,8 @@ class Simulation:  # pylint: disable=R0904
     def finish(self, task, turn):
         if task.turn != turn or task.state != "running" or self.is_held(task.cpu, self.finish, task, turn):
             return
-        act = task.then or getattr(self, "act_" + self.chance.choice(self.scene["acts"]))
+        acts = self.scene["clients" if "clients" in self.scene and task.host is self.hosts[0] else "acts"]
+        act = task.then or getattr(self, "act_" + self.chance.choice(acts))
         task.then = None
         act(task)
 
@@ -345,6 +347,90 @@ class Simulation:  # pylint: disable=R0904
             self.say(self.now, task.cpu.where, f'event sched_process_exit comm="{task.name}" tid={task.tid} prio=20')
             task.then = lambda _: self.leave(task, "dead", 32)
         self.go_on(task, 15 * US if task.is_child else None)
+
+    # ---- calls over TCP, of which packets are lost, come twice or late ----
+
+    def act_call(self, task):
+        flows = [flow for flow, side, _ in task.ends if side == "client"]
+        if not flows:
+            self.act_sleep(task)
+            return
+        flow, server = self.chance.choice([(flow, other) for flow, side, other in task.ends if side == "client"])
+        call = {"task": task, "flow": flow, "begin": self.now, "arrived": None, "sent": 0, "received": 0}
+        self.calls.append(call)
+        call["sent"] = self.transmit(task, flow, "client", server, self.ask, call)
+        task.then = lambda _: self.await_answer(task, call)
+        self.go_on(task, 15 * US)
+
+    def transmit(self, task, flow, side, other, function, call):
+        """Sends segments; the function is called when all have arrived, with why that took so long."""
+        total, names, missing, last = 0, [], set(), self.now + 100 * US
+        for i in range(self.chance.randrange(1, 5)):
+            self.n_packets += 1
+            name, bytes_ = f"p{self.n_packets}", self.chance.choice((20, 400, 1400))
+            total += bytes_
+            names.append(name)
+            missing.add(name)
+            self.say(self.now + i * US, task.cpu.where, f"send {name} {flow} {side} {bytes_}")
+            last += self.chance.choice((0, 0, 10 * US))
+            arrival, why = last + i * 60 * US, ("network", task, self.now + i * US)
+            fate = self.chance.random()
+            if fate < 0.1:  # lost, and sent again by a timer
+                self.at(self.now + self.chance.randrange(3 * MS, 20 * MS), self.send_again, task.host, name, other, missing, function, call, why)
+                continue
+            if fate < 0.2:  # late
+                arrival += self.chance.randrange(500 * US)
+            if fate > 0.9:  # twice: it was not lost
+                self.at(arrival + self.chance.randrange(MS), self.send_again, task.host, name, other, missing, function, call, why)
+            self.at(arrival, self.deliver, name, other, missing, function, call, why)
+        return total
+
+    def send_again(self, host, *what):
+        cpu = self.interrupt(host, 20 * US, self.send_again, host, *what)
+        if cpu:
+            self.say(self.now, cpu.where, f"softirq 1 {18 * US}ns")
+            self.say(self.now + 9 * US, cpu.where, f"resend {what[0]}")
+            self.at(self.now + 109 * US, self.deliver, *what)
+
+    def deliver(self, name, task, missing, function, call, why):
+        cpu = self.interrupt(task.host, 55 * US, self.deliver, name, task, missing, function, call, why)
+        if cpu:
+            self.say(self.now + 30 * US, cpu.where, f"receive {name}")
+            if missing == {name}:
+                self.at(self.now + 35 * US, function, task, call, why, cpu)
+            missing.discard(name)
+
+    def wake_by_packet(self, task, cpu, why):
+        if task.hears:
+            task.hears = False
+            self.say(self.now, cpu.where, f"wake {task.name}")
+            self.woken(task, why)
+
+    def ask(self, server, call, why, cpu):
+        server.inbox.append(call)
+        self.wake_by_packet(server, cpu, why)
+
+    def act_serve(self, task):
+        if task.inbox:
+            call = task.inbox.pop(0)
+            call["received"] = self.transmit(task, call["flow"], "server", call["task"], self.answer, call)
+            self.go_on(task, None)
+        elif any(side == "server" for _, side, _ in task.ends):
+            task.hears, task.then = True, self.act_serve
+            self.leave(task, "blocked", 1)
+        else:
+            self.go_on(task)
+
+    def answer(self, client, call, why, cpu):
+        call["arrived"], call["was"] = self.now - 5 * US, client.state
+        self.wake_by_packet(client, cpu, why)
+
+    def await_answer(self, task, call):
+        if call["arrived"]:
+            self.go_on(task)
+        else:
+            task.hears = True
+            self.leave(task, "blocked", 1)
 
     # ---- interrupts ----
 
@@ -492,6 +578,27 @@ def check_waits(simulation, lull, traces):
     return wrong
 
 
+def check_calls(simulation, lull, traces):
+    """What lull requests lists, where the machines called otherwise."""
+    answer = subprocess.run([lull, "requests", traces, "--no-sync", "--json"], capture_output=True, text=True, check=True)
+    found = {(one["tid"], one["begin_ns"] - EPOCH): one for one in json.loads(answer.stdout)["requests"]}
+    wrong = []
+    for call in simulation.calls:
+        if not call["arrived"]:
+            continue
+        end, task = call["arrived"], call["task"]
+        if call["was"] != "running":
+            end = min((entry[0] for entry in task.log if entry[2] == "running" and entry[0] > end), default=None)
+        one = found.get((task.tid, call["begin"]), {"duration_ns": 0, "blocked_ns": 0, "bytes_sent": 0, "bytes_received": 0})
+        if end and end < simulation.end - MS:
+            blocked = sum(max(0, min(entry[1], end) - max(entry[0], call["begin"])) for entry in task.log if entry[2] == "blocked")
+            truth = end - call["begin"], blocked, call["sent"], call["received"]
+            is_ = one["duration_ns"], one["blocked_ns"], one["bytes_sent"], one["bytes_received"]
+            if abs(truth[0] - is_[0]) > 6 * US or abs(truth[1] - is_[1]) > 6 * US or truth[2:] != is_[2:]:
+                wrong.append(f"call of {task.name} at {call['begin']}: took, blocked, sent, received {is_}, not {truth}")
+    return wrong
+
+
 def check(seed, scene, folder, programs):
     """What is wrong, and how many ns of paths were looked at."""
     lull, make_traces = programs
@@ -505,6 +612,8 @@ def check(seed, scene, folder, programs):
     total, wrong = 0, []
     if scene.get("gaps") != "discarded" and not scene.get("skewed") and "sched_waking" not in scene.get("options", ""):  # it comes in time
         wrong = [f"seed {seed}: waits of {text}" for text in check_waits(simulation, lull, traces)]
+    if simulation.calls:
+        wrong += [f"seed {seed}: {text}" for text in check_calls(simulation, lull, traces)]
     for task in simulation.chance.sample(tasks, min(len(tasks), 3)):
         start, end, question = task.log[0][0], simulation.end, []
         if scene.get("windows"):

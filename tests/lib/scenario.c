@@ -168,6 +168,8 @@ struct sc_flow *sc_flow(struct scenario *s, struct sc_host *client, unsigned cli
                              .protocol = protocol,
                              .ipv6 = ipv6,
                              .next_seq = {1000000 + 5000 * s->flows->len, 4294967000u}};
+    flow->received[0] = flow->next_seq[1];
+    flow->received[1] = flow->next_seq[0];
     g_ptr_array_add(s->flows, flow);
     return flow;
 }
@@ -333,7 +335,10 @@ void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_ta
 {
     struct sc_flow *flow = p->flow;
     struct sc_host *host = flow->host[p->from_client];
-    flow->received[p->from_client] = p->seq + p->bytes + (p->flags & 2 ? 1 : 0) + (p->flags & 1);
+    const uint32_t end = p->seq + p->bytes + (p->flags & 2 ? 1 : 0) + (p->flags & 1);
+    if ((int32_t)(end - flow->received[p->from_client]) > 0) {
+        flow->received[p->from_client] = end;
+    }
     if (context == SC_IRQ) {
         sc_irq(host, cpu, t - 30 * US, 10 * US, 30, "eth0");
         put(host, cpu, t - 25 * US, "irq_softirq_raise", "vec=3");

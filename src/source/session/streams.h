@@ -15,6 +15,7 @@ struct lull_stream_info {
     int32_t cpu;      /* that all its events have, or -1 */
     int64_t start_ns; /* of what is read of it, joined clock: of its first packet, or a limit;
                          INT64_MAX: it has no packets */
+    int64_t end_ns;   /* of its last packet; INT64_MIN: not known */
 };
 
 uint32_t lull_session_stream_count(const struct lull_session *session);

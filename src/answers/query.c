@@ -221,13 +221,14 @@ struct names_check {
     const struct lull_query *query;
     const struct lull_session *session;
     GError *error; /* what is wrong */
+    bool is_done;  /* they are known to be right */
 };
 
 static bool check_names(void *user, const struct lull_model *model)
 {
     struct names_check *check = user;
     const struct lull_query *query = check->query;
-    return !check->error && (query->params.is_lami || query->may_lack_periods ||
+    return !check->error && (check->is_done || query->params.is_lami || query->may_lack_periods ||
                              (lull_check_tasks(model, query->host, &query->params, &check->error) &&
                               lull_check_cpus(check->session, model, query->host,
                                               &query->params.cpus, &check->error)));
@@ -243,30 +244,66 @@ static void take_followed(struct lull_query *query, const struct followed *follo
     query->n_refused = tracker ? lull_period_refused(tracker) : 0;
 }
 
+/* Whether what was not seen is there, but not in the time range, or the filter left it out. */
+static bool is_left_out(const struct lull_query *query, struct lull_session *session)
+{
+    if (query->start_ns == INT64_MIN && query->end_ns == INT64_MAX &&
+        !lull_session_has_filter(session)) {
+        return false;
+    }
+    struct lull_model *all = lull_read_all_tasks(session);
+    const bool is_there = all && lull_check_tasks(all, query->host, &query->params, NULL) &&
+                          lull_check_cpus(session, all, query->host, &query->params.cpus, NULL);
+    lull_model_free(all);
+    return is_there;
+}
+
+static bool read_once(struct lull_query *query, struct lull_session *session,
+                      const struct lull_analysis_class *const *classes,
+                      const struct lull_question_params *params, uint32_t n, struct lull_sink *sink,
+                      void (*progress)(void *user), void *user, struct names_check *check,
+                      bool *is_reported, GError **error)
+{
+    struct lull_runner *runner = lull_runner_new(session, classes, params, n, sink);
+    struct followed followed = {0};
+    bool is_done = set_windows(query, session, runner, n, &followed, error);
+    if (is_done) {
+        if (n > 0) {
+            lull_runner_may_report(runner, check_names, check);
+        }
+        lull_runner_run(runner, progress, user);
+        lull_session_unsubscribe_all(session); /* the model's */
+        take_followed(query, &followed);
+        *is_reported = !check->error;
+        is_done = n == 0 || check_names(check, lull_runner_model(runner));
+    }
+    lull_period_windows_free(followed.windows);
+    lull_period_tracker_free(followed.tracker);
+    lull_runner_free(runner);
+    return is_done;
+}
+
 bool lull_query_read(struct lull_query *query, struct lull_session *session,
                      const struct lull_analysis_class *const *classes,
                      const struct lull_question_params *params, uint32_t n, struct lull_sink *sink,
                      void (*progress)(void *user), void *user, GError **error)
 {
-    struct lull_runner *runner = lull_runner_new(session, classes, params, n, sink);
-    struct followed followed = {0};
-    struct names_check check = {query, session, NULL};
-    bool is_done = set_windows(query, session, runner, n, &followed, error);
-    if (is_done) {
-        if (n > 0) {
-            lull_runner_may_report(runner, check_names, &check);
+    struct names_check check = {query, session, NULL, false};
+    bool is_reported = false;
+    bool is_done = read_once(query, session, classes, params, n, sink, progress, user, &check,
+                             &is_reported, error);
+    if (check.error && is_left_out(query, session)) {
+        g_clear_error(&check.error);
+        check.is_done = is_done = true;
+        if (!is_reported) {
+            lull_session_limit(session, INT64_MIN, INT64_MAX);
+            is_done = read_once(query, session, classes, params, n, sink, progress, user, &check,
+                                &is_reported, error);
         }
-        lull_runner_run(runner, progress, user);
-        lull_session_unsubscribe_all(session); /* the model's */
-        take_followed(query, &followed);
-        is_done = n == 0 || check_names(&check, lull_runner_model(runner));
     }
     if (check.error) {
         g_propagate_error(error, check.error);
     }
-    lull_period_windows_free(followed.windows);
-    lull_period_tracker_free(followed.tracker);
-    lull_runner_free(runner);
     return is_done;
 }
 

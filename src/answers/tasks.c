@@ -6,6 +6,9 @@
 
 #include <lull/error.h>
 
+#include "kernel/vocabulary.h"
+#include "source/session/aside.h"
+#include "source/session/event_filter.h"
 #include "source/session/streams.h"
 
 enum kind { TID, PID, COMM };
@@ -85,15 +88,6 @@ static bool check_containers(const struct lull_model *model, int32_t host, const
     return !patterns;
 }
 
-bool lull_check_tasks(const struct lull_model *model, int32_t host,
-                      const struct lull_question_params *params, GError **error)
-{
-    return check_numbers(model, host, TID, &params->tids, error) &&
-           check_numbers(model, host, PID, &params->pids, error) &&
-           check_comms(model, host, params->comms, error) &&
-           check_containers(model, host, params->containers, error);
-}
-
 bool lull_check_selected_tasks(const struct lull_model *model,
                                const struct lull_selection *selection, GError **error)
 {
@@ -108,6 +102,54 @@ bool lull_check_selected_tasks(const struct lull_model *model,
            check_numbers(model, host, PID, &pids, error) &&
            check_comms(model, selection->host, selection->comm, error) &&
            check_containers(model, selection->host, selection->container, error);
+}
+
+struct lull_selection lull_params_selection(int32_t host, const struct lull_question_params *params)
+{
+    struct lull_selection selection = LULL_SELECT_ALL;
+    selection.host = host;
+    selection.tids = params->tids.items;
+    selection.n_tids = params->tids.count;
+    selection.pids = params->pids.items;
+    selection.n_pids = params->pids.count;
+    selection.comm = params->comms;
+    selection.container = params->containers;
+    return selection;
+}
+
+bool lull_check_tasks(const struct lull_model *model, int32_t host,
+                      const struct lull_question_params *params, GError **error)
+{
+    const struct lull_selection selection = lull_params_selection(host, params);
+    return lull_check_selected_tasks(model, &selection, error);
+}
+
+struct lull_model *lull_read_all_tasks(struct lull_session *session)
+{
+    struct lull_session_aside aside;
+    if (!lull_session_put_aside(session, &aside)) {
+        return NULL;
+    }
+    struct lull_model *model = lull_model_new(session, LULL_GROUP_SCHED | LULL_GROUP_STATE);
+    lull_model_run(model, NULL, NULL);
+    lull_session_take_up(session, &aside);
+    return model;
+}
+
+bool lull_check_left_tasks(struct lull_session *session, const struct lull_model *model,
+                           const struct lull_selection *selection, GError **error)
+{
+    g_autoptr(GError) why = NULL;
+    if (lull_check_selected_tasks(model, selection, &why)) {
+        return true;
+    }
+    struct lull_model *all = lull_session_has_filter(session) ? lull_read_all_tasks(session) : NULL;
+    const bool is_there = all && lull_check_selected_tasks(all, selection, NULL);
+    lull_model_free(all);
+    if (!is_there) {
+        g_propagate_error(error, g_steal_pointer(&why));
+    }
+    return is_there;
 }
 
 static bool has_cpu(const struct lull_session *session, const struct lull_model *model,

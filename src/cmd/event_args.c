@@ -42,18 +42,6 @@ bool lull_args_check_event_names(const struct lull_session *session, char *const
 
 /* ---- tasks ---- */
 
-/* All tasks of the traces, whatever is selected of them. */
-static struct lull_model *read_tasks(struct lull_session *session)
-{
-    lull_session_unsubscribe_all(session);
-    lull_session_set_filter(session, NULL);
-    lull_session_select(session, -1, -1);
-    lull_session_limit(session, INT64_MIN, INT64_MAX);
-    struct lull_model *model = lull_model_new(session, LULL_GROUP_SCHED | LULL_GROUP_STATE);
-    lull_model_run(model, NULL, NULL);
-    return model;
-}
-
 static bool check_tasks(const struct lull_args *args, const struct lull_session *session,
                         const struct lull_model *model, GError **error)
 {
@@ -68,8 +56,8 @@ bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session
                                bool is_said, GError **error)
 {
     if (lull_args_whom_given(args) > 0 || lull_args_text(args, "cpu")) {
-        struct lull_model *model = read_tasks(session);
-        const bool is_right = check_tasks(args, session, model, error);
+        struct lull_model *model = lull_read_all_tasks(session);
+        const bool is_right = !model || check_tasks(args, session, model, error);
         lull_model_free(model);
         if (!is_right) {
             return false;
@@ -94,7 +82,7 @@ static GHashTable *read_threads(const struct lull_args *args, struct lull_sessio
     }
     const struct lull_numbers pids = lull_args_numbers(args, "pid");
     const char *container = lull_args_text(args, "container");
-    struct lull_model *model = read_tasks(session);
+    struct lull_model *model = lull_read_all_tasks(session);
     GHashTable *threads = NULL;
     if (check_tasks(args, session, model, error)) {
         threads = g_hash_table_new_full(lull_hash_word, g_int64_equal, g_free, NULL);

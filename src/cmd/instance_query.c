@@ -101,7 +101,7 @@ bool lull_instance_query_read(struct lull_instance_query *query, const struct lu
     }
     lull_args_read(args, query->session, query->waits);
     report_refused(query->waits);
-    if (!lull_check_selected_tasks(query->waits->model, &query->selection, error)) {
+    if (!lull_check_left_tasks(query->session, query->waits->model, &query->selection, error)) {
         return false;
     }
     *status = 2;

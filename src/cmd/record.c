@@ -21,21 +21,17 @@
 
 /* ---- the question ---- */
 
-static bool parse_pids(const struct lull_args *args, GArray *pids, GError **error)
+static bool read_pids(const struct lull_args *args, GArray *pids, GError **error)
 {
-    const char *const *texts = lull_args_texts(args, "pid");
-    for (uint32_t i = 0; texts && texts[i]; i++) {
-        g_auto(GStrv) words = g_strsplit(texts[i], ",", -1);
-        for (uint32_t k = 0; words[k]; k++) {
-            guint64 number;
-            if (!g_ascii_string_to_unsigned(words[k], 10, 1, INT32_MAX, &number, NULL)) {
-                g_set_error(error, LULL_ERROR, LULL_ERROR_USAGE,
-                            "--pid takes process ids with commas between, not “%s”", texts[i]);
-                return false;
-            }
-            const pid_t pid = (pid_t)number;
-            g_array_append_val(pids, pid);
+    const struct lull_numbers given = lull_args_numbers(args, "pid");
+    for (uint32_t i = 0; i < given.count; i++) {
+        const pid_t pid = (pid_t)given.items[i];
+        if (pid == 0) {
+            g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE,
+                                "--pid: no process has the id 0, which is that of idle CPUs");
+            return false;
         }
+        g_array_append_val(pids, pid);
     }
     return true;
 }
@@ -194,7 +190,7 @@ static bool parse(const struct lull_args *args, GArray *pids, struct lull_record
                             error) ||
         !parse_size(lull_args_text(args, "buffer"), &question->buffer_bytes, error) ||
         !parse_call_graph(args, question, error) || !parse_functions(args, question, error) ||
-        !parse_pids(args, pids, error) || !check_counters(question->counters, error) ||
+        !read_pids(args, pids, error) || !check_counters(question->counters, error) ||
         !parse_call_counters(args, question, error)) {
         return false;
     }
@@ -430,9 +426,9 @@ static const struct lull_option options[] = {
      .choices = tracers},
     {.name = "pid",
      .letter = 'p',
-     .kind = LULL_OPTION_TEXTS,
-     .argument = "P",
-     .help = "only this process (or P,P,…) and its children, the command, and interrupts while "
+     .kind = LULL_OPTION_NUMBERS,
+     .argument = "LIST",
+     .help = "only these processes (N,N,…) and their children, the command, and interrupts while "
              "CPUs idle"},
     {.name = "only",
      .kind = LULL_OPTION_FLAG,

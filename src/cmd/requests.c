@@ -98,7 +98,7 @@ static int run_session(const struct lull_args *args, struct lull_session *sessio
     }
     struct lull_waits *waits = lull_waits_new(session, LULL_WANT_REQUESTS, error);
     lull_args_read(args, session, waits);
-    if (!lull_check_selected_tasks(waits->model, &selection, error)) {
+    if (!lull_check_left_tasks(session, waits->model, &selection, error)) {
         lull_waits_free(waits);
         return 1;
     }

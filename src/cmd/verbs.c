@@ -173,6 +173,10 @@ const char lull_program_description[] =
     "that is more; at most 64 GiB): Lull keeps up to 64 MiB in memory, and more in a file in "
     "$TMPDIR that is removed when Lull ends.\n"
     "\n"
+    "Options that take a LIST, as --tid, --pid, --comm and --cpu, take one or more with commas between, and "
+    "may be given several times: --comm nginx --comm 'php*' is --comm 'nginx,php*'. Different options narrow "
+    "it down: --pid 40 --comm 'php*' is what fits both.\n"
+    "\n"
     "Results for a terminal go through a pager, as with git: $LULL_PAGER, else $PAGER, else less; "
     "--no-pager, before or after the verb, or LULL_PAGER=cat, prints them at once.";
 

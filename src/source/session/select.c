@@ -23,6 +23,11 @@ void lull_session_forget_filter(struct lull_session *session)
     lull_session_halt(session);
 }
 
+bool lull_session_has_filter(const struct lull_session *session)
+{
+    return session->filter != NULL;
+}
+
 struct lull_event_filter *lull_session_take_filter(struct lull_session *session)
 {
     lull_session_forget_filter(session);

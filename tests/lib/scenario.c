@@ -55,6 +55,8 @@ struct sc_flow {
     unsigned port[2], protocol;
     bool ipv6;
     uint32_t next_seq[2], received[2];
+    const char *device[2]; /* sc_flow_via() */
+    bool is_translated;
 };
 
 struct sc_packet {
@@ -174,6 +176,13 @@ struct sc_flow *sc_flow(struct scenario *s, struct sc_host *client, unsigned cli
     return flow;
 }
 
+void sc_flow_via(struct sc_flow *flow, const char *const device[2], bool is_translated)
+{
+    flow->device[0] = device[0];
+    flow->device[1] = device[1];
+    flow->is_translated = is_translated;
+}
+
 /* ---- scheduling ---- */
 
 void sc_run(struct sc_task *task, unsigned cpu, int64_t t)
@@ -274,12 +283,17 @@ static char *transport_text(const struct sc_packet *p)
                            from, to, p->seq, p->ack, transport_words(p), p->flags);
 }
 
-static void put_packet(const struct sc_packet *p, struct sc_host *host, unsigned cpu, int64_t t,
-                       bool is_send)
+/* `stage`: 0 with the addresses that its sender knows, 1 its receiver. */
+static void put_packet_at(const struct sc_packet *p, struct sc_host *host, unsigned cpu, int64_t t,
+                          bool is_send, unsigned stage)
 {
     const struct sc_flow *f = p->flow;
     unsigned from = f->host[!p->from_client]->number, to = f->host[p->from_client]->number;
     bool loopback = f->host[0] == f->host[1];
+    const char *device = f->device[stage] ? f->device[stage] : loopback ? "lo" : "eth0";
+    if (f->is_translated && stage != p->from_client) {
+        *(p->from_client ? &from : &to) += 100; /* the client's, as it knows it */
+    }
     unsigned transport = p->bytes + (f->protocol == 17 ? 8 : transport_words(p) * 4);
     g_autofree char *transport_header = transport_text(p);
     const char *protocol = f->protocol == 17 ? "udp" : "tcp";
@@ -295,7 +309,17 @@ static void put_packet(const struct sc_packet *p, struct sc_host *host, unsigned
     uint64_t skb = loopback || is_send ? p->skb : p->skb ^ UINT64_C(0x00ff0000);
     put(host, cpu, t, is_send ? "net_dev_queue" : "net_if_receive_skb",
         "skbaddr=0x%" G_GINT64_MODIFIER "x len=%u name=%s network_header=%s", skb,
-        transport + ip + link, loopback ? "lo" : "eth0", header);
+        transport + ip + link, device, header);
+}
+
+static void put_packet(const struct sc_packet *p, struct sc_host *host, unsigned cpu, int64_t t,
+                       bool is_send)
+{
+    if (p->flow->is_translated && !is_send) { /* forwarded by another namespace */
+        put_packet_at(p, host, cpu, t - 2 * US, false, 0);
+        put_packet_at(p, host, cpu, t - 1 * US, true, 1);
+    }
+    put_packet_at(p, host, cpu, t, is_send, is_send ? 0 : 1);
 }
 
 struct sc_packet *sc_send(struct sc_flow *flow, bool from_client, unsigned cpu, int64_t t,

@@ -38,6 +38,9 @@ struct sc_host *sc_task_host(const struct sc_task *task);
 /* protocol: 6 or 17; server may be the client itself (loopback device). */
 struct sc_flow *sc_flow(struct scenario *scenario, struct sc_host *client, unsigned client_port,
                         struct sc_host *server, unsigned server_port, unsigned protocol, bool ipv6);
+/* Between two network namespaces of one host: it leaves through a device and comes in by another, with other addresses if
+ * they are translated in between. `device` is borrowed. */
+void sc_flow_via(struct sc_flow *flow, const char *const device[2], bool is_translated);
 
 /* The task gets the CPU; who had it stays runnable. */
 void sc_run(struct sc_task *task, unsigned cpu, int64_t t);

@@ -141,7 +141,7 @@ static bool read_task(struct script *s, const struct words *w)
     return true;
 }
 
-/* flow NAME tcp|udp HOST:PORT HOST:PORT [ipv6] */
+/* flow NAME tcp|udp HOST:PORT HOST:PORT [ipv6] [via|translated DEVICE] */
 static bool read_flow(struct script *s, const struct words *w)
 {
     struct sc_host *hosts[2];
@@ -158,9 +158,14 @@ static bool read_flow(struct script *s, const struct words *w)
         }
     }
     unsigned protocol = !strcmp(word_at(w, 2), "udp") ? 17 : 6;
-    g_hash_table_insert(s->flows, g_strdup(word_at(w, 1)),
-                        sc_flow(s->scenario, hosts[0], ports[0], hosts[1], ports[1], protocol,
-                                has_word(w, "ipv6")));
+    struct sc_flow *flow =
+        sc_flow(s->scenario, hosts[0], ports[0], hosts[1], ports[1], protocol, has_word(w, "ipv6"));
+    const char *via = word_after(w, "via"), *translated = word_after(w, "translated");
+    if (via || translated) {
+        sc_flow_via(flow, (const char *const[2]){g_intern_string(via ? via : translated), "eth0"},
+                    translated);
+    }
+    g_hash_table_insert(s->flows, g_strdup(word_at(w, 1)), flow);
     return true;
 }
 

@@ -271,7 +271,7 @@ static const struct lull_result_class freq_class = {
 
 static void emit_freq(const struct irq_analysis *irq, struct lull_sink *sink)
 {
-    struct lull_histograms list = {0};
+    struct lull_histograms list = {.is_bounded = true};
     const bool has_hosts = irq->head.session && lull_session_host_count(irq->head.session) > 1;
     for (size_t i = 0; i < irq->sources.count; i++) {
         const struct source *source = &irq->sources.items[i];

@@ -19,7 +19,7 @@ struct lull_priorities {
     LULL_VEC(struct lull_priority_count) items; /* ascending */
 };
 
-/* `prio` as in facts (the kernel's, 0..139); LULL_NO_PRIO is not counted. */
+/* `prio` as in facts (the kernel's, -1..139); LULL_NO_PRIO is not counted. */
 void lull_priorities_add(struct lull_priorities *priorities, int32_t prio);
 void lull_priorities_clear(struct lull_priorities *priorities);
 /* Replaces `text` by the list. Priorities are shown as top and LTTng do: 20 is nice 0, real-time

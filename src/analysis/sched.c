@@ -12,7 +12,7 @@
 #include "base/sums.h"
 #include "kernel/vocabulary.h"
 
-enum { PRIORITIES = 140 };
+enum { LEAST_PRIO = -1, PRIORITIES = 141 }; /* of SCHED_DEADLINE; 139 is the last */
 
 /* One wait. */
 struct wait {
@@ -37,10 +37,10 @@ struct sched {
     LULL_VEC(struct wait) top; /* candidates; more than the limit are cut now and then */
     int64_t top_least_ns;      /* what is shorter cannot be among them */
     struct lull_distribution total;
-    LULL_VEC(struct wakee) wakees; /* in order of first appearance */
-    struct lull_slots by_task;     /* task → index + 1 */
-    struct lull_distribution by_prio[PRIORITIES];
-    struct lull_stolen *stolen; /* NULL: there are no tasks of guests */
+    LULL_VEC(struct wakee) wakees;                /* in order of first appearance */
+    struct lull_slots by_task;                    /* task → index + 1 */
+    struct lull_distribution by_prio[PRIORITIES]; /* from LEAST_PRIO on */
+    struct lull_stolen *stolen;                   /* NULL: there are no tasks of guests */
     int64_t end_ns;
     GString *text;
 };
@@ -115,6 +115,15 @@ static void add_latency(const struct sched *sched, struct lull_distribution *to,
     }
 }
 
+/* The list of a task's priorities starts when it is first of a wait, as who woke or who was woken. */
+static void start_priorities(struct sched *sched, uint32_t task, int32_t prio)
+{
+    struct wakee *wakee = wakee_of(sched, task);
+    if (wakee->priorities.items.count == 0) {
+        lull_priorities_add(&wakee->priorities, prio);
+    }
+}
+
 static void add_to_groups(struct sched *sched, const struct wait *wait)
 {
     const int64_t latency_ns = length_of(wait);
@@ -122,18 +131,20 @@ static void add_to_groups(struct sched *sched, const struct wait *wait)
         add_latency(sched, &sched->total, latency_ns);
     }
     if (sched->groupings & LULL_GROUPING_TID) {
+        if (wait->waker != LULL_NONE) {
+            start_priorities(sched, wait->waker, lull_model_prio(sched->head.model, wait->waker));
+        }
+        start_priorities(sched, wait->task, wait->prio);
         struct wakee *wakee = wakee_of(sched, wait->task);
         add_latency(sched, &wakee->latency, latency_ns);
-        if (wakee->priorities.items.count == 0) {
-            lull_priorities_add(&wakee->priorities, wait->prio);
-        }
         if (wait->stolen_ns >= 0) {
             wakee->stolen_ns = MAX(wakee->stolen_ns, 0);
             lull_add(&wakee->stolen_ns, wait->stolen_ns);
         }
     }
-    if (sched->groupings & LULL_GROUPING_PRIO && wait->prio >= 0 && wait->prio < PRIORITIES) {
-        add_latency(sched, &sched->by_prio[wait->prio], latency_ns);
+    if (sched->groupings & LULL_GROUPING_PRIO && wait->prio >= LEAST_PRIO &&
+        wait->prio < LEAST_PRIO + PRIORITIES) {
+        add_latency(sched, &sched->by_prio[wait->prio - LEAST_PRIO], latency_ns);
     }
 }
 
@@ -355,15 +366,15 @@ static void tid_row(const void *user, uint64_t row, struct lull_cell *cells)
 struct prio_rows {
     const struct sched *sched;
     uint32_t count;
-    uint8_t prios[PRIORITIES];
+    uint8_t places[PRIORITIES];
 };
 
 static struct prio_rows find_prios(const struct sched *sched)
 {
     struct prio_rows rows = {.sched = sched};
-    for (uint32_t prio = 0; prio < PRIORITIES; prio++) {
-        if (sched->by_prio[prio].count) {
-            rows.prios[rows.count++] = (uint8_t)prio;
+    for (uint32_t place = 0; place < PRIORITIES; place++) {
+        if (sched->by_prio[place].count) {
+            rows.places[rows.count++] = (uint8_t)place;
         }
     }
     return rows;
@@ -372,8 +383,8 @@ static struct prio_rows find_prios(const struct sched *sched)
 static void prio_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct prio_rows *rows = user;
-    *cells++ = prio_cell(rows->prios[row]);
-    stats_cells(&rows->sched->by_prio[rows->prios[row]], cells);
+    *cells++ = prio_cell(rows->places[row] + LEAST_PRIO);
+    stats_cells(&rows->sched->by_prio[rows->places[row]], cells);
 }
 
 static int compare_by_name(const void *a, const void *b, void *user)
@@ -479,7 +490,7 @@ static void emit_freq(struct sched *sched, struct lull_sink *sink)
 {
     static const char series[] = "Scheduling latencies frequency distributions";
     const struct lull_question_params *params = sched->head.params;
-    struct lull_histograms list = {0};
+    struct lull_histograms list = {.is_bounded = true};
     if (sched->groupings & LULL_GROUPING_TOTAL) {
         lull_histograms_add(&list, NULL, &sched->total);
         lull_histograms_emit(&list, params, &freq_class, series, sink);
@@ -493,12 +504,27 @@ static void emit_freq(struct sched *sched, struct lull_sink *sink)
     if (sched->groupings & LULL_GROUPING_PRIO) {
         const struct prio_rows rows = find_prios(sched);
         for (uint32_t i = 0; i < rows.count; i++) {
-            g_string_printf(sched->text, "Priority: %d", lull_priority_shown(rows.prios[i]));
-            lull_histograms_add(&list, sched->text->str, &sched->by_prio[rows.prios[i]]);
+            const int32_t prio = rows.places[i] + LEAST_PRIO;
+            g_string_printf(sched->text, "Priority: %d", lull_priority_shown(prio));
+            lull_histograms_add(&list, sched->text->str, &sched->by_prio[rows.places[i]]);
         }
         lull_histograms_emit(&list, params, &freq_class, series, sink);
         lull_histograms_clear(&list);
     }
+}
+
+/* Leaves those who were woken; by_task is of no use after it. */
+static void drop_wakers(struct sched *sched)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < sched->wakees.count; i++) {
+        if (sched->wakees.items[i].latency.count) {
+            sched->wakees.items[kept++] = sched->wakees.items[i];
+        } else {
+            lull_priorities_clear(&sched->wakees.items[i].priorities);
+        }
+    }
+    sched->wakees.count = kept;
 }
 
 static void sched_emit(struct lull_analysis *analysis, const struct lull_window *window,
@@ -506,6 +532,7 @@ static void sched_emit(struct lull_analysis *analysis, const struct lull_window 
 {
     struct sched *sched = (struct sched *)analysis;
     const unsigned sections = analysis->params->sections;
+    drop_wakers(sched);
     if (sched->stolen) {
         sink->note(sink, "STOLEN is for tasks of virtual machines: the part of a wait in which the "
                          "virtual CPU had no CPU of the host");
@@ -533,8 +560,8 @@ static void sched_free(struct lull_analysis *analysis)
         lull_distribution_clear(&sched->wakees.items[i].latency);
         lull_priorities_clear(&sched->wakees.items[i].priorities);
     }
-    for (uint32_t prio = 0; prio < PRIORITIES; prio++) {
-        lull_distribution_clear(&sched->by_prio[prio]);
+    for (uint32_t place = 0; place < PRIORITIES; place++) {
+        lull_distribution_clear(&sched->by_prio[place]);
     }
     lull_distribution_clear(&sched->total);
     lull_vec_free(&sched->log);

@@ -83,7 +83,7 @@ struct lull_switch_fact {
     int64_t since_ns;
     /* What was on the CPU between the switch before and since_ns is not known: events were lost. */
     int64_t unknown_ns;
-    /* The kernel's, 0..139 (what LTTng records is 100 less); LULL_NO_PRIO: not reported. */
+    /* The kernel's, -1..139 (what LTTng records is 100 less); LULL_NO_PRIO: not reported. */
     int32_t prio, previous_prio;
     /* The first waking of `task` since it stopped running; INT64_MIN: none was seen (it was
      * preempted, or the waking was before the trace or lost). */

@@ -141,7 +141,7 @@ def check_series(text, trace):
     tap.ok(not found and peer['results'][0]['class'] == ours['results'][0]['class'], 'sched schedfreq --freq-series', *found)
 
 
-def check_file(vector, file, text, trace, columns):
+def check_file(vector, file, text, trace, columns, options):
     command = file.split('.')[0].split('-')[0]
     name = f'{vector} {file.rsplit(".", 1)[0]}'
     if file == 'schedfreq-series.json':
@@ -149,7 +149,7 @@ def check_file(vector, file, text, trace, columns):
     if command not in VERBS or f'{vector}/{file}' in OTHERS:
         return
     if file.endswith('.json'):
-        check_document(name, command, json.loads(text), run(command, trace),
+        check_document(name, command, json.loads(text), run(command, trace, *options),
                        lambda cls: columns[family(command), cls])
         return
     options = shlex.split(text.splitlines()[0])[2:]
@@ -203,7 +203,11 @@ def main():
             tempfile.TemporaryDirectory() as folder:
         columns = columns_of(archive)
         files = sorted(name for name in archive.getnames() if re.fullmatch(r'\./vectors/\w+/.*\.(json|out|jsonl)', name))
+        options = {}  # of the peer, where its answer does not say them: vector/file → list
         for name in files:
+            if name.endswith('/options.json'):
+                vector = name.split('/')[2]
+                options.update({f'{vector}/{file}': said for file, said in json.load(archive.extractfile(name)).items()})
             if name.endswith('events.jsonl'):
                 events = [json.loads(line) for line in archive.extractfile(name)]
                 jsonl_to_ctf.write_trace(events, os.path.join(folder, name.split('/')[2]))
@@ -211,7 +215,8 @@ def main():
             vector, file = name.split('/')[2:]
             if not file.endswith('jsonl'):
                 text = archive.extractfile(name).read().decode()
-                tap.run(f'{vector}/{file}', check_file, vector, file, text, os.path.join(folder, vector), columns)
+                tap.run(f'{vector}/{file}', check_file, vector, file, text, os.path.join(folder, vector), columns,
+                        options.get(f'{vector}/{file}', ()))
         tap.run('by themselves', by_themselves, folder)
     return tap.done()
 

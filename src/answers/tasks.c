@@ -42,24 +42,25 @@ static bool check_numbers(const struct lull_model *model, int32_t host, enum kin
     return true;
 }
 
+/* Of a list, each; but it may also be one name with commas. */
 static bool check_comms(const struct lull_model *model, int32_t host, const char *comms,
                         GError **error)
 {
-    if (!comms || is_seen(model, host, COMM, 0, comms)) {
-        /* Of several, each. */
-        g_auto(GStrv) names = g_strsplit(comms ? comms : "", ",", -1);
-        for (uint32_t i = 0; names[i] && names[1]; i++) {
-            if (!is_seen(model, host, COMM, 0, names[i])) {
-                g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                            "no task named “%s” was seen in the traces", names[i]);
-                return false;
-            }
-        }
+    g_autofree char *one = comms ? g_strdelimit(g_strdup(comms), ",", '?') : NULL;
+    if (!comms || is_seen(model, host, COMM, 0, one)) {
         return true;
     }
-    g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION, "no task named “%s” was seen in the traces",
-                comms);
-    return false;
+    g_auto(GStrv) names = g_strsplit(comms, ",", -1);
+    const bool is_any_seen = is_seen(model, host, COMM, 0, comms);
+    for (uint32_t i = 0; names[i]; i++) {
+        if (!is_any_seen || !is_seen(model, host, COMM, 0, names[i])) {
+            g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                        "no task named “%s” was seen in the traces",
+                        is_any_seen ? names[i] : comms);
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool check_containers(const struct lull_model *model, int32_t host, const char *patterns,

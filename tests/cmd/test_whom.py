@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-from tap import Tap
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib")]
+import jsonl_to_ctf  # noqa: E402
+from tap import Tap  # noqa: E402
 
 lull = os.environ["LULL"]
 chain = os.path.join(os.environ["LULL_SAMPLES"], "truth", "truth-chain")
@@ -94,6 +96,22 @@ def lists():
     some = sorted({request["tid"] for request in requests if request["tid"] >= 0})[:3]
     found = json.loads(run("requests", "--json", "--tid", ",".join(map(str, some)), *traces).stdout)["requests"]
     tap.ok(len(some) == 3 and found == [request for request in requests if request["tid"] in some], "requests", some)
+
+
+def names_with_commas():
+    """A name may have a comma; then it is one, if it is not a list."""
+    events = [{"t": 1000 + i, "n": "sched_switch", "pc": {"cpu_id": 0},
+               "p": {"prev_comm": "x" if i % 2 else "a,b", "prev_tid": 11 if i % 2 else 10, "prev_prio": 20, "prev_state": 0,
+                     "next_comm": "a,b" if i % 2 else "x", "next_tid": 10 if i % 2 else 11, "next_prio": 20}} for i in range(8)]
+    with tempfile.TemporaryDirectory() as scratch:
+        trace = os.path.join(scratch, "trace")
+        jsonl_to_ctf.write_trace(events, trace, {"hostname": "h", "domain": "kernel", "tracer_name": "lttng-modules"})
+        for comm, status, tids in (("a,b", 0, {10}), ("a?b", 0, {10}), ("x,a*", 0, {10, 11}), ("a,c", 1, set()), ("x,b", 1, set())):
+            done = run("cputop", "--json", "--comm", comm, trace)
+            rows = json.loads(done.stdout)["windows"][0]["tables"]["per-process"] if done.stdout else []
+            tap.ok(done.returncode == status and {row["process"]["tid"] for row in rows} == tids, f"cputop --comm {comm}", done.returncode, rows, done.stderr)
+            done = run("print", "--comm", comm, trace)
+            tap.ok(done.returncode == status, f"print --comm {comm}", done.returncode, done.stderr)
 
 
 def paths_of_several():
@@ -212,6 +230,6 @@ def containers_in_all_verbs():
         tap.ok(done.returncode == 2 and f"there is no option {option}; it is for" in done.stderr, f"{verb} {option}: why not", done.stderr)
 
 
-for test in (whom, lists, paths_of_several, no_lists, containers_in_all_verbs, nobody, paths_of_requests, filters_that_name_nothing):
+for test in (whom, lists, names_with_commas, paths_of_several, no_lists, containers_in_all_verbs, nobody, paths_of_requests, filters_that_name_nothing):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -554,7 +554,7 @@ static void test_discarded(void)
     ctf_writer_close(writer);
     expect_run(dir, true,
                "c0 10: 0 since 10 then 7\nc0 20: 7 since 10 then 8\n"
-               "lost c0 10..50: 3 events, 0 packets\nc0 20: 8 since 20 then ?\n"
+               "lost c0 10..49: 3 events, 0 packets\nc0 20: 8 since 20 then ?\n"
                "c0 50: 9 since 50 (unknown 30) then 0\nc0 60: 0 since 50 then 9\n");
 }
 

@@ -35,9 +35,9 @@ void lull_ctf_packet_losses(const struct lull_report *report, uint32_t number,
         report->lost(report->user, number, before_end, start, 0, missing);
     }
     if (events > 0) {
-        /* LTTng's packets end where the next event comes, other tracers' with their last event. */
+        /* LTTng's packets end where the next event comes, other tracers' with their last event, before the next. */
         int64_t next_start = next ? lull_clock_map_own(map, next->start) : end;
-        report->lost(report->user, number, before_end, MAX(end, next_start), events, 0);
+        report->lost(report->user, number, before_end, MAX(end, next_start - 1), events, 0);
     }
     if (packet->flags & LULL_PACKET_CUT) {
         report->lost(report->user, number, start, end, 0, 1);

@@ -336,17 +336,19 @@ static const struct lull_result_class prio_class = {.name = "per_prio_stats",
                                                     .title = "Scheduling latency stats (per-prio)",
                                                     .columns = prio_columns};
 
-static struct lull_cell *stats_cells(const struct lull_distribution *latency,
+static struct lull_cell *stats_cells(const struct sched *sched,
+                                     const struct lull_distribution *latency,
                                      struct lull_cell *cells)
 {
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)latency->count);
-    cells = lull_spread_cells(latency, cells);
+    cells = lull_spread_cells_or_zeroes(latency, sched->head.params->is_lami, cells);
     return lull_spread_percentiles(latency, cells);
 }
 
 static void total_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
-    stats_cells(&((const struct sched *)user)->total, cells);
+    const struct sched *sched = user;
+    stats_cells(sched, &sched->total, cells);
 }
 
 static void tid_row(const void *user, uint64_t row, struct lull_cell *cells)
@@ -357,7 +359,7 @@ static void tid_row(const void *user, uint64_t row, struct lull_cell *cells)
     *cells++ =
         lull_cell_host_of(&sched->head, lull_model_task(sched->head.model, wakee->task)->host);
     *cells++ = lull_cell_task(sched->head.model, wakee->task, sched->end_ns, false);
-    cells = stats_cells(&wakee->latency, cells);
+    cells = stats_cells(sched, &wakee->latency, cells);
     *cells++ = stolen_cell(wakee->stolen_ns);
     *cells = lull_cell_text(LULL_CELL_STRING, sched->text->str);
 }
@@ -384,7 +386,7 @@ static void prio_row(const void *user, uint64_t row, struct lull_cell *cells)
 {
     const struct prio_rows *rows = user;
     *cells++ = prio_cell(rows->places[row] + LEAST_PRIO);
-    stats_cells(&rows->sched->by_prio[rows->places[row]], cells);
+    stats_cells(rows->sched, &rows->sched->by_prio[rows->places[row]], cells);
 }
 
 static int compare_by_name(const void *a, const void *b, void *user)

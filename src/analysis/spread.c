@@ -42,6 +42,19 @@ struct lull_cell *lull_spread_cells(const struct lull_distribution *spread, stru
     return cells;
 }
 
+struct lull_cell *lull_spread_cells_or_zeroes(const struct lull_distribution *spread, bool is_lami,
+                                              struct lull_cell *cells)
+{
+    if (spread->count || !is_lami) {
+        return lull_spread_cells(spread, cells);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        *cells++ = lull_cell_integer(LULL_CELL_DURATION, 0);
+    }
+    *cells++ = (struct lull_cell){.class = LULL_CELL_UNKNOWN};
+    return cells;
+}
+
 static int compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -39,6 +39,10 @@ void lull_spread_add(struct lull_distribution *spread, int64_t duration_ns);
  * deviation of one is UNKNOWN. Returns the cell after the last one. */
 struct lull_cell *lull_spread_cells(const struct lull_distribution *spread,
                                     struct lull_cell *cells);
+/* The same for rows that are there without a value: in LAMI that is zeroes and an UNKNOWN deviation, as
+ * lttng-analyses has it for the readers of durations. */
+struct lull_cell *lull_spread_cells_or_zeroes(const struct lull_distribution *spread, bool is_lami,
+                                              struct lull_cell *cells);
 /* The cells of LULL_SPREAD_PERCENTILES; without a value EMPTY. */
 struct lull_cell *lull_spread_percentiles(const struct lull_distribution *spread,
                                           struct lull_cell *cells);

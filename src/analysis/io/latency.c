@@ -34,7 +34,7 @@ static void call_stats_row(const void *user, uint64_t index, struct lull_cell *c
     const struct lull_distribution *latency = &io->latency[index];
     *cells++ = lull_cell_text(LULL_CELL_STRING, io_category_name(index, false));
     *cells++ = io_count_cell(latency->count);
-    cells = lull_spread_cells(latency, cells);
+    cells = lull_spread_cells_or_zeroes(latency, io->head.params->is_lami, cells);
     lull_spread_percentiles(latency, cells);
 }
 

@@ -151,6 +151,7 @@ static bool watch(struct lull_top *top, GError **error)
                                .request = -1,
                                .wake = -1,
                                .duration_ns = top->duration_ns,
+                               .ends_stuck = true,
                                .command = -1};
     lull_watch_start(&watch);
     top->tracker = lull_tracker_new(&question, error);

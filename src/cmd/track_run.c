@@ -177,6 +177,7 @@ static bool watch(struct lull_track *track, GError **error)
                                .request = -1,
                                .wake = -1,
                                .duration_ns = track->duration_ns,
+                               .ends_stuck = true,
                                .command = track->command ? track->child.pid : -1};
     lull_watch_start(&watch);
     bool done = start(track, error);

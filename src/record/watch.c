@@ -3,11 +3,69 @@
 #include "record/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #define CHECK_MS 200
+/* Who has not taken a signal in so many looks is stuck. */
+#define LOOK_MS 1000
+#define STUCK_LOOKS 3
+
+/* ---- who is stuck ---- */
+
+/* A signal that waits to end the program; 0: none. */
+static int find_pending(const struct lull_watch *watch)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGQUIT};
+    sigset_t pending;
+    sigpending(&pending);
+    for (size_t i = 0; i < G_N_ELEMENTS(signals); i++) {
+        if (sigismember(&pending, signals[i]) && sigismember(&watch->waited, signals[i])) {
+            return signals[i];
+        }
+    }
+    return 0;
+}
+
+/* Nobody else would ever take the signal: then it acts as it does where nobody waits for it. */
+static void *look(void *user)
+{
+    const struct lull_watch *watch = user;
+    struct pollfd over = {.fd = watch->over[0]};
+    int n, looks = 0;
+    while ((n = poll(&over, 1, LOOK_MS)) == 0 || (n < 0 && errno == EINTR)) {
+        const int number = find_pending(watch);
+        looks = number ? looks + (n == 0) : 0;
+        if (looks >= STUCK_LOOKS) {
+            sigset_t only;
+            sigemptyset(&only);
+            sigaddset(&only, number);
+            pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+        }
+    }
+    return NULL;
+}
+
+static void start_looking(struct lull_watch *watch)
+{
+    watch->looker = NULL;
+    if (watch->ends_stuck && !isatty(STDOUT_FILENO) && pipe2(watch->over, O_CLOEXEC) == 0) {
+        watch->looker = g_thread_new("signals", look, watch);
+    }
+}
+
+static void end_looking(struct lull_watch *watch)
+{
+    if (watch->looker) {
+        close(watch->over[1]);
+        g_thread_join(watch->looker);
+        close(watch->over[0]);
+    }
+}
+
+/* ---- waiting ---- */
 
 void lull_watch_start(struct lull_watch *watch)
 {
@@ -60,6 +118,7 @@ static int time_left_ms(const struct lull_watch *watch)
 
 bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GError **error)
 {
+    start_looking(watch);
     watch->end_us =
         watch->duration_ns ? g_get_monotonic_time() + watch->duration_ns / 1000 : INT64_MAX;
     struct pollfd ready[] = {{.fd = watch->signals, .events = POLLIN},
@@ -91,6 +150,7 @@ bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GEr
 
 void lull_watch_end(struct lull_watch *watch)
 {
+    end_looking(watch);
     if (watch->signals >= 0) {
         close(watch->signals);
     }

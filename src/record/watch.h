@@ -21,10 +21,15 @@ struct lull_watch {
     int wake;            /* check is called at once when it is readable; < 0: none */
     int64_t duration_ns; /* 0: no limit */
     pid_t command;       /* gets the signals that only we got; -1: none */
+    /* A signal ends the program also while it writes to a reader that does not read, as a pager; not to a terminal, which
+     * would stay as it is. */
+    bool ends_stuck;
     /* Its own. */
     sigset_t before, waited;
     int signals;
     int64_t end_us;
+    GThread *looker; /* NULL: without ends_stuck */
+    int over[2];     /* closed at the end */
 };
 
 /* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT wait for lull_watch_wait(), also in threads that

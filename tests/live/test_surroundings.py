@@ -4,6 +4,7 @@
 # missing, and `lull top` goes on as well as it can.
 import ctypes
 import errno
+import fcntl
 import json
 import os
 import pty
@@ -222,6 +223,28 @@ class Terminal:
         return status
 
 
+def test_stuck():
+    """A signal also ends who writes to a pipe that nobody reads, as that of a pager; and leaves nothing."""
+    ends = []
+    for arguments in (["top", "--interval", "100ms"], ["track", "offcpu > 1us"]):
+        read, write = os.pipe()
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        ends.append((subprocess.Popen([LULL, *arguments, "--json"], stdout=write), read, arguments))
+        os.close(write)
+    for process, read, arguments in ends:
+        select.select([read], [], [], 30)
+    time.sleep(0.5)  # there is no room for more by then
+    for process, read, arguments in ends:
+        process.terminate()
+    for process, read, arguments in ends:
+        try:
+            tap.ok(process.wait(20) == -signal.SIGTERM, f"{arguments[0]}: ended by the signal", process.returncode)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            tap.ok(False, f"{arguments[0]}: ended by the signal")
+        os.close(read)
+
+
 def test_small_terminal():
     """All of it fits, and there are rows."""
     for arguments in [], ["--backend", "poll"], ["--hist"], ["--rule", "offcpu > 1ms"]:
@@ -252,7 +275,7 @@ def main():
         tap.skip("surroundings", reason)
         return tap.done()
     tests = [test_no_types, test_no_uprobes, test_no_scheduler, test_no_rights, test_filter_of_calls, test_containers,
-             test_small_terminal, test_dumb_terminal]
+             test_stuck, test_small_terminal, test_dumb_terminal]
     if all(has_event(name) for name in ("contention_begin", "tcp_probe", "irq_work_entry")):
         tests.append(test_no_tracepoint)
     for test in tests:

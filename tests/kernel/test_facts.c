@@ -645,7 +645,7 @@ static void test_lost_first(void)
     ctf_writer_close(writer);
     expect_run(dir, true,
                "c0 10: 0 since 10 then 7\nc0 45: 7 since 10 then 8\n"
-               "lost c1 12..50: 3 events, 0 packets\nc1 50: 9 since 50 (unknown 40) then 0\n"
+               "lost c1 12..49: 3 events, 0 packets\nc1 50: 9 since 50 (unknown 40) then 0\n"
                "c1 60: 0 since 50 then 9\n");
 }
 

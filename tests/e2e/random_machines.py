@@ -203,7 +203,10 @@ class Simulation:  # pylint: disable=R0904
         return cpu.busy >= self.now
 
     def take_next(self, host):
-        return host.queue.pop(self.chance.randrange(len(host.queue)))
+        older = [task for task in host.queue if task.log[-1][0] < self.now - US]  # sched_wakeup comes a moment after sched_waking
+        task = self.chance.choice(older or host.queue)
+        host.queue.remove(task)
+        return task
 
     def slice(self, task, turn):
         if task.turn != turn or task.state != "running" or self.is_held(task.cpu, self.slice, task, turn):

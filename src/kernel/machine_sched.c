@@ -439,6 +439,9 @@ void sched_found(struct lull_model *model, struct machine *machine, int32_t c, i
         }
         enter(model, number, c, CLAMP(cpu->since_ns, cpu->reported_ns, t));
     } else if (task->state != LULL_STATE_RUNNING) {
+        if (task->state != LULL_STATE_NONE) {
+            sched_cut(model, machine, number, t, LULL_STATE_NONE); /* it came in between */
+        }
         sched_change(model, number, t, LULL_STATE_RUNNING, c, NULL);
     }
     report_switch(model, machine, c, t, number, number);

@@ -479,6 +479,16 @@ static void classify_unseen(const struct lull_model *model, const struct task *t
     wakeup->label = model->fixed_labels[context == IRQ_HARD ? LABEL_HARD : LABEL_SOFT].label;
 }
 
+/* Whether the CPU may be in an interrupt of which the start was lost: not in a system call that started since. */
+static bool may_be_interrupted(const struct lull_model *model, const struct cpu *cpu)
+{
+    if (G_LIKELY(cpu->unsure_ns == INT64_MIN)) {
+        return false;
+    }
+    const uint32_t call = cpu->task == LULL_NONE ? LULL_NONE : model->tasks.items[cpu->task].call;
+    return call == LULL_NONE || model->calls.items[call].start_ns < cpu->unsure_ns;
+}
+
 void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
                   const struct task *task, enum irq_context context, struct lull_wakeup *wakeup)
 {
@@ -488,7 +498,7 @@ void irq_classify(const struct lull_model *model, const struct machine *machine,
         return;
     } else if (context == IRQ_HARD || context == IRQ_SOFT) {
         classify_unseen(model, task, context, wakeup);
-    } else if (cpu->task == LULL_NONE) {
+    } else if (cpu->task == LULL_NONE || may_be_interrupted(model, cpu)) {
         wakeup->cause = LULL_CAUSE_UNKNOWN;
     } else if (!model->tasks.items[cpu->task].is_idle) {
         struct lull_call_note call;

@@ -189,6 +189,7 @@ static void lose_cpu(struct lull_model *model, struct machine *machine, int32_t 
         cpu->raised_ns[i] = INT64_MIN;
     }
     cpu->lost_stream = lost->stream;
+    cpu->unsure_ns = lost->fact.end_ns;
     sched_lost(model, machine, c, start_ns, since_ns);
 }
 

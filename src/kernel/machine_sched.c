@@ -515,6 +515,7 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
     }
     struct cpu *cpu = model_cpu_at(machine, c);
     irq_reset(cpu);
+    cpu->unsure_ns = INT64_MIN;
     cpu->n_idled += ev->next_tid == 0;
     cpu->has_left_idle |= ev->prev_tid == 0;
     cpu->switch_stream = model->stream;

@@ -72,6 +72,8 @@ struct cpu {
     int64_t seen_ns;        /* its task was last known to be there, since it came */
     uint32_t switch_stream; /* where its last switch was recorded, or LULL_NONE */
     uint32_t lost_stream;   /* where events were lost last, or LULL_NONE */
+    int64_t
+        unsure_ns; /* end of a loss since the last switch: it may be in an interrupt that started there; INT64_MIN: none */
     int64_t frequency_khz, idle_state; /* -1, INT64_MIN: not reported */
     int64_t raised_ns[LULL_SOFTIRQS];  /* softirqs that wait to run; INT64_MIN: not raised */
     struct raiser raisers[LULL_SOFTIRQS];

@@ -362,7 +362,11 @@ static bool format_in_unit(uint64_t ns, uint64_t unit_ns, const char *unit, unsi
                            const char *sign, char out[static LULL_TIME_TEXT_SIZE])
 {
     static const unsigned scales[] = {1000, 100, 10};
-    for (unsigned i = 0; i < 3; i++) {
+    /* Divisions take most of the time where millions of durations are written. */
+    if (ns >= limit * unit_ns) {
+        return false;
+    }
+    for (unsigned i = ns >= 100 * unit_ns ? 2 : ns >= 10 * unit_ns; i < 3; i++) {
         unsigned scale = scales[i];
         uint64_t scaled = divide_rounded(ns, unit_ns / scale);
         if (scaled < 10000 && scaled < (uint64_t)limit * scale) {

@@ -11,10 +11,10 @@
 #ifndef LULL_ANALYSIS_H
 #define LULL_ANALYSIS_H
 
-#include "base/numbers.h"
 #include "analysis/coverage.h"
 #include "analysis/result.h"
 #include "base/distribution.h"
+#include "base/numbers.h"
 #include "kernel/model.h"
 
 enum lull_section {

@@ -6,6 +6,7 @@
 
 #include <lull/error.h>
 
+#include "kernel/running.h"
 #include "kernel/vocabulary.h"
 #include "source/session/aside.h"
 #include "source/session/event_filter.h"
@@ -54,9 +55,12 @@ static bool check_comms(const struct lull_model *model, int32_t host, const char
     const bool is_any_seen = is_seen(model, host, COMM, 0, comms);
     for (uint32_t i = 0; names[i]; i++) {
         if (!is_any_seen || !is_seen(model, host, COMM, 0, names[i])) {
+            const char *name = is_any_seen ? names[i] : comms;
             g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                        "no task named “%s” was seen in the traces",
-                        is_any_seen ? names[i] : comms);
+                        "no task named “%s” was seen in the traces%s", name,
+                        strlen(name) > LULL_COMM_LENGTH
+                            ? " (the kernel keeps the first 15 bytes of a name)"
+                            : "");
             return false;
         }
     }

@@ -18,8 +18,8 @@ bool lull_args_check_event_names(const struct lull_session *session, char *const
 struct lull_running_filter *lull_args_select_events(const struct lull_args *args,
                                                     struct lull_session *session,
                                                     char *const *names, GError **error);
-/* After no event was found, or none of something that was asked for: false and an error if --tid, --pid or --comm name what no task had; else it
- * may say that nothing was found. */
+/* After no event was found, or none of something that was asked for: false and an error if --tid, --pid or --comm name
+ * what no task had; else it may say that nothing was found. */
 bool lull_args_explain_nothing(const struct lull_args *args, struct lull_session *session,
                                bool is_said, GError **error);
 

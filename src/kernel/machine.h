@@ -133,6 +133,7 @@ void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_bl
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
 void io_requeued(struct lull_model *model, struct machine *machine,
                  const struct lull_ev_block_rq_requeue *ev);
+/* Whether no device can have that number, so that its disk has to be found otherwise. */
 bool io_is_wrong_device(const struct machine *machine, uint32_t dev);
 void io_dumped(struct lull_model *model, struct machine *machine,
                const struct lull_ev_statedump_block_device *ev);

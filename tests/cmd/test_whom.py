@@ -153,6 +153,8 @@ def nobody():
             done = run(verb, option, value, chain)
             tap.ok(done.returncode == 1 and f"no task {said} was seen" in done.stderr, f"{verb} {option} {value}: an error",
                    done.returncode, done.stderr)
+        done = run(verb, "--comm", "sixteen-bytes-xy", chain)
+        tap.ok(done.returncode == 1 and "the kernel keeps the first 15 bytes of a name" in done.stderr, f"{verb}: why a long name is not there", done.stderr)
     # Of a list, each, also if there is something of others; nothing is exported then.
     for option, value, said in (("--comm", "t-asker,nob*", "task named “nob*”"), ("--tid", "{asker},99999", "task with tid 99999"),
                                 ("--pid", "99999,{asker}", "task with pid 99999"), ("--cpu", "0,99", "CPU 99")):

@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: MIT
-# The little TAP that the Python tests need: one line a check, a plan at the end, exit 1 if one failed.
+# The little TAP that the Python tests need: one line a check, a plan at the end, exit 1 if one failed; and a directory to work in.
+import atexit
+import shutil
 import signal
 import sys
+import tempfile
 import traceback
+
+
+def scratch(prefix):
+    """A directory that is gone when the test has ended."""
+    path = tempfile.mkdtemp(prefix=prefix)
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
 
 
 class Tap:

@@ -15,14 +15,14 @@ import sys
 import tempfile
 import time
 
-from tap import Tap
+from tap import Tap, scratch
 
 LULL = os.environ["LULL"]
 TRACER = sys.argv[1]
 NOBODY = 65534
 tap = Tap()
 # What the last recording was is nobody's business but the tests'.
-os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="lull-flight-")
+os.environ["XDG_STATE_HOME"] = scratch("lull-flight-")
 for variable in "SUDO_UID", "SUDO_GID":
     os.environ.pop(variable, None)
 
@@ -298,6 +298,4 @@ def main():
     return tap.done()
 
 
-status = main()
-shutil.rmtree(os.environ["XDG_STATE_HOME"])
-sys.exit(status)
+sys.exit(main())

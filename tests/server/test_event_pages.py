@@ -13,7 +13,7 @@ import tempfile
 
 from lib import jsonl_to_ctf
 from server.serving import Server, environment
-from tap import Tap
+from tap import Tap, scratch
 
 lull = os.environ["LULL"]
 tap = Tap()
@@ -144,7 +144,7 @@ def check_recorded(trace):
     server.end()
 
 
-cache = tempfile.mkdtemp(prefix="lull-events-")
+cache = scratch("lull-events-")
 env = environment(cache)
 with tempfile.TemporaryDirectory(prefix="lull-events-") as directory:
     written = made_events()

@@ -10,7 +10,7 @@ import tempfile
 
 from server.latency_trace import A, B, FUTEX, IRQS, PERIOD, PHASES, READS, REQUESTS, START, US, WAKING, WRITES, events, write
 from server.serving import Server, environment
-from tap import Tap
+from tap import Tap, scratch
 
 lull = os.environ["LULL"]
 tap = Tap()
@@ -133,7 +133,7 @@ def check_refused(server):
     tap.ok(ask(server, "latency", **extreme)[1]["count"] == 13, "extreme times are all of the time")
 
 
-cache = tempfile.mkdtemp(prefix="lull-latency-")
+cache = scratch("lull-latency-")
 env = environment(cache)
 with tempfile.TemporaryDirectory(prefix="lull-latency-") as directory:
     trace = write(events(), directory, "known")

@@ -12,11 +12,11 @@ import tempfile
 
 from server.meters_trace import MS, known_trace
 from server.serving import Server, environment
-from tap import Tap
+from tap import Tap, scratch
 
 lull = os.environ["LULL"]
 tap = Tap()
-cache = tempfile.mkdtemp(prefix="lull-meters-")
+cache = scratch("lull-meters-")
 env = environment(cache)
 
 

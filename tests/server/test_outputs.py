@@ -10,7 +10,7 @@ import tempfile
 
 from server.latency_trace import A, B, PERIOD, PHASES, READS, REQUESTS, START, US, WRITES, events, write
 from server.serving import Server, environment
-from tap import Tap
+from tap import Tap, scratch
 
 lull = os.environ["LULL"]
 tap = Tap()
@@ -170,7 +170,7 @@ def check_tables(server, where):
     tap.ok([cell["content"] for cell in answer["lines"][0]["cells"]][::4] == [str(START + WRITES[0][0]), f"beta ({B})"], "a search", answer)
 
 
-cache = tempfile.mkdtemp(prefix="lull-outputs-")
+cache = scratch("lull-outputs-")
 with tempfile.TemporaryDirectory(prefix="lull-outputs-") as directory:
     try:
         main = Server(lull, environment(cache), "--period", PERIOD, write(known, directory, "known"))

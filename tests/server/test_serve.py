@@ -7,16 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
 from server.serving import Server, environment
 from store.store_file import NONE, Store
-from tap import Tap
+from tap import Tap, scratch
 
 lull = os.environ["LULL"]
 samples = os.environ["LULL_SAMPLES"]
 tap = Tap()
-cache = tempfile.mkdtemp(prefix="lull-serve-")
+cache = scratch("lull-serve-")
 env = environment(cache)
 original = os.path.join(samples, "truth", "truth-chain")
 trace = os.path.join(cache, "chain")
@@ -452,5 +451,4 @@ tap.run("counts", check_counts, main, where)
 tap.run("delete", check_delete, main)
 tap.run("end", check_end, main, where)
 tap.run("refusals", check_refusals)
-shutil.rmtree(cache)
 sys.exit(tap.done())

@@ -13,12 +13,12 @@ import time
 
 from server.serving import Server, environment
 from store.store_file import KINDS, NONE, STATES, Store
-from tap import Tap
+from tap import Tap, scratch
 
 lull = os.environ["LULL"]
 samples = os.environ["LULL_SAMPLES"]
 tap = Tap()
-cache = tempfile.mkdtemp(prefix="lull-view-")
+cache = scratch("lull-view-")
 env = environment(cache)
 trace = os.path.join(samples, "truth", "truth-chain")
 DRAWN = [i for i, state in enumerate(STATES) if state not in ("unknown", "none")]

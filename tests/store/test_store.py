@@ -14,14 +14,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import vm_scene  # noqa: E402
 from server.serving import Server  # noqa: E402
 from store.replay import Replay  # noqa: E402
 from store.store_file import NONE, Store  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import Tap, scratch  # noqa: E402
 
 lull = os.environ["LULL"]
 samples = os.environ["LULL_SAMPLES"]
@@ -31,7 +30,7 @@ WAITS = ("wait-task", "wait-disk", "wait-network", "wait-timer", "wait-input", "
 # The tid that sched_switch names is that of a life: a task that is dead, or not born, is not the one meant.
 NOWHERE = ("unknown", "none", "lost")
 KEPT_WHOLE = 32 << 20  # bytes of a store
-cache = tempfile.mkdtemp(prefix="lull-store-")
+cache = scratch("lull-store-")
 env = {**os.environ, "XDG_CACHE_HOME": cache, "XDG_STATE_HOME": cache + "/no-state", "LC_ALL": "C.UTF-8"}
 
 
@@ -417,5 +416,4 @@ shutil.rmtree(os.path.join(cache, "lull"))
 tap.run("file", check_file, os.path.join(truth, "truth-chain"))
 tap.run("changed", check_changed, os.path.join(truth, "truth-preempt"))
 tap.run("trouble", check_trouble, os.path.join(truth, "truth-chain"))
-shutil.rmtree(cache)
 sys.exit(tap.done())

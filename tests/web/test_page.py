@@ -16,12 +16,12 @@ from lib import jsonl_to_ctf
 from server.growing_trace import make
 from server.meters_trace import known_trace
 from server.serving import Server, environment
-from tap import Tap
+from tap import Tap, scratch
 from web import browser
 
 lull = os.environ["LULL"]
 tap = Tap()
-cache = tempfile.mkdtemp(prefix="lull-page-")
+cache = scratch("lull-page-")
 env = environment(cache)
 traces = [os.path.join(os.environ["LULL_SAMPLES"], "django", host) for host in ("client", "httpd", "db")]
 PERIOD = 'sync : $evt.$name == "syscall_entry_fdatasync" : $evt.$name == "syscall_exit_fdatasync" && $evt.$tid == $begin.$evt.$tid'

@@ -30,13 +30,13 @@ bool lull_calls_read(struct lull_calls_reading *reading, struct lull_session *se
     }
     reading->start_ns = MAX(start_ns, first_ns);
     reading->end_ns = MIN(end_ns, last_ns);
-    if (first_ns > last_ns || reading->start_ns > reading->end_ns) {
-        return false;
-    }
     reading->model = lull_model_new(
         session, LULL_CALLS_GROUPS | (reading->wants_samples ? LULL_GROUP_SAMPLES : 0) |
                      (reading->wants_heap ? LULL_GROUP_HEAP : 0) |
                      (reading->wants_counters ? LULL_GROUP_COUNTERS : 0));
+    if (first_ns > last_ns || reading->start_ns > reading->end_ns) {
+        return false;
+    }
     if (reading->wants_containers) {
         lull_model_read_containers(reading->model, first_ns);
     }
@@ -384,9 +384,11 @@ void lull_calls_report(const struct lull_calls_question *question, struct lull_s
         .made = g_ptr_array_new_with_free_func(g_free)};
     const bool has_log =
         question->params->sections & LULL_SECTION_LOG || question->at_ns != INT64_MIN;
-    if (lull_calls_read(&report.reading, session, question->params->host, question->start_ns,
-                        question->end_ns, has_log ? on_end : NULL, &report, progress, user) &&
-        (!question->check || question->check(question->check_user, report.reading.model))) {
+    const bool has_events =
+        lull_calls_read(&report.reading, session, question->params->host, question->start_ns,
+                        question->end_ns, has_log ? on_end : NULL, &report, progress, user);
+    if ((!question->check || question->check(question->check_user, report.reading.model)) &&
+        has_events) {
         show(&report, sink);
     }
     lull_calls_reading_clear(&report.reading);

@@ -265,13 +265,13 @@ bool lull_heap_report(const struct lull_heap_question *question, struct lull_ses
         .reading = {.wants_heap = true,
                     .wants_containers = question->calls.params->containers != NULL}};
     struct patterns ignored = {.arena = lull_arena_new()};
+    const struct lull_calls_question *calls = &question->calls;
     const bool is_good = compile(&ignored, question->ignored, error);
-    if (is_good &&
-        lull_calls_read(&report.reading, session, question->calls.params->host,
-                        question->calls.start_ns, question->calls.end_ns, NULL, NULL, progress,
-                        user) &&
-        (!question->calls.check ||
-         question->calls.check(question->calls.check_user, report.reading.model))) {
+    const bool has_events =
+        is_good && lull_calls_read(&report.reading, session, calls->params->host, calls->start_ns,
+                                   calls->end_ns, NULL, NULL, progress, user);
+    if (is_good && (!calls->check || calls->check(calls->check_user, report.reading.model)) &&
+        has_events) {
         show(&report, &ignored, sink);
     }
     lull_calls_reading_clear(&report.reading);

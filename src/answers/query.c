@@ -244,18 +244,10 @@ static void take_followed(struct lull_query *query, const struct followed *follo
     query->n_refused = tracker ? lull_period_refused(tracker) : 0;
 }
 
-/* Whether what was not seen is there, but not in the time range, or the filter left it out. */
-static bool is_left_out(const struct lull_query *query, struct lull_session *session)
+static bool is_hidden(const struct lull_query *query, struct lull_session *session)
 {
-    if (query->start_ns == INT64_MIN && query->end_ns == INT64_MAX &&
-        !lull_session_has_filter(session)) {
-        return false;
-    }
-    struct lull_model *all = lull_read_all_tasks(session);
-    const bool is_there = all && lull_check_tasks(all, query->host, &query->params, NULL) &&
-                          lull_check_cpus(session, all, query->host, &query->params.cpus, NULL);
-    lull_model_free(all);
-    return is_there;
+    const struct lull_selection selection = lull_params_selection(query->host, &query->params);
+    return lull_is_hidden(session, &selection, &query->params.cpus);
 }
 
 static bool read_once(struct lull_query *query, struct lull_session *session,
@@ -292,7 +284,7 @@ bool lull_query_read(struct lull_query *query, struct lull_session *session,
     bool is_reported = false;
     bool is_done = read_once(query, session, classes, params, n, sink, progress, user, &check,
                              &is_reported, error);
-    if (check.error && is_left_out(query, session)) {
+    if (check.error && is_hidden(query, session)) {
         g_clear_error(&check.error);
         check.is_done = is_done = true;
         if (!is_reported) {

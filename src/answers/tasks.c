@@ -145,16 +145,12 @@ bool lull_check_left_tasks(struct lull_session *session, const struct lull_model
                            const struct lull_selection *selection, GError **error)
 {
     g_autoptr(GError) why = NULL;
-    if (lull_check_selected_tasks(model, selection, &why)) {
+    if (lull_check_selected_tasks(model, selection, &why) ||
+        lull_is_hidden(session, selection, NULL)) {
         return true;
     }
-    struct lull_model *all = lull_session_has_filter(session) ? lull_read_all_tasks(session) : NULL;
-    const bool is_there = all && lull_check_selected_tasks(all, selection, NULL);
-    lull_model_free(all);
-    if (!is_there) {
-        g_propagate_error(error, g_steal_pointer(&why));
-    }
-    return is_there;
+    g_propagate_error(error, g_steal_pointer(&why));
+    return false;
 }
 
 static bool has_cpu(const struct lull_session *session, const struct lull_model *model,
@@ -187,4 +183,17 @@ bool lull_check_cpus(const struct lull_session *session, const struct lull_model
         }
     }
     return true;
+}
+
+bool lull_is_hidden(struct lull_session *session, const struct lull_selection *selection,
+                    const struct lull_numbers *cpus)
+{
+    if (!lull_session_is_part(session)) {
+        return false;
+    }
+    struct lull_model *all = lull_read_all_tasks(session);
+    const bool is_there = all && lull_check_selected_tasks(all, selection, NULL) &&
+                          (!cpus || lull_check_cpus(session, all, selection->host, cpus, NULL));
+    lull_model_free(all);
+    return is_there;
 }

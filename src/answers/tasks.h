@@ -12,7 +12,12 @@ bool lull_check_tasks(const struct lull_model *model, int32_t host,
 /* The same for what a selection names. */
 bool lull_check_selected_tasks(const struct lull_model *model,
                                const struct lull_selection *selection, GError **error);
-/* The same, but what --filter left out of the session was there: all is read again for that. */
+/* Whether tasks and CPUs (NULL: none) that were not seen are in the traces all the same, and only the
+ * filter, or what else the session is limited to, hides them. Reads all again, unless nothing is
+ * hidden. */
+bool lull_is_hidden(struct lull_session *session, const struct lull_selection *selection,
+                    const struct lull_numbers *cpus);
+/* As lull_check_selected_tasks(), but what is only hidden is right. */
 bool lull_check_left_tasks(struct lull_session *session, const struct lull_model *model,
                            const struct lull_selection *selection, GError **error);
 /* What tasks a question is about, as a selection. */

@@ -159,9 +159,27 @@ const char *lull_waits_comm(const struct lull_waits *waits, uint32_t task, int64
     return lull_model_comm(waits->model, task, time_ns);
 }
 
+/* Says of tasks that were not seen if they are only hidden. */
+static void refuse(const struct lull_waits *waits, const struct lull_selection *wanted,
+                   GError **error)
+{
+    int64_t start_ns, end_ns;
+    const bool is_whole =
+        !lull_waits_read_range(waits, &start_ns, &end_ns); /* or it is read again */
+    if (error && is_whole && lull_session_has_filter(waits->session) &&
+        lull_is_hidden(waits->session, wanted, NULL)) {
+        g_clear_error(error);
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_QUESTION,
+                            "the task is in the traces, but the filter hides all that it did");
+    }
+}
+
 uint32_t lull_waits_find_tid(const struct lull_waits *waits, int32_t host, int64_t tid,
                              GError **error)
 {
+    struct lull_selection wanted = LULL_SELECT_ALL;
+    wanted.host = host;
+    wanted.tid = tid;
     g_autoptr(GString) hosts = g_string_new(NULL);
     uint32_t found = 0, last = LULL_NONE;
     for (uint32_t h = 0; h < lull_session_host_count(waits->session); h++) {
@@ -185,6 +203,7 @@ uint32_t lull_waits_find_tid(const struct lull_waits *waits, int32_t host, int64
     } else if (found == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
                     "no task with tid %" G_GINT64_FORMAT " was seen in the traces", tid);
+        refuse(waits, &wanted, error);
     }
     return found == 1 ? last : LULL_NONE;
 }
@@ -232,6 +251,7 @@ uint32_t lull_waits_find_task(const struct lull_waits *waits, const struct lull_
         return lull_waits_find_tid(waits, wanted->host, wanted->tids[0], error);
     }
     if (!lull_check_selected_tasks(waits->model, wanted, error)) {
+        refuse(waits, wanted, error);
         return LULL_NONE;
     }
     uint32_t task = LULL_NONE;

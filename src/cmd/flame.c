@@ -111,8 +111,9 @@ static bool read_session(struct question *question, struct lull_session *session
                            &question->counter, error)) {
         return false;
     }
-    return !has_events || question->is_other ||
-           lull_check_tasks(question->reading.model, query->host, &query->params, error);
+    const struct lull_selection whom = lull_params_selection(query->host, &query->params);
+    return question->is_other ||
+           lull_check_left_tasks(session, question->reading.model, &whom, error);
 }
 
 static bool use_samples(const struct question *question)

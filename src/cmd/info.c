@@ -6,10 +6,39 @@
 #include "analysis/hidden_idle.h"
 #include "answers/containers.h"
 #include "answers/tasks.h"
+#include "cmd/join_args.h"
 #include "cmd/live_list.h"
 #include "cmd/program_out.h"
 #include "cmd/verb.h"
 #include "source/session/streams.h"
+
+/* The host whose event is the first of all. */
+static uint32_t find_first(struct lull_info *info)
+{
+    uint32_t first = 0;
+    lull_session_first_events(info->session, info->first_ns);
+    for (uint32_t i = 1; i < lull_session_host_count(info->session); i++) {
+        first = info->first_ns[i] < info->first_ns[first] ? i : first;
+    }
+    return first;
+}
+
+/* What is counted lies in a range of time on the clock that other verbs join; the rest is said in
+ * the time of each machine. */
+static bool select_time(struct lull_info *info, const struct lull_args *args, GError **error)
+{
+    const uint32_t n_hosts = lull_session_host_count(info->session);
+    const bool has_range = lull_args_text(args, "begin") || lull_args_text(args, "end") ||
+                           lull_args_text(args, "timerange");
+    info->own = g_new(struct lull_clock_transform, MAX(n_hosts, 1));
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        info->own[i] = *lull_session_clock(info->session, i);
+    }
+    if (has_range && n_hosts > 1) {
+        lull_args_join(args, info->session);
+    }
+    return lull_args_apply(args, info->session, error);
+}
 
 static void collect(struct lull_info *info, bool with_events)
 {
@@ -17,16 +46,18 @@ static void collect(struct lull_info *info, bool with_events)
     if (with_events) {
         info->events = lull_event_counts(info->session);
     }
+    info->first_ns = g_new(int64_t, MAX(n_hosts, 1));
+    info->first_ns[0] = INT64_MAX;
+    const uint32_t first = find_first(info);
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        lull_session_set_clock(info->session, i, &info->own[i]);
+    }
+    lull_session_first_events(info->session, info->first_ns);
+    info->zero_ns = info->first_ns[first];
     info->containers = lull_containers_list(info->session);
     info->declared = g_new0(struct lull_declared *, n_hosts);
     for (uint32_t i = 0; i < n_hosts; i++) {
         info->declared[i] = lull_declared_new(info->session, i);
-    }
-    info->first_ns = g_new(int64_t, MAX(n_hosts, 1));
-    info->zero_ns = INT64_MAX;
-    lull_session_first_events(info->session, info->first_ns);
-    for (uint32_t i = 0; i < n_hosts; i++) {
-        info->zero_ns = MIN(info->zero_ns, info->first_ns[i]);
     }
     info->hides_idle = lull_hidden_idle(info->session);
     /* After counting: it may have found more damage. */
@@ -49,6 +80,7 @@ static void clear(struct lull_info *info)
         g_ptr_array_unref(info->containers);
     }
     g_free(info->first_ns);
+    g_free(info->own);
     g_free(info->hides_idle);
     if (info->events) {
         g_array_unref(info->events);
@@ -64,12 +96,13 @@ static int run(const struct lull_args *args, GError **error)
     if (lull_live_list_is_requested(args, true)) {
         return lull_live_list_print(args, error);
     }
-    struct lull_info info = {.session = lull_args_open_session(args, error), .host = -1};
+    struct lull_info info = {.session = lull_args_open_traces(args, error), .host = -1};
     if (!info.session) {
         return 1;
     }
     const struct lull_numbers cpus = lull_args_numbers(args, "cpu");
-    bool done = lull_args_host(args, info.session, &info.host, error) &&
+    bool done = select_time(&info, args, error) &&
+                lull_args_host(args, info.session, &info.host, error) &&
                 lull_check_cpus(info.session, NULL, info.host, &cpus, error);
     if (done) {
         collect(&info, lull_args_flag(args, "events"));
@@ -103,6 +136,7 @@ static const char *const common[] = {"intersection",
                                      "host",
                                      "cpu",
                                      "filter",
+                                     "no-sync",
                                      "threads",
                                      LULL_PROGRAM_OUT_COMMON,
                                      NULL};
@@ -134,7 +168,8 @@ const struct lull_verb lull_verb_info = {
         "\n"
         "--events counts all events by name. --begin, --end, --timerange, --cpu and --filter "
         "limit what is counted; the rest is about the whole trace. Times are those of each "
-        "machine's own clock.\n"
+        "machine's own clock; but --begin, --end and --timerange are meant on the joined clock, as in "
+        "all verbs.\n"
         "\n"
         "For a relay (net://HOST[:PORT], LTTng's lttng-relayd) it lists the live sessions, with "
         "the addresses that 'lull print' follows.",

@@ -332,15 +332,6 @@ bool lull_args_apply(const struct lull_args *args, struct lull_session *session,
     return true;
 }
 
-struct lull_session *lull_args_open_session(const struct lull_args *args, GError **error)
-{
-    struct lull_session *session = lull_args_open_traces(args, error);
-    if (session && !lull_args_apply(args, session, error)) {
-        g_clear_pointer(&session, lull_session_free);
-    }
-    return session;
-}
-
 #define MOST_PROBLEMS 20
 
 static void report_losses(const struct lull_session *session)

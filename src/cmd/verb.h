@@ -126,8 +126,6 @@ bool lull_args_add_traces(const struct lull_args *args, struct lull_session *ses
 const char *lull_args_live(const struct lull_args *args);
 /* Applies --host --cpu --begin --end --timerange, on the clock the session has now. */
 bool lull_args_apply(const struct lull_args *args, struct lull_session *session, GError **error);
-/* Both: opens the traces and applies the options. */
-struct lull_session *lull_args_open_session(const struct lull_args *args, GError **error);
 /* That some trace declares what the definitions (or NULL) name; prints what they can do without. */
 struct lull_periods;
 bool lull_args_check_periods(const struct lull_args *args, const struct lull_session *session,

@@ -61,6 +61,7 @@ static const struct lull_option heap_options[] = {
 
 struct check {
     const struct lull_query *query;
+    struct lull_session *session;
     GError **error;
 };
 
@@ -68,7 +69,9 @@ struct check {
 static bool check_tasks(void *user, const struct lull_model *model)
 {
     const struct check *check = user;
-    return lull_check_tasks(model, check->query->host, &check->query->params, check->error);
+    const struct lull_selection whom =
+        lull_params_selection(check->query->host, &check->query->params);
+    return lull_check_left_tasks(check->session, model, &whom, check->error);
 }
 
 static bool report(const struct lull_args *args, const struct lull_calls_question *question,
@@ -126,7 +129,7 @@ static bool take_question(const struct lull_args *args, struct lull_session *ses
 static int show(const struct lull_args *args, struct lull_session *session,
                 struct lull_query *query, struct lull_calls_question *question, GError **error)
 {
-    struct check check = {query, error};
+    struct check check = {query, session, error};
     if (!lull_args_query_rest(args, query, session, error) ||
         !take_question(args, session, question, error)) {
         return 1;

@@ -183,6 +183,20 @@ def nobody():
                    f"{verb} {' '.join(more)}: nothing found is no error", done.returncode, done.stdout, done.stderr)
             done = run(verb, "--tid", "99999", *more, chain)
             tap.ok(done.returncode == 1 and "no task with tid 99999 was seen" in done.stderr, f"{verb} {' '.join(more)}: nobody", done.returncode, done.stderr)
+    # The tables of calls too, and there is no path of whom the filter hides: that is said, not that he never was.
+    for verb in ("flame", "calls", "calllog", "heap"):
+        for more in (["--filter", "cpu == 7"], ["--end", "+1ms"]):
+            done = run(verb, "--tid", asker, *more, chain)
+            tap.ok(done.returncode == 0 and re.search("Nothing was (found|recorded)", done.stdout + done.stderr), f"{verb} {' '.join(more)}: nothing found is no error",
+                   done.returncode, done.stderr)
+            done = run(verb, "--tid", "99999", *more, chain)
+            tap.ok(done.returncode == 1 and "no task with tid 99999 was seen" in done.stderr, f"{verb} {' '.join(more)}: nobody", done.stderr)
+    for option, value in (("--tid", asker), ("--pid", asker), ("--comm", "t-a*"), ("--tid", f"{asker},{asker}")):
+        done = run("critpath", option, value, "--filter", "cpu == 7", chain)
+        tap.ok(done.returncode == 1 and done.stderr == "lull critpath: the task is in the traces, but the filter hides all that it did\n" and not done.stdout,
+               f"critpath {option} {value}: hidden", done.returncode, done.stderr)
+    done = run("critpath", "--tid", "99999", "--filter", "cpu == 7", chain)
+    tap.ok(done.returncode == 1 and "no task with tid 99999 was seen" in done.stderr, "critpath: nobody, with a filter", done.stderr)
     for verb in ("schedtop", "iolatencytop", "syscallstats", "waits"):
         done = run(verb, "--comm", "t-asker", "--min", "100s", chain)
         tap.ok(done.returncode == 0 and "Nothing was found in this time" in done.stdout and not done.stderr, f"{verb}: nothing found is no error",
@@ -218,6 +232,21 @@ def paths_of_requests():
     tap.ok(done.returncode == 0 and re.match(r"The critical paths of \d+ instances together", done.stdout), "--aggregate", done.stdout[:200])
 
 
+def times_of_several_hosts():
+    """A range of time is one on the joined clock, in every verb: what info counts in it is what print prints of it. The clock of db is 8.4 s behind."""
+    traces = [os.path.join(os.environ["LULL_SAMPLES"], "django", host) for host in ("client", "httpd", "db")]
+    for more in ([], ["--no-sync"]):
+        options = [*more, "--timerange", "+12s,+13s"]
+        printed = [json.loads(line)["host"] for line in run("print", "--json", *options, *traces).stdout.splitlines()]
+        counts = dict.fromkeys(("client", "httpd", "db"), 0)
+        for row in json.loads(run("info", "--events", "--json", *options, *traces).stdout)["events"]:
+            counts[row["host"]] += row["count"]
+        theirs = {host: printed.count(host) for host in counts}
+        tap.ok(printed and counts == theirs, f"info {' '.join(options)}: the events that print prints", counts, theirs)
+    whole, part = (json.loads(run("info", "--json", *more, *traces).stdout) for more in ([], ["--timerange", "+12s,+13s"]))
+    tap.ok(whole["hosts"] == part["hosts"] and whole["traces"] == part["traces"], "the rest is in the time of each machine")
+
+
 def containers_in_all_verbs():
     """What chooses tasks chooses containers too, but for the verb that reports a task of this machine; what has rows of tasks also has rows of
     containers. The others say why not."""
@@ -232,6 +261,6 @@ def containers_in_all_verbs():
         tap.ok(done.returncode == 2 and f"there is no option {option}; it is for" in done.stderr, f"{verb} {option}: why not", done.stderr)
 
 
-for test in (whom, lists, names_with_commas, paths_of_several, no_lists, containers_in_all_verbs, nobody, paths_of_requests, filters_that_name_nothing):
+for test in (whom, lists, names_with_commas, paths_of_several, no_lists, containers_in_all_verbs, nobody, paths_of_requests, times_of_several_hosts, filters_that_name_nothing):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

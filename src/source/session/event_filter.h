@@ -51,6 +51,8 @@ void lull_session_set_filter(struct lull_session *session, struct lull_event_fil
 /* Gives the filter back, or NULL, and goes on without; rewinds. */
 struct lull_event_filter *lull_session_take_filter(struct lull_session *session);
 bool lull_session_has_filter(const struct lull_session *session);
+/* Whether not all is read: there is a filter, or a limit of time or CPUs. */
+bool lull_session_is_part(const struct lull_session *session);
 /* Events of this subscription are handed out though the filter rejects them, and time and CPUs do
  * not limit what is read for them: for those who must know what else happened. */
 void lull_session_exempt(struct lull_session *session, uint32_t subscription);

@@ -28,6 +28,12 @@ bool lull_session_has_filter(const struct lull_session *session)
     return session->filter != NULL;
 }
 
+bool lull_session_is_part(const struct lull_session *session)
+{
+    return session->filter || session->only_cpus || session->is_intersected ||
+           session->start_ns != INT64_MIN || session->end_ns != INT64_MAX;
+}
+
 struct lull_event_filter *lull_session_take_filter(struct lull_session *session)
 {
     lull_session_forget_filter(session);

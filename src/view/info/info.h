@@ -12,11 +12,12 @@
 
 struct lull_info {
     struct lull_session *session;
-    int32_t host;                    /* the only one to show, or -1 for all */
-    GArray *events;                  /* of struct lull_event_count; NULL: not counted */
-    GPtrArray *containers;           /* lull_containers_list() */
-    struct lull_declared **declared; /* by host */
-    int64_t *first_ns;               /* by host: its first event; INT64_MAX: none, or not known */
+    int32_t host;                     /* the only one to show, or -1 for all */
+    GArray *events;                   /* of struct lull_event_count; NULL: not counted */
+    GPtrArray *containers;            /* lull_containers_list() */
+    struct lull_declared **declared;  /* by host */
+    int64_t *first_ns;                /* by host: its first event; INT64_MAX: none, or not known */
+    struct lull_clock_transform *own; /* by host: its clock as it was recorded, not joined */
     bool *hides_idle; /* by host, see lull_model_hides_idle(); NULL: no host has traces of perf */
     int64_t zero_ns;  /* the first of all hosts: what "+1s" counts from; likewise */
     uint64_t lost_events, lost_packets;

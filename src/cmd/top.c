@@ -73,7 +73,7 @@ static bool parse(const struct lull_args *args, struct lull_top *top, GError **e
 
 static bool take(struct lull_top *top, GError **error)
 {
-    top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
+    top->next_us = lull_watch_due(top->next_us, top->interval_ns, top->end_us);
     if (!lull_tracker_sum(top->tracker, &top->interval, error)) {
         return false;
     }
@@ -103,7 +103,7 @@ static bool check(void *user, GError **error)
         return false;
     }
     lull_tracker_govern(top->tracker);
-    if (top->is_once || g_get_monotonic_time() < top->next_us) {
+    if (g_get_monotonic_time() < top->next_us) {
         return true;
     }
     if (!top->is_frozen) {
@@ -151,6 +151,7 @@ static bool watch(struct lull_top *top, GError **error)
                                .request = -1,
                                .wake = -1,
                                .duration_ns = top->duration_ns,
+                               .due_us = &top->next_us,
                                .ends_stuck = true,
                                .command = -1};
     lull_watch_start(&watch);
@@ -160,7 +161,10 @@ static bool watch(struct lull_top *top, GError **error)
         top->view.how = lull_tracker_how(top->tracker);
         lull_lock_waits_look(top->locks, g_get_monotonic_time() * 1000);
         watch.wake = lull_tracker_fd(top->tracker);
-        top->next_us = g_get_monotonic_time() + top->interval_ns / 1000;
+        top->end_us = lull_watch_until(top->duration_ns);
+        top->next_us = top->is_once
+                           ? INT64_MAX
+                           : lull_watch_due(g_get_monotonic_time(), top->interval_ns, top->end_us);
         if (!top->is_once && !top->is_json && !top->is_batch && lull_screen_open(&top->screen)) {
             watch.request = STDIN_FILENO;
             lull_top_draw(top, NULL);

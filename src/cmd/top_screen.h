@@ -24,7 +24,7 @@ struct lull_top {
     const char *backend;           /* NULL: the best */
     struct lull_interval interval; /* the last one */
     bool has_interval;
-    int64_t next_us;
+    int64_t next_us, end_us; /* INT64_MAX: never */
     struct lull_live_filter *filter;
     enum lull_live_order order;
     bool by_process, is_frozen, is_over;

@@ -12,7 +12,7 @@
 #include "live/stacks.h"
 
 #define SHOWN_PER_S 20
-#define LEAST_INTERVAL_NS (200 * INT64_C(1000000)) /* how often it is looked after the clock */
+#define LEAST_INTERVAL_NS (LULL_NS_PER_S / 10)
 
 /* ---- the question ---- */
 
@@ -74,7 +74,7 @@ static bool parse_histograms(struct lull_track *track, const struct lull_args *a
         return false;
     }
     if (track->interval_ns && track->interval_ns < LEAST_INTERVAL_NS) {
-        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, "--interval is at least 200ms");
+        g_set_error_literal(error, LULL_ERROR, LULL_ERROR_USAGE, "--interval is at least 100ms");
         return false;
     }
     return true;

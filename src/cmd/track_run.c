@@ -80,10 +80,11 @@ static bool show_histograms(struct lull_track *track, GError **error)
 
 static bool take(struct lull_track *track, GError **error)
 {
-    if (track->interval_ns &&
-        g_get_monotonic_time() * 1000 - track->from_ns >= track->interval_ns &&
-        !show_histograms(track, error)) {
-        return false;
+    if (g_get_monotonic_time() >= track->next_us) {
+        track->next_us = lull_watch_due(track->next_us, track->interval_ns, track->end_us);
+        if (!show_histograms(track, error)) {
+            return false;
+        }
     }
     const bool done = lull_tracker_take(track->tracker, error);
     fflush(track->view.file);
@@ -136,7 +137,11 @@ static bool start_tracker(struct lull_track *track, uint32_t command, GError **e
         lull_machine_function(track->view.names, 0);
     }
     track->tracker = lull_tracker_new(&question, error);
-    track->from_ns = g_get_monotonic_time() * 1000;
+    const int64_t now_us = g_get_monotonic_time();
+    track->from_ns = now_us * 1000;
+    track->end_us = lull_watch_until(track->duration_ns);
+    track->next_us =
+        track->interval_ns ? lull_watch_due(now_us, track->interval_ns, track->end_us) : INT64_MAX;
     return track->tracker != NULL;
 }
 
@@ -177,6 +182,7 @@ static bool watch(struct lull_track *track, GError **error)
                                .request = -1,
                                .wake = -1,
                                .duration_ns = track->duration_ns,
+                               .due_us = &track->next_us,
                                .ends_stuck = true,
                                .command = track->command ? track->child.pid : -1};
     lull_watch_start(&watch);

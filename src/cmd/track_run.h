@@ -17,9 +17,10 @@ struct lull_track {
     const char *backend; /* NULL: the best */
     bool is_json;
     uint32_t stacks;
-    bool has_histograms; /* instead of alarms */
-    int64_t interval_ns; /* of histograms; 0: one for all the time */
-    int64_t from_ns;     /* of the next one */
+    bool has_histograms;     /* instead of alarms */
+    int64_t interval_ns;     /* of histograms; 0: one for all the time */
+    int64_t from_ns;         /* of the next one */
+    int64_t next_us, end_us; /* when it is shown, and the end; INT64_MAX: never */
     struct lull_track_histograms before;
     char **marks; /* or NULL */
     bool has_served;

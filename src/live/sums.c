@@ -257,16 +257,15 @@ bool lull_sums_take(struct lull_sums *sums, struct lull_interval *interval, GErr
     struct lull_track_histograms since = {0};
     interval->start_ns = (int64_t)sums->start_ns;
     interval->end_ns = (int64_t)end_ns;
-    if (!kind->chains(sums->tracker, interval->chains, error) ||
+    /* Tasks first: they go on, and what they do until they are read counts to this interval. */
+    if (!read_tasks(sums, end_ns, processes, error) ||
+        !kind->chains(sums->tracker, interval->chains, error) ||
         !lull_tracker_histograms(sums->tracker, &sums->histograms, &since, error) ||
         !kind->count(sums->tracker, &interval->counts, error)) {
         return false;
     }
     memcpy(interval->histogram, since.of, sizeof interval->histogram);
     interval->counts.kernel.unended += sums->n_unended;
-    if (!read_tasks(sums, end_ns, processes, error)) {
-        return false;
-    }
     sums->gathered_us = g_get_monotonic_time();
     take_processes(sums, processes, interval);
     interval->n_switches = interval->counts.kernel.switches - sums->n_switches;

@@ -110,17 +110,32 @@ static bool take_signals(struct lull_watch *watch)
     return false;
 }
 
-static int time_left_ms(const struct lull_watch *watch)
+static int time_left_ms(int64_t until_us)
 {
-    const int64_t left_us = watch->end_us - g_get_monotonic_time();
+    const int64_t left_us = until_us - g_get_monotonic_time();
     return (int)CLAMP((left_us + 999) / 1000, 0, CHECK_MS);
+}
+
+int64_t lull_watch_until(int64_t duration_ns)
+{
+    return duration_ns ? g_get_monotonic_time() + duration_ns / 1000 : INT64_MAX;
+}
+
+int64_t lull_watch_due(int64_t last_us, int64_t interval_ns, int64_t end_us)
+{
+    const int64_t interval_us = interval_ns / 1000;
+    if (last_us == INT64_MAX) {
+        return last_us;
+    }
+    const int64_t late_us = MAX(g_get_monotonic_time() - last_us, 0);
+    const int64_t due_us = last_us + (late_us / interval_us + 1) * interval_us;
+    return end_us - due_us < interval_us / 4 ? INT64_MAX : due_us;
 }
 
 bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GError **error)
 {
     start_looking(watch);
-    watch->end_us =
-        watch->duration_ns ? g_get_monotonic_time() + watch->duration_ns / 1000 : INT64_MAX;
+    watch->end_us = lull_watch_until(watch->duration_ns);
     struct pollfd ready[] = {{.fd = watch->signals, .events = POLLIN},
                              {.fd = watch->request, .events = POLLIN},
                              {.fd = watch->wake, .events = POLLIN}};
@@ -128,10 +143,13 @@ bool lull_watch_wait(struct lull_watch *watch, enum lull_recording_end *how, GEr
         if (watch->has_ended(watch->user, how, error)) {
             return true;
         }
-        const int left_ms = time_left_ms(watch);
+        int left_ms = time_left_ms(watch->end_us);
         if (left_ms == 0) {
             *how = LULL_RECORDING_ENDED_BY_DURATION;
             return true;
+        }
+        if (watch->due_us) {
+            left_ms = MIN(left_ms, time_left_ms(*watch->due_us));
         }
         const bool is_requested =
             poll(ready, G_N_ELEMENTS(ready), left_ms) > 0 && ready[1].revents != 0;

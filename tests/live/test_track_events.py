@@ -104,7 +104,7 @@ def test_histograms():
     text = lull_track("--hist", "--duration", "450ms", "--interval", "200ms", "softirq", "offcpu")
     tap.ok(len(re.findall(r"how many were how long, in .*\nBELOW +softirq +offcpu\n", text)) >= 2, "a table in each interval", text)
     for arguments, says in (["--hist", "serve(80) worst"], "are for alarms"), (["--hist", "serve(80): pid == 1"], "a filter can only"), \
-            (["--hist", "offcpu: pid > 1"], "a filter can only"), (["--interval", "1s", "offcpu > 1s"], "needs --hist"), (["--hist", "offcpu", "--interval", "10ms"], "at least 200ms"), \
+            (["--hist", "offcpu: pid > 1"], "a filter can only"), (["--interval", "1s", "offcpu > 1s"], "needs --hist"), (["--hist", "offcpu", "--interval", "10ms"], "at least 100ms"), \
             (["--hist", "offcpu", "--exec", "true"], "--hist has none"):
         done = subprocess.run([LULL, "track", *arguments], capture_output=True, text=True, timeout=60, check=False)
         tap.ok(done.returncode == 2 and says in done.stderr, f"{arguments} is refused", done)

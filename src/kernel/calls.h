@@ -22,6 +22,7 @@ enum call_effect {
     CALL_BIND,
     CALL_DUP,
     CALL_FCNTL,
+    CALL_IOCTL,
     CALL_CLOSE,
     CALL_CLOSE_RANGE,
     CALL_MOVE,          /* returns the bytes moved */

@@ -246,7 +246,7 @@ static inline struct call *start_call(struct lull_model *model, uint32_t task)
     model->tasks.items[task].call = number;
     struct call *call = &model->calls.items[number];
     call->task = task;
-    call->file = LULL_NONE;
+    call->file = call->to_file = LULL_NONE;
     if (call->path->len) {
         g_string_truncate(call->path, 0);
     }
@@ -427,7 +427,8 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
                                .number = -1,
                                .may_be_32bit = may_be_32bit(machine, call_class, known),
                                .start_ns = INT64_MIN,
-                               .file = LULL_NONE};
+                               .file = LULL_NONE,
+                               .to_file = LULL_NONE};
     }
     if (call->name.label == LULL_NONE) {
         return; /* started before the trace, and nothing says what it was */

@@ -146,8 +146,14 @@ void call_take(struct lull_model *model, const struct call_class *call_class, st
         call->args.futex.value = (uint32_t)ev->value;
         take_futex_operation(&call->args.futex, (uint32_t)ev->operation);
     }
-    if (model->follows_files && (call->args.have & CALL_ARG_FD)) {
+    if (!model->follows_files) {
+        return;
+    }
+    if (call->args.have & CALL_ARG_FD) {
         call->file = files_find(model, call->task, call->args.fd);
+    }
+    if (call->args.have & CALL_ARG_TO_FD) {
+        call->to_file = files_find(model, call->task, call->args.to_fd);
     }
 }
 #undef HAS
@@ -202,9 +208,20 @@ static bool wants_cloexec(const struct ended *e)
     return has(e, CALL_ARG_FLAGS) && (e->call->args.flags & bits);
 }
 
-/* The call was given a descriptor: its file, unless the call says that it is none. The kernel looks
- * it up when the call starts, so other threads may close it in the meantime. Some calls show the
- * type of a file that was open before the trace. */
+/* The file of a descriptor that the call was given, if it was `known` when the call started: that is when
+ * the kernel looks it up, so other threads may close it in the meantime, and open another with its number. */
+static uint32_t given(struct ended *e, uint32_t known, int32_t fd)
+{
+    if (known != LULL_NONE) {
+        return known;
+    }
+    const uint32_t file = files_use(e->model, e->task, fd);
+    return file != LULL_NONE && e->model->files.items[file].open_ns > e->call->start_ns ? LULL_NONE
+                                                                                        : file;
+}
+
+/* The call was given a descriptor: its file, unless the call says that it is none. Some calls show
+ * the type of a file that was open before the trace. */
 static void use(struct ended *e)
 {
     enum { EBADF_ = 9 };
@@ -215,8 +232,7 @@ static void use(struct ended *e)
     if (e->has_ret && e->ret == -EBADF_) {
         return;
     }
-    e->io->file =
-        e->call->file != LULL_NONE ? e->call->file : files_use(e->model, e->task, e->io->fd);
+    e->io->file = given(e, e->call->file, e->io->fd);
     if (e->io->file == LULL_NONE) {
         return;
     }
@@ -402,8 +418,8 @@ static void duplicate(struct ended *e)
 {
     int32_t fd = returned_fd(e);
     use(e);
-    if (fd < 0 ||
-        (fd == e->io->fd && e->io->file != LULL_NONE)) { /* dup2() of a number to itself */
+    const bool is_itself = has(e, CALL_ARG_NEW_FD) && fd == e->io->fd;
+    if (fd < 0 || (is_itself && e->io->file != LULL_NONE)) { /* dup2() of a number to itself */
         return;
     }
     uint32_t path = LULL_NONE;
@@ -434,6 +450,19 @@ static void control(struct ended *e)
     }
 }
 
+/* Python, for one, sets the flag so. Some architectures have other numbers for the same. */
+static void control_device(struct ended *e)
+{
+    static const uint32_t set[] = {0x5451, 0x6601, 0x20006601};   /* FIOCLEX of asm/ioctls.h */
+    static const uint32_t clear[] = {0x5450, 0x6602, 0x20006602}; /* FIONCLEX */
+    use(e);
+    for (size_t i = 0; has(e, CALL_ARG_COMMAND) && succeeded(e) && i < G_N_ELEMENTS(set); i++) {
+        if (e->call->args.command == set[i] || e->call->args.command == clear[i]) {
+            files_set_cloexec(e->model, e->task, e->io->fd, e->call->args.command == set[i]);
+        }
+    }
+}
+
 /* Linux frees the number early in close(), whatever it returns: another thread may have got it
  * again before this call ended. */
 static void close_one(struct ended *e)
@@ -442,7 +471,8 @@ static void close_one(struct ended *e)
         return;
     }
     use(e);
-    if (e->call->file == LULL_NONE || e->call->file == files_find(e->model, e->task, e->io->fd)) {
+    const uint32_t file = e->call->file != LULL_NONE ? e->call->file : e->io->file;
+    if (file != LULL_NONE && file == files_find(e->model, e->task, e->io->fd)) {
         files_close(e->model, e->task, e->t, e->io->fd);
     }
 }
@@ -471,7 +501,7 @@ static void move(struct ended *e)
     use(e);
     if (has(e, CALL_ARG_TO_FD)) {
         e->io->to_fd = e->call->args.to_fd;
-        e->io->to_file = files_use(e->model, e->task, e->io->to_fd);
+        e->io->to_file = given(e, e->call->to_file, e->io->to_fd);
     }
     if (has(e, CALL_ARG_BYTES) && e->call->args.bytes >= 0) {
         e->io->requested_bytes = e->call->args.bytes;
@@ -515,6 +545,7 @@ static void (*const effects[CALL_EFFECT_COUNT])(struct ended *) = {
     [CALL_BIND] = bind_address,
     [CALL_DUP] = duplicate,
     [CALL_FCNTL] = control,
+    [CALL_IOCTL] = control_device,
     [CALL_CLOSE] = close_one,
     [CALL_CLOSE_RANGE] = close_many,
     [CALL_MOVE] = move,

@@ -171,7 +171,7 @@ struct call {
     bool may_be_32bit; /* what it returns may be an address that looks negative */
     int64_t start_ns;
     struct call_args args;
-    uint32_t file; /* of args.fd when it started, or LULL_NONE */
+    uint32_t file, to_file; /* of args.fd and args.to_fd when it started, or LULL_NONE */
     GString *path;
     uint32_t next_free;
 };

@@ -90,6 +90,35 @@ def check_kinds():
     tap.ok(kinds == expected, 'kinds of files', kinds)
 
 
+def check_descriptors():
+    """What a descriptor is when a call starts is what the call is about, whatever other threads do until it ends; and ioctl() sets
+    and clears close-on-exec. fds 9 and 20 were open before. By hand, of the manual pages."""
+    script = [  # thread, call, arguments; the number alone: the call of that thread returns it
+        (7, 'openat', {'filename': '/in', 'flags': 0}), (7, 3), (7, 'openat', {'filename': '/out', 'flags': 0}), (7, 4),
+        (7, 'sendfile64', {'out_fd': 4, 'in_fd': 3, 'count': 99}), (8, 'close', {'fd': 4}), (8, 0), (7, 50),
+        (7, 'sendfile64', {'out_fd': 9, 'in_fd': 3, 'count': 99}), (8, 'close', {'fd': 9}),
+        (9, 'openat', {'filename': '/new', 'flags': 0}), (9, 9), (8, 0), (7, 60),
+        (7, 'write', {'fd': 9, 'count': 1}), (7, 1),
+        (7, 'dup', {'fildes': 3}), (8, 'close', {'fd': 3}), (7, 3), (8, 0), (7, 'read', {'fd': 3, 'count': 2}), (7, 2),
+        (7, 'ioctl', {'fd': 3, 'cmd': 0x5451, 'arg': 0}), (7, 0), (7, 'openat', {'filename': '/kept', 'flags': 0o2000000}), (7, 5),
+        (7, 'ioctl', {'fd': 5, 'cmd': 0x5450, 'arg': 0}), (7, 0), (7, 'execve', {'filename': '/bin/x'}), (7, 0),
+        (7, 'read', {'fd': 3, 'count': 4}), (7, 4), (7, 'read', {'fd': 5, 'count': 8}), (7, 8)]
+    events, calls = [], {}
+    for thread, what, *fields in script:
+        if fields:
+            calls[thread] = what
+        name, payload = (f'entry_{what}', fields[0]) if fields else (f'exit_{calls[thread]}', {'ret': what})
+        events.append({'t': 1000 * len(events), 'n': f'syscall_{name}', 'p': payload, 'pc': {'cpu_id': 0},
+                       'sec': {'tid': thread, 'pid': 7, 'procname': 'threads'}})
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'trace')
+        jsonl_to_ctf.write_trace(events, path)
+        rows = [row for row in window('iolog', path)['log'] if row['bytes']]
+    found = [(row['bytes'], row['path'], row['to_path']) for row in rows]
+    tap.ok(found == [(50, '/in', '/out'), (60, '/in', None), (1, '/new', None), (2, '/in', None), (4, None, None), (8, '/kept', None)],
+           'descriptors that other threads close, and that exec closes', found)
+
+
 def of_disk(requests):
     """Sectors read, written and discarded, requests and flushes of a disk that was given these: flags, sectors, how many."""
     events, at = [], 0
@@ -127,6 +156,7 @@ def check_directions():
 for one in TRACES:
     tap.run(one, check_sums, one)
 tap.run('kinds', check_kinds)
+tap.run('descriptors', check_descriptors)
 tap.run('directions', check_directions)
 tap.ok(sum(map(check_futexes, TRACES)) > 0, 'there were waits on futexes')
 sys.exit(tap.done())

@@ -105,8 +105,8 @@ with tempfile.TemporaryDirectory() as folder:
                  if sorted(map(without_number, rows)) != alone[name.split("-")[0]] or not rows]
         tap.ok(not wrong, f"{verb}: each has the figures that it has alone", wrong)
         if verb == "syscallstats":  # calls that have not returned: since when, on the clock of each
-            wrong = [at for at in (3, 4, 5, MANY - 1)
-                     if starts_of(os.path.join(many, f"host-{at:04}"))[""] != starts_of(many)[names[at]]]
+            starts = starts_of(many)
+            wrong = [at for at in (3, 4, 5, MANY - 1) if starts_of(os.path.join(many, f"host-{at:04}"))[""] != starts[names[at]]]
             tap.ok(not wrong, "each machine has its own clock", wrong)
         # For slices of time all hosts are read at once: the figures are the same.
         merged = rows_by_host(verb, few, "--refresh", "1h")

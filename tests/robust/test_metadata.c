@@ -12,12 +12,7 @@
 
 #include <string.h>
 
-/* A sanitized build takes five times as long, and fuzzers with sanitizers go on from there. */
-#ifdef __SANITIZE_ADDRESS__
-#define DEFAULT_CASES 4000
-#else
-#define DEFAULT_CASES 10000
-#endif
+#define DEFAULT_CASES 4000 /* fuzzers with sanitizers go on from there */
 #define CASE_SECONDS 5
 
 static struct image *make_image(bool big_endian, bool plain)

@@ -9,12 +9,7 @@
 #include "robust/watch.h"
 #include "robust/walk.h"
 
-/* A sanitized build takes five times as long, and fuzzers with sanitizers go on from there. */
-#ifdef __SANITIZE_ADDRESS__
-#define DEFAULT_CASES 4000
-#else
-#define DEFAULT_CASES 10000
-#endif
+#define DEFAULT_CASES 4000 /* fuzzers with sanitizers go on from there */
 #define CASE_SECONDS 10 /* generous: the machine may be busy, and ASan is slow */
 
 /* ---- traces to damage ---- */

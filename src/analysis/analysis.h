@@ -139,6 +139,12 @@ static inline bool lull_params_want_task(const struct lull_question_params *para
            lull_params_choose_task(params, model, task, time_ns);
 }
 
+/* Of what a task did from since_ns to until_ns: when the last part began in which it had one name, if
+ * --procname asks for names; else since_ns. */
+int64_t lull_params_part_since(const struct lull_question_params *params,
+                               const struct lull_model *model, uint32_t task, int64_t since_ns,
+                               int64_t until_ns);
+
 /* The task whose row counts for a task: itself, or the pseudo-task of its container or pod. */
 static inline uint32_t lull_params_row(const struct lull_question_params *params,
                                        const struct lull_model *model, uint32_t task)

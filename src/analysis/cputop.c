@@ -77,22 +77,29 @@ static bool wants(const struct cputop *top, uint32_t task, int64_t time_ns)
     return lull_params_want_task(top->head.params, top->head.model, task, time_ns);
 }
 
-/* `task` (or nobody) was on the CPU from since_ns to until_ns. */
+/* `task` (or nobody) was on the CPU from since_ns to until_ns, and may have become another program
+ * there. A name that shows when it leaves the CPU it got before. */
 static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t task, int64_t since_ns,
                     int64_t until_ns)
 {
     struct cpu_use *use = use_of_cpu(top, host, cpu);
-    const int64_t ran_ns = until_ns - MAX(since_ns, use->start_ns);
-    if (ran_ns < 0) {
-        return;
-    }
-    if (task == LULL_NONE) {
-        lull_add(&use->idle_ns, ran_ns);
-    } else if (wants(top, task, until_ns)) {
-        lull_add(&use->busy_ns, ran_ns);
-        lull_add(&use_of_task(top, task)->ran_ns, ran_ns);
-    } else {
-        lull_add(&use->other_ns, ran_ns);
+    since_ns = MAX(since_ns, use->start_ns);
+    for (int64_t named_ns = until_ns; until_ns >= since_ns; named_ns = until_ns - 1) {
+        const int64_t part_ns =
+            lull_params_part_since(top->head.params, top->head.model, task, since_ns, until_ns);
+        const int64_t ran_ns = until_ns - part_ns;
+        if (task == LULL_NONE) {
+            lull_add(&use->idle_ns, ran_ns);
+        } else if (wants(top, task, named_ns)) {
+            lull_add(&use->busy_ns, ran_ns);
+            lull_add(&use_of_task(top, task)->ran_ns, ran_ns);
+        } else {
+            lull_add(&use->other_ns, ran_ns);
+        }
+        if (part_ns == since_ns) {
+            break;
+        }
+        until_ns = part_ns;
     }
 }
 

@@ -224,21 +224,33 @@ static void account_piece(struct freq_analysis *freq, struct cpu_freq *cpu, uint
     lull_add(&level_again(&freq->task_levels, &use->last, task, khz)->ns, ns);
 }
 
+/* `task` was on the CPU from since_ns to until_ns, at one frequency, and may have become another program
+ * there. `is_last`: it left the CPU then, and a name that shows there it got before. */
+static void account_change(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t task,
+                           int64_t khz, int64_t since_ns, int64_t until_ns, bool is_last)
+{
+    const struct lull_question_params *params = freq->head.params;
+    int64_t named_ns = is_last ? until_ns : until_ns - 1;
+    while (until_ns > since_ns) {
+        const int64_t part_ns =
+            lull_params_part_since(params, freq->head.model, task, since_ns, until_ns);
+        account_piece(freq, cpu, task, khz, until_ns - part_ns,
+                      lull_params_want_task(params, freq->head.model, task, named_ns));
+        until_ns = part_ns, named_ns = part_ns - 1;
+    }
+}
+
 /* `task` was on the CPU from since_ns to until_ns, through any number of frequencies. */
 static void account(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t task,
                     int64_t since_ns, int64_t until_ns)
 {
-    const bool is_wanted =
-        lull_params_want_task(freq->head.params, freq->head.model, task, until_ns);
     since_ns = MAX(since_ns, cpu->reported_ns);
     for (size_t i = 0; i < cpu->changes.count && task != LULL_NONE; i++) {
         const struct change *change = &cpu->changes.items[i];
         const bool is_last = i + 1 == cpu->changes.count;
         const int64_t start = MAX(change->since_ns, since_ns);
         const int64_t end = is_last ? until_ns : MIN((change + 1)->since_ns, until_ns);
-        if (end > start) {
-            account_piece(freq, cpu, task, change->khz, end - start, is_wanted);
-        }
+        account_change(freq, cpu, task, change->khz, start, end, end == until_ns);
     }
     cpu->reported_ns = MAX(cpu->reported_ns, until_ns);
     size_t over = 0;

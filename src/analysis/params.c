@@ -22,6 +22,15 @@ bool lull_params_choose_task(const struct lull_question_params *params,
             lull_container_matches(params->containers, lull_model_container(model, task)));
 }
 
+int64_t lull_params_part_since(const struct lull_question_params *params,
+                               const struct lull_model *model, uint32_t task, int64_t since_ns,
+                               int64_t until_ns)
+{
+    return params->comms && task != LULL_NONE && until_ns > since_ns
+               ? MAX(since_ns, lull_model_comm_since(model, task, until_ns - 1))
+               : since_ns;
+}
+
 void lull_note_count(struct lull_sink *sink, uint64_t count, const char *one, const char *many)
 {
     if (count) {

@@ -159,6 +159,21 @@ static void add_use(struct timeline *line, uint32_t host, int32_t cpu, bool is_b
     }
 }
 
+/* The same of what a task did, which may have become another program there. */
+static void add_task_use(struct timeline *line, uint32_t host, int32_t cpu, uint32_t task,
+                         int64_t since_ns, int64_t until_ns)
+{
+    const struct lull_question_params *params = line->head.params;
+    for (int64_t named_ns = until_ns; until_ns > since_ns; named_ns = until_ns - 1) {
+        const int64_t part_ns =
+            lull_params_part_since(params, line->head.model, task, since_ns, until_ns);
+        const bool is_busy =
+            task != LULL_NONE && lull_params_want_task(params, line->head.model, task, named_ns);
+        add_use(line, host, cpu, is_busy, part_ns, until_ns);
+        until_ns = part_ns;
+    }
+}
+
 static void timeline_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct timeline *line = user;
@@ -166,9 +181,7 @@ static void timeline_switched(void *user, const struct lull_switch_fact *fact)
     if (!lull_params_want_cpu(params, fact->host, fact->cpu)) {
         return;
     }
-    bool is_busy = fact->previous != LULL_NONE &&
-                   lull_params_want_task(params, line->head.model, fact->previous, fact->time_ns);
-    add_use(line, fact->host, fact->cpu, is_busy, fact->since_ns, fact->time_ns);
+    add_task_use(line, fact->host, fact->cpu, fact->previous, fact->since_ns, fact->time_ns);
     if (fact->task != LULL_NONE && fact->wakeup_ns != INT64_MIN && !fact->is_unknown &&
         lull_params_want_task(params, line->head.model, fact->task, fact->time_ns)) {
         add(line, fact->host, fact->time_ns, WAITS, 1);
@@ -235,10 +248,7 @@ static void timeline_close(struct lull_analysis *analysis, int64_t end_ns)
             int64_t since_ns;
             if (lull_params_want_cpu(analysis->params, host, cpu) &&
                 lull_model_running(analysis->model, host, cpu, &task, &since_ns)) {
-                bool is_busy =
-                    task != LULL_NONE &&
-                    lull_params_want_task(analysis->params, analysis->model, task, until_ns);
-                add_use(line, host, cpu, is_busy, since_ns, until_ns);
+                add_task_use(line, host, cpu, task, since_ns, until_ns);
             }
         }
     }

@@ -100,6 +100,8 @@ const char *lull_model_command(const struct lull_model *model, uint32_t task);
 /* Name of the task at that time: the last it was known to have up to then, else the first known;
  * never NULL. */
 const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns);
+/* Since when the task had the name that it has at a time; INT64_MIN: since it is known. */
+int64_t lull_model_comm_since(const struct lull_model *model, uint32_t task, int64_t time_ns);
 /* The container that the task is in now; one with the name "?" if that is not known. Valid as long as
  * the model. */
 const struct lull_container *lull_model_container(const struct lull_model *model, uint32_t task);

@@ -101,18 +101,30 @@ static const char *saved_name(const struct lull_model *model, uint32_t number)
     return lull_session_task_name(model->session, task->host, task->tid, LULL_NO_TASK_NAME);
 }
 
-const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns)
+/* The name that the task has at a time, or else its first. */
+static uint32_t name_at(const struct lull_model *model, uint32_t task, int64_t time_ns)
 {
     const struct name *names = model->names.items;
     uint32_t i = model->tasks.items[task].name;
-    if (i == LULL_NONE) {
-        const char *saved = saved_name(model, task);
-        return saved ? saved : "?";
-    }
-    while (names[i].since_ns > time_ns && names[i].before != LULL_NONE) {
+    while (i != LULL_NONE && names[i].since_ns > time_ns && names[i].before != LULL_NONE) {
         i = names[names[i].jump].since_ns > time_ns ? names[i].jump : names[i].before;
     }
-    return names[i].comm;
+    return i;
+}
+
+const char *lull_model_comm(const struct lull_model *model, uint32_t task, int64_t time_ns)
+{
+    const uint32_t name = name_at(model, task, time_ns);
+    const char *comm = name == LULL_NONE ? saved_name(model, task) : model->names.items[name].comm;
+    return comm ? comm : "?";
+}
+
+int64_t lull_model_comm_since(const struct lull_model *model, uint32_t task, int64_t time_ns)
+{
+    const uint32_t name = name_at(model, task, time_ns);
+    return name == LULL_NONE || model->names.items[name].before == LULL_NONE
+               ? INT64_MIN
+               : model->names.items[name].since_ns;
 }
 
 static bool one_matches(const char *pattern, size_t length, const char *comm)

@@ -78,13 +78,13 @@ static bool wants(const struct cputop *top, uint32_t task, int64_t time_ns)
 }
 
 /* `task` (or nobody) was on the CPU from since_ns to until_ns, and may have become another program
- * there. A name that shows when it leaves the CPU it got before. */
+ * there. `has_left` it then: a name that shows there it got before. */
 static void account(struct cputop *top, uint32_t host, int32_t cpu, uint32_t task, int64_t since_ns,
-                    int64_t until_ns)
+                    int64_t until_ns, bool has_left)
 {
     struct cpu_use *use = use_of_cpu(top, host, cpu);
     since_ns = MAX(since_ns, use->start_ns);
-    for (int64_t named_ns = until_ns; until_ns >= since_ns; named_ns = until_ns - 1) {
+    for (int64_t named_ns = until_ns - !has_left; until_ns >= since_ns; named_ns = until_ns - 1) {
         const int64_t part_ns =
             lull_params_part_since(top->head.params, top->head.model, task, since_ns, until_ns);
         const int64_t ran_ns = until_ns - part_ns;
@@ -112,7 +112,7 @@ static void cputop_switched(void *user, const struct lull_switch_fact *fact)
     if (!lull_params_want_cpu(top->head.params, fact->host, fact->cpu)) {
         return;
     }
-    account(top, fact->host, fact->cpu, fact->previous, fact->since_ns, fact->time_ns);
+    account(top, fact->host, fact->cpu, fact->previous, fact->since_ns, fact->time_ns, true);
     if (fact->previous != LULL_NONE && wants(top, fact->previous, fact->time_ns)) {
         struct task_use *use = use_of_task(top, fact->previous);
         if (use->priorities.items.count == 0) {
@@ -242,7 +242,7 @@ static void cputop_close(struct lull_analysis *analysis, int64_t end_ns)
             }
             use_of_cpu(top, host, cpu); /* though nothing may have said yet who is on it */
             if (lull_model_running(analysis->model, host, cpu, &task, &since_ns)) {
-                account(top, host, cpu, task, since_ns, until_ns);
+                account(top, host, cpu, task, since_ns, until_ns, false);
             }
         }
     }

@@ -225,12 +225,12 @@ static void account_piece(struct freq_analysis *freq, struct cpu_freq *cpu, uint
 }
 
 /* `task` was on the CPU from since_ns to until_ns, at one frequency, and may have become another program
- * there. `is_last`: it left the CPU then, and a name that shows there it got before. */
+ * there. `has_left` the CPU then: a name that shows there it got before. */
 static void account_change(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t task,
-                           int64_t khz, int64_t since_ns, int64_t until_ns, bool is_last)
+                           int64_t khz, int64_t since_ns, int64_t until_ns, bool has_left)
 {
     const struct lull_question_params *params = freq->head.params;
-    int64_t named_ns = is_last ? until_ns : until_ns - 1;
+    int64_t named_ns = until_ns - !has_left;
     while (until_ns > since_ns) {
         const int64_t part_ns =
             lull_params_part_since(params, freq->head.model, task, since_ns, until_ns);
@@ -242,7 +242,7 @@ static void account_change(struct freq_analysis *freq, struct cpu_freq *cpu, uin
 
 /* `task` was on the CPU from since_ns to until_ns, through any number of frequencies. */
 static void account(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t task,
-                    int64_t since_ns, int64_t until_ns)
+                    int64_t since_ns, int64_t until_ns, bool has_left)
 {
     since_ns = MAX(since_ns, cpu->reported_ns);
     for (size_t i = 0; i < cpu->changes.count && task != LULL_NONE; i++) {
@@ -250,7 +250,7 @@ static void account(struct freq_analysis *freq, struct cpu_freq *cpu, uint32_t t
         const bool is_last = i + 1 == cpu->changes.count;
         const int64_t start = MAX(change->since_ns, since_ns);
         const int64_t end = is_last ? until_ns : MIN((change + 1)->since_ns, until_ns);
-        account_change(freq, cpu, task, change->khz, start, end, end == until_ns);
+        account_change(freq, cpu, task, change->khz, start, end, has_left && end == until_ns);
     }
     cpu->reported_ns = MAX(cpu->reported_ns, until_ns);
     size_t over = 0;
@@ -268,7 +268,7 @@ static void freq_switched(void *user, const struct lull_switch_fact *fact)
     struct freq_analysis *freq = user;
     if (lull_params_want_cpu(freq->head.params, fact->host, fact->cpu)) {
         account(freq, cpu_of(freq, fact->host, fact->cpu, false), fact->previous, fact->since_ns,
-                fact->time_ns);
+                fact->time_ns, true);
     }
 }
 
@@ -307,7 +307,7 @@ static void close_cpu(struct freq_analysis *freq, struct cpu_freq *cpu, int64_t 
     end_frequency(freq, cpu, t);
     end_state(freq, cpu, t);
     if (lull_model_running(freq->head.model, cpu->host, cpu->cpu, &task, &since_ns)) {
-        account(freq, cpu, task, since_ns, t);
+        account(freq, cpu, task, since_ns, t, false);
     }
 }
 

@@ -159,12 +159,13 @@ static void add_use(struct timeline *line, uint32_t host, int32_t cpu, bool is_b
     }
 }
 
-/* The same of what a task did, which may have become another program there. */
+/* The same of what a task did, which may have become another program there, and `has_left` the CPU at
+ * the end: a name that shows then it got before. */
 static void add_task_use(struct timeline *line, uint32_t host, int32_t cpu, uint32_t task,
-                         int64_t since_ns, int64_t until_ns)
+                         int64_t since_ns, int64_t until_ns, bool has_left)
 {
     const struct lull_question_params *params = line->head.params;
-    for (int64_t named_ns = until_ns; until_ns > since_ns; named_ns = until_ns - 1) {
+    for (int64_t named_ns = until_ns - !has_left; until_ns > since_ns; named_ns = until_ns - 1) {
         const int64_t part_ns =
             lull_params_part_since(params, line->head.model, task, since_ns, until_ns);
         const bool is_busy =
@@ -181,7 +182,7 @@ static void timeline_switched(void *user, const struct lull_switch_fact *fact)
     if (!lull_params_want_cpu(params, fact->host, fact->cpu)) {
         return;
     }
-    add_task_use(line, fact->host, fact->cpu, fact->previous, fact->since_ns, fact->time_ns);
+    add_task_use(line, fact->host, fact->cpu, fact->previous, fact->since_ns, fact->time_ns, true);
     if (fact->task != LULL_NONE && fact->wakeup_ns != INT64_MIN && !fact->is_unknown &&
         lull_params_want_task(params, line->head.model, fact->task, fact->time_ns)) {
         add(line, fact->host, fact->time_ns, WAITS, 1);
@@ -248,7 +249,7 @@ static void timeline_close(struct lull_analysis *analysis, int64_t end_ns)
             int64_t since_ns;
             if (lull_params_want_cpu(analysis->params, host, cpu) &&
                 lull_model_running(analysis->model, host, cpu, &task, &since_ns)) {
-                add_task_use(line, host, cpu, task, since_ns, until_ns);
+                add_task_use(line, host, cpu, task, since_ns, until_ns, false);
             }
         }
     }

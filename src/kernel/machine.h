@@ -130,6 +130,8 @@ void io_packet(struct lull_model *model, struct machine *machine, int32_t c, int
 void io_socket_packet(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                       bool is_send, const void *event);
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev);
+void io_merged_in_front(struct lull_model *model, struct machine *machine, struct cpu *cpu,
+                        const struct lull_ev_block_bio_frontmerge *ev);
 void io_remapped(struct machine *machine, const struct lull_ev_block_bio_remap *ev);
 void io_requeued(struct lull_model *model, struct machine *machine,
                  const struct lull_ev_block_rq_requeue *ev);

@@ -308,13 +308,39 @@ static uint32_t take_remap(struct machine *machine, uint32_t dev, uint64_t secto
     return first == LULL_MAP_NONE ? by_position : first;
 }
 
+static void note_merged(struct cpu *cpu, uint32_t dev, uint64_t sector)
+{
+    cpu->merged[cpu->n_merged++ % G_N_ELEMENTS(cpu->merged)] = (struct merged_bio){sector, dev};
+}
+
 void io_merged(struct machine *machine, struct cpu *cpu, const struct lull_ev_block_bio_merge *ev)
 {
     if (machine->remaps.count) {
         take_remap(machine, (uint32_t)ev->dev, (uint64_t)ev->sector);
     }
-    cpu->merged[cpu->n_merged++ % G_N_ELEMENTS(cpu->merged)] =
-        (struct merged_bio){(uint64_t)ev->sector, (uint32_t)ev->dev};
+    note_merged(cpu, (uint32_t)ev->dev, (uint64_t)ev->sector);
+}
+
+/* What waits behind the bio is known by the place of the bio from now on: a request that was put in the
+ * queue already keeps what is known of it; else the bio says which device it was made for. */
+void io_merged_in_front(struct lull_model *model, struct machine *machine, struct cpu *cpu,
+                        const struct lull_ev_block_bio_frontmerge *ev)
+{
+    const uint32_t dev = (uint32_t)ev->dev;
+    const uint64_t sector = (uint64_t)ev->sector, behind = sector + (uint64_t)ev->sectors;
+    note_merged(cpu, dev, sector);
+    const uint64_t key = request_key(dev, behind, false);
+    const uint32_t number = lull_map_find(&machine->requests, key);
+    const bool is_waiting = ev->sectors > 0 && number != LULL_MAP_NONE &&
+                            model->requests.items[number].issue_ns == INT64_MIN;
+    if (is_waiting) {
+        lull_map_remove(&machine->requests, key);
+        lull_map_insert(&machine->requests, request_key(dev, sector, false), number);
+        model->requests.items[number].sector = sector;
+    }
+    if (machine->remaps.count) {
+        take_remap(machine, dev, is_waiting ? sector : behind);
+    }
 }
 
 /* The device number of a request, or of a bio that was merged into it if no device has the

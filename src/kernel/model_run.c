@@ -273,6 +273,9 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_block_bio_merge:
         io_merged(machine, model_cpu_at(machine, c), event);
         break;
+    case LULL_EVENT_block_bio_frontmerge:
+        io_merged_in_front(model, machine, model_cpu_at(machine, c), event);
+        break;
     case LULL_EVENT_block_bio_remap:
         io_remapped(machine, event);
         break;

@@ -139,6 +139,32 @@ def of_disk(requests):
     return row['read'], row['written'], row['discarded'], number['requests'], number['flushes']
 
 
+def check_merges():
+    """Task 7 reads 16 sectors of a partition, of which the second half is in the queue when the first is merged in front of it; and of another
+    request before it is put there. What is later at the places of those halves is for the disk itself."""
+    disk, partition, start = 8 << 20, (8 << 20) + 1, 2048
+    script = []
+    for place, is_queued in ((100, True), (500, False)):
+        behind = {'dev': disk, 'sector': start + place + 8, 'nr_sector': 8, 'rwbs': 4}
+        whole = {**behind, 'sector': start + place, 'nr_sector': 16}
+        remaps = [('bio_remap', {'dev': disk, 'sector': start + at, 'old_dev': partition, 'old_sector': at}) for at in (place + 8, place)]
+        merge = [('bio_frontmerge', {**behind, 'sector': start + place})]
+        script += [remaps[0], ('rq_insert', behind), remaps[1], *merge] if is_queued else [*remaps, *merge, ('rq_insert', whole)]
+        script += [('rq_issue', whole), ('rq_complete', whole), ('rq_issue', behind), ('rq_complete', behind)]
+    # Tasks as contexts say: 7 puts in what is put in, 8 does the rest.
+    events = [{'t': 1000 * i, 'n': 'block_' + name, 'p': fields, 'pc': {'cpu_id': 0},
+               'sec': {'tid': tid, 'pid': tid, 'procname': 'reader'}}
+              for i, (name, fields) in enumerate(script) for tid in [7 if name in ('bio_remap', 'rq_insert') else 8]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'trace')
+        jsonl_to_ctf.write_trace(events, path)
+        usage = window('iousagetop', '--limit', '0', path)
+    found = {row['disk']: row['read'] for row in usage['per-disk-top-sector']}
+    tap.ok(found == {'(8,0)': 16, '(8,1)': 32}, 'sectors of a partition whose requests grew in front', found)
+    found = {row['process']['tid']: row['bytes'] for row in usage['per-process-top-block']}
+    tap.ok(found == {7: 32 * 512, 8: 16 * 512}, 'and who read them', found)
+
+
 def check_directions():
     """A loop device of Linux 6.18 was given 5 reads, 12 writes, 4 discards, 6 times zeroes to write (BLKZEROOUT) and 7 flushes. The
     letters are those of perf script; its line of /proc/diskstats grew by 40 sectors read, 3224 written, 4096 discarded and 7 flushes."""
@@ -148,6 +174,8 @@ def check_directions():
     # The same as LTTng has it (RWBS_FLAG_* of its block.h), which has no flag for zeroes either.
     bits = {'WS': 1 | 32, 'RS': 4 | 32, 'FF': 256 | 1024, 'DS': 2 | 32, 'NS': 32}
     tap.ok(of_disk([(bits[text], *rest) for text, *rest in letters]) == found, 'the same by bits')
+    found = of_disk((('DS', 64, 3),))
+    tap.ok(found == (0, 0, 192, 3, 0), 'a disk of which sectors were discarded, and no more', found)
     # What blk_fill_rwbs() of newer kernels writes: zones reset, finished, all reset, appended to twice; zeroes.
     found = of_disk((('ZR', 0, 1), ('ZF', 0, 1), ('ZRA', 0, 1), ('ZA', 8, 2), ('WZ', 8, 1)))
     tap.ok(found == (0, 24, 0, 3, 0), 'zones', found)
@@ -158,5 +186,6 @@ for one in TRACES:
 tap.run('kinds', check_kinds)
 tap.run('descriptors', check_descriptors)
 tap.run('directions', check_directions)
+tap.run('merges', check_merges)
 tap.ok(sum(map(check_futexes, TRACES)) > 0, 'there were waits on futexes')
 sys.exit(tap.done())

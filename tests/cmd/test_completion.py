@@ -38,7 +38,7 @@ def fish(line, scratch):
 
 class Zsh:
     """An interactive zsh, since zsh completes nowhere else. Each word that it would offer passes through compadd, which
-    here writes it to a file."""
+    here writes it to a file, and then that it is all: no word ends so, as --end does with "end"."""
 
     def __init__(self, scratch):
         self.answer = os.path.join(scratch, "answer")
@@ -52,7 +52,7 @@ compadd() {{
     for word in $offered; do print -r -- $word >> {self.answer}; done
     builtin compadd "$@"
 }}
-ask() {{ zle complete-word; print end >> {self.answer}; BUFFER= }}
+ask() {{ zle complete-word; print that is all >> {self.answer}; BUFFER= }}
 zle -N ask; bindkey '^X' ask; LISTMAX=100000; setopt no_always_last_prompt no_beep; PS1=
 print ready > {self.answer}
 """)
@@ -81,7 +81,7 @@ print ready > {self.answer}
     def __call__(self, line):
         open(self.answer, "w", encoding="utf-8").close()
         self.send(line + "\x18")
-        return set(self.wait_for("end\n").split())
+        return set(self.wait_for("that is all\n").split())
 
     def close(self):
         self.send("exit\n")

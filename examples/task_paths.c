@@ -2,12 +2,14 @@
 /* Says of each task what its critical path is most about, and of each request which task sent it.
  *
  *   cc task_paths.c $(pkg-config --cflags --libs lull) -o task_paths
- *   ./task_paths TRACE
+ *   ./task_paths TRACE [TASK]
  *
- * Shows tasks, requests, and the shares of a path. */
+ * TASK is a tid, a name or a container: then it is the path of that task alone. Shows tasks, how to find one,
+ * requests, and the shares of a path. */
 #include <lull/lull.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void print_path(const struct lull_waits *waits, const struct lull_path *path)
 {
@@ -25,6 +27,25 @@ static void print_path(const struct lull_waits *waits, const struct lull_path *p
            most->comm, events + packets > 0 ? " (something was lost meanwhile)" : "");
 }
 
+static void print_path_of(const struct lull_waits *waits, uint32_t task)
+{
+    struct lull_path *path =
+        lull_waits_task_path(waits, task, INT64_MIN, INT64_MAX, LULL_PATH_UNBOUNDED, NULL);
+    if (path) {
+        print_path(waits, path);
+    }
+    lull_path_free(path);
+}
+
+static uint32_t find(const struct lull_waits *waits, const char *whom)
+{
+    char *end;
+    const long long tid = strtoll(whom, &end, 10);
+    uint32_t task = *end ? lull_waits_find_comm(waits, -1, whom, NULL, NULL)
+                         : lull_waits_find_tid(waits, -1, tid, NULL);
+    return task != LULL_NONE ? task : lull_waits_find_container(waits, -1, whom, NULL, NULL);
+}
+
 static void print_requests(const struct lull_waits *waits, struct lull_instances *instances)
 {
     for (uint32_t i = 0; i < lull_waits_request_count(waits); i++) {
@@ -39,7 +60,7 @@ static void print_requests(const struct lull_waits *waits, struct lull_instances
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "usage: %s TRACE\n", argv[0]);
+        fprintf(stderr, "usage: %s TRACE [TASK]\n", argv[0]);
         return 2;
     }
     GError *error = NULL;
@@ -55,17 +76,19 @@ int main(int argc, char **argv)
         return 1;
     }
     lull_waits_read(waits, NULL, NULL);
-    for (uint32_t task = 0; task < lull_waits_task_count(waits); task++) {
-        struct lull_path *path =
-            lull_waits_task_path(waits, task, INT64_MIN, INT64_MAX, LULL_PATH_UNBOUNDED, NULL);
-        if (path) {
-            print_path(waits, path);
+    if (argc > 2) {
+        const uint32_t task = find(waits, argv[2]);
+        if (task != LULL_NONE) {
+            print_path_of(waits, task);
         }
-        lull_path_free(path);
+    } else {
+        for (uint32_t task = 0; task < lull_waits_task_count(waits); task++) {
+            print_path_of(waits, task);
+        }
+        struct lull_instances *instances = lull_waits_instances(waits, NULL, NULL, NULL);
+        print_requests(waits, instances);
+        lull_instances_free(instances);
     }
-    struct lull_instances *instances = lull_waits_instances(waits, NULL, NULL, NULL);
-    print_requests(waits, instances);
-    lull_instances_free(instances);
     lull_waits_free(waits);
     lull_session_free(session);
     return 0;

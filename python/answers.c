@@ -35,6 +35,7 @@ static PyObject *tid_or_none(int32_t tid)
 struct question {
     struct lull_selection selection;
     GPtrArray *periods, *captures, *group_by; /* end with NULL */
+    GArray *tids, *pids;
     char *comm, *container, *select;
 };
 
@@ -43,6 +44,8 @@ static void question_clear(struct question *question)
     g_ptr_array_unref(question->periods);
     g_ptr_array_unref(question->captures);
     g_ptr_array_unref(question->group_by);
+    g_clear_pointer(&question->tids, g_array_unref);
+    g_clear_pointer(&question->pids, g_array_unref);
     g_free(question->comm);
     g_free(question->container);
     g_free(question->select);
@@ -73,18 +76,18 @@ static GPtrArray *own_texts(PyObject *list)
 }
 
 /* Where in the tuple the definitions of periods are. */
-enum { QUESTION_PERIODS = 7 };
+enum { QUESTION_PERIODS = 8 };
 
-/* (host, tid, comm, container, port, begin, end, periods, captures, group_by, select); false with an
+/* (host, tids, pids, comm, container, port, begin, end, periods, captures, group_by, select); false with an
  * exception. Clear it in any case. */
 static bool question_parse(PyObject *tuple, struct question *question)
 {
-    PyObject *comm, *container, *periods, *captures, *group_by, *select;
+    PyObject *tids, *pids, *comm, *container, *periods, *captures, *group_by, *select;
     int host;
-    long long tid, port, start_ns, end_ns;
+    long long port, start_ns, end_ns;
     *question = (struct question){.selection = LULL_SELECT_ALL};
-    if (!PyArg_ParseTuple(tuple, "iLOOLLLOOOO", &host, &tid, &comm, &container, &port, &start_ns,
-                          &end_ns, &periods, &captures, &group_by, &select)) {
+    if (!PyArg_ParseTuple(tuple, "iOOOOLLLOOOO", &host, &tids, &pids, &comm, &container, &port,
+                          &start_ns, &end_ns, &periods, &captures, &group_by, &select)) {
         periods = captures = group_by = NULL;
     }
     PyObject *empty = PyTuple_New(0);
@@ -95,11 +98,19 @@ static bool question_parse(PyObject *tuple, struct question *question)
     if (PyErr_Occurred()) {
         return false;
     }
+    question->tids = own_numbers(tids);
+    question->pids = question->tids ? own_numbers(pids) : NULL;
+    if (!question->pids) {
+        return false;
+    }
     question->comm = own_text(comm);
     question->container = own_text(container);
     question->select = own_text(select);
     question->selection.host = host;
-    question->selection.tid = tid;
+    question->selection.tids = (const int64_t *)(const void *)question->tids->data;
+    question->selection.n_tids = question->tids->len;
+    question->selection.pids = (const int64_t *)(const void *)question->pids->data;
+    question->selection.n_pids = question->pids->len;
     question->selection.comm = question->comm;
     question->selection.container = question->container;
     question->selection.port = port;
@@ -463,17 +474,11 @@ static struct lull_path *find_path(const struct call *call, long long id, enum l
     if (id != 0) {
         return lull_waits_request_path(call->waits, id, kind, error);
     }
-    if (!selection->comm && !selection->container && selection->tid < 0) {
+    if (!selection->comm && !selection->container && selection->n_tids + selection->n_pids == 0) {
         return lull_waits_command_path(call->waits, selection->host, selection->start_ns,
                                        selection->end_ns, kind, error);
     }
-    const uint32_t task =
-        selection->comm
-            ? lull_waits_find_comm(call->waits, selection->host, selection->comm, NULL, error)
-        : selection->container
-            ? lull_waits_find_container(call->waits, selection->host, selection->container, NULL,
-                                        error)
-            : lull_waits_find_tid(call->waits, selection->host, selection->tid, error);
+    const uint32_t task = lull_waits_find_task(call->waits, selection, NULL, error);
     return task == LULL_NONE ? NULL
            : selection->comm
                ? lull_waits_comm_path(call->waits, task, selection->comm, selection->start_ns,

@@ -393,8 +393,8 @@ PyObject *session_columns(PyObject *object, PyObject *args)
     struct window window;
     PyObject *names, *fields, *result = NULL;
     uint32_t n_bindings = 0;
-    if (!PyArg_ParseTuple(args, "OOLLii", &names, &fields, &window.start_ns, &window.end_ns,
-                          &window.host, &window.cpu)) {
+    if (!PyArg_ParseTuple(args, "OOLLiO", &names, &fields, &window.start_ns, &window.end_ns,
+                          &window.host, &window.cpus)) {
         return NULL;
     }
     Py_ssize_t n = PyList_Check(fields) ? PyList_Size(fields) : -1;

@@ -38,8 +38,8 @@ PyObject *session_events(PyObject *object, PyObject *args)
     struct session *session = (struct session *)object;
     struct window window;
     PyObject *names;
-    if (!PyArg_ParseTuple(args, "OLLii", &names, &window.start_ns, &window.end_ns, &window.host,
-                          &window.cpu) ||
+    if (!PyArg_ParseTuple(args, "OLLiO", &names, &window.start_ns, &window.end_ns, &window.host,
+                          &window.cpus) ||
         !session_start(session, names, &window, NULL, 0, 0)) {
         return NULL;
     }

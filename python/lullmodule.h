@@ -40,7 +40,8 @@ struct session {
 /* What of a session is read. */
 struct window {
     long long start_ns, end_ns;
-    int host, cpu; /* -1: all */
+    int host;       /* -1: all */
+    PyObject *cpus; /* a sequence of them, borrowed; empty: all */
 };
 
 /* False with an exception if another thread is reading. */
@@ -49,12 +50,17 @@ bool session_is_free(struct session *self);
  * paths do. `names` is a sequence of str. False with an exception. */
 bool session_start(struct session *self, PyObject *names, const struct window *window,
                    struct lull_binding *bindings, uint32_t n_bindings, uint32_t fields_size);
+/* Reads nothing but the window from now on. False with an exception. */
+bool session_select(struct session *self, const struct window *window);
 /* Ends what was read before, with its subscriptions: for readings of the library's own. */
 void session_forget(struct session *self);
 /* The str of a string that lives as long as the session; borrowed, NULL with an exception. */
 PyObject *session_name(struct session *self, const char *name);
 
 PyObject *raise_error(struct module_state *state, const char *message);
+
+/* The numbers of a sequence, as int64_t; NULL with an exception. */
+GArray *own_numbers(PyObject *sequence);
 
 /* The str of text from a trace, which may be anything: what is not UTF-8 shows as \xNN. */
 PyObject *text_to_str(const char *data, Py_ssize_t length);

@@ -43,6 +43,37 @@ static GPtrArray *collect_names(PyObject *names)
     return n < 0 ? NULL : g_steal_pointer(&collected);
 }
 
+GArray *own_numbers(PyObject *sequence)
+{
+    GArray *numbers = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    const Py_ssize_t n = PySequence_Size(sequence);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_GetItem(sequence, i);
+        const int64_t number = item ? PyLong_AsLongLong(item) : -1;
+        Py_XDECREF(item);
+        if (number == -1 && PyErr_Occurred()) {
+            break;
+        }
+        g_array_append_val(numbers, number);
+    }
+    if (PyErr_Occurred()) {
+        g_clear_pointer(&numbers, g_array_unref);
+    }
+    return numbers;
+}
+
+bool session_select(struct session *self, const struct window *window)
+{
+    g_autoptr(GArray) cpus = own_numbers(window->cpus);
+    if (!cpus) {
+        return false;
+    }
+    lull_session_limit(self->session, window->start_ns, window->end_ns);
+    lull_session_select_several(self->session, window->host,
+                                (const int64_t *)(const void *)cpus->data, cpus->len);
+    return true;
+}
+
 bool session_start(struct session *self, PyObject *names, const struct window *window,
                    struct lull_binding *bindings, uint32_t n_bindings, uint32_t fields_size)
 {
@@ -58,8 +89,9 @@ bool session_start(struct session *self, PyObject *names, const struct window *w
     lull_session_unsubscribe_all(self->session);
     reading_clear(&self->reading);
     self->reading = reading;
-    lull_session_limit(self->session, window->start_ns, window->end_ns);
-    lull_session_select(self->session, window->host, window->cpu);
+    if (!session_select(self, window)) {
+        return false;
+    }
     lull_session_subscribe(self->session, (const char *const *)reading.names->pdata, bindings,
                            n_bindings, fields_size);
     return true;
@@ -260,17 +292,15 @@ static PyObject *session_count(PyObject *object, PyObject *args)
 {
     struct session *self = (struct session *)object;
     struct window window;
-    if (!PyArg_ParseTuple(args, "LLii", &window.start_ns, &window.end_ns, &window.host,
-                          &window.cpu) ||
-        !session_is_free(self)) {
+    if (!PyArg_ParseTuple(args, "LLiO", &window.start_ns, &window.end_ns, &window.host,
+                          &window.cpus) ||
+        !session_is_free(self) || !session_select(self, &window)) {
         return NULL;
     }
     g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(struct class_count));
     self->generation++;
     self->is_busy = true;
-    Py_BEGIN_ALLOW_THREADS lull_session_limit(self->session, window.start_ns, window.end_ns);
-    lull_session_select(self->session, window.host, window.cpu);
-    lull_session_count(self->session, note_count, counts);
+    Py_BEGIN_ALLOW_THREADS lull_session_count(self->session, note_count, counts);
     Py_END_ALLOW_THREADS self->is_busy = false;
     PyObject *list = PyList_New(0);
     for (guint i = 0; i < counts->len; i++) {

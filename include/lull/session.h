@@ -127,6 +127,9 @@ void lull_session_limit(struct lull_session *session, int64_t start_ns, int64_t 
 /** Leaves out streams of other hosts (host < 0: all hosts) and other CPUs (cpu < 0: all CPUs).
  * Rewinds. */
 void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu);
+/** The same, for streams of one of `n` CPUs; 0: all. The list is copied. */
+void lull_session_select_several(struct lull_session *session, int32_t host, const int64_t *cpus,
+                                 size_t n);
 /** From now on only events for which `expression` is true are handed out and counted; NULL: all.
  * The language is that of --filter (docs/FILTER.md). Times in it that have no zone are UTC, or
  * local ones if `is_local`. What it rejects by name, host, CPU or time is not decoded. False and

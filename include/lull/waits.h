@@ -107,6 +107,13 @@ uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, cons
  * LULL_NONE and LULL_ERROR_QUESTION if there is none. */
 uint32_t lull_waits_find_container(const struct lull_waits *waits, int32_t host,
                                    const char *container, uint32_t *others, GError **error);
+/** The task whose path is meant, of all that the selection fits (its host, tid, tids, pid, pids, comm
+ * and container): of a single tid the one that had it last, of processes the threads that they
+ * started with, of several the one that lived longest; *others (or NULL): how many more there are.
+ * LULL_NONE and LULL_ERROR_QUESTION if there is none, or if several hosts have the single tid. */
+uint32_t lull_waits_find_task(const struct lull_waits *waits,
+                              const struct lull_selection *selection, uint32_t *others,
+                              GError **error);
 
 /** The critical path of a task within start_ns <= t < end_ns, cut to what was recorded. INT64_MIN
  * and INT64_MAX: its whole life in the trace. NULL and LULL_ERROR_QUESTION if nothing that was

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from . import _lull
 from ._lull import Error, Event
-from .answers import Answers, Irq, Path, Process, Result, Table
+from .answers import Answers, Irq, Path, Process, Result, Table, _list
 
 __all__ = ["ClassInfo", "Columns", "EnumValue", "Error", "Event", "Field", "HostClock", "Irq", "Loss", "Path", "Process",
            "Result", "Session", "Table", "Trace", "analysis", "critpath", "requests", "why"]
@@ -208,7 +208,7 @@ class Session(Answers):
 
         A name that ends with * matches all names with that start; without names, all events. Only events with
         begin <= time < end are read (nanoseconds, or a datetime with time zone), only those of one host (name or index)
-        and of one CPU, if these are given. `filter` is an expression in the language of --filter, such as
+        and of one CPU or several (cpu=0, cpu=[0, 2]), if these are given. `filter` is an expression in the language of --filter, such as
         'next_comm =~ "postgres*" && prev_prio < 20'; times in it are UTC if they name no zone. Each event is a lull.Event,
         which may be kept.
         """
@@ -285,10 +285,11 @@ class Session(Answers):
             host = self._hosts.index(host)
         elif host is not None and not 0 <= host < len(self._hosts):
             raise Error(f"there is no host {host}; there are {len(self._hosts)}")
-        if cpu is not None and not 0 <= cpu < 1 << 31:
-            raise Error(f"there is no CPU {cpu}")
-        return (_time_ns(begin, _FIRST), _time_ns(end, _LAST), -1 if host is None else host,
-                -1 if cpu is None else cpu)
+        cpus = _list("cpu", cpu, int)
+        for one in cpus:
+            if not 0 <= one < 1 << 31:
+                raise Error(f"there is no CPU {one}")
+        return (_time_ns(begin, _FIRST), _time_ns(end, _LAST), -1 if host is None else host, cpus)
 
 
 def _opened(trace):

@@ -131,6 +131,16 @@ def _texts(one_or_several):
     return (one_or_several,) if isinstance(one_or_several, str) else tuple(one_or_several)
 
 
+def _list(name, one_or_several, kind):
+    """A tuple of the items, () for None."""
+    if one_or_several is None:
+        return ()
+    items = (one_or_several,) if isinstance(one_or_several, kind) else tuple(one_or_several)
+    if not items or not all(isinstance(one, kind) for one in items):
+        raise Error(f"{name} takes one {kind.__name__} or several, not {one_or_several!r}")
+    return items
+
+
 def _setting(value):
     """The text of a setting as the command line would have it; None for one without value."""
     if value is True:
@@ -141,41 +151,47 @@ def _setting(value):
 
 
 class Answers:
-    """Methods of lull.Session. Each reads the session once; iterators from before then raise lull.Error."""
+    """Methods of lull.Session. Each reads the session once; iterators from before then raise lull.Error.
 
-    def _question(self, begin, end, host, tid, comm, container, port=None, period=None, captures=None, group_by=None,
+    tid, pid, comm and container take one or several, as the options of the command line do: tid=7, tid=[3, 7],
+    comm="post*", comm=["nginx", "post*"]. Tasks are meant that all of them fit."""
+
+    def _question(self, begin, end, host, whom, port=None, period=None, captures=None, group_by=None,
                   select=None):
         start_ns, end_ns, host_index, _ = self._window(begin, end, host, None)
-        return (host_index, -1 if tid is None else tid, comm, container, -1 if port is None else port, start_ns, end_ns,
+        tids, pids = (_list(name, number, int) for name, number in zip(("tid", "pid"), whom))
+        comm, container = (",".join(_list(name, text, str)) or None for name, text in zip(("comm", "container"), whom[2:]))
+        return (host_index, tids, pids, comm, container, -1 if port is None else port, start_ns, end_ns,
                 _texts(period), _texts(captures), _texts(group_by), select)
 
-    def requests(self, *, slowest=None, port=None, host=None, tid=None, comm=None, container=None, begin=None, end=None,
+    def requests(self, *, slowest=None, port=None, host=None, tid=None, pid=None, comm=None, container=None, begin=None, end=None,
                  filter=None):
         """The requests on TCP connections, found from packets alone: a Table with id, host, tid, comm, peer, port, begin_ns,
         end_ns, duration_ns, blocked_ns, bytes_sent, bytes_received. `slowest`: only so many that took longest, the slowest
         first."""
-        question = self._question(begin, end, host, tid, comm, container, port)
+        question = self._question(begin, end, host, (tid, pid, comm, container), port)
         self._session.filter(filter)
         return Table(self._session.requests(question, -1 if slowest is None else slowest), "requests")
 
-    def instances(self, period, *, captures=None, select=None, slowest=None, host=None, tid=None, comm=None, container=None,
+    def instances(self, period, *, captures=None, select=None, slowest=None, host=None, tid=None, pid=None, comm=None, container=None,
                   begin=None, end=None, filter=None):
         """The instances of a period ("NAME : BEGIN : END", or several definitions, of which `select` names one): a Table with
         number, host, tid, comm, begin_ns, end_ns, duration_ns, is_complete, captures."""
-        question = self._question(begin, end, host, tid, comm, container, None, period, captures, None, select)
+        question = self._question(begin, end, host, (tid, pid, comm, container), None, period, captures, None, select)
         self._session.filter(filter)
         return Table(self._session.instances(question, -1 if slowest is None else slowest), "instances")
 
-    def critpath(self, *, request=None, period=None, instance=None, captures=None, select=None, host=None, tid=None, comm=None,
+    def critpath(self, *, request=None, period=None, instance=None, captures=None, select=None, host=None, tid=None, pid=None, comm=None,
                  container=None, begin=None, end=None, unbounded=False, filter=None):
-        """The critical path of one thing: a request by its id, an instance of a period by its number, a task by tid, name
-        or container (of several the one that lived longest), or, with nothing of these, the command of a recording. A
-        lull.Path."""
-        if (request is not None) + (period is not None) + (tid is not None) + (comm is not None) + (container is not None) > 1:
-            raise Error("say whose path it is with one of request, period, tid, comm and container")
+        """The critical path of one thing: a request by its id, an instance of a period by its number, a task by tid, pid,
+        comm and container (all of them hold; of several tasks the one that lived longest), or, with nothing of these, the
+        command of a recording. A lull.Path."""
+        is_of_task = any(one is not None for one in (tid, pid, comm, container))
+        if (request is not None) + (period is not None) + is_of_task > 1:
+            raise Error("say whose path it is with one of request, period, and tid, pid, comm or container")
         if (period is None) != (instance is None):
             raise Error("period and instance go together")
-        question = self._question(begin, end, host, tid, comm, container, None, period, captures, None, select)
+        question = self._question(begin, end, host, (tid, pid, comm, container), None, period, captures, None, select)
         self._session.filter(filter)
         number = request if request is not None else instance if instance is not None else 0
         if request is not None and request < 1 or instance is not None and instance < 1:
@@ -187,12 +203,12 @@ class Answers:
                     Table(containers, "by_container"))
 
     def why(self, *, period=None, captures=None, group_by=None, select=None, port=None, slowest=None, slower_than_ns=None,
-            typical=(25, 75), limit=5, host=None, tid=None, comm=None, container=None, begin=None, end=None, filter=None):
+            typical=(25, 75), limit=5, host=None, tid=None, pid=None, comm=None, container=None, begin=None, end=None, filter=None):
         """Why some instances of a period, or requests, take longer: a list with a dict for each kind that can be compared:
         kind, verdict, instances, slow and typical (lists of instances), slow_ns, typical_ns, difference_ns, …, and findings,
         the largest difference first. `slowest`: how many of each kind are the slow ones, as 3, or which share, as "10%"."""
         is_share = isinstance(slowest, str) and slowest.endswith("%")
-        question = self._question(begin, end, host, tid, comm, container, port, period, captures, group_by, select)
+        question = self._question(begin, end, host, (tid, pid, comm, container), port, period, captures, group_by, select)
         self._session.filter(filter)
         return self._session.why(question, float(slowest[:-1]) if is_share else -1.0,
                                  0 if slowest is None or is_share else int(slowest),

@@ -240,8 +240,8 @@ static uint32_t find_longest(const struct lull_model *model, const struct lull_s
     return found;
 }
 
-uint32_t lull_waits_find_task(const struct lull_waits *waits, const struct lull_selection *wanted,
-                              uint32_t *others, GError **error)
+static uint32_t find_task(const struct lull_waits *waits, const struct lull_selection *wanted,
+                          uint32_t *others, GError **error)
 {
     const bool has_tids = wanted->tid >= 0 || wanted->n_tids;
     const bool has_pids = wanted->pid >= 0 || wanted->n_pids;
@@ -276,24 +276,31 @@ uint32_t lull_waits_find_task(const struct lull_waits *waits, const struct lull_
     return task;
 }
 
+uint32_t lull_waits_find_task(const struct lull_waits *waits,
+                              const struct lull_selection *selection, uint32_t *others,
+                              GError **error)
+{
+    const struct lull_selection wanted = lull_selection_of(selection);
+    uint32_t more;
+    return find_task(waits, &wanted, others ? others : &more, error);
+}
+
 uint32_t lull_waits_find_comm(const struct lull_waits *waits, int32_t host, const char *comm,
                               uint32_t *others, GError **error)
 {
     struct lull_selection wanted = LULL_SELECT_ALL;
-    uint32_t more;
     wanted.host = host;
     wanted.comm = comm;
-    return lull_waits_find_task(waits, &wanted, others ? others : &more, error);
+    return lull_waits_find_task(waits, &wanted, others, error);
 }
 
 uint32_t lull_waits_find_container(const struct lull_waits *waits, int32_t host,
                                    const char *container, uint32_t *others, GError **error)
 {
     struct lull_selection wanted = LULL_SELECT_ALL;
-    uint32_t more;
     wanted.host = host;
     wanted.container = container;
-    return lull_waits_find_task(waits, &wanted, others ? others : &more, error);
+    return lull_waits_find_task(waits, &wanted, others, error);
 }
 
 /* ---- paths ---- */

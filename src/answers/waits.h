@@ -39,11 +39,4 @@ struct lull_selection lull_selection_of(const struct lull_selection *selection);
 /* Whether its tid and pid (or -1, if it is not known of which task something is) are wanted. */
 bool lull_selection_has_ids(const struct lull_selection *wanted, int64_t tid, int64_t pid);
 
-/* The task whose path is meant, of all that the selection fits: of a single tid the one that had it
- * last, of processes the threads that they started with, of several the one that lived longest;
- * *others: how many more there are. LULL_NONE and LULL_ERROR_QUESTION if there is none, or if
- * several hosts have the single tid. */
-uint32_t lull_waits_find_task(const struct lull_waits *waits, const struct lull_selection *wanted,
-                              uint32_t *others, GError **error);
-
 #endif

@@ -184,6 +184,9 @@ class OnWrittenTrace(unittest.TestCase):
         self.assertEqual(times(begin=1001, end=1002), [1001])
         self.assertEqual(times(cpu=3, host="box"), [1000, 1001, 1002])
         self.assertEqual(times(cpu=2), [])
+        self.assertEqual(times(cpu=[2, 3]), [1000, 1001, 1002])
+        self.assertEqual(self.session.count(cpu=(3,)), {"all": 2, "all_but": 1})
+        self.assertEqual(self.session.count(cpu=[0, 2]), {})
         self.assertEqual(self.session.count(), {"all": 2, "all_but": 1})
         self.assertEqual(self.session.count("all_*", begin=0), {"all_but": 1})
         self.assertEqual(self.session.count(end=1001), {"all": 1})
@@ -247,6 +250,8 @@ class OnWrittenTrace(unittest.TestCase):
         self.assertIn("nobody", message(self.session.events, host="nobody"))
         message(self.session.events, host=1)
         message(self.session.events, cpu=-1)
+        self.assertIn("CPU -1", message(self.session.count, cpu=[3, -1]))
+        self.assertIn("cpu takes one int or several", message(self.session.columns, "all", cpu=[]))
         message(self.session.columns, "all", ["small"] * 65)
         self.assertTrue(issubclass(lull.Error, Exception))
         self.assertRaises(TypeError, lull.Event)
@@ -459,6 +464,27 @@ class Answers(unittest.TestCase):
         self.assertTrue(0 < len(to_80) < len(everything))
         python = self.session.requests(comm="python3", host="client")
         self.assertEqual(python, [one for one in everything if one["comm"] == "python3" and one["host"] == "client"])
+        tids = sorted({one["tid"] for one in everything if one["tid"]})[:2]
+        self.assertEqual(len(tids), 2)
+        self.assertEqual(self.session.requests(tid=tids), [one for one in everything if one["tid"] in tids])
+        self.assertEqual(self.session.requests(tid=tids[0]), [one for one in everything if one["tid"] == tids[0]])
+        comms = ["apache*", "post*"]
+        self.assertEqual(self.session.requests(comm=comms),
+                         [one for one in everything if one["comm"] and one["comm"].startswith(("apache", "post"))])
+
+    def test_lists_of_tasks(self):
+        """t-asker has the thread t-worker, t-writer is another process: see the README of the sample."""
+        session = lull.Session(os.path.join(samples, "truth", "truth-chain"))
+        tids = {event["context.procname"]: event["context.tid"] for event in session.events()}
+        asker, worker, writer = tids["t-asker"], tids["t-worker"], tids["t-writer"]
+        for tid in worker, writer:
+            self.assertEqual(session.critpath(tid=tid).segments, session.critpath(tid=[tid]).segments)
+            self.assertEqual(session.critpath(pid=[asker, writer], tid=[tid]).segments, session.critpath(tid=tid).segments)
+        self.assertEqual(session.critpath(pid=asker).segments, session.critpath(tid=asker).segments)
+        self.assertEqual(session.critpath(tid=[asker, worker], comm=["t-w*"]).segments, session.critpath(tid=worker).segments)
+        lives = {tid: session.critpath(tid=tid) for tid in (asker, worker, writer)}
+        longest = max(lives, key=lambda tid: sum(one["end_ns"] - one["begin_ns"] for one in lives[tid].segments))
+        self.assertEqual(session.critpath(tid=[asker, worker, writer]).segments, lives[longest].segments)
 
     def test_preemptors(self):
         """Who had the CPU longest while the task was preempted is who did so by the switches in the trace."""
@@ -574,6 +600,10 @@ class Answers(unittest.TestCase):
                                (lambda: self.session.critpath(request=1, tid=2), "one of"),
                                (lambda: self.session.critpath(), "say whose path"),
                                (lambda: self.session.critpath(tid=2 ** 40), "no task"),
+                               (lambda: self.session.critpath(tid=[1, 2 ** 40]), "no task"),
+                               (lambda: self.session.critpath(tid=[]), "tid takes one int or several"),
+                               (lambda: self.session.critpath(comm=[7]), "comm takes one str or several"),
+                               (lambda: self.session.requests(pid="7"), "pid takes one int or several"),
                                (lambda: self.session.critpath(comm="nobody"), "no task named"),
                                (lambda: self.session.instances("a : b"), ""),
                                (lambda: self.session.analysis("cputops"), "no analysis"),

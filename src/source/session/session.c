@@ -360,6 +360,12 @@ void lull_session_select(struct lull_session *session, int32_t host, int32_t cpu
     lull_session_select_cpus(session, host, (struct lull_numbers){&number, cpu >= 0});
 }
 
+void lull_session_select_several(struct lull_session *session, int32_t host, const int64_t *cpus,
+                                 size_t n)
+{
+    lull_session_select_cpus(session, host, (struct lull_numbers){cpus, (uint32_t)n});
+}
+
 void lull_session_select_cpus(struct lull_session *session, int32_t host, struct lull_numbers cpus)
 {
     lull_session_halt(session);

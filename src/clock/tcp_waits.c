@@ -3,46 +3,42 @@
  * acknowledged, whether the window is closed. */
 #include "clock/tcp_waits.h"
 
+#include "clock/tcp_pieces.h"
+
 #include "base/map.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "kernel/states.h"
 
-enum { TCP = 6, FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16, RECENT = 16 };
+enum { TCP = 6, FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
 
-/* A packet that crosses several devices of a host is seen again at once; TCP is never that quick to
- * give one up that mattered. */
-#define AGAIN_NS INT64_C(1000000)
 /* The kernel delays no acknowledgement for less than 40 ms, by a timer that may be a tick early. */
 #define DELAYED_NS INT64_C(10000000)
 /* What waits for an acknowledgement leaves in the interrupt that brings it. */
 #define AT_ONCE_NS INT64_C(1000000)
 
+/* What was sent again. */
 struct again {
-    uint32_t seq;
-    uint32_t times; /* 0: never */
+    uint32_t times; /* 0: nothing was */
     int64_t first_ns, last_ns;
 };
 
 /* One direction of a connection on one host. */
 struct half {
-    bool has_end;
-    uint32_t end; /* sent: sequence number after the last byte */
-    struct {
-        uint32_t end;
-        int64_t time_ns;
-    } recent[RECENT]; /* sent last, the next at n_recent % RECENT */
-    uint32_t n_recent;
-    struct again data, syn;
+    struct lull_tcp_pieces pieces; /* sent */
+    struct again data, syn;        /* sent again last */
     bool has_syn;
     int64_t syn_ns;
-    uint32_t syn_seq;
+    uint32_t syn_seq, syn_number;
     /* received; INT64_MIN: none */
     int64_t unacked_ns; /* the oldest that the host has not acknowledged */
     int64_t data_ns;    /* the latest */
     int64_t closed_ns;  /* since when its sender's window is closed */
     int64_t ack_ns;     /* the latest acknowledgement without data */
     uint32_t ack_sent;  /* number of that packet where it was sent, or LULL_NONE */
+    /* the packet that opened a window last, which may come in on several devices */
+    int64_t opened_ns, opened_since_ns;
+    uint32_t opened_seq, opened_ack;
 };
 
 /* One direction of a connection without headers. */
@@ -65,6 +61,8 @@ struct lull_tcp_waits {
     LULL_VEC(struct last_half) by_flow;
     LULL_VEC(struct lull_tcp_wait_note) notes;
     struct lull_map by_number;
+    struct lull_map
+        by_lost; /* of packets whose bytes were sent again: number → note of the last time */
     LULL_VEC(struct resent) resent; /* by flow */
     struct lull_map by_timer;       /* packets that timers sent: number → their times */
     LULL_VEC(int64_t) timer_ns;
@@ -80,11 +78,15 @@ struct lull_tcp_waits *lull_tcp_waits_new(const struct lull_flows *flows)
 void lull_tcp_waits_free(struct lull_tcp_waits *waits)
 {
     if (waits) {
+        for (size_t i = 0; i < waits->halves.count; i++) {
+            lull_tcp_pieces_clear(&waits->halves.items[i].pieces);
+        }
         lull_vec_free(&waits->halves);
         lull_map_free(&waits->by_key);
         lull_vec_free(&waits->by_flow);
         lull_vec_free(&waits->notes);
         lull_map_free(&waits->by_number);
+        lull_map_free(&waits->by_lost);
         lull_vec_free(&waits->resent);
         lull_map_free(&waits->by_timer);
         lull_vec_free(&waits->timer_ns);
@@ -103,17 +105,20 @@ static uint64_t key_of(const struct lull_net_packet *packet, uint32_t flow, uint
     return (uint64_t)host << 32 | flow;
 }
 
+static void forget_received(struct half *half)
+{
+    half->unacked_ns = half->data_ns = half->closed_ns = half->ack_ns = half->opened_ns = INT64_MIN;
+    half->ack_sent = LULL_NONE;
+}
+
 static __attribute__((noinline)) uint32_t find_half(struct lull_tcp_waits *waits, uint64_t key,
                                                     uint32_t flow, uint32_t host)
 {
     uint32_t number = lull_map_find(&waits->by_key, key);
     if (number == LULL_MAP_NONE) {
         number = waits->halves.count;
-        lull_vec_push(&waits->halves, (struct half){.unacked_ns = INT64_MIN,
-                                                    .data_ns = INT64_MIN,
-                                                    .closed_ns = INT64_MIN,
-                                                    .ack_ns = INT64_MIN,
-                                                    .ack_sent = LULL_NONE});
+        lull_vec_push(&waits->halves, (struct half){.has_syn = false});
+        forget_received(&waits->halves.items[number]);
         lull_map_insert(&waits->by_key, key, number);
     }
     while (flow != LULL_NONE && waits->by_flow.count <= flow) {
@@ -125,13 +130,17 @@ static __attribute__((noinline)) uint32_t find_half(struct lull_tcp_waits *waits
     return number;
 }
 
-/* Most connections are between programs of one host, or seen on one only. */
+/* LULL_NONE: nothing is known yet of the way back. */
 static inline uint32_t half_of(struct lull_tcp_waits *waits, const struct lull_net_packet *packet,
                                uint32_t host, bool is_back)
 {
     const uint32_t flow = packet->flow != LULL_NONE && is_back
                               ? lull_flows_at(waits->flows, packet->flow)->reverse
                               : packet->flow;
+    if (packet->flow != LULL_NONE && flow == LULL_NONE) {
+        return LULL_NONE;
+    }
+    /* Most connections are between programs of one host, or seen on one only. */
     if (flow < waits->by_flow.count && waits->by_flow.items[flow].host == host) {
         return waits->by_flow.items[flow].number;
     }
@@ -155,45 +164,38 @@ static bool is_data(const struct lull_net_packet *packet)
     return packet->has_numbers ? packet->tcp_flags & PSH : packet->payload > 0;
 }
 
-/* ---- sent ---- */
-
-static void again(struct again *all, uint32_t seq, int64_t first_ns, int64_t t)
+/* How many numbers the packet takes in its sequence; of bytes that are not counted, one. */
+static uint32_t length_of(const struct lull_net_packet *packet)
 {
-    if (all->times == 0 || all->seq != seq) {
-        *all = (struct again){.seq = seq, .first_ns = first_ns};
-    }
-    all->times++;
-    all->last_ns = t;
+    return packet->has_numbers ? !!(packet->tcp_flags & (PSH | FIN))
+                               : packet->payload + !!(packet->tcp_flags & FIN);
 }
 
-/* When the byte before `end` was sent first; INT64_MIN: that is forgotten. */
-static int64_t first_sent(const struct half *half, uint32_t end)
+static struct half *half_at(struct lull_tcp_waits *waits, uint32_t number)
 {
-    const uint32_t n = MIN(half->n_recent, RECENT);
-    for (uint32_t i = half->n_recent - n; i != half->n_recent; i++) {
-        if ((int32_t)(half->recent[i % RECENT].end - end) >= 0) {
-            return half->recent[i % RECENT].time_ns;
-        }
-    }
-    return INT64_MIN;
+    return number == LULL_NONE ? NULL : &waits->halves.items[number];
+}
+
+/* ---- sent ---- */
+
+/* The packet has what was sent first in the one with the number `lost`. */
+static void note_sent_again(struct lull_tcp_waits *waits, uint32_t number, uint32_t lost,
+                            enum lull_tcp_wait_kind kind, const struct again *again)
+{
+    note(waits, number, kind, again->first_ns, again->last_ns, again->times);
+    lull_map_insert(&waits->by_lost, lost, lull_map_find(&waits->by_number, number));
 }
 
 static void data_sent(struct lull_tcp_waits *waits, struct half *half,
                       const struct lull_packet_fact *fact)
 {
     const struct lull_net_packet *packet = fact->packet;
-    const uint32_t end = packet->seq + packet->payload;
-    if (!half->has_end || (int32_t)(end - half->end) > 0) {
-        half->has_end = true;
-        half->end = end;
-        half->recent[half->n_recent % RECENT].end = end;
-        half->recent[half->n_recent++ % RECENT].time_ns = packet->time_ns;
-        return;
-    }
-    const int64_t first_ns = first_sent(half, end);
-    if (first_ns != INT64_MIN && packet->time_ns - first_ns >= AGAIN_NS) {
-        again(&half->data, packet->seq, first_ns, packet->time_ns);
-        note(waits, fact->number, LULL_TCP_SENT_AGAIN, first_ns, packet->time_ns, half->data.times);
+    struct lull_tcp_piece piece;
+    if (lull_tcp_pieces_send(&half->pieces, packet->seq, length_of(packet), packet->time_ns,
+                             fact->number, &piece) &&
+        piece.times) {
+        half->data = (struct again){piece.times, piece.first_ns, piece.last_ns};
+        note_sent_again(waits, fact->number, piece.number, LULL_TCP_SENT_AGAIN, &half->data);
     }
 }
 
@@ -201,47 +203,44 @@ static void syn_sent(struct lull_tcp_waits *waits, struct half *half,
                      const struct lull_packet_fact *fact)
 {
     const struct lull_net_packet *packet = fact->packet;
+    struct again *syn = &half->syn;
     if (!half->has_syn || half->syn_seq != packet->seq) {
+        lull_tcp_pieces_clear(&half->pieces);
         *half = (struct half){.has_syn = true,
                               .syn_seq = packet->seq,
-                              .syn_ns = packet->time_ns,
-                              .unacked_ns = INT64_MIN,
-                              .data_ns = INT64_MIN,
-                              .closed_ns = INT64_MIN,
-                              .ack_ns = INT64_MIN,
-                              .ack_sent = LULL_NONE};
-    } else if (packet->time_ns - half->syn_ns >= AGAIN_NS) {
-        again(&half->syn, packet->seq, half->syn_ns, packet->time_ns);
-        note(waits, fact->number, LULL_TCP_SYN_AGAIN, half->syn_ns, packet->time_ns,
-             half->syn.times);
+                              .syn_number = fact->number,
+                              .syn_ns = packet->time_ns};
+        forget_received(half);
+        return;
+    }
+    if (packet->time_ns - (syn->times ? syn->last_ns : half->syn_ns) >= LULL_TCP_AGAIN_NS) {
+        *syn = (struct again){syn->times + 1, half->syn_ns, packet->time_ns};
+    }
+    if (syn->times) {
+        note_sent_again(waits, fact->number, half->syn_number, LULL_TCP_SYN_AGAIN, syn);
     }
 }
 
-static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact)
+static bool is_delayed(const struct lull_tcp_waits *waits, uint32_t number)
+{
+    const struct lull_tcp_wait_note *found = lull_tcp_waits_find(waits, number);
+    return found && found->kind == LULL_TCP_DELAYED_ACK;
+}
+
+/* An acknowledgement that a timer sends, or what waited for one. */
+static void after_received(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                           struct half *peer)
 {
     const struct lull_net_packet *packet = fact->packet;
     const int64_t t = packet->time_ns;
-    const uint32_t own = half_of(waits, packet, packet->host, false);
-    const uint32_t back = half_of(waits, packet, packet->host, true);
-    struct half *half = &waits->halves.items[own], *peer = &waits->halves.items[back];
-    if (packet->tcp_flags & SYN) {
-        syn_sent(waits, half, fact);
-        return;
-    }
-    if (packet->payload) {
-        data_sent(waits, half, fact);
-    }
     if (!is_data(packet) && !(packet->tcp_flags & (FIN | RST)) && fact->in_interrupt &&
         fact->context_cause == LULL_CAUSE_TIMER && peer->unacked_ns != INT64_MIN &&
         t - peer->unacked_ns >= DELAYED_NS) {
         note(waits, fact->number, LULL_TCP_DELAYED_ACK, peer->unacked_ns, t, 0);
     }
-    if (is_data(packet) && fact->in_interrupt && peer->ack_sent != LULL_NONE &&
+    if (is_data(packet) && fact->in_interrupt && is_delayed(waits, peer->ack_sent) &&
         t - peer->ack_ns < AT_ONCE_NS) {
-        const uint32_t found = lull_map_find(&waits->by_number, peer->ack_sent);
-        if (found != LULL_MAP_NONE && waits->notes.items[found].kind == LULL_TCP_DELAYED_ACK) {
-            waits->notes.items[found].is_nagle = true;
-        }
+        waits->notes.items[lull_map_find(&waits->by_number, peer->ack_sent)].is_nagle = true;
     }
     peer->ack_sent = LULL_NONE;
     if (packet->tcp_flags & ACK) {
@@ -249,30 +248,82 @@ static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fa
     }
 }
 
+static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    const uint32_t own = half_of(waits, packet, packet->host, false);
+    const uint32_t back = half_of(waits, packet, packet->host, true);
+    struct half *half = half_at(waits, own), *peer = half_at(waits, back);
+    if (packet->tcp_flags & SYN) {
+        syn_sent(waits, half, fact);
+        return;
+    }
+    if (length_of(packet) && !(packet->tcp_flags & RST)) {
+        data_sent(waits, half, fact);
+    }
+    if (peer) {
+        after_received(waits, fact, peer);
+    }
+}
+
 /* ---- received ---- */
+
+/* What is known of the packet as it was sent. */
+static void note_as_sent(struct lull_tcp_waits *waits, uint32_t number, uint32_t sent)
+{
+    uint32_t found = lull_map_find(&waits->by_number, sent);
+    if (found == LULL_MAP_NONE || waits->notes.items[found].kind > LULL_TCP_SYN_AGAIN) {
+        found = lull_map_find(&waits->by_lost, sent);
+    }
+    if (found != LULL_MAP_NONE) {
+        const struct lull_tcp_wait_note again = waits->notes.items[found];
+        note(waits, number, again.kind, again.first_ns, again.last_ns, again.times);
+    }
+}
 
 /* What its sender, or this host of what it answers, had to send again. */
 static void note_again(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
-                       bool is_matched, const struct half *sender, const struct half *own,
+                       uint32_t sent_number, const struct half *sender, const struct half *own,
                        int64_t before_ns)
 {
     const struct lull_net_packet *packet = fact->packet;
-    const uint32_t end = packet->seq + packet->payload;
-    if (packet->tcp_flags & SYN) {
-        const struct again *syn = is_matched && sender->syn.times ? &sender->syn : &own->syn;
-        if (syn->times && (syn != &own->syn || packet->tcp_flags & ACK)) {
-            note(waits, fact->number, LULL_TCP_SYN_AGAIN, syn->first_ns, syn->last_ns, syn->times);
+    const bool is_syn = packet->tcp_flags & SYN;
+    struct lull_tcp_piece piece;
+    if (sent_number != LULL_NONE && (is_syn || length_of(packet))) {
+        if (!is_syn && sender &&
+            lull_tcp_pieces_again(&sender->pieces, packet->seq, length_of(packet), &piece)) {
+            note(waits, fact->number, LULL_TCP_SENT_AGAIN, piece.first_ns, piece.last_ns,
+                 piece.times);
         }
-    } else if (packet->payload && is_matched) {
-        /* The last byte is not before those that were sent again. */
-        if (sender->data.times && (int32_t)(end - sender->data.seq) > 0 &&
-            (int32_t)(packet->seq - sender->data.seq) <= 0) {
-            note(waits, fact->number, LULL_TCP_SENT_AGAIN, sender->data.first_ns,
-                 sender->data.last_ns, sender->data.times);
-        }
-    } else if (packet->payload && own->data.times && own->data.last_ns > before_ns) {
+        note_as_sent(waits, fact->number, sent_number);
+    }
+    if (is_syn && packet->tcp_flags & ACK && own && own->syn.times) {
+        note(waits, fact->number, LULL_TCP_SYN_AGAIN, own->syn.first_ns, own->syn.last_ns,
+             own->syn.times);
+    } else if (is_data(packet) && sent_number == LULL_NONE && own && own->data.times &&
+               own->data.last_ns > before_ns) {
         note(waits, fact->number, LULL_TCP_SENT_AGAIN, own->data.first_ns, own->data.last_ns,
              own->data.times);
+    }
+}
+
+static void window_received(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
+                            struct half *half)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    const int64_t t = packet->time_ns;
+    if (packet->window == 0 && half->closed_ns == INT64_MIN) {
+        half->closed_ns = t;
+    } else if (packet->window != 0 && half->closed_ns != INT64_MIN) {
+        note(waits, fact->number, LULL_TCP_ZERO_WINDOW, half->closed_ns, t, 0);
+        half->opened_ns = t;
+        half->opened_since_ns = half->closed_ns;
+        half->opened_seq = packet->seq;
+        half->opened_ack = packet->ack;
+        half->closed_ns = INT64_MIN;
+    } else if (half->opened_ns != INT64_MIN && t - half->opened_ns < LULL_TCP_AGAIN_NS &&
+               packet->seq == half->opened_seq && packet->ack == half->opened_ack) {
+        note(waits, fact->number, LULL_TCP_ZERO_WINDOW, half->opened_since_ns, half->opened_ns, 0);
     }
 }
 
@@ -283,27 +334,27 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
     const bool is_matched = sent_number != LULL_NONE;
     const uint32_t own = half_of(waits, packet, packet->host, true);
     const uint32_t sender =
-        is_matched && !packet->has_numbers ? half_of(waits, packet, sent_host, false) : own;
+        is_matched && !packet->has_numbers ? half_of(waits, packet, sent_host, false) : LULL_NONE;
     const uint32_t here = half_of(waits, packet, packet->host, false);
-    struct half *half = &waits->halves.items[here];
+    struct half *half = half_at(waits, here), *back = half_at(waits, own);
     const int64_t before_ns = half->data_ns;
-    if (is_data(packet)) {
+    if (packet->tcp_flags & SYN) {
+        forget_received(half); /* of a connection between the same ports before */
+    } else if (is_data(packet)) {
         half->data_ns = packet->time_ns;
         half->unacked_ns = half->unacked_ns == INT64_MIN ? packet->time_ns : half->unacked_ns;
-    } else if (!(packet->tcp_flags & (SYN | FIN | RST))) {
+    } else if (!(packet->tcp_flags & (FIN | RST)) &&
+               (!is_delayed(waits, half->ack_sent) ||
+                packet->time_ns - half->ack_ns >= LULL_TCP_AGAIN_NS)) {
         half->ack_ns = packet->time_ns;
         half->ack_sent = sent_number;
     }
-    note_again(waits, fact, is_matched, &waits->halves.items[sender], &waits->halves.items[own],
-               before_ns);
-    if (!packet->has_window || packet->tcp_flags & (SYN | RST)) {
-        return;
+    if (back && packet->tcp_flags & ACK) {
+        lull_tcp_pieces_ack(&back->pieces, packet->ack);
     }
-    if (packet->window == 0 && half->closed_ns == INT64_MIN) {
-        half->closed_ns = packet->time_ns;
-    } else if (packet->window != 0 && half->closed_ns != INT64_MIN) {
-        note(waits, fact->number, LULL_TCP_ZERO_WINDOW, half->closed_ns, packet->time_ns, 0);
-        half->closed_ns = INT64_MIN;
+    note_again(waits, fact, sent_number, half_at(waits, sender), back, before_ns);
+    if (packet->has_window && !(packet->tcp_flags & (SYN | RST))) {
+        window_received(waits, fact, half);
     }
 }
 
@@ -317,12 +368,6 @@ void lull_tcp_waits_feed(struct lull_tcp_waits *waits, const struct lull_packet_
         lull_vec_push(&waits->timer_ns, packet->time_ns);
     }
     if (packet->protocol != TCP || (packet->flow == LULL_NONE && !packet->socket)) {
-        return;
-    }
-    /* Nothing is known of the other direction yet. */
-    if (packet->flow != LULL_NONE &&
-        lull_flows_at(waits->flows, packet->flow)->reverse == LULL_NONE &&
-        !(packet->tcp_flags & SYN)) {
         return;
     }
     if (packet->is_send) {

@@ -71,14 +71,17 @@ static void set_packet(const struct lull_execgraph *eg, uint32_t index, GStringC
     }
 }
 
-/* What TCP waited for before the packet; a window that had opened before the wait explains nothing
- * of it. */
+/* What TCP waited for before the packet; a window that had opened before the wait, or what had been
+ * sent again before, explains nothing of it. */
 static const struct lull_tcp_wait_note *tcp_wait_in(const struct lull_execgraph *eg,
                                                     uint32_t number, int64_t start_ns)
 {
     const struct lull_tcp_wait_note *found = lull_tcp_waits_find(eg->tcp_waits, number);
-    return found && (found->kind != LULL_TCP_ZERO_WINDOW || start_ns < found->last_ns) ? found
-                                                                                       : NULL;
+    if (!found || (found->kind == LULL_TCP_ZERO_WINDOW && start_ns >= found->last_ns) ||
+        (found->kind == LULL_TCP_SENT_AGAIN && start_ns > found->last_ns)) {
+        return NULL;
+    }
+    return found;
 }
 
 /* Of a wait for a packet, or for the timer that sent one; NULL if TCP did not wait. */

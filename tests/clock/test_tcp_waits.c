@@ -34,10 +34,12 @@ static void end(struct wire *wire)
 }
 
 struct shape {
-    uint32_t seq, bytes;
+    uint32_t seq, bytes, ack;
     uint16_t flags; /* 0: ACK */
     bool is_closed;
-    uint8_t context; /* enum lull_cause of the interrupt it was seen in; 0: of a task */
+    uint8_t context;    /* enum lull_cause of the interrupt it was seen in; 0: of a task */
+    bool is_translated; /* the client has another address here */
+    bool is_numbers;    /* of inet_sock_local_*: no addresses, no size, no window */
 };
 
 /* Seen on `host`; what the client sends goes from port 40000 to 80. Returns its number. */
@@ -56,17 +58,33 @@ static uint32_t see(struct wire *wire, uint32_t host, bool from_client, bool is_
         .source_port = from_client ? 40000 : 80,
         .destination_port = from_client ? 80 : 40000,
         .seq = shape.seq,
+        .ack = shape.ack,
         .payload = shape.bytes,
         .tcp_flags = shape.flags ? shape.flags : ACK,
         .has_window = true,
         .window = shape.is_closed ? 0 : FULL,
     };
+    if (shape.is_translated) {
+        packet.source[3] += from_client ? 7 : 0;
+        packet.destination[3] += from_client ? 0 : 7;
+    }
+    if (shape.is_numbers) {
+        packet = (struct lull_net_packet){.time_ns = t,
+                                          .host = host,
+                                          .task = LULL_NONE,
+                                          .is_send = is_send,
+                                          .has_numbers = true,
+                                          .protocol = 6,
+                                          .socket = host == CLIENT ? 0x1000 : 0x2000,
+                                          .seq = shape.seq,
+                                          .tcp_flags = packet.tcp_flags};
+    }
     struct lull_packet_fact fact = {.packet = &packet,
                                     .number = wire->number++,
                                     .in_interrupt = shape.context != LULL_CAUSE_NONE,
                                     .context_cause = shape.context};
 
-    packet.flow = lull_flows_number(wire->flows, &packet);
+    packet.flow = shape.is_numbers ? LULL_NONE : lull_flows_number(wire->flows, &packet);
     lull_tcp_waits_feed(wire->waits, &fact, sent, from_client ? CLIENT : SERVER);
     return fact.number;
 }
@@ -194,6 +212,189 @@ static void test_devices(void)
     end(&wire);
 }
 
+/* Of forty packets the first is lost; its end is 39 packets back when it is sent again. */
+static void test_long_burst(void)
+{
+    struct wire wire = start();
+    uint32_t numbers[40];
+
+    connect_both(&wire);
+    for (uint32_t i = 0; i < 40; i++) {
+        numbers[i] = sends(&wire, CLIENT, (10 + i) * MS,
+                           (struct shape){.seq = 100 + i * 1000, .bytes = 1000});
+    }
+    for (uint32_t i = 1; i < 40; i++) {
+        plain(&wire, comes(&wire, SERVER, (50 + i) * MS,
+                           (struct shape){.seq = 100 + i * 1000, .bytes = 1000}, numbers[i]));
+    }
+    const struct shape first = {.seq = 100, .bytes = 1000};
+    noted(&wire, sends(&wire, CLIENT, 110 * MS, first), LULL_TCP_SENT_AGAIN, 10 * MS, 110 * MS, 1);
+    noted(&wire, comes(&wire, SERVER, 111 * MS, first, numbers[0]), LULL_TCP_SENT_AGAIN, 10 * MS,
+          110 * MS, 1);
+    end(&wire);
+}
+
+/* Two packets that were lost are sent again, one right after the other; each was lost. The numbers
+ * wrap between them. */
+static void test_lost_twice(void)
+{
+    struct wire wire = start();
+    const struct shape one = {.seq = UINT32_MAX - 49, .bytes = 50}, two = {.seq = 0, .bytes = 50};
+
+    sends(&wire, CLIENT, 1 * MS, (struct shape){.seq = UINT32_MAX - 50, .flags = SYN});
+    uint32_t first = sends(&wire, CLIENT, 10 * MS, one),
+             second = sends(&wire, CLIENT, 12 * MS, two);
+    uint32_t again = sends(&wire, CLIENT, 212 * MS, one);
+    uint32_t also = sends(&wire, CLIENT, 212 * MS + 1000, two);
+
+    noted(&wire, again, LULL_TCP_SENT_AGAIN, 10 * MS, 212 * MS, 1);
+    noted(&wire, also, LULL_TCP_SENT_AGAIN, 12 * MS, 212 * MS + 1000, 1);
+    noted(&wire, comes(&wire, SERVER, 213 * MS, one, first), LULL_TCP_SENT_AGAIN, 10 * MS, 212 * MS,
+          1);
+    noted(&wire, comes(&wire, SERVER, 213 * MS + 1000, two, second), LULL_TCP_SENT_AGAIN, 12 * MS,
+          212 * MS + 1000, 1);
+    end(&wire);
+}
+
+/* A large packet is cut on the wire. Of its pieces the second is lost; then it comes with the third,
+ * which was not, in one that is cut again. */
+static void test_cut(void)
+{
+    struct wire wire = start();
+
+    connect_both(&wire);
+    uint32_t all = sends(&wire, CLIENT, 10 * MS, (struct shape){.seq = 100, .bytes = 3000});
+    plain(&wire, comes(&wire, SERVER, 11 * MS, (struct shape){.seq = 100, .bytes = 1000}, all));
+    uint32_t again = sends(&wire, CLIENT, 210 * MS, (struct shape){.seq = 1100, .bytes = 2000});
+    noted(&wire, again, LULL_TCP_SENT_AGAIN, 10 * MS, 210 * MS, 1);
+    noted(&wire, comes(&wire, SERVER, 211 * MS, (struct shape){.seq = 1100, .bytes = 1000}, all),
+          LULL_TCP_SENT_AGAIN, 10 * MS, 210 * MS, 1);
+    noted(&wire, comes(&wire, SERVER, 212 * MS, (struct shape){.seq = 2100, .bytes = 1000}, all),
+          LULL_TCP_SENT_AGAIN, 10 * MS, 210 * MS, 1);
+    /* Its first part was received, and is not among what was sent again. */
+    plain(&wire,
+          comes(&wire, SERVER, 213 * MS, (struct shape){.seq = 100, .bytes = 1000}, LULL_NONE));
+    end(&wire);
+}
+
+/* The end of the connection is lost: who reads waits for it. */
+static void test_lost_end(void)
+{
+    struct wire wire = start();
+    const struct shape fin = {.seq = 100, .flags = ACK | 1};
+
+    connect_both(&wire);
+    uint32_t first = sends(&wire, CLIENT, 10 * MS, fin);
+    noted(&wire, sends(&wire, CLIENT, 210 * MS, fin), LULL_TCP_SENT_AGAIN, 10 * MS, 210 * MS, 1);
+    noted(&wire, comes(&wire, SERVER, 211 * MS, fin, first), LULL_TCP_SENT_AGAIN, 10 * MS, 210 * MS,
+          1);
+    end(&wire);
+}
+
+/* What is sent again crosses two devices each time: it was sent again twice. So does what opens a
+ * window. */
+static void test_again_on_devices(void)
+{
+    struct wire wire = start();
+    const struct shape request = {.seq = 100, .bytes = 50}, open = {.seq = 500, .flags = ACK};
+    struct shape closed = open;
+
+    closed.is_closed = true;
+    connect_both(&wire);
+    for (int64_t at = 10; at < 700; at = at * 3 + 180) { /* 10, 210, 810 */
+        sends(&wire, CLIENT, at * MS, request);
+        uint32_t second = sends(&wire, CLIENT, at * MS + 9000, request);
+        if (at > 10) {
+            noted(&wire, second, LULL_TCP_SENT_AGAIN, 10 * MS, at * MS, 1);
+        }
+    }
+    noted(&wire, sends(&wire, CLIENT, 810 * MS, request), LULL_TCP_SENT_AGAIN, 10 * MS, 810 * MS,
+          2);
+    comes(&wire, CLIENT, 900 * MS, closed, LULL_NONE);
+    comes(&wire, CLIENT, 900 * MS + 9000, closed, LULL_NONE);
+    noted(&wire, comes(&wire, CLIENT, 1000 * MS, open, LULL_NONE), LULL_TCP_ZERO_WINDOW, 900 * MS,
+          1000 * MS, 0);
+    noted(&wire, comes(&wire, CLIENT, 1000 * MS + 9000, open, LULL_NONE), LULL_TCP_ZERO_WINDOW,
+          900 * MS, 1000 * MS, 0);
+    end(&wire);
+}
+
+/* The same ports again: nothing of the connection before is told of this one. */
+static void test_reused(void)
+{
+    struct wire wire = start();
+    struct shape closed = {.seq = 500, .is_closed = true};
+
+    connect_both(&wire);
+    comes(&wire, CLIENT, 10 * MS, closed, LULL_NONE);
+    sends(&wire, CLIENT, 20 * MS, (struct shape){.seq = 900100, .bytes = 50});
+    comes(&wire, CLIENT, 21 * MS, (struct shape){.seq = 500, .is_closed = true}, LULL_NONE);
+    connect_both(&wire);
+    plain(&wire, comes(&wire, CLIENT, 2000 * MS, (struct shape){.seq = 500}, LULL_NONE));
+    end(&wire);
+
+    /* Its start was not recorded, and its numbers are lower. */
+    wire = start();
+    connect_both(&wire);
+    sends(&wire, CLIENT, 10 * MS, (struct shape){.seq = 900100, .bytes = 50});
+    see(&wire, CLIENT, false, false, 11 * MS, (struct shape){.seq = 500, .ack = 900150}, LULL_NONE);
+    plain(&wire, sends(&wire, CLIENT, 1000 * MS, (struct shape){.seq = 100, .bytes = 50}));
+    plain(&wire, sends(&wire, CLIENT, 1001 * MS, (struct shape){.seq = 150, .bytes = 50}));
+    noted(&wire, sends(&wire, CLIENT, 1300 * MS, (struct shape){.seq = 150, .bytes = 50}),
+          LULL_TCP_SENT_AGAIN, 1001 * MS, 1300 * MS, 1);
+    end(&wire);
+}
+
+/* The first packet of a recorded connection that had started before: nothing came back yet. */
+static void test_one_way(void)
+{
+    struct wire wire = start();
+    const struct shape request = {.seq = 100, .bytes = 50};
+
+    sends(&wire, CLIENT, 10 * MS, request);
+    noted(&wire, sends(&wire, CLIENT, 213 * MS, request), LULL_TCP_SENT_AGAIN, 10 * MS, 213 * MS,
+          1);
+    noted(&wire, comes(&wire, CLIENT, 215 * MS, (struct shape){.seq = 500, .bytes = 70}, LULL_NONE),
+          LULL_TCP_SENT_AGAIN, 10 * MS, 213 * MS, 1);
+    end(&wire);
+}
+
+/* On its way the client's address is translated: the packet itself says what it is. */
+static void test_translated(void)
+{
+    struct wire wire = start();
+    const struct shape request = {.seq = 100, .bytes = 50};
+    struct shape there = request;
+
+    there.is_translated = true;
+    connect_both(&wire);
+    uint32_t first = sends(&wire, CLIENT, 10 * MS, request);
+    uint32_t again = sends(&wire, CLIENT, 210 * MS, request);
+    noted(&wire, comes(&wire, CLIENT, 211 * MS, there, again), LULL_TCP_SENT_AGAIN, 10 * MS,
+          210 * MS, 1);
+    noted(&wire, comes(&wire, CLIENT, 212 * MS, there, first), LULL_TCP_SENT_AGAIN, 10 * MS,
+          210 * MS, 1);
+    end(&wire);
+}
+
+/* Sockets tell the numbers alone. */
+static void test_numbers(void)
+{
+    struct wire wire = start();
+    const struct shape request = {.seq = 100, .flags = ACK | PSH, .is_numbers = true};
+    struct shape more = request;
+
+    more.seq = 150;
+    uint32_t first = sends(&wire, CLIENT, 10 * MS, request);
+    uint32_t second = sends(&wire, CLIENT, 11 * MS, more);
+    noted(&wire, sends(&wire, CLIENT, 210 * MS, request), LULL_TCP_SENT_AGAIN, 10 * MS, 210 * MS,
+          1);
+    noted(&wire, comes(&wire, SERVER, 211 * MS, request, first), LULL_TCP_SENT_AGAIN, 10 * MS,
+          210 * MS, 1);
+    plain(&wire, comes(&wire, SERVER, 212 * MS, more, second));
+    end(&wire);
+}
+
 static void test_syn(void)
 {
     struct wire wire = start();
@@ -295,6 +496,15 @@ int main(int argc, char **argv)
     g_test_add_func("/clock/tcp-waits/lost", test_lost);
     g_test_add_func("/clock/tcp-waits/lost-request", test_lost_request);
     g_test_add_func("/clock/tcp-waits/devices", test_devices);
+    g_test_add_func("/clock/tcp-waits/long-burst", test_long_burst);
+    g_test_add_func("/clock/tcp-waits/lost-twice", test_lost_twice);
+    g_test_add_func("/clock/tcp-waits/cut", test_cut);
+    g_test_add_func("/clock/tcp-waits/lost-end", test_lost_end);
+    g_test_add_func("/clock/tcp-waits/again-on-devices", test_again_on_devices);
+    g_test_add_func("/clock/tcp-waits/reused", test_reused);
+    g_test_add_func("/clock/tcp-waits/one-way", test_one_way);
+    g_test_add_func("/clock/tcp-waits/translated", test_translated);
+    g_test_add_func("/clock/tcp-waits/numbers", test_numbers);
     g_test_add_func("/clock/tcp-waits/syn", test_syn);
     g_test_add_func("/clock/tcp-waits/delayed-ack", test_delayed_ack);
     g_test_add_func("/clock/tcp-waits/prompt-ack", test_prompt_ack);

@@ -39,6 +39,7 @@ SCENES = {
     "network": {"acts": NETWORK, "odd": True, "hosts": 3, "ms": 200},
     "batches": {"acts": ("wake", "sleep", "ask", "ask", "send", "send"), "odd": True, "hosts": 2, "ms": 200},
     "calls": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake", "wait"), "hosts": 3, "ms": 300, "skewed": True},
+    "bursts": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake"), "hosts": 3, "ms": 600, "burst": 30, "odd": True},
     "namespaces": {"acts": NETWORK, "ms": 200, "via": (" via veth0", " translated veth1", "")},
     "skewed": {"acts": NETWORK, "hosts": 4, "ms": 400, "skewed": True},
     "gaps": {"acts": GROWING, "gaps": "discarded"},
@@ -86,6 +87,8 @@ class Simulation:  # pylint: disable=R0904
         self.chance, self.scene, self.odd = random.Random(seed), scene, scene.get("odd", False)
         self.due, self.order, self.now, self.end = [], 0, 0, scene.get("ms", 120) * MS
         self.calls, self.gaps, self.lines, self.flows, self.n_packets, self.hosts, self.arrivals = [], [], [], [], 0, [], {}
+        self.ended = {}  # by the time of a packet's first send: the same of the last that came of what was sent together
+        self.again = {}  # packets that were sent again: [first time, last time, how often]
         for i in range(scene.get("hosts", 1)):
             host = Host(f"h{i}", self.chance.randrange(1, 5), scene.get("options", ""), self.chance.randrange(100, 30000))
             if i and scene.get("skewed"):
@@ -373,43 +376,51 @@ class Simulation:  # pylint: disable=R0904
         self.calls.append(call)
         call["sent"] = self.transmit(task, flow, "client", server, self.ask, call)
         task.then = lambda _: self.await_answer(task, call)
-        self.go_on(task, 15 * US)
+        self.go_on(task, 15 * US + self.scene.get("burst", 0) * US)
 
     def transmit(self, task, flow, side, other, function, call):
         """Sends segments; the function is called when all have arrived, with why that took so long."""
-        total, names, missing, last = 0, [], set(), self.now + 100 * US
-        for i in range(self.chance.randrange(1, 5)):
+        total, missing, last, is_burst = 0, set(), self.now + 100 * US, "burst" in self.scene
+        timer = self.now + self.chance.randrange(3 * MS, 20 * MS)
+        for i in range(self.chance.randrange(1, self.chance.choice((4, self.scene["burst"])) if is_burst else 5)):
             self.n_packets += 1
             name, bytes_ = f"p{self.n_packets}", self.chance.choice((20, 400, 1400))
             total += bytes_
-            names.append(name)
             missing.add(name)
             self.say(self.now + i * US, task.cpu.where, f"send {name} {flow} {side} {bytes_}")
+            self.again[name] = [self.now + i * US, None, 0]
             last += self.chance.choice((0, 0, 10 * US))
             arrival, why = last + i * 60 * US, ("network", task, self.now + i * US)
             fate = self.chance.random()
-            if fate < 0.1:  # lost, and sent again by a timer
-                self.at(self.now + self.chance.randrange(3 * MS, 20 * MS), self.send_again, task.host, name, other, missing, function, call, why)
+            if fate < 0.1:  # lost, and sent again by a timer, of a burst all at once
+                timer = timer + 21 * US if is_burst else self.now + self.chance.randrange(3 * MS, 20 * MS)
+                self.at(timer, self.send_again, task.host, is_burst and self.chance.random() < 0.3, name, other, missing, function, call, why)
                 continue
             if fate < 0.2:  # late
                 arrival += self.chance.randrange(500 * US)
             if fate > 0.9:  # twice: it was not lost
-                self.at(arrival + self.chance.randrange(MS), self.send_again, task.host, name, other, missing, function, call, why)
+                self.at(arrival + self.chance.randrange(MS), self.send_again, task.host, False, name, other, missing, function, call, why)
             self.at(arrival, self.deliver, name, other, missing, function, call, why)
         return total
 
-    def send_again(self, host, *what):
-        cpu = self.interrupt(host, 20 * US, self.send_again, host, *what)
+    def send_again(self, host, is_lost, *what):
+        cpu = self.interrupt(host, 20 * US, self.send_again, host, is_lost, *what)
         if cpu:
             self.say(self.now, cpu.where, f"softirq 1 {18 * US}ns")
             self.say(self.now + 9 * US, cpu.where, f"resend {what[0]}")
-            self.at(self.now + 109 * US, self.deliver, *what)
+            again = self.again[what[0]]
+            again[1:] = self.now + 9 * US, again[2] + 1
+            if is_lost:
+                self.at(self.now + self.chance.randrange(2, 5) * 8 * MS, self.send_again, host, False, *what)
+            else:
+                self.at(self.now + 109 * US, self.deliver, *what)
 
     def deliver(self, name, task, missing, function, call, why):
         cpu = self.interrupt(task.host, 55 * US, self.deliver, name, task, missing, function, call, why)
         if cpu:
             self.say(self.now + 30 * US, cpu.where, f"receive {name}")
             if missing == {name}:
+                self.ended[why[2]] = list(self.again[name])
                 self.at(self.now + 35 * US, function, task, call, why, cpu)
             missing.discard(name)
 
@@ -427,7 +438,7 @@ class Simulation:  # pylint: disable=R0904
         if task.inbox:
             call = task.inbox.pop(0)
             call["received"] = self.transmit(task, call["flow"], "server", call["task"], self.answer, call)
-            self.go_on(task, None)
+            self.go_on(task, max(self.burst(), self.scene.get("burst", 0) * US))
         elif any(side == "server" for _, side, _ in task.ends):
             task.hears, task.then = True, self.act_serve
             self.leave(task, "blocked", 1)
@@ -614,6 +625,20 @@ def check_calls(simulation, lull, traces):
     return wrong
 
 
+def check_tcp(simulation, segments):
+    """What a path says of packets that were sent again, where that was otherwise."""
+    wrong, known = [], [(first, last, times) for first, last, times in simulation.ended.values() if times]
+    for segment in segments:
+        tcp, begin = segment.get("tcp"), segment["begin_ns"] - EPOCH
+        is_ = tcp and (tcp["first_ns"] - EPOCH, tcp["last_ns"] - EPOCH, tcp.get("times", 0))
+        truth = simulation.ended.get(begin)
+        if tcp and (tcp["kind"] != "sent-again" or is_ not in known):
+            wrong.append(f"{begin}: {tcp}, which was not so")
+        elif segment["cause"] == "network" and truth and truth[2] and truth[1] - truth[0] > MS and is_ != tuple(truth):
+            wrong.append(f"{begin}: sent again {is_}, not {truth}")
+    return wrong
+
+
 def check(seed, scene, folder, programs):
     """What is wrong, and how many ns of paths were looked at."""
     lull, make_traces = programs
@@ -645,6 +670,8 @@ def check(seed, scene, folder, programs):
             continue
         answer = json.loads(done.stdout)
         truth = cut(path_of(task, task.log[0][0], simulation.end), start, end)
+        if "burst" in scene:
+            wrong += [f"seed {seed}: {task.name}: {text}" for text in check_tcp(simulation, answer["segments"])]
         # The clocks of hosts are those of the reference plus the error that sync states.
         clocks = {clock["host"]: clock for clock in answer["sync"]}
         offsets = {host.name: host.offset + clocks[host.name]["offset_ns"] for host in simulation.hosts}

@@ -7,7 +7,7 @@
 
 #include "base/search.h"
 
-enum { MOST = 4096 };
+enum { MOST = 4096, FAR = 1 << 24 };
 
 static bool is_after(uint32_t a, uint32_t b)
 {
@@ -88,9 +88,8 @@ bool lull_tcp_pieces_send(struct lull_tcp_pieces *pieces, uint32_t start, uint32
         return false;
     }
     size_t i = find(pieces, start);
-    if (pieces->has_acked && !is_after(end, pieces->acked) && i == pieces->first &&
-        !is_after(end, pieces->all.items[i].start)) {
-        /* What the other end has is not sent again: a connection whose start was not seen. */
+    if (pieces->has_acked && is_after(pieces->acked, end + FAR)) {
+        /* The other end has that for so long: another connection, whose start was not seen. */
         lull_tcp_pieces_clear(pieces);
         append(pieces, start, end, t, number);
         return false;

@@ -336,12 +336,24 @@ static void test_reused(void)
     /* Its start was not recorded, and its numbers are lower. */
     wire = start();
     connect_both(&wire);
-    sends(&wire, CLIENT, 10 * MS, (struct shape){.seq = 900100, .bytes = 50});
-    see(&wire, CLIENT, false, false, 11 * MS, (struct shape){.seq = 500, .ack = 900150}, LULL_NONE);
+    sends(&wire, CLIENT, 10 * MS, (struct shape){.seq = 90000100, .bytes = 50});
+    see(&wire, CLIENT, false, false, 11 * MS, (struct shape){.seq = 500, .ack = 90000150},
+        LULL_NONE);
     plain(&wire, sends(&wire, CLIENT, 1000 * MS, (struct shape){.seq = 100, .bytes = 50}));
     plain(&wire, sends(&wire, CLIENT, 1001 * MS, (struct shape){.seq = 150, .bytes = 50}));
     noted(&wire, sends(&wire, CLIENT, 1300 * MS, (struct shape){.seq = 150, .bytes = 50}),
           LULL_TCP_SENT_AGAIN, 1001 * MS, 1300 * MS, 1);
+    end(&wire);
+
+    /* What was sent again without need, after it was acknowledged, is of this connection. */
+    wire = start();
+    const struct shape one = {.seq = 100, .bytes = 50}, two = {.seq = 150, .bytes = 50};
+    connect_both(&wire);
+    sends(&wire, CLIENT, 10 * MS, one);
+    see(&wire, CLIENT, false, false, 11 * MS, (struct shape){.seq = 500, .ack = 150}, LULL_NONE);
+    sends(&wire, CLIENT, 12 * MS, two);
+    sends(&wire, CLIENT, 13 * MS, one);
+    noted(&wire, sends(&wire, CLIENT, 212 * MS, two), LULL_TCP_SENT_AGAIN, 12 * MS, 212 * MS, 1);
     end(&wire);
 }
 

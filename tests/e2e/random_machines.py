@@ -382,7 +382,9 @@ class Simulation:  # pylint: disable=R0904
         """Sends segments; the function is called when all have arrived, with why that took so long."""
         total, missing, last, is_burst = 0, set(), self.now + 100 * US, "burst" in self.scene
         timer = self.now + self.chance.randrange(3 * MS, 20 * MS)
-        for i in range(self.chance.randrange(1, self.chance.choice((4, self.scene["burst"])) if is_burst else 5)):
+        count = self.chance.randrange(1, self.chance.choice((4, self.scene["burst"])) if is_burst else 5)
+        task.cpu.busy = self.now + count * US  # no interrupt comes between them
+        for i in range(count):
             self.n_packets += 1
             name, bytes_ = f"p{self.n_packets}", self.chance.choice((20, 400, 1400))
             total += bytes_

@@ -65,6 +65,7 @@ struct sc_packet {
     unsigned bytes, flags, ip_id;
     uint32_t seq, ack;
     uint64_t skb;
+    bool has_come;
 };
 
 struct scenario {
@@ -354,15 +355,25 @@ void sc_resend(struct sc_packet *p, unsigned cpu, int64_t t)
     put_packet(p, host, cpu, t, true);
 }
 
+/* What has come without a hole; packets are in the order of their numbers. */
+static void acknowledge(struct sc_flow *flow, bool from_client)
+{
+    for (guint i = 0; i < flow->scenario->packets->len; i++) {
+        const struct sc_packet *p = g_ptr_array_index(flow->scenario->packets, i);
+        if (p->flow == flow && p->from_client == from_client && p->has_come &&
+            p->seq == flow->received[from_client]) {
+            flow->received[from_client] += p->bytes + (p->flags & 2 ? 1 : 0) + (p->flags & 1);
+        }
+    }
+}
+
 void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_task *task,
                 enum sc_context context)
 {
     struct sc_flow *flow = p->flow;
     struct sc_host *host = flow->host[p->from_client];
-    const uint32_t end = p->seq + p->bytes + (p->flags & 2 ? 1 : 0) + (p->flags & 1);
-    if ((int32_t)(end - flow->received[p->from_client]) > 0) {
-        flow->received[p->from_client] = end;
-    }
+    p->has_come = true;
+    acknowledge(flow, p->from_client);
     if (context == SC_IRQ) {
         sc_irq(host, cpu, t - 30 * US, 10 * US, 30, "eth0");
         put(host, cpu, t - 25 * US, "irq_softirq_raise", "vec=3");

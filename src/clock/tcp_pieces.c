@@ -80,7 +80,8 @@ static bool split(struct lull_tcp_pieces *pieces, size_t i, uint32_t at)
 }
 
 bool lull_tcp_pieces_send(struct lull_tcp_pieces *pieces, uint32_t start, uint32_t length,
-                          int64_t t, uint32_t number, struct lull_tcp_piece *again)
+                          int64_t t, int64_t since_ns, uint32_t number,
+                          struct lull_tcp_piece *again)
 {
     const uint32_t end = start + length;
     if (!pieces->has_end || !is_after(pieces->end, start)) {
@@ -99,7 +100,7 @@ bool lull_tcp_pieces_send(struct lull_tcp_pieces *pieces, uint32_t start, uint32
     for (; i < pieces->all.count && is_after(end, pieces->all.items[i].start); i++) {
         split(pieces, i, end);
         struct lull_tcp_piece *piece = &pieces->all.items[i];
-        if (t - piece->last_ns >= LULL_TCP_AGAIN_NS) {
+        if (piece->last_ns < since_ns) {
             piece->times++;
             piece->last_ns = t;
         }

@@ -34,9 +34,11 @@ void lull_tcp_pieces_clear(struct lull_tcp_pieces *pieces);
 /* The other end has all that is before `ack`. It stays known until more is sent. */
 void lull_tcp_pieces_ack(struct lull_tcp_pieces *pieces, uint32_t ack);
 /* A packet leaves with these bytes. False: all are new. Otherwise sets the first of them that have
- * left before; times: 0 if that was just now, on another device. */
+ * left before. What has left at or after since_ns is the same packet on another device; times: 0 if
+ * that is all. */
 bool lull_tcp_pieces_send(struct lull_tcp_pieces *pieces, uint32_t start, uint32_t length,
-                          int64_t t, uint32_t number, struct lull_tcp_piece *again);
+                          int64_t t, int64_t since_ns, uint32_t number,
+                          struct lull_tcp_piece *again);
 /* Which of these bytes were sent again last. False: none were. */
 bool lull_tcp_pieces_again(const struct lull_tcp_pieces *pieces, uint32_t start, uint32_t length,
                            struct lull_tcp_piece *again);

@@ -155,7 +155,8 @@ static void note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wa
         lull_vec_push(&waits->notes, (struct lull_tcp_wait_note){.first_ns = first_ns,
                                                                  .last_ns = last_ns,
                                                                  .times = times,
-                                                                 .kind = (uint8_t)kind});
+                                                                 .kind = (uint8_t)kind,
+                                                                 .lost = LULL_NONE});
     }
 }
 
@@ -183,7 +184,9 @@ static void note_sent_again(struct lull_tcp_waits *waits, uint32_t number, uint3
                             enum lull_tcp_wait_kind kind, const struct again *again)
 {
     note(waits, number, kind, again->first_ns, again->last_ns, again->times);
-    lull_map_insert(&waits->by_lost, lost, lull_map_find(&waits->by_number, number));
+    const uint32_t found = lull_map_find(&waits->by_number, number);
+    lull_map_insert(&waits->by_lost, lost, found);
+    waits->notes.items[found].lost = lost;
 }
 
 static void data_sent(struct lull_tcp_waits *waits, struct half *half,
@@ -191,8 +194,13 @@ static void data_sent(struct lull_tcp_waits *waits, struct half *half,
 {
     const struct lull_net_packet *packet = fact->packet;
     struct lull_tcp_piece piece;
+    /* However soon a timer starts, it was not what has sent the packet before. */
+    int64_t since_ns = packet->time_ns - LULL_TCP_AGAIN_NS + 1;
+    if (fact->in_interrupt && fact->context_cause == LULL_CAUSE_TIMER) {
+        since_ns = MAX(since_ns, fact->context_start_ns);
+    }
     if (lull_tcp_pieces_send(&half->pieces, packet->seq, length_of(packet), packet->time_ns,
-                             fact->number, &piece) &&
+                             since_ns, fact->number, &piece) &&
         piece.times) {
         half->data = (struct again){piece.times, piece.first_ns, piece.last_ns};
         note_sent_again(waits, fact->number, piece.number, LULL_TCP_SENT_AGAIN, &half->data);

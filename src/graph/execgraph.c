@@ -273,6 +273,15 @@ static uint32_t enter_context(struct lull_execgraph *eg, const struct lull_packe
     return line;
 }
 
+/* What a timer, or an acknowledgement, sends again comes from who sent it first. */
+static void set_first_sender(struct packet_note *note, uint32_t line, int64_t time_ns)
+{
+    if (line != LULL_NONE && time_ns < note->time_ns) {
+        note->line = line;
+        note->time_ns = time_ns;
+    }
+}
+
 static void on_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct lull_execgraph *eg = user;
@@ -312,6 +321,12 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
                                        packet->flow, MIN(packet->payload, MOST_PAYLOAD),
                                        !packet->is_send, packet->has_numbers});
+    const struct lull_tcp_wait_note *again =
+        packet->is_send ? lull_tcp_waits_find(eg->tcp_waits, fact->number) : NULL;
+    if (again && again->lost < eg->packets.count - 1) {
+        const struct packet_note first = eg->packets.items[again->lost];
+        set_first_sender(&eg->packets.items[fact->number], first.line, first.time_ns);
+    }
 }
 
 /* What a socket knows of a packet that was recorded without its headers: the connection, and on
@@ -343,6 +358,7 @@ static void on_tcp(void *user, const struct lull_tcp_fact *fact)
     struct lull_execgraph *eg = user;
     if (fact->number < eg->packets.count && fact->flow != LULL_NONE) {
         eg->packets.items[fact->number].flow = fact->flow;
+        set_first_sender(&eg->packets.items[fact->number], fact->task, fact->first_ns);
     }
     lull_tcp_waits_learn(eg->tcp_waits, fact);
 }

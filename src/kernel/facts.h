@@ -343,6 +343,7 @@ enum lull_tcp_fact_kind {
 struct lull_tcp_fact {
     uint32_t number; /* of the packet, or LULL_NONE */
     uint32_t flow;   /* of DATA's connection; LULL_NONE: not known */
+    uint32_t task;   /* that sent it first; LULL_NONE: not known */
     int64_t
         first_ns; /* when it was sent first, as far as calls show; since when there was no room */
     int64_t last_ns; /* when it was sent again; when there was room */

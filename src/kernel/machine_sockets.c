@@ -30,6 +30,7 @@ struct socket {
     /* What it sent first since anything came, and last: times of calls, or of its SYN; INT64_MIN:
      * nothing. */
     int64_t unanswered_ns, sent_ns;
+    uint32_t unanswered_task, sent_task;
     struct lull_tcp_fact again; /* times is 0: nothing was */
     int64_t arrived_ns;         /* what came last; INT64_MIN: nothing */
     uint32_t arrived_number;
@@ -295,9 +296,11 @@ static void called(struct lull_model *model, struct machine *machine, int32_t c,
     }
     struct socket *socket = socket_of(model->sockets, machine->host, (uint64_t)ev->sk);
     socket->sent_ns = packet.time_ns;
+    socket->sent_task = task;
     socket->window.last_ns = 0;
     if (socket->unanswered_ns == INT64_MIN) {
         socket->unanswered_ns = packet.time_ns;
+        socket->unanswered_task = task;
     }
     if (socket->flow == LULL_NONE) {
         if (!socket->waiting) {
@@ -320,8 +323,10 @@ static void look_at_window(struct lull_model *model, struct socket *socket, int6
     struct lull_tcp_fact *window = &socket->window;
     const bool is_closed = LULL_HAS(ev, tcp_probe, send_window) && ev->send_window == 0;
     if (is_closed && !socket->is_closed) {
-        *window = (struct lull_tcp_fact){
-            .flow = LULL_NONE, .first_ns = socket->arrived_ns, .kind = LULL_TCP_FACT_WINDOW};
+        *window = (struct lull_tcp_fact){.flow = LULL_NONE,
+                                         .task = LULL_NONE,
+                                         .first_ns = socket->arrived_ns,
+                                         .kind = LULL_TCP_FACT_WINDOW};
     } else if (socket->is_closed && !is_closed && window->first_ns != INT64_MIN) {
         window->last_ns = socket->arrived_ns;
         window->number = socket->arrived_number;
@@ -427,8 +432,12 @@ static void sent_again(struct lull_model *model, struct machine *machine, int32_
                                         .kind = ev->state == SYN_SENT ? LULL_TCP_FACT_SYN
                                                                       : LULL_TCP_FACT_DATA};
     }
+    const bool is_syn = again->kind == LULL_TCP_FACT_SYN;
     again->number = passed(machine, c, t, true);
-    again->flow = again->kind == LULL_TCP_FACT_SYN ? LULL_NONE : socket->flow;
+    again->flow = is_syn ? LULL_NONE : socket->flow;
+    again->task = is_syn                               ? LULL_NONE
+                  : socket->unanswered_ns != INT64_MIN ? socket->unanswered_task
+                                                       : socket->sent_task;
     again->last_ns = t;
     again->times++;
     REPORT(model, tcp, again);

@@ -82,6 +82,7 @@ static uint32_t see(struct wire *wire, uint32_t host, bool from_client, bool is_
     struct lull_packet_fact fact = {.packet = &packet,
                                     .number = wire->number++,
                                     .in_interrupt = shape.context != LULL_CAUSE_NONE,
+                                    .context_start_ns = t - 1000,
                                     .context_cause = shape.context};
 
     packet.flow = shape.is_numbers ? LULL_NONE : lull_flows_number(wire->flows, &packet);
@@ -274,6 +275,21 @@ static void test_cut(void)
     /* Its first part was received, and is not among what was sent again. */
     plain(&wire,
           comes(&wire, SERVER, 213 * MS, (struct shape){.seq = 100, .bytes = 1000}, LULL_NONE));
+    end(&wire);
+}
+
+/* A timer sends something again, on two devices, less than a millisecond after it was sent first. */
+static void test_soon(void)
+{
+    struct wire wire = start();
+    struct shape request = {.seq = 100, .bytes = 50, .context = LULL_CAUSE_TIMER};
+
+    connect_both(&wire);
+    sends(&wire, CLIENT, 10 * MS, (struct shape){.seq = 100, .bytes = 50});
+    noted(&wire, sends(&wire, CLIENT, 10 * MS + 300000, request), LULL_TCP_SENT_AGAIN, 10 * MS,
+          10 * MS + 300000, 1);
+    noted(&wire, sends(&wire, CLIENT, 10 * MS + 300500, request), LULL_TCP_SENT_AGAIN, 10 * MS,
+          10 * MS + 300000, 1);
     end(&wire);
 }
 
@@ -511,6 +527,7 @@ int main(int argc, char **argv)
     g_test_add_func("/clock/tcp-waits/long-burst", test_long_burst);
     g_test_add_func("/clock/tcp-waits/lost-twice", test_lost_twice);
     g_test_add_func("/clock/tcp-waits/cut", test_cut);
+    g_test_add_func("/clock/tcp-waits/soon", test_soon);
     g_test_add_func("/clock/tcp-waits/lost-end", test_lost_end);
     g_test_add_func("/clock/tcp-waits/again-on-devices", test_again_on_devices);
     g_test_add_func("/clock/tcp-waits/reused", test_reused);

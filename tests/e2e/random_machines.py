@@ -40,6 +40,8 @@ SCENES = {
     "batches": {"acts": ("wake", "sleep", "ask", "ask", "send", "send"), "odd": True, "hosts": 2, "ms": 200},
     "calls": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake", "wait"), "hosts": 3, "ms": 300, "skewed": True},
     "bursts": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake"), "hosts": 3, "ms": 600, "burst": 30, "odd": True},
+    "local-bursts": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake"), "ms": 600, "burst": 30, "odd": True,
+                     "via": (" via veth0", "")},
     "namespaces": {"acts": NETWORK, "ms": 200, "via": (" via veth0", " translated veth1", "")},
     "skewed": {"acts": NETWORK, "hosts": 4, "ms": 400, "skewed": True},
     "gaps": {"acts": GROWING, "gaps": "discarded"},
@@ -87,8 +89,8 @@ class Simulation:  # pylint: disable=R0904
         self.chance, self.scene, self.odd = random.Random(seed), scene, scene.get("odd", False)
         self.due, self.order, self.now, self.end = [], 0, 0, scene.get("ms", 120) * MS
         self.calls, self.gaps, self.lines, self.flows, self.n_packets, self.hosts, self.arrivals = [], [], [], [], 0, [], {}
-        self.ended = {}  # by the time of a packet's first send: the same of the last that came of what was sent together
-        self.again = {}  # packets that were sent again: [first time, last time, how often]
+        self.sent = {}  # packets: when they were sent, each time
+        self.ended = {}  # by the time of its first send: of what was sent together the packet that came last, and when
         for i in range(scene.get("hosts", 1)):
             host = Host(f"h{i}", self.chance.randrange(1, 5), scene.get("options", ""), self.chance.randrange(100, 30000))
             if i and scene.get("skewed"):
@@ -139,9 +141,15 @@ class Simulation:  # pylint: disable=R0904
         host.tasks.append(Task(host, tid, parent.pid if parent and self.chance.random() < 0.5 else tid))
         return host.tasks[-1]
 
+    def is_client(self, task):
+        """On the first host, or if there is no other, every second one."""
+        return "clients" in self.scene and (task.host is self.hosts[0] if len(self.hosts) > 1 else task.host.tasks.index(task) % 2 == 0)
+
     def connect(self):
-        for task in self.hosts[0].tasks if "clients" in self.scene else self.all_tasks():
+        for task in [task for task in self.all_tasks() if self.is_client(task)] if "clients" in self.scene else self.all_tasks():
             others = [other for other in self.all_tasks() if other is not task and (other.host is not task.host or "via" in self.scene)]
+            if "clients" in self.scene:
+                others = [other for other in others if not self.is_client(other)]
             if others and self.chance.random() < 0.8:
                 other, name = self.chance.choice(others), f"f{len(self.flows)}"
                 self.flows.append(f"flow {name} tcp {task.host.name}:{40000 + len(self.flows)} {other.host.name}:{80 + len(self.flows)}"
@@ -258,7 +266,7 @@ class Simulation:  # pylint: disable=R0904
     def finish(self, task, turn):
         if task.turn != turn or task.state != "running" or self.is_held(task.cpu, self.finish, task, turn):
             return
-        acts = self.scene["clients" if "clients" in self.scene and task.host is self.hosts[0] else "acts"]
+        acts = self.scene["clients" if self.is_client(task) else "acts"]
         act = task.then or getattr(self, "act_" + self.chance.choice(acts))
         task.then = None
         act(task)
@@ -390,7 +398,7 @@ class Simulation:  # pylint: disable=R0904
             total += bytes_
             missing.add(name)
             self.say(self.now + i * US, task.cpu.where, f"send {name} {flow} {side} {bytes_}")
-            self.again[name] = [self.now + i * US, None, 0]
+            self.sent[name] = [self.now + i * US]
             last += self.chance.choice((0, 0, 10 * US))
             arrival, why = last + i * 60 * US, ("network", task, self.now + i * US)
             fate = self.chance.random()
@@ -410,8 +418,7 @@ class Simulation:  # pylint: disable=R0904
         if cpu:
             self.say(self.now, cpu.where, f"softirq 1 {18 * US}ns")
             self.say(self.now + 9 * US, cpu.where, f"resend {what[0]}")
-            again = self.again[what[0]]
-            again[1:] = self.now + 9 * US, again[2] + 1
+            self.sent[what[0]].append(self.now + 9 * US)
             if is_lost:
                 self.at(self.now + self.chance.randrange(2, 5) * 8 * MS, self.send_again, host, False, *what)
             else:
@@ -422,7 +429,7 @@ class Simulation:  # pylint: disable=R0904
         if cpu:
             self.say(self.now + 30 * US, cpu.where, f"receive {name}")
             if missing == {name}:
-                self.ended[why[2]] = list(self.again[name])
+                self.ended[why[2]] = name, self.now + 30 * US
                 self.at(self.now + 35 * US, function, task, call, why, cpu)
             missing.discard(name)
 
@@ -629,15 +636,17 @@ def check_calls(simulation, lull, traces):
 
 def check_tcp(simulation, segments):
     """What a path says of packets that were sent again, where that was otherwise."""
-    wrong, known = [], [(first, last, times) for first, last, times in simulation.ended.values() if times]
+    wrong, again = [], {}
+    for begin, (name, end) in simulation.ended.items():
+        times = [time for time in simulation.sent[name] if time < end]
+        again[begin] = (times[0], times[-1], len(times) - 1) if len(times) > 1 else None
     for segment in segments:
         tcp, begin = segment.get("tcp"), segment["begin_ns"] - EPOCH
-        is_ = tcp and (tcp["first_ns"] - EPOCH, tcp["last_ns"] - EPOCH, tcp.get("times", 0))
-        truth = simulation.ended.get(begin)
-        if tcp and (tcp["kind"] != "sent-again" or is_ not in known):
+        is_ = tcp and (tcp["first_ns"] - EPOCH, tcp["last_ns"] - EPOCH, tcp["times"])
+        if tcp and (tcp["kind"] != "sent-again" or is_ not in again.values()):
             wrong.append(f"{begin}: {tcp}, which was not so")
-        elif segment["cause"] == "network" and truth and truth[2] and truth[1] - truth[0] > MS and is_ != tuple(truth):
-            wrong.append(f"{begin}: sent again {is_}, not {truth}")
+        elif segment["cause"] == "network" and again.get(begin, is_) != is_:
+            wrong.append(f"{begin}: sent again {is_}, not {again[begin]}")
     return wrong
 
 

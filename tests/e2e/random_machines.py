@@ -43,6 +43,7 @@ SCENES = {
     "local-bursts": {"acts": ("serve", "sleep"), "clients": ("call", "call", "sleep", "wake"), "ms": 600, "burst": 30, "odd": True,
                      "via": (" via veth0", "")},
     "namespaces": {"acts": NETWORK, "ms": 200, "via": (" via veth0", " translated veth1", "")},
+    "headerless": {"acts": NETWORK, "ms": 200, "via": (" via veth0", " translated veth1", ""), "options": " headerless"},
     "skewed": {"acts": NETWORK, "hosts": 4, "ms": 400, "skewed": True},
     "gaps": {"acts": GROWING, "gaps": "discarded"},
     "holes": {"acts": GROWING, "gaps": "packet"},

@@ -47,6 +47,7 @@ struct sc_host {
     GArray *entries;
     GPtrArray *tasks;
     unsigned ip_id;
+    bool has_no_headers;
 };
 
 struct sc_flow {
@@ -146,6 +147,11 @@ struct sc_host *sc_host(struct scenario *s, const char *name, const struct ctf_o
     host->ip_id = host->number * 1000;
     g_ptr_array_add(s->hosts, host);
     return host;
+}
+
+void sc_host_without_headers(struct sc_host *host)
+{
+    host->has_no_headers = true;
 }
 
 struct sc_task *sc_task(struct sc_host *host, int tid, int pid, const char *comm)
@@ -291,7 +297,12 @@ static void put_packet_at(const struct sc_packet *p, struct sc_host *host, unsig
     const struct sc_flow *f = p->flow;
     unsigned from = f->host[!p->from_client]->number, to = f->host[p->from_client]->number;
     bool loopback = f->host[0] == f->host[1];
-    const char *device = f->device[stage] ? f->device[stage] : loopback ? "lo" : "eth0";
+    const bool is_passing =
+        stage == 0 && !is_send; /* comes in at the other end of the first device */
+    const char *device = is_passing         ? "peer0"
+                         : f->device[stage] ? f->device[stage]
+                         : loopback         ? "lo"
+                                            : "eth0";
     if (f->is_translated && stage != p->from_client) {
         *(p->from_client ? &from : &to) += 100; /* the client's, as it knows it */
     }
@@ -299,13 +310,14 @@ static void put_packet_at(const struct sc_packet *p, struct sc_host *host, unsig
     g_autofree char *transport_header = transport_text(p);
     const char *protocol = f->protocol == 17 ? "udp" : "tcp";
     g_autofree char *header =
-        f->ipv6 ? g_strdup_printf("{ipv6={version=6 payload_len=%u nexthdr=%s hop_limit=64 "
-                                  "saddr=[0xfd00 0 0 0 0 0 0 %u] daddr=[0xfd00 0 0 0 0 0 0 %u] "
-                                  "transport_header=%s}}",
-                                  transport, protocol, from, to, transport_header)
-                : g_strdup_printf("{ipv4={version=4 ihl=5 tot_len=%u id=0x%x ttl=64 protocol=%s "
-                                  "saddr=[10 0 0 %u] daddr=[10 0 0 %u] transport_header=%s}}",
-                                  transport + 20, p->ip_id, protocol, from, to, transport_header);
+        host->has_no_headers ? g_strdup("{unknown={}}")
+        : f->ipv6 ? g_strdup_printf("{ipv6={version=6 payload_len=%u nexthdr=%s hop_limit=64 "
+                                    "saddr=[0xfd00 0 0 0 0 0 0 %u] daddr=[0xfd00 0 0 0 0 0 0 %u] "
+                                    "transport_header=%s}}",
+                                    transport, protocol, from, to, transport_header)
+                  : g_strdup_printf("{ipv4={version=4 ihl=5 tot_len=%u id=0x%x ttl=64 protocol=%s "
+                                    "saddr=[10 0 0 %u] daddr=[10 0 0 %u] transport_header=%s}}",
+                                    transport + 20, p->ip_id, protocol, from, to, transport_header);
     unsigned ip = f->ipv6 ? 40 : 20, link = is_send ? 14 : 0;
     uint64_t skb = loopback || is_send ? p->skb : p->skb ^ UINT64_C(0x00ff0000);
     put(host, cpu, t, is_send ? "net_dev_queue" : "net_if_receive_skb",

@@ -33,6 +33,8 @@ void scenario_close(struct scenario *scenario);
 /* `options` is copied; contexts default to pid, tid and procname. Hosts get 10.0.0.1, fd00::1, … */
 struct sc_host *sc_host(struct scenario *scenario, const char *name,
                         const struct ctf_options *options, struct sc_clock clock);
+/* Its packets are recorded as ftrace and perf do, without their headers. */
+void sc_host_without_headers(struct sc_host *host);
 struct sc_task *sc_task(struct sc_host *host, int tid, int pid, const char *comm);
 struct sc_host *sc_task_host(const struct sc_task *task);
 /* protocol: 6 or 17; server may be the client itself (loopback device). */

@@ -91,7 +91,7 @@ static const char *const *omit_list(struct script *s, const char *names)
     return (const char *const *)omit;
 }
 
-/* host NAME [offset T] [drift PPM] [be] [large] [natural] [contexts pid,tid,procname] [omit A,B*]
+/* host NAME [offset T] [drift PPM] [be] [large] [natural] [contexts pid,tid,procname] [omit A,B*] [headerless]
  */
 static bool read_host(struct script *s, const struct words *w)
 {
@@ -116,8 +116,11 @@ static bool read_host(struct script *s, const struct words *w)
     if (omit) {
         options.omit = omit_list(s, omit);
     }
-    g_hash_table_insert(s->hosts, g_strdup(word_at(w, 1)),
-                        sc_host(s->scenario, word_at(w, 1), &options, clock));
+    struct sc_host *host = sc_host(s->scenario, word_at(w, 1), &options, clock);
+    if (has_word(w, "headerless")) {
+        sc_host_without_headers(host);
+    }
+    g_hash_table_insert(s->hosts, g_strdup(word_at(w, 1)), host);
     return true;
 }
 

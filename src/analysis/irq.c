@@ -232,6 +232,12 @@ static void stats_row(const void *user, uint64_t row, struct lull_cell *cells)
         return;
     }
     *cells++ = lull_cell_integer(LULL_CELL_NUMBER, (int64_t)source->raise.count);
+    if (source->raise.count == 0 && irq->head.params->is_lami) { /* as lttng-analyses has it */
+        for (size_t i = 0; i < 4; i++) {
+            cells[i].class = LULL_CELL_UNKNOWN;
+        }
+        return;
+    }
     cells = lull_spread_cells(&source->raise, cells);
     lull_spread_percentiles(&source->raise, cells);
 }

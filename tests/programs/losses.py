@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # A client whose SYN is lost, and then a request: the sockets of its server drop what comes for a while (a socket filter that passes
-# nothing), so that TCP has to send it again. Then it sends requests in two parts, of which Nagle's algorithm holds the second back, and
+# nothing), so that TCP has to send it again; so
+# does the client's socket with an answer. Then it sends requests in two parts, of which Nagle's algorithm holds the second back, and
 # at last more than its server, which sleeps, has room for. Writes the client's stamps (CLOCK_MONOTONIC), and how often the kernel
 # counted that something was sent again, that an acknowledgement was delayed and that a window opened, as JSON to the file that is
 # named.
@@ -48,7 +49,7 @@ def closed():
     return counter("/proc/net/netstat", "TcpExt:", "TCPFromZeroWindowAdv")
 
 
-def serve(listening, ready):
+def serve(listening, ready, client):
     drop(listening)
     os.write(ready, b"1")
     time.sleep(0.3)
@@ -62,6 +63,13 @@ def serve(listening, ready):
     take(end)
     end.recv(100)
     end.sendall(b"answer")
+    end.recv(100)
+    time.sleep(0.03)
+    drop(client)  # its own answer is lost, after it has slept
+    end.sendall(b"answer")
+    time.sleep(0.02)
+    take(client)
+    client.close()
     for _ in range(ROUNDS):  # in two parts, the second of which waits for an acknowledgement that a timer sends
         left = 2 * PART
         while left > 0:
@@ -76,13 +84,13 @@ def serve(listening, ready):
 def main():
     listening = socket.create_server(("127.0.0.1", 0))
     ready, ready_end = os.pipe()
+    end = socket.socket()
     server = os.fork()
     if server == 0:
-        serve(listening, ready_end)
+        serve(listening, ready_end, end)
         os._exit(0)
     before, closed_before = sent_again(), closed()
     os.read(ready, 1)
-    end = socket.socket()
     stamps = {"connect": now()}
     end.connect(listening.getsockname())
     stamps["connected"] = now()
@@ -94,6 +102,9 @@ def main():
     end.recv(100)
     stamps["answered"] = now()
     stamps["sent_again"] = sent_again() - before
+    end.sendall(b"third")
+    end.recv(100)
+    stamps["third_answered"] = now()
     delayed_before = delayed()
     for _ in range(ROUNDS):
         end.sendall(bytes(PART))

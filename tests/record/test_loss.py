@@ -48,7 +48,7 @@ def record(folder):
     words = subprocess.run([LULL, "critpath", "--full", "--no-progress", out], capture_output=True, text=True, check=True, timeout=120)
     offset = description["clock"]["offset_ns"]
     times = {name: time + offset for name, time in stamps.items() if name not in ("sent_again", "delayed", "closed")}
-    return [s["tcp"] for s in json.loads(found.stdout)["segments"] if (s.get("tcp") or {}).get("kind")], words.stdout, times, stamps
+    return json.loads(found.stdout)["segments"], words.stdout, times, stamps
 
 
 def check():
@@ -60,14 +60,19 @@ def check():
     if not recorded:
         tap.skip("losses", "events were lost in five recordings")
         return
-    steps, words, at, stamps = recorded
-    for kind, start, end in (("syn-again", "connect", "connected"), ("sent-again", "send", "answered")):
+    segments, words, at, stamps = recorded
+    steps = [segment["tcp"] for segment in segments if (segment.get("tcp") or {}).get("kind")]
+    for kind, start, end in (("syn-again", "connect", "connected"), ("sent-again", "send", "third_answered")):
         found = [tcp for tcp in steps if tcp["kind"] == kind]
         # From the first packet of the call to just before its answer.
         tap.ok(found and all(at[start] - CLOCKS <= tcp["first_ns"] < tcp["last_ns"] <= at[end] + CLOCKS for tcp in found),
                f"{kind}: what was sent again lies between the stamps of who waited", found, at)
+    third = [s for s in segments if at["answered"] <= s["begin_ns"] and s["end_ns"] <= at["third_answered"]]
+    slept = sum(s["end_ns"] - s["begin_ns"] for s in third if s["cause"] == "timer" and s["tid"] > 0)
+    lost = [s for s in third if (s.get("tcp") or {}).get("kind") == "sent-again" and s["end_ns"] - s["begin_ns"] > 100 * MS]
+    tap.ok(29 * MS < slept < 60 * MS and lost, "before its answer was lost the server had slept", slept, third)
     times = {}
-    for tcp in (tcp for tcp in steps if tcp["times"]):
+    for tcp in (tcp for tcp in steps if tcp["times"] and tcp["first_ns"] < at["answered"]):
         times[tcp["first_ns"]] = max(times.get(tcp["first_ns"], 0), tcp["times"])
     total = sum(times.values())
     tap.ok(total == stamps["sent_again"] and total >= 2, "as often as the kernel counted", total, stamps)

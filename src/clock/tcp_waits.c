@@ -39,6 +39,10 @@ struct half {
     /* the packet that opened a window last, which may come in on several devices */
     int64_t opened_ns, opened_since_ns;
     uint32_t opened_seq, opened_ack;
+    /* where only this end was recorded; INT64_MIN: none */
+    int64_t trip_ns;     /* sent: how long its SYN was under way, there and back */
+    int64_t ack_late_ns; /* received: when what the latest acknowledgement is about was sent */
+    struct again held;   /* sent: the acknowledgement that more had waited for, times: 1 */
 };
 
 /* One direction of a connection without headers. */
@@ -107,7 +111,8 @@ static uint64_t key_of(const struct lull_net_packet *packet, uint32_t flow, uint
 
 static void forget_received(struct half *half)
 {
-    half->unacked_ns = half->data_ns = half->closed_ns = half->ack_ns = half->opened_ns = INT64_MIN;
+    half->unacked_ns = half->data_ns = half->closed_ns = half->ack_ns = half->opened_ns =
+        half->ack_late_ns = INT64_MIN;
     half->ack_sent = LULL_NONE;
 }
 
@@ -117,7 +122,7 @@ static __attribute__((noinline)) uint32_t find_half(struct lull_tcp_waits *waits
     uint32_t number = lull_map_find(&waits->by_key, key);
     if (number == LULL_MAP_NONE) {
         number = waits->halves.count;
-        lull_vec_push(&waits->halves, (struct half){.has_syn = false});
+        lull_vec_push(&waits->halves, (struct half){.trip_ns = INT64_MIN});
         forget_received(&waits->halves.items[number]);
         lull_map_insert(&waits->by_key, key, number);
     }
@@ -217,7 +222,8 @@ static void syn_sent(struct lull_tcp_waits *waits, struct half *half,
         *half = (struct half){.has_syn = true,
                               .syn_seq = packet->seq,
                               .syn_number = fact->number,
-                              .syn_ns = packet->time_ns};
+                              .syn_ns = packet->time_ns,
+                              .trip_ns = INT64_MIN};
         forget_received(half);
         return;
     }
@@ -237,7 +243,7 @@ static bool is_delayed(const struct lull_tcp_waits *waits, uint32_t number)
 
 /* An acknowledgement that a timer sends, or what waited for one. */
 static void after_received(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
-                           struct half *peer)
+                           struct half *half, struct half *peer)
 {
     const struct lull_net_packet *packet = fact->packet;
     const int64_t t = packet->time_ns;
@@ -250,6 +256,14 @@ static void after_received(struct lull_tcp_waits *waits, const struct lull_packe
         t - peer->ack_ns < AT_ONCE_NS) {
         waits->notes.items[lull_map_find(&waits->by_number, peer->ack_sent)].is_nagle = true;
     }
+    if (is_data(packet) && fact->in_interrupt && peer->ack_late_ns != INT64_MIN &&
+        half->trip_ns != INT64_MIN && t - peer->ack_ns < AT_ONCE_NS &&
+        peer->ack_ns - peer->ack_late_ns >= DELAYED_NS + half->trip_ns) {
+        /* As if both ways took the same time. */
+        half->held = (struct again){1, peer->ack_late_ns + half->trip_ns / 2,
+                                    peer->ack_ns - half->trip_ns / 2};
+    }
+    peer->ack_late_ns = INT64_MIN;
     peer->ack_sent = LULL_NONE;
     if (packet->tcp_flags & ACK) {
         peer->unacked_ns = INT64_MIN;
@@ -270,7 +284,7 @@ static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fa
         data_sent(waits, half, fact);
     }
     if (peer) {
-        after_received(waits, fact, peer);
+        after_received(waits, fact, half, peer);
     }
 }
 
@@ -312,6 +326,12 @@ static void note_again(struct lull_tcp_waits *waits, const struct lull_packet_fa
                own->data.last_ns > before_ns) {
         note(waits, fact->number, LULL_TCP_SENT_AGAIN, own->data.first_ns, own->data.last_ns,
              own->data.times);
+    } else if (is_data(packet) && sent_number == LULL_NONE && own && own->held.times &&
+               own->held.last_ns > before_ns) {
+        note(waits, fact->number, LULL_TCP_DELAYED_ACK, own->held.first_ns, own->held.last_ns, 0);
+        struct lull_tcp_wait_note *made =
+            &waits->notes.items[lull_map_find(&waits->by_number, fact->number)];
+        made->is_nagle = made->is_before = true;
     }
 }
 
@@ -335,6 +355,14 @@ static void window_received(struct lull_tcp_waits *waits, const struct lull_pack
     }
 }
 
+/* When the last byte was sent, if the acknowledgement is the first of all that was; or INT64_MIN. */
+static int64_t all_sent(const struct lull_tcp_pieces *pieces, uint32_t ack)
+{
+    return pieces->has_end && pieces->end == ack && (!pieces->has_acked || pieces->acked != ack)
+               ? pieces->all.items[pieces->all.count - 1].last_ns
+               : INT64_MIN;
+}
+
 static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
                      uint32_t sent_number, uint32_t sent_host)
 {
@@ -356,6 +384,10 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
                 packet->time_ns - half->ack_ns >= LULL_TCP_AGAIN_NS)) {
         half->ack_ns = packet->time_ns;
         half->ack_sent = sent_number;
+        half->ack_late_ns = !is_matched && back ? all_sent(&back->pieces, packet->ack) : INT64_MIN;
+    }
+    if (back && packet->tcp_flags & SYN && packet->tcp_flags & ACK && !back->syn.times) {
+        back->trip_ns = packet->time_ns - back->syn_ns;
     }
     if (back && packet->tcp_flags & ACK) {
         lull_tcp_pieces_ack(&back->pieces, packet->ack);
@@ -502,6 +534,13 @@ void lull_tcp_wait_append(const struct lull_tcp_wait_note *found, GString *out)
         g_string_append_printf(out, "SYN sent again %s after it was sent first", took);
         break;
     case LULL_TCP_DELAYED_ACK:
+        if (found->is_before) {
+            g_string_append_printf(out,
+                                   "after an acknowledgement that was delayed by %s; more was "
+                                   "sent only when it came (Nagle's algorithm)",
+                                   took);
+            break;
+        }
         g_string_append_printf(out, "delayed acknowledgement of what came %s before%s", took,
                                found->is_nagle ? "; the other end sent more only when it came "
                                                  "(Nagle's algorithm)"

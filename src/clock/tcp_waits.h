@@ -19,6 +19,7 @@ struct lull_tcp_wait_note {
     uint32_t times; /* sent again; otherwise 0 */
     uint8_t kind;   /* enum lull_tcp_wait_kind */
     bool is_nagle;  /* DELAYED_ACK: its receiver sent more as soon as it came */
+    bool is_before; /* DELAYED_ACK: the packet answers what its receiver sent then */
     uint32_t lost; /* of what is sent again: number of the packet that had it first, or LULL_NONE */
 };
 

@@ -77,7 +77,8 @@ static const struct lull_tcp_wait_note *tcp_wait_in(const struct lull_execgraph 
                                                     uint32_t number, int64_t start_ns)
 {
     const struct lull_tcp_wait_note *found = lull_tcp_waits_find(eg->tcp_waits, number);
-    if (!found || (found->kind == LULL_TCP_ZERO_WINDOW && start_ns >= found->last_ns) ||
+    const bool is_before = found && (found->kind == LULL_TCP_ZERO_WINDOW || found->is_before);
+    if (!found || (is_before && start_ns >= found->last_ns) ||
         (found->kind == LULL_TCP_SENT_AGAIN && start_ns > found->last_ns)) {
         return NULL;
     }

@@ -476,6 +476,35 @@ static void test_delayed_ack(void)
     end(&wire);
 }
 
+/* Of the same only the client was recorded: its handshake took 2 ms, its acknowledgement 42. An answer
+ * after a slow way of 40 ms is plain. */
+static void test_one_end(void)
+{
+    for (int64_t way = 2; way <= 40; way += 38) {
+        struct wire wire = start();
+        const struct shape half = {.seq = 100, .bytes = 50}, ack = {.seq = 500, .ack = 150};
+        struct shape rest = {.seq = 150, .bytes = 50, .context = LULL_CAUSE_NETWORK};
+
+        sends(&wire, CLIENT, 1 * MS, (struct shape){.seq = 99, .flags = SYN});
+        comes(&wire, CLIENT, (1 + way) * MS, (struct shape){.seq = 499, .flags = SYN | ACK},
+              LULL_NONE);
+        sends(&wire, CLIENT, 100 * MS, half);
+        plain(&wire, comes(&wire, CLIENT, 142 * MS, ack, LULL_NONE));
+        plain(&wire, sends(&wire, CLIENT, 142 * MS + 20000, rest));
+        uint32_t answer = comes(&wire, CLIENT, 150 * MS,
+                                (struct shape){.seq = 500, .bytes = 70, .ack = 200}, LULL_NONE);
+        if (way == 2) {
+            noted(&wire, answer, LULL_TCP_DELAYED_ACK, 101 * MS, 141 * MS, 0);
+            g_assert_true(lull_tcp_waits_find(wire.waits, answer)->is_nagle);
+        } else {
+            plain(&wire, answer);
+        }
+        plain(&wire,
+              comes(&wire, CLIENT, 151 * MS, (struct shape){.seq = 570, .bytes = 70}, LULL_NONE));
+        end(&wire);
+    }
+}
+
 /* An acknowledgement at once, or by a task that reads, is not delayed. */
 static void test_prompt_ack(void)
 {
@@ -536,6 +565,7 @@ int main(int argc, char **argv)
     g_test_add_func("/clock/tcp-waits/numbers", test_numbers);
     g_test_add_func("/clock/tcp-waits/syn", test_syn);
     g_test_add_func("/clock/tcp-waits/delayed-ack", test_delayed_ack);
+    g_test_add_func("/clock/tcp-waits/one-end", test_one_end);
     g_test_add_func("/clock/tcp-waits/prompt-ack", test_prompt_ack);
     g_test_add_func("/clock/tcp-waits/window", test_window);
     g_test_add_func("/clock/tcp-waits/words", test_words);

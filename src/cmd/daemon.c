@@ -22,7 +22,8 @@ static bool run_with(const struct lull_trigger_config *config, const char *path,
         if (!lull_trigger_config_fits(config, error)) {
             return false;
         }
-        printf("the configuration is right: %u rules\n", config->rules->len);
+        printf("the configuration is right: %u rule%s\n", config->rules->len,
+               config->rules->len == 1 ? "" : "s");
         return true;
     }
     return lull_daemon_run(&question, error);

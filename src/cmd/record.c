@@ -211,10 +211,10 @@ static void report_lost(const struct lull_tracer_result *result)
                                              100.0 * (double)result->lost_events /
                                                  (double)(result->events + result->lost_events))
                            : g_strdup("");
-    lull_say("lull: %" PRIu64 " events were lost%s, because the buffers were full: around the gaps "
+    lull_say("lull: %" PRIu64 " event%s lost%s, because the buffers were full: around the gaps "
              "waits have no cause, or the wrong length; a larger --buffer, or --for sched, loses "
              "fewer\n",
-             result->lost_events, share);
+             result->lost_events, result->lost_events == 1 ? " was" : "s were", share);
 }
 
 static void report_result(const struct lull_recorder *recorder,
@@ -226,8 +226,8 @@ static void report_result(const struct lull_recorder *recorder,
     lull_duration_format(recording->end_ns - recording->start_ns, duration);
     g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
     if (result->has_events) {
-        lull_say("lull: recorded %" PRIu64 " events in %s (%s) to %s\n", result->events, duration,
-                 size, lull_recorder_path(recorder));
+        lull_say("lull: recorded %" PRIu64 " event%s in %s (%s) to %s\n", result->events,
+                 result->events == 1 ? "" : "s", duration, size, lull_recorder_path(recorder));
     } else {
         lull_say("lull: recorded %s (%s) to %s\n", duration, size, lull_recorder_path(recorder));
     }
@@ -255,8 +255,8 @@ static void report_snapshot(void *user, const struct lull_recorder *recorder)
     const struct lull_tracer_result *result = &lull_recorder_result(recorder)->result;
     g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
     if (result->has_events) {
-        lull_say("lull: wrote the last %" PRIu64 " events (%s) to %s\n", result->events, size,
-                 lull_recorder_path(recorder));
+        lull_say("lull: wrote the last %" PRIu64 " event%s (%s) to %s\n", result->events,
+                 result->events == 1 ? "" : "s", size, lull_recorder_path(recorder));
     } else {
         lull_say("lull: wrote a snapshot (%s) to %s\n", size, lull_recorder_path(recorder));
     }

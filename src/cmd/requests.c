@@ -71,7 +71,9 @@ static bool print_table(const struct lull_args *args, const struct lull_table *t
     lull_view_style_init(&style, stdout, lull_args_text(args, "color"));
     style.local_time = lull_args_flag(args, "local");
     if (lull_table_row_count(table) == 0 && total) {
-        printf("None of the %u requests matches.\n", total);
+        printf(total == 1 ? "The only request does not match.\n"
+                          : "None of the %u requests matches.\n",
+               total);
     } else if (lull_table_row_count(table) == 0) {
         printf("No request was found.\n");
     }

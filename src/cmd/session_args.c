@@ -343,9 +343,9 @@ static void report_losses(const struct lull_session *session)
         packets += loss->packets;
     }
     if (events || packets) {
-        lull_say("lull: the traces have gaps: %" PRIu64 " events and %" PRIu64
-                 " packets were lost ('lull info' says when)\n",
-                 events, packets);
+        lull_say("lull: the traces have gaps: %" PRIu64 " event%s and %" PRIu64
+                 " packet%s were lost ('lull info' says when)\n",
+                 events, events == 1 ? "" : "s", packets, packets == 1 ? "" : "s");
     }
 }
 

@@ -281,11 +281,11 @@ bool lull_folder_make(struct lull_folder *folder, const char *output, const char
     g_autofree char *part = part_of(folder->name);
     remove_left(folder->parent, part);
     if (is_there(folder, folder->name)) {
-        return fail(folder->path, "is there already; name a directory that is to be made", error);
+        return fail(folder->path, "already exists; name a new directory", error);
     }
     if (mkdirat(folder->parent, part, 0700) != 0) {
         return fail(folder->part,
-                    errno == EEXIST ? "is there already: another recording is at work, or somebody "
+                    errno == EEXIST ? "already exists: another recording is at work, or somebody "
                                       "else made it; remove it if none is"
                                     : g_strerror(errno),
                     error);

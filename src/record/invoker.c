@@ -47,7 +47,7 @@ bool lull_invoker_init(struct lull_invoker *invoker, GError **error)
     struct passwd *user = getpwuid(uid);
     if (!user) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "SUDO_UID says that user %u called sudo, who is not known here", uid);
+                    "SUDO_UID says that user %u, who is not known here, called sudo", uid);
         return false;
     }
     invoker->is_other = true;

@@ -191,7 +191,7 @@ static int create(const struct lull_keeper *keeper, enum lull_keeper_request req
         return -1;
     }
     if (!is_new_file(fd)) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "“%s” in “%s” is no new file", name,
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "“%s” in “%s” is not a new file", name,
                     keeper->part);
         if (fd >= 0) {
             close(fd);

@@ -343,7 +343,7 @@ static void check_key(const struct lull_config_reader *reader, const char *group
         return;
     }
     const char *elsewhere = group_of(name), *alike = lull_suggest(name, known);
-    g_autofree char *hint = elsewhere ? g_strdup_printf("; it belongs into [%s]", elsewhere)
+    g_autofree char *hint = elsewhere ? g_strdup_printf("; it belongs in [%s]", elsewhere)
                             : alike   ? g_strdup_printf("; perhaps “%s”", alike)
                                       : g_strdup("");
     lull_config_report(reader, group, name, "there is no such key here%s", hint);

@@ -60,7 +60,7 @@ static bool take_group(struct reader *reader, char *line)
     char *end = strchr(line, ']');
     if (!end || end == line + 1 || end[1] != '\0') {
         g_autofree char *shown = shorten(line);
-        report(reader, NULL, "expected [NAME] and nothing behind it, not “%s”", shown);
+        report(reader, NULL, "expected [NAME] and nothing after it, not “%s”", shown);
         reader->is_lost = true;
         return false;
     }
@@ -87,7 +87,7 @@ static bool take_key(struct reader *reader, const char *line)
         return false;
     }
     if (!reader->group) {
-        report(reader, key, "it stands before the first group: put [daemon] above it");
+        report(reader, key, "it comes before the first group: put [daemon] above it");
         reader->is_lost = true;
         return false;
     }
@@ -107,7 +107,7 @@ static bool take_line(struct reader *reader, const char *text, size_t size)
 {
     g_autofree char *line = g_strstrip(g_strndup(text, size));
     if (memchr(text, '\0', size) || !g_utf8_validate(text, (gssize)size, NULL)) {
-        report(reader, NULL, "the line is no text in UTF-8: write it again");
+        report(reader, NULL, "the line is not valid UTF-8: write it again");
         return false;
     }
     if (*line == '\0' || *line == '#') {

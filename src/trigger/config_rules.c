@@ -75,7 +75,7 @@ static void read_what(const struct lull_config_reader *reader, const char *group
     }
     if (id && when) {
         lull_config_report(reader, group, "id",
-                           "is of requests that servers report; this rule is about waits");
+                           "is about requests that servers report; this rule is about waits");
     }
     rule->id = id ? g_pattern_spec_new(id) : NULL;
 }
@@ -105,7 +105,7 @@ static void read_stacks(const struct lull_config_reader *reader, const char *gro
         lull_config_report(reader, group, "stack", "%s", error->message);
     } else if (stack && g_key_file_has_key(reader->file, group, "slower", NULL)) {
         lull_config_report(reader, group, "stack",
-                           "is of waits; this rule is about requests that servers report");
+                           "is about waits; this rule is about requests that servers report");
     }
 }
 
@@ -118,7 +118,7 @@ static void read_command(const struct lull_config_reader *reader, const char *gr
         read_exec(reader, group, exec, rule);
     } else if (rule->user) {
         lull_config_report(reader, group, "user",
-                           "is who runs the command of exec: give that, too");
+                           "names who runs the command of exec: give exec, too");
     }
     if (rule->user && !*rule->user) {
         lull_config_report(reader, group, "user", "expected the name of a user, not “”");

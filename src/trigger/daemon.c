@@ -565,10 +565,11 @@ static void reload(void *user)
     struct lull_trigger_config *next =
         lull_trigger_config_read(daemon->question->path, text, &error);
     if (next && change(daemon, text, next, &error)) {
-        report(daemon, "read the configuration again: %u rules", next->rules->len);
+        report(daemon, "read the configuration again: %u rule%s", next->rules->len,
+               next->rules->len == 1 ? "" : "s");
     } else {
         lull_trigger_config_free(next);
-        report(daemon, "nothing is changed: %s", error->message);
+        report(daemon, "nothing was changed: %s", error->message);
     }
     lull_urgent_start(&daemon->urgent, 0);
 }
@@ -586,8 +587,9 @@ static void started(void *user, struct lull_recorder *recorder)
         report(daemon, "removed what %u killed recording%s had left behind", cleaned,
                cleaned == 1 ? "" : "s");
     }
-    report(daemon, "ready: %u rules; the flight recorder uses %s; snapshots go to %s",
-           daemon->config->rules->len, lull_recorder_tracer(recorder), daemon->config->snapshots);
+    report(daemon, "ready: %u rule%s; the flight recorder uses %s; snapshots go to %s",
+           daemon->config->rules->len, daemon->config->rules->len == 1 ? "" : "s",
+           lull_recorder_tracer(recorder), daemon->config->snapshots);
     lull_notify_ready();
 }
 

@@ -63,7 +63,7 @@ static const char *why_no_room(const struct lull_flight *flight)
 {
     struct statvfs disk;
     if (flight->bytes >= flight->config.most_bytes) {
-        return "the snapshots have 2 GiB together";
+        return "the snapshots take 2 GiB together";
     }
     if (statvfs(".", &disk) == 0 &&
         (double)disk.f_bavail < flight->config.least_free * (double)disk.f_blocks) {

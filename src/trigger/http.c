@@ -140,7 +140,7 @@ bool lull_trigger_http_read(struct json_object *body, struct lull_hook *hook,
     add_seconds(line, "t", end_ns);
     add_seconds(line, "d", delay_ns);
     return lull_hook_parse(line->str, line->len, hook) ||
-           refuse(why, "%s", "it is too long, or “pid” or “tid” is no number of a task");
+           refuse(why, "%s", "it is too long, or “pid” or “tid” is not the number of a task");
 }
 
 static void take_report(const struct lull_trigger_http *http, const struct server_request *request,

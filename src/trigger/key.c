@@ -60,7 +60,7 @@ bool lull_peer_keys_read(const char *path, struct lull_peer_keys *keys, GError *
     const ssize_t n = is_known && S_ISREG(st.st_mode) ? read(fd, text, sizeof text - 1) : -1;
     close(fd);
     if (n < 0) {
-        return fail(error, path, "it is no file that can be read");
+        return fail(error, path, "it is not a file that can be read");
     }
     if (st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
         return fail(error, path,

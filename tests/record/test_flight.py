@@ -206,7 +206,7 @@ def test_requests(folder):
         time.sleep(0.02)
     os.mkdir(os.path.join(folder, "there"))
     code, _, problem = snapshot(recorder, "-o", os.path.join(folder, "there"))
-    tap.ok(code == 1 and "is there already" in problem, "a name that is taken is refused", problem)
+    tap.ok(code == 1 and "already exists" in problem, "a name that is taken is refused", problem)
     code, _, problem = snapshot(recorder, "-o", os.path.join(folder, "not", "here"))
     tap.ok(code == 1 and "No such file" in problem, "so is one below a directory that is not there", problem)
     for message in b"", b"x", b"s", b"srelative", b"s/a\0b", b"s" + b"/x" * 5000, b"\0" * 100:

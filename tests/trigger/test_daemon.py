@@ -307,7 +307,7 @@ def hang_up(daemon, text):
     before = len(daemon.said())
     daemon.process.send_signal(signal.SIGHUP)
     # The last line that it says; rules that are not watched are named before.
-    return wait_for(lambda: re.search("(read the configuration again|nothing is changed).*\n", daemon.said()[before:]) and daemon.said()[before:])
+    return wait_for(lambda: re.search("(read the configuration again|nothing was changed).*\n", daemon.said()[before:]) and daemon.said()[before:])
 
 
 def check_hung(directory):
@@ -356,7 +356,7 @@ def check_unread(daemon, first):
         said = hang_up(daemon, other) or ""
         fast = daemon.trigger("--slower", "5s", "--pid", str(os.getpid()))
         allow_files(family[process], limit)
-        tap.ok(f"nothing is changed: {name}: it cannot read the configuration" in said and rules_of(daemon) == ["naps", "slow"] and
+        tap.ok(f"nothing was changed: {name}: it cannot read the configuration" in said and rules_of(daemon) == ["naps", "slow"] and
                "no rule of the daemon is about this" in fast.stderr,
                f"{name} cannot read other rules: the old ones stay in force, and that is said", said, rules_of(daemon), fast)
     said = hang_up(daemon, other) or ""
@@ -371,7 +371,7 @@ def check_reload(directory):
     with open(daemon.config) as file:
         first = file.read()
     refused = [hang_up(daemon, text) for text in (first.replace("offcpu", "offcup"), first.replace("buffer=2M", "buffer=4M"))]
-    tap.ok(daemon.ready and all(said and "nothing is changed" in said for said in refused) and ":13: [rule naps] when" in refused[0] and
+    tap.ok(daemon.ready and all(said and "nothing was changed" in said for said in refused) and ":13: [rule naps] when" in refused[0] and
            "“buffer” has changed" in refused[1], "a configuration that cannot hold changes nothing", refused)
     script, out = open_script(directory, COMMAND)
     said = hang_up(daemon, first.replace("[rule slow]\nslower=10s", "").replace("> 10s", "> 50ms") +
@@ -475,6 +475,11 @@ def check_bad(directory):
     tap.ok(refused.returncode == 1 and "[daemon] colour" in refused.stderr and "perhaps “offcpu”" in refused.stderr,
            "a configuration with two mistakes has both reported", refused.stderr)
     tap.ok(lull("daemon", "--config", "/nonexistent").returncode == 1, "no configuration is exit status 1")
+    for rules, said in ((1, "1 rule"), (2, "2 rules")):
+        with open(bad, "w") as file:
+            file.write("".join(f"[rule r{i}]\nslower=1s\n" for i in range(rules)))
+        right = lull("daemon", "--config", bad, "--check")
+        tap.ok(right.stdout == f"the configuration is right: {said}\n", f"a configuration with {said}", right)
     with open(bad, "w") as file:
         file.write("[daemon]\nuser=root\nhook_group=nobodys\ntoken=/nonexistent\nmetrics=127.0.0.1:9\n[rule a]\nslower=1s\nexec=/nonexistent/x\nuser=no-such-user\n")
     refused = lull("daemon", "--config", bad, "--check")

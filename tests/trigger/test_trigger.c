@@ -269,7 +269,7 @@ static void test_lines(void)
         const char *text, *says; /* NULL: nothing is wrong with it */
     } lines[] = {
         {"; written in a hurry", "is neither KEY = VALUE nor [GROUP] nor a # comment"},
-        {"colour = red", "colour: it stands before the first group: put [daemon] above it"},
+        {"colour = red", "colour: it comes before the first group: put [daemon] above it"},
         {"size = 1G", NULL}, /* said once */
         {"[deamon]", "[deamon]: expected [daemon], [limits] or [rule NAME]"},
         {"  # a comment", NULL},
@@ -281,10 +281,10 @@ static void test_lines(void)
         {"buffer = 0\r", "[daemon] buffer: expected a size from 1 to 1024G"},
         {"hook = /run/hook # the socket", "a comment has a line of its own"},
         {"metrics = 0.0.0.0:9542", "[daemon] metrics: expected 127.0.0.1:PORT"},
-        {"pause = 60s", "[daemon] pause: there is no such key here; it belongs into [limits]"},
+        {"pause = 60s", "[daemon] pause: there is no such key here; it belongs in [limits]"},
         {"user", "“user” is neither KEY = VALUE"},
         {"max_overhead = 1", "[daemon] max_overhead: expected a share from 0% to 100%, not “1”"},
-        {"[limits", "expected [NAME] and nothing behind it, not “[limits”"},
+        {"[limits", "expected [NAME] and nothing after it, not “[limits”"},
         {"rubbish = 1", NULL}, /* of no known group */
         {"[limits]", NULL},
         {"pause = 60s", NULL},
@@ -311,7 +311,7 @@ static void test_lines(void)
         {"[rule with-a-name-that-is-longer-than-forty-characters]", NULL},
         {"slower = 1s", NULL},
         {"spread = yes", "no other machine can be asked: give [daemon] listen, peers and key"},
-        {"user = nobody", "] user: is who runs the command of exec: give that, too"},
+        {"user = nobody", "] user: names who runs the command of exec: give exec, too"},
         {"[rule e]", NULL},
         {"when = futex > 1s", NULL},
         {"stack = kernel, wakers",

@@ -41,8 +41,8 @@ static bool contains(const GArray *online, int cpu)
 static bool fail(int cpu, const char *why, GError **error)
 {
     g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                "perf records nothing any more on CPU %d, because %s: start again (ftrace goes on)",
-                cpu, why);
+                "perf no longer records on CPU %d, because %s: start again (ftrace goes on)", cpu,
+                why);
     return false;
 }
 

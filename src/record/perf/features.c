@@ -178,7 +178,7 @@ bool perfrec_features_make(GByteArray *to, GArray *features, const struct perfre
                        .tally = tally,
                        .epoch_offset_ns = epoch_offset_ns};
     if (uname(&w.names) < 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot have the name of this machine: %s",
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot get the name of this machine: %s",
                     g_strerror(errno));
         return false;
     }

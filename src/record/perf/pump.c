@@ -206,7 +206,7 @@ struct perfrec_pump *perfrec_pump_start(const struct perfrec_open *open,
         pump->before[i] = g_byte_array_new();
     }
     if (pump->stop < 0) {
-        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot have an eventfd: %s",
+        g_set_error(error, LULL_ERROR, LULL_ERROR_IO, "cannot make an eventfd: %s",
                     g_strerror(errno));
     }
     if (pump->stop < 0 || !start_thread(pump, error)) {

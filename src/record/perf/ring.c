@@ -17,7 +17,7 @@ bool perfrec_ring_map(struct perfrec_ring *ring, int fd, uint64_t bytes, bool is
         int why = errno;
         char *size = g_format_size_full(bytes, G_FORMAT_SIZE_IEC_UNITS);
         g_set_error(error, LULL_ERROR, LULL_ERROR_IO,
-                    "cannot have a buffer of %s for each CPU: %s%s", size, g_strerror(why),
+                    "cannot get a buffer of %s for each CPU: %s%s", size, g_strerror(why),
                     why == EPERM ? "; ask for a smaller one, run as root, or raise "
                                    "kernel.perf_event_mlock_kb"
                                  : "");

@@ -173,12 +173,12 @@ static bool start(struct lull_export *e, GError **error)
     struct stat st;
     if (lstat(e->path, &st) == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "%s: is there already; name a directory that is to be made", e->path);
+                    "%s: already exists; name a new directory", e->path);
         return false;
     }
     if (lstat(e->part, &st) == 0) {
         g_set_error(error, LULL_ERROR, LULL_ERROR_QUESTION,
-                    "%s: is there already: another export is at work or was broken off; remove it "
+                    "%s: already exists: another export is at work or was broken off; remove it "
                     "if none is",
                     e->part);
         return false;

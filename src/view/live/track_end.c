@@ -96,7 +96,8 @@ void lull_alarm_end_text(const struct lull_alarm_view *view,
         g_string_append_printf(out, " (%" PRIu64 " of them not shown: --rate)", n_hidden);
     }
     if (counts->kernel.waits || !counts->kernel.events) {
-        g_string_append_printf(out, "%s%" PRIu64 " waits", of, counts->kernel.waits);
+        g_string_append_printf(out, "%s%" PRIu64 " wait%s", of, counts->kernel.waits,
+                               counts->kernel.waits == 1 ? "" : "s");
         of = " and ";
     }
     if (counts->kernel.events) {

@@ -38,11 +38,21 @@ struct half {
     uint32_t ack_sent;  /* number of that packet where it was sent, or LULL_NONE */
     /* the packet that opened a window last, which may come in on several devices */
     int64_t opened_ns, opened_since_ns;
+    /* the packet that came last of what was sent again, with the number of what had it first; LULL_NONE: none has */
+    uint32_t late_seq, late_length, late_original;
+    uint64_t late_skb;
     uint32_t opened_seq, opened_ack;
     /* where only this end was recorded; INT64_MIN: none */
     int64_t trip_ns;     /* sent: how long its SYN was under way, there and back */
     int64_t ack_late_ns; /* received: when what the latest acknowledgement is about was sent */
     struct again held;   /* sent: the acknowledgement that more had waited for, times: 1 */
+};
+
+/* Of bytes that were sent more than once: which packets came. */
+struct arrivals {
+    uint32_t first;     /* number of the packet that brought them first */
+    uint32_t last_sent; /* the number that the last one had where it was sent */
+    uint32_t more;      /* how many came after the first */
 };
 
 /* One direction of a connection without headers. */
@@ -67,6 +77,8 @@ struct lull_tcp_waits {
     struct lull_map by_number;
     struct lull_map
         by_lost; /* of packets whose bytes were sent again: number → note of the last time */
+    LULL_VEC(struct arrivals) arrivals;
+    struct lull_map by_original;    /* number of the packet that was lost, or late → its arrivals */
     LULL_VEC(struct resent) resent; /* by flow */
     struct lull_map by_timer;       /* packets that timers sent: number → their times */
     LULL_VEC(int64_t) timer_ns;
@@ -91,6 +103,8 @@ void lull_tcp_waits_free(struct lull_tcp_waits *waits)
         lull_vec_free(&waits->notes);
         lull_map_free(&waits->by_number);
         lull_map_free(&waits->by_lost);
+        lull_vec_free(&waits->arrivals);
+        lull_map_free(&waits->by_original);
         lull_vec_free(&waits->resent);
         lull_map_free(&waits->by_timer);
         lull_vec_free(&waits->timer_ns);
@@ -113,7 +127,7 @@ static void forget_received(struct half *half)
 {
     half->unacked_ns = half->data_ns = half->closed_ns = half->ack_ns = half->opened_ns =
         half->ack_late_ns = INT64_MIN;
-    half->ack_sent = LULL_NONE;
+    half->ack_sent = half->late_original = LULL_NONE;
 }
 
 static __attribute__((noinline)) uint32_t find_half(struct lull_tcp_waits *waits, uint64_t key,
@@ -290,23 +304,72 @@ static void sent(struct lull_tcp_waits *waits, const struct lull_packet_fact *fa
 
 /* ---- received ---- */
 
-/* What is known of the packet as it was sent. */
-static void note_as_sent(struct lull_tcp_waits *waits, uint32_t number, uint32_t sent)
+/* A copy came of what was sent again at that note. Once as many have come as were sent, none was lost: it was the first that
+ * ended the wait, and sending it again had no part in it. */
+static void count_arrival(struct lull_tcp_waits *waits, uint32_t number, uint32_t sent,
+                          uint32_t original, const struct lull_tcp_wait_note *last)
 {
-    uint32_t found = lull_map_find(&waits->by_number, sent);
+    const uint32_t at = lull_map_find(&waits->by_original, original);
+    if (at == LULL_MAP_NONE) {
+        lull_map_insert(&waits->by_original, original, waits->arrivals.count);
+        lull_vec_push(&waits->arrivals, (struct arrivals){.first = number, .last_sent = sent});
+        return;
+    }
+    struct arrivals *arrivals = &waits->arrivals.items[at];
+    if (arrivals->last_sent == sent) { /* on another device */
+        return;
+    }
+    arrivals->last_sent = sent;
+    if (++arrivals->more == last->times) {
+        const struct lull_tcp_wait_note *note = lull_tcp_waits_find(waits, arrivals->first);
+        if (note && note->kind == last->kind) {
+            lull_map_remove(&waits->by_number, arrivals->first);
+        }
+    }
+}
+
+/* What is known of the packet as it was sent. */
+static void note_as_sent(struct lull_tcp_waits *waits, struct half *half,
+                         const struct lull_packet_fact *fact, uint32_t sent)
+{
+    const uint32_t number = fact->number;
+    uint32_t found = lull_map_find(&waits->by_number, sent), original = sent;
     if (found == LULL_MAP_NONE || waits->notes.items[found].kind > LULL_TCP_SYN_AGAIN) {
         found = lull_map_find(&waits->by_lost, sent);
+    } else if (waits->notes.items[found].lost != LULL_NONE) {
+        original = waits->notes.items[found].lost;
     }
     if (found != LULL_MAP_NONE) {
         const struct lull_tcp_wait_note again = waits->notes.items[found];
         note(waits, number, again.kind, again.first_ns, again.last_ns, again.times);
+        const uint32_t last = lull_map_find(&waits->by_lost, original);
+        if (last != LULL_MAP_NONE) {
+            count_arrival(waits, number, sent, original, &waits->notes.items[last]);
+            half->late_seq = fact->packet->seq;
+            half->late_length = length_of(fact->packet);
+            half->late_original = original;
+            half->late_skb = fact->packet->skb;
+        }
+    }
+}
+
+/* A copy that is like one that came, but in a buffer of its own: what was sent again from the same buffer is not matched. */
+static void note_copy(struct lull_tcp_waits *waits, struct half *half,
+                      const struct lull_packet_fact *fact)
+{
+    const struct lull_net_packet *packet = fact->packet;
+    if (half->late_original != LULL_NONE && packet->skb && packet->skb != half->late_skb &&
+        packet->seq == half->late_seq && length_of(packet) == half->late_length) {
+        half->late_skb = packet->skb;
+        count_arrival(waits, fact->number, fact->number, half->late_original,
+                      &waits->notes.items[lull_map_find(&waits->by_lost, half->late_original)]);
     }
 }
 
 /* What its sender, or this host of what it answers, had to send again. */
-static void note_again(struct lull_tcp_waits *waits, const struct lull_packet_fact *fact,
-                       uint32_t sent_number, const struct half *sender, const struct half *own,
-                       int64_t before_ns)
+static void note_again(struct lull_tcp_waits *waits, struct half *half,
+                       const struct lull_packet_fact *fact, uint32_t sent_number,
+                       const struct half *sender, const struct half *own, int64_t before_ns)
 {
     const struct lull_net_packet *packet = fact->packet;
     const bool is_syn = packet->tcp_flags & SYN;
@@ -317,7 +380,9 @@ static void note_again(struct lull_tcp_waits *waits, const struct lull_packet_fa
             note(waits, fact->number, LULL_TCP_SENT_AGAIN, piece.first_ns, piece.last_ns,
                  piece.times);
         }
-        note_as_sent(waits, fact->number, sent_number);
+        note_as_sent(waits, half, fact, sent_number);
+    } else if (length_of(packet)) {
+        note_copy(waits, half, fact);
     }
     if (is_syn && packet->tcp_flags & ACK && own && own->syn.times) {
         note(waits, fact->number, LULL_TCP_SYN_AGAIN, own->syn.first_ns, own->syn.last_ns,
@@ -392,7 +457,7 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
     if (back && packet->tcp_flags & ACK) {
         lull_tcp_pieces_ack(&back->pieces, packet->ack);
     }
-    note_again(waits, fact, sent_number, half_at(waits, sender), back, before_ns);
+    note_again(waits, half, fact, sent_number, half_at(waits, sender), back, before_ns);
     if (packet->has_window && !(packet->tcp_flags & (SYN | RST))) {
         window_received(waits, fact, half);
     }

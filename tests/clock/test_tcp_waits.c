@@ -40,6 +40,7 @@ struct shape {
     uint8_t context;    /* enum lull_cause of the interrupt it was seen in; 0: of a task */
     bool is_translated; /* the client has another address here */
     bool is_numbers;    /* of inet_sock_local_*: no addresses, no size, no window */
+    uint64_t skb;
 };
 
 /* Seen on `host`; what the client sends goes from port 40000 to 80. Returns its number. */
@@ -63,6 +64,7 @@ static uint32_t see(struct wire *wire, uint32_t host, bool from_client, bool is_
         .tcp_flags = shape.flags ? shape.flags : ACK,
         .has_window = true,
         .window = shape.is_closed ? 0 : FULL,
+        .skb = shape.skb,
     };
     if (shape.is_translated) {
         packet.source[3] += from_client ? 7 : 0;
@@ -183,6 +185,38 @@ static void test_lost(void)
     uint32_t fourth = sends(&wire, CLIENT, 700 * MS, four);
     plain(&wire, comes(&wire, SERVER, 701 * MS, four, fourth));
     end(&wire);
+}
+
+/* The end of a connection is under way for 31 ms, and sent again meanwhile, as a server did it in traces/django: each copy comes,
+ * so the first came as fast as the network is. Were one of them lost, which of them is not known. */
+static void test_late(void)
+{
+    const struct shape last = {.seq = 500, .flags = ACK | 1, .skb = 0x1000};
+    struct shape copy = last;
+
+    copy.skb = 0x2000;
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned lost = i % 2, is_matched = i / 2;
+        struct wire wire = start();
+        connect_both(&wire);
+        uint32_t first = sends(&wire, SERVER, 197 * MS, last);
+        uint32_t again = sends(&wire, SERVER, 211 * MS, last);
+        if (lost) {
+            sends(&wire, SERVER, 225 * MS, last);
+        }
+        uint32_t came = comes(&wire, CLIENT, 229 * MS, last, first);
+        noted(&wire, came, LULL_TCP_SENT_AGAIN, 197 * MS, (lost ? 225 : 211) * MS, 1 + lost);
+        comes(&wire, CLIENT, 229 * MS + 1, last,
+              is_matched ? first : LULL_NONE); /* on another device */
+        noted(&wire, came, LULL_TCP_SENT_AGAIN, 197 * MS, (lost ? 225 : 211) * MS, 1 + lost);
+        comes(&wire, CLIENT, 229 * MS + 2, copy, is_matched ? again : LULL_NONE);
+        if (lost) {
+            noted(&wire, came, LULL_TCP_SENT_AGAIN, 197 * MS, 225 * MS, 2);
+        } else {
+            plain(&wire, came);
+        }
+        end(&wire);
+    }
 }
 
 /* The request is lost, and the server is not traced. */
@@ -551,6 +585,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/clock/tcp-waits/plain", test_plain);
     g_test_add_func("/clock/tcp-waits/lost", test_lost);
+    g_test_add_func("/clock/tcp-waits/late", test_late);
     g_test_add_func("/clock/tcp-waits/lost-request", test_lost_request);
     g_test_add_func("/clock/tcp-waits/devices", test_devices);
     g_test_add_func("/clock/tcp-waits/long-burst", test_long_burst);

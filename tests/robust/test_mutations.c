@@ -10,7 +10,7 @@
 #include "robust/walk.h"
 
 #define DEFAULT_CASES 4000 /* fuzzers with sanitizers go on from there */
-#define CASE_SECONDS 10 /* generous: the machine may be busy, and ASan is slow */
+#define CASE_SECONDS 10    /* generous: the machine may be busy, and ASan is slow */
 
 /* ---- traces to damage ---- */
 

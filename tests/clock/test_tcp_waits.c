@@ -369,7 +369,7 @@ static void test_again_on_devices(void)
     end(&wire);
 }
 
-/* The same ports again: nothing of the connection before is told of this one. */
+/* The same ports again: this connection has nothing of the one before. */
 static void test_reused(void)
 {
     struct wire wire = start();

@@ -294,9 +294,9 @@ static void emit_disks(struct disk_table *table, const struct lull_result_class 
     table->ranks.count = 0;
     for (uint32_t i = 0; i < disks->disks.count; i++) {
         uint64_t of_disk = value ? value(&disks->disks.items[i]) : 0;
-        const bool is_told = value == moved_sectors && !table->io->head.params->is_lami &&
-                             disks->disks.items[i].sectors[IO_DISCARDS];
-        if (of_disk || is_told || (!value && disks->disks.items[i].device.count)) {
+        const bool only_discards = value == moved_sectors && !table->io->head.params->is_lami &&
+                                   disks->disks.items[i].sectors[IO_DISCARDS];
+        if (of_disk || only_discards || (!value && disks->disks.items[i].device.count)) {
             lull_vec_push(&table->ranks, (struct io_rank){i, of_disk});
         }
     }

@@ -111,6 +111,10 @@ void irq_raised(const struct lull_model *model, struct cpu *cpu, int64_t t,
                 const struct lull_ev_softirq_raise *event);
 /* True if the CPU is in an interrupt: what happens there is not the task's doing. */
 bool irq_is_active(const struct cpu *cpu);
+/* Whether the CPU wakes that task for an interrupt or a softirq though it is in none, since the task is the
+ * thread to which the rest is left. */
+bool irq_wakes_thread(const struct lull_model *model, const struct cpu *cpu, int32_t c,
+                      const struct task *task);
 /* Where an event itself says that it happened. */
 enum irq_context { IRQ_NOT_TOLD, IRQ_NONE, IRQ_HARD, IRQ_SOFT };
 /* From the flags of ftrace and perf. */
@@ -118,7 +122,7 @@ enum irq_context irq_context_of(bool is_reported, int64_t flags);
 /* Whether the task is in a call whose end is a timer's, or a signal's. */
 bool irq_is_sleep(const struct lull_model *model, const struct task *task);
 /* The cause that a wake-up of the task on this CPU has. */
-void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
+void irq_classify(const struct lull_model *model, const struct machine *machine, int32_t c,
                   const struct task *task, enum irq_context context, struct lull_wakeup *wakeup);
 /* What a handler represents, when something other than a wake-up happens in it. */
 enum lull_cause irq_frame_cause(const struct frame *frame);

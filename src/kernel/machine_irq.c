@@ -18,6 +18,9 @@ enum {
     SOFTIRQ_HRTIMER = 8,
 };
 
+/* Of what a handler returns: IRQ_WAKE_THREAD of linux/irqreturn.h. */
+enum { RET_WAKE_THREAD = 2 };
+
 static const char *const softirq_names[LULL_SOFTIRQS] = {
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
 
@@ -270,6 +273,12 @@ static struct irq_label make_irq_label(struct lull_model *model, uint32_t irq,
     return made;
 }
 
+static const struct irq_label *find_irq_label(const struct machine *machine, uint32_t irq)
+{
+    const uint32_t known = lull_map_find(&machine->irqs, irq);
+    return known == LULL_MAP_NONE ? NULL : &machine->irq_labels.items[known];
+}
+
 /* Handlers keep their names: these are looked at again, and made into labels, only when they
  * differ. */
 static struct irq_label irq_label(struct lull_model *model, struct machine *machine, uint32_t irq,
@@ -288,6 +297,71 @@ static struct irq_label irq_label(struct lull_model *model, struct machine *mach
         *label = make_irq_label(model, irq, name);
     }
     return *label;
+}
+
+/* The number behind that start of a kernel thread's name, and what follows the number; or -1. */
+static int64_t number_in_comm(const struct lull_model *model, const struct task *task,
+                              const char *start, const char **rest)
+{
+    const char *comm = task->name == LULL_NONE ? "" : model->names.items[task->name].comm;
+    if (!g_str_has_prefix(comm, start) || !g_ascii_isdigit(comm[strlen(start)])) {
+        return -1;
+    }
+    return (int64_t)g_ascii_strtoull(comm + strlen(start), (char **)rest, 10);
+}
+
+/* A handler may leave the rest to a thread of its own, irq/NUMBER-NAME, which the kernel wakes once the handler
+ * has returned. Only a frame around that may be left, as of a softirq, which has nothing to do with it. */
+static bool is_handlers_thread(const struct lull_model *model, const struct cpu *cpu,
+                               const struct task *task)
+{
+    const char *rest = "";
+    return G_UNLIKELY(cpu->thread_irq >= 0) &&
+           number_in_comm(model, task, "irq/", &rest) == cpu->thread_irq && *rest == '-';
+}
+
+/* Softirqs that do not run at once are left to a thread of their CPU, which is woken when they are raised, or
+ * after others have run. */
+static bool is_softirqs_thread(const struct lull_model *model, const struct cpu *cpu, int32_t c,
+                               const struct task *task)
+{
+    const char *rest = "";
+    return cpu->n_frames == 0 && number_in_comm(model, task, "ksoftirqd/", &rest) == c &&
+           *rest == '\0';
+}
+
+bool irq_wakes_thread(const struct lull_model *model, const struct cpu *cpu, int32_t c,
+                      const struct task *task)
+{
+    return is_handlers_thread(model, cpu, task) || is_softirqs_thread(model, cpu, c, task);
+}
+
+static void classify_handlers_thread(const struct lull_model *model, const struct machine *machine,
+                                     const struct cpu *cpu, struct lull_wakeup *wakeup)
+{
+    const struct irq_label *label = find_irq_label(machine, (uint32_t)cpu->thread_irq);
+    wakeup->cause = label ? label->cause : LULL_CAUSE_IRQ;
+    wakeup->label = label ? label->label : model->fixed_labels[LABEL_HARD].label;
+}
+
+/* What was raised first is what it is woken for. */
+static void classify_softirqs_thread(const struct lull_model *model, const struct cpu *cpu,
+                                     struct lull_wakeup *wakeup)
+{
+    uint32_t first = LULL_SOFTIRQS;
+    for (uint32_t i = 0; i < LULL_SOFTIRQS; i++) {
+        if (cpu->raised_ns[i] != INT64_MIN &&
+            (first == LULL_SOFTIRQS || cpu->raised_ns[i] < cpu->raised_ns[first])) {
+            first = i;
+        }
+    }
+    wakeup->cause = LULL_CAUSE_IRQ;
+    wakeup->label = model->fixed_labels[first < LULL_SOFTIRQS ? first : LABEL_SOFT].label;
+    if (first < LULL_SOFTIRQS) {
+        wakeup->raiser = cpu->raisers[first].task;
+        wakeup->raiser_label = cpu->raisers[first].label;
+        wakeup->raise_ns = cpu->raised_ns[first];
+    }
 }
 
 static void report_timer(struct lull_model *model, const struct machine *machine, int64_t t,
@@ -337,6 +411,9 @@ bool irq_event(struct lull_model *model, struct machine *machine, int32_t c, int
         interrupted(model, machine, c, t, LULL_HAS(ev, irq_handler_exit, context_tid),
                     ev->context_tid);
         pop(model, machine, c, t, FRAME_IRQ, ev->irq);
+        if (LULL_HAS(ev, irq_handler_exit, ret) && ev->ret & RET_WAKE_THREAD) {
+            cpu->thread_irq = (uint32_t)ev->irq;
+        }
         return true;
     }
     if (id == LULL_EVENT_softirq_entry) {
@@ -489,10 +566,15 @@ static bool may_be_interrupted(const struct lull_model *model, const struct cpu 
     return call == LULL_NONE || model->calls.items[call].start_ns < cpu->unsure_ns;
 }
 
-void irq_classify(const struct lull_model *model, const struct machine *machine, struct cpu *cpu,
+void irq_classify(const struct lull_model *model, const struct machine *machine, int32_t c,
                   const struct task *task, enum irq_context context, struct lull_wakeup *wakeup)
 {
-    if (cpu->n_frames > 0) {
+    struct cpu *cpu = model_cpu_at(machine, c);
+    if (is_handlers_thread(model, cpu, task)) {
+        classify_handlers_thread(model, machine, cpu, wakeup);
+    } else if (is_softirqs_thread(model, cpu, c, task)) {
+        classify_softirqs_thread(model, cpu, wakeup);
+    } else if (cpu->n_frames > 0) {
         classify_interrupt(model, cpu, wakeup);
     } else if (context != IRQ_NONE && classify_unseen_softirq(model, machine, cpu, wakeup)) {
         return;

@@ -552,16 +552,20 @@ static void wake_running(struct task *task, const struct lull_wakeup *wakeup, en
 
 /* Keeps the first waking since the task stopped running. One that comes while it still runs counts
  * only if nothing wakes it after it has stopped: then it was about to. */
-static void note_waking(const struct lull_model *model, const struct cpu *cpu, int64_t t,
-                        struct task *task, enum lull_event_id id, enum irq_context context)
+static void note_waking(const struct lull_model *model, const struct machine *machine, int32_t c,
+                        int64_t t, struct task *task, enum lull_event_id id,
+                        enum irq_context context)
 {
+    const struct cpu *cpu = model_cpu_at(machine, c);
     bool runs = task->state == LULL_STATE_RUNNING;
     if (runs && id != LULL_EVENT_sched_waking) {
         task->waking = no_waking; /* it did not stop */
     } else if (runs || task->waking.time_ns == INT64_MIN || task->waking.is_early) {
         task->waking =
             (struct waking){t, model_on_cpu(model, cpu),
-                            irq_is_active(cpu) || context == IRQ_HARD || context == IRQ_SOFT, runs};
+                            irq_is_active(cpu) || context == IRQ_HARD || context == IRQ_SOFT ||
+                                irq_wakes_thread(model, cpu, c, task),
+                            runs};
     }
 }
 
@@ -578,7 +582,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
                lost_may_be_between(model, machine->host, task->since_ns, t)) {
         sched_lose(model, number); /* it ran in between, as who waits for a CPU is not woken */
     }
-    note_waking(model, model_cpu_at(machine, c), t, task, id, context);
+    note_waking(model, machine, c, t, task, id, context);
     if (id == LULL_EVENT_sched_wakeup_new) {
         task->is_new = false;
         if (task->state != LULL_STATE_NONE) {
@@ -593,7 +597,7 @@ static void sched_wake(struct lull_model *model, struct machine *machine, int32_
     }
 
     struct lull_wakeup wakeup = unknown_wakeup(t);
-    irq_classify(model, machine, model_cpu_at(machine, c), task, context, &wakeup);
+    irq_classify(model, machine, c, task, context, &wakeup);
     if (wakeup.task == number) { /* a task does not wake itself; it was someone we do not know */
         wakeup = unknown_wakeup(t);
     }

@@ -226,6 +226,7 @@ struct cpu *model_cpu_add(struct lull_model *model, struct machine *machine, int
     added->task = added->idle = added->kernel = added->last_request = added->last_packet =
         added->device = added->switch_stream = added->lost_stream = LULL_NONE;
     added->unsure_ns = INT64_MIN;
+    added->thread_irq = -1;
     lost_find_recorded(model, machine, cpu);
     added->last_ns = added->seen_ns = added->idle_state = INT64_MIN;
     added->frequency_khz = -1;

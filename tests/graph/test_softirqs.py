@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Who raised the softirq that woke a task: made-up traces in which that is known. `reader` waits from 10 ms to 90 ms; at 80 ms a softirq on
+# Who raised the softirq that woke a task, and which interrupt wakes its thread: made-up traces in which that is known. `reader` waits from 10 ms to 90 ms; at 80 ms a softirq on
 # the other CPU wakes it, where `other` runs from 0 to 50 ms and `sender` from there on. LULL is the program.
 import json
 import os
@@ -38,22 +38,27 @@ class Scene:
     def raised(self, ms, vec, flags=0):
         self.event(ms, "irq_softirq_raise", {"vec": vec}, flags=flags)
 
-    def handler(self, start, end, vec=None):
+    def handler(self, start, end, vec=None, ret=1):
         self.event(start, "irq_handler_entry", {"irq": 28, "name": "eth0"}, flags=IN_INTERRUPT)
         if vec is not None:
             self.raised((start + end) / 2, vec, IN_INTERRUPT)
-        self.event(end, "irq_handler_exit", {"irq": 28, "ret": 1}, flags=IN_INTERRUPT)
+        self.event(end, "irq_handler_exit", {"irq": 28, "ret": ret}, flags=IN_INTERRUPT)
+
+    def waking(self, ms, name, flags):
+        self.event(ms, "sched_waking", {"comm": name, "tid": 7, "prio": 20, "target_cpu": 0}, flags=flags)
 
 
-def path_of(vec, steps, flags):
-    """Of `reader`: who did what for how long, in ms, and the words about the wait."""
+def path_of(vec, steps, flags, name="reader"):
+    """Of `reader`: who did what for how long, in ms, and the words about the wait. Without `vec` the steps wake it."""
+    NAMES[7] = name
     scene = Scene(flags)
     scene.switch(10, 0, 0, 1)
     scene.switch(50, 1, 8)
     steps(scene)
-    scene.event(79, "irq_softirq_entry", {"vec": vec})
-    scene.event(80, "sched_waking", {"comm": "reader", "tid": 7, "prio": 20, "target_cpu": 0}, flags=16)
-    scene.event(81, "irq_softirq_exit", {"vec": vec}, flags=16)
+    if vec is not None:
+        scene.event(79, "irq_softirq_entry", {"vec": vec})
+        scene.waking(80, name, 16)
+        scene.event(81, "irq_softirq_exit", {"vec": vec}, flags=16)
     scene.switch(80.5, 0, 7)
     scene.switch(90, 0, 0, 1)
     scene.switch(95, 1, 0, 1)
@@ -67,8 +72,8 @@ def path_of(vec, steps, flags):
     for step in json.loads(done.stdout)["segments"]:
         if step["begin_ns"] < vm_scene.START + 80 * MS:
             key = step["comm"], step["state"]
-            times[key] = times.get(key, 0) + (step["end_ns"] - step["begin_ns"]) / MS
-            words = step["detail"] if key == ("reader", "blocked") else words
+            times[key] = round(times.get(key, 0) + (step["end_ns"] - step["begin_ns"]) / MS, 3)
+            words = step["detail"] if key == (name, "blocked") else words
     return times, words
 
 
@@ -100,4 +105,67 @@ check("a tasklet's, and the flags say that no interrupt raised it", TASKLET, lam
       "softirq TASKLET, raised by sender (8)", 20, True)
 check("a tasklet's, and the flags say that an interrupt did", TASKLET, lambda scene: scene.raised(70, TASKLET, IN_INTERRUPT),
       "softirq TASKLET, raised by hard interrupt", 0, True)
+
+
+def check_thread(what, steps, words, name="irq/28-eth0", sender=None, flags=False):
+    """The kernel wakes a handler's thread once the handler has returned IRQ_WAKE_THREAD, at 80 ms: nothing but that says who does. `sender`:
+    who runs if it is the sender's doing."""
+    times, said = path_of(None, steps, flags, name)
+    truth = {("sender", state): ms for state, ms in {**sender, "blocked": 40}.items()} if sender else {}
+    truth[(name, "blocked")] = 70 - sum(truth.values())
+    truth = {key: round(ms, 3) for key, ms in truth.items() if ms > 0.001}
+    tap.ok(said == words and times == truth, what, f"{said}; {times}")
+
+
+def of_interrupt(ret, name="irq/28-eth0", flags=IN_INTERRUPT):
+    def steps(scene):
+        scene.handler(79.9, 79.95, ret=ret)
+        scene.waking(80, name, flags)
+    return steps
+
+
+def in_idle(scene):
+    scene.switch(60, 1, 0, 1)
+    of_interrupt(2)(scene)
+
+
+def in_softirq(scene):
+    scene.event(79, "irq_softirq_entry", {"vec": NET_RX})
+    of_interrupt(2)(scene)
+    scene.event(81, "irq_softirq_exit", {"vec": NET_RX})
+
+
+TASK = {"running": 29.95, "interrupted": 0.05}
+for told in (False, True):
+    with_flags = ", with flags" if told else ""
+    check_thread("a handler's thread, in the time of a task" + with_flags, of_interrupt(2), "irq 28 eth0", flags=told)
+    check_thread("a handler's thread, in idle time" + with_flags, in_idle, "irq 28 eth0", flags=told)
+    check_thread("a handler's thread, while a softirq is interrupted" + with_flags, in_softirq, "irq 28 eth0", flags=told)
+check_thread("the thread of another interrupt: a task woke it", of_interrupt(2, "irq/29-eth1"), "", "irq/29-eth1", TASK)
+check_thread("the interrupt of whose number its own is the start: a task woke it", of_interrupt(2, "irq/280-eth1"), "", "irq/280-eth1", TASK)
+check_thread("the handler left nothing to do: a task woke it", of_interrupt(1), "", sender=TASK)
+check_thread("a task that its thread is not: a task woke it", of_interrupt(2, "reader"), "", "reader", TASK)
+
+
+def left_over(raised, name):
+    """What was raised is left to the CPU's thread, after others have run."""
+    def steps(scene):
+        raised(scene)
+        scene.event(79.96, "irq_softirq_entry", {"vec": RCU})
+        scene.event(79.97, "irq_softirq_exit", {"vec": RCU})
+        scene.waking(80, name, 0)
+    return steps
+
+
+def check_left_over(what, raised, words, name="ksoftirqd/1", sender=None):
+    check_thread("left to a softirq thread: " + what, left_over(raised, name), words, name, sender)
+
+
+check_left_over("what an interrupt raised", lambda scene: scene.handler(79.9, 79.95, NET_RX), "softirq NET_RX, raised by irq 28 eth0")
+check_left_over("what a task raised", lambda scene: scene.raised(70, NET_RX), "softirq NET_RX, raised by sender (8)", sender={"running": 20})
+check_left_over("what was raised first", lambda scene: (scene.raised(60, NET_RX), scene.handler(79.9, 79.95, TASKLET)),
+                "softirq NET_RX, raised by sender (8)", sender={"running": 10})
+check_left_over("what nobody is seen to raise", lambda scene: None, "softirq")
+check_left_over("not to that of another CPU, which a task wakes", lambda scene: scene.handler(79.9, 79.95, NET_RX), "", "ksoftirqd/0",
+                {"running": 29.94, "interrupted": 0.06})
 tap.done()

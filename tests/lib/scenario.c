@@ -233,10 +233,10 @@ void sc_exit(const struct sc_task *task, unsigned cpu, int64_t t, struct sc_task
 /* ---- interrupts ---- */
 
 void sc_irq(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, int irq,
-            const char *name)
+            const char *name, bool wakes_thread)
 {
     put(host, cpu, t, "irq_handler_entry", "irq=%d name=\"%s\"", irq, name);
-    put(host, cpu, t + length, "irq_handler_exit", "irq=%d ret=1", irq);
+    put(host, cpu, t + length, "irq_handler_exit", "irq=%d ret=%d", irq, wakes_thread ? 2 : 1);
 }
 
 void sc_softirq(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, unsigned vec)
@@ -387,7 +387,7 @@ void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_ta
     p->has_come = true;
     acknowledge(flow, p->from_client);
     if (context == SC_IRQ) {
-        sc_irq(host, cpu, t - 30 * US, 10 * US, 30, "eth0");
+        sc_irq(host, cpu, t - 30 * US, 10 * US, 30, "eth0", false);
         put(host, cpu, t - 25 * US, "irq_softirq_raise", "vec=3");
     }
     if (context != SC_PLAIN) {
@@ -413,7 +413,7 @@ void sc_disk_issue(struct sc_host *host, unsigned cpu, int64_t t, const struct s
 void sc_disk_complete(struct sc_host *host, unsigned cpu, int64_t t, uint64_t sector,
                       const struct sc_task *task)
 {
-    sc_irq(host, cpu, t - 5 * US, 30 * US, 40, "virtio0-req.0");
+    sc_irq(host, cpu, t - 5 * US, 30 * US, 40, "virtio0-req.0", false);
     put(host, cpu, t, "block_rq_complete",
         "dev=%u sector=%" G_GUINT64_FORMAT " nr_sector=8 error=0 rwbs=0", DISK_DEV, sector);
     if (task) {

@@ -56,9 +56,10 @@ void sc_fork(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_task
 /* sched_process_exit at t, the switch away 10 us later. */
 void sc_exit(const struct sc_task *task, unsigned cpu, int64_t t, struct sc_task *then);
 
-/* Interrupts over [t, t + length); put what happens inside with calls at times between. */
+/* Interrupts over [t, t + length); put what happens inside with calls at times between. `wakes_thread`: the
+ * handler leaves the rest to its thread, which is woken after it. */
 void sc_irq(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, int irq,
-            const char *name);
+            const char *name, bool wakes_thread);
 void sc_softirq(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, unsigned vec);
 /* `kind`: local_timer, reschedule, call_function, call_function_single */
 void sc_vector(struct sc_host *host, unsigned cpu, int64_t t, int64_t length, const char *kind);

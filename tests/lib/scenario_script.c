@@ -233,25 +233,27 @@ static bool play_network(struct script *s, const char *verb, const struct words 
 }
 
 /* irq NUMBER NAME LENGTH | softirq VEC LENGTH | vector KIND LENGTH, all with [wake TASK] in the
- * middle */
+ * middle; an interrupt's thread is woken once its handler has returned (kernel/irq/handle.c of Linux) */
 static bool play_interrupt(struct script *s, const char *verb, const struct words *w,
                            const struct moment *m)
 {
     struct sc_task *task;
     int64_t length;
+    bool is_thread = false;
     unsigned at = !strcmp(verb, "irq") ? 5 : 4;
     if (!optional_task(s, w, "wake", &task) || !read_time(s, word_at(w, at), &length)) {
         return false;
     }
     if (!strcmp(verb, "irq")) {
-        sc_irq(m->host, m->cpu, m->t, length, atoi(word_at(w, 3)), word_at(w, 4));
+        is_thread = task && g_str_has_prefix(word_at(w, at + 2), "irq/");
+        sc_irq(m->host, m->cpu, m->t, length, atoi(word_at(w, 3)), word_at(w, 4), is_thread);
     } else if (!strcmp(verb, "softirq")) {
         sc_softirq(m->host, m->cpu, m->t, length, (unsigned)atoi(word_at(w, 3)));
     } else {
         sc_vector(m->host, m->cpu, m->t, length, word_at(w, 3));
     }
     if (task) {
-        sc_wake(m->host, m->cpu, m->t + length / 2, task);
+        sc_wake(m->host, m->cpu, m->t + (is_thread ? length + 1000 : length / 2), task);
     }
     return true;
 }

@@ -321,13 +321,18 @@ static bool is_handlers_thread(const struct lull_model *model, const struct cpu 
 }
 
 /* Softirqs that do not run at once are left to a thread of their CPU, which is woken when they are raised, or
- * after others have run. */
+ * after others have run; those of timers have one of their own in kernels with PREEMPT_RT. */
 static bool is_softirqs_thread(const struct lull_model *model, const struct cpu *cpu, int32_t c,
                                const struct task *task)
 {
+    static const char *const starts[] = {"ksoftirqd/", "ktimers/", "ktimersd/", "ktimersoftd/"};
     const char *rest = "";
-    return cpu->n_frames == 0 && number_in_comm(model, task, "ksoftirqd/", &rest) == c &&
-           *rest == '\0';
+    for (size_t i = 0; cpu->n_frames == 0 && i < G_N_ELEMENTS(starts); i++) {
+        if (number_in_comm(model, task, starts[i], &rest) == c) {
+            return *rest == '\0';
+        }
+    }
+    return false;
 }
 
 bool irq_wakes_thread(const struct lull_model *model, const struct cpu *cpu, int32_t c,

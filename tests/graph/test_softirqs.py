@@ -15,7 +15,7 @@ from tap import Tap  # noqa: E402
 
 tap = Tap()
 US, MS = 1000, 10**6
-NET_RX, TASKLET, RCU = 3, 6, 9
+TIMER, NET_RX, TASKLET, RCU = 1, 3, 6, 9
 IN_INTERRUPT = 8  # of common_flags: TRACE_FLAG_HARDIRQ
 NAMES = {0: "swapper", 7: "reader", 8: "sender", 9: "other"}
 
@@ -166,6 +166,7 @@ check_left_over("what a task raised", lambda scene: scene.raised(70, NET_RX), "s
 check_left_over("what was raised first", lambda scene: (scene.raised(60, NET_RX), scene.handler(79.9, 79.95, TASKLET)),
                 "softirq NET_RX, raised by sender (8)", sender={"running": 10})
 check_left_over("what nobody is seen to raise", lambda scene: None, "softirq")
+check_left_over("timers, in a kernel with PREEMPT_RT", lambda scene: scene.handler(79.9, 79.95, TIMER), "softirq TIMER, raised by irq 28 eth0", "ktimers/1")
 check_left_over("not to that of another CPU, which a task wakes", lambda scene: scene.handler(79.9, 79.95, NET_RX), "", "ksoftirqd/0",
                 {"running": 29.94, "interrupted": 0.06})
 tap.done()

@@ -316,9 +316,8 @@ const struct timeout_note *lull_evidence_tries(const struct lull_execgraph *eg, 
 static void append_no_answer(const struct lull_execgraph *eg, const struct timeout_note *timeout,
                              GString *out)
 {
-    const struct lull_wait_reason peer = {.file = timeout->sent.file, .fd = -1};
     g_string_append(out, ": no answer from ");
-    lull_wait_reason_append_object(eg->model, &peer, out);
+    lull_wait_reason_append_peer(eg->model, timeout->sent.file, timeout->sent.path, out);
 }
 
 /* "poll timed out after 700.0 ms: no answer from 127.0.0.1:53 to 18 bytes sent 100.0 us before" */

@@ -40,6 +40,7 @@ struct sent_note {
     int64_t time_ns;
     int64_t bytes; /* -1: not known */
     uint32_t file; /* LULL_NONE: nothing, or it was answered */
+    uint32_t path; /* label of what that was called then: a UDP socket sends to many */
 };
 
 /* The last wait of a task in the call that it is in. */

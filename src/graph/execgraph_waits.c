@@ -272,14 +272,15 @@ static void note_sent(struct lull_execgraph *eg, const struct lull_syscall_fact 
     }
     struct wait_note *wait = last_wait(eg, fact->task); /* makes the place in `sent`, too */
     struct sent_note *sent = &eg->sent.items[fact->task];
-    const uint8_t type = lull_model_file(eg->model, io->file)->type;
+    const struct lull_file *file = lull_model_file(eg->model, io->file);
     if (io->kind == LULL_IO_WRITE && asks_again(eg, wait, io->file)) {
         wait->left_ns = -1;
     } else if (io->kind == LULL_IO_WRITE) {
         note_use(wait);
     }
-    if (io->kind == LULL_IO_WRITE && (type == LULL_FILE_NET || type == LULL_FILE_SOCKET)) {
-        *sent = (struct sent_note){fact->end_ns, io->bytes, io->file};
+    if (io->kind == LULL_IO_WRITE &&
+        (file->type == LULL_FILE_NET || file->type == LULL_FILE_SOCKET)) {
+        *sent = (struct sent_note){fact->end_ns, io->bytes, io->file, file->path};
     } else if (io->kind == LULL_IO_READ && sent->file == io->file) {
         sent->file = LULL_NONE;
     }

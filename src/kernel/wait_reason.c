@@ -275,9 +275,10 @@ static bool is_opened_unnamed(const struct lull_model *model, uint32_t number)
     return file && file->type == LULL_FILE_DISK && file->open_ns != INT64_MIN;
 }
 
-static void append_file(const struct lull_model *model, uint32_t file, int32_t fd, GString *out)
+/* `path` is what it was called then. */
+static void append_named(const struct lull_model *model, uint32_t file, const char *path,
+                         int32_t fd, GString *out)
 {
-    const char *path = path_of(model, file);
     const bool is_datagram = file != LULL_NONE && lull_model_file(model, file)->is_datagram;
     int thing = thing_of(path);
     if (thing >= 0 && is_datagram) {
@@ -296,6 +297,17 @@ static void append_file(const struct lull_model *model, uint32_t file, int32_t f
     } else if (fd >= 0) {
         g_string_append_printf(out, "descriptor %d", fd);
     }
+}
+
+static void append_file(const struct lull_model *model, uint32_t file, int32_t fd, GString *out)
+{
+    append_named(model, file, path_of(model, file), fd, out);
+}
+
+void lull_wait_reason_append_peer(const struct lull_model *model, uint32_t file, uint32_t path,
+                                  GString *out)
+{
+    append_named(model, file, lull_model_label(model, path), -1, out);
 }
 
 /* "read of /var/lib/x", "timeout" */

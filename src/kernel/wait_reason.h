@@ -85,6 +85,9 @@ enum lull_wait_kind lull_wait_reason_kind(const struct lull_model *model,
  * "0x7f12a0"; nothing if nothing is known. */
 void lull_wait_reason_append_object(const struct lull_model *model,
                                     const struct lull_wait_reason *reason, GString *out);
+/* Appends whom a socket sends to, by the label that it had as its name at that time. */
+void lull_wait_reason_append_peer(const struct lull_model *model, uint32_t file, uint32_t path,
+                                  GString *out);
 /* What the call is about if that is a thing without a name, which is called the same each time: "a pipe", "a timerfd";
  * else NULL. */
 const char *lull_wait_reason_thing(const struct lull_model *model,

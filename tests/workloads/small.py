@@ -168,6 +168,29 @@ def late_dns(watch, _):
     stamp.of(watch)
 
 
+def silent_dns(watch, _):
+    """As some resolvers do: one socket, which is not connected, and two servers. The first never answers, the second at once."""
+    silent, server, client = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(3))
+    for one in silent, server:
+        one.bind(('127.0.0.1', 0))
+
+    def answer():
+        query, address = server.recvfrom(512)
+        server.sendto(query, address)
+
+    resolver, stamp = stage.child('wl-resolver', answer), stage.Stamp()
+    with watch.asked():
+        client.sendto(b'query', silent.getsockname())
+        with stamp.during():
+            if select.select([client], [], [], NAP)[0]:
+                raise RuntimeError('the silent server answered')
+        client.sendto(b'query', server.getsockname())
+        client.recv(512)
+    stage.ended(resolver)
+    watch.knows(address=f'127.0.0.1:{silent.getsockname()[1]}')
+    stamp.of(watch)
+
+
 def slow_pipe(watch, _):
     reading, writing = os.pipe()
     stamp = stage.Stamp()
@@ -548,7 +571,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse, select_nothing)
+PROGRAMS = (message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

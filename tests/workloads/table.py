@@ -62,6 +62,7 @@ TABLE = {
     'gil': Workload('small.py', r'wl-burner: running in user mode, waited for by wl-asker in futex',
                     amount=('wl-burner', 'running', None), needs_quiet=True),
     'late_dns': Workload('small.py', r'wl-asker: .*timed out in poll: no answer from (udp {address}|a UDP socket)', f'wl-resolver: {SLEEPS}.* waited for by wl-asker in poll', amount=('wl-resolver', 'blocked', 'timer')),
+    'silent_dns': Workload('small.py', r'wl-asker: .*timed out in p?select6?: no answer from (udp {address}|a UDP socket)$', amount=('wl-asker', 'blocked', 'timer')),
     'slow_pipe': Workload('small.py', f'wl-producer: {SLEEPS}.* waited for by wl-asker in read', amount=('wl-producer', 'blocked', 'timer')),
     'sigstop': Workload('small.py', f'wl-stopper: {SLEEPS}.* waited for by wl-asker, which was stopped', amount=('wl-stopper', 'blocked', 'timer')),
     'core_dump': Workload('small.py', r'wl-crasher: .*core (dump|is dumped), waited for by wl-asker in wait4', amount=('wl-crasher', ''),

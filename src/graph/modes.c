@@ -33,13 +33,29 @@ void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *
         calls, (struct lull_span){fact->start_ns, is_last ? INT64_MAX : fact->end_ns, fact->name});
 }
 
+/* Threads that the kernel makes in a program that wants an io_uring, or virtual devices: they are born in the kernel and
+ * stay there (kernel/fork.c: create_io_thread(), kernel/vhost_task.c). They have these names, and make no calls. */
+static bool is_of_kernel(const struct lull_execgraph *eg, uint32_t number)
+{
+    static const char *const names[] = {"iou-sqp-", "iou-wrk-", "vhost-"};
+    const char *comm = lull_model_comm(eg->model, number, INT64_MAX);
+    for (size_t i = 0; comm && i < G_N_ELEMENTS(names); i++) {
+        if (g_str_has_prefix(comm, names[i])) {
+            return calls_of(eg, number)->marks.count == 0;
+        }
+    }
+    return false;
+}
+
 /* kthreadd, and what it has made. */
-static bool is_kernel_thread(const struct lull_model *model, uint32_t number)
+static bool is_kernel_thread(const struct lull_execgraph *eg, uint32_t number)
 {
     enum { KTHREADD = 2 };
+    const struct lull_model *model = eg->model;
     const struct lull_task *task = lull_model_task(model, number);
     return task->tid <= 0 || task->tid == KTHREADD || task->ppid == KTHREADD ||
-           (task->parent != LULL_NONE && lull_model_task(model, task->parent)->tid == KTHREADD);
+           (task->parent != LULL_NONE && lull_model_task(model, task->parent)->tid == KTHREADD) ||
+           is_of_kernel(eg, number);
 }
 
 /* Some traces have chosen calls only. Nobody chooses this one. */
@@ -55,7 +71,7 @@ static bool has_all_calls(const struct lull_execgraph *eg, const struct lull_ses
 enum lull_mode lull_modes_outside(const struct lull_execgraph *eg,
                                   const struct lull_session *session, uint32_t task)
 {
-    if (is_kernel_thread(eg->model, task)) {
+    if (is_kernel_thread(eg, task)) {
         return LULL_MODE_KERNEL;
     }
     return has_all_calls(eg, session, lull_model_task(eg->model, task)->host) ? LULL_MODE_USER

@@ -22,7 +22,7 @@ TASK, INODE, READ, READ_AHEAD = 100, 4711, 4, 4 | 8
 class Machine:
     """One CPU; time passes as the script says."""
     def __init__(self):
-        self.now, self.events = START, []
+        self.now, self.events, self.others = START, [], {}
 
     def event(self, name, payload, tid=TASK):
         self.events.append({'t': self.now - START, 'n': name, 'p': payload, 'pc': {'cpu_id': 0}, 'sec': {'tid': tid}})
@@ -31,7 +31,7 @@ class Machine:
         self.now += int(ms * MS)
 
     def switch(self, prev, following, state):
-        names = {0: 'swapper/0', TASK: 'worker'}
+        names = {0: 'swapper/0', TASK: 'worker', **self.others}
         self.event('sched_switch', {'prev_comm': names[prev], 'prev_tid': prev, 'prev_prio': 20, 'prev_state': state,
                                     'next_comm': names[following], 'next_tid': following, 'next_prio': 20}, prev)
 
@@ -129,7 +129,34 @@ def check_limits(folder):
            all(not s['reason'] or s['reason']['kind'] != 'memory' for s in waits if s not in high), 'twice as its group is above memory.high', waits)
 
 
+def check_threads(folder):
+    """What the kernel makes in a program that uses an io_uring, or gives a guest its devices, never leaves the kernel; what only bears such a
+    name makes calls."""
+    machine = Machine()
+    kernels, users = {200: 'iou-sqp-100', 201: 'iou-wrk-100', 202: 'vhost-100'}, {203: 'iou-sqp-200', 204: 'other'}
+    machine.others = {**kernels, **users}
+    machine.switch(0, TASK, 0)
+    machine.call('getppid')
+    for tid in machine.others:
+        machine.switch(TASK, tid, 1)
+        machine.passes(1)
+        if tid == 203:
+            machine.event('syscall_entry_getppid', {}, tid)
+            machine.event('syscall_exit_getppid', {'ret': 0}, tid)
+        machine.passes(2)
+        machine.event('sched_waking', {'comm': 'worker', 'tid': TASK, 'prio': 20, 'target_cpu': 0}, tid)
+        machine.switch(tid, TASK, 1)
+    machine.passes(1)
+    machine.switch(TASK, 0, 1)
+    jsonl_to_ctf.write_trace(machine.events, folder, {'hostname': 'm'}, offset_ns=START)
+    done = subprocess.run([os.environ['LULL'], 'critpath', '--full', '--tid', str(TASK), '--json', folder], capture_output=True, text=True, encoding='utf-8', check=False)
+    modes = {(row['program'], row['mode']): row['duration_ns'] / MS for row in json.loads(done.stdout)['summary']['by_cause'] if row['duration_ns'] > MS / 2}
+    tap.ok(modes == {**{(name, 'kernel'): 3 for name in kernels.values()}, **{(name, 'user'): 3 for name in users.values()}, ('worker', 'user'): 1},
+           'threads that the kernel made in a program run in the kernel', modes)
+
+
 with tempfile.TemporaryDirectory() as folder:
+    check_threads(os.path.join(folder, 'threads'))
     check_limits(os.path.join(folder, 'limits'))
     made = Machine()
     script(made)

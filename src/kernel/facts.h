@@ -86,7 +86,7 @@ struct lull_switch_fact {
     /* The kernel's, -1..139 (what LTTng records is 100 less); LULL_NO_PRIO: not reported. */
     int32_t prio, previous_prio;
     /* The first waking of `task` since it stopped running; INT64_MIN: none was seen (it was
-     * preempted, or the waking was before the trace or lost). */
+     * preempted, or the waking was before the trace or lost), or this is no switch. */
     int64_t wakeup_ns;
     uint32_t waker;          /* task on the CPU where that happened; LULL_NONE: idle or not known */
     bool waker_is_interrupt; /* it happened in an interrupt: `waker` was only interrupted */

@@ -132,7 +132,8 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
         .unknown_ns = since - cpu->reported_ns,
         .prio = to->prio,
         .previous_prio = from->prio,
-        .wakeup_ns = to->waking.time_ns,
+        /* When it got the CPU is not known if the switch was not seen. */
+        .wakeup_ns = previous == next ? INT64_MIN : to->waking.time_ns,
         .waker = to->waking.task,
         .waker_is_interrupt = to->waking.is_interrupt,
     };

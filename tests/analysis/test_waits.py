@@ -10,8 +10,11 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
-from tap import Tap
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import jsonl_to_ctf  # noqa: E402
+from tap import Tap  # noqa: E402
 
 lull = os.environ["LULL"]
 samples = os.environ["LULL_SAMPLES"]
@@ -268,6 +271,35 @@ def a_report_opens_with_findings():
     tap.ok(len(disk) == 1 and least <= disk[0] <= most, "of two disks that of t-reads was busy", disk, least, most)
 
 
+def delays_of_unseen_switches():
+    """Task 7 is woken at 1 ms; that it has the CPU is first seen at 161 ms, by an event of its own: since when is not known. Task 8 is
+    woken at 162 ms and gets the CPU at 164 ms, by a switch."""
+    made = []
+
+    def event(ms, name, payload, tid):
+        made.append({"t": int(ms * 1e6), "n": name, "p": payload, "pc": {"cpu_id": 0}, "sec": {"tid": tid}})
+
+    def switch(ms, before, after, state):
+        event(ms, "sched_switch", {"prev_comm": f"task{before}", "prev_tid": before, "prev_prio": 20, "prev_state": state,
+                                   "next_comm": f"task{after}", "next_tid": after, "next_prio": 20}, before)
+
+    def wake(ms, tid, by):
+        event(ms, "sched_waking", {"comm": f"task{tid}", "tid": tid, "prio": 20, "target_cpu": 0}, by)
+    switch(0.2, 7, 9, 1)
+    wake(1, 7, 9)
+    event(161, "sched_stat_runtime", {"comm": "task7", "tid": 7, "runtime": 1, "vruntime": 1}, 7)
+    wake(162, 8, 7)
+    switch(164, 7, 8, 1)
+    switch(165, 8, 0, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "trace")
+        jsonl_to_ctf.write_trace(made, trace, {"hostname": "m"}, offset_ns=0)
+        log = json.loads(run("schedlog", "--json", trace))["windows"][0]["tables"]["log"]
+        tap.ok([row["latency_ns"] for row in log] == [2000000], "the latency of a switch that was seen, and no other", log)
+        told = [row["finding"] for row in findings(trace) if row["kind"] == "delay"]
+        tap.ok(told == ["task8/8 was woken and got a CPU 2.000 ms later, when task7/7 left it"], "nor is it a finding", told)
+
+
 def busy(trace, comm):
     """By device, how long it had requests: the union of their times from issue to completion."""
     spans, open_requests = collections.defaultdict(list), {}
@@ -289,6 +321,6 @@ def busy(trace, comm):
     return found
 
 
-for test in (a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
+for test in (delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

@@ -40,7 +40,7 @@ static bool can_join(const struct lull_cause_share *a, const struct lull_cause_s
 static void append_part(struct joined_row *row, const struct lull_cause_share *share)
 {
     char duration[LULL_TIME_TEXT_SIZE];
-    const char *detail = share->detail ? share->detail : "by others";
+    const char *detail = share->detail ? share->detail : "by unknown tasks";
     if (row->n_parts++ >= NAMED_PREEMPTORS) {
         return;
     }

@@ -290,6 +290,18 @@ void lull_contribution_append_headline(GString *out, const struct lull_why_shown
     g_string_append_c(out, '.');
 }
 
+/* Nothing if both ends of the range look the same: the typical ones do not differ. */
+static void append_likely(GString *out, double low_ns, double high_ns)
+{
+    g_autoptr(GString) low = g_string_new(NULL);
+    g_autoptr(GString) high = g_string_new(NULL);
+    append_duration(low, low_ns);
+    append_duration(high, high_ns);
+    if (!g_string_equal(low, high)) {
+        g_string_append_printf(out, "; the difference is likely %s to %s", low->str, high->str);
+    }
+}
+
 void lull_contribution_append_evidence(GString *out, const struct lull_why_shown *why,
                                        const struct lull_why_group *kind,
                                        const struct lull_contribution *contribution, bool ascii)
@@ -300,10 +312,8 @@ void lull_contribution_append_evidence(GString *out, const struct lull_why_shown
     append_duration(out, contribution->slow_ns);
     g_string_append(out, n_slow == 1 ? " in the slow one, " : " in a slow one, ");
     append_duration(out, contribution->typical_ns);
-    g_string_append(out, " in a typical one on average; the difference is likely ");
-    append_duration(out, contribution->low_ns);
-    g_string_append(out, " to ");
-    append_duration(out, contribution->high_ns);
+    g_string_append(out, " in a typical one on average");
+    append_likely(out, contribution->low_ns, contribution->high_ns);
     g_string_append(out, ".\n");
     if (n_slow > 1) {
         g_string_append_printf(out,

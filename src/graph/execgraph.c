@@ -195,7 +195,8 @@ static void on_switched(void *user, const struct lull_switch_fact *fact)
     struct lull_execgraph *eg = user;
     struct cpu_notes *notes = notes_of(eg, fact->host, fact->cpu);
     lull_vec_push(&notes->switches,
-                  (struct switch_note){fact->time_ns, fact->task, fact->is_unknown});
+                  (struct switch_note){fact->time_ns, fact->task, fact->is_unknown,
+                                       fact->previous_is_runnable});
     if (eg->vcpus) {
         lull_vcpu_track_switched(eg->vcpus, fact);
     }

@@ -76,25 +76,30 @@ static void each_running(const struct lull_execgraph *eg, const struct lull_hop 
     }
 }
 
-/* From when until when the state of a hop has lasted, of which it may be a part. */
-static void find_state(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                       int64_t *since_ns, int64_t *until_ns)
-{
-    uint32_t n;
-    const struct lull_graph_point *points = lull_graph_points(eg->graph, hop->line, &n);
-    const size_t after = LULL_LOWER_BOUND(i, n, points[i].time_ns <= hop->start_ns);
-    *since_ns = after > 0 ? points[after - 1].time_ns : hop->start_ns;
-    *until_ns = after < n ? points[after].time_ns : hop->end_ns;
-}
-
 /* A hop that is PREEMPTED, and what takes its pieces. */
 struct preempted {
     const struct lull_execgraph *eg;
     const struct lull_hop *hop;
     int64_t since_ns, until_ns; /* the task was runnable */
+    int64_t known_ns;           /* its CPU knew that */
     take_path_piece *take;
     void *user;
 };
+
+/* From when until when the state of a hop has lasted, of which it may be a part. Of a task that another CPU has
+ * woken the CPU hears by an interrupt, and may be about to become idle. */
+static void find_state(struct preempted *whole)
+{
+    enum { HEARD_NS = 100000 };
+    const struct lull_hop *hop = whole->hop;
+    uint32_t n;
+    const struct lull_graph_point *points = lull_graph_points(whole->eg->graph, hop->line, &n);
+    const size_t after = LULL_LOWER_BOUND(i, n, points[i].time_ns <= hop->start_ns);
+    whole->since_ns = after > 0 ? points[after - 1].time_ns : hop->start_ns;
+    whole->until_ns = after < n ? points[after].time_ns : hop->end_ns;
+    const bool is_woken = after > 0 && points[after - 1].state == LULL_STATE_BLOCKED;
+    whole->known_ns = whole->since_ns + (is_woken ? HEARD_NS : 0);
+}
 
 static void take_preempted(const struct preempted *whole, int64_t start_ns, int64_t end_ns,
                            enum lull_cause cause, uint32_t quota)
@@ -107,7 +112,8 @@ static void take_preempted(const struct preempted *whole, int64_t start_ns, int6
 
 /* A scheduler does not let a CPU become idle while a task waits for it. If it does so for long, a
  * quota (the CPU bandwidth of its cgroup, or of real-time tasks) keeps the task off the CPU. A CPU
- * that was idle before says nothing: it has to wake up. */
+ * that was idle before says nothing: it has to wake up. Nor does one that the task itself left to wait, and was
+ * woken meanwhile. */
 static void take_idle(const struct preempted *whole, int64_t t, int64_t last_ns)
 {
     enum { LONG_NS = 1000000 };
@@ -118,13 +124,14 @@ static void take_idle(const struct preempted *whole, int64_t t, int64_t last_ns)
         (size_t)hop->cpu < eg->hosts.items[host].cpus.count) {
         const struct cpu_notes *notes = &eg->hosts.items[host].cpus.items[hop->cpu];
         size_t i = LULL_LOWER_BOUND(k, notes->switches.count,
-                                    notes->switches.items[k].time_ns < whole->since_ns);
+                                    notes->switches.items[k].time_ns < whole->known_ns);
         for (; i < notes->switches.count && notes->switches.items[i].time_ns < last_ns; i++) {
             const struct switch_note *note = &notes->switches.items[i];
             const int64_t end_ns =
                 i + 1 < notes->switches.count ? MIN(note[1].time_ns, last_ns) : last_ns;
-            if (note->task != LULL_NONE || note->is_unknown || end_ns - note->time_ns < LONG_NS ||
-                end_ns <= t) {
+            const bool is_left = note->time_ns == whole->since_ns && !note->previous_is_runnable;
+            if (note->task != LULL_NONE || note->is_unknown || is_left ||
+                end_ns - note->time_ns < LONG_NS || end_ns <= t) {
                 continue;
             }
             const int64_t idle_ns = MAX(note->time_ns, t);
@@ -144,7 +151,7 @@ static void each_preempted(const struct lull_execgraph *eg, const struct lull_ho
     struct preempted whole = {.eg = eg, .hop = hop, .take = take, .user = user};
     struct throttling found;
     int64_t t = hop->start_ns;
-    find_state(eg, hop, &whole.since_ns, &whole.until_ns);
+    find_state(&whole);
     while (lull_quotas_next(eg, hop->line, hop->cpu, whole.since_ns, whole.until_ns, t, &found) &&
            found.start_ns < hop->end_ns) {
         const int64_t start_ns = MAX(found.start_ns, t);

@@ -97,7 +97,7 @@ struct packet_note {
 struct switch_note {
     int64_t time_ns;
     uint32_t task; /* LULL_NONE: idle, or is_unknown */
-    bool is_unknown;
+    bool is_unknown, previous_is_runnable;
 };
 
 struct interrupt_note {

@@ -90,6 +90,7 @@ struct lull_switch_fact {
     int64_t wakeup_ns;
     uint32_t waker;          /* task on the CPU where that happened; LULL_NONE: idle or not known */
     bool waker_is_interrupt; /* it happened in an interrupt: `waker` was only interrupted */
+    bool previous_is_runnable; /* it did not want to leave the CPU */
 };
 
 /* A task was moved to another CPU's run queue. */

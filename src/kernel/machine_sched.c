@@ -136,6 +136,7 @@ static void report_switch(struct lull_model *model, struct machine *machine, int
         .wakeup_ns = previous == next ? INT64_MIN : to->waking.time_ns,
         .waker = to->waking.task,
         .waker_is_interrupt = to->waking.is_interrupt,
+        .previous_is_runnable = from->state == LULL_STATE_PREEMPTED,
     };
     cpu->reported_ns = cpu->since_ns = t;
     REPORT(model, switched, &fact);

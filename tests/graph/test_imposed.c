@@ -120,9 +120,17 @@ static void test_quota(struct fixture *f, gconstpointer data)
     feed_switch(model, 0, 0, 220 * MS, 1, 0, 1);
     g_assert_cmpint(throttled_ns(f, 0, 220 * MS), ==, (80 + 50) * MS);
     g_assert_cmpint(throttled_ns(f, 50 * MS, 220 * MS), ==, (50 + 50) * MS);
+    /* Woken while another has the CPU, which then idles all the same. */
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 1, 230 * MS, 2, 0);
+    feed_switch(model, 0, 0, 231 * MS, 0, 2, 0);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 1, 232 * MS, 1, 0);
+    feed_switch(model, 0, 0, 240 * MS, 2, 0, 1);
+    feed_switch(model, 0, 0, 300 * MS, 0, 1, 0);
+    feed_switch(model, 0, 0, 310 * MS, 1, 0, 1);
+    g_assert_cmpint(throttled_ns(f, 220 * MS, 310 * MS), ==, 60 * MS);
 }
 
-/* A CPU that wakes up slowly for a task, or that takes another for a moment, is no quota. */
+/* A CPU that wakes up slowly for a task, that takes another for a moment, or that has not heard of it yet, is no quota. */
 static void test_no_quota(struct fixture *f, gconstpointer data)
 {
     enum { MS = 1000000 };
@@ -133,8 +141,16 @@ static void test_no_quota(struct fixture *f, gconstpointer data)
     feed_switch(model, 0, 0, 30 * MS, 0, 1, 0);
     feed_switch(model, 0, 0, 40 * MS, 1, 2, 0);
     feed_switch(model, 0, 0, 50 * MS, 2, 1, 1);
+    /* Another CPU wakes it as this one becomes idle, or shortly before, and is heard later. */
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 1, 60 * MS, 1, 0);
     feed_switch(model, 0, 0, 60 * MS, 1, 0, 1);
-    g_assert_cmpint(throttled_ns(f, 0, 60 * MS), ==, 0);
+    feed_switch(model, 0, 0, 75 * MS, 0, 1, 0);
+    feed_switch(model, 0, 0, 76 * MS, 1, 2, 1);
+    feed_wake(model, LULL_EVENT_sched_waking, 0, 1, 80 * MS - 20000, 1, 0);
+    feed_switch(model, 0, 0, 80 * MS, 2, 0, 1);
+    feed_switch(model, 0, 0, 95 * MS, 0, 1, 0);
+    feed_switch(model, 0, 0, 96 * MS, 1, 0, 1);
+    g_assert_cmpint(throttled_ns(f, 0, 96 * MS), ==, 0);
 }
 
 static void add_mode(void *user, enum lull_mode mode, uint32_t name, int64_t ns)

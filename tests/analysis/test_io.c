@@ -401,6 +401,32 @@ static void test_disks(void)
     facts_end(&facts);
 }
 
+/* --min chooses what is measured, and leaves the usage alone, of which the slowest disk comes first. */
+static void test_disks_filtered(void)
+{
+    struct lull_question_params params = facts_params();
+    params.sections = LULL_SECTION_USAGE | LULL_SECTION_STATS;
+    params.min_ns = 30000;
+    struct facts facts = facts_start(&lull_analysis_io, params);
+    struct scene s = make_scene(&facts);
+    facts_open(&facts, 0);
+    add_request(&facts, s.app, LULL_RWBS_READ, 8, (int64_t[]){10000, 15000, 35000});
+    add_request(&facts, s.app, LULL_RWBS_WRITE, 16, (int64_t[]){20000, 21000, 61000});
+    uint32_t slower = add_request(&facts, s.app, LULL_RWBS_READ, 1,
+                                  (int64_t[]){INT64_MIN, 60000, 160000});
+    facts.model->requests.items[slower].mapped_dev = 8 << 20 | 2;
+    uint32_t fast = add_request(&facts, s.app, LULL_RWBS_READ, 1,
+                                (int64_t[]){INT64_MIN, 60000, 70000});
+    facts.model->requests.items[fast].mapped_dev = 8 << 20 | 3;
+    facts_close(&facts, 200000);
+    facts_expect(&facts, "per-disk-top-rps",
+                 "(8,2) 100000.000 ?\n(8,1) 30000.000 3000.000\n(8,3) 10000.000 ?\n");
+    facts_expect(&facts, "disk-latency-stats",
+                 "(8,1) data 1 40000 40000.000 40000 ? 40000 40000 40000 40000 1000.000 1000\n"
+                 "(8,2) data 1 100000 100000.000 100000 ? 100000 100000 100000 100000 ? ?\n");
+    facts_end(&facts);
+}
+
 static void test_netifs(void)
 {
     struct lull_question_params params = facts_params();
@@ -436,6 +462,7 @@ int main(int argc, char **argv)
     g_test_add_func("/analysis/io/filters", test_filters);
     g_test_add_func("/analysis/io/histograms", test_histograms);
     g_test_add_func("/analysis/io/disks", test_disks);
+    g_test_add_func("/analysis/io/disks-filtered", test_disks_filtered);
     g_test_add_func("/analysis/io/netifs", test_netifs);
     return g_test_run();
 }

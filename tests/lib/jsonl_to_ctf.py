@@ -3,8 +3,8 @@
 
     {"t": ns, "n": name, "p": {payload}, "pc": {"cpu_id": c}, "sec": {contexts}}
 
-is an event: integers become signed 64-bit fields, texts strings, lists of integers arrays of bytes. One
-stream for each CPU. So that a test can say what happened in a line of text, and so
+is an event: integers become signed 64-bit fields, texts strings, lists of integers arrays of bytes;
+{"bits": 32, "signed": false, "value": v} is an integer of another kind. One stream for each CPU. So that a test can say what happened in a line of text, and so
 that the synthetic streams made for other tools can be read.
 """
 import json
@@ -21,8 +21,10 @@ def field_class(value):
     if isinstance(value, list):
         return {"type": "static-length-array", "length": len(value), "minimum-alignment": 8,
                 "element-field-class": unsigned(8)}
-    return {"type": "fixed-length-signed-integer", "length": 64, "byte-order": "little-endian",
-            "alignment": 8}
+    if isinstance(value, dict) and not value["signed"]:
+        return unsigned(value["bits"])
+    return {"type": "fixed-length-signed-integer", "length": value["bits"] if isinstance(value, dict) else 64,
+            "byte-order": "little-endian", "alignment": 8}
 
 
 def unsigned(bits, *roles):
@@ -43,13 +45,15 @@ def value_bytes(value):
         return value.encode() + b"\0"
     if isinstance(value, list):
         return bytes(value)
+    if isinstance(value, dict):
+        return value["value"].to_bytes(value["bits"] // 8, "little", signed=value["signed"])
     return struct.pack("<q", value)
 
 
 def shape_of(event):
     """What makes two events of one class: name and the kinds of their fields."""
     def kinds(fields):
-        return tuple((name, type(value).__name__, len(value) if isinstance(value, list) else 0)
+        return tuple((name, type(value).__name__, json.dumps(field_class(value)) if isinstance(value, (dict, list)) else 0)
                      for name, value in fields.items())
     return event["n"], kinds(event.get("p", {})), kinds(event.get("sec", {}))
 

@@ -70,7 +70,13 @@ static struct io_disk *disk_of_request(struct io_analysis *io, uint32_t number)
                     has_name ? lull_model_label(io->head.model, label) : numeric);
 }
 
-/* What --min, --max, --minsize and --maxsize leave out is not measured, but counts in the usage. */
+static void add_time(struct io_time_sum *sum, int64_t duration_ns)
+{
+    sum->count++;
+    sum->total_ns += (double)duration_ns;
+}
+
+/* What --min, --max, --minsize and --maxsize leave out counts in the usage only. */
 static void measure(struct io_analysis *io, struct io_disk *disk,
                     const struct lull_block_request *request, int64_t complete_ns)
 {
@@ -78,7 +84,15 @@ static void measure(struct io_analysis *io, struct io_disk *disk,
         io->disks.n_unmeasured++;
         return;
     }
-    int64_t device_ns = complete_ns - request->issue_ns;
+    const int64_t device_ns = complete_ns - request->issue_ns;
+    const bool has_queue = request->sectors && request->insert_ns != INT64_MIN;
+    const int64_t queue_ns = has_queue ? request->issue_ns - request->insert_ns : 0;
+    if (request->sectors) {
+        add_time(&disk->all_device, device_ns);
+    }
+    if (has_queue) {
+        add_time(&disk->all_queue, queue_ns);
+    }
     if (!lull_params_want_duration(io->head.params, device_ns) ||
         !io_wants_bytes(io, (int64_t)request->sectors * SECTOR_BYTES)) {
         return;
@@ -87,8 +101,8 @@ static void measure(struct io_analysis *io, struct io_disk *disk,
                           : lull_block_is_flush(request) ? &disk->flush
                                                          : &disk->command,
                           device_ns);
-    if (request->sectors && request->insert_ns != INT64_MIN) {
-        lull_distribution_add(&disk->queue, request->issue_ns - request->insert_ns);
+    if (has_queue) {
+        lull_distribution_add(&disk->queue, queue_ns);
     }
 }
 
@@ -247,12 +261,12 @@ const struct lull_result_class io_disk_time_class = {.name = "per-disk-top-rps",
                                                          "Per-disk top I/O request time/sector",
                                                      .columns = time_columns};
 
-static struct lull_cell mean_cell(const struct lull_distribution *times)
+static struct lull_cell mean_cell(const struct io_time_sum *sum)
 {
-    if (times->count == 0) {
+    if (sum->count == 0) {
         return lull_cell_integer(LULL_CELL_UNKNOWN, 0);
     }
-    return lull_cell_real(LULL_CELL_DURATION, lull_distribution_mean(times));
+    return lull_cell_real(LULL_CELL_DURATION, sum->total_ns / (double)sum->count);
 }
 
 static void time_row(const void *user, uint64_t index, struct lull_cell *cells)
@@ -261,8 +275,8 @@ static void time_row(const void *user, uint64_t index, struct lull_cell *cells)
     const struct io_disk *disk = &table->io->disks.disks.items[table->ranks.items[index].index];
     *cells++ = lull_cell_host_of(&table->io->head, disk->host);
     *cells++ = lull_cell_text(LULL_CELL_DISK, disk->name);
-    *cells++ = mean_cell(&disk->device);
-    *cells = mean_cell(&disk->queue);
+    *cells++ = mean_cell(&disk->all_device);
+    *cells = mean_cell(&disk->all_queue);
 }
 
 static void emit_submitters(struct disk_table *table, const char *subtitle, struct lull_sink *sink)
@@ -284,7 +298,19 @@ static void emit_submitters(struct disk_table *table, const char *subtitle, stru
                           .user = table});
 }
 
-/* One table of the disks that have a value; `value` NULL: all that were measured, as they came. */
+static uint64_t request_count(const struct io_disk *disk)
+{
+    return disk->requests;
+}
+
+/* From 1 on for all that were measured. */
+static uint64_t time_rank(const struct io_disk *disk)
+{
+    const struct io_time_sum *sum = &disk->all_device;
+    return sum->count ? 1 + (uint64_t)(sum->total_ns / (double)sum->count) : 0;
+}
+
+/* One table of the disks that have a value. */
 static void emit_disks(struct disk_table *table, const struct lull_result_class *class,
                        uint64_t (*value)(const struct io_disk *disk),
                        void (*row)(const void *user, uint64_t row, struct lull_cell *cells),
@@ -293,10 +319,10 @@ static void emit_disks(struct disk_table *table, const struct lull_result_class 
     const struct io_disks *disks = &table->io->disks;
     table->ranks.count = 0;
     for (uint32_t i = 0; i < disks->disks.count; i++) {
-        uint64_t of_disk = value ? value(&disks->disks.items[i]) : 0;
+        const uint64_t of_disk = value(&disks->disks.items[i]);
         const bool only_discards = value == moved_sectors && !table->io->head.params->is_lami &&
                                    disks->disks.items[i].sectors[IO_DISCARDS];
-        if (of_disk || only_discards || (!value && disks->disks.items[i].device.count)) {
+        if (of_disk || only_discards) {
             lull_vec_push(&table->ranks, (struct io_rank){i, of_disk});
         }
     }
@@ -305,11 +331,6 @@ static void emit_disks(struct disk_table *table, const struct lull_result_class 
                           .n_rows = io_rank_sort(table->io, table->ranks.items, table->ranks.count),
                           .row = row,
                           .user = table});
-}
-
-static uint64_t request_count(const struct io_disk *disk)
-{
-    return disk->requests;
 }
 
 void io_disks_emit_usage(struct io_analysis *io, int64_t end_ns, struct lull_sink *sink)
@@ -321,6 +342,6 @@ void io_disks_emit_usage(struct io_analysis *io, int64_t end_ns, struct lull_sin
     emit_submitters(&table, "written", sink);
     emit_disks(&table, &io_disk_sector_class, moved_sectors, sector_row, sink);
     emit_disks(&table, &io_disk_request_class, request_count, request_row, sink);
-    emit_disks(&table, &io_disk_time_class, NULL, time_row, sink);
+    emit_disks(&table, &io_disk_time_class, time_rank, time_row, sink);
     lull_vec_free(&table.ranks);
 }

@@ -67,11 +67,18 @@ struct io_usage {
 enum io_direction { IO_READS, IO_WRITES, IO_DISCARDS, IO_UNTOLD_DIRECTION, IO_DIRECTIONS };
 
 /* A disk, made when the window closes. */
+/* The times of all requests with data, which --min and the like do not choose from. */
+struct io_time_sum {
+    uint64_t count;
+    double total_ns;
+};
+
 struct io_disk {
     uint32_t host;
     char *name;
     uint64_t requests, flushes;
     uint64_t sectors[IO_DIRECTIONS];
+    struct io_time_sum all_device, all_queue;
     struct lull_distribution device;  /* issue → complete */
     struct lull_distribution queue;   /* insert → issue */
     struct lull_distribution flush;   /* issue → complete of requests without data: flushes, */

@@ -174,7 +174,7 @@ static uint32_t futex_of(struct futex_analysis *futexes, uint32_t task,
 
 /* ---- facts ---- */
 
-/* "futex", "futex_time64" for 32-bit calls, "futex_wait". */
+/* "futex", "futex_time32" and "futex_time64" for 32-bit calls, "futex_wait". */
 static bool is_futex_call(struct futex_analysis *futexes, uint32_t label)
 {
     uint32_t *slot = lull_slots_at(&futexes->is_futex, label);

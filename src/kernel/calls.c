@@ -20,10 +20,22 @@ static const struct call_kind kinds[] = {
 
 static const struct call_kind other = {"", LULL_IO_OTHER, CALL_USE, LULL_FILE_UNKNOWN, 0, NULL, ""};
 
+size_t call_name_length(const char *name)
+{
+    if (!g_str_has_suffix(name, "time32") && !g_str_has_suffix(name, "time64")) {
+        return strlen(name);
+    }
+    const size_t length = strlen(name) - strlen("32");
+    return length > strlen("_time") && name[length - strlen("_time")] == '_'
+               ? length - strlen("_time")
+               : length;
+}
+
 const struct call_kind *call_kind_find(const char *name)
 {
+    const size_t length = call_name_length(name);
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        if (strcmp(kinds[i].name, name) == 0) {
+        if (strncmp(kinds[i].name, name, length) == 0 && kinds[i].name[length] == '\0') {
             return &kinds[i];
         }
     }

@@ -5,6 +5,7 @@
 #define LULL_KERNEL_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What a call does to the descriptors of its task; each is a function of machine_calls_io.c. */
@@ -52,6 +53,10 @@ struct call_kind {
     const char *file_name; /* NULL: not known; "": the call's path */
     const char *arguments;
 };
+
+/* How much of a call's name says what it does: kernels of 32 bits, and 64-bit ones for programs of
+ * 32 bits, have "futex_time32" and "futex_time64", "timerfd_settime32" and "timerfd_settime64". */
+size_t call_name_length(const char *name);
 
 /* Never NULL: calls that calls.def does not know are of one kind. */
 const struct call_kind *call_kind_find(const char *name);

@@ -390,11 +390,19 @@ static void start(struct lull_model *model, struct machine *machine, uint32_t ta
     }
 }
 
+/* LTTng has mmap and mmap2 return unsigned longs, also where these have 32 bits. */
+static int64_t returned(const struct call_class *call_class, int64_t ret)
+{
+    const int32_t narrow = (int32_t)ret;
+    return call_class->is_32bit && call_error(narrow, true) ? narrow : ret;
+}
+
 static void end(struct lull_model *model, struct machine *machine, uint32_t task, int32_t c,
                 int64_t t, const struct call_class *call_class, enum lull_event_id id,
                 const void *event)
 {
     const struct lull_ev_syscall_exit *ev = event;
+    const int64_t ret = HAS(ret) ? returned(call_class, ev->ret) : 0;
     struct task *known = &model->tasks.items[task];
     enum call_telling reported = telling_of(call_class);
     bool is_exec = reported == CALL_TOLD_NUMBER && learn_bits(model, machine, task, ev);
@@ -433,7 +441,7 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
     if (call->name.label == LULL_NONE) {
         return; /* started before the trace, and nothing says what it was */
     }
-    if (number == LULL_NONE && call->name.kind->effect == CALL_FORK && HAS(ret) && ev->ret == 0) {
+    if (number == LULL_NONE && call->name.kind->effect == CALL_FORK && HAS(ret) && ret == 0) {
         return; /* a child comes back from a call that it did not make */
     }
     struct lull_io io;
@@ -443,17 +451,17 @@ static void end(struct lull_model *model, struct machine *machine, uint32_t task
         .cpu = c,
         .start_ns = call->start_ns,
         .end_ns = t,
-        .ret = HAS(ret) ? ev->ret : 0,
+        .ret = ret,
         .has_ret = HAS(ret),
-        .error = HAS(ret) ? call_error(ev->ret, call->may_be_32bit || call_class->is_32bit) : 0,
+        .error = HAS(ret) ? call_error(ret, call->may_be_32bit || call_class->is_32bit) : 0,
         .futex = call->args.have & CALL_ARG_FUTEX ? &call->args.futex : NULL,
     };
-    if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ev->ret : NULL,
+    if (model->follows_files && call_end_io(model, call_class, call, t, HAS(ret) ? &ret : NULL,
                                             id == LULL_EVENT_io_exit ? event : NULL, &io)) {
         fact.io = &io;
     }
     REPORT(model, syscall, &fact);
-    if (call->name.kind->effect == CALL_EXEC && HAS(ret) && ev->ret == 0) {
+    if (call->name.kind->effect == CALL_EXEC && HAS(ret) && ret == 0) {
         const char *path = number != LULL_NONE ? call->path->str : "";
         sched_exec_returned(model, task, t, HAS(context_comm) ? NULL : path);
     }

@@ -2,6 +2,7 @@
 /* Interrupt contexts: which handlers are active on a CPU, nested, and what they represent when
  * something is woken in them. A wake-up in an interrupt is charged to what the interrupt is about,
  * never to the task that happened to be there. */
+#include "kernel/calls.h"
 #include "kernel/current_task.h"
 #include "kernel/machine.h"
 
@@ -548,8 +549,10 @@ enum irq_context irq_context_of(bool is_reported, int64_t flags)
 
 bool irq_is_sleep(const struct lull_model *model, const struct task *task)
 {
-    return task->syscall != LULL_NONE &&
-           g_str_has_suffix(model->labels.items[task->syscall], "nanosleep");
+    static const char sleep[] = "nanosleep";
+    const char *name = task->syscall != LULL_NONE ? model->labels.items[task->syscall] : "";
+    const size_t length = call_name_length(name);
+    return length >= strlen(sleep) && g_str_has_prefix(name + length - strlen(sleep), sleep);
 }
 
 /* What an interrupt that is not recorded is about is not known; but it can end a sleep only if it

@@ -4,6 +4,7 @@
 #include "kernel/wait_reason.h"
 
 #include "base/map.h"
+#include "kernel/calls.h"
 #include "kernel/uring_operations.h"
 
 #include <string.h>
@@ -28,9 +29,7 @@ static const struct waiting_call waiting_calls[] = {
     {"fcntl64", LULL_WAIT_LOCK, NO_TIME_OUT, "of"},
     {"semop", LULL_WAIT_LOCK, NO_TIME_OUT, "of"},
     {"semtimedop", LULL_WAIT_LOCK, EAGAIN_OR_ZERO, "of"},
-    {"semtimedop_time64", LULL_WAIT_LOCK, EAGAIN_OR_ZERO, "of"},
     {"futex", LULL_WAIT_FUTEX, TIMED_ERROR, ""},
-    {"futex_time64", LULL_WAIT_FUTEX, TIMED_ERROR, ""},
     {"futex_wait", LULL_WAIT_FUTEX, TIMED_ERROR, ""},
     {"futex_waitv", LULL_WAIT_FUTEX, TIMED_ERROR, ""},
     {"wait4", LULL_WAIT_CHILD, NO_TIME_OUT, "for"},
@@ -43,16 +42,12 @@ static const struct waiting_call waiting_calls[] = {
     {"sigsuspend", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
     {"rt_sigsuspend", LULL_WAIT_SIGNAL, NO_TIME_OUT, "for"},
     {"rt_sigtimedwait", LULL_WAIT_SIGNAL, EAGAIN_OR_ZERO, "for"},
-    {"rt_sigtimedwait_time64", LULL_WAIT_SIGNAL, EAGAIN_OR_ZERO, "for"},
     {"nanosleep", LULL_WAIT_SLEEP, NO_TIME_OUT, ""},
     {"clock_nanosleep", LULL_WAIT_SLEEP, NO_TIME_OUT, ""},
-    {"clock_nanosleep_time64", LULL_WAIT_SLEEP, NO_TIME_OUT, ""},
     {"poll", LULL_WAIT_READY, ZERO_, "of"},
     {"ppoll", LULL_WAIT_READY, ZERO_, "of"},
-    {"ppoll_time64", LULL_WAIT_READY, ZERO_, "of"},
     {"select", LULL_WAIT_READY, ZERO_, "of"},
     {"pselect6", LULL_WAIT_READY, ZERO_, "of"},
-    {"pselect6_time64", LULL_WAIT_READY, ZERO_, "of"},
     {"epoll_wait", LULL_WAIT_READY, ZERO_, "on"},
     {"epoll_pwait", LULL_WAIT_READY, ZERO_, "on"},
     {"epoll_pwait2", LULL_WAIT_READY, ZERO_, "on"},
@@ -72,12 +67,9 @@ static const struct waiting_call waiting_calls[] = {
     {"readv", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "of"},
     {"connect", LULL_WAIT_NONE, TIMED_ERROR, "to"},
     {"mq_timedreceive", LULL_WAIT_NONE, TIMED_ERROR, "from"},
-    {"mq_timedreceive_time64", LULL_WAIT_NONE, TIMED_ERROR, "from"},
     {"mq_timedsend", LULL_WAIT_NONE, TIMED_ERROR, "to"},
-    {"mq_timedsend_time64", LULL_WAIT_NONE, TIMED_ERROR, "to"},
     {"io_getevents", LULL_WAIT_READY, ZERO_, "on"},
     {"io_pgetevents", LULL_WAIT_READY, ZERO_, "on"},
-    {"io_pgetevents_time64", LULL_WAIT_READY, ZERO_, "on"},
     {"accept", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "on"},
     {"accept4", LULL_WAIT_NONE, EAGAIN_OR_ZERO, "on"},
 };
@@ -87,8 +79,10 @@ static const struct waiting_call other_call = {"", LULL_WAIT_NONE, NO_TIME_OUT, 
 static const struct waiting_call *waiting_call(const struct lull_model *model, uint32_t label)
 {
     const char *name = lull_model_label(model, label);
+    const size_t length = name ? call_name_length(name) : 0;
     for (size_t i = 0; name && i < G_N_ELEMENTS(waiting_calls); i++) {
-        if (*waiting_calls[i].name == *name && strcmp(waiting_calls[i].name, name) == 0) {
+        const char *known = waiting_calls[i].name;
+        if (*known == *name && strncmp(known, name, length) == 0 && known[length] == '\0') {
             return &waiting_calls[i];
         }
     }

@@ -412,11 +412,11 @@ static void test_disks_filtered(void)
     facts_open(&facts, 0);
     add_request(&facts, s.app, LULL_RWBS_READ, 8, (int64_t[]){10000, 15000, 35000});
     add_request(&facts, s.app, LULL_RWBS_WRITE, 16, (int64_t[]){20000, 21000, 61000});
-    uint32_t slower = add_request(&facts, s.app, LULL_RWBS_READ, 1,
-                                  (int64_t[]){INT64_MIN, 60000, 160000});
+    uint32_t slower =
+        add_request(&facts, s.app, LULL_RWBS_READ, 1, (int64_t[]){INT64_MIN, 60000, 160000});
     facts.model->requests.items[slower].mapped_dev = 8 << 20 | 2;
-    uint32_t fast = add_request(&facts, s.app, LULL_RWBS_READ, 1,
-                                (int64_t[]){INT64_MIN, 60000, 70000});
+    uint32_t fast =
+        add_request(&facts, s.app, LULL_RWBS_READ, 1, (int64_t[]){INT64_MIN, 60000, 70000});
     facts.model->requests.items[fast].mapped_dev = 8 << 20 | 3;
     facts_close(&facts, 200000);
     facts_expect(&facts, "per-disk-top-rps",

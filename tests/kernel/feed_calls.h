@@ -183,7 +183,7 @@ static inline void append_call(GString *out, const struct lull_model *model,
         g_string_append(out, " open");
     }
     if (fact->has_ret) {
-        g_string_append_printf(out, " = %d", (int)fact->ret);
+        g_string_append_printf(out, " = %" G_GINT64_FORMAT, fact->ret);
     }
     if (fact->io) {
         g_string_append_printf(out, " %s", kinds[fact->io->kind]);

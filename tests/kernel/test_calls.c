@@ -405,6 +405,41 @@ static const struct recording ftrace = {
     "10: futex 150..160 = 1 futex 1000 op 1 private val 1\n"
     "10: sendfile 170..180 = 100 copy fd 3=disk,?,120 to 4=unknown,?,before wants 100 moved 100\n"};
 
+/* LTTng on i386: longs of 32 bits, which mmap2 returns unsigned; calls whose times have 32 or 64. */
+static const struct ctf_class narrow_classes[] = {
+    {"syscall_entry_mmap2", FIELDS(CTF_U(32, "addr"), CTF_I(32, "fd")), NULL},
+    {"syscall_exit_mmap2", FIELDS(CTF_U(32, "ret")), NULL},
+
+    {"syscall_entry_futex_time32", FIELDS(CTF_U(32, "uaddr"), CTF_I(32, "op"), CTF_U(32, "val")),
+     NULL},
+    {"syscall_exit_futex_time32", FIELDS(CTF_I(32, "ret")), NULL},
+    {"syscall_entry_recvmmsg_time64", FIELDS(CTF_I(32, "fd")), NULL},
+    {"syscall_exit_recvmmsg_time64", FIELDS(CTF_I(32, "ret")), NULL},
+    {"syscall_entry_timerfd_settime32", FIELDS(CTF_I(32, "ufd")), NULL},
+    {"syscall_exit_timerfd_settime32", FIELDS(CTF_I(32, "ret")), NULL},
+    {NULL, NULL, NULL},
+};
+static const char *const narrow_events[][2] = {
+    {"syscall_entry_mmap2", "addr=0 fd=-1"},
+    {"syscall_exit_mmap2", "ret=3077570560"},
+    {"syscall_entry_mmap2", "addr=0 fd=-1"},
+    {"syscall_exit_mmap2", "ret=4294967284"}, /* ENOMEM */
+    {"syscall_entry_futex_time32", "uaddr=3221225472 op=128 val=1"},
+    {"syscall_exit_futex_time32", "ret=-110"},
+    {"syscall_entry_recvmmsg_time64", "fd=7"},
+    {"syscall_exit_recvmmsg_time64", "ret=2"},
+    {"syscall_entry_timerfd_settime32", "ufd=5"},
+    {"syscall_exit_timerfd_settime32", "ret=0"},
+    {NULL, NULL},
+};
+static const struct recording narrow = {
+    narrow_classes, false, 0, narrow_events,
+    "10: mmap2 110..120 = 3077570560\n"
+    "10: mmap2 130..140 = -12\n"
+    "10: futex_time32 150..160 = -110 futex c0000000 op 0 private val 1\n"
+    "10: recvmmsg_time64 170..180 = 2 read fd 7=socket,?,before\n"
+    "10: timerfd_settime32 190..200 = 0 other fd 5=other,?,before\n"};
+
 /* Reported by number and by name: one call, with the arguments of the name, which has a text where
  * the number had a pointer. */
 static const char *const twice_events[][2] = {
@@ -497,6 +532,24 @@ static void test_numbers(void)
     }
 }
 
+/* Names that asm/unistd_32.h and the functions of its table have. */
+static void test_name_lengths(void)
+{
+    static const char *const names[][2] = {
+        {"futex_time32", "futex"},
+        {"clock_nanosleep_time64", "clock_nanosleep"},
+        {"timerfd_settime32", "timerfd_settime"},
+        {"clock_gettime64", "clock_gettime"},
+        {"time32", "time"},
+        {"futex", "futex"},
+        {"fcntl64", "fcntl64"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_assert_cmpuint(call_name_length(names[i][0]), ==, strlen(names[i][1]));
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -517,7 +570,9 @@ int main(int argc, char **argv)
     g_test_add_data_func("/kernel/calls/old", &old, test_recording);
     g_test_add_data_func("/kernel/calls/ftrace", &ftrace, test_recording);
     g_test_add_data_func("/kernel/calls/twice", &twice, test_recording);
+    g_test_add_data_func("/kernel/calls/narrow", &narrow, test_recording);
     g_test_add_func("/kernel/calls/loss", test_loss);
     g_test_add_func("/kernel/calls/numbers", test_numbers);
+    g_test_add_func("/kernel/calls/name-lengths", test_name_lengths);
     return g_test_run();
 }

@@ -32,6 +32,7 @@ struct half {
     uint32_t syn_seq, syn_number;
     /* received; INT64_MIN: none */
     int64_t unacked_ns; /* the oldest that the host has not acknowledged */
+    uint32_t unacked;   /* number of that packet */
     int64_t data_ns;    /* the latest */
     int64_t closed_ns;  /* since when its sender's window is closed */
     int64_t ack_ns;     /* the latest acknowledgement without data */
@@ -61,6 +62,7 @@ struct resent {
     bool is_under_way;
     bool has_arrived;
     int64_t arrived_ns; /* data, last */
+    uint32_t arrived;   /* number of that packet */
 };
 
 /* Of a flow, what was looked for last. */
@@ -175,8 +177,17 @@ static void note(struct lull_tcp_waits *waits, uint32_t number, enum lull_tcp_wa
                                                                  .last_ns = last_ns,
                                                                  .times = times,
                                                                  .kind = (uint8_t)kind,
-                                                                 .lost = LULL_NONE});
+                                                                 .lost = LULL_NONE,
+                                                                 .delayed = LULL_NONE});
     }
+}
+
+/* The packet acknowledges what came in the one with the number `delayed`. */
+static void note_delayed(struct lull_tcp_waits *waits, uint32_t number, uint32_t delayed,
+                         int64_t first_ns, int64_t last_ns)
+{
+    note(waits, number, LULL_TCP_DELAYED_ACK, first_ns, last_ns, 0);
+    waits->notes.items[lull_map_find(&waits->by_number, number)].delayed = delayed;
 }
 
 static bool is_data(const struct lull_net_packet *packet)
@@ -264,7 +275,7 @@ static void after_received(struct lull_tcp_waits *waits, const struct lull_packe
     if (!is_data(packet) && !(packet->tcp_flags & (FIN | RST)) && fact->in_interrupt &&
         fact->context_cause == LULL_CAUSE_TIMER && peer->unacked_ns != INT64_MIN &&
         t - peer->unacked_ns >= DELAYED_NS) {
-        note(waits, fact->number, LULL_TCP_DELAYED_ACK, peer->unacked_ns, t, 0);
+        note_delayed(waits, fact->number, peer->unacked, peer->unacked_ns, t);
     }
     if (is_data(packet) && fact->in_interrupt && is_delayed(waits, peer->ack_sent) &&
         t - peer->ack_ns < AT_ONCE_NS) {
@@ -443,6 +454,7 @@ static void received(struct lull_tcp_waits *waits, const struct lull_packet_fact
         forget_received(half); /* of a connection between the same ports before */
     } else if (is_data(packet)) {
         half->data_ns = packet->time_ns;
+        half->unacked = half->unacked_ns == INT64_MIN ? fact->number : half->unacked;
         half->unacked_ns = half->unacked_ns == INT64_MIN ? packet->time_ns : half->unacked_ns;
     } else if (!(packet->tcp_flags & (FIN | RST)) &&
                (!is_delayed(waits, half->ack_sent) ||
@@ -526,7 +538,7 @@ static void acknowledged(struct lull_tcp_waits *waits, uint32_t sent, uint32_t r
     const struct resent *data = resent_of(waits, reverse);
     const int64_t sent_ns = waits->timer_ns.items[found];
     if (data->has_arrived && sent_ns - data->arrived_ns >= DELAYED_NS) {
-        note(waits, sent, LULL_TCP_DELAYED_ACK, data->arrived_ns, sent_ns, 0);
+        note_delayed(waits, sent, data->arrived, data->arrived_ns, sent_ns);
     }
 }
 
@@ -556,6 +568,7 @@ void lull_tcp_waits_arrived(struct lull_tcp_waits *waits, const struct lull_pack
     }
     own->has_arrived = true;
     own->arrived_ns = packet->time_ns;
+    own->arrived = fact->number;
 }
 
 const struct lull_tcp_wait_note *lull_tcp_waits_find(const struct lull_tcp_waits *waits,

@@ -16,10 +16,11 @@ enum lull_tcp_wait_kind {
 
 struct lull_tcp_wait_note {
     int64_t first_ns, last_ns;
-    uint32_t times; /* sent again; otherwise 0 */
-    uint8_t kind;   /* enum lull_tcp_wait_kind */
-    bool is_nagle;  /* DELAYED_ACK: its receiver sent more as soon as it came */
-    bool is_before; /* DELAYED_ACK: the packet answers what its receiver sent then */
+    uint32_t times;   /* sent again; otherwise 0 */
+    uint8_t kind;     /* enum lull_tcp_wait_kind */
+    bool is_nagle;    /* DELAYED_ACK: its receiver sent more as soon as it came */
+    bool is_before;   /* DELAYED_ACK: the packet answers what its receiver sent then */
+    uint32_t delayed; /* DELAYED_ACK: number of the packet that came at first_ns, or LULL_NONE */
     uint32_t lost; /* of what is sent again: number of the packet that had it first, or LULL_NONE */
 };
 

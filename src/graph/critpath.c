@@ -185,7 +185,8 @@ static void enter_wait(struct walk *walk, const struct lull_graph_point *edge, i
                                                 .index = index_before(walk, edge, wait_ns),
                                                 .wait = walk->wait,
                                                 .bound_ns = walk->bound_ns});
-    if (walk->waits) {
+    /* Interrupts wait for nothing themselves: who waits for them does. */
+    if (walk->waits && !edge->is_alone) {
         const int64_t start_ns = MAX(wait_ns, walk->start_ns);
         const struct lull_path_wait wait = {
             walk->wait,

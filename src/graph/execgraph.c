@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 /* The task that sent last on a flow; LULL_NONE: none did. */
 static uint32_t sender_on(const struct lull_execgraph *eg, uint32_t flow)
 {
@@ -283,6 +285,30 @@ static void set_first_sender(struct packet_note *note, uint32_t line, int64_t ti
     }
 }
 
+/* The timer of a delayed acknowledgement was started when that came which it acknowledges: what it waited for
+ * before is who sent that. */
+static void link_delayed(struct lull_execgraph *eg, uint32_t number)
+{
+    const struct lull_tcp_wait_note *note = lull_tcp_waits_find(eg->tcp_waits, number);
+    if (!note || note->delayed >= eg->packets.count || number >= eg->packets.count) {
+        return;
+    }
+    const struct packet_note *ack = &eg->packets.items[number];
+    const struct packet_note *data = &eg->packets.items[note->delayed];
+    uint32_t count = 0;
+    const struct lull_graph_point *points = ack->line < lull_graph_line_count(eg->graph)
+                                                ? lull_graph_points(eg->graph, ack->line, &count)
+                                                : NULL;
+    const uint32_t at = LULL_LOWER_BOUND(i, count, points[i].time_ns < ack->time_ns);
+    if (at == 0 || !points[at - 1].is_alone || data->line == LULL_NONE) {
+        return;
+    }
+    const int64_t fired_ns = points[at - 1].time_ns;
+    lull_graph_link_bounded(eg->graph, data->line, data->time_ns, ack->line, fired_ns,
+                            LULL_CAUSE_TIMER, points[at - 1].detail);
+    lull_graph_link_idle(eg->graph, ack->line, fired_ns);
+}
+
 static void on_packet(void *user, const struct lull_packet_fact *fact)
 {
     struct lull_execgraph *eg = user;
@@ -322,6 +348,7 @@ static void on_packet(void *user, const struct lull_packet_fact *fact)
                   (struct packet_note){packet->time_ns, line, is_matched ? match.send : LULL_NONE,
                                        packet->flow, MIN(packet->payload, MOST_PAYLOAD),
                                        !packet->is_send, packet->has_numbers});
+    link_delayed(eg, fact->number);
     const struct lull_tcp_wait_note *again =
         packet->is_send ? lull_tcp_waits_find(eg->tcp_waits, fact->number) : NULL;
     if (again && again->lost < eg->packets.count - 1) {
@@ -351,7 +378,9 @@ static void on_segment(void *user, const struct lull_packet_fact *fact)
     if (note->peer < eg->packets.count && eg->packets.items[note->peer].flow == note->flow) {
         eg->packets.items[note->peer].payload = note->payload; /* what was sent again */
     }
-    lull_tcp_waits_arrived(eg->tcp_waits, fact, note->peer);
+    const uint32_t sent = note->peer;
+    lull_tcp_waits_arrived(eg->tcp_waits, fact, sent);
+    link_delayed(eg, sent);
 }
 
 static void on_tcp(void *user, const struct lull_tcp_fact *fact)

@@ -349,6 +349,26 @@ def veth(watch, _):
     stamp.of(watch)
 
 
+def slow_reader(watch, _):
+    """Who sends more than the other end reads waits for its reads, though each wait ends when the kernel acknowledges."""
+    stage.loopback()
+    listener, stamp = socket.create_server(('127.0.0.1', 7009)), stage.Stamp()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+
+    def read():
+        connection, _ = listener.accept()
+        while connection.recv(1 << 20):
+            stamp.nap(NAP / 3)
+
+    reader = stage.child('wl-reader', read)
+    with socket.create_connection(('127.0.0.1', 7009)) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 17)
+        client.sendall(bytes(1 << 19))
+        with watch.asked():
+            client.sendall(bytes(1 << 19))
+    stage.ended(reader)
+
+
 def terminal(watch, _):
     """A worker of the kernel carries what is typed from one end of the terminal to the other."""
     typed, screen = os.openpty()
@@ -571,7 +591,7 @@ def frozen(watch, _):
     stamp.of(watch)
 
 
-PROGRAMS = (message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, terminal, fuse, select_nothing)
+PROGRAMS = (message_queue, inotify, vfork_exec, async_pipe, two_writers, frozen, flock, fcntl_lock, mutex, process_lock, latch, gil, late_dns, silent_dns, slow_pipe, sigstop, core_dump, cold_file, mapped_file, sqlite, tar_xz, veth, slow_reader, terminal, fuse, select_nothing)
 
 if __name__ == '__main__':
     stage.main(PROGRAMS)

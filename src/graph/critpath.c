@@ -40,6 +40,7 @@ struct walk {
     int64_t time_ns;
     int64_t bound_ns; /* start of the wait under explanation; INT64_MIN on the line in question */
     bool is_unbounded;
+    bool is_same; /* the line in question is not that of the question any more */
     LULL_VEC(struct frame) frames;
 
     uint32_t jumped_from[MAX_INSTANT_JUMPS]; /* lines left at the present time_ns */
@@ -50,6 +51,7 @@ struct walk {
 static void go_back(struct walk *walk, int64_t from_ns, struct lull_hop hop)
 {
     hop.line = walk->line;
+    hop.same = LULL_NONE;
     hop.wait = walk->wait;
     hop.start_ns = MAX(from_ns, walk->start_ns);
     hop.end_ns = MIN(walk->time_ns, walk->end_ns);
@@ -159,6 +161,25 @@ static bool follow_entry(struct walk *walk, const struct lull_graph_point *point
     return true;
 }
 
+/* At a point where the line became what another was, or where the line in question, having been another, began: goes on
+ * where it comes from. */
+static bool follow_same(struct walk *walk, const struct lull_graph_point *point)
+{
+    const struct lull_graph_link *link = lull_graph_link_at(walk->graph, point->link);
+    const bool is_main = walk->frames.count == 0;
+    const bool is_born = is_main && walk->is_same && point->state == LULL_STATE_NONE;
+    if ((!link->is_same && !is_born) || !can_jump(walk, link)) {
+        return false;
+    }
+    if (link->is_same && walk->hops->len) {
+        struct lull_hop *after = &g_array_index(walk->hops, struct lull_hop, walk->hops->len - 1);
+        after->same = link->from_line;
+    }
+    walk->is_same |= is_main;
+    jump(walk, point->link);
+    return true;
+}
+
 /* Waits that another line can explain. The other causes say all there is to say, but for devices that
  * a host makes for its guest. */
 static bool is_resolvable(const struct walk *walk, const struct lull_graph_point *edge)
@@ -247,6 +268,9 @@ static void step(struct walk *walk)
         return;
     }
     const struct lull_graph_point *edge = &points[walk->index];
+    if (edge->time_ns == walk->time_ns && edge->link != LULL_NONE && follow_same(walk, edge)) {
+        return;
+    }
     if (!is_main && edge->time_ns == walk->time_ns && edge->link != LULL_NONE &&
         edge->state != LULL_STATE_BLOCKED && follow_entry(walk, points)) {
         return;

@@ -26,8 +26,10 @@ struct lull_hop {
     uint32_t line;
     uint32_t detail; /* of the edge or link it comes from */
     uint32_t link;   /* the link whose transit this is, or LULL_NONE for an edge */
-    uint32_t wait;   /* the innermost wait that it explains, or LULL_NONE: the line in question */
-    uint8_t state;   /* never NONE: what is not known is BLOCKED with cause UNKNOWN */
+    uint32_t
+        same; /* at its start the line became what this one was, where the path comes from; or LULL_NONE */
+    uint32_t wait; /* the innermost wait that it explains, or LULL_NONE: the line in question */
+    uint8_t state; /* never NONE: what is not known is BLOCKED with cause UNKNOWN */
     uint8_t cause;
     int16_t cpu;
 };

@@ -14,6 +14,16 @@ void lull_evidence_append_task(const struct lull_execgraph *eg, uint32_t task, i
     lull_append_signed(out, lull_model_task(eg->model, task)->tid);
 }
 
+void lull_evidence_executed(const struct lull_execgraph *eg, const struct path_piece *piece,
+                            struct path_texts *texts, struct lull_segment *segment)
+{
+    GString *text = g_string_assign(texts->text, "in the program that ");
+    lull_evidence_append_task(eg, piece->hop->same, piece->start_ns - 1, text);
+    g_string_append(text, " executed");
+    segment->detail = g_string_chunk_insert_const(texts->strings, text->str);
+    lull_evidence_set_other(eg, piece->hop->same, piece->start_ns - 1, texts->strings, segment);
+}
+
 uint32_t lull_evidence_holder(const struct lull_execgraph *eg, uint32_t detail)
 {
     const uint32_t holder = lull_map_find(&eg->lease_of, detail);

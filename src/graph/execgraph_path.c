@@ -304,6 +304,9 @@ static void add_evidence(struct telling *telling, const struct path_piece *piece
     const struct lull_execgraph *eg = telling->eg;
     switch (piece->state) {
     case LULL_STATE_RUNNING:
+        if (piece->hop->same != LULL_NONE && piece->start_ns == piece->hop->start_ns) {
+            lull_evidence_executed(eg, piece, &telling->texts, segment);
+        }
         return;
     case LULL_STATE_INTERRUPTED:
         segment->detail = segment->object = lull_model_label(eg->model, piece->label);

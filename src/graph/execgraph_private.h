@@ -150,6 +150,12 @@ struct quota_clock {
     uint64_t function; /* of those timers */
 };
 
+/* A thread that called exec(): since then its process's leader is what it was. */
+struct thread_note {
+    int64_t time_ns;
+    uint32_t task;
+};
+
 #define UNKNOWN_HOLDER (LULL_NONE - 1)
 
 struct lull_execgraph {
@@ -177,7 +183,9 @@ struct lull_execgraph {
     LULL_VEC(struct open_note) open_waits; /* until the end of the trace */
     struct lull_map open_of;               /* task → one of these */
     LULL_VEC(struct raiser_note) raisers;
-    struct lull_map raiser_of;            /* evidence → one of these */
+    struct lull_map raiser_of; /* evidence → one of these */
+    LULL_VEC(struct thread_note) threads;
+    struct lull_map thread_of;            /* task → the last that it was before */
     LULL_VEC(struct lull_spans) calls;    /* by task; named by labels */
     LULL_VEC(struct lull_spans) reclaims; /* by task: when memory was freed for it */
     LULL_VEC(struct paging_note) paging;  /* by task */
@@ -286,28 +294,6 @@ void lull_quotas_append(const struct lull_execgraph *eg, uint32_t quota, GString
 void lull_quotas_list(const struct lull_execgraph *eg, struct lull_path *path);
 void lull_quotas_free(struct lull_quotas *quotas);
 
-/* evidence.c: what is known about a hop, put into a segment that has no evidence yet. Texts are
- * kept in `strings`. */
-void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
-                        GStringChunk *strings, struct lull_segment *segment);
-/* evidence_late.c: whose lease the kernel waited for, with a timer; LULL_NONE: none, or not known. The next append that as
- * part of a sentence, and which request of an io_uring it was, as its program knows it; nothing if there is none. */
-uint32_t lull_evidence_holder(const struct lull_execgraph *eg, uint32_t detail);
-void lull_evidence_append_lease(const struct lull_execgraph *eg, uint32_t detail, int64_t time_ns,
-                                GString *out);
-void lull_evidence_append_uring(const struct lull_execgraph *eg, uint32_t detail, GString *out);
-/* "postgres/589" */
-void lull_evidence_append_task(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
-                               GString *out);
-/* Another task that the evidence names, or LULL_NONE. */
-void lull_evidence_set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
-                             GStringChunk *strings, struct lull_segment *segment);
-/* The same about a wait that the path goes into. */
-void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GStringChunk *strings,
-                           struct lull_wait *wait);
-/* Why a task waited, or NULL: it was in no call. */
-const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
-                                                    uint32_t detail);
 /* Texts that a path keeps. Most are the names of few tasks, again and again: those are found by the
  * address at which the model keeps them. */
 struct path_name {
@@ -320,6 +306,32 @@ struct path_texts {
     GString *text; /* of the one that is made */
     struct path_name names[PATH_NAMES];
 };
+
+/* evidence.c: what is known about a hop, put into a segment that has no evidence yet. Texts are
+ * kept in `strings`. */
+void lull_evidence_wait(const struct lull_execgraph *eg, const struct lull_hop *hop,
+                        GStringChunk *strings, struct lull_segment *segment);
+/* evidence_late.c: whose lease the kernel waited for, with a timer; LULL_NONE: none, or not known. The next append that as
+ * part of a sentence, and which request of an io_uring it was, as its program knows it; nothing if there is none. */
+uint32_t lull_evidence_holder(const struct lull_execgraph *eg, uint32_t detail);
+void lull_evidence_append_lease(const struct lull_execgraph *eg, uint32_t detail, int64_t time_ns,
+                                GString *out);
+void lull_evidence_append_uring(const struct lull_execgraph *eg, uint32_t detail, GString *out);
+/* It runs what another thread of its process executed, which it has been since. */
+void lull_evidence_executed(const struct lull_execgraph *eg, const struct path_piece *piece,
+                            struct path_texts *texts, struct lull_segment *segment);
+/* "postgres/589" */
+void lull_evidence_append_task(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                               GString *out);
+/* Another task that the evidence names, or LULL_NONE. */
+void lull_evidence_set_other(const struct lull_execgraph *eg, uint32_t task, int64_t time_ns,
+                             GStringChunk *strings, struct lull_segment *segment);
+/* The same about a wait that the path goes into. */
+void lull_evidence_entered(const struct lull_execgraph *eg, uint32_t detail, GStringChunk *strings,
+                           struct lull_wait *wait);
+/* Why a task waited, or NULL: it was in no call. */
+const struct lull_wait_reason *lull_evidence_reason(const struct lull_execgraph *eg,
+                                                    uint32_t detail);
 /* execgraph_path.c: what is kept of the name of a task; borrowed until the next call. */
 const struct path_name *lull_path_name(struct path_texts *texts, const struct lull_model *model,
                                        uint32_t task, int64_t time_ns);

@@ -164,6 +164,17 @@ void lull_graph_link_bounded(struct lull_graph *graph, uint32_t from_line, int64
     add_link(graph, &link, to_line, to_ns);
 }
 
+void lull_graph_link_same(struct lull_graph *graph, uint32_t from_line, uint32_t to_line,
+                          int64_t time_ns)
+{
+    const struct lull_graph_link link = {.from_ns = time_ns,
+                                         .from_line = from_line,
+                                         .detail = LULL_NONE,
+                                         .cause = LULL_CAUSE_TASK,
+                                         .is_same = true};
+    add_link(graph, &link, to_line, time_ns);
+}
+
 /* The link into the point at that time, or LULL_NONE. */
 static uint32_t find_link(const struct lull_graph *graph, uint32_t line, int64_t time_ns)
 {

@@ -32,6 +32,7 @@ struct lull_graph_link {
     bool is_bounded; /* lull_graph_link_bounded() */
     bool is_long;    /* lull_graph_wait_since() */
     bool is_idle;    /* lull_graph_link_idle() */
+    bool is_same;    /* lull_graph_link_same() */
 };
 
 struct lull_graph;
@@ -63,6 +64,10 @@ void lull_graph_link(struct lull_graph *graph, uint32_t from_line, int64_t from_
 void lull_graph_link_bounded(struct lull_graph *graph, uint32_t from_line, int64_t from_ns,
                              uint32_t to_line, int64_t to_ns, enum lull_cause cause,
                              uint32_t detail);
+/* From time_ns on, of which there must be a point, the line is what the other was until then: what it was itself before
+ * does not lead there. */
+void lull_graph_link_same(struct lull_graph *graph, uint32_t from_line, uint32_t to_line,
+                          int64_t time_ns);
 
 /* The line has waited since since_ns for what the link into the point at time_ns comes from, though it stopped
  * waiting in between to no effect. No effect if there is no such point, or no link into it. */

@@ -17,12 +17,34 @@ static const struct lull_spans *reclaims_of(const struct lull_execgraph *eg, uin
     return task < eg->reclaims.count ? &eg->reclaims.items[task] : &no_spans;
 }
 
-void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+static struct lull_spans *use_calls(struct lull_execgraph *eg, uint32_t task)
 {
-    while (eg->calls.count <= fact->task) {
+    while (eg->calls.count <= task) {
         memset(lull_vec_add(&eg->calls), 0, sizeof *eg->calls.items);
     }
-    struct lull_spans *calls = &eg->calls.items[fact->task];
+    return &eg->calls.items[task];
+}
+
+/* Of a call that the task ended, and another thread had started, what was that thread's. */
+static void note_thread(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+{
+    const uint32_t number = lull_map_find(&eg->thread_of, fact->task);
+    if (number == LULL_MAP_NONE || fact->start_ns == INT64_MIN) {
+        return;
+    }
+    const struct thread_note note = eg->threads.items[number];
+    if (fact->start_ns < note.time_ns && note.time_ns <= fact->end_ns) {
+        lull_spans_add(use_calls(eg, note.task),
+                       (struct lull_span){fact->start_ns, note.time_ns, fact->name});
+    }
+}
+
+void lull_modes_note(struct lull_execgraph *eg, const struct lull_syscall_fact *fact)
+{
+    if (eg->threads.count) {
+        note_thread(eg, fact);
+    }
+    struct lull_spans *calls = use_calls(eg, fact->task);
     if (calls->marks.count == 0) {
         const uint32_t host = lull_model_task(eg->model, fact->task)->host;
         lull_execgraph_host(eg, host)->has_calls = true;

@@ -55,6 +55,9 @@ struct lull_state_fact {
     uint32_t chain; /* of calls by which it became BLOCKED (lull_model_frames()), or LULL_NONE */
     char letter;    /* BLOCKED: how, as ps shows it: S, D, I, T, t, P; 0: not reported */
     const struct lull_wakeup *wakeup; /* end of BLOCKED, or appearance by a fork; else NULL */
+    /* From end_ns on it is what this thread of its process was until then, which has called exec() and is no more;
+     * else LULL_NONE. */
+    uint32_t continues;
     /* The same call, if somebody wants system calls and its start was recorded; else NULL. */
     const struct lull_call_note *call;
 };
@@ -64,7 +67,7 @@ struct lull_state_fact {
 
 /* A CPU switched to another task. Also reported when something else says for the first time who is
  * on a CPU (an event's context): then `previous` is that task too, which has been there all the
- * time. A loss of events reports, with is_unknown, who was on the CPU until then; the time may be
+ * time. So is a thread's becoming the leader of its process, by exec(). A loss of events reports, with is_unknown, who was on the CPU until then; the time may be
  * before that of other facts already reported.
  * The facts of a CPU have no hole: each speaks of the time from the one before it (the first: from
  * the start of the host's recording) to time_ns; unknown_ns of that, then `previous`. A recording

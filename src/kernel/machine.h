@@ -17,6 +17,9 @@ void sched_bury(struct lull_model *model, struct machine *machine, uint32_t numb
  * number, which may be believed although another task was known to be there. */
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  int32_t tid, bool is_sure);
+/* The thread on the CPU goes on as the leader of its process, whose task stood still. */
+void sched_hand_over(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                     uint32_t thread, uint32_t leader);
 
 void sched_switched(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_sched_switch *ev);
@@ -47,19 +50,24 @@ void sched_born_unseen(struct lull_model *model, struct machine *machine, int32_
                        int32_t tid);
 void sched_forked(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_sched_process_fork *ev);
-void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                    const struct lull_ev_sched_process_exec *ev);
 /* Moved to another control group. */
 void sched_attached(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_cgroup_attach_task *ev);
-/* A system call that runs another program has ended; whether it did is not known. */
-void sched_exec_ended(struct task *task, int64_t t);
-/* It has succeeded. path: of the program; "": not reported; NULL: the name is known already. */
-void sched_exec_returned(struct lull_model *model, uint32_t task, int64_t t, const char *path);
 void sched_dumped(struct lull_model *model, struct machine *machine, int64_t t,
                   const struct lull_ev_statedump_process *ev);
 void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, int32_t tid,
                   bool is_free);
+
+/* machine_exec.c */
+void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                    const struct lull_ev_sched_process_exec *ev);
+/* A system call that runs another program has ended; whether it did is not known. */
+void sched_exec_ended(struct task *task, int64_t t);
+/* It has succeeded. path: of the program; "": not reported; NULL: the name is known already. */
+void sched_exec_returned(struct lull_model *model, uint32_t task, int64_t t, const char *path);
+/* Whether who was on the CPU has become the leader of its process: an event there names that in its place. */
+bool sched_taken_over(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                      int32_t tid);
 
 /* machine_names.c: what the recorder has read of calls */
 void names_path(struct lull_model *model, struct machine *machine,
@@ -265,6 +273,10 @@ void calls_forked(struct lull_model *model, uint32_t parent, uint32_t child, int
 void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns);
 /* The task is dead: ends its call and gives its descriptors up. */
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task);
+/* The call that the thread is in is the leader's now; what it did before is over. */
+void calls_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader);
+/* Says of a task's call again that it started. */
+void calls_go_on(struct lull_model *model, uint32_t task, int32_t c, int64_t t);
 /* Reading is over. */
 void calls_finish(struct lull_model *model);
 void calls_free(struct lull_model *model);
@@ -305,6 +317,7 @@ void files_unshare(struct lull_model *model, uint32_t task, int64_t t);
 void files_forked(struct lull_model *model, uint32_t parent, uint32_t child, int64_t t,
                   bool is_shared);
 void files_executed(struct lull_model *model, uint32_t task, int64_t t);
+void files_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader, int64_t t);
 void files_died(struct lull_model *model, uint32_t task, int64_t t);
 void files_dumped_process(struct lull_model *model, uint32_t task, uint64_t address);
 void files_dumped(struct lull_model *model, struct machine *machine,

@@ -576,6 +576,38 @@ void calls_lost(struct lull_model *model, uint32_t task, int64_t start_ns)
     give_up(model, task, start_ns);
 }
 
+void calls_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader)
+{
+    struct task *from = &model->tasks.items[thread], *to = &model->tasks.items[leader];
+    if (model->wanted.syscall) {
+        end_returning(model, leader, -1, to->returning_ns, true);
+        give_up(model, leader, to->public.last_ns);
+    }
+    to->syscall = from->syscall;
+    to->call = from->call;
+    to->ended = from->ended;
+    to->sent_ns = from->sent_ns;
+    to->sent_number = from->sent_number;
+    from->syscall = from->call = LULL_NONE;
+    if (to->call != LULL_NONE) {
+        model->calls.items[to->call].task = leader;
+    }
+}
+
+void calls_go_on(struct lull_model *model, uint32_t task, int32_t c, int64_t t)
+{
+    const struct task *known = &model->tasks.items[task];
+    if (known->call != LULL_NONE && model->wanted.syscall_start) {
+        const struct lull_syscall_fact fact = {.task = task,
+                                               .name = known->syscall,
+                                               .cpu = c,
+                                               .start_ns = t,
+                                               .end_ns = t,
+                                               .is_open = true};
+        REPORT(model, syscall_start, &fact);
+    }
+}
+
 void calls_died(struct lull_model *model, struct machine *machine, uint32_t task)
 {
     if (model->wanted.syscall) {

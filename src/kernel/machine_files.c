@@ -365,6 +365,18 @@ void files_executed(struct lull_model *model, uint32_t task, int64_t t)
     fd_slots_drop_cloexec(&table->slots);
 }
 
+/* The thread's descriptors are those of the process now. */
+void files_taken_over(struct lull_model *model, uint32_t thread, uint32_t leader, int64_t t)
+{
+    const uint32_t number = files_table(model, thread);
+    leave(model, leader, t);
+    model->tasks.items[leader].table = number;
+    model->tasks.items[thread].table = LULL_NONE;
+    model->tables.items[number].is_orphan = false;
+    lull_map_insert(&machine_of(model, leader)->tables,
+                    (uint32_t)model->tasks.items[leader].public.tid, number);
+}
+
 void files_died(struct lull_model *model, uint32_t task, int64_t t)
 {
     const struct task *item = &model->tasks.items[task];

@@ -41,9 +41,9 @@ static struct lull_wakeup unknown_wakeup(int64_t t)
 
 static const struct waking no_waking = {INT64_MIN, LULL_NONE, false, false};
 
-/* Ends the task's state at t and starts another. */
-void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
-                  int32_t cpu, const struct lull_wakeup *wakeup)
+/* Ends the task's state at t and starts another. `continues`: the task that it is from then on, or LULL_NONE. */
+static void change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
+                   int32_t cpu, const struct lull_wakeup *wakeup, uint32_t continues)
 {
     struct task *task = &model->tasks.items[number];
     struct lull_call_note call;
@@ -61,6 +61,7 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
         .chain = task->state == LULL_STATE_BLOCKED ? task->chain : LULL_NONE,
         .letter = task->state == LULL_STATE_BLOCKED ? task->letter : 0,
         .wakeup = wakeup,
+        .continues = continues,
         .call = has_call ? &call : NULL,
     };
     if (task->public.first_ns > task->public.last_ns) {
@@ -76,6 +77,12 @@ void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lul
     if (!task->is_idle) {
         REPORT(model, state, &fact);
     }
+}
+
+void sched_change(struct lull_model *model, uint32_t number, int64_t t, enum lull_state next,
+                  int32_t cpu, const struct lull_wakeup *wakeup)
+{
+    change(model, number, t, next, cpu, wakeup, LULL_NONE);
 }
 
 /* The task was found in a state that contradicts what was seen: events are missing in between. */
@@ -418,12 +425,40 @@ static void moved_unseen(struct lull_model *model, struct machine *machine, uint
     leave(model, machine, c, MAX(cpu->seen_ns, cpu->reported_ns), INT64_MAX);
 }
 
+void sched_hand_over(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
+                     uint32_t thread, uint32_t leader)
+{
+    struct task *from = &model->tasks.items[thread], *to = &model->tasks.items[leader];
+    struct cpu *cpu = model_cpu_at(machine, c);
+    moved_unseen(model, machine, leader);
+    sched_lose(model, leader); /* where its end was not seen */
+    to->waking = no_waking;
+    to->request = from->request;
+    to->is_partial = from->is_partial;
+    if (from->prio != LULL_NO_PRIO) {
+        sched_prio(model, machine, t, leader, from->prio, 0);
+    }
+    if (cpu->task != thread) {
+        moved_unseen(model, machine, thread);
+        sched_lose(model, thread);
+        return;
+    }
+    change(model, thread, t, LULL_STATE_NONE, c, NULL, LULL_NONE);
+    cpu->task = leader;
+    cpu->seen_ns = t;
+    change(model, leader, t, LULL_STATE_RUNNING, c, NULL, thread);
+    report_switch(model, machine, c, t, thread, leader);
+}
+
 /* If no switch was seen, the task has been there all the time. */
 void sched_found(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                  int32_t tid, bool is_sure)
 {
     struct cpu *cpu = model_cpu_at(machine, c);
     if (tid < 0 || (cpu->task != LULL_NONE && !is_sure)) {
+        return;
+    }
+    if (sched_taken_over(model, machine, c, t, tid)) {
         return;
     }
     uint32_t number = model_task(model, machine, tid, c);
@@ -525,7 +560,8 @@ void sched_switched(struct lull_model *model, struct machine *machine, int32_t c
         if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
             sched_found(model, machine, c, t, ev->prev_tid, true);
         }
-    } else if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid) {
+    } else if (cpu->task != LULL_NONE && model->tasks.items[cpu->task].public.tid != ev->prev_tid &&
+               !sched_taken_over(model, machine, c, t, ev->prev_tid)) {
         /* Another task should have been here: switches of this CPU were lost, and since when this
          * one was is not known. */
         sched_lose(model, cpu->task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Births and deaths of tasks: fork, exec, exit, and the state dump, which reports those that were
+/* Births and deaths of tasks: fork, exit, and the state dump, which reports those that were
  * born before. Which process a task belongs to is known from one of them. */
 #include "kernel/machine.h"
 
@@ -133,94 +133,6 @@ void sched_born_unseen(struct lull_model *model, struct machine *machine, int32_
     sched_forked(model, machine, t, &fork);
 }
 
-/* The name that a program gets from the path by which it is run (__set_task_comm() of Linux). */
-static void rename_by_path(struct lull_model *model, uint32_t number, struct lull_text path,
-                           int64_t t)
-{
-    enum { MAX_COMM = 15 }; /* TASK_COMM_LEN - 1 */
-    const char *slash = memrchr(path.data, '/', path.length);
-    if (slash) {
-        path.length -= slash + 1 - path.data;
-        path.data = slash + 1;
-    }
-    path.length = MIN(path.length, MAX_COMM);
-    model_rename(model, number, path, t);
-}
-
-/* What another program changes besides the name. */
-static void run_program(struct lull_model *model, uint32_t number, int64_t t)
-{
-    struct task *task = &model->tasks.items[number];
-    if (task->public.exec_ns == INT64_MIN) {
-        task->public.exec_ns = t;
-    }
-    if (model->follows_files) {
-        files_executed(model, number, t);
-    }
-    functions_executed(model, number, t);
-}
-
-/* The name of another program may show only in a later event; the task had it from now on. */
-void sched_exec_ended(struct task *task, int64_t t)
-{
-    if (!task->has_executed) {
-        task->renamed_ns = t;
-    }
-    task->has_executed = false;
-}
-
-/* Without sched_process_exec this is when it is seen. */
-void sched_exec_returned(struct lull_model *model, uint32_t number, int64_t t, const char *path)
-{
-    struct task *task = &model->tasks.items[number];
-    bool is_known = task->has_executed;
-    task->has_executed = false;
-    if (is_known) {
-        return;
-    }
-    run_program(model, number, t);
-    if (path && *path) {
-        rename_by_path(model, number, (struct lull_text){path, (uint32_t)strlen(path)}, t);
-    } else if (path) {
-        sched_exec_ended(task, t);
-    }
-}
-
-/* exec keeps the tid, unless a thread other than the leader does it: then it takes over the
- * leader's. */
-void sched_executed(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
-                    const struct lull_ev_sched_process_exec *ev)
-{
-    uint32_t number = model_cpu_at(machine, c)->task;
-    if (LULL_HAS(ev, sched_process_exec, tid) && ev->tid > 0) {
-        if (LULL_HAS(ev, sched_process_exec, old_tid) && ev->old_tid > 0 &&
-            ev->old_tid != ev->tid) {
-            uint32_t leader = lull_map_find(&machine->by_tid, (uint32_t)ev->tid);
-            uint32_t thread = lull_map_remove(&machine->by_tid, (uint32_t)ev->old_tid);
-            if (leader != LULL_NONE) {
-                model->tasks.items[leader].public.is_dead = true;
-            }
-            if (thread != LULL_NONE) {
-                model->tasks.items[thread].public.tid = ev->tid;
-                lull_map_insert(&machine->by_tid, (uint32_t)ev->tid, thread);
-                lull_map_insert(&model->by_tid, model_tid_key(machine->host, ev->tid), thread);
-            }
-        }
-        number = model_task(model, machine, ev->tid, c);
-        if (model->tasks.items[number].public.pid < 0) {
-            model->tasks.items[number].public.pid = ev->tid; /* it leads its process now */
-        }
-    }
-    if (number == LULL_NONE) {
-        return;
-    }
-    run_program(model, number, t);
-    model->tasks.items[number].has_executed = true;
-    if (LULL_HAS(ev, sched_process_exec, filename)) {
-        rename_by_path(model, number, ev->filename, t);
-    }
-}
-
 void sched_attached(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                     const struct lull_ev_cgroup_attach_task *ev)
 {
@@ -244,6 +156,10 @@ void sched_exited(struct lull_model *model, struct machine *machine, int64_t t, 
         return;
     }
     struct task *task = &model->tasks.items[number];
+    if (is_free && task->is_succeeded && !task->is_exiting) {
+        task->is_succeeded = false; /* kernels before 5.8 call the leader that was by this number */
+        return;
+    }
     task->is_exiting = true;
     if (!is_free) {
         task->public.exit_ns = MIN(task->public.exit_ns, t);

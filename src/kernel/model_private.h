@@ -262,6 +262,8 @@ struct task {
     uint8_t state, before; /* enum lull_state: now, and until since_ns */
     bool is_new;           /* forked, not yet woken */
     bool is_exiting;
+    bool
+        is_succeeded; /* it goes on as a thread that has called exec(): the end of what it was may come now */
     bool has_executed; /* another program, by a system call that has not returned yet */
     bool is_idle;
     bool is_uninterruptible; /* it is blocked so that no signal can end it */

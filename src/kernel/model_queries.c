@@ -315,6 +315,7 @@ bool model_open_state(const struct lull_model *model, uint32_t number, int64_t e
         .syscall = is_blocked ? task->syscall : LULL_NONE,
         .chain = is_blocked ? task->chain : LULL_NONE,
         .letter = is_blocked ? task->letter : 0,
+        .continues = LULL_NONE,
         .call = is_blocked && calls_note(model, task, note) ? note : NULL,
     };
     return true;

@@ -223,6 +223,7 @@ happen(struct lull_model *model, struct machine *machine, struct cpu *cpu, enum 
     case LULL_EVENT_task_rename: {
         const struct lull_ev_task_rename *ev = event;
         stacks_renamed(model, machine, ev);
+        sched_taken_over(model, machine, c, t, ev->tid);
         model_rename(model, model_task(model, machine, ev->tid, c), ev->newcomm, t);
         break;
     }

@@ -40,7 +40,15 @@ class Call:
     def __init__(self, thread, name, category, fd, names):
         self.thread, self.name, self.category, self.fd, self.names = thread, name, category, fd, names
         self.start = self.end = self.gone = self.cpu = self.bytes = None
-        self.error = 0
+        self.error, self.before = 0, []
+
+    def moves(self, thread, when):
+        """It is another's: exec() has given its thread another number."""
+        self.before.append((when, self.thread))
+        self.thread = thread
+
+    def thread_at(self, when):
+        return next((thread for until, thread in self.before if when < until), self.thread)
 
 
 class Machine:
@@ -273,26 +281,54 @@ class Machine:
         thread.call = thread.call[0], lambda _: new.tid
         new.call = None, lambda _: 0
 
-    def alone(self, thread):
-        return not any(one is not thread and one.pid == thread.pid and not one.is_dead for one in self.threads)
+    def dies(self, thread):
+        cpu = thread.cpu
+        self.event(cpu, 'sched_process_exit', comm=thread.comm(), tid=thread.tid, prio=20)
+        thread.is_dead = True
+        self.switch(cpu, None, 64)
+        if thread.call and thread.call[0]:
+            thread.call[0].gone = self.now
+        thread.call = None
 
     def executes(self, cpu, thread, table, fd, fails, cloexec):
-        if not self.alone(thread) or thread.tid != thread.pid:
-            return
+        """The other threads of the process end before. Then it has the number of the first, whichever it was."""
         program = f'prog{self.chance.randrange(5)}'
         self.enter(cpu, thread, 'execve', lambda _: -ENOENT * fails, filename='/bin/' + program)
         if fails:
             return
+        for one in [one for one in self.threads if one is not thread and one.pid == thread.pid and not one.is_dead]:
+            if one.cpu is None:
+                self.switch(cpu, one, 2)
+            self.dies(one)
+        if thread.cpu is None:
+            self.switch(cpu, thread)
         self.owns(thread)
         thread.table.fds = {fd: file for fd, file in thread.table.fds.items() if not file[1]}
-        thread.names.append((self.now, program))
-        thread.names[-1] = (self.event(cpu, 'sched_process_exec', filename='/bin/' + program, tid=thread.tid, old_tid=thread.tid), program)
+        first = next(one for one in self.threads if one.tid == thread.pid)
+        self.cpus[cpu] = first
+        first.names.append((self.now, program))
+        is_renamed = self.chance.random() < 0.5
+        if is_renamed:
+            first.names[-1] = (self.event(cpu, 'task_rename', tid=first.tid, newcomm=program, oom_score_adj=0), program)
+            self.follows(cpu, thread, first)
+        when = self.event(cpu, 'sched_process_exec', filename='/bin/' + program, tid=first.tid, old_tid=thread.tid)
+        if not is_renamed:
+            first.names[-1] = (when, program)
+            self.follows(cpu, thread, first)
+        if thread is not first and self.chance.random() < 0.5:  # the end of the first, by its number on kernels before 5.8
+            self.event(self.chance.randrange(len(self.cpus)), 'sched_process_free', comm='x', prio=20,
+                       tid=self.chance.choice([first.tid, thread.tid]))
+
+    def follows(self, cpu, thread, first):
+        if thread is first:
+            return
+        self.runs.append((thread, cpu, self.khz[cpu], thread.since, self.now))
+        first.table, first.call, first.cpu, first.since, first.is_dead = thread.table, thread.call, cpu, self.now, False
+        first.call[0].moves(first, self.now)
+        thread.call, thread.cpu, thread.is_dead = None, None, True
 
     def ends(self, cpu, thread, table, fd, fails, cloexec):
         if sum(not one.is_dead for one in self.threads) < 5:
             return
         self.enter(cpu, thread, 'exit', None, error_code=0)
-        self.event(cpu, 'sched_process_exit', comm=thread.comm(), tid=thread.tid, prio=20)
-        thread.is_dead = True
-        self.switch(cpu, None, 64)
-        thread.call[0].gone = self.now
+        self.dies(thread)

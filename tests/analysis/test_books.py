@@ -77,8 +77,8 @@ def check_calls(name, asked, trace):
     if asked.cpu is None:
         until = min(asked.end, asked.machine.events[-1]['t'])
         same(f'{name} calls that have not returned',
-             {call.thread.tid: (call.name, call.start, until - call.start) for call in asked.machine.calls
-              if call.start < asked.end <= (call.end or call.gone or asked.end) and asked.wants(call.thread, until)},
+             {call.thread_at(until).tid: (call.name, call.start, until - call.start) for call in asked.machine.calls
+              if call.start < asked.end <= (call.end or call.gone or asked.end) and asked.wants(call.thread_at(until), until)},
              {row['process']['tid']: (row['syscall'], row['begin_ns'], row['duration_ns']) for row in found['open']})
 
 

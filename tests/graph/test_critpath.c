@@ -5,7 +5,7 @@
  * as "LINE:BEGIN-ENDstate …" with the states R running, P preempted, I interrupted and, blocked on
  * …, T task, N network, M timer, D disk, K user input, J inter-processor interrupt, Q interrupt, U
  * unknown, B no cause given; | is a gap. A "q" behind a state is a detail, a "*" marks the transit
- * of a link. A "!" behind a state says that it is alone, behind a link that its line had been idle. */
+ * of a link. Instead of a cause, "=" says that the line goes on as what the other was. A "!" behind a state says that it is alone, behind a link that its line had been idle. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,6 +48,11 @@ static void parse_link(struct lull_graph *graph, const char *text)
     int n =
         sscanf(text, "%u@%ld>%u@%ld %c%c", &from_line, &from_ns, &to_line, &to_ns, &cause, &idle);
     g_assert_cmpint(n, >=, 5);
+    if (cause == '=') {
+        g_assert_cmpint(from_ns, ==, to_ns);
+        lull_graph_link_same(graph, from_line, to_line, to_ns);
+        return;
+    }
     lull_graph_link(graph, from_line, from_ns, to_line, to_ns, letters[letter_index(cause)].cause,
                     LULL_NONE);
     if (n == 6 && idle == '!') {
@@ -210,6 +215,29 @@ static const struct example own_examples[] = {
     {"terminal-causes", /* their links say nothing about the wait */
      "0: 0 D 1 M 2 K 3 J 4 Q 5; 1: 0 R 9; 1@1>0@1 T; 1@2>0@2 T; 1@3>0@3 T; 1@4>0@4 T; 1@5>0@5 T", 0,
      5, "0:0-1D 0:1-2M 0:2-3K 0:3-4J 0:4-5Q"},
+
+    /* line 0 makes line 1, waits for it, and ends at 6; at 7 it goes on as what line 1 was */
+    {"same", "0: 0 R 2 R 3 T 6 | 7 R 9; 1: 2 P 4 R 7; 0@2>1@2 T; 1@7>0@7 =", 0, 9,
+     "0:0-2R 1:2-4P 1:4-7R 0:7-9R"},
+    {"same-ends-between", "0: 0 R 2 R 3 T 6 | 7 R 9; 1: 2 P 4 R 7; 0@2>1@2 T; 1@7>0@7 =", 1, 6,
+     "0:1-2R 0:2-3R 0:3-6U"},
+    {"same-ends-in-gap", "0: 0 R 2 R 3 R 6 | 9 R 11; 1: 2 P 4 R 9; 0@2>1@2 T; 1@9>0@9 =", 5, 8,
+     "1:5-8R"},
+    {"same-of-unknown-birth", "0: 0 R 6 | 7 R 9; 1: 4 R 7; 1@7>0@7 =", 0, 9,
+     "1:0-4U 1:4-7R 0:7-9R"},
+    {"same-twice",
+     "0: 0 R 4 | 5 R 7 | 8 R 9; 1: 1 R 5; 2: 6 R 8; 0@1>1@1 T; 0@6>2@6 T; "
+     "1@5>0@5 =; 2@8>0@8 =",
+     0, 9, "0:0-1R 1:1-5R 0:5-6R 2:6-8R 0:8-9R"},
+    {"same-waits",
+     "0: 0 R 2 R 3 | 9 R 10; 1: 2 R 4 T 8 R 9; 2: 3 R 8; 0@2>1@2 T; 2@8>1@8 T; "
+     "1@9>0@9 =",
+     0, 10, "0:0-2R 1:2-4R 2:4-8R 1:8-9R 0:9-10R"},
+    {"waker-same", "1: 0 R 4 | 6 R 9; 2: 3 R 6; 1@3>2@3 T; 2@6>1@6 =; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 1:1-3R 2:3-6R 1:6-9R 0:9-10R"},
+    {"waker-same-long", "1: 4 R 9; 2: 0 R 4; 2@4>1@4 =; " WAIT_FOR_1, 0, 10,
+     "0:0-1R 2:1-4R 1:4-9R 0:9-10R"},
+    {"same-at-once", "0: 0 R 5 R 9; 1: 0 R 5 R 9; 1@5>0@5 =; 0@5>1@5 =", 0, 9, "1:0-5R 0:5-9R"},
 
     {"waker-terminal", "1: 0 R 3 D 6 R 9; 2: 0 R 9; 2@5>1@6 T; " WAIT_FOR_1, 0, 10,
      "0:0-1R 1:1-3R 1:3-6D 1:6-9R 0:9-10R"},

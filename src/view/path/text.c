@@ -276,6 +276,7 @@ static void append_row_what(const struct text_view *view, GString *text,
     if (row->mostly) {
         /* All but a twentieth is all. */
         const int64_t ns = row->end_ns - row->start_ns - row->interrupted_ns - row->preempted_ns;
+        g_string_append(text, segment->detail && segment->state == LULL_STATE_RUNNING ? "," : "");
         g_string_append(text, row->mostly_ns >= ns - ns / 20 ? " " : " mostly ");
         lull_clean_append(text, row->mostly, !view->style->unicode);
     }

@@ -34,6 +34,7 @@ static struct {
     struct record records[MAX_STAMPS];
 } *stamps;
 static const char *stamps_file;
+static int stamps_fd;
 
 long must(long result, const char *what)
 {
@@ -92,6 +93,15 @@ void truth_name(const char *name)
     prctl(PR_SET_NAME, name);
 }
 
+static void map_stamps(void)
+{
+    stamps =
+        mmap(NULL, sizeof *stamps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, stamps_fd, 0);
+    if (stamps == MAP_FAILED) {
+        must(-1, "mmap");
+    }
+}
+
 void truth_begin(int argc, char **argv, const char *name)
 {
     if (argc < 2) {
@@ -99,12 +109,33 @@ void truth_begin(int argc, char **argv, const char *name)
         exit(2);
     }
     stamps_file = argv[1];
-    stamps = mmap(NULL, sizeof *stamps, PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (stamps == MAP_FAILED) {
-        must(-1, "mmap");
-    }
+    stamps_fd = (int)must(memfd_create("stamps", 0), "memfd_create");
+    must(ftruncate(stamps_fd, sizeof *stamps), "ftruncate");
+    map_stamps();
     alarm(LIFE_S);
+    truth_name(name);
+}
+
+void truth_execute(char *program)
+{
+    char fd[12], file[4096];
+    snprintf(fd, sizeof fd, "%d", stamps_fd);
+    snprintf(file, sizeof file, "%s", stamps_file);
+    execv(program, (char *[]){program, file, fd, "again", NULL});
+    must(-1, program);
+    abort();
+}
+
+bool truth_is_again(int argc, char **argv)
+{
+    return argc == 4 && strcmp(argv[3], "again") == 0;
+}
+
+void truth_begin_again(char **argv, const char *name)
+{
+    stamps_file = argv[1];
+    stamps_fd = atoi(argv[2]);
+    map_stamps();
     truth_name(name);
 }
 

@@ -5,11 +5,17 @@
 #ifndef LULL_TESTS_PROGRAMS_TRUTH_H
 #define LULL_TESTS_PROGRAMS_TRUTH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Begins with the file for the stamps, argv[1], and names the first task. The program ends by
  * itself after a minute. */
 void truth_begin(int argc, char **argv, const char *name);
+/* Runs the program again, in place of this one, with "again" as its last argument; it begins with truth_begin_again(), and its
+ * stamps are among those of before. */
+_Noreturn void truth_execute(char *program);
+bool truth_is_again(int argc, char **argv);
+void truth_begin_again(char **argv, const char *name);
 /* Writes the stamps of all tasks, one line each: TIME CPU DELAY TID NAME LABEL, in nanoseconds, and
  * ends the program. */
 _Noreturn void truth_end(void);

@@ -44,6 +44,10 @@ PROGRAMS = {
         Leg("t-reads", "reads", "disk", 0),
         Leg("t-reads", "burns", "running", 40)]),
     "disk-sync": Program(["truth-disk", "sync"], "t-sync", [Leg("t-sync", "syncs", OTHERS, 0)]),
+    "exec": Program(["truth-exec"], "t-asker", [
+        Leg("t-runner", "naps", "timer", 20),
+        Leg("t-runner", "burns", "running", 15),
+        Leg("t-asker", "burns", "running", 10)]),
     "timers": Program(["truth-timer"], "t-timer",
                       [Leg("t-timer", name, "timer", 15) for name in TIMERS] + [Leg("t-timer", "burns", "running", 40)]),
     "cpm1": Program(["wk-cpm", "nested"], "t-master", [

@@ -9,6 +9,7 @@
 #include <lull/error.h>
 
 #include "cmd/store_args.h"
+#include "view/words.h"
 
 static void print(const struct lull_args *args, const struct lull_store_place *place,
                   const struct lull_store *store, bool is_new)
@@ -16,9 +17,10 @@ static void print(const struct lull_args *args, const struct lull_store_place *p
     const uint64_t size = lull_store_size(store), intervals = lull_store_interval_count(store);
     const uint32_t rows = lull_store_row_count(store);
     if (!lull_args_flag(args, "json")) {
-        g_autofree char *text = g_format_size_full(size, G_FORMAT_SIZE_IEC_UNITS);
+        g_autoptr(GString) text = g_string_new(NULL);
+        lull_bytes_append(text, (double)size);
         printf("%s: %" PRIu32 " rows, %" PRIu64 " intervals, %s%s\n", place->path, rows, intervals,
-               text, is_new ? "" : ", was there");
+               text->str, is_new ? "" : ", was there");
         return;
     }
     struct json_object *object = json_object_new_object();

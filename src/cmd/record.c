@@ -18,6 +18,7 @@
 #include "record/counters.h"
 #include "record/hooks.h"
 #include "record/recorder.h"
+#include "view/words.h"
 
 /* ---- the question ---- */
 
@@ -224,12 +225,14 @@ static void report_result(const struct lull_recorder *recorder,
     const struct lull_tracer_result *result = &recording->result;
     char duration[LULL_TIME_TEXT_SIZE];
     lull_duration_format(recording->end_ns - recording->start_ns, duration);
-    g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_autoptr(GString) size = g_string_new(NULL);
+    lull_bytes_append(size, (double)result->bytes);
     if (result->has_events) {
         lull_say("lull: recorded %" PRIu64 " event%s in %s (%s) to %s\n", result->events,
-                 result->events == 1 ? "" : "s", duration, size, lull_recorder_path(recorder));
+                 result->events == 1 ? "" : "s", duration, size->str, lull_recorder_path(recorder));
     } else {
-        lull_say("lull: recorded %s (%s) to %s\n", duration, size, lull_recorder_path(recorder));
+        lull_say("lull: recorded %s (%s) to %s\n", duration, size->str,
+                 lull_recorder_path(recorder));
     }
     report_lost(result);
     lull_record_report_cut(recorder, question);
@@ -253,12 +256,13 @@ static void report_result(const struct lull_recorder *recorder,
 static void report_snapshot(void *user, const struct lull_recorder *recorder)
 {
     const struct lull_tracer_result *result = &lull_recorder_result(recorder)->result;
-    g_autofree char *size = g_format_size_full(result->bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_autoptr(GString) size = g_string_new(NULL);
+    lull_bytes_append(size, (double)result->bytes);
     if (result->has_events) {
         lull_say("lull: wrote the last %" PRIu64 " event%s (%s) to %s\n", result->events,
-                 result->events == 1 ? "" : "s", size, lull_recorder_path(recorder));
+                 result->events == 1 ? "" : "s", size->str, lull_recorder_path(recorder));
     } else {
-        lull_say("lull: wrote a snapshot (%s) to %s\n", size, lull_recorder_path(recorder));
+        lull_say("lull: wrote a snapshot (%s) to %s\n", size->str, lull_recorder_path(recorder));
     }
     report_lost(result);
 }

@@ -162,8 +162,7 @@ static char *format_cell(const struct lull_column *column, const struct cell *ce
 /* The layout library never ends on a heading that the locale cannot write. */
 static char *heading(const struct lull_column *column, const struct lull_view_style *style)
 {
-    g_auto(GStrv) parts = g_strsplit(column->title, "→", -1);
-    g_autofree char *title = g_strjoinv(style->unicode ? "→" : "->", parts);
+    g_autofree char *title = lull_clean_text(column->title, !style->unicode);
     return column->unit ? g_strdup_printf("%s (%s)", title, column->unit) : g_steal_pointer(&title);
 }
 

@@ -75,7 +75,7 @@ def test_help():
         tap.ok(run("--no-pager", early).stdout == run(early).stdout, f"--no-pager before {early}")
     tap.ok(run("--help", "print").stdout == run("print", "--help").stdout, "--help VERB, as git has it")
     check("--no-pager alone", run("--no-pager"), 2, "", r"the verb comes first, before the option --no-pager")
-    for words in (["--help"], ["print", "--help"], ["inof"], ["critpath", "--comm", "zzz", chain]):
+    for words in (["--help"], ["print", "--help"], ["inof"], ["critpath", "--comm", "zzz", chain], ["track", "--list"]):
         plain, rich = ((done.stdout + done.stderr) for done in (run(*words, env={"LC_ALL": "C"}), run(*words)))
         tap.ok(plain.isascii() and not rich.isascii() and plain.count("?") == rich.count("?"),
                f"{' '.join(words[:3])}: ASCII where there is nothing else, and no sign is lost", plain[:1000])

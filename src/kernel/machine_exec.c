@@ -104,13 +104,14 @@ static void take_over(struct lull_model *model, struct machine *machine, int32_t
     calls_go_on(model, leader, c, t);
 }
 
-/* Whether the task is a thread of the process that an event names in its place. */
+/* Whether the task is a thread of the process that an event names in its place. Where switches are not recorded, any other may
+ * have come to the CPU. */
 static bool is_taken_over(const struct lull_model *model, const struct machine *machine,
                           uint32_t number, int32_t tid)
 {
     const struct task *task = &model->tasks.items[number];
-    if (tid <= 0 || task->is_idle || task->public.is_dead || task->public.tid == tid ||
-        (task->public.pid > 0 && task->public.pid != tid)) {
+    if (!machine->has_switches || tid <= 0 || task->is_idle || task->public.is_dead ||
+        task->public.tid == tid || (task->public.pid > 0 && task->public.pid != tid)) {
         return false;
     }
     const bool executes = task->syscall != LULL_NONE &&

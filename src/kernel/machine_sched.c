@@ -232,7 +232,15 @@ static char letter_of(int64_t prev_state)
     return 0;
 }
 
-static enum lull_state state_after_switch(const struct task *task, int64_t prev_state)
+/* Also where sched_process_exit was not recorded. */
+static bool is_exiting(const struct lull_model *model, const struct task *task)
+{
+    const char *call = task->syscall != LULL_NONE ? model->labels.items[task->syscall] : "";
+    return task->is_exiting || strcmp(call, "exit") == 0 || strcmp(call, "exit_group") == 0;
+}
+
+static enum lull_state state_after_switch(const struct lull_model *model, const struct task *task,
+                                          int64_t prev_state)
 {
     if ((prev_state & PREV_STATE_MASK) == 0) {
         return LULL_STATE_PREEMPTED;
@@ -240,7 +248,7 @@ static enum lull_state state_after_switch(const struct task *task, int64_t prev_
     if (prev_state & PREV_STATE_DEAD) {
         return LULL_STATE_NONE;
     }
-    if ((prev_state & PREV_STATE_DEAD_OR_PARKED) && task->is_exiting) {
+    if ((prev_state & PREV_STATE_DEAD_OR_PARKED) && is_exiting(model, task)) {
         return LULL_STATE_NONE;
     }
     return LULL_STATE_BLOCKED;
@@ -289,7 +297,7 @@ static uint32_t switch_out(struct lull_model *model, struct machine *machine, in
     if (task->early.time_ns < task->since_ns) {
         task->early.time_ns = INT64_MIN;
     }
-    enum lull_state next = state_after_switch(task, ev->prev_state);
+    enum lull_state next = state_after_switch(model, task, ev->prev_state);
     sched_change(model, number, t, next, c, NULL);
     task->chain =
         next == LULL_STATE_BLOCKED ? stacks_left(model, machine, number, ev, t) : LULL_NONE;
@@ -502,6 +510,18 @@ static void take_name(struct lull_model *model, uint32_t number, int64_t t,
     }
 }
 
+/* A number of a namespace means the task on the CPU if it did when the event called that by the name
+ * that it was known by. */
+static bool means(const struct lull_model *model, struct task *task, const struct current *current)
+{
+    const char *name = task->name != LULL_NONE ? model->names.items[task->name].comm : "";
+    const size_t length = strnlen(current->comm, current->comm_length);
+    if (length && strncmp(name, current->comm, length) == 0 && name[length] == '\0') {
+        task->vtid = current->tid;
+    }
+    return task->vtid == current->tid;
+}
+
 /* Takes what contexts say that is new. */
 static void learn(struct lull_model *model, struct machine *machine, int32_t c, int64_t t,
                   const struct current *current)
@@ -509,7 +529,8 @@ static void learn(struct lull_model *model, struct machine *machine, int32_t c, 
     struct cpu *cpu = model_cpu_at(machine, c);
     if (current->tid >= 0) {
         if (cpu->task == LULL_NONE || model->tasks.items[cpu->task].public.tid != current->tid) {
-            sched_found(model, machine, c, t, current->tid, current->is_sure);
+            sched_found(model, machine, c, t, current->tid,
+                        current->is_sure || !machine->has_switches);
         }
         cpu->seen_ns = t;
     }
@@ -520,8 +541,8 @@ static void learn(struct lull_model *model, struct machine *machine, int32_t c, 
     struct task *task = &model->tasks.items[known];
     if (current->tid >= 0) {
         task->is_partial = false;
-        if (task->public.tid != current->tid) {
-            return; /* a number of a namespace: whom it means is not known */
+        if (task->public.tid != current->tid && !means(model, task, current)) {
+            return;
         }
     }
     const bool is_named =

@@ -208,6 +208,10 @@ struct machine *model_machine_add(struct lull_model *model, uint32_t host)
             !model->session ||
             lull_session_declares(model->session, machine->host,
                                   lull_vocabulary_names(LULL_EVENT_softirq_entry));
+        machine->has_switches =
+            !model->session ||
+            lull_session_declares(model->session, machine->host,
+                                  lull_vocabulary_names(LULL_EVENT_sched_switch));
         machine->has_sockets =
             !model->session || lull_session_declares(model->session, machine->host,
                                                      lull_vocabulary_names(LULL_EVENT_tcp_probe));

@@ -192,6 +192,7 @@ struct machine {
     bool has_headers;         /* packets with their headers were seen */
     bool has_sockets;         /* tcp_probe is recorded */
     bool has_softirqs;        /* the host's traces record when softirqs run */
+    bool has_switches;        /* and who runs; else a number of a namespace must do */
     bool reports_current;     /* its events say who is on the CPU, as the kernel knows it */
     /* From the priorities in events to the kernel's; those of wake-ups may differ. */
     int32_t prio_offset, wakeup_prio_offset;

@@ -66,14 +66,18 @@ def same(what, expected, found):
     tap.ok(not wrong, f'{what}: {len(expected)}', wrong)
 
 
-def check_calls(name, asked, trace):
-    found = tables('syscallstats', *asked.options, trace)
+def check_returned(name, asked, found):
     durations = collections.defaultdict(list)
     for call in asked.calls():
         durations[call.thread.tid, call.name].append(call.end - call.start)
     same(f'{name} syscallstats', {key: (len(some), sum(some), max(some)) for key, some in durations.items()},
          {(int(row['of'].split('TID: ')[1][:-1]), row['syscall']): (row['count'], row['total_ns'], row['max_ns'])
           for row in found['per-tid']})
+
+
+def check_calls(name, asked, trace):
+    found = tables('syscallstats', *asked.options, trace)
+    check_returned(name, asked, found)
     if asked.cpu is None:
         until = min(asked.end, asked.machine.events[-1]['t'])
         same(f'{name} calls that have not returned',
@@ -130,7 +134,44 @@ def check(seed, folder):
         check_runs(name, asked, trace)
 
 
+def inside(event):
+    """The event as LTTng's contexts vtid, vpid and procname tell it of a namespace whose numbers are those of other tasks outside."""
+    who = event['sec']
+    return dict(event, sec={'procname': who['procname'], 'vtid': max(who['tid'] - 1, 0), 'vpid': max(who['pid'] - 1, 0)})
+
+
+class Never:
+    @staticmethod
+    def random():
+        return 1
+
+
+class Alone(Machine):
+    """Only a thread that is alone becomes another program: whose number it takes else, only sched_process_exec tells."""
+
+    def executes(self, cpu, thread, *rest):
+        if sum(one.pid == thread.pid and not one.is_dead for one in self.threads) == 1 and thread.tid == thread.pid:
+            super().executes(cpu, thread, *rest)
+
+
+def check_less(seed, folder):
+    """What remains right if less is recorded."""
+    machine = Alone(seed, 800, cpus=2, has_contexts=True)
+    asked, trace = Question(machine, Never), os.path.join(folder, f'less {seed}')
+    known_by = {'sched_process_exec', 'sched_process_exit', 'task_rename'}
+    jsonl_to_ctf.write_trace([inside(event) for event in machine.events if event['n'] not in known_by], trace)
+    check_calls(f'machine {seed}, neither exec nor exit, names by numbers of a namespace', asked, trace)
+    check_files(f'machine {seed}, neither exec nor exit, names by numbers of a namespace', asked, trace)
+    trace += ', no switches'
+    jsonl_to_ctf.write_trace([inside(event) for event in machine.events if not event['n'].startswith(('sched_', 'task_'))], trace)
+    for thread in machine.threads:
+        thread.tid -= 1
+    check_returned(f'machine {seed}, no switches', asked, tables('syscallstats', trace))
+
+
 with tempfile.TemporaryDirectory() as directory:
     for one in SEEDS:
         tap.run(f'machine {one}', check, one, directory)
+    for one in SEEDS[:2]:
+        tap.run(f'machine {one}, less recorded', check_less, one, directory)
 sys.exit(tap.done())

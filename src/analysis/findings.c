@@ -238,7 +238,8 @@ static void add_wait(struct findings *findings, const struct lull_wait_sum *wait
                                object);
     }
     if (by && !is_for_task) {
-        g_string_append_printf(text, "%s%s", key->letter == 'R' ? ", after " : ", ended by ", by);
+        g_string_append_printf(text,
+                               key->letter == 'R' ? ", which %s had longest" : ", ended by %s", by);
     }
     g_string_append_printf(text, "%s (%s)", cause ? "" : ", and still did at the end", times);
     lull_vec_push(&findings->rows,

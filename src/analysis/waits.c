@@ -26,6 +26,7 @@ static void waits_open(struct lull_analysis *analysis)
     waits->by_text = g_hash_table_new(g_str_hash, g_str_equal);
     waits->objects = g_ptr_array_new_with_free_func(g_free);
     waits->text = g_string_new(NULL);
+    waits->turns = lull_turns_new();
     waits->free_late = LULL_NONE;
 }
 
@@ -41,7 +42,9 @@ static void waits_free(struct lull_analysis *analysis)
     lull_map_free(&waits->by_path);
     lull_map_free(&waits->by_address);
     lull_slots_free(&waits->by_task);
-    lull_map_free(&waits->on_cpu);
+    if (waits->turns) {
+        lull_turns_free(waits->turns);
+    }
     lull_vec_free(&waits->late);
     lull_map_free(&waits->late_of);
     lull_slots_free(&waits->calls);
@@ -105,23 +108,28 @@ static uint32_t object_of(struct waits *waits, const struct lull_state_fact *fac
                                                : NULL);
 }
 
-static uint64_t cpu_key(uint32_t host, int32_t cpu)
+/* Who had the CPU longest while the task was ready to run, on the CPUs in whose queues it was. */
+static struct lull_kept find_kept(struct waits *waits, const struct task_sum *task,
+                                  const struct lull_state_fact *fact)
 {
-    return (uint64_t)host << 32 | (uint32_t)cpu;
+    const uint32_t host = lull_model_task(waits->head.model, fact->task)->host;
+    const int64_t start_ns = MAX(fact->start_ns, waits->head.start_ns);
+    const struct lull_kept here =
+        lull_turns_longest(waits->turns, host, fact->cpu, fact->task, start_ns, fact->end_ns);
+    return task->moved_ns != INT64_MIN && task->kept.ns > here.ns ? task->kept : here;
 }
 
-static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_fact *fact)
+/* kept_by: of a task that was ready to run. */
+static struct lull_wait_key key_of(struct waits *waits, const struct lull_state_fact *fact,
+                                   uint32_t kept_by)
 {
     const uint32_t row = lull_params_row(waits->head.params, waits->head.model, fact->task);
     struct lull_wait_key key = {row, LULL_NONE, LULL_NONE, LULL_NONE, LULL_NONE, 0, 'R', 0};
     const struct lull_wakeup *wakeup = fact->wakeup;
     const bool is_open = fact->next == LULL_STATE_NONE;
     if (fact->state == LULL_STATE_PREEMPTED) {
-        const uint32_t host = lull_model_task(waits->head.model, fact->task)->host;
-        const uint32_t left =
-            is_open ? LULL_MAP_NONE : lull_map_find(&waits->on_cpu, cpu_key(host, fact->cpu));
         key.cause = fact->before == LULL_STATE_RUNNING ? CAUSE_PREEMPTED : CAUSE_WOKEN;
-        key.by = left == LULL_IDLE || left == fact->task ? LULL_NONE : left;
+        key.by = kept_by;
         return key;
     }
     key.cause = wakeup ? wakeup->cause : is_open ? CAUSE_NOT_ENDED : LULL_CAUSE_UNKNOWN;
@@ -314,11 +322,14 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
     const int64_t first_ns = task->moved_ns != INT64_MIN ? task->moved_ns : fact->start_ns;
     const int64_t start_ns = MAX(first_ns, waits->head.start_ns);
     const int64_t length_ns = fact->end_ns - start_ns;
-    task->moved_ns = INT64_MIN;
+    if (fact->state == LULL_STATE_PREEMPTED) {
+        task->kept = find_kept(waits, task, fact);
+    }
     if (fact->state == LULL_STATE_PREEMPTED && fact->next == LULL_STATE_PREEMPTED) {
         task->moved_ns = start_ns; /* to another CPU's queue: it waits on */
         return;
     }
+    task->moved_ns = INT64_MIN;
     if (fact->state == LULL_STATE_RUNNING) {
         lull_add(&task->running_ns, length_ns);
         return;
@@ -330,7 +341,7 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
         waits->n_asleep++;
         return;
     }
-    const struct lull_wait_key key = key_of(waits, fact);
+    const struct lull_wait_key key = key_of(waits, fact, task->kept.task);
     if (lull_params_want_duration(params, length_ns) &&
         (!params->states || strchr(params->states, key.letter))) {
         count_task(task, &key, length_ns);
@@ -345,8 +356,7 @@ static void waits_state(void *user, const struct lull_state_fact *fact)
 static void waits_switched(void *user, const struct lull_switch_fact *fact)
 {
     struct waits *waits = user;
-    lull_map_insert(&waits->on_cpu, cpu_key(fact->host, fact->cpu),
-                    fact->task == LULL_NONE ? LULL_IDLE : fact->task);
+    lull_turns_switched(waits->turns, fact);
 }
 
 static void waits_syscall(void *user, const struct lull_syscall_fact *fact)

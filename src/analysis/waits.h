@@ -10,10 +10,11 @@ struct lull_wait_key {
     uint32_t task;
     uint32_t call;   /* label, or LULL_NONE */
     uint32_t object; /* for lull_waits_object(), or LULL_NONE */
-    uint32_t by;     /* task that ended it, or had the CPU before; LULL_NONE: none, or not known */
-    uint32_t chain;  /* or LULL_NONE */
-    uint8_t cause;   /* enum lull_cause, or more; see lull_waits_cause() */
-    char letter;     /* 'R', or of struct lull_state_fact; '?' */
+    uint32_t
+        by; /* task that ended it, or had the CPU longest meanwhile; LULL_NONE: none, or not known */
+    uint32_t chain;      /* or LULL_NONE */
+    uint8_t cause;       /* enum lull_cause, or more; see lull_waits_cause() */
+    char letter;         /* 'R', or of struct lull_state_fact; '?' */
     uint16_t is_request; /* 1: the object is a request of an io_uring; 0: not */
 };
 

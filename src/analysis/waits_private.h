@@ -3,6 +3,7 @@
 #ifndef LULL_ANALYSIS_WAITS_PRIVATE_H
 #define LULL_ANALYSIS_WAITS_PRIVATE_H
 
+#include "analysis/turns.h"
 #include "analysis/waits.h"
 #include "base/map.h"
 #include "base/slots.h"
@@ -26,6 +27,7 @@ struct task_sum {
     uint32_t task;
     int64_t blocked_ns, uninterruptible_ns, runnable_ns, running_ns, longest_ns;
     int64_t moved_ns; /* since when it is ready to run, if it was moved meanwhile; else INT64_MIN */
+    struct lull_kept kept; /* from the CPU, the last time that it was ready to run */
     uint64_t count;
     uint32_t recent[2]; /* its last waits, blocked and runnable: index in `waits` + 1; 0: none */
 };
@@ -52,7 +54,7 @@ struct waits {
     struct lull_map by_address; /* the same of futexes */
     LULL_VEC(struct task_sum) tasks;
     struct lull_slots by_task; /* → index in `tasks` + 1 */
-    struct lull_map on_cpu; /* host, cpu → task that the last switch put there; idle: LULL_IDLE */
+    struct lull_turns *turns;
     LULL_VEC(struct late_wait) late;
     uint32_t free_late;      /* a place in `late` that is free, or LULL_NONE */
     struct lull_map late_of; /* task → its last */
@@ -62,8 +64,6 @@ struct waits {
     uint64_t n_asleep; /* tasks that were blocked all the time */
     GString *text;     /* of the cell made last */
 };
-
-#define LULL_IDLE (UINT32_MAX - 1)
 
 /* waits_tables.c */
 void waits_emit(struct lull_analysis *analysis, const struct lull_window *window,

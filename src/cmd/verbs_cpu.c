@@ -224,7 +224,7 @@ const struct lull_verb lull_verb_waits = {
         "unknown; of a task that was ready to run, preempted (it ran before) or woken. OBJECT is "
         "what it waited for, as far as that was recorded: the file, pipe, socket or futex of its "
         "call, else the device, or the interrupt that ended the wait. BY is the task that woke it; "
-        "of one that was ready to run, the task that had the CPU before it.\n"
+        "of one that was ready to run, the task that had the CPU longest meanwhile.\n"
         "\n"
         "Each wait counts with its part in the time range, also those that last at its end, whose "
         "cause is 'not ended'; what a task did before its first event is not known and not "

@@ -4,6 +4,7 @@
 # which state, and ready to run; against the stamps of the traced programs; against `lull schedlog`; and its options by arithmetic.
 # Samples are in LULL_SAMPLES.
 import collections
+import contextlib
 import json
 import os
 import re
@@ -271,29 +272,63 @@ def a_report_opens_with_findings():
     tap.ok(len(disk) == 1 and least <= disk[0] <= most, "of two disks that of t-reads was busy", disk, least, most)
 
 
+class Machine:
+    """A trace of what a script says of CPUs and tasks."""
+
+    def __init__(self):
+        self.made = []
+
+    def event(self, ms, name, payload, tid, cpu=0):
+        self.made.append({"t": int(ms * 1e6), "n": name, "p": payload, "pc": {"cpu_id": cpu}, "sec": {"tid": tid}})
+
+    def switch(self, ms, before, after, state, cpu=0):
+        self.event(ms, "sched_switch", {"prev_comm": f"task{before}", "prev_tid": before, "prev_prio": 20, "prev_state": state,
+                                        "next_comm": f"task{after}", "next_tid": after, "next_prio": 20}, before, cpu)
+
+    def wake(self, ms, tid, by):
+        self.event(ms, "sched_waking", {"comm": f"task{tid}", "tid": tid, "prio": 20, "target_cpu": 0}, by)
+
+    @contextlib.contextmanager
+    def trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace")
+            jsonl_to_ctf.write_trace(self.made, trace, {"hostname": "m"}, offset_ns=0)
+            yield trace
+
+
+def who_had_the_cpu():
+    """Task 1 is preempted by 2, which is there for a moment, and has the CPU again after 3 (49 ms) and 4 (15 ms): 3 kept it. It is moved from
+    a CPU that 3 has for 10 ms to one that 5 has for 20. At the end it still waits for 6."""
+    machine = Machine()
+    switch = machine.switch
+    switch(0, 0, 1, 0)
+    switch(10, 1, 2, 0)
+    switch(10.01, 2, 3, 1)
+    switch(59.01, 3, 4, 0)
+    switch(74.01, 4, 1, 1)
+    switch(75, 0, 5, 0, 1)
+    switch(80, 1, 3, 0)
+    machine.event(90, "sched_migrate_task", {"comm": "task1", "tid": 1, "prio": 20, "orig_cpu": 0, "dest_cpu": 1}, 3)
+    switch(110, 5, 1, 1, 1)
+    switch(115, 1, 6, 0, 1)
+    switch(130, 3, 0, 1)
+    switch(130, 6, 7, 0, 1)
+    with machine.trace() as trace:
+        rows = [(row["by"]["tid"], row["total_ns"] / 1e6) for row in waits("--tid=1", trace)["waits"] if row["state"] == "R"]
+        tap.ok(rows == [(3, 64.01), (5, 30), (6, 15)], "who kept a task from a CPU is who had it longest meanwhile", rows)
+
+
 def delays_of_unseen_switches():
     """Task 7 is woken at 1 ms; that it has the CPU is first seen at 161 ms, by an event of its own: since when is not known. Task 8 is
     woken at 162 ms and gets the CPU at 164 ms, by a switch."""
-    made = []
-
-    def event(ms, name, payload, tid):
-        made.append({"t": int(ms * 1e6), "n": name, "p": payload, "pc": {"cpu_id": 0}, "sec": {"tid": tid}})
-
-    def switch(ms, before, after, state):
-        event(ms, "sched_switch", {"prev_comm": f"task{before}", "prev_tid": before, "prev_prio": 20, "prev_state": state,
-                                   "next_comm": f"task{after}", "next_tid": after, "next_prio": 20}, before)
-
-    def wake(ms, tid, by):
-        event(ms, "sched_waking", {"comm": f"task{tid}", "tid": tid, "prio": 20, "target_cpu": 0}, by)
-    switch(0.2, 7, 9, 1)
-    wake(1, 7, 9)
-    event(161, "sched_stat_runtime", {"comm": "task7", "tid": 7, "runtime": 1, "vruntime": 1}, 7)
-    wake(162, 8, 7)
-    switch(164, 7, 8, 1)
-    switch(165, 8, 0, 1)
-    with tempfile.TemporaryDirectory() as folder:
-        trace = os.path.join(folder, "trace")
-        jsonl_to_ctf.write_trace(made, trace, {"hostname": "m"}, offset_ns=0)
+    machine = Machine()
+    machine.switch(0.2, 7, 9, 1)
+    machine.wake(1, 7, 9)
+    machine.event(161, "sched_stat_runtime", {"comm": "task7", "tid": 7, "runtime": 1, "vruntime": 1}, 7)
+    machine.wake(162, 8, 7)
+    machine.switch(164, 7, 8, 1)
+    machine.switch(165, 8, 0, 1)
+    with machine.trace() as trace:
         log = json.loads(run("schedlog", "--json", trace))["windows"][0]["tables"]["log"]
         tap.ok([row["latency_ns"] for row in log] == [2000000], "the latency of a switch that was seen, and no other", log)
         told = [row["finding"] for row in findings(trace) if row["kind"] == "delay"]
@@ -321,6 +356,6 @@ def busy(trace, comm):
     return found
 
 
-for test in (delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
+for test in (who_had_the_cpu, delays_of_unseen_switches, a_report_opens_with_findings, against_replay, sums_agree, against_cputop_and_schedlog, against_programs, windows_and_options, stacks):
     tap.run(test.__name__, test)
 sys.exit(tap.done())

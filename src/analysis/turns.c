@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The latest turns of each CPU. A wait for a CPU looks back over those that it saw. */
+#include "analysis/turns.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/search.h"
+#include "base/vec.h"
+
+/* So many turns are kept of a CPU, at least; so many tasks are summed up of those that a wait saw. */
+enum { MOST_TURNS = 1024, MOST_TASKS = 16 };
+
+struct turn {
+    int64_t start_ns;
+    uint32_t task; /* LULL_NONE: idle, or not known */
+};
+
+struct cpu_turns {
+    LULL_VEC(struct turn) list;
+};
+
+struct lull_turns {
+    LULL_VEC(struct cpu_turns) cpus;
+    struct lull_map by_cpu; /* host, cpu → cpus */
+};
+
+struct lull_turns *lull_turns_new(void)
+{
+    return g_new0(struct lull_turns, 1);
+}
+
+void lull_turns_free(struct lull_turns *turns)
+{
+    for (size_t i = 0; i < turns->cpus.count; i++) {
+        lull_vec_free(&turns->cpus.items[i].list);
+    }
+    lull_vec_free(&turns->cpus);
+    lull_map_free(&turns->by_cpu);
+    g_free(turns);
+}
+
+static uint64_t cpu_key(uint32_t host, int32_t cpu)
+{
+    return (uint64_t)host << 32 | (uint32_t)cpu;
+}
+
+static struct cpu_turns *turns_of(struct lull_turns *turns, uint32_t host, int32_t cpu)
+{
+    uint32_t number = lull_map_find(&turns->by_cpu, cpu_key(host, cpu));
+    if (number == LULL_MAP_NONE) {
+        number = (uint32_t)turns->cpus.count;
+        memset(lull_vec_add(&turns->cpus), 0, sizeof *turns->cpus.items);
+        lull_map_insert(&turns->by_cpu, cpu_key(host, cpu), number);
+    }
+    return &turns->cpus.items[number];
+}
+
+void lull_turns_switched(struct lull_turns *turns, const struct lull_switch_fact *fact)
+{
+    struct cpu_turns *cpu = turns_of(turns, fact->host, fact->cpu);
+    if (cpu->list.count == 2 * MOST_TURNS) {
+        memmove(cpu->list.items, cpu->list.items + MOST_TURNS,
+                MOST_TURNS * sizeof *cpu->list.items);
+        cpu->list.count = MOST_TURNS;
+    }
+    lull_vec_push(&cpu->list, (struct turn){fact->time_ns, fact->task});
+}
+
+/* Adds to the sum of a task; the task is left out if there are too many. */
+static void add(struct lull_kept sums[static MOST_TASKS], uint32_t *n, uint32_t task, int64_t ns)
+{
+    uint32_t i = 0;
+    while (i < *n && sums[i].task != task) {
+        i++;
+    }
+    if (i < *n) {
+        sums[i].ns += ns;
+    } else if (i < MOST_TASKS) {
+        sums[(*n)++] = (struct lull_kept){ns, task};
+    }
+}
+
+struct lull_kept lull_turns_longest(const struct lull_turns *turns, uint32_t host, int32_t cpu,
+                                    uint32_t task, int64_t start_ns, int64_t end_ns)
+{
+    struct lull_kept sums[MOST_TASKS], longest = {0, LULL_NONE};
+    uint32_t n = 0;
+    const uint32_t number = lull_map_find(&turns->by_cpu, cpu_key(host, cpu));
+    if (number == LULL_MAP_NONE) {
+        return longest;
+    }
+    const struct turn *list = turns->cpus.items[number].list.items;
+    const uint32_t count = (uint32_t)turns->cpus.items[number].list.count;
+    const uint32_t after = LULL_LOWER_BOUND(i, count, list[i].start_ns <= start_ns);
+    for (uint32_t i = after > 0 ? after - 1 : 0; i < count && list[i].start_ns < end_ns; i++) {
+        const int64_t until_ns = i + 1 < count ? MIN(list[i + 1].start_ns, end_ns) : end_ns;
+        const int64_t ns = until_ns - MAX(list[i].start_ns, start_ns);
+        if (list[i].task != LULL_NONE && list[i].task != task && ns > 0) {
+            add(sums, &n, list[i].task, ns);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        longest = sums[i].ns > longest.ns ? sums[i] : longest;
+    }
+    return longest;
+}

@@ -127,6 +127,9 @@ static const struct ctf_field fork_fields[] = {
     FIELDS(CTF_U(32, "dev"), CTF_U(64, "sector"), CTF_U(32, "nr_sector"), CTF_U(32, "bytes"),      \
            CTF_I(32, "tid"), CTF_U(32, "rwbs"), COMM("comm"))
 #define RETURN FIELDS(CTF_I(64, "ret"))
+#define NUMBERS                                                                                    \
+    FIELDS(CTF_X(64, "sk"), CTF_U(32, "seq"), CTF_U(32, "ack_seq"), CTF_X(16, "check"),            \
+           CTF_U(16, "window"), CTF_X(16, "flags"))
 
 const struct ctf_class ctf_kernel_classes[] = {
     {"sched_switch", SWITCH, NULL},
@@ -153,6 +156,8 @@ const struct ctf_class ctf_kernel_classes[] = {
     {"timer_hrtimer_expire_exit", FIELDS(CTF_X(64, "hrtimer")), NULL},
     {"net_dev_queue", packet_fields, NULL},
     {"net_if_receive_skb", packet_fields, NULL},
+    {"inet_sock_local_out", NUMBERS, NULL},
+    {"inet_sock_local_in", NUMBERS, NULL},
     {"block_rq_issue", REQUEST, NULL},
     {"block_rq_complete",
      FIELDS(CTF_U(32, "dev"), CTF_U(64, "sector"), CTF_U(32, "nr_sector"), CTF_I(32, "error"),

@@ -47,7 +47,7 @@ struct sc_host {
     GArray *entries;
     GPtrArray *tasks;
     unsigned ip_id;
-    bool has_no_headers;
+    bool has_no_headers, has_numbers;
 };
 
 struct sc_flow {
@@ -63,7 +63,7 @@ struct sc_flow {
 struct sc_packet {
     struct sc_flow *flow;
     bool from_client;
-    unsigned bytes, flags, ip_id;
+    unsigned bytes, flags, ip_id, window, extension;
     uint32_t seq, ack;
     uint64_t skb;
     bool has_come;
@@ -152,6 +152,11 @@ struct sc_host *sc_host(struct scenario *s, const char *name, const struct ctf_o
 void sc_host_without_headers(struct sc_host *host)
 {
     host->has_no_headers = true;
+}
+
+void sc_host_with_numbers(struct sc_host *host)
+{
+    host->has_numbers = true;
 }
 
 struct sc_task *sc_task(struct sc_host *host, int tid, int pid, const char *comm)
@@ -286,8 +291,22 @@ static char *transport_text(const struct sc_packet *p)
                                p->bytes + 8);
     }
     return g_strdup_printf("{tcp={source_port=%u dest_port=%u seq=%u ack_seq=%u data_offset=%u "
-                           "flags=0x%x window_size=502 checksum=0x1234}}",
-                           from, to, p->seq, p->ack, transport_words(p), p->flags);
+                           "flags=0x%x window_size=%u checksum=0x1234}}",
+                           from, to, p->seq, p->ack, transport_words(p), p->flags, p->window);
+}
+
+/* The add-on writes the length of the header below the flags, and these from the other end. */
+static void put_numbers(const struct sc_packet *p, struct sc_host *host, unsigned cpu, int64_t t,
+                        bool is_send)
+{
+    unsigned flags = 0;
+    for (unsigned bit = 0; bit < 8; bit++) {
+        flags |= (p->flags >> bit & 1) << (15 - bit);
+    }
+    put(host, cpu, t, is_send ? "inet_sock_local_out" : "inet_sock_local_in",
+        "sk=0xffff88810000%x00 seq=%u ack_seq=%u check=0 window=%u flags=0x%x",
+        p->flow->port[host != p->flow->host[0]] & 0xff, p->seq, p->ack, p->window,
+        flags | transport_words(p));
 }
 
 /* `stage`: 0 with the addresses that its sender knows, 1 its receiver. */
@@ -296,6 +315,10 @@ static void put_packet_at(const struct sc_packet *p, struct sc_host *host, unsig
 {
     const struct sc_flow *f = p->flow;
     unsigned from = f->host[!p->from_client]->number, to = f->host[p->from_client]->number;
+    if (host->has_numbers) {
+        put_numbers(p, host, cpu, t, is_send);
+        return;
+    }
     bool loopback = f->host[0] == f->host[1];
     const bool is_passing =
         stage == 0 && !is_send; /* comes in at the other end of the first device */
@@ -309,6 +332,12 @@ static void put_packet_at(const struct sc_packet *p, struct sc_host *host, unsig
     unsigned transport = p->bytes + (f->protocol == 17 ? 8 : transport_words(p) * 4);
     g_autofree char *transport_header = transport_text(p);
     const char *protocol = f->protocol == 17 ? "udp" : "tcp";
+    if (p->extension) { /* LTTng looks no further */
+        transport += p->extension;
+        protocol = "60";
+        g_free(transport_header);
+        transport_header = g_strdup("{unknown={}}");
+    }
     g_autofree char *header =
         host->has_no_headers ? g_strdup("{unknown={}}")
         : f->ipv6 ? g_strdup_printf("{ipv6={version=6 payload_len=%u nexthdr=%s hop_limit=64 "
@@ -347,6 +376,7 @@ struct sc_packet *sc_send(struct sc_flow *flow, bool from_client, unsigned cpu, 
                                      : bytes ? 0x18
                                              : 0x10,
                             .ip_id = host->ip_id++ & 0xffff,
+                            .window = 502,
                             .seq = flow->next_seq[!from_client],
                             .ack = flow->received[!from_client],
                             .skb = UINT64_C(0xffff888000000000) + host->ip_id * UINT64_C(0x100)};
@@ -379,13 +409,9 @@ static void acknowledge(struct sc_flow *flow, bool from_client)
     }
 }
 
-void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_task *task,
-                enum sc_context context)
+static void put_received(const struct sc_packet *p, struct sc_host *host, unsigned cpu, int64_t t,
+                         const struct sc_task *task, enum sc_context context)
 {
-    struct sc_flow *flow = p->flow;
-    struct sc_host *host = flow->host[p->from_client];
-    p->has_come = true;
-    acknowledge(flow, p->from_client);
     if (context == SC_IRQ) {
         sc_irq(host, cpu, t - 30 * US, 10 * US, 30, "eth0", false);
         put(host, cpu, t - 25 * US, "irq_softirq_raise", "vec=3");
@@ -396,6 +422,37 @@ void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_ta
     put_packet(p, host, cpu, t, false);
     if (task) {
         sc_wake(host, cpu, t + 5 * US, task);
+    }
+}
+
+void sc_receive(struct sc_packet *p, unsigned cpu, int64_t t, const struct sc_task *task,
+                enum sc_context context)
+{
+    struct sc_flow *flow = p->flow;
+    struct sc_host *host = flow->host[p->from_client];
+    p->has_come = true;
+    acknowledge(flow, p->from_client);
+    put_received(p, host, cpu, t, task, context);
+}
+
+void sc_packet(struct sc_flow *flow, bool from_client, unsigned cpu, int64_t t, bool is_send,
+               const struct sc_header *header, const struct sc_task *wakes, enum sc_context context)
+{
+    struct sc_host *host = flow->host[is_send != from_client];
+    const struct sc_packet p = {.flow = flow,
+                                .from_client = from_client,
+                                .bytes = header->bytes,
+                                .flags = header->flags,
+                                .ip_id = header->ip_id,
+                                .window = header->window,
+                                .extension = header->extension,
+                                .seq = header->seq,
+                                .ack = header->ack,
+                                .skb = header->skb};
+    if (is_send) {
+        put_packet(&p, host, cpu, t, true);
+    } else {
+        put_received(&p, host, cpu, t, wakes, context);
     }
 }
 

@@ -35,6 +35,8 @@ struct sc_host *sc_host(struct scenario *scenario, const char *name,
                         const struct ctf_options *options, struct sc_clock clock);
 /* Its packets are recorded as ftrace and perf do, without their headers. */
 void sc_host_without_headers(struct sc_host *host);
+/* Its packets are recorded as LTTng's add-on does: TCP's numbers alone. */
+void sc_host_with_numbers(struct sc_host *host);
 struct sc_task *sc_task(struct sc_host *host, int tid, int pid, const char *comm);
 struct sc_host *sc_task_host(const struct sc_task *task);
 /* protocol: 6 or 17; server may be the client itself (loopback device). */
@@ -74,6 +76,19 @@ void sc_resend(struct sc_packet *packet, unsigned cpu, int64_t t);
 /* Arrives at t; wakes the task (if not NULL) 5 us later. */
 void sc_receive(struct sc_packet *packet, unsigned cpu, int64_t t, const struct sc_task *task,
                 enum sc_context context);
+
+/* A packet of which everything is given, as the host sees it: nothing of the connection is kept. */
+struct sc_header {
+    uint32_t seq, ack;
+    unsigned bytes, flags, window; /* of other protocols: bytes */
+    unsigned ip_id;
+    unsigned
+        extension; /* of IPv6: an extension header of that many bytes stands before the transport's */
+    uint64_t skb;
+};
+void sc_packet(struct sc_flow *flow, bool from_client, unsigned cpu, int64_t t, bool is_send,
+               const struct sc_header *header, const struct sc_task *wakes,
+               enum sc_context context);
 
 /* What the disk is asked and answers. */
 void sc_disk_issue(struct sc_host *host, unsigned cpu, int64_t t, const struct sc_task *task,

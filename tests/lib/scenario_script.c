@@ -91,7 +91,7 @@ static const char *const *omit_list(struct script *s, const char *names)
     return (const char *const *)omit;
 }
 
-/* host NAME [offset T] [drift PPM] [be] [large] [natural] [contexts pid,tid,procname] [omit A,B*] [headerless]
+/* host NAME [offset T] [drift PPM] [be] [large] [natural] [contexts pid,tid,procname] [omit A,B*] [headerless|numbers]
  */
 static bool read_host(struct script *s, const struct words *w)
 {
@@ -119,6 +119,9 @@ static bool read_host(struct script *s, const struct words *w)
     struct sc_host *host = sc_host(s->scenario, word_at(w, 1), &options, clock);
     if (has_word(w, "headerless")) {
         sc_host_without_headers(host);
+    }
+    if (has_word(w, "numbers")) {
+        sc_host_with_numbers(host);
     }
     g_hash_table_insert(s->hosts, g_strdup(word_at(w, 1)), host);
     return true;
@@ -213,12 +216,43 @@ static bool play_send(struct script *s, const struct words *w, const struct mome
     return true;
 }
 
+static uint64_t number_after(const struct words *w, const char *key)
+{
+    const char *word = word_after(w, key);
+    return word ? strtoull(word, NULL, 0) : 0;
+}
+
+/* out|in FLOW client|server [seq N] [ack N] [bytes N] [flags N] [window N] [id N] [extension N] [skb N] [wake TASK]
+ * [softirq|plain] */
+static bool play_header(struct script *s, const struct words *w, const struct moment *m)
+{
+    struct sc_flow *flow = find(s, s->flows, "no such flow", word_at(w, 3));
+    struct sc_task *task;
+    if (!flow || !optional_task(s, w, "wake", &task)) {
+        return false;
+    }
+    const struct sc_header header = {.seq = (uint32_t)number_after(w, "seq"),
+                                     .ack = (uint32_t)number_after(w, "ack"),
+                                     .bytes = (unsigned)number_after(w, "bytes"),
+                                     .flags = (unsigned)number_after(w, "flags"),
+                                     .window = (unsigned)number_after(w, "window"),
+                                     .ip_id = (unsigned)number_after(w, "id"),
+                                     .extension = (unsigned)number_after(w, "extension"),
+                                     .skb = number_after(w, "skb")};
+    sc_packet(flow, !strcmp(word_at(w, 4), "client"), m->cpu, m->t, !strcmp(word_at(w, 2), "out"),
+              &header, task, context_of(w, SC_IRQ));
+    return true;
+}
+
 static bool play_network(struct script *s, const char *verb, const struct words *w,
                          const struct moment *m)
 {
     struct sc_task *task;
     if (!strcmp(verb, "send")) {
         return play_send(s, w, m);
+    }
+    if (!strcmp(verb, "out") || !strcmp(verb, "in")) {
+        return play_header(s, w, m);
     }
     struct sc_packet *packet = find(s, s->packets, "no such packet", word_at(w, 3));
     if (!packet || !optional_task(s, w, "wake", &task)) {
@@ -353,7 +387,7 @@ static bool play_line(struct script *s, const struct words *w)
     static const struct {
         const char *verbs;
         bool (*play)(struct script *, const char *, const struct words *, const struct moment *);
-    } table[] = {{" send resend receive ", play_network},
+    } table[] = {{" send resend receive out in ", play_network},
                  {" irq softirq vector ", play_interrupt},
                  {" run wake hrtimer fork exit ", play_task}};
     g_autofree char *key = g_strdup_printf(" %s ", verb);

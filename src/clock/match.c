@@ -318,19 +318,55 @@ static void take(struct lull_pending_queue *sends, uint32_t index, const struct 
     }
 }
 
+static int64_t horizon_of(const struct lull_matcher *matcher, const struct subject *s)
+{
+    return matcher->ordered ? earlier(s->packet->time_ns, s->is_weak ? FORGET_WEAK_NS : FORGET_NS)
+                            : INT64_MIN;
+}
+
+/* Ordered: of sends that are alike, as acknowledgements are that repeat another, those before may be lost: the last one that
+ * has been under way for about as long as it takes. */
+static uint32_t find_like(const struct lull_matcher *matcher, const struct subject *s)
+{
+    const struct lull_pending_queue *sends = &s->flow->sends;
+    const int64_t horizon = horizon_of(matcher, s);
+    uint32_t found = LULL_NONE;
+    int64_t age = 0;
+    bool is_only = true;
+
+    for (uint32_t i = lull_pending_find(sends, s->first, s->rest + 1); i-- > 0;) {
+        const struct lull_pending *send = lull_pending_at(sends, i);
+
+        if (send->first != s->first || send->rest != s->rest || send->time_ns < horizon) {
+            break;
+        }
+        is_only = found == LULL_NONE;
+        if (!is_only && age >= s->flow->transit_ns / 2) {
+            break;
+        }
+        found = i;
+        age = s->packet->time_ns - send->time_ns;
+    }
+    if (found != LULL_NONE && is_only && (s->flow->transit_ns == 0 || age < s->flow->transit_ns)) {
+        s->flow->transit_ns = age;
+    }
+    return found;
+}
+
 /* The oldest waiting send that `s`, a receive, may be the other end of; on its own host only if
  * `local`. */
 static uint32_t find_send(const struct lull_matcher *matcher, const struct subject *s, bool local)
 {
     const struct lull_pending_queue *sends = &s->flow->sends;
     int64_t last = s->first + (s->is_bytes ? s->bytes - 1 : 0);
-    int64_t horizon = matcher->ordered
-                          ? earlier(s->packet->time_ns, s->is_weak ? FORGET_WEAK_NS : FORGET_NS)
-                          : INT64_MIN;
+    int64_t horizon = horizon_of(matcher, s);
     uint32_t found = LULL_NONE, found_id = 0;
     uint32_t i = s->is_bytes ? lull_pending_find(sends, last + 1, 0)
                              : lull_pending_find(sends, s->first, s->rest + 1);
 
+    if (matcher->ordered && !s->is_bytes) {
+        return find_like(matcher, s);
+    }
     while (i-- > 0) {
         const struct lull_pending *send = lull_pending_at(sends, i);
         bool fits;

@@ -25,7 +25,8 @@ struct lull_match {
  *   from one virtual device to another).
  *
  * `ordered`: packets come in the order of a joined clock. A receive is matched with the oldest send
- * of its bytes (the first, if it was sent again) that is not received yet. A send is forgotten
+ * of its bytes (the first, if it was sent again) that is not received yet; without bytes, of sends that are alike, with the
+ * newest that has been under way for at least half of the shortest transit so far: those before may be lost. A send is forgotten
  * after 60 s, or after 1 s if nothing but ports and size identify it. Not ordered: any order
  * between hosts, time order within a host. Matches serve to join clocks, so what could be taken for
  * another packet is left out: what was sent or received again, keys without an identity (IPv6 other

@@ -26,7 +26,8 @@ struct lull_match_flow_direction {
     struct lull_match_flow_role *roles; /* LULL_FLOW_ROLES, or NULL if not needed yet */
     uint32_t n_roles;
     bool is_sequenced;
-    int64_t sequence; /* ordered: the latest sequence number, unwrapped; otherwise the first */
+    int64_t transit_ns; /* ordered: the shortest of a packet that was like no other; 0: not known */
+    int64_t sequence;   /* ordered: the latest sequence number, unwrapped; otherwise the first */
 };
 
 struct lull_match_flow_key {
